@@ -1,0 +1,79 @@
+"""The questions that every entrance asks of its input, with one wording for each answer."""
+
+import operator
+
+import torch
+from torch import Tensor
+
+
+def require_floating(name: str, tensor: Tensor) -> None:
+    """Refuse integer and boolean tensors: attention is a weighted average of real numbers."""
+    if not tensor.is_floating_point():
+        raise TypeError(
+            f"{name} must hold floating-point numbers, got {tensor.dtype}; "
+            f"convert it first, e.g. {name}.float()"
+        )
+
+
+def require_tokens(
+    name: str, tensor: Tensor, width: int | None = None, called: str = "d_in"
+) -> None:
+    """Refuse what is not a sequence of vectors, or not of vectors of the given width."""
+    require_floating(name, tensor)
+    if tensor.ndim < 2:
+        raise ValueError(
+            f"{name} must have at least 2 dimensions (num_tokens, {called}), "
+            f"got {tensor.ndim}: shape {tuple(tensor.shape)}"
+        )
+    if width is not None:
+        require_width(name, tensor, width, called)
+
+
+def require_width(name: str, tensor: Tensor, expected: int, called: str) -> None:
+    """Refuse a tensor whose last dimension is not as wide as expected."""
+    if tensor.ndim == 0 or tensor.shape[-1] != expected:
+        raise ValueError(
+            f"the last dimension of {name} must be {called} = {expected}, "
+            f"got shape {tuple(tensor.shape)}"
+        )
+
+
+def require_mask(attn_mask: Tensor, q_len: int, kv_len: int) -> None:
+    """Refuse an attention mask that is not boolean, or does not fit the scores."""
+    if attn_mask.dtype != torch.bool:
+        raise TypeError(
+            f"attn_mask must be boolean, True = may attend, got {attn_mask.dtype}; "
+            f"a mask of ones that hide becomes mask == 0"
+        )
+    if attn_mask.ndim < 2 or any(
+        given not in (1, wanted)
+        for given, wanted in zip(attn_mask.shape[-2:], (q_len, kv_len), strict=True)
+    ):
+        raise ValueError(
+            f"attn_mask must fit {q_len} queries and {kv_len} keys, got shape {tuple(attn_mask.shape)}"
+        )
+
+
+def require_at_least(name: str, value: int, least: int) -> None:
+    """Refuse what is not a whole number of at least `least`."""
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, got {value!r}") from None
+    if whole < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}")
+
+
+def require_dropout_rate(dropout: float) -> None:
+    """Refuse a dropout rate outside [0, 1): a rate of 1 would leave nothing to attend to."""
+    if not 0.0 <= dropout < 1.0:
+        raise ValueError(f"dropout must lie in [0, 1), got {dropout}")
+
+
+def require_context(num_tokens: int, context_length: int) -> None:
+    """Refuse a sequence that is longer than the module was built for."""
+    if num_tokens > context_length:
+        raise ValueError(
+            f"the sequence has {num_tokens} tokens, but context_length is {context_length}; "
+            f"shorten the sequence or build the module with context_length={num_tokens}"
+        )

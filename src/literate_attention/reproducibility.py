@@ -1,0 +1,230 @@
+r"""Seeds, devices, and dropout masks that are the same everywhere.
+
+Random numbers are drawn on the CPU, where a seed means the same on every machine, and then moved. One
+thing is still different from CPU to CPU: dropout. Builds of torch with Intel's MKL draw the mask from
+MKL's generator on Intel processors and from torch's own on all others. Both streams are written out
+here, so that a mask that was printed on either kind of machine can be drawn on any.
+"""
+
+import os
+import random
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from literate_attention._checks import require_dropout_rate
+
+DropoutStream = Literal["torch", "mkl"]
+
+_MCG31_MULTIPLIER = 1132489760
+_MCG31_MODULUS = 2**31 - 1
+
+
+def pick_device(name: str | None = None) -> torch.device:
+    """Pick the device to compute on: the one asked for, else the best one present.
+
+    Args:
+        name: a device as torch names it (``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"mps"``). Without it,
+            the environment variable ``LITERATE_DEVICE`` decides; without that, ``cuda`` where there is
+            one, else ``mps``, else ``cpu``.
+
+    Returns:
+        The device.
+
+    Raises:
+        ValueError: the device is not one that torch knows, or it is not on this machine.
+
+    Example:
+        >>> pick_device("cpu")
+        device(type='cpu')
+    """
+    wanted = name or os.environ.get("LITERATE_DEVICE") or _best_device()
+    try:
+        device = torch.device(wanted)
+    except RuntimeError:
+        raise ValueError(
+            f"device must be one that torch knows, such as 'cpu', 'cuda' or 'mps', got {wanted!r}"
+        ) from None
+    if not _is_present(device):
+        raise ValueError(
+            f"device {wanted!r} is not on this machine; use 'cpu', or unset LITERATE_DEVICE"
+        )
+    return device
+
+
+def _best_device() -> str:
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _is_present(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return torch.cuda.is_available() and (device.index or 0) < torch.cuda.device_count()
+    if device.type == "mps":
+        return torch.backends.mps.is_available()
+    return device.type in {"cpu", "meta"}
+
+
+def seed_everything(seed: int) -> None:
+    """Start every random generator that the book uses from the same number.
+
+    Seeds Python's ``random``, NumPy's global generator and torch's, on the CPU and on every accelerator.
+    It also asks torch for full float32 products on CUDA, as TF32 keeps fewer digits than the pages print.
+
+    Args:
+        seed: a whole number from 0 to 2**32 - 1.
+
+    Raises:
+        ValueError: the seed is outside that range.
+
+    Example:
+        >>> seed_everything(123)
+        >>> first = torch.rand(2)
+        >>> seed_everything(123)
+        >>> torch.equal(first, torch.rand(2))
+        True
+    """
+    if not 0 <= seed < 2**32:
+        raise ValueError(f"seed must lie between 0 and 2**32 - 1, got {seed}")
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+    torch.backends.cuda.matmul.allow_tf32 = False
+
+
+def dropout_mask(
+    *shape: int, p: float, stream: DropoutStream = "torch", device: torch.device | str | None = None
+) -> Bool[Tensor, "..."]:
+    r"""Draw which elements dropout keeps, from the stream of your choice, on any machine.
+
+    Both streams start from torch's CPU generator, so :func:`torch.manual_seed` decides what is drawn.
+
+    ``"torch"`` is torch's own: element :math:`i` is kept where a uniform float64
+    :math:`u_i < 1 - p`. It is what ``nn.Dropout`` draws on a CPU that Intel did not make.
+
+    ``"mkl"`` is what ``nn.Dropout`` draws on an Intel CPU: MKL's multiplicative congruential generator
+    MCG31m1. From a first state :math:`x_0` (the next 32 bits of torch's generator),
+
+    .. math:: x_{i+1} = 1132489760 \, x_i \bmod (2^{31} - 1),
+              \qquad \text{kept}_i = \frac{x_i}{2^{31} - 1} < 1 - p.
+
+    Args:
+        *shape: the shape of the mask.
+        p: the probability that an element is dropped, in [0, 1).
+        stream: ``"torch"`` or ``"mkl"``.
+        device: where the finished mask is put. It is drawn on the CPU in any case.
+
+    Returns:
+        A boolean tensor; True = kept.
+
+    Raises:
+        ValueError: ``p`` is outside [0, 1), or the stream is unknown.
+
+    Example:
+        >>> _ = torch.manual_seed(123)
+        >>> dropout_mask(6, p=0.5, stream="mkl")
+        tensor([True, True, True, True, True, True])
+        >>> _ = torch.manual_seed(123)
+        >>> dropout_mask(6, p=0.5, stream="torch")
+        tensor([ True,  True, False,  True,  True, False])
+    """
+    require_dropout_rate(p)
+    if stream == "torch":
+        uniform = torch.rand(shape, dtype=torch.float64, device="cpu")
+    elif stream == "mkl":
+        uniform = _mcg31_uniform(torch.Size(shape).numel()).reshape(shape)
+    else:
+        raise ValueError(f"stream must be one of {get_args(DropoutStream)}, got {stream!r}")
+    return (uniform < 1 - p).to(device or "cpu")
+
+
+def _mcg31_uniform(count: int) -> Float[Tensor, "{count}"]:
+    state = _spend_one_word() % _MCG31_MODULUS or 1
+    uniform = np.empty(count)
+    for i in range(count):
+        uniform[i] = state / _MCG31_MODULUS
+        state = state * _MCG31_MULTIPLIER % _MCG31_MODULUS
+    return torch.from_numpy(uniform)
+
+
+def _spend_one_word() -> int:
+    """Take the next 32 bits of torch's CPU generator, and leave it one word further."""
+    before = torch.get_rng_state()
+    two_words = torch.empty((), dtype=torch.int64).random_(torch.iinfo(torch.int64).min, None)
+    torch.set_rng_state(before)
+    torch.empty((), dtype=torch.int32).random_()
+    return int(two_words) >> 32 & 0xFFFFFFFF
+
+
+def drop(
+    x: Float[Tensor, "*shape"], p: float, stream: DropoutStream | None = None
+) -> Float[Tensor, "*shape"]:
+    r"""Drop elements at random and scale up the rest, so that the expected sum stays what it was.
+
+    .. math:: \text{drop}(x)_i = \frac{m_i}{1 - p} \, x_i, \qquad m_i \in \{0, 1\},\; P(m_i = 0) = p
+
+    Args:
+        x: any tensor.
+        p: the probability that an element is dropped, in [0, 1).
+        stream: where the mask comes from; see :func:`dropout_mask`. By default the device's own generator,
+            as :func:`torch.nn.functional.dropout` does it.
+
+    Returns:
+        The tensor with dropped elements at zero.
+
+    Raises:
+        ValueError: ``p`` is outside [0, 1), or the stream is unknown.
+
+    Example:
+        >>> _ = torch.manual_seed(123)
+        >>> drop(torch.ones(6), p=0.5, stream="torch")
+        tensor([2., 2., 0., 2., 2., 0.])
+    """
+    require_dropout_rate(p)
+    if p == 0.0:
+        return x
+    if stream is None:
+        return torch.nn.functional.dropout(x, p)
+    kept = dropout_mask(*x.shape, p=p, stream=stream, device=x.device)
+    return x * kept.to(x.dtype).div(1 - p)
+
+
+class Dropout(nn.Dropout):
+    r"""``nn.Dropout``, with the same mask for the same seed on every device and every CPU.
+
+    It is :func:`drop` while training, and nothing in evaluation mode. An attention class uses it once it
+    is put in the place of the class's own:
+    ``attention.dropout = Dropout(0.5, stream="mkl")``.
+
+    Args:
+        p: the probability that an element is dropped, in [0, 1).
+        stream: where the mask comes from; see :func:`dropout_mask`.
+
+    Raises:
+        ValueError: ``p`` is outside [0, 1), or the stream is unknown.
+
+    Example:
+        >>> _ = torch.manual_seed(123)
+        >>> Dropout(0.5, stream="mkl")(torch.ones(2, 6))
+        tensor([[2., 2., 2., 2., 2., 2.],
+                [0., 2., 0., 0., 0., 0.]])
+    """
+
+    def __init__(self, p: float = 0.5, stream: DropoutStream = "torch") -> None:
+        require_dropout_rate(p)
+        if stream not in get_args(DropoutStream):
+            raise ValueError(f"stream must be one of {get_args(DropoutStream)}, got {stream!r}")
+        super().__init__(p)
+        self.stream = stream
+
+    def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        """Drop elements of `x` while training, and scale up the rest; else return `x`."""
+        return drop(x, self.p, self.stream) if self.training else x
+
+    def extra_repr(self) -> str:
+        """Name the rate and the stream when the module is printed."""
+        return f"p={self.p}, stream={self.stream!r}"

@@ -1,0 +1,201 @@
+"""Attention without trainable weights: dot products, a softmax, a weighted average."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from literate_attention._checks import require_floating, require_tokens, require_width
+
+
+def score_one_query(
+    query: Float[Tensor, "*batch embed_dim"], inputs: Float[Tensor, "*batch num_tokens embed_dim"]
+) -> Float[Tensor, "*batch num_tokens"]:
+    r"""Score every token against one query by its dot product.
+
+    .. math:: \omega_j = q \cdot x_j
+
+    Args:
+        query: the vector that asks.
+        inputs: the vectors that are asked.
+
+    Returns:
+        One score for each token.
+
+    Raises:
+        TypeError: an argument does not hold floating-point numbers.
+        ValueError: the query is not as wide as the inputs.
+
+    Example:
+        >>> inputs = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+        >>> score_one_query(torch.tensor([2.0, 3.0]), inputs)
+        tensor([2., 3., 5.])
+    """
+    require_tokens("inputs", inputs, called="embed_dim")
+    require_floating("query", query)
+    require_width("query", query, inputs.shape[-1], "embed_dim")
+    return (inputs @ query.unsqueeze(-1)).squeeze(-1)
+
+
+def score_all_queries(
+    inputs: Float[Tensor, "*batch num_tokens embed_dim"],
+) -> Float[Tensor, "*batch num_tokens num_tokens"]:
+    r"""Score every token against every token, in one matrix product.
+
+    .. math:: \Omega = X X^\top, \qquad \omega_{ij} = x_i \cdot x_j
+
+    Args:
+        inputs: one vector for each token.
+
+    Returns:
+        The scores; row i holds the scores of query i.
+
+    Raises:
+        TypeError: the inputs do not hold floating-point numbers.
+        ValueError: the inputs have fewer than 2 dimensions.
+
+    Example:
+        >>> score_all_queries(torch.tensor([[1.0, 0.0], [2.0, 3.0]]))
+        tensor([[ 1.,  2.],
+                [ 2., 13.]])
+    """
+    require_tokens("inputs", inputs, called="embed_dim")
+    return inputs @ inputs.mT
+
+
+def normalize_by_sum(
+    scores: Float[Tensor, "*batch num_tokens"],
+) -> Float[Tensor, "*batch num_tokens"]:
+    r"""Divide each row of scores by its sum.
+
+    .. math:: \alpha_j = \frac{\omega_j}{\sum_k \omega_k}
+
+    The rows sum to one, but the weights are only positive if all scores are.
+
+    Args:
+        scores: one score for each token, in the last dimension.
+
+    Returns:
+        The weights.
+
+    Raises:
+        TypeError: the scores are not floating-point numbers.
+
+    Example:
+        >>> normalize_by_sum(torch.tensor([1.0, 3.0]))
+        tensor([0.2500, 0.7500])
+    """
+    require_floating("scores", scores)
+    return scores / scores.sum(dim=-1, keepdim=True)
+
+
+def naive_softmax(scores: Float[Tensor, "*batch num_tokens"]) -> Float[Tensor, "*batch num_tokens"]:
+    r"""Turn scores into positive weights that sum to one, straight from the formula.
+
+    .. math:: \alpha_j = \frac{e^{\omega_j}}{\sum_k e^{\omega_k}}
+
+    It overflows for large scores, where :func:`softmax` does not.
+
+    Args:
+        scores: one score for each token, in the last dimension.
+
+    Returns:
+        The weights.
+
+    Raises:
+        TypeError: the scores are not floating-point numbers.
+
+    Example:
+        >>> naive_softmax(torch.tensor([0.0, 0.0]))
+        tensor([0.5000, 0.5000])
+        >>> naive_softmax(torch.tensor([1000.0, 0.0]))
+        tensor([nan, 0.])
+    """
+    require_floating("scores", scores)
+    exponentials = scores.exp()
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+def softmax(scores: Float[Tensor, "*batch num_tokens"]) -> Float[Tensor, "*batch num_tokens"]:
+    r"""Turn scores into positive weights that sum to one, whatever the size of the scores.
+
+    .. math:: \alpha_j = \frac{e^{\omega_j - \max_k \omega_k}}{\sum_l e^{\omega_l - \max_k \omega_k}}
+
+    This is :func:`torch.softmax` over the last dimension, the one that runs over the keys.
+
+    Args:
+        scores: one score for each token, in the last dimension.
+
+    Returns:
+        The weights.
+
+    Raises:
+        TypeError: the scores are not floating-point numbers.
+
+    Example:
+        >>> softmax(torch.tensor([1000.0, 0.0]))
+        tensor([1., 0.])
+    """
+    require_floating("scores", scores)
+    return torch.softmax(scores, dim=-1)
+
+
+def context_vector(
+    weights: Float[Tensor, "*batch num_tokens"],
+    inputs: Float[Tensor, "*batch num_tokens embed_dim"],
+) -> Float[Tensor, "*batch embed_dim"]:
+    r"""Average the inputs with the weights of one query.
+
+    .. math:: z = \sum_j \alpha_j x_j
+
+    Args:
+        weights: one weight for each token.
+        inputs: one vector for each token.
+
+    Returns:
+        The context vector of the query.
+
+    Raises:
+        TypeError: an argument does not hold floating-point numbers.
+        ValueError: there are not as many weights as tokens.
+
+    Example:
+        >>> context_vector(torch.tensor([0.25, 0.75]), torch.tensor([[4.0, 0.0], [0.0, 4.0]]))
+        tensor([1., 3.])
+    """
+    require_tokens("inputs", inputs, called="embed_dim")
+    require_floating("weights", weights)
+    require_width("weights", weights, inputs.shape[-2], "num_tokens")
+    return (weights.unsqueeze(-2) @ inputs).squeeze(-2)
+
+
+def simple_attention(
+    inputs: Float[Tensor, "*batch num_tokens embed_dim"], *, need_weights: bool = False
+) -> (
+    Float[Tensor, "*batch num_tokens embed_dim"]
+    | tuple[
+        Float[Tensor, "*batch num_tokens embed_dim"], Float[Tensor, "*batch num_tokens num_tokens"]
+    ]
+):
+    r"""Let every token attend to all tokens, with no trainable weights.
+
+    .. math:: Z = \operatorname{softmax}(X X^\top) \, X
+
+    Args:
+        inputs: one vector for each token.
+        need_weights: whether the weights are returned too.
+
+    Returns:
+        The context vectors; with ``need_weights`` also the weights.
+
+    Raises:
+        TypeError: the inputs do not hold floating-point numbers.
+        ValueError: the inputs have fewer than 2 dimensions.
+
+    Example:
+        >>> simple_attention(torch.tensor([[1.0, 0.0], [1.0, 0.0]]))
+        tensor([[1., 0.],
+                [1., 0.]])
+    """
+    weights = softmax(score_all_queries(inputs))
+    context = weights @ inputs
+    return (context, weights) if need_weights else context
