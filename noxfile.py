@@ -1,0 +1,96 @@
+"""What can be done with this repository: `nox -s docs`, `nox -s tests`, and so on."""
+
+from pathlib import Path
+
+import nox
+
+nox.options.reuse_venv = "yes"
+nox.options.sessions = ["lint", "tests", "docs", "site"]
+
+LOCK = ".ci/requirements.txt"
+PROJECT = nox.project.load_toml("pyproject.toml")
+TORCH = nox.project.dependency_groups(PROJECT, "torch")
+# What torch brings for a GPU depends on the machine, like torch itself.
+NOT_LOCKED = ("torch", "triton", "cuda-bindings", "cuda-pathfinder", "cuda-toolkit", *(
+    f"nvidia-{part}"
+    for part in (
+        "cublas cuda-cupti cuda-nvrtc cuda-runtime cudnn-cu13 cufft cufile curand cusolver cusparse "
+        "cusparselt-cu13 nccl-cu13 nvjitlink nvshmem-cu13 nvtx"
+    ).split()
+))  # fmt: skip
+SITE = Path("docs/_build/html")
+
+
+def install(session: nox.Session) -> None:
+    session.install("--require-hashes", "-r", LOCK)
+    session.install(*TORCH)
+    session.install("--no-deps", "--no-build-isolation", "-e", ".")
+
+
+def sphinx(session: nox.Session, builder: str, *options: str) -> None:
+    session.run(
+        *("python", "-m", "sphinx", "-b", builder, "--fail-on-warning", "--keep-going", "--nitpicky"),
+        *("-d", f"docs/_build/doctrees-{builder}", *options, "docs", f"docs/_build/{builder}"),
+    )
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the book into docs/_build/html; a warning is an error. `-- --record`, `-- --profile`."""
+    install(session)
+    switches = {"--record": "literate_record=1", "--profile": "literate_profile=1"}
+    unknown = [argument for argument in session.posargs if argument not in switches]
+    if unknown:
+        session.error(f"docs takes {', '.join(switches)}, got {' '.join(unknown)}")
+    chosen = [part for argument in session.posargs for part in ("-D", switches[argument])]
+    sphinx(session, "html", *chosen)
+    session.log(f"The book is in {SITE}: open {SITE / 'index.html'}")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the tests, those of a browser excepted; what is given behind `--` goes to pytest."""
+    install(session)
+    session.run("python", "-m", "pytest", "-m", "not browser", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style and types, in the modules and in the pages' cells."""
+    install(session)
+    session.run("ruff", "format", "--check", ".")
+    session.run("ruff", "check", ".")
+    session.run("mypy")
+
+
+@nox.session
+def live(session: nox.Session) -> None:
+    """Serve the book at http://127.0.0.1:8000 and build again at each save."""
+    install(session)
+    session.run("sphinx-autobuild", "--watch", "src", "docs", str(SITE), *session.posargs)
+
+
+@nox.session(requires=["docs"])
+def site(session: nox.Session) -> None:
+    """Read the built book in a real browser, as readers do: links, phones, keyboards, playground."""
+    install(session)
+    session.run("python", "-m", "pytest", "-m", "browser", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure speed and memory, and keep the figures under docs/measurements."""
+    install(session)
+
+
+@nox.session
+def lock(session: nox.Session) -> None:
+    """Renew the versions and hashes that every session installs."""
+    session.install("uv")
+    groups = ("build", "docs", "test", "lint", "bench", "torch")
+    session.run(
+        *("uv", "pip", "compile", "--universal", "--generate-hashes", "--no-header", "--quiet"),
+        *(part for group in groups for part in ("--group", group)),
+        *(part for package in NOT_LOCKED for part in ("--no-emit-package", package)),
+        *("--upgrade", "--python-version", "3.11", "pyproject.toml", "-o", LOCK),
+    )
