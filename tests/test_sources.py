@@ -1,7 +1,7 @@
 """The ledger holds what the five sources print: every value, in every place, under seal.
 
 The sources' texts belong to others and are not part of this project. Whoever has them names their
-folder in the environment variable LITERATE_SOURCES; the tests that read them are skipped without it.
+folder in the environment variable LITERATE_SOURCES; without it, the tests that read them are skipped.
 """
 
 import hashlib
