@@ -1,0 +1,59 @@
+"""Settings of the book. What the settings do is written in the extensions, one idea a file, in _ext/."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "Literate Attention"
+author = "the Literate Attention maintainers"
+copyright = "2026, the Literate Attention maintainers"  # noqa: A001 - Sphinx names it so
+language = "en"
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_book_theme",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_exercise",
+    "sphinxcontrib.bibtex",
+    "execution",
+    "ledger",
+    "recorded",
+    "prose_numbers",
+    "page_foot",
+]
+exclude_patterns = ["_build", "_ext", "recorded", "measurements"]
+templates_path = ["_templates"]
+nitpicky = True
+numfig = True
+math_numfig = True
+math_eqref_format = "({number})"
+
+myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "off"  # pages come to MyST-NB with their outputs: see _ext/execution.py
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}
+nb_merge_streams = True
+nb_output_stderr = "warn"
+
+bibtex_bibfiles = ["references.bib"]
+bibtex_default_style = "plain"
+bibtex_reference_style = "author_year"
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+napoleon_use_rtype = False
+
+html_theme = "sphinx_book_theme"
+html_title = project
+html_baseurl = "https://literate-attention.github.io/literate-attention/"
+html_static_path = ["_static"]
+html_theme_options = {
+    "search_as_you_type": True,
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+    "show_toc_level": 2,
+}
