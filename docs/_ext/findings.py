@@ -1,0 +1,95 @@
+"""Facts that pages leave behind, and what is found wrong with them, said again at every build.
+
+Sphinx does not read an unchanged page twice, and skips its consistency check when nothing changed:
+a warning given while reading is heard once, and the second build of a broken book passes. So a
+check here works in two steps. While a page is read it *keeps* facts about it, in the environment,
+which forgets them with the page and merges them from parallel readers. At the end of every build
+it *judges* all facts of all pages anew, and each finding becomes a warning (an error under `-W`).
+
+A check calls `judge(app, its_name, function)` in its `setup`, and `keep(env, its_name, ...)` as it
+reads. What is judged must not depend on which pages were read in this build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+
+LOGGER = logging.getLogger(__name__)
+Facts: TypeAlias = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    """One thing that is wrong: the page or file, the line (0: all of it), and what to say."""
+
+    where: str
+    line: int
+    message: str
+
+
+Judge: TypeAlias = Callable[[Sphinx], Iterable[Finding]]
+
+
+def keep(env: BuildEnvironment, check: str, docname: str, fact: Any) -> None:
+    """Remember what a check learnt about a page, until the page is read again."""
+    _facts(env).setdefault(check, {})[docname] = fact
+
+
+def kept(env: BuildEnvironment, check: str) -> dict[str, Any]:
+    """Return what a check learnt about each page, in the order of their names."""
+    return dict(sorted(_facts(env).get(check, {}).items()))
+
+
+def judge(app: Sphinx, check: str, function: Judge) -> None:
+    """Have a check's findings reported as warnings of type `literate` at the end of every build."""
+    app.setup_extension(__name__)
+
+    def report(app: Sphinx, exception: Exception | None) -> None:
+        if exception is None:
+            for one in sorted(set(function(app))):
+                LOGGER.warning(
+                    one.message, location=_place(app.env, one), type="literate", subtype=check
+                )
+
+    app.connect("build-finished", report)
+
+
+def _place(env: BuildEnvironment, one: Finding) -> str:
+    path = str(env.doc2path(one.where)) if one.where in env.found_docs else one.where
+    return f"{path}:{one.line}" if one.line else path
+
+
+def _facts(env: BuildEnvironment) -> Facts:
+    if not hasattr(env, "literate_facts"):
+        env.literate_facts = {}  # type: ignore[attr-defined]
+    facts: Facts = env.literate_facts  # type: ignore[attr-defined]
+    return facts
+
+
+def _forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    for pages in _facts(env).values():
+        pages.pop(docname, None)
+
+
+def _merge(app: Sphinx, env: BuildEnvironment, docnames: Set[str], other: BuildEnvironment) -> None:
+    for check, pages in _facts(other).items():
+        for docname in docnames & pages.keys():
+            keep(env, check, docname, pages[docname])
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Let facts come and go with their pages."""
+    app.connect("env-purge-doc", _forget)
+    app.connect("env-merge-info", _merge)
+    return {
+        "version": "1",
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

@@ -1,0 +1,481 @@
+"""Read the values that a program printed, and compare them as values.
+
+Text equality would fail at rounding boundaries: another device computes another seventh digit, and
+the fourth flips. So a text is read into numbers, each of which still knows how it was printed, and
+two texts agree when structure, shape, integers and booleans are equal, infinities and NaNs are the
+same, and each float differs by at most half of the last printed place, plus `eps`.
+
+Three finer rules:
+
+* `1.` has no decimals: torch prints it so only when every value is whole. It must be met within
+  `eps`.
+* In scientific notation `eps` counts at the mantissa: it must not swallow `1.0000e-08`.
+* A bare number comes from Python, which prints every digit of a float. It must be met within `eps`
+  (relative to numbers greater than one); there is no half place to be generous with.
+
+What counts as a value: `tensor(...)`, `torch.Size(...)`, a list or tuple of numbers or tensors, and
+a bare number that stands alone on a line or ends it after a colon or an equals sign. All else,
+labels above all, is text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+Kind = Literal["bool", "int", "float", "gap"]
+ROWS_SHOWN = 8
+
+
+def eps_for(device: str) -> float:
+    """Return by how much float32 results may differ from those printed elsewhere.
+
+    Args:
+        device: `cpu`, or the name of an accelerator such as `cuda:0` or `mps`.
+    """
+    return 2e-6 if device == "cpu" else 5e-6
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number, as printed, and its exact value where that is known."""
+
+    text: str
+    exact: float | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What the digits say: `True`, `3`, `3.`; a gap is the `...` of a long tensor."""
+        if self.text == "...":
+            return "gap"
+        if self.text in ("True", "False"):
+            return "bool"
+        return "int" if self.text.lstrip("-").isdigit() else "float"
+
+    @property
+    def value(self) -> float:
+        """The exact value, or else the printed one."""
+        if self.exact is not None:
+            return self.exact
+        match self.kind:
+            case "gap":
+                return math.nan
+            case "bool":
+                return self.text == "True"
+            case "int":
+                return int(self.text)
+        return float(self.text)
+
+
+# A number, a value inside a list, or a row of either.
+Tree = Any
+
+
+@dataclass(frozen=True)
+class Value:
+    """One printed value: its kind, its numbers in their nesting, and where in the text it stands."""
+
+    kind: str
+    content: Tree
+    dtype: str
+    start: int = field(compare=False)
+    end: int = field(compare=False)
+
+    def numbers(self) -> Iterator[tuple[tuple[int, ...], Number]]:
+        """Yield each number with its index."""
+        return _leaves(self.content, ())
+
+    def at(self, index: Sequence[int]) -> Number:
+        """Return the number at an index.
+
+        Raises:
+            ValueError: No single number stands there.
+        """
+        found = dict(self.numbers()).get(tuple(index))
+        if found is None:
+            raise ValueError(f"no number at {_index(tuple(index))} in a {self.structure()}")
+        return found
+
+    def structure(self) -> str:
+        """Say in words what must agree before any number is looked at."""
+        dtype = f" of {self.dtype}" if self.dtype else ""
+        return f"{self.kind}{_shape(self.content)}{dtype}"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What was printed at an index, what we got, and the distance where there is one."""
+
+    index: str
+    printed: str
+    got: str
+    delta: float | None = None
+
+
+def parse(text: str, exact: Sequence[Mapping[str, Any]] = ()) -> list[Value]:
+    """Read all values in a text.
+
+    Args:
+        text: What a program printed.
+        exact: The exact values of the tensors in the text, in the order in which they were printed,
+            each as `{"text": as printed, "values": nested lists}`.
+
+    Returns:
+        The values in the order in which they stand.
+    """
+    return [piece for piece in split(text, exact) if isinstance(piece, Value)]
+
+
+def split(text: str, exact: Sequence[Mapping[str, Any]] = ()) -> list[str | Value]:
+    """Cut a text into its values and the text between them (see `parse`)."""
+    pieces: list[str | Value] = []
+    end = 0
+    for value in _Reader(text, _spans(text, exact)).values():
+        pieces += [text[end : value.start], value]
+        end = value.end
+    return [*pieces, text[end:]]
+
+
+def differences(got: Value, expected: Value, eps: float) -> list[Difference]:
+    """Compare two values.
+
+    Args:
+        got: What was computed.
+        expected: What had been printed; its last printed place sets the tolerance.
+        eps: What is allowed on top of half of that place (see `eps_for`).
+
+    Returns:
+        Nothing if they agree; one difference without a delta if the structures differ; else the
+        numbers that do.
+    """
+    if got.structure() != expected.structure():
+        return [Difference("structure", expected.structure(), got.structure())]
+    bare = expected.kind == "number"
+    pairs = zip(expected.numbers(), got.numbers(), strict=True)
+    return [
+        _difference(index, printed, ours)
+        for (index, printed), (_, ours) in pairs
+        if not _agree(ours, printed, eps, bare)
+    ]
+
+
+def table(found: Sequence[Difference]) -> str:
+    """Lay differences out in columns, the first few of them."""
+    rows = [("index", "printed", "got", "delta")]
+    for one in found[:ROWS_SHOWN]:
+        delta = "" if one.delta is None else f"{one.delta:+.2e}"
+        rows.append((one.index, one.printed, one.got, delta))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = ["  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)) for row in rows]
+    if len(found) > ROWS_SHOWN:
+        lines.append(f"and {len(found) - ROWS_SHOWN} more")
+    return "\n".join("    " + line.rstrip() for line in lines)
+
+
+def _difference(index: tuple[int, ...], printed: Number, got: Number) -> Difference:
+    shown = got.text if got.exact is None else f"{got.exact!r}"
+    delta = got.value - printed.value
+    return Difference(_index(index), printed.text, shown, delta if math.isfinite(delta) else None)
+
+
+def _index(index: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, index))}]"
+
+
+def _agree(got: Number, printed: Number, eps: float, bare: bool) -> bool:
+    if got.kind != printed.kind:
+        return False
+    if printed.kind == "gap" or (math.isnan(printed.value) and math.isnan(got.value)):
+        return True
+    if printed.kind != "float" or math.isinf(printed.value) or math.isinf(got.value):
+        return got.value == printed.value
+    slack = eps * max(1.0, abs(printed.value)) if bare else _half_place(printed.text, eps)
+    return abs(got.value - printed.value) <= slack
+
+
+def _half_place(text: str, eps: float) -> float:
+    """Return half of the last printed place, plus eps; `1.` has no place to round to."""
+    mantissa, _, exponent = text.partition("e")
+    scale = 10.0 ** int(exponent or 0)
+    decimals = len(mantissa.partition(".")[2])
+    return scale * eps + (scale * 0.5 * 10.0**-decimals if decimals else 0.0)
+
+
+def _leaves(tree: Tree, index: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Number]]:
+    if isinstance(tree, Number):
+        yield index, tree
+    elif isinstance(tree, Value):
+        yield from _leaves(tree.content, index)
+    else:
+        for position, child in enumerate(tree):
+            yield from _leaves(child, (*index, position))
+
+
+def _shape(tree: Tree) -> str:
+    """Return ` of shape (2, 3)` or, where there is no such shape, a description of each item."""
+    if isinstance(tree, Number):
+        return ""
+    if any(isinstance(child, Value) for child in tree):
+        return f" of [{', '.join(map(_item, tree))}]"
+    sizes = _sizes(tree)
+    if sizes is None:
+        return f" of unequal rows ({' | '.join(map(_item, tree))})"
+    return f" of shape {sizes}"
+
+
+def _item(tree: Tree) -> str:
+    return tree.structure() if isinstance(tree, Value) else _shape(tree)[4:] or "one number"
+
+
+def _sizes(tree: Tree) -> tuple[int, ...] | None:
+    """Return the shape of a rectangular nesting, None for any other."""
+    if isinstance(tree, Number):
+        return ()
+    if isinstance(tree, Value):
+        return None
+    rows = {_sizes(child) for child in tree} or {()}
+    inner = rows.pop()
+    return None if rows or inner is None else (len(tree), *inner)
+
+
+# Exact values ----------------------------------------------------------------------------------
+
+
+def _spans(text: str, exact: Sequence[Mapping[str, Any]]) -> list[tuple[int, int, Any]]:
+    """Find where each exactly known tensor stands in the text."""
+    spans, start = [], 0
+    for known in exact:
+        found = text.find(known["text"], start)
+        if found >= 0:
+            start = found + len(known["text"])
+            spans.append((found, start, known["values"]))
+    return spans
+
+
+def _overlay(tree: Tree, values: Any) -> Tree:
+    """Give each number its exact value; leave alone what does not fit."""
+    if isinstance(tree, Number):
+        fits = tree.kind != "gap" and not isinstance(values, list)
+        return replace(tree, exact=_exact(values)) if fits else tree
+    if not isinstance(values, list) or not isinstance(tree, tuple):
+        return tree
+    if len(tree) == len(values):
+        return tuple(_overlay(child, value) for child, value in zip(tree, values, strict=True))
+    if Number("...") not in tree:
+        return tree
+    # The `...` of a long tensor stands for many: count from both ends.
+    head = tree.index(Number("..."))
+    tail = len(values) - (len(tree) - head - 1)
+    aligned = [*values[:head], None, *values[tail:]]
+    return tuple(_overlay(child, value) for child, value in zip(tree, aligned, strict=True))
+
+
+def _exact(value: Any) -> float:
+    return float(value) if isinstance(value, str) else value
+
+
+# Reading ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: Literal["number", "word", "newline", "symbol"]
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+def _tokens(text: str) -> list[_Token]:
+    tokens: list[_Token] = []
+    at = 0
+    while at < len(text):
+        token = _token(text, at)
+        if token:
+            tokens.append(token)
+        at = token.end if token else at + 1
+    return tokens
+
+
+def _token(text: str, at: int) -> _Token | None:
+    first = text[at]
+    if first == "\n":
+        return _Token("newline", first, at)
+    if first.isspace():
+        return None
+    number = _number_end(text, at)
+    if number:
+        return _Token("number", text[at:number], at)
+    end = _word_end(text, at)
+    if end > at:
+        word = text[at:end]
+        return _Token("number" if word in ("True", "False") else "word", word, at)
+    if text.startswith("...", at):
+        return _Token("number", "...", at)
+    return _Token("symbol", first, at)
+
+
+def _number_end(text: str, at: int) -> int:
+    """Return where the number that starts here ends, 0 if none does."""
+    end = at + text.startswith("-", at)
+    if text.startswith(("inf", "nan"), end):
+        end += 3
+    else:
+        digits = _digits_end(text, end)
+        if digits == end:
+            return 0
+        end = digits
+        if text.startswith(".", end) and not text.startswith("..", end):
+            end = _digits_end(text, end + 1)
+        exponent = end + 1 + text.startswith(("-", "+"), end + 1)
+        if text.startswith("e", end) and _digits_end(text, exponent) > exponent:
+            end = _digits_end(text, exponent)
+    # "2nd", "6x6" and "2.13.0" are words.
+    return 0 if _word_end(text, end) > end or text.startswith(".", end) else end
+
+
+def _digits_end(text: str, at: int) -> int:
+    while at < len(text) and "0" <= text[at] <= "9":
+        at += 1
+    return at
+
+
+def _word_end(text: str, at: int) -> int:
+    """Return where the word that starts here ends; dots and hyphens may join its parts."""
+    while at < len(text):
+        joined = (
+            text[at] in ".-" and text[at - 1 : at].isalnum() and text[at + 1 : at + 2].isalnum()
+        )
+        if not (text[at].isalnum() or text[at] == "_" or joined):
+            break
+        at += 1
+    return at
+
+
+class _NotAValueError(Exception):
+    """What looked like a value is text."""
+
+
+class _Reader:
+    """Walks over the tokens of one text."""
+
+    def __init__(self, text: str, exact: Sequence[tuple[int, int, Any]]) -> None:
+        self.tokens = _tokens(text)
+        self.exact = exact
+        self.at = 0
+
+    def values(self) -> Iterator[Value]:
+        while self.at < len(self.tokens):
+            start = self.at
+            try:
+                yield self._value()
+            except _NotAValueError:
+                self.at = start + 1
+
+    def _value(self) -> Value:
+        token = self._peek()
+        if token.kind == "number":
+            if not self._ends_its_line():
+                raise _NotAValueError
+            self.at += 1
+            return Value("number", Number(token.text), "", token.start, token.end)
+        if token.text in ("tensor", "torch.Size"):
+            return self._call()
+        if token.text in ("[", "(") and not self._follows_a_name():
+            return self._list()
+        raise _NotAValueError
+
+    def _call(self) -> Value:
+        """Read `tensor(...)` or `torch.Size(...)`, with its suffixes."""
+        name = self._take()
+        self._expect("(")
+        content = self._tree()
+        for start, end, values in self.exact:
+            if start <= name.start < end:
+                content = _overlay(content, values)
+        dtype, last = self._suffixes()
+        return Value(name.text, content, dtype, name.start, last.end)
+
+    def _suffixes(self) -> tuple[str, _Token]:
+        """Pass over `grad_fn=...` and its like, up to the closing parenthesis; keep the dtype."""
+        dtype, depth = "", 1
+        while True:
+            token = self._take()
+            depth += (token.text == "(") - (token.text == ")")
+            if depth == 0:
+                return dtype, token
+            if token.text == "dtype":
+                self._expect("=")
+                dtype = self._peek().text
+
+    def _list(self) -> Value:
+        opening = self._peek()
+        content = self._tree()
+        last = self.tokens[self.at - 1]
+        # A parenthesis around one number is punctuation.
+        if opening.text == "(" and len(content) < 2:
+            raise _NotAValueError
+        return Value(
+            "list" if opening.text == "[" else "tuple", content, "", opening.start, last.end
+        )
+
+    def _tree(self) -> Tree:
+        """Read a number, a tensor, or a bracket with commas between its items."""
+        self._skip_newlines()
+        token = self._peek()
+        if token.kind == "number":
+            self.at += 1
+            return Number(token.text)
+        if token.text in ("tensor", "torch.Size"):
+            return self._call()
+        closing = {"[": "]", "(": ")"}.get(token.text)
+        if closing is None:
+            raise _NotAValueError
+        self.at += 1
+        items: list[Tree] = []
+        while True:
+            self._skip_newlines()
+            if self._peek().text == closing:
+                self.at += 1
+                return tuple(items)
+            if items:
+                self._expect(",")
+            items.append(self._tree())
+            self._skip_newlines()
+
+    def _ends_its_line(self) -> bool:
+        """Tell whether a number stands alone on its line, or ends it after a colon or equals."""
+        after = self.tokens[self.at + 1 : self.at + 2]
+        before = self.tokens[self.at - 1 : self.at] if self.at else []
+        return all(t.kind == "newline" for t in after) and all(
+            t.kind == "newline" or t.text in (":", "=") for t in before
+        )
+
+    def _follows_a_name(self) -> bool:
+        """Tell whether this bracket is an index or a call, as in `x[0]`."""
+        token = self._peek()
+        before = self.tokens[self.at - 1] if self.at else None
+        touches = before is not None and before.end == token.start
+        return touches and before is not None and (before.kind == "word" or before.text in ")]")
+
+    def _peek(self) -> _Token:
+        if self.at >= len(self.tokens):
+            raise _NotAValueError
+        return self.tokens[self.at]
+
+    def _take(self) -> _Token:
+        token = self._peek()
+        self.at += 1
+        return token
+
+    def _expect(self, text: str) -> None:
+        if self._take().text != text:
+            raise _NotAValueError
+
+    def _skip_newlines(self) -> None:
+        while self._peek().kind == "newline":
+            self.at += 1
