@@ -1,0 +1,557 @@
+"""Pages become notebooks with outputs, before Sphinx reads them.
+
+myst-nb renders a notebook that has outputs; it is not asked to execute (`nb_execution_mode = "off"`).
+Before pages are read, those that need it run side by side in warm kernels, and what they computed is
+stored under the build folder by a key of all that it depends on:
+
+    key = cells of the page + fingerprint
+    fingerprint = library, lock, versions, platform, device, threads, what starts the kernels
+
+So a change in the library runs the pages again, a change in prose runs nothing, and no change starts no
+process at all. A page that failed is never stored: it runs, and is reported, at every build until it is
+mended.
+
+The hook into myst-nb is its table of custom formats: for the time of a build it gets one entry for each
+executed page, by full path, whose reader puts the stored outputs beside the cells. Plain pages never
+come near it.
+
+A build that was killed leaves half-written files behind. So a build marks its output folder until it is
+finished, and one that finds the mark starts from nothing but the stored executions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import json
+import os
+import platform
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import kernels
+import nbformat
+from docutils import nodes
+from findings import Finding, judge, keep, kept
+from kernel_startup import VALUES
+from myst_nb.core.read import (  # type: ignore[import-untyped]
+    is_myst_markdown_notebook,
+    read_myst_markdown_notebook,
+)
+from myst_nb.sphinx_ext import OUTPUT_FOLDER  # type: ignore[import-untyped]
+from myst_parser.config.main import MdParserConfig
+from nbformat import NotebookNode
+from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
+from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+from sphinx.errors import SphinxError
+from sphinx.util import logging
+
+LOGGER = logging.getLogger(__name__)
+CHECK = "execution"
+EVENT = "executed-notebook"
+"""Emitted with a page's name and its notebook before that is written: handlers may change it."""
+NOTEBOOKS = "notebooks"
+"""Where the executed notebooks are published, in the output folder."""
+EXPECTED = "raises-exception"
+MARK = ".unfinished"
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the environment keeps of an executed page."""
+
+    digest: str
+    fingerprint: str
+    lines: tuple[int, ...]
+    """Where each code cell starts."""
+    findings: tuple[tuple[int, str], ...]
+    """Line and message of what went wrong."""
+
+    @property
+    def key(self) -> str:
+        """Where the store keeps the page's outputs."""
+        return key_of(self.digest, self.fingerprint)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A page that is about to be read: its code cells with their outputs, and what to keep of it."""
+
+    executed: NotebookNode
+    page: Page
+
+
+# What an execution depends on
+
+
+def cells_digest(notebook: NotebookNode) -> str:
+    """Return a digest of what a notebook executes: its code, and whether that may raise or is skipped."""
+    matters = {EXPECTED, "skip-execution"}
+    cells = [[cell.source, sorted(matters & set(tags_of(cell)))] for cell in code_cells(notebook)]
+    return _sha256(json.dumps(cells))
+
+
+def fingerprint(depends: Iterable[Path]) -> str:
+    """Return a digest of all that executions depend on, other than the cells themselves."""
+    here = Path(__file__).parent
+    files = [here / "kernels.py", here / "kernel_startup.py", *depends]
+    facts = {
+        "files": {str(number): _tree_digest(path) for number, path in enumerate(files)},
+        "python": sys.version,
+        "packages": {name: _version(name) for name in kernels.PACKAGES},
+        "machine": [platform.platform(), platform.machine(), _processor()],
+        "device": [os.environ.get("LITERATE_DEVICE"), _accelerators()],
+        "threads": kernels.environment()["OMP_NUM_THREADS"],
+    }
+    return _sha256(json.dumps(facts, sort_keys=True))
+
+
+def _tree_digest(path: Path) -> str | None:
+    """Return a digest of a file, or of all files under a folder; None where there is nothing."""
+    if path.is_file():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    files = sorted(
+        file for file in path.rglob("*") if file.is_file() and "__pycache__" not in file.parts
+    )
+    digests = [f"{file.relative_to(path).as_posix()} {_tree_digest(file)}" for file in files]
+    return _sha256("\n".join(digests)) if files else None
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    """Name the processor: some random streams depend on its maker."""
+    with contextlib.suppress(OSError):
+        found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        if found:
+            return found[1]
+    return platform.processor()
+
+
+def _accelerators() -> list[str]:
+    """Name the GPUs without touching them."""
+    gpus = sorted(Path("/proc/driver/nvidia/gpus").glob("*/information"))
+    return [re.sub(r"(?m)^(?!Model).*\n?", "", gpu.read_text()) for gpu in gpus]
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def key_of(digest: str, fingerprint: str) -> str:
+    """Return the key of an execution in the store."""
+    return _sha256(digest + fingerprint)
+
+
+# The store
+
+
+class Store:
+    """Executions by key, one file each; a file is whole and sound, or it is not there."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def path(self, key: str) -> Path:
+        """Return where an execution is."""
+        return self.folder / f"{key}.ipynb"
+
+    def load(self, key: str) -> NotebookNode | None:
+        """Return a stored execution; a damaged one is reported and removed."""
+        path = self.path(key)
+        try:
+            content = json.loads(path.read_bytes())
+            if content["metadata"].pop("checksum") == _checksum(content):
+                return nbformat.from_dict(content)
+        except FileNotFoundError:
+            return None
+        except (ValueError, LookupError, TypeError, AttributeError):
+            pass
+        LOGGER.info("stored execution %s is damaged: its page runs again", path.name)
+        path.unlink(missing_ok=True)
+        return None
+
+    def save(self, key: str, notebook: NotebookNode) -> None:
+        """Store an execution."""
+        content = json.loads(json.dumps(notebook))
+        content["metadata"]["checksum"] = _checksum(content)
+        write_atomically(self.path(key), json.dumps(content, indent=1))
+
+    def prune(self, used: Iterable[str]) -> None:
+        """Forget what no page uses and nobody has used for two weeks."""
+        now = time.time()
+        for key in used:
+            with contextlib.suppress(OSError):
+                os.utime(self.path(key))
+        for path in self.folder.glob("*"):
+            with contextlib.suppress(OSError):
+                if now - path.stat().st_mtime > 14 * 24 * 3600:
+                    path.unlink()
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    return _sha256(json.dumps(content, sort_keys=True))
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that nobody ever sees a part of it."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    with disk_errors(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            partial.write_text(text, encoding="utf-8")
+            os.replace(partial, path)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+@contextlib.contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Say what the disk refuses in one sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise SphinxError(f"The build cannot write {path}: {error.strerror}.") from error
+
+
+# Notebooks
+
+
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    """Return a notebook's code cells."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def tags_of(cell: NotebookNode) -> list[str]:
+    """Return a cell's tags."""
+    return list(cell.metadata.get("tags", []))
+
+
+def code_only(notebook: NotebookNode) -> NotebookNode:
+    """Return a notebook of the code cells alone, as a kernel needs them."""
+    cells = [
+        nbformat.v4.new_code_cell(
+            cell.source, id=f"cell-{number}", metadata={"tags": tags_of(cell)}
+        )
+        for number, cell in enumerate(code_cells(notebook))
+    ]
+    return nbformat.v4.new_notebook(cells=cells)
+
+
+def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode:
+    """Put the outputs of an execution beside the cells of a page.
+
+    The values that printed tensors left behind move to the cell's metadata (`printed_values`), and so
+    does a figure's alternative text. Of an error that was meant to happen, only its last line is
+    shown: the way there is files of this machine.
+    """
+    notebook.metadata["language_info"] = executed.metadata.get("language_info", {})
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number}"
+    for cell, ran in zip(code_cells(notebook), code_cells(executed), strict=True):
+        cell.execution_count = ran.execution_count
+        cell.outputs = []
+        for output in map(nbformat.from_dict, ran.outputs):
+            if VALUES in output.get("data", {}):
+                cell.metadata["printed_values"] = output.data[VALUES]
+                continue
+            if output.output_type == "error" and EXPECTED in tags_of(cell):
+                output.traceback = output.traceback[-1:]
+            cell.outputs.append(output)
+        alt = " ".join(dict.fromkeys(_alts(cell.outputs)))
+        image = cell.metadata.setdefault("mystnb", {}).setdefault("image", {}) if alt else {}
+        image.setdefault("alt", alt)
+    return notebook
+
+
+def _alts(outputs: Iterable[NotebookNode]) -> Iterator[str]:
+    return (alt for output in outputs if (alt := output.get("metadata", {}).get("alt")))
+
+
+def problems(notebook: NotebookNode, failure: tuple[int, str] | None) -> Iterator[tuple[int, str]]:
+    """Find what is wrong with a page's outputs: the number of the code cell, and what to say."""
+    if failure:
+        yield failure[0], f"this cell failed: {failure[1]}"
+    for number, cell in enumerate(code_cells(notebook)):
+        if failure and number >= failure[0]:
+            break
+        tags = tags_of(cell)
+        settings = cell.metadata.get("mystnb", {})
+        errors = [output for output in cell.outputs if output.output_type == "error"]
+        if EXPECTED in tags and not errors:
+            yield number, f"this cell is tagged `{EXPECTED}`, but nothing was raised"
+        if "remove-stderr" not in tags and "output_stderr" not in settings:
+            for output in cell.outputs:
+                if output.output_type == "stream" and output.name == "stderr":
+                    last = output.text.strip().rpartition("\n")[2]
+                    yield number, f"this cell wrote to stderr: {last}"
+        hidden = {"remove-cell", "remove-output", "remove_cell", "remove_output"} & set(tags)
+        has_alt = settings.get("image", {}).get("alt")
+        if any(map(_is_figure, cell.outputs)) and not (hidden or has_alt):
+            yield number, "this cell's figure has no alternative text"
+
+
+def _is_figure(output: NotebookNode) -> bool:
+    shown = "scrapbook" not in output.get("metadata", {})
+    return shown and any(mime.startswith("image/") for mime in output.get("data", {}))
+
+
+def download(notebook: NotebookNode) -> NotebookNode:
+    """Return a page's notebook as a reader downloads it: executed, and free of what is ours."""
+    cells = []
+    for cell in notebook.cells:
+        cell = nbformat.from_dict(cell)
+        cell.metadata = {"tags": tags_of(cell)} if tags_of(cell) else {}
+        if cell.cell_type == "code":
+            cell.outputs = [
+                one for one in cell.outputs if "scrapbook" not in one.get("metadata", {})
+            ]
+        cells.append(cell)
+    kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    about = {"kernelspec": kernelspec, "language_info": notebook.metadata["language_info"]}
+    return nbformat.v4.new_notebook(cells=cells, metadata=about)
+
+
+# The build
+
+_ready: dict[str, Ready] = {}
+"""What the reader hands out in this build, by page. Parallel readers are forks and see it too."""
+
+
+def parse(text: str, config: MdParserConfig, path: str) -> NotebookNode:
+    """Read a page as the notebook that is written there."""
+    return read_myst_markdown_notebook(text, config, add_source_map=True, path=path)
+
+
+def read_page(text: str, docname: str, config: MdParserConfig, path: str) -> NotebookNode:
+    """Read an executed page, with its outputs: myst-nb calls this for each entry of `custom_formats`."""
+    notebook = parse(text, config, path)
+    ready = _ready[docname]
+    if cells_digest(notebook) != ready.page.digest:
+        raise SphinxError(f"{docname}: its code cells changed between their execution and reading")
+    return with_outputs(notebook, ready.executed)
+
+
+def written_notebook(env: BuildEnvironment, docname: str) -> NotebookNode | None:
+    """Return the notebook of a page as it is written, or None if the page executes nothing."""
+    path = Path(env.doc2path(docname))
+    text = path.read_text(encoding="utf-8") if path.suffix == ".md" else ""
+    if not is_myst_markdown_notebook(text):
+        return None
+    notebook = parse(text, env.myst_config, str(path))  # type: ignore[attr-defined]
+    return notebook if "kernelspec" in notebook.metadata and code_cells(notebook) else None
+
+
+def store_of(app: Sphinx) -> Store:
+    """Return the store of a build: beside the output folder, so that all builders share it."""
+    return Store(Path(app.config.execution_store or app.outdir.parent / "executions"))
+
+
+def fingerprint_of(app: Sphinx) -> str:
+    """Return the fingerprint of a build."""
+    return fingerprint(Path(app.confdir, path) for path in app.config.execution_depends)
+
+
+def outdated(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """Tell Sphinx which unchanged pages to read again, as their outputs may be others now."""
+    now = fingerprint_of(app)
+    store = store_of(app)
+    return [
+        docname
+        for docname, page in kept(env, CHECK).items()
+        if page.fingerprint != now or store.load(page.key) is None
+    ]
+
+
+def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """Execute what is about to be read and is not in the store, and install the reader."""
+    _ready.clear()
+    now = fingerprint_of(app)
+    store = store_of(app)
+    written = {
+        docname: notebook
+        for docname in docnames
+        if (notebook := written_notebook(env, docname)) is not None
+    }
+
+    def make_ready(
+        docname: str, executed: NotebookNode, failure: tuple[int, str] | None = None
+    ) -> None:
+        notebook = with_outputs(written[docname], executed)
+        lines = tuple(
+            line + 1
+            for line, cell in zip(notebook.metadata["source_map"], notebook.cells, strict=True)
+            if cell.cell_type == "code"
+        )
+        findings = tuple((lines[cell], say) for cell, say in problems(notebook, failure))
+        page = Page(cells_digest(notebook), now, lines, findings)
+        _ready[docname] = Ready(executed, page)
+
+    missing = {}
+    for docname, notebook in written.items():
+        if stored := store.load(key_of(cells_digest(notebook), now)):
+            make_ready(docname, stored)
+        else:
+            missing[docname] = code_only(notebook)
+
+    finished = itertools.count(1)
+
+    def done(docname: str, execution: kernels.Execution) -> None:
+        spent = sum(execution.seconds)
+        LOGGER.info(
+            "executed %s in %.1f s (%d of %d)", docname, spent, next(finished), len(missing)
+        )
+        execution.notebook.metadata["seconds"] = [round(one, 3) for one in execution.seconds]
+        make_ready(docname, execution.notebook, execution.failure)
+        if execution.failure is None:
+            store.save(_ready[docname].page.key, execution.notebook)
+
+    if missing:
+        kernels.execute(
+            missing,
+            {docname: str(Path(env.doc2path(docname)).parent) for docname in missing},
+            timeout=app.config.nb_execution_timeout,
+            warm=app.config.execution_warm,
+            done=done,
+            fell_back=lambda reason: LOGGER.info("plain kernels take over: %s", reason),
+        )
+    _install_reader(env, _ready)
+
+
+def _install_reader(env: BuildEnvironment, docnames: Iterable[str]) -> None:
+    md_config, nb_config = env.myst_config, env.mystnb_config  # type: ignore[attr-defined]
+    formats = dict(nb_config.custom_formats)
+    for docname in docnames:
+        path = str(env.doc2path(docname))
+        options = {"docname": docname, "config": md_config, "path": path}
+        formats[path] = (f"{__name__}.{read_page.__name__}", options, False)
+    env.mystnb_config = nb_config.copy(custom_formats=formats)  # type: ignore[attr-defined]
+
+
+def remember(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep of an executed page what later builds need to know."""
+    docname = app.env.docname
+    if docname in _ready:
+        keep(app.env, CHECK, docname, _ready[docname].page)
+
+
+def report(app: Sphinx) -> Iterator[Finding]:
+    """Report what went wrong on any page, read in this build or not."""
+    for docname, page in kept(app.env, CHECK).items():
+        for line, message in page.findings:
+            yield Finding(docname, line, message)
+
+
+def run_times(app: Sphinx) -> dict[str, list[float]]:
+    """Return how many seconds each code cell took when it last ran, by page."""
+    store = store_of(app)
+    stored = {docname: store.load(page.key) for docname, page in kept(app.env, CHECK).items()}
+    return {docname: one.metadata["seconds"] for docname, one in stored.items() if one}
+
+
+def profile(app: Sphinx) -> Iterator[str]:
+    """List the ten slowest cells of the book."""
+    pages = kept(app.env, CHECK)
+    cells = [
+        (seconds, f"{docname}:{pages[docname].lines[number]}")
+        for docname, times in run_times(app).items()
+        for number, seconds in enumerate(times)
+    ]
+    for seconds, place in sorted(cells, reverse=True)[:10]:
+        yield f"{seconds:8.2f} s  {place}"
+
+
+# A build that was killed
+
+
+def claim(app: Sphinx, config: Config) -> None:
+    """Mark the output folder as unfinished; if it is already, clear what the last build left there.
+
+    A folder that holds something else than a site of ours gets no mark, so it can never be cleared.
+    """
+    mark = app.outdir / MARK
+    with disk_errors(mark):
+        if mark.exists():
+            LOGGER.info("the last build was cut short: starting anew")
+            for path in app.outdir.iterdir():
+                if path.is_dir() and not path.name.startswith("."):
+                    shutil.rmtree(path)
+                elif not path.name.startswith("."):
+                    path.unlink()
+            (app.doctreedir / ENV_PICKLE_FILENAME).unlink(missing_ok=True)
+            for image in (app.outdir.parent / OUTPUT_FOLDER).glob("?" * 64 + ".*"):
+                if hashlib.sha256(image.read_bytes()).hexdigest() != image.stem:
+                    image.unlink()
+        elif (app.outdir / ".buildinfo").exists() or not any(app.outdir.iterdir()):
+            mark.touch()
+
+
+def finish(app: Sphinx, exception: Exception | None) -> None:
+    """Publish the notebooks, and take the mark away."""
+    if isinstance(exception, OSError):
+        raise SphinxError(f"The build cannot write its files: {exception}.") from exception
+    if exception is not None:
+        return
+    pages = kept(app.env, CHECK)
+    if app.builder.format == "html":
+        for docname, page in pages.items():
+            publish(app, docname, page)
+    store_of(app).prune(page.key for page in pages.values())
+    if app.config.execution_profile:
+        LOGGER.info("the slowest cells:\n%s", "\n".join(profile(app)))
+    (app.outdir / MARK).unlink(missing_ok=True)
+
+
+def publish(app: Sphinx, docname: str, page: Page) -> None:
+    """Write a page's executed notebook for readers to download, unless it is there."""
+    path = Path(app.outdir, NOTEBOOKS, f"{docname}.ipynb")
+    if docname not in _ready and path.exists():
+        return
+    executed = _ready[docname].executed if docname in _ready else store_of(app).load(page.key)
+    notebook = written_notebook(app.env, docname)
+    if executed is not None and notebook is not None:
+        notebook = download(with_outputs(notebook, executed))
+        app.emit(EVENT, docname, notebook)
+        write_atomically(path, nbformat.writes(notebook) + "\n")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Execute the pages of a book."""
+    for folder in (app.outdir, app.doctreedir):
+        with disk_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+    app.setup_extension("myst_nb")
+    app.add_config_value("execution_depends", [], "", list)
+    app.add_config_value("execution_store", None, "", (str, type(None)))
+    app.add_config_value("execution_warm", True, "", bool)
+    app.add_config_value("execution_profile", False, "", bool)
+    app.add_event(EVENT)
+    app.connect("config-inited", claim)
+    app.connect("env-get-outdated", outdated)
+    app.connect("env-before-read-docs", prepare)
+    app.connect("doctree-read", remember)
+    app.connect("build-finished", finish, priority=900)
+    judge(app, CHECK, report)
+    return {
+        "version": "1",
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

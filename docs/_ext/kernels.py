@@ -1,0 +1,478 @@
+"""Kernels that start warm: one server imports torch and matplotlib, and each page runs in a fork of it.
+
+A plain kernel spends about three seconds on imports before its first cell does any work; a fork of a
+process that has them spends a few tenths. The fork is a real ipykernel, driven by nbclient, so a page
+gets the outputs that it would get anywhere else, and since every page has a fork of its own, none can
+see what another did. Nothing touches CUDA or starts a thread before the fork.
+
+    sphinx ---unix socket---> server (imports once) ---fork---> one kernel for each page
+
+Lifetimes hang on connections, so that even SIGKILL leaves no orphan: the server ends with its
+standard input, a kernel with the connection that asked for it, or with its parent.
+
+Where a server cannot be had (another system than Linux, or it died), plain kernels do the same work,
+only later. This module knows nothing of Sphinx. As a program it is
+
+    python kernels.py run COMMAND...     run a command beside a server that outlives its builds
+
+which is how an author's saves are shown at once: each build finds the server by its environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import importlib
+import json
+import logging
+import os
+import runpy
+import select
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from jupyter_client.provisioning import LocalProvisioner
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+from traitlets import Unicode
+
+PRELOADED = (
+    "ipykernel.kernelapp",
+    "ipykernel.ipkernel",
+    "IPython.core.completerlib",
+    "matplotlib.pyplot",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+    "numpy",
+    "torch",
+    "tiktoken",
+)
+PACKAGES = ("ipykernel", "ipython", "matplotlib", "numpy", "tiktoken", "torch")
+"""The distributions behind them: another version may give another output."""
+ADDRESS = "LITERATE_KERNEL_SERVER"
+HERE = Path(__file__).resolve()
+START_SECONDS = 120
+QUIET = logging.getLogger("literate.kernels")
+QUIET.addHandler(logging.NullHandler())
+QUIET.propagate = False
+
+
+class ServerLostError(Exception):
+    """The warm server cannot be reached, or is gone."""
+
+
+def worker_count() -> int:
+    """Return how many pages run side by side: one for each core, up to eight."""
+    return min(_cores(), 8)
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of every kernel: this process's, less what would change a page.
+
+    The number of threads depends on the machine alone, not on how many pages run just now: another
+    number of threads sums in another order, and a page must not change because its neighbour did.
+    """
+    threads = str(max(1, _cores() // worker_count()))
+    fixed = {
+        "PYTHONHASHSEED": "0",
+        "SOURCE_DATE_EPOCH": "0",
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+        "OMP_NUM_THREADS": threads,
+        "MKL_NUM_THREADS": threads,
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    personal = {"JPY_PARENT_PID", "PYTHONSTARTUP", ADDRESS}
+    return {name: value for name, value in os.environ.items() if name not in personal} | fixed
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# The kernel
+
+
+def run_kernel(connection_file: str) -> None:
+    """Be a kernel, until told to stop."""
+    from ipykernel.kernelapp import IPKernelApp
+    from traitlets.config import Config
+
+    config = Config()
+    config.HistoryManager.hist_file = ":memory:"
+    config.IPKernelApp.log_level = logging.ERROR
+    app = IPKernelApp.instance(
+        config=config, connection_file=connection_file, parent_handle=os.getppid()
+    )
+    app.initialize([])
+    startup = runpy.run_path(str(HERE.with_name("kernel_startup.py")))
+    startup["install"](app.shell)
+    app.start()
+
+
+# The server
+
+
+@contextlib.contextmanager
+def server() -> Iterator[str]:
+    """Have a warm server for as long as the context lasts, and get its address."""
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="kernels-"))
+        address = os.path.join(folder, "server")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(address)
+            listener.listen(64)
+            process = subprocess.Popen(
+                [sys.executable, "-P", str(HERE), "serve", str(listener.fileno())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                env=environment(),
+                pass_fds=[listener.fileno()],
+                start_new_session=True,
+            )
+        try:
+            yield address
+        finally:
+            process.stdin.close()  # type: ignore[union-attr]
+            process.wait()
+
+
+class _Server:
+    """Forks a kernel for each connection, and ends with its lifeline."""
+
+    def __init__(self, listener: socket.socket, lifeline: int):
+        self.listener = listener
+        self.lifeline = lifeline
+        self.connections: dict[int, socket.socket] = {}
+        self.selector = selectors.DefaultSelector()
+
+    def serve(self) -> None:
+        """Import what pages need, then answer until the lifeline ends."""
+        for name in PRELOADED:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
+        gc.collect()
+        gc.freeze()
+        self.deaths, ring = os.pipe()
+        os.set_blocking(ring, False)
+        signal.set_wakeup_fd(ring)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for readable in (self.listener, self.lifeline, self.deaths):
+            self.selector.register(readable, selectors.EVENT_READ)
+        while True:
+            for key, _ in self.selector.select():
+                if key.fd == self.lifeline:
+                    for pid in self.connections:
+                        _kill_group(pid)
+                    return
+                if key.fd == self.deaths:
+                    self.bury()
+                elif key.fileobj is self.listener:
+                    self.accept()
+                else:  # who asked for this kernel is gone
+                    self.selector.unregister(key.fileobj)
+                    _kill_group(key.data)
+
+    def accept(self) -> None:
+        """Fork the kernel that a new connection asks for, and tell its pid."""
+        connection, _ = self.listener.accept()
+        request = connection.makefile().readline()
+        if not request:
+            connection.close()
+            return
+        pid = os.fork()
+        if pid == 0:
+            for held in (self.selector, self.listener, connection, *self.connections.values()):
+                held.close()
+            _become_kernel(**json.loads(request))
+        with contextlib.suppress(OSError):
+            os.setpgid(pid, pid)
+        self.connections[pid] = connection
+        self.selector.register(connection, selectors.EVENT_READ, data=pid)
+        _tell(connection, pid)
+
+    def bury(self) -> None:
+        """Tell each dead kernel's exit code to who asked for it."""
+        os.read(self.deaths, 4096)
+        while self.connections:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            connection = self.connections.pop(pid)
+            if connection in self.selector.get_map():
+                self.selector.unregister(connection)
+            _tell(connection, os.waitstatus_to_exitcode(status))
+            connection.close()
+
+
+def _tell(connection: socket.socket, number: int) -> None:
+    with contextlib.suppress(OSError):
+        connection.sendall(b"%d\n" % number)
+
+
+def _kill_group(pid: int) -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _become_kernel(connection_file: str, folder: str, environment: dict[str, str]) -> NoReturn:
+    """Turn a fresh fork into a kernel: nothing of the server's is left but its imports."""
+    status = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setpgid(0, 0)
+        os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+        os.environ.clear()
+        os.environ.update(environment)
+        os.chdir(folder)
+        run_kernel(connection_file)
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(status)
+
+
+# The client's side of a fork
+
+
+class ForkedProcess:
+    """A forked kernel, as far as jupyter_client needs `subprocess.Popen`."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, address: str, connection_file: str, folder: str, env: dict[str, str]):
+        request = {"connection_file": connection_file, "folder": folder, "environment": env}
+        self.returncode: int | None = None
+        self.lost = False
+        self._socket = socket.socket(socket.AF_UNIX)
+        try:
+            self._socket.settimeout(START_SECONDS)
+            self._socket.connect(address)
+            self._socket.sendall(json.dumps(request).encode() + b"\n")
+            self._replies = self._socket.makefile()
+            self.pid = int(self._replies.readline())
+        except (OSError, ValueError) as error:
+            self._socket.close()
+            raise ServerLostError(str(error)) from error
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while the kernel lives."""
+        if self.returncode is None and select.select([self._socket], [], [], 0)[0]:
+            self.wait()
+        return self.returncode
+
+    def wait(self) -> int:
+        """Wait for the end and return the exit code; `lost` says that it was the server's end."""
+        if self.returncode is None:
+            self._socket.settimeout(None)
+            try:
+                self.returncode = int(self._replies.readline())
+            except (OSError, ValueError):
+                self.lost = True
+                self.returncode = -signal.SIGKILL
+            self._replies.close()
+            self._socket.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+
+# Executing notebooks
+
+
+@dataclass
+class Execution:
+    """A notebook with its outputs, and how it went."""
+
+    notebook: NotebookNode
+    seconds: list[float] = field(default_factory=list)
+    """How long each code cell took."""
+    failure: tuple[int, str] | None = None
+    """The index of the cell that ended the page, and why."""
+
+
+def execute(
+    notebooks: Mapping[str, NotebookNode],
+    folders: Mapping[str, str],
+    *,
+    timeout: float,
+    warm: bool = True,
+    done: Callable[[str, Execution], None] = lambda name, execution: None,
+    fell_back: Callable[[str], None] = lambda reason: None,
+) -> dict[str, Execution]:
+    """Execute notebooks side by side, each in a kernel of its own.
+
+    Args:
+        notebooks: what to execute, by name. They receive their outputs.
+        folders: the working folder for each.
+        timeout: seconds that one cell may take.
+        warm: fork the kernels from a warm server, where there can be one.
+        done: called with each page that is finished.
+        fell_back: called once, with the reason, if plain kernels had to take over.
+
+    Returns:
+        How it went, by name. A page that fails never stops the others.
+    """
+    forge = _Forge(fell_back)
+    with contextlib.ExitStack() as stack:
+        if warm and sys.platform == "linux":
+            forge.address = os.environ.get(ADDRESS) or stack.enter_context(server())
+        return asyncio.run(_execute_all(notebooks, folders, forge, timeout, done))
+
+
+async def _execute_all(
+    notebooks: Mapping[str, NotebookNode],
+    folders: Mapping[str, str],
+    forge: _Forge,
+    timeout: float,
+    done: Callable[[str, Execution], None],
+) -> dict[str, Execution]:
+    turn = asyncio.Semaphore(worker_count())
+
+    async def one(name: str) -> Execution:
+        async with turn:
+            execution = await _execute_one(notebooks[name], folders[name], forge, timeout)
+            done(name, execution)
+            return execution
+
+    return dict(zip(notebooks, await asyncio.gather(*map(one, notebooks)), strict=True))
+
+
+async def _execute_one(
+    notebook: NotebookNode, folder: str, forge: _Forge, timeout: float
+) -> Execution:
+    while True:
+        try:
+            async with forge.kernel(folder) as manager:
+                return await _run_cells(notebook, manager, timeout)
+        except ServerLostError as error:
+            forge.give_up(str(error))
+
+
+async def _run_cells(
+    notebook: NotebookNode, manager: AsyncKernelManager, timeout: float
+) -> Execution:
+    execution = Execution(notebook)
+    client = NotebookClient(
+        notebook, km=manager, timeout=timeout, startup_timeout=START_SECONDS, log=QUIET
+    )
+    index = 0
+    try:
+        await client.async_start_new_kernel_client()
+        info = await client.async_wait_for_reply(client.kc.kernel_info())
+        notebook.metadata["language_info"] = info["content"]["language_info"]
+        for index, cell in enumerate(notebook.cells):
+            if cell.cell_type == "code":
+                start = time.perf_counter()
+                count = client.code_cells_executed + 1
+                await client.async_execute_cell(cell, index, execution_count=count)
+                execution.seconds.append(time.perf_counter() - start)
+    except CellExecutionError as error:
+        execution.failure = index, f"{error.ename}: {error.evalue}".strip()
+    except CellTimeoutError:
+        execution.failure = index, f"the cell ran longer than {timeout:g} s"
+    except (DeadKernelError, RuntimeError) as error:
+        process = manager.provisioner.process
+        code = process.wait()
+        if getattr(process, "lost", False):
+            raise ServerLostError("the server of warm kernels died") from error
+        execution.failure = index, f"the kernel died (exit code {code})"
+    finally:
+        if client.kc is not None:
+            client.kc.stop_channels()
+    return execution
+
+
+class _Forge:
+    """Where kernels come from: a warm server while there is one, else plain processes."""
+
+    def __init__(self, fell_back: Callable[[str], None]):
+        self.address: str | None = None
+        self._fell_back = fell_back
+
+    def give_up(self, reason: str) -> None:
+        """Make plain kernels from now on."""
+        if self.address is not None:
+            self.address = None
+            self._fell_back(reason)
+
+    @contextlib.asynccontextmanager
+    async def kernel(self, folder: str) -> AsyncIterator[AsyncKernelManager]:
+        """Start a kernel in a folder, and end it with the context."""
+        with tempfile.TemporaryDirectory(prefix="kernel-") as private:
+            manager = AsyncKernelManager(
+                kernel_spec_manager=_ThisPython(),
+                transport="ipc" if hasattr(socket, "AF_UNIX") else "tcp",
+                connection_file=os.path.join(private, "kernel.json"),
+                log=QUIET,
+            )
+            if self.address is not None:
+                manager.provisioner = _WarmProvisioner(
+                    kernel_spec=manager.kernel_spec, parent=manager, address=self.address
+                )
+            await manager.start_kernel(cwd=folder, env=environment() | {"IPYTHONDIR": private})
+            try:
+                yield manager
+            finally:
+                await manager.shutdown_kernel(now=True)
+
+
+class _ThisPython(KernelSpecManager):
+    """Knows one kernel: this interpreter, whatever is installed for the user or the machine."""
+
+    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+        argv = [sys.executable, "-P", str(HERE), "kernel", "{connection_file}"]
+        return KernelSpec(argv=argv, display_name=kernel_name, language="python")
+
+
+class _WarmProvisioner(LocalProvisioner):
+    """Has a kernel forked where its base class would start a process."""
+
+    address = Unicode()
+
+    async def launch_kernel(
+        self, cmd: list[str], *, cwd: str, env: dict[str, str], **_: Any
+    ) -> dict[str, Any]:
+        self.process = ForkedProcess(self.address, cmd[-1], cwd, env)
+        self.pid = self.pgid = self.process.pid
+        self.cwd = cwd
+        return self.connection_info
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Be what the first argument says: a kernel, the server, or a command beside a server."""
+    match arguments:
+        case ["kernel", connection_file]:
+            run_kernel(connection_file)
+        case ["serve", descriptor]:
+            _Server(socket.socket(fileno=int(descriptor)), lifeline=0).serve()
+        case ["run", *command]:
+            with server() as address:
+                return subprocess.run(command, env=os.environ | {ADDRESS: address}).returncode
+        case _:
+            raise SystemExit(f"usage: {HERE.name} run COMMAND...")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
