@@ -1,9 +1,9 @@
 """From text to the vectors that attention works on: tokens, windows, embeddings."""
 
 import hashlib
+import http.client
 import os
 import tempfile
-import urllib.error
 import urllib.request
 from functools import cache
 from importlib import resources
@@ -103,7 +103,11 @@ def _read_gpt2_tokenizer(folder: Path) -> tiktoken.Encoding:
     for name, expected in _GPT2_FILES.items():
         _require_sha256(folder / name, expected)
     ranks = data_gym_to_mergeable_bpe_ranks(
-        vocab_bpe_file=str(folder / "vocab.bpe"), encoder_json_file=str(folder / "encoder.json")
+        vocab_bpe_file=str(folder / "vocab.bpe"),
+        encoder_json_file=str(folder / "encoder.json"),
+        # tiktoken reads both from its own cache, if it finds them there: it has to check them as well
+        vocab_bpe_hash=_GPT2_FILES["vocab.bpe"],
+        encoder_json_hash=_GPT2_FILES["encoder.json"],
     )
     return tiktoken.Encoding(
         name="gpt2",
@@ -138,6 +142,7 @@ def load_the_verdict(cache_dir: Path | str | None = None) -> str:
 
     Raises:
         ConnectionError: the story is not in the cache and cannot be downloaded.
+        OSError: the story cannot be written to the cache.
         ValueError: what was downloaded, or lies in the cache, is not the story.
     """
     folder = Path(cache_dir or platformdirs.user_cache_dir("literate-attention", appauthor=False))
@@ -151,23 +156,32 @@ def _fetch_once(url: str, sha256: str, path: Path) -> Path:
     try:
         with urllib.request.urlopen(url, timeout=30) as response:
             content = response.read()
-    except (urllib.error.URLError, OSError) as error:
+    except (OSError, http.client.HTTPException) as error:
         raise ConnectionError(
             f"{path.name} is not in {path.parent} and could not be downloaded from {url} ({error}); "
             f"connect to the network once, or put the file there yourself"
         ) from None
+    found = hashlib.sha256(content).hexdigest()
+    if found != sha256:
+        raise ValueError(f"{url} has sha256 {found}, expected {sha256}; nothing was kept")
+    try:
+        _write_in_one_step(path, content)
+    except OSError as error:
+        raise OSError(
+            f"{path.name} could not be written to {path.parent} ({error}); choose another cache_dir"
+        ) from None
+    return path
+
+
+def _write_in_one_step(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        found = hashlib.sha256(content).hexdigest()
-        if found != sha256:
-            raise ValueError(f"{url} has sha256 {found}, expected {sha256}; nothing was kept")
         Path(temporary).replace(path)
     finally:
         Path(temporary).unlink(missing_ok=True)
-    return path
 
 
 class GPTDatasetV1(Dataset[tuple[Int[Tensor, " max_length"], Int[Tensor, " max_length"]]]):
