@@ -116,7 +116,8 @@ def dropout_mask(
         *shape: the shape of the mask.
         p: the probability that an element is dropped, in [0, 1).
         stream: ``"torch"`` or ``"mkl"``.
-        device: where the finished mask is put. It is drawn on the CPU in any case.
+        device: where the finished mask is put, by default torch's default device. It is drawn on the CPU
+            in any case.
 
     Returns:
         A boolean tensor; True = kept.
@@ -133,13 +134,17 @@ def dropout_mask(
         tensor([ True,  True, False,  True,  True, False])
     """
     require_dropout_rate(p)
+    _require_stream(stream)
     if stream == "torch":
         uniform = torch.rand(shape, dtype=torch.float64, device="cpu")
-    elif stream == "mkl":
-        uniform = _mcg31_uniform(torch.Size(shape).numel()).reshape(shape)
     else:
+        uniform = _mcg31_uniform(torch.Size(shape).numel()).reshape(shape)
+    return (uniform < 1 - p).to(device or torch.get_default_device())
+
+
+def _require_stream(stream: str) -> None:
+    if stream not in get_args(DropoutStream):
         raise ValueError(f"stream must be one of {get_args(DropoutStream)}, got {stream!r}")
-    return (uniform < 1 - p).to(device or "cpu")
 
 
 def _mcg31_uniform(count: int) -> Float[Tensor, "{count}"]:
@@ -154,9 +159,9 @@ def _mcg31_uniform(count: int) -> Float[Tensor, "{count}"]:
 def _spend_one_word() -> int:
     """Take the next 32 bits of torch's CPU generator, and leave it one word further."""
     before = torch.get_rng_state()
-    two_words = torch.empty((), dtype=torch.int64).random_(torch.iinfo(torch.int64).min, None)
+    two_words = torch.empty((), dtype=torch.int64, device="cpu").random_(-(2**63), None)
     torch.set_rng_state(before)
-    torch.empty((), dtype=torch.int32).random_()
+    torch.empty((), dtype=torch.int32, device="cpu").random_()
     return int(two_words) >> 32 & 0xFFFFFFFF
 
 
@@ -185,10 +190,11 @@ def drop(
         tensor([2., 2., 0., 2., 2., 0.])
     """
     require_dropout_rate(p)
-    if p == 0.0:
-        return x
     if stream is None:
         return torch.nn.functional.dropout(x, p)
+    _require_stream(stream)
+    if p == 0.0:
+        return x
     kept = dropout_mask(*x.shape, p=p, stream=stream, device=x.device)
     return x * kept.to(x.dtype).div(1 - p)
 
@@ -216,8 +222,7 @@ class Dropout(nn.Dropout):
 
     def __init__(self, p: float = 0.5, stream: DropoutStream = "torch") -> None:
         require_dropout_rate(p)
-        if stream not in get_args(DropoutStream):
-            raise ValueError(f"stream must be one of {get_args(DropoutStream)}, got {stream!r}")
+        _require_stream(stream)
         super().__init__(p)
         self.stream = stream
 
