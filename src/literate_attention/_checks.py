@@ -38,20 +38,56 @@ def require_width(name: str, tensor: Tensor, expected: int, called: str) -> None
         )
 
 
-def require_mask(attn_mask: Tensor, q_len: int, kv_len: int) -> None:
-    """Refuse an attention mask that is not boolean, or does not fit the scores."""
+def require_mask(attn_mask: Tensor, scores_shape: tuple[int, ...]) -> None:
+    """Refuse an attention mask that is not boolean, or cannot be spread over the scores."""
     if attn_mask.dtype != torch.bool:
         raise TypeError(
             f"attn_mask must be boolean, True = may attend, got {attn_mask.dtype}; "
             f"a mask of ones that hide becomes mask == 0"
         )
-    if attn_mask.ndim < 2 or any(
-        given not in (1, wanted)
-        for given, wanted in zip(attn_mask.shape[-2:], (q_len, kv_len), strict=True)
+    given = tuple(attn_mask.shape)
+    if not 2 <= len(given) <= len(scores_shape) or any(
+        size not in (1, wanted)
+        for size, wanted in zip(reversed(given), reversed(scores_shape), strict=False)
     ):
         raise ValueError(
-            f"attn_mask must fit {q_len} queries and {kv_len} keys, got shape {tuple(attn_mask.shape)}"
+            f"attn_mask must fit scores of shape {tuple(scores_shape)}, (*batch, queries, keys), "
+            f"got shape {given}"
         )
+
+
+def require_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+) -> None:
+    """Refuse queries, keys, values and masks that do not belong together."""
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        require_tokens(name, tensor, called="head_dim")
+    require_width("key", key, query.shape[-1], "the width of query")
+    for name, tensor in (("key", key), ("value", value)):
+        if tensor.shape[:-2] != query.shape[:-2]:
+            raise ValueError(
+                f"{name} must have the batch dimensions of query, {tuple(query.shape[:-2])}, "
+                f"got shape {tuple(tensor.shape)}"
+            )
+    if key.shape[-2] != value.shape[-2]:
+        raise ValueError(
+            f"key and value must have the same number of tokens, "
+            f"got {key.shape[-2]} keys and {value.shape[-2]} values"
+        )
+    require_dropout_rate(dropout_p)
+    if attn_mask is None:
+        return
+    if is_causal:
+        raise ValueError(
+            "attn_mask and is_causal were given together; combine them: "
+            "attn_mask & causal_mask(q_len, kv_len)"
+        )
+    require_mask(attn_mask, (*query.shape[:-1], key.shape[-2]))
 
 
 def require_at_least(name: str, value: int, least: int) -> None:

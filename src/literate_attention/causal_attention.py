@@ -8,11 +8,11 @@ from torch import Tensor, nn
 
 from literate_attention._checks import (
     require_at_least,
+    require_attention,
     require_context,
     require_dropout_rate,
     require_mask,
     require_tokens,
-    require_width,
 )
 from literate_attention.fused_attention import fused_attention
 from literate_attention.reproducibility import Dropout, DropoutStream, drop
@@ -55,7 +55,7 @@ def causal_mask(
 
 
 def mask_weights(
-    weights: Float[Tensor, "*batch q_len kv_len"], attn_mask: Bool[Tensor, "*#batch q_len kv_len"]
+    weights: Float[Tensor, "*batch q_len kv_len"], attn_mask: Bool[Tensor, "*#batch #q_len #kv_len"]
 ) -> Float[Tensor, "*batch q_len kv_len"]:
     r"""Mask after the softmax: zero the hidden weights, then make each row sum to one again.
 
@@ -78,14 +78,14 @@ def mask_weights(
                 [0.5000, 0.5000]])
     """
     require_tokens("weights", weights, called="kv_len")
-    require_mask(attn_mask, weights.shape[-2], weights.shape[-1])
+    require_mask(attn_mask, weights.shape)
     allowed = weights * attn_mask
     row_sums = allowed.sum(dim=-1, keepdim=True)
     return allowed / row_sums.masked_fill(row_sums == 0.0, 1.0)
 
 
 def mask_scores(
-    scores: Float[Tensor, "*batch q_len kv_len"], attn_mask: Bool[Tensor, "*#batch q_len kv_len"]
+    scores: Float[Tensor, "*batch q_len kv_len"], attn_mask: Bool[Tensor, "*#batch #q_len #kv_len"]
 ) -> Float[Tensor, "*batch q_len kv_len"]:
     r"""Mask before the softmax: a score of :math:`-\infty` becomes a weight of exactly zero.
 
@@ -108,7 +108,7 @@ def mask_scores(
                 [1., 1.]])
     """
     require_tokens("scores", scores, called="kv_len")
-    require_mask(attn_mask, scores.shape[-2], scores.shape[-1])
+    require_mask(attn_mask, scores.shape)
     return scores.masked_fill(~attn_mask, -torch.inf)
 
 
@@ -116,7 +116,7 @@ def scaled_dot_product_attention(
     query: Float[Tensor, "*batch q_len head_dim"],
     key: Float[Tensor, "*batch kv_len head_dim"],
     value: Float[Tensor, "*batch kv_len value_dim"],
-    attn_mask: Bool[Tensor, "*#batch q_len kv_len"] | None = None,
+    attn_mask: Bool[Tensor, "*#batch #q_len #kv_len"] | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
@@ -163,23 +163,8 @@ def scaled_dot_product_attention(
         tensor([[1.0000, 0.0000],
                 [0.3302, 0.6698]])
     """
-    for name, tensor in (("query", query), ("key", key), ("value", value)):
-        require_tokens(name, tensor, called="head_dim")
-    require_width("key", key, query.shape[-1], "the width of query")
-    if key.shape[-2] != value.shape[-2]:
-        raise ValueError(
-            f"key and value must have the same number of tokens, "
-            f"got {key.shape[-2]} keys and {value.shape[-2]} values"
-        )
-    require_dropout_rate(dropout_p)
+    require_attention(query, key, value, attn_mask, dropout_p, is_causal)
     q_len, kv_len = query.shape[-2], key.shape[-2]
-    if attn_mask is not None:
-        if is_causal:
-            raise ValueError(
-                "attn_mask and is_causal were given together; combine them: "
-                "attn_mask & causal_mask(q_len, kv_len)"
-            )
-        require_mask(attn_mask, q_len, kv_len)
     explicit = need_weights or dropout_stream is not None
     if is_causal and (explicit or q_len != kv_len):
         attn_mask, is_causal = causal_mask(q_len, kv_len, device=query.device), False

@@ -6,13 +6,15 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention as _kernel
 
+from literate_attention._checks import require_attention
+
 
 def fused_attention(
     query: Float[Tensor, "*batch q_len head_dim"],
     key: Float[Tensor, "*batch kv_len head_dim"],
     value: Float[Tensor, "*batch kv_len value_dim"],
     *,
-    attn_mask: Bool[Tensor, "*#batch q_len kv_len"] | None = None,
+    attn_mask: Bool[Tensor, "*#batch #q_len #kv_len"] | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
@@ -36,12 +38,23 @@ def fused_attention(
     Returns:
         The context vectors.
 
+    Raises:
+        TypeError: an argument does not hold floating-point numbers, or the mask is not boolean.
+        ValueError: sizes do not fit, the dropout rate is outside [0, 1), ``attn_mask`` and ``is_causal`` are
+            given together, or ``is_causal`` with another number of queries than keys.
+
     Example:
         >>> import torch
         >>> query, key = torch.zeros(1, 2), torch.zeros(3, 2)
         >>> fused_attention(query, key, torch.tensor([[1.0], [2.0], [6.0]]))
         tensor([[3.]])
     """
+    require_attention(query, key, value, attn_mask, dropout_p, is_causal)
+    if is_causal and query.shape[-2] != key.shape[-2]:
+        raise ValueError(
+            f"is_causal needs as many queries as keys, got {query.shape[-2]} and {key.shape[-2]}; "
+            f"pass attn_mask=causal_mask(q_len, kv_len) instead"
+        )
     # torch's fused kernels take four dimensions; with any other number torch computes the explicit form,
     # and needs quadratic memory for it.
     if query.ndim == 4:

@@ -6,7 +6,6 @@ from torch import Tensor, nn
 
 from literate_attention._checks import (
     require_at_least,
-    require_floating,
     require_mask,
     require_tokens,
     require_width,
@@ -18,7 +17,7 @@ def attention_weights(
     query: Float[Tensor, "*batch q_len head_dim"],
     key: Float[Tensor, "*batch kv_len head_dim"],
     *,
-    attn_mask: Bool[Tensor, "*#batch q_len kv_len"] | None = None,
+    attn_mask: Bool[Tensor, "*#batch #q_len #kv_len"] | None = None,
     scale: float | None = None,
 ) -> Float[Tensor, "*batch q_len kv_len"]:
     r"""Compute how much each query attends to each key.
@@ -39,7 +38,8 @@ def attention_weights(
 
     Raises:
         TypeError: an argument does not hold floating-point numbers, or the mask is not boolean.
-        ValueError: query and key differ in width, or the mask does not fit.
+        ValueError: query or key has fewer than 2 dimensions, they differ in width, or the mask does not
+            fit.
 
     Example:
         With one query (0, sqrt 2) and the rows of the identity as keys, the scaled scores are 0 and 1, so
@@ -48,13 +48,12 @@ def attention_weights(
         >>> attention_weights(torch.tensor([[0.0, 2.0**0.5]]), torch.eye(2))
         tensor([[0.2689, 0.7311]])
     """
-    require_floating("query", query)
-    require_floating("key", key)
-    require_width("key", key, query.shape[-1], "the width of query")
+    require_tokens("query", query, called="head_dim")
+    require_tokens("key", key, query.shape[-1], "the width of query")
     scores = query @ key.mT * (query.shape[-1] ** -0.5 if scale is None else scale)
     if attn_mask is None:
         return torch.softmax(scores, dim=-1)
-    require_mask(attn_mask, scores.shape[-2], scores.shape[-1])
+    require_mask(attn_mask, scores.shape)
     weights = torch.softmax(scores.masked_fill(~attn_mask, -torch.inf), dim=-1)
     return weights.masked_fill(~attn_mask.any(dim=-1, keepdim=True), 0.0)
 
@@ -77,14 +76,15 @@ def attention_output(
 
     Raises:
         TypeError: an argument does not hold floating-point numbers.
-        ValueError: there are not as many weights in a row as values.
+        ValueError: an argument has fewer than 2 dimensions, or there are not as many weights in a row as
+            values.
 
     Example:
         >>> attention_output(torch.tensor([[0.25, 0.75]]), torch.tensor([[4.0], [8.0]]))
         tensor([[7.]])
     """
-    require_floating("weights", weights)
-    require_floating("value", value)
+    require_tokens("value", value, called="value_dim")
+    require_tokens("weights", weights, called="kv_len")
     require_width("weights", weights, value.shape[-2], "the number of values")
     return weights @ value
 
