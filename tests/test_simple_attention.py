@@ -1,0 +1,246 @@
+"""Attention without trainable weights is three formulas; each is checked against its own loops."""
+
+import math
+import re
+from collections.abc import Callable
+
+import pytest
+import torch
+from jaxtyping import TypeCheckError
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention as torch_attention
+from torch.testing import assert_close
+
+from literate_attention import (
+    context_vector,
+    naive_softmax,
+    normalize_by_sum,
+    score_all_queries,
+    score_one_query,
+    simple_attention,
+    softmax,
+    toy_embeddings,
+)
+
+NUM_TOKENS, EMBED_DIM = 7, 5
+NORMALIZERS = [normalize_by_sum, naive_softmax, softmax]
+
+each_batch = pytest.mark.parametrize("batch", [(), (2,), (2, 3), (0,), (1,)], ids=str)
+each_normalizer = pytest.mark.parametrize("normalize", NORMALIZERS, ids=lambda f: f.__name__)
+
+
+def random_inputs(*batch: int, dtype: torch.dtype = torch.float64) -> Tensor:
+    generator = torch.Generator().manual_seed(sum(batch))
+    return torch.randn(*batch, NUM_TOKENS, EMBED_DIM, generator=generator, dtype=dtype)
+
+
+def dot(left: Tensor, right: Tensor) -> float:
+    return sum(a * b for a, b in zip(left.tolist(), right.tolist(), strict=True))
+
+
+@each_batch
+def test_a_score_is_a_dot_product(batch: tuple[int, ...]) -> None:
+    inputs = random_inputs(*batch)
+    scores = score_all_queries(inputs)
+    assert scores.shape == (*batch, NUM_TOKENS, NUM_TOKENS)
+    for sequence, rows in zip(
+        inputs.reshape(-1, NUM_TOKENS, EMBED_DIM),
+        scores.reshape(-1, NUM_TOKENS, NUM_TOKENS).tolist(),
+        strict=True,
+    ):
+        assert rows == [pytest.approx([dot(q, x) for x in sequence]) for q in sequence]
+
+
+@each_batch
+def test_one_query_gives_its_row_of_all_scores(batch: tuple[int, ...]) -> None:
+    inputs = random_inputs(*batch)
+    for i in range(NUM_TOKENS):
+        one = score_one_query(inputs[..., i, :], inputs)
+        assert_close(one, score_all_queries(inputs)[..., i, :])
+
+
+def test_a_query_need_not_be_one_of_the_inputs() -> None:
+    query, inputs = random_inputs(11)[:, 0], random_inputs(11)[:, 1:]
+    expected = [[dot(q, x) for x in rows] for q, rows in zip(query, inputs, strict=True)]
+    assert_close(score_one_query(query, inputs), torch.tensor(expected, dtype=torch.float64))
+
+
+@each_batch
+def test_a_context_vector_is_a_weighted_sum(batch: tuple[int, ...]) -> None:
+    inputs = random_inputs(*batch)
+    weights = random_inputs(*batch)[..., 1]
+    expected = torch.zeros(*batch, EMBED_DIM, dtype=torch.float64)
+    for j in range(NUM_TOKENS):
+        expected += weights[..., j, None] * inputs[..., j, :]
+    assert_close(context_vector(weights, inputs), expected)
+
+
+@each_batch
+def test_attention_is_the_context_vector_of_every_token(batch: tuple[int, ...]) -> None:
+    inputs = random_inputs(*batch)
+    context, weights = simple_attention(inputs, need_weights=True)
+    for i in range(NUM_TOKENS):
+        expected = softmax(score_one_query(inputs[..., i, :], inputs))
+        assert_close(weights[..., i, :], expected)
+        assert_close(context[..., i, :], context_vector(expected, inputs))
+
+
+@each_batch
+def test_attention_agrees_with_loops_and_with_torch(
+    batch: tuple[int, ...], attend_by_loops: Callable[..., tuple[Tensor, Tensor]]
+) -> None:
+    inputs = random_inputs(*batch)
+    context, weights = simple_attention(inputs, need_weights=True)
+    by_loops, weights_by_loops = attend_by_loops(inputs, inputs, inputs, scale=1.0)
+    assert_close(context, by_loops)
+    assert_close(weights, weights_by_loops)
+    assert_close(context, torch_attention(inputs, inputs, inputs, scale=1.0))
+    assert_close(simple_attention(inputs), context)
+
+
+def test_weights_worked_by_hand() -> None:
+    """Scores 0 and 1 weigh 1 and e, divided by 1 + e."""
+    scores = torch.tensor([0.0, 1.0])
+    assert_close(softmax(scores), torch.tensor([1.0, math.e]) / (1 + math.e))
+    assert_close(naive_softmax(scores), torch.tensor([1.0, math.e]) / (1 + math.e))
+    assert_close(normalize_by_sum(torch.tensor([3.0, -1.0])), torch.tensor([1.5, -0.5]))
+
+
+def test_attention_worked_by_hand() -> None:
+    """Two unit vectors at a right angle score 1 with themselves and 0 with each other."""
+    more, less = math.e / (1 + math.e), 1 / (1 + math.e)
+    expected = torch.tensor([[more, less], [less, more]])
+    context, weights = simple_attention(torch.eye(2), need_weights=True)
+    assert_close(weights, expected)
+    assert_close(context, expected)
+
+
+@each_normalizer
+def test_rows_sum_to_one(normalize: Callable[[Tensor], Tensor]) -> None:
+    scores = random_inputs(2, 3)
+    sums = normalize(scores).sum(dim=-1)
+    assert_close(sums, torch.ones_like(sums))
+
+
+def test_both_softmaxes_agree_and_keep_the_order() -> None:
+    scores = random_inputs(2, 3)
+    assert_close(naive_softmax(scores), softmax(scores))
+    assert torch.equal(softmax(scores).argsort(), scores.argsort())
+
+
+def test_softmax_forgets_a_constant() -> None:
+    scores = random_inputs(3)
+    assert_close(softmax(scores + 100.0), softmax(scores))
+
+
+def test_only_the_naive_softmax_overflows() -> None:
+    scores = torch.tensor([1000.0, 1001.0])
+    assert naive_softmax(scores).isnan().all()
+    assert_close(softmax(scores), softmax(scores - 1000.0))
+
+
+def test_a_context_vector_does_not_depend_on_the_order_of_the_tokens() -> None:
+    inputs, order = random_inputs(2), torch.tensor([3, 0, 6, 2, 5, 1, 4])
+    query = inputs[:, 2]
+    weights = softmax(score_one_query(query, inputs))
+    assert_close(
+        context_vector(weights[:, order], inputs[:, order]), context_vector(weights, inputs)
+    )
+    assert_close(simple_attention(inputs[:, order]), simple_attention(inputs)[:, order])
+
+
+def test_one_token_attends_to_itself() -> None:
+    inputs = random_inputs(2)[:, :1]
+    assert_close(simple_attention(inputs), inputs)
+
+
+def test_gradients() -> None:
+    inputs = random_inputs(2).requires_grad_()
+    assert torch.autograd.gradcheck(simple_attention, inputs)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_the_result_is_where_the_input_is(dtype: torch.dtype, device: str) -> None:
+    inputs = random_inputs(2, dtype=dtype).to(device)
+    for result in simple_attention(inputs, need_weights=True):
+        assert result.dtype == dtype
+        assert result.device.type == device
+
+
+def test_the_sources_print_the_same(assert_published: Callable[[Tensor, str], None]) -> None:
+    inputs = toy_embeddings()
+    scores = score_one_query(inputs[1], inputs)
+    assert_published(scores, "scores-of-journey")
+    assert_published(normalize_by_sum(scores), "weights-of-journey-by-sum")
+    assert_published(naive_softmax(scores), "weights-of-journey")
+    assert_published(softmax(scores), "weights-of-journey")
+    assert_published(context_vector(softmax(scores), inputs), "context-of-journey")
+    assert_published(score_all_queries(inputs), "scores-all")
+    context, weights = simple_attention(inputs, need_weights=True)
+    assert_published(weights, "weights-all")
+    assert_published(context, "context-all")
+
+
+INTEGERS = torch.ones(7, 5, dtype=torch.int64)
+FLOATS = torch.ones(7, 5)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: simple_attention(INTEGERS),
+            "inputs must hold floating-point numbers, got torch.int64; "
+            "convert it first, e.g. inputs.float()",
+        ),
+        (lambda: score_all_queries(INTEGERS), "inputs must hold floating-point numbers"),
+        (lambda: score_one_query(INTEGERS[0], FLOATS), "query must hold floating-point numbers"),
+        (lambda: score_one_query(FLOATS[0], INTEGERS), "inputs must hold floating-point numbers"),
+        (lambda: context_vector(INTEGERS[:, 0], FLOATS), "weights must hold floating-point"),
+        (lambda: context_vector(FLOATS[:, 0], INTEGERS), "inputs must hold floating-point"),
+        (lambda: normalize_by_sum(INTEGERS), "scores must hold floating-point numbers"),
+        (lambda: naive_softmax(INTEGERS), "scores must hold floating-point numbers"),
+        (lambda: softmax(INTEGERS), "scores must hold floating-point numbers"),
+    ],
+)
+def test_refuses_what_is_not_floating_point(call: Callable[[], Tensor], message: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        call()
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: simple_attention(FLOATS[0]),
+            "inputs must have at least 2 dimensions (num_tokens, embed_dim), got 1: shape (5,)",
+        ),
+        (lambda: score_all_queries(FLOATS[0]), "inputs must have at least 2 dimensions"),
+        (lambda: score_one_query(FLOATS[0], FLOATS[0]), "inputs must have at least 2 dimensions"),
+        (lambda: context_vector(FLOATS[0], FLOATS[0]), "inputs must have at least 2 dimensions"),
+        (
+            lambda: score_one_query(FLOATS[:, 0], FLOATS),
+            "the last dimension of query must be embed_dim = 5, got shape (7,)",
+        ),
+        (
+            lambda: score_one_query(FLOATS[0, 0], FLOATS),
+            "the last dimension of query must be embed_dim = 5, got shape ()",
+        ),
+        (
+            lambda: context_vector(FLOATS[0], FLOATS),
+            "the last dimension of weights must be num_tokens = 7, got shape (5,)",
+        ),
+    ],
+)
+def test_refuses_shapes_that_do_not_fit(call: Callable[[], Tensor], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        call()
+
+
+def test_shapes_are_checked_in_test_runs() -> None:
+    """The annotations are promises: a test run holds every call to them."""
+    with pytest.raises(TypeCheckError):
+        score_one_query(torch.ones(4), torch.ones(7, 5))
