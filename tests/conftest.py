@@ -85,10 +85,6 @@ class Book:
         path.write_text(text, encoding="utf-8")
 
     def build(self, *, jobs: int = 1, **settings: Any) -> Build:
-        pages = sorted(path.stem for path in self.folder.glob("*.md") if path.stem != "index")
-        toctree = "```{toctree}\n" + "\n".join(pages) + "\n```\n"
-        if not (self.folder / "index.md").exists():
-            self.write("index.md", f"# Index\n\n{toctree}")
         written: list[str] = []
         app = SphinxTestApp(
             "html",
@@ -124,6 +120,7 @@ def new_book(tmp_path: Path) -> Iterator[Callable[..., Book]]:
 
     def make(*extensions: str) -> Book:
         book = Book(tmp_path / "docs", extensions)
+        book.write("index.md", "# Index\n\n```{toctree}\n:glob:\n\n*\n```\n")
         book.write(
             "conf.py",
             f"extensions = ['myst_nb', *{extensions!r}]\n"

@@ -62,14 +62,11 @@ def _cell(node: nodes.container, starts: list[int]) -> Cell:
 
 
 def _text(output: nodes.Node) -> str:
-    """Return the text of an output; of a traceback the last line, of a picture nothing."""
+    """Return the text of an output, nothing for a picture."""
     if _is(output, "mime_bundle"):
         offers = [child for child in output.children if isinstance(child, nodes.container)]
         return _bundle_text({offer["mime_type"]: offer for offer in offers})
-    if not isinstance(output, nodes.literal_block):
-        return ""
-    text = output.astext()
-    return text.rstrip().rpartition("\n")[2] if "traceback" in output["classes"] else text
+    return output.astext() if isinstance(output, nodes.literal_block) else ""
 
 
 def _bundle_text(by_mime: dict[str, nodes.container]) -> str:

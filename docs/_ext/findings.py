@@ -62,7 +62,8 @@ def judge(app: Sphinx, check: str, function: Judge) -> None:
 
 def _place(env: BuildEnvironment, one: Finding) -> str:
     path = str(env.doc2path(one.where)) if one.where in env.found_docs else one.where
-    return f"{path}:{one.line}" if one.line else path
+    # Without a line, Sphinx would take the path for the name of a page.
+    return f"{path}:{one.line or 1}"
 
 
 def _facts(env: BuildEnvironment) -> Facts:
