@@ -192,8 +192,7 @@ FLOATS = torch.ones(7, 5)
     [
         (
             lambda: simple_attention(INTEGERS),
-            "inputs must hold floating-point numbers, got torch.int64; "
-            "convert it first, e.g. inputs.float()",
+            "inputs must hold floating-point numbers, got torch.int64; convert it first, e.g. inputs.float()",
         ),
         (lambda: score_all_queries(INTEGERS), "inputs must hold floating-point numbers"),
         (lambda: score_one_query(INTEGERS[0], FLOATS), "query must hold floating-point numbers"),

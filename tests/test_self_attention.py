@@ -1,0 +1,403 @@
+"""Scaled dot-product attention in two functions, and the two classes that put weights before it."""
+
+import copy
+import io
+import math
+import pickle
+import re
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention as torch_attention
+from torch.testing import assert_close
+
+from literate_attention import (
+    SelfAttention_v1,
+    SelfAttention_v2,
+    attention_output,
+    attention_weights,
+    toy_embeddings,
+)
+
+Q_LEN, KV_LEN, HEAD_DIM, VALUE_DIM = 3, 5, 7, 11
+NUM_TOKENS, D_IN, D_OUT = 5, 7, 3
+
+MODULES = {
+    "v1": lambda: SelfAttention_v1(D_IN, D_OUT),
+    "v2": lambda: SelfAttention_v2(D_IN, D_OUT),
+    "v2 with bias": lambda: SelfAttention_v2(D_IN, D_OUT, qkv_bias=True),
+}
+
+each_batch = pytest.mark.parametrize("batch", [(), (2,), (2, 3), (0,), (1,)], ids=str)
+each_module = pytest.mark.parametrize("build", MODULES.values(), ids=MODULES)
+both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "explicit"])
+
+
+def seeded(build: Callable[[], nn.Module], dtype: torch.dtype = torch.float64) -> nn.Module:
+    torch.manual_seed(123)
+    return build().to(dtype)
+
+
+def random_tensor(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def query_key_value(*batch: int) -> tuple[Tensor, Tensor, Tensor]:
+    return (
+        random_tensor(*batch, Q_LEN, HEAD_DIM, seed=1),
+        random_tensor(*batch, KV_LEN, HEAD_DIM, seed=2),
+        random_tensor(*batch, KV_LEN, VALUE_DIM, seed=3),
+    )
+
+
+def run(attention: nn.Module, x: Tensor, need_weights: bool) -> Tensor:
+    return attention(x, need_weights=True)[0] if need_weights else attention(x)
+
+
+def projected(attention: nn.Module, x: Tensor) -> list[Tensor]:
+    """Compute queries, keys and values as the definition says: x times a (d_in, d_out) matrix."""
+    results = []
+    for name in ("W_query", "W_key", "W_value"):
+        weight = getattr(attention, name)
+        linear = isinstance(weight, nn.Linear)
+        matrix = weight.weight.T if linear else weight
+        bias = weight.bias if linear and weight.bias is not None else 0.0
+        results.append(torch.einsum("...ni,io->...no", x, matrix) + bias)
+    return results
+
+
+# The two functions
+
+
+@each_batch
+@pytest.mark.parametrize("scale", [None, 0.3])
+def test_weights_and_output_agree_with_loops(
+    batch: tuple[int, ...],
+    scale: float | None,
+    attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
+) -> None:
+    query, key, value = query_key_value(*batch)
+    context, weights = attend_by_loops(query, key, value, scale=scale)
+    assert_close(attention_weights(query, key, scale=scale), weights)
+    assert_close(attention_output(weights, value), context)
+
+
+@pytest.mark.parametrize(
+    ("batch", "mask_shape"),
+    [
+        ((), (Q_LEN, KV_LEN)),
+        ((2, 3), (Q_LEN, KV_LEN)),
+        ((2,), (1, KV_LEN)),
+        ((2,), (Q_LEN, 1)),
+        ((2,), (2, Q_LEN, KV_LEN)),
+        ((2, 3), (2, 3, Q_LEN, KV_LEN)),
+        ((2, 3), (2, 1, 1, KV_LEN)),
+        ((2, 3), (3, Q_LEN, KV_LEN)),
+        ((0,), (Q_LEN, KV_LEN)),
+    ],
+    ids=str,
+)
+def test_weights_agree_with_loops_under_any_mask(
+    batch: tuple[int, ...],
+    mask_shape: tuple[int, ...],
+    attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
+) -> None:
+    query, key, value = query_key_value(*batch)
+    attn_mask = random_tensor(*mask_shape, seed=5) > -0.3
+    _, weights = attend_by_loops(query, key, value, attn_mask)
+    assert_close(attention_weights(query, key, attn_mask=attn_mask), weights)
+
+
+def test_the_two_functions_are_torchs_one() -> None:
+    query, key, value = query_key_value(2, 3)
+    attn_mask = random_tensor(2, 1, Q_LEN, KV_LEN, seed=5) > -0.3
+    weights = attention_weights(query, key, attn_mask=attn_mask)
+    assert_close(attention_output(weights, value), torch_attention(query, key, value, attn_mask))
+
+
+def test_weights_worked_by_hand() -> None:
+    """A query (0, sqrt 2) and the identity as keys: scaled scores 0 and 1, weights 1 and e."""
+    weights = attention_weights(torch.tensor([[0.0, math.sqrt(2.0)]]), torch.eye(2))
+    assert_close(weights, torch.tensor([[1.0, math.e]]) / (1 + math.e))
+    hidden = attention_weights(
+        torch.ones(1, 3), torch.zeros(4, 3), attn_mask=torch.tensor([[True, False, True, False]])
+    )
+    assert_close(hidden, torch.tensor([[0.5, 0.0, 0.5, 0.0]]))
+
+
+def test_rows_sum_to_one_over_the_keys() -> None:
+    query, key, _ = query_key_value(2)
+    sums = attention_weights(query, key).sum(dim=-1)
+    assert_close(sums, torch.ones(2, Q_LEN, dtype=torch.float64))
+
+
+def test_a_row_without_keys_is_zero_and_its_gradient_finite() -> None:
+    query, key, _ = (tensor.requires_grad_() for tensor in query_key_value(2))
+    attn_mask = torch.ones(Q_LEN, KV_LEN, dtype=torch.bool)
+    attn_mask[1] = False
+    weights = attention_weights(query, key, attn_mask=attn_mask)
+    assert torch.equal(weights[:, 1], torch.zeros(2, KV_LEN, dtype=torch.float64))
+    weights.square().sum().backward()
+    assert query.grad.isfinite().all()
+    assert key.grad.isfinite().all()
+    assert (query.grad[:, 1] == 0).all()
+    assert (query.grad[:, 0] != 0).all()
+
+
+def test_the_order_of_the_keys_does_not_matter() -> None:
+    query, key, value = query_key_value(2)
+    order = torch.tensor([4, 2, 0, 3, 1])
+    weights = attention_weights(query, key)
+    permuted = attention_weights(query, key[:, order])
+    assert_close(permuted, weights[..., order])
+    assert_close(attention_output(permuted, value[:, order]), attention_output(weights, value))
+
+
+@pytest.mark.usefixtures("unchecked")  # thousands of calls
+def test_gradients_of_the_functions() -> None:
+    query, key, value = (tensor.requires_grad_() for tensor in query_key_value(2))
+    attn_mask = random_tensor(Q_LEN, KV_LEN, seed=5) > -0.3
+    assert torch.autograd.gradcheck(
+        lambda q, k, v: attention_output(attention_weights(q, k, attn_mask=attn_mask), v),
+        (query, key, value),
+    )
+
+
+# The two classes
+
+
+@each_module
+@both_paths
+@each_batch
+def test_a_module_agrees_with_loops(
+    build: Callable[[], nn.Module],
+    need_weights: bool,
+    batch: tuple[int, ...],
+    attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
+) -> None:
+    attention = seeded(build)
+    x = random_tensor(*batch, NUM_TOKENS, D_IN)
+    context, weights = attend_by_loops(*projected(attention, x))
+    assert_close(run(attention, x, need_weights), context)
+    assert_close(attention(x, need_weights=True)[1], weights)
+
+
+@each_module
+@both_paths
+def test_a_module_agrees_with_torch(build: Callable[[], nn.Module], need_weights: bool) -> None:
+    attention = seeded(build, torch.float32)
+    x = random_tensor(2, NUM_TOKENS, D_IN, dtype=torch.float32)
+    expected = torch_attention(*projected(attention, x))
+    assert_close(run(attention, x, need_weights), expected)
+
+
+@each_module
+def test_tokens_in_another_order_give_outputs_in_that_order(
+    build: Callable[[], nn.Module],
+) -> None:
+    attention = seeded(build)
+    x, order = random_tensor(2, NUM_TOKENS, D_IN), torch.tensor([4, 2, 0, 3, 1])
+    assert_close(attention(x[:, order]), attention(x)[:, order])
+
+
+@both_paths
+def test_both_classes_agree_when_the_weights_are_copied(need_weights: bool) -> None:
+    """A linear layer keeps its weight transposed."""
+    v1, v2 = seeded(MODULES["v1"]), seeded(MODULES["v2"])
+    with torch.no_grad():
+        for name in ("W_query", "W_key", "W_value"):
+            getattr(v1, name).copy_(getattr(v2, name).weight.T)
+    x = random_tensor(2, NUM_TOKENS, D_IN)
+    assert_close(run(v1, x, need_weights), run(v2, x, need_weights))
+
+
+def test_parameters_are_drawn_in_the_order_that_the_sources_draw_them() -> None:
+    attention = seeded(MODULES["v1"], torch.float32)
+    torch.manual_seed(123)
+    for name in ("W_query", "W_key", "W_value"):
+        assert torch.equal(getattr(attention, name), torch.rand(D_IN, D_OUT))
+
+    attention = seeded(MODULES["v2 with bias"], torch.float32)
+    torch.manual_seed(123)
+    for name in ("W_query", "W_key", "W_value"):
+        layer = nn.Linear(D_IN, D_OUT)
+        assert torch.equal(getattr(attention, name).weight, layer.weight)
+        assert torch.equal(getattr(attention, name).bias, layer.bias)
+
+
+def test_a_bias_is_an_option() -> None:
+    assert seeded(MODULES["v2"]).W_query.bias is None
+    assert seeded(MODULES["v2 with bias"]).W_value.bias.shape == (D_OUT,)
+
+
+@pytest.mark.usefixtures("unchecked")  # thousands of calls
+@each_module
+@both_paths
+def test_gradients_of_the_classes(build: Callable[[], nn.Module], need_weights: bool) -> None:
+    attention = seeded(build)
+    x = random_tensor(2, NUM_TOKENS, D_IN).requires_grad_()
+    names = [name for name, _ in attention.named_parameters()]
+
+    def output(x: Tensor, *parameters: Tensor) -> Tensor:
+        given = dict(zip(names, parameters, strict=True))
+        result = torch.func.functional_call(attention, given, (x, need_weights))
+        return result[0] if need_weights else result
+
+    assert torch.autograd.gradcheck(output, (x, *attention.parameters()))
+
+
+@each_module
+def test_nothing_but_the_parameters_is_kept(build: Callable[[], nn.Module]) -> None:
+    attention = seeded(build)
+    assert list(attention.buffers()) == []
+    assert set(attention.state_dict()) == {name for name, _ in attention.named_parameters()}
+
+
+@each_module
+@both_paths
+def test_a_copy_computes_the_same(build: Callable[[], nn.Module], need_weights: bool) -> None:
+    attention = seeded(build)
+    x = random_tensor(2, NUM_TOKENS, D_IN)
+    restored = build().to(torch.float64)
+    saved = io.BytesIO()
+    torch.save(attention.state_dict(), saved)
+    saved.seek(0)
+    restored.load_state_dict(torch.load(saved))
+    copies = (copy.deepcopy(attention), pickle.loads(pickle.dumps(attention)), restored)
+    for duplicate in copies:
+        assert torch.equal(run(duplicate, x, need_weights), run(attention, x, need_weights))
+
+
+@each_module
+@both_paths
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+def test_a_module_can_change_its_dtype(
+    build: Callable[[], nn.Module], need_weights: bool, dtype: torch.dtype
+) -> None:
+    attention = seeded(build).to(dtype)
+    assert run(attention, random_tensor(2, 5, D_IN, dtype=dtype), need_weights).dtype == dtype
+
+
+@each_module
+@both_paths
+def test_a_module_moves_to_another_device(
+    build: Callable[[], nn.Module], need_weights: bool
+) -> None:
+    x = random_tensor(2, NUM_TOKENS, D_IN)
+    context = run(seeded(build).to("meta"), x.to("meta"), need_weights)
+    assert context.is_meta
+    assert context.shape == (2, NUM_TOKENS, D_OUT)
+
+
+@each_module
+@both_paths
+def test_the_default_device_may_be_another(
+    build: Callable[[], nn.Module], need_weights: bool
+) -> None:
+    attention, x = seeded(build), random_tensor(2, NUM_TOKENS, D_IN)
+    expected = run(attention, x, need_weights)
+    with torch.device("meta"):
+        assert_close(run(attention, x, need_weights), expected)
+        assert next(build().parameters()).is_meta
+
+
+@both_paths
+def test_the_sources_print_the_same(
+    need_weights: bool, assert_published: Callable[[Tensor, str], None]
+) -> None:
+    x = toy_embeddings()
+    torch.manual_seed(123)
+    assert_published(run(SelfAttention_v1(3, 2), x, need_weights), "self-attention-v1")
+    torch.manual_seed(789)
+    attention = SelfAttention_v2(3, 2)
+    assert_published(attention(x, need_weights=True)[1], "self-attention-v2-weights")
+
+
+# What is refused
+
+INTEGERS = torch.ones(5, 7, dtype=torch.int64)
+FLOATS = torch.ones(5, 7)
+MASK = torch.ones(5, 5, dtype=torch.bool)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: SelfAttention_v1(7, 3)(INTEGERS),
+            "x must hold floating-point numbers, got torch.int64; convert it first, e.g. x.float()",
+        ),
+        (lambda: SelfAttention_v2(7, 3)(INTEGERS), "x must hold floating-point numbers"),
+        (lambda: attention_weights(INTEGERS, FLOATS), "query must hold floating-point numbers"),
+        (lambda: attention_weights(FLOATS, INTEGERS), "key must hold floating-point numbers"),
+        (lambda: attention_output(INTEGERS, FLOATS), "weights must hold floating-point numbers"),
+        (lambda: attention_output(FLOATS, INTEGERS), "value must hold floating-point numbers"),
+        (
+            lambda: attention_weights(FLOATS, FLOATS, attn_mask=MASK.float()),
+            "attn_mask must be boolean, True = may attend, got torch.float32; a mask of ones",
+        ),
+        (lambda: SelfAttention_v1(3.0, 2), "d_in must be a whole number, got 3.0"),
+        (lambda: SelfAttention_v1(3, "2"), "d_out must be a whole number, got '2'"),
+        (lambda: SelfAttention_v2(3.0, 2), "d_in must be a whole number, got 3.0"),
+        (lambda: SelfAttention_v2(3, 2.5), "d_out must be a whole number, got 2.5"),
+    ],
+)
+def test_refuses_what_is_of_another_type(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        call()
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: SelfAttention_v1(7, 3)(FLOATS[0]),
+            "x must have at least 2 dimensions (num_tokens, d_in), got 1: shape (7,)",
+        ),
+        (lambda: SelfAttention_v2(7, 3)(FLOATS[0]), "x must have at least 2 dimensions"),
+        (
+            lambda: SelfAttention_v1(3, 2)(FLOATS),
+            "the last dimension of x must be d_in = 3, got shape (5, 7)",
+        ),
+        (lambda: SelfAttention_v2(3, 2)(FLOATS), "the last dimension of x must be d_in = 3"),
+        (lambda: SelfAttention_v1(0, 2), "d_in must be at least 1, got 0"),
+        (lambda: SelfAttention_v1(3, 0), "d_out must be at least 1, got 0"),
+        (lambda: SelfAttention_v2(0, 2), "d_in must be at least 1, got 0"),
+        (lambda: SelfAttention_v2(3, -1), "d_out must be at least 1, got -1"),
+        (
+            lambda: attention_weights(FLOATS, FLOATS[:, :4]),
+            "the last dimension of key must be the width of query = 7, got shape (5, 4)",
+        ),
+        (lambda: attention_weights(FLOATS[0], FLOATS), "query must have at least 2 dimensions"),
+        (lambda: attention_weights(FLOATS, FLOATS[0]), "key must have at least 2 dimensions"),
+        (
+            lambda: attention_output(FLOATS, FLOATS),
+            "the last dimension of weights must be the number of values = 5, got shape (5, 7)",
+        ),
+        (lambda: attention_output(FLOATS[0], FLOATS), "weights must have at least 2 dimensions"),
+        (lambda: attention_output(FLOATS, FLOATS[0]), "value must have at least 2 dimensions"),
+        (
+            lambda: attention_weights(FLOATS, FLOATS, attn_mask=MASK[:4]),
+            "attn_mask must fit scores of shape (5, 5), (*batch, queries, keys), got shape (4, 5)",
+        ),
+        (
+            lambda: attention_weights(FLOATS, FLOATS, attn_mask=MASK[:, :3]),
+            "attn_mask must fit scores of shape (5, 5), (*batch, queries, keys), got shape (5, 3)",
+        ),
+        (lambda: attention_weights(FLOATS, FLOATS, attn_mask=MASK[0]), "got shape (5,)"),
+        (lambda: attention_weights(FLOATS, FLOATS, attn_mask=MASK[None]), "got shape (1, 5, 5)"),
+        (
+            lambda: attention_weights(
+                FLOATS.expand(2, 5, 7), FLOATS.expand(2, 5, 7), attn_mask=MASK.expand(3, 5, 5)
+            ),
+            "attn_mask must fit scores of shape (2, 5, 5)",
+        ),
+    ],
+)
+def test_refuses_sizes_that_do_not_fit(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        call()
