@@ -21,12 +21,8 @@ extensions = [
     "sphinxcontrib.bibtex",
     "execution",
     "ledger",
-    "recorded",
-    "prose_numbers",
-    "page_foot",
+    "mathml",
 ]
-exclude_patterns = ["_build", "_ext", "recorded", "measurements"]
-templates_path = ["_templates"]
 nitpicky = True
 numfig = True
 math_numfig = True
@@ -34,6 +30,7 @@ math_eqref_format = "({number})"
 
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+execution_depends = ["../src/literate_attention", "../.ci/requirements.txt"]
 nb_execution_mode = "off"  # pages come to MyST-NB with their outputs: see _ext/execution.py
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 nb_merge_streams = True
@@ -47,10 +44,17 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 napoleon_use_rtype = False
 
+html_math_renderer = "mathml"
+myst_update_mathjax = False
+nitpick_ignore_regex = [
+    ("py:.*", r"(torch|jaxtyping|tiktoken|pathlib|matplotlib|nn|Tensor|DataLoader|Dataset)(\..*)?"),
+]
+
 html_theme = "sphinx_book_theme"
 html_title = project
 html_baseurl = "https://literate-attention.github.io/literate-attention/"
 html_static_path = ["_static"]
+html_css_files = ["book.css"]
 html_theme_options = {
     "search_as_you_type": True,
     "use_download_button": False,
