@@ -62,6 +62,7 @@ EVENT = "executed-notebook"
 NOTEBOOKS = "notebooks"
 """Where the executed notebooks are published, in the output folder."""
 EXPECTED = "raises-exception"
+ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 MARK = ".unfinished"
 
 
@@ -260,7 +261,8 @@ def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode
     does a figure's alternative text. Of an error that was meant to happen, only its last line is
     shown: the way there is files of this machine.
     """
-    notebook.metadata["language_info"] = executed.metadata.get("language_info", {})
+    for name in ("language_info", "literate_attention"):
+        notebook.metadata[name] = executed.metadata.get(name, {})
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
     for cell, ran in zip(code_cells(notebook), code_cells(executed), strict=True):
@@ -300,10 +302,17 @@ def problems(notebook: NotebookNode, failure: tuple[int, str] | None) -> Iterato
                 if output.output_type == "stream" and output.name == "stderr":
                     last = output.text.strip().rpartition("\n")[2]
                     yield number, f"this cell wrote to stderr: {last}"
+        if any(ADDRESS.search(text) for text in _texts(cell.outputs)):
+            yield number, "this cell prints a memory address, another one at every build"
         hidden = {"remove-cell", "remove-output", "remove_cell", "remove_output"} & set(tags)
         has_alt = settings.get("image", {}).get("alt")
         if any(map(_is_figure, cell.outputs)) and not (hidden or has_alt):
             yield number, "this cell's figure has no alternative text"
+
+
+def _texts(outputs: Iterable[NotebookNode]) -> Iterator[str]:
+    for output in outputs:
+        yield output.get("text") or output.get("data", {}).get("text/plain", "")
 
 
 def _is_figure(output: NotebookNode) -> bool:
@@ -396,7 +405,7 @@ def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     ) -> None:
         notebook = with_outputs(written[docname], executed)
         lines = tuple(
-            line + 1
+            line
             for line, cell in zip(notebook.metadata["source_map"], notebook.cells, strict=True)
             if cell.cell_type == "code"
         )
@@ -514,7 +523,7 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
         for docname, page in pages.items():
             publish(app, docname, page)
     store_of(app).prune(page.key for page in pages.values())
-    if app.config.execution_profile:
+    if app.config.literate_profile:
         LOGGER.info("the slowest cells:\n%s", "\n".join(profile(app)))
     (app.outdir / MARK).unlink(missing_ok=True)
 
@@ -541,7 +550,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("execution_depends", [], "", list)
     app.add_config_value("execution_store", None, "", (str, type(None)))
     app.add_config_value("execution_warm", True, "", bool)
-    app.add_config_value("execution_profile", False, "", bool)
+    app.add_config_value("literate_profile", False, "", bool)
     app.add_event(EVENT)
     app.connect("config-inited", claim)
     app.connect("env-get-outdated", outdated)

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import functools
 import math
+import platform
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ def install(shell: InteractiveShell) -> None:
 
     matplotlib.rcParams["svg.hashsalt"] = "literate-attention"
     notes: list[dict[str, Any]] = []
-    torch.Tensor.__repr__ = noting(torch.Tensor.__repr__, notes)
+    torch.Tensor.__repr__ = noting(torch.Tensor.__repr__, notes)  # type: ignore[method-assign]
 
     def publish(_: Any) -> None:
         if notes:
@@ -40,6 +42,18 @@ def install(shell: InteractiveShell) -> None:
             notes.clear()
 
     shell.events.register("post_run_cell", publish)
+
+
+def about() -> dict[str, str]:
+    """Say what a page runs on: the device that the library picks, where the page uses it."""
+    import torch
+
+    library = sys.modules.get("literate_attention.reproducibility")
+    return {
+        "device": str(library.pick_device()) if library else "cpu",
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+    }
 
 
 def noting(original: Any, notes: list[dict[str, Any]]) -> Any:

@@ -20,6 +20,7 @@ which is how an author's saves are shown at once: each build finds the server by
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import contextlib
 import gc
@@ -39,20 +40,29 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from queue import Empty
+from typing import Any, NoReturn, cast
 
+from jupyter_client.asynchronous.client import AsyncKernelClient
+from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
-from jupyter_client.provisioning import LocalProvisioner
+from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 from traitlets import Unicode
 
 PRELOADED = (
+    "IPython.core.debugger",
+    "IPython.core.oinspect",
+    "IPython.extensions.storemagic",
+    "ipykernel.debugger",
     "ipykernel.kernelapp",
-    "ipykernel.ipkernel",
-    "IPython.core.completerlib",
+    "faulthandler",
+    "sqlite3",
+    "tornado.platform.asyncio",
+    "traitlets.config.argcomplete_config",
     "matplotlib.pyplot",
     "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg",
@@ -62,6 +72,8 @@ PRELOADED = (
 )
 PACKAGES = ("ipykernel", "ipython", "matplotlib", "numpy", "tiktoken", "torch")
 """The distributions behind them: another version may give another output."""
+ABOUT = "_literate_about"
+"""A hidden name in every page: a function that says what the page runs on."""
 ADDRESS = "LITERATE_KERNEL_SERVER"
 HERE = Path(__file__).resolve()
 START_SECONDS = 120
@@ -91,6 +103,7 @@ def environment() -> dict[str, str]:
         "SOURCE_DATE_EPOCH": "0",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         "OMP_NUM_THREADS": threads,
         "MKL_NUM_THREADS": threads,
         "OPENBLAS_NUM_THREADS": "1",
@@ -119,7 +132,9 @@ def run_kernel(connection_file: str) -> None:
     )
     app.initialize([])
     startup = runpy.run_path(str(HERE.with_name("kernel_startup.py")))
-    startup["install"](app.shell)
+    shell: Any = app.shell
+    startup["install"](shell)
+    shell.push({ABOUT: startup["about"]}, interactive=False)
     app.start()
 
 
@@ -195,8 +210,9 @@ class _Server:
             return
         pid = os.fork()
         if pid == 0:
-            for held in (self.selector, self.listener, connection, *self.connections.values()):
-                held.close()
+            self.selector.close()
+            for one in (self.listener, connection, *self.connections.values()):
+                one.close()
             _become_kernel(**json.loads(request))
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
@@ -350,57 +366,73 @@ async def _execute_all(
     turn = asyncio.Semaphore(worker_count())
 
     async def one(name: str) -> Execution:
-        async with turn:
-            execution = await _execute_one(notebooks[name], folders[name], forge, timeout)
-            done(name, execution)
-            return execution
+        while True:
+            try:
+                async with contextlib.AsyncExitStack() as stack:
+                    async with turn:  # the next page need not wait for this kernel's end
+                        kernel = await stack.enter_async_context(forge.kernel(folders[name]))
+                        execution = await _run_cells(notebooks[name], kernel, timeout)
+                    done(name, execution)
+                    return execution
+            except ServerLostError as error:
+                forge.give_up(str(error))
 
     return dict(zip(notebooks, await asyncio.gather(*map(one, notebooks)), strict=True))
 
 
-async def _execute_one(
-    notebook: NotebookNode, folder: str, forge: _Forge, timeout: float
-) -> Execution:
-    while True:
-        try:
-            async with forge.kernel(folder) as manager:
-                return await _run_cells(notebook, manager, timeout)
-        except ServerLostError as error:
-            forge.give_up(str(error))
-
-
 async def _run_cells(
-    notebook: NotebookNode, manager: AsyncKernelManager, timeout: float
+    notebook: NotebookNode, kernel: AsyncKernelManager, timeout: float
 ) -> Execution:
     execution = Execution(notebook)
-    client = NotebookClient(
-        notebook, km=manager, timeout=timeout, startup_timeout=START_SECONDS, log=QUIET
-    )
-    index = 0
+    runner = NotebookClient(notebook, km=kernel, timeout=timeout, log=QUIET)
+    runner.kc = client = kernel.client()
+    client.start_channels()
+    number = 0
     try:
-        await client.async_start_new_kernel_client()
-        info = await client.async_wait_for_reply(client.kc.kernel_info())
-        notebook.metadata["language_info"] = info["content"]["language_info"]
-        for index, cell in enumerate(notebook.cells):
-            if cell.cell_type == "code":
-                start = time.perf_counter()
-                count = client.code_cells_executed + 1
-                await client.async_execute_cell(cell, index, execution_count=count)
-                execution.seconds.append(time.perf_counter() - start)
+        notebook.metadata["language_info"] = await _language_info(client)
+        for number, cell in enumerate(notebook.cells):
+            start = time.perf_counter()
+            count = runner.code_cells_executed + 1
+            await runner.async_execute_cell(cell, number, execution_count=count)
+            execution.seconds.append(time.perf_counter() - start)
+        request = client.execute("", silent=True, user_expressions={"about": f"{ABOUT}()"})
+        reply = await runner.async_wait_for_reply(request) or {}
+        about = reply["content"]["user_expressions"]["about"]["data"]["text/plain"]
+        notebook.metadata["literate_attention"] = ast.literal_eval(about)
     except CellExecutionError as error:
-        execution.failure = index, f"{error.ename}: {error.evalue}".strip()
+        execution.failure = number, f"{error.ename}: {error.evalue}".strip()
     except CellTimeoutError:
-        execution.failure = index, f"the cell ran longer than {timeout:g} s"
-    except (DeadKernelError, RuntimeError) as error:
-        process = manager.provisioner.process
-        code = process.wait()
-        if getattr(process, "lost", False):
+        execution.failure = number, f"it ran longer than {timeout:g} s"
+    except DeadKernelError as error:
+        process = cast(LocalProvisioner, kernel.provisioner).process
+        if isinstance(process, ForkedProcess) and process.lost:
             raise ServerLostError("the server of warm kernels died") from error
-        execution.failure = index, f"the kernel died (exit code {code})"
+        code = process and process.poll()
+        execution.failure = number, str(error) if code is None else f"the kernel died (exit {code})"
     finally:
-        if client.kc is not None:
-            client.kc.stop_channels()
+        client.stop_channels()
     return execution
+
+
+async def _language_info(client: AsyncKernelClient) -> Any:
+    """Wait until a kernel answers on both channels, and return what it says of its language.
+
+    The library's own way to wait idles for 0.2 s after the answer, to see that no other follows.
+    """
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        request = client.kernel_info()
+        with contextlib.suppress(Empty):
+            info = await client.shell_channel.get_msg(timeout=1)
+            state = None
+            while state != "idle":
+                message = await client.iopub_channel.get_msg(timeout=0.2)
+                if message["parent_header"].get("msg_id") == request:
+                    state = message["content"].get("execution_state")
+            return info["content"]["language_info"]
+        if not await client.is_alive():
+            raise DeadKernelError("it did not start")
+    raise DeadKernelError(f"it did not answer for {START_SECONDS} s")
 
 
 class _Forge:
@@ -420,21 +452,21 @@ class _Forge:
     async def kernel(self, folder: str) -> AsyncIterator[AsyncKernelManager]:
         """Start a kernel in a folder, and end it with the context."""
         with tempfile.TemporaryDirectory(prefix="kernel-") as private:
-            manager = AsyncKernelManager(
+            kernel = AsyncKernelManager(
                 kernel_spec_manager=_ThisPython(),
                 transport="ipc" if hasattr(socket, "AF_UNIX") else "tcp",
                 connection_file=os.path.join(private, "kernel.json"),
                 log=QUIET,
             )
             if self.address is not None:
-                manager.provisioner = _WarmProvisioner(
-                    kernel_spec=manager.kernel_spec, parent=manager, address=self.address
+                kernel.provisioner = _Fork(
+                    kernel_spec=kernel.kernel_spec, parent=kernel, address=self.address
                 )
-            await manager.start_kernel(cwd=folder, env=environment() | {"IPYTHONDIR": private})
+            await kernel.start_kernel(cwd=folder, env=environment() | {"IPYTHONDIR": private})
             try:
-                yield manager
+                yield kernel
             finally:
-                await manager.shutdown_kernel(now=True)
+                await kernel.shutdown_kernel(now=True)
 
 
 class _ThisPython(KernelSpecManager):
@@ -445,17 +477,16 @@ class _ThisPython(KernelSpecManager):
         return KernelSpec(argv=argv, display_name=kernel_name, language="python")
 
 
-class _WarmProvisioner(LocalProvisioner):
+class _Fork(LocalProvisioner):
     """Has a kernel forked where its base class would start a process."""
 
     address = Unicode()
 
-    async def launch_kernel(
-        self, cmd: list[str], *, cwd: str, env: dict[str, str], **_: Any
-    ) -> dict[str, Any]:
-        self.process = ForkedProcess(self.address, cmd[-1], cwd, env)
-        self.pid = self.pgid = self.process.pid
-        self.cwd = cwd
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
+        process = ForkedProcess(self.address, cmd[-1], kwargs["cwd"], kwargs["env"])
+        self.process = cast("subprocess.Popen[bytes]", process)
+        self.pid = self.pgid = process.pid
+        self.cwd = kwargs["cwd"]
         return self.connection_info
 
 
