@@ -136,6 +136,12 @@ def new_book(tmp_path: Path) -> Iterator[Callable[..., Book]]:
     del sys.modules["book_reader"]
 
 
+@pytest.fixture(autouse=True, scope="session")
+def one_thread() -> None:
+    """Compute on one thread: for tensors this small, waiting for others costs more than it saves."""
+    torch.set_num_threads(1)
+
+
 @pytest.fixture
 def unchecked() -> Iterator[None]:
     """Switch the type checker off that test runs install: readers meet the package's own errors."""

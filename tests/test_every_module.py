@@ -1,0 +1,345 @@
+"""What holds for each of the five attention classes, and for each of the three causal ones."""
+
+import copy
+import inspect
+import io
+import pickle
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from literate_attention import (
+    CausalAttention,
+    Dropout,
+    MultiHeadAttention,
+    MultiHeadAttentionWrapper,
+    SelfAttention_v1,
+    SelfAttention_v2,
+)
+
+NUM_TOKENS, D_IN, D_OUT, HEADS, CONTEXT = 5, 7, 6, 3, 11
+
+CAUSAL: dict[str, Callable[..., nn.Module]] = {
+    "causal": lambda dropout=0.0: CausalAttention(D_IN, D_OUT, CONTEXT, dropout),
+    "causal with bias": lambda dropout=0.0: CausalAttention(D_IN, D_OUT, CONTEXT, dropout, True),
+    "wrapper": lambda dropout=0.0: MultiHeadAttentionWrapper(
+        D_IN, D_OUT // HEADS, CONTEXT, dropout, HEADS
+    ),
+    "multi-head": lambda dropout=0.0: MultiHeadAttention(D_IN, D_OUT, CONTEXT, dropout, HEADS),
+    "multi-head with bias": lambda dropout=0.0: MultiHeadAttention(
+        D_IN, D_OUT, CONTEXT, dropout, HEADS, qkv_bias=True
+    ),
+}
+ALL: dict[str, Callable[..., nn.Module]] = {
+    "v1": lambda: SelfAttention_v1(D_IN, D_OUT),
+    "v2": lambda: SelfAttention_v2(D_IN, D_OUT),
+    "v2 with bias": lambda: SelfAttention_v2(D_IN, D_OUT, qkv_bias=True),
+    **CAUSAL,
+}
+
+each_module = pytest.mark.parametrize("build", ALL.values(), ids=ALL)
+each_causal = pytest.mark.parametrize("build", CAUSAL.values(), ids=CAUSAL)
+both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "explicit"])
+each_dtype = pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str
+)
+
+
+def seeded(build: Callable[..., nn.Module], *arguments: object) -> nn.Module:
+    torch.manual_seed(123)
+    return build(*arguments).to(torch.float64)
+
+
+def tokens(*batch: int, num_tokens: int = NUM_TOKENS) -> Tensor:
+    generator = torch.Generator().manual_seed(7)
+    return torch.randn(*batch, num_tokens, D_IN, generator=generator, dtype=torch.float64)
+
+
+def run(attention: nn.Module, x: Tensor, need_weights: bool) -> Tensor:
+    return attention(x, need_weights=True)[0] if need_weights else attention(x)
+
+
+@each_module
+@pytest.mark.parametrize("batch", [(), (1,), (2,), (2, 3), (0,)], ids=str)
+@pytest.mark.parametrize("num_tokens", [1, NUM_TOKENS, CONTEXT])
+def test_both_paths_give_the_same(
+    build: Callable[[], nn.Module], batch: tuple[int, ...], num_tokens: int
+) -> None:
+    attention, x = seeded(build), tokens(*batch, num_tokens=num_tokens)
+    context, weights = attention(x, need_weights=True)
+    assert context.shape == (*batch, num_tokens, D_OUT)
+    assert weights.shape[-2:] == (num_tokens, num_tokens)
+    assert_close(attention(x), context)
+
+
+@each_module
+def test_the_weights_of_a_query_sum_to_one(build: Callable[[], nn.Module]) -> None:
+    _, weights = seeded(build)(tokens(2), need_weights=True)
+    sums = weights.sum(dim=-1)
+    assert_close(sums, torch.ones_like(sums))
+
+
+@each_causal
+@both_paths
+def test_change_the_future_and_the_past_does_not_move(
+    build: Callable[[], nn.Module], need_weights: bool
+) -> None:
+    attention, x = seeded(build), tokens(2)
+    before = run(attention, x, need_weights)
+    for now in range(NUM_TOKENS - 1):
+        changed = x.clone()
+        changed[:, now + 1 :] = 100 * torch.rand_like(changed[:, now + 1 :])
+        after = run(attention, changed, need_weights)
+        assert_close(after[:, : now + 1], before[:, : now + 1])
+        assert not after[:, now + 1 :].isclose(before[:, now + 1 :]).any()
+
+
+@each_causal
+@both_paths
+def test_an_output_has_a_gradient_to_the_past_and_present_only(
+    build: Callable[[], nn.Module], need_weights: bool
+) -> None:
+    attention = seeded(build)
+    jacobian = torch.autograd.functional.jacobian(
+        lambda x: run(attention, x, need_weights), tokens()
+    )
+    moves = (jacobian != 0).any(dim=1).any(dim=-1)
+    assert torch.equal(moves, torch.ones(NUM_TOKENS, NUM_TOKENS, dtype=torch.bool).tril())
+
+
+@each_causal
+def test_no_weight_reaches_into_the_future(build: Callable[[], nn.Module]) -> None:
+    _, weights = seeded(build)(tokens(2), need_weights=True)
+    assert torch.equal(weights, weights.tril())
+    assert (weights.flatten(0, -3)[:, *torch.tril_indices(NUM_TOKENS, NUM_TOKENS)] > 0).all()
+
+
+@each_module
+def test_sequences_of_a_batch_know_nothing_of_each_other(build: Callable[[], nn.Module]) -> None:
+    attention, x = seeded(build), tokens(2, 3)
+    expected = [[attention(sequence) for sequence in sequences] for sequences in x]
+    assert_close(attention(x), torch.stack([torch.stack(row) for row in expected]))
+
+
+@each_module
+@both_paths
+def test_memory_order_does_not_matter(build: Callable[[], nn.Module], need_weights: bool) -> None:
+    attention, x = seeded(build), tokens(2)
+    strided = x.transpose(0, 2).contiguous().transpose(0, 2)
+    assert not strided.is_contiguous()
+    assert_close(run(attention, strided, need_weights), run(attention, x, need_weights))
+
+
+@pytest.mark.usefixtures("unchecked")  # thousands of calls
+@each_module
+@both_paths
+def test_gradients(build: Callable[[], nn.Module], need_weights: bool) -> None:
+    attention = seeded(build)
+    names = [name for name, _ in attention.named_parameters()]
+
+    def output(x: Tensor, *parameters: Tensor) -> Tensor:
+        given = dict(zip(names, parameters, strict=True))
+        result = torch.func.functional_call(attention, given, (x, need_weights))
+        return result[0] if need_weights else result
+
+    assert torch.autograd.gradcheck(output, (tokens(2).requires_grad_(), *attention.parameters()))
+
+
+@each_module
+def test_nothing_but_the_parameters_is_kept(build: Callable[[], nn.Module]) -> None:
+    attention = seeded(build)
+    assert list(attention.buffers()) == []
+    assert set(attention.state_dict()) == {name for name, _ in attention.named_parameters()}
+
+
+@each_module
+@both_paths
+def test_a_copy_computes_the_same(build: Callable[[], nn.Module], need_weights: bool) -> None:
+    attention, x = seeded(build), tokens(2)
+    saved = io.BytesIO()
+    torch.save(attention.state_dict(), saved)
+    saved.seek(0)
+    restored = build().to(torch.float64)
+    restored.load_state_dict(torch.load(saved))
+    for twin in (copy.deepcopy(attention), pickle.loads(pickle.dumps(attention)), restored):
+        assert torch.equal(run(twin, x, need_weights), run(attention, x, need_weights))
+
+
+@each_module
+@both_paths
+@each_dtype
+def test_a_module_can_change_its_dtype(
+    build: Callable[[], nn.Module], need_weights: bool, dtype: torch.dtype
+) -> None:
+    attention, x = seeded(build), tokens(2)
+    expected = run(attention, x, need_weights)
+    context = run(attention.to(dtype), x.to(dtype), need_weights)
+    assert context.dtype == dtype
+    # about ten roundings in a row, to 8 bits in the worst case
+    assert_close(context.double(), expected, rtol=0, atol=10 * torch.finfo(dtype).eps)
+
+
+@each_module
+@both_paths
+def test_a_module_moves_to_another_device(
+    build: Callable[[], nn.Module], need_weights: bool
+) -> None:
+    context = run(seeded(build).to("meta"), tokens(2).to("meta"), need_weights)
+    assert context.is_meta
+    assert context.shape == (2, NUM_TOKENS, D_OUT)
+
+
+@each_module
+@both_paths
+def test_the_default_device_may_be_another(
+    build: Callable[[], nn.Module], need_weights: bool
+) -> None:
+    attention, x = seeded(build), tokens(2)
+    expected = run(attention, x, need_weights)
+    with torch.device("meta"):
+        assert_close(run(attention, x, need_weights), expected)
+        assert all(parameter.is_meta for parameter in build().parameters())
+
+
+# Dropout
+
+
+@each_causal
+@both_paths
+def test_dropout_acts_while_training_only(
+    build: Callable[..., nn.Module], need_weights: bool
+) -> None:
+    attention, x = seeded(build, 0.5), tokens(2)
+    expected = run(seeded(build), x, need_weights)
+    assert not torch.equal(run(attention, x, need_weights), run(attention, x, need_weights))
+    attention.eval()
+    before = torch.get_rng_state()
+    assert_close(run(attention, x, need_weights), expected)
+    assert torch.equal(torch.get_rng_state(), before)
+    attention.train()
+    assert not torch.equal(run(attention, x, need_weights), expected)
+
+
+@each_causal
+def test_kept_weights_are_scaled_up(build: Callable[..., nn.Module]) -> None:
+    _, dropped = seeded(build, 0.2)(tokens(2), need_weights=True)
+    _, weights = seeded(build)(tokens(2), need_weights=True)
+    kept = dropped != 0
+    assert 0 < (~kept & (weights != 0)).sum() < weights.numel() / 2
+    assert_close(dropped[kept], weights[kept] / 0.8)
+
+
+@each_causal
+@pytest.mark.parametrize("stream", ["torch", "mkl"])
+def test_a_dropout_of_ours_takes_the_place_of_the_modules_own(
+    build: Callable[..., nn.Module], stream: str
+) -> None:
+    attention, x = seeded(build), tokens(2)
+    dropout = Dropout(0.5, stream)
+    for module in [attention, *getattr(attention, "heads", [])]:
+        if hasattr(module, "dropout"):
+            module.dropout = dropout
+    _, weights = seeded(build)(x, need_weights=True)
+    torch.manual_seed(5)
+    context, dropped = attention(x, need_weights=True)
+    torch.manual_seed(5)
+    assert_close(attention(x), context)
+    torch.manual_seed(5)
+    if isinstance(attention, MultiHeadAttentionWrapper):
+        expected = torch.stack([dropout(head) for head in weights.unbind(-3)], dim=-3)
+    else:
+        expected = dropout(weights)
+    assert_close(dropped, expected)
+
+
+# What is refused
+
+FEW = torch.ones(NUM_TOKENS, D_IN)
+
+
+@pytest.mark.usefixtures("unchecked")
+@each_module
+@pytest.mark.parametrize(
+    ("x", "error", "message"),
+    [
+        (
+            FEW.long(),
+            TypeError,
+            "x must hold floating-point numbers, got torch.int64; convert it first, e.g. x.float()",
+        ),
+        (
+            FEW[0],
+            ValueError,
+            "x must have at least 2 dimensions (num_tokens, d_in), got 1: shape (7,)",
+        ),
+        (
+            FEW[:, :4],
+            ValueError,
+            "the last dimension of x must be d_in = 7, got shape (5, 4)",
+        ),
+    ],
+    ids=["integers", "rank", "width"],
+)
+def test_refuses_input(
+    build: Callable[[], nn.Module], x: Tensor, error: type[Exception], message: str
+) -> None:
+    attention = build()
+    for need_weights in (False, True):
+        with pytest.raises(error, match=re.escape(message)):
+            attention(x, need_weights)
+
+
+@each_causal
+@both_paths
+def test_refuses_a_sequence_that_is_too_long(
+    build: Callable[[], nn.Module], need_weights: bool
+) -> None:
+    message = (
+        "the sequence has 13 tokens, but context_length is 11; "
+        "shorten the sequence or build the module with context_length=13"
+    )
+    with pytest.raises(ValueError, match=re.escape(message)):
+        build()(torch.ones(2, 13, D_IN), need_weights)
+
+
+SIZES = {"d_in": 7, "d_out": 6, "context_length": 5, "dropout": 0.0, "num_heads": 3}
+TAKES = {
+    SelfAttention_v1: ["d_in", "d_out"],
+    SelfAttention_v2: ["d_in", "d_out"],
+    CausalAttention: ["d_in", "d_out", "context_length", "dropout"],
+    MultiHeadAttentionWrapper: list(SIZES),
+    MultiHeadAttention: list(SIZES),
+}
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        (kind, name, value)
+        for kind, names in TAKES.items()
+        for name in names
+        for value in ((-0.1, 1.0, float("nan")) if name == "dropout" else (0, -2, 2.0, "3"))
+    ],
+)
+def test_refuses_a_setting(kind: type[nn.Module], name: str, value: Any) -> None:
+    settings = {taken: SIZES[taken] for taken in TAKES[kind]} | {name: value}
+    if name == "dropout":
+        error, message = ValueError, f"dropout must lie in [0, 1), got {value}"
+    elif isinstance(value, int):
+        error, message = ValueError, f"{name} must be at least 1, got {value}"
+    else:
+        error, message = TypeError, f"{name} must be a whole number, got {value!r}"
+    with pytest.raises(error, match=re.escape(message)):
+        kind(**settings)
+
+
+@pytest.mark.parametrize("kind", TAKES)
+def test_arguments_come_in_the_order_of_the_sources(kind: type[nn.Module]) -> None:
+    bias = [] if kind is SelfAttention_v1 else ["qkv_bias"]
+    assert list(inspect.signature(kind).parameters) == [*TAKES[kind], *bias]
