@@ -16,8 +16,8 @@ class PageFoot(nodes.General, nodes.Element):
 
 def make_room(app: Sphinx, doctree: nodes.document) -> None:
     """Mark the foot of a page that has code cells."""
-    chapter = next(doctree.findall(nodes.section), doctree)
     if cells(app.env, doctree):
+        chapter: nodes.Element = next(doctree.findall(nodes.section), doctree)
         chapter += PageFoot()
 
 
