@@ -245,6 +245,17 @@ def test_a_change_of_the_ledger_alone_is_noticed_and_mended(book) -> None:
     assert "does not match" not in build.html("page")
 
 
+def test_a_page_that_ended_early_is_reported_once(book, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The failing cell is reported by `execution`; the cells after it need no message each."""
+    code = "print('tensor([0.9544, 1.4850])')"
+    book.page("page", "# Page\n\n" + cell("scores", "pass") + cell("scores", code))
+    monkeypatch.setattr("ledger.unfinished", lambda env: {"page"})
+    build = book.build()
+    assert "page.md:13: " in build.warnings[0]
+    assert not any("nothing that is a value" in line for line in build.warnings)
+    assert "1 of 2 source outputs verified" in build.said
+
+
 # For readers
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from docutils import nodes
+from findings import kept
 from sphinx.environment import BuildEnvironment
 
 
@@ -42,10 +43,9 @@ def executed_with(env: BuildEnvironment, docname: str) -> dict[str, str]:
     return dict(json.loads(env.metadata[docname].get("literate_attention", "{}")))
 
 
-def in_output(node: nodes.Node) -> bool:
-    """Tell whether a node stands inside a cell's output."""
-    parent = node.parent
-    return parent is not None and (_is(parent, "cell_code_output") or in_output(parent))
+def unfinished(env: BuildEnvironment) -> set[str]:
+    """Return the pages whose execution went wrong: what they printed is not to be relied on."""
+    return {docname for docname, page in kept(env, "execution").items() if page.findings}
 
 
 def _cell(node: nodes.container, starts: list[int]) -> Cell:

@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from cells import Cell, cells, executed_with
+from cells import Cell, cells, executed_with, unfinished
 from docutils import nodes
 from findings import Finding, judge, keep, kept
 from printed import Value, differences, eps_for, parse, split, table
@@ -32,6 +32,7 @@ from sphinx.util.nodes import make_refnode
 LOGGER = logging.getLogger(__name__)
 CLAIMS = "claims"
 LEDGER_PAGES = "ledger-pages"
+NOT_REACHED = "the page ended before this cell"  # which `execution` reports
 
 
 # The file --------------------------------------------------------------------------------------
@@ -273,6 +274,8 @@ class Report:
 
 def compare(claim: Claim, ledger: Ledger, eps: float) -> Iterator[tuple[str, str]]:
     """Yield each entry that a cell claims with what is wrong, nothing if it agrees."""
+    if not claim.ids:
+        yield "", "`:verifies:` names no entry"
     try:
         expected = [ledger[output_id] for output_id in claim.ids]
     except KeyError as error:
@@ -333,10 +336,11 @@ def _claim(cell: Cell, taken: list[str]) -> Claim:
 def _judge_claims(env: BuildEnvironment, ledger: Ledger) -> Iterator[Check]:
     for docname, claims in kept(env, CLAIMS).items():
         eps = eps_for(executed_with(env, docname).get("device", "cpu"))
+        ended_early = docname in unfinished(env)
         for claim in claims:
-            if not claim.ids:
-                yield Check(docname, claim.line, claim.anchor, "", "`:verifies:` names no entry")
             for output_id, problem in compare(claim, ledger, eps):
+                if ended_early and not claim.printed:
+                    problem = NOT_REACHED
                 yield Check(docname, claim.line, claim.anchor, output_id, problem)
 
 
@@ -363,7 +367,7 @@ def judge_ledger(app: Sphinx) -> Iterator[Finding]:
     report = report_of(app.env)
     yield from report.problems
     for check in report.checks:
-        if check.problem:
+        if check.problem not in ("", NOT_REACHED):
             yield Finding(check.docname, check.line, check.problem)
     path = ledger_path(app.env)
     for output in report.ledger.outputs:

@@ -27,7 +27,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cells import Cell, cells, executed_with
+from cells import Cell, cells, executed_with, unfinished
 from docutils import nodes
 from execution import write_atomically
 from findings import Finding, judge, keep, kept
@@ -237,11 +237,6 @@ def _leftovers(app: Sphinx, pages: dict[str, Page]) -> list[Path]:
     wanted = {file_of(app, docname) for docname, page in pages.items() if page.records}
     wanted |= {file_of(app, docname) for docname in unfinished(app.env)}
     return sorted(set(folder_of(app).rglob("*.txt")) - wanted)
-
-
-def unfinished(env: BuildEnvironment) -> set[str]:
-    """Return the pages whose execution went wrong: what they printed is not to be relied on."""
-    return {docname for docname, page in kept(env, "execution").items() if page.findings}
 
 
 # Recording -------------------------------------------------------------------------------------
