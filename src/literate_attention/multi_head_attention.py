@@ -35,7 +35,8 @@ def split_heads(
         A view of `x` in which each head has a sequence of its own.
 
     Raises:
-        ValueError: the width of `x` is not divisible by ``num_heads``.
+        TypeError: `x` does not hold floating-point numbers.
+        ValueError: `x` has fewer than 2 dimensions, or its width is not divisible by ``num_heads``.
 
     Example:
         >>> split_heads(torch.arange(4.0).reshape(1, 1, 4), num_heads=2)

@@ -1,0 +1,239 @@
+"""Heads: how they are cut and put together, and the two classes that run them."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention as torch_attention
+from torch.testing import assert_close
+
+from literate_attention import (
+    CausalAttention,
+    MultiHeadAttention,
+    MultiHeadAttentionWrapper,
+    merge_heads,
+    score_all_queries,
+    split_heads,
+    toy_embeddings,
+)
+
+BATCH, NUM_TOKENS, D_IN, HEADS, HEAD_DIM, CONTEXT = 2, 5, 7, 3, 11, 13
+D_OUT = HEADS * HEAD_DIM
+
+both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "explicit"])
+each_batch = pytest.mark.parametrize("batch", [(), (2,), (2, 3), (0,), (1,)], ids=str)
+
+
+def tokens(*batch: int, width: int = D_IN) -> Tensor:
+    generator = torch.Generator().manual_seed(7)
+    return torch.randn(*batch, NUM_TOKENS, width, generator=generator, dtype=torch.float64)
+
+
+def seeded(kind: type[nn.Module], d_out: int, d_in: int = D_IN) -> nn.Module:
+    torch.manual_seed(123)
+    return kind(d_in, d_out, CONTEXT, 0.0, HEADS, qkv_bias=True).double()
+
+
+def run(attention: nn.Module, x: Tensor, need_weights: bool) -> Tensor:
+    return attention(x, need_weights=True)[0] if need_weights else attention(x)
+
+
+# Cutting and putting together
+
+
+@each_batch
+def test_a_head_holds_its_own_columns(batch: tuple[int, ...]) -> None:
+    x = tokens(*batch, width=D_OUT)
+    heads = split_heads(x, HEADS)
+    assert heads.shape == (*batch, HEADS, NUM_TOKENS, HEAD_DIM)
+    for head in range(HEADS):
+        columns = slice(head * HEAD_DIM, (head + 1) * HEAD_DIM)
+        assert torch.equal(heads[..., head, :, :], x[..., columns])
+
+
+def test_splitting_moves_no_number() -> None:
+    x = tokens(2, width=D_OUT)
+    assert split_heads(x, HEADS).data_ptr() == x.data_ptr()
+
+
+@each_batch
+def test_merging_undoes_splitting(batch: tuple[int, ...]) -> None:
+    x = tokens(*batch, width=D_OUT)
+    assert torch.equal(merge_heads(split_heads(x, HEADS)), x)
+
+
+def test_splitting_worked_by_hand() -> None:
+    """Two tokens, four numbers each: head 1 gets the first two of each, head 2 the others."""
+    x = torch.tensor([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]])
+    heads = torch.tensor([[[1.0, 2.0], [5.0, 6.0]], [[3.0, 4.0], [7.0, 8.0]]])
+    assert torch.equal(split_heads(x, num_heads=2), heads)
+    assert torch.equal(merge_heads(heads), x)
+
+
+def test_a_batched_product_is_the_product_of_each_head() -> None:
+    heads = split_heads(tokens(2, width=D_OUT), HEADS)
+    scores = score_all_queries(heads)
+    for head in range(HEADS):
+        assert_close(scores[:, head], heads[:, head] @ heads[:, head].mT)
+
+
+# The classes
+
+
+@both_paths
+@each_batch
+def test_multi_head_attention_agrees_with_loops(
+    need_weights: bool,
+    batch: tuple[int, ...],
+    attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
+) -> None:
+    attention, x = seeded(MultiHeadAttention, D_OUT), tokens(*batch)
+    causal = torch.ones(NUM_TOKENS, NUM_TOKENS).tril() == 1
+    contexts, weights = [], []
+    for head in range(HEADS):
+        rows = slice(head * HEAD_DIM, (head + 1) * HEAD_DIM)
+        projections = (
+            torch.einsum("...ni,oi->...no", x, layer.weight[rows]) + layer.bias[rows]
+            for layer in (attention.W_query, attention.W_key, attention.W_value)
+        )
+        context, weight = attend_by_loops(*projections, causal)
+        contexts.append(context)
+        weights.append(weight)
+    together = torch.cat(contexts, dim=-1)
+    expected = torch.einsum("...ni,oi->...no", together, attention.out_proj.weight)
+    assert_close(run(attention, x, need_weights), expected + attention.out_proj.bias)
+    assert_close(attention(x, need_weights=True)[1], torch.stack(weights, dim=-3))
+
+
+@both_paths
+def test_multi_head_attention_agrees_with_torchs_module(need_weights: bool) -> None:
+    """There, True in a mask means: hidden. The input must be as wide as the output."""
+    attention = seeded(MultiHeadAttention, D_OUT, d_in=D_OUT)
+    theirs = nn.MultiheadAttention(D_OUT, HEADS, batch_first=True, dtype=torch.float64)
+    with torch.no_grad():
+        layers = attention.W_query, attention.W_key, attention.W_value
+        theirs.in_proj_weight.copy_(torch.cat([layer.weight for layer in layers]))
+        theirs.in_proj_bias.copy_(torch.cat([layer.bias for layer in layers]))
+        theirs.out_proj.load_state_dict(attention.out_proj.state_dict())
+    x = tokens(BATCH, width=D_OUT)
+    hidden = torch.ones(NUM_TOKENS, NUM_TOKENS).triu(1) == 1
+    context, weights = theirs(x, x, x, attn_mask=hidden, average_attn_weights=False)
+    assert_close(run(attention, x, need_weights), context)
+    assert_close(attention(x, need_weights=True)[1], weights)
+
+
+@both_paths
+def test_multi_head_attention_agrees_with_torchs_function(need_weights: bool) -> None:
+    attention, x = seeded(MultiHeadAttention, D_OUT), tokens(BATCH)
+    query, key, value = (
+        torch.stack(layer(x).split(HEAD_DIM, dim=-1), dim=1)
+        for layer in (attention.W_query, attention.W_key, attention.W_value)
+    )
+    heads = torch_attention(query, key, value, is_causal=True)
+    expected = attention.out_proj(torch.cat(heads.unbind(1), dim=-1))
+    assert_close(run(attention, x, need_weights), expected)
+
+
+@both_paths
+def test_the_wrapper_puts_its_heads_side_by_side(need_weights: bool) -> None:
+    attention, x = seeded(MultiHeadAttentionWrapper, HEAD_DIM), tokens(BATCH)
+    heads = [head(x, need_weights=True) for head in attention.heads]
+    assert len({head[0].sum().item() for head in heads}) == HEADS
+    assert_close(run(attention, x, need_weights), torch.cat([head[0] for head in heads], dim=-1))
+    weights = attention(x, need_weights=True)[1]
+    assert weights.shape == (BATCH, HEADS, NUM_TOKENS, NUM_TOKENS)
+    for index, (_, expected) in enumerate(heads):
+        assert_close(weights[:, index], expected)
+
+
+@both_paths
+def test_both_classes_agree_when_the_weights_are_copied(need_weights: bool) -> None:
+    """The wrapper's matrices stacked, and no last projection: the same numbers."""
+    wrapper = seeded(MultiHeadAttentionWrapper, HEAD_DIM)
+    attention = seeded(MultiHeadAttention, D_OUT)
+    with torch.no_grad():
+        for name in ("W_query", "W_key", "W_value"):
+            layers = [getattr(head, name) for head in wrapper.heads]
+            getattr(attention, name).weight.copy_(torch.cat([layer.weight for layer in layers]))
+            getattr(attention, name).bias.copy_(torch.cat([layer.bias for layer in layers]))
+        attention.out_proj.weight.copy_(torch.eye(D_OUT))
+        attention.out_proj.bias.zero_()
+    x = tokens(BATCH)
+    assert_close(run(attention, x, need_weights), run(wrapper, x, need_weights))
+    assert_close(attention(x, need_weights=True)[1], wrapper(x, need_weights=True)[1])
+
+
+def test_one_head_is_causal_attention() -> None:
+    torch.manual_seed(123)
+    wrapper = MultiHeadAttentionWrapper(D_IN, HEAD_DIM, CONTEXT, 0.0, num_heads=1).double()
+    torch.manual_seed(123)
+    single = CausalAttention(D_IN, HEAD_DIM, CONTEXT, 0.0).double()
+    assert_close(wrapper(tokens(BATCH)), single(tokens(BATCH)))
+
+
+def test_parameters_can_be_counted_by_hand() -> None:
+    """GPT-2 small: three projections without bias, a last one with."""
+    with torch.device("meta"):
+        attention = MultiHeadAttention(768, 768, context_length=1024, dropout=0.1, num_heads=12)
+    count = sum(parameter.numel() for parameter in attention.parameters())
+    assert count == 3 * 768 * 768 + (768 * 768 + 768)
+
+
+@both_paths
+def test_the_sources_print_the_same(
+    need_weights: bool, assert_published: Callable[[Tensor, str], None]
+) -> None:
+    x = toy_embeddings()
+    batch = torch.stack([x, x])
+    torch.manual_seed(123)
+    wrapper = MultiHeadAttentionWrapper(3, 2, 6, 0.0, num_heads=2)
+    assert_published(run(wrapper, batch, need_weights), "mha-wrapper")
+    torch.manual_seed(123)
+    splits = MultiHeadAttention(3, 2, 6, 0.0, num_heads=2)
+    assert_published(run(splits, batch, need_weights), "mha-weight-splits")
+    torch.manual_seed(123)
+    three_heads = MultiHeadAttention(3, 3, 6, 0.0, num_heads=3)
+    assert_published(run(three_heads, x[None], need_weights), "heads-output")
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: MultiHeadAttention(7, 10, 5, 0.0, num_heads=3),
+            ValueError,
+            "d_out must be divisible by num_heads, got 10 and 3",
+        ),
+        (
+            lambda: split_heads(torch.ones(5, 10), 3),
+            ValueError,
+            "the width of x must be divisible by num_heads, got 10 and 3",
+        ),
+        (
+            lambda: split_heads(torch.ones(5, 10), 0),
+            ValueError,
+            "num_heads must be at least 1, got 0",
+        ),
+        (
+            lambda: split_heads(torch.ones(10), 2),
+            ValueError,
+            "x must have at least 2 dimensions (num_tokens, embed_dim), got 1: shape (10,)",
+        ),
+        (
+            lambda: split_heads(torch.ones(5, 10, dtype=torch.int32), 2),
+            TypeError,
+            "x must hold floating-point numbers, got torch.int32",
+        ),
+        (
+            lambda: merge_heads(torch.ones(5, 10)),
+            ValueError,
+            "x must have at least 3 dimensions (num_heads, num_tokens, head_dim), got 2",
+        ),
+    ],
+)
+def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        call()
