@@ -238,11 +238,11 @@ def test_a_change_of_the_ledger_alone_is_noticed_and_mended(book) -> None:
         build = book.build()
         assert build.status == 1
         assert any("seal" in line for line in build.warnings)
-    assert "does not match source" in build.html("page")
+    assert "Does not match source" in build.html("page")
     book.write("sources.toml", GOOD)
     build = book.build()
     assert build.status == 0
-    assert "does not match" not in build.html("page")
+    assert "Does not match" not in build.html("page")
 
 
 def test_a_page_that_ended_early_is_reported_once(book, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,7 +264,7 @@ def test_cell_and_entry_are_linked_both_ways(book) -> None:
     build = book.build()
     assert 'id="reproduces-scores"' in build.html("page")
     assert re.search(
-        r'matches source 000: <a [^>]*href="sources.html#source-output-scores"', build.html("page")
+        r'Matches source 000: <a [^>]*href="sources.html#source-output-scores"', build.html("page")
     )
     page = build.html("sources")
     assert 'id="source-output-scores"' in page
@@ -280,7 +280,7 @@ def test_two_claims_of_one_entry_on_one_page_have_their_own_anchors(book) -> Non
     book.page("page", "# Page\n\n" + cell("scores", code) + "\n" + cell("scores", code))
     page = book.build().html("sources")
     assert 'href="page.html#reproduces-scores"' in page
-    assert 'href="page.html#reproduces-scores--2"' in page
+    assert 'href="page.html#reproduces-scores--2"><span>Page (2)</span>' in page
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -293,6 +293,17 @@ def test_the_ledgers_page_follows_when_only_another_page_changed(book, jobs: int
     assert "1 of 2 source outputs verified" in build.html("sources")
     claim_scores(book)
     assert "Not verified" not in book.build(jobs=jobs).html("sources")
+
+
+def test_pages_are_read_again_when_a_check_changed(book) -> None:
+    claim_scores(book)
+    book.build()
+    assert set(book.build(literate_checks="another").written) == {
+        "index",
+        "good",
+        "page",
+        "sources",
+    }
 
 
 def test_nothing_is_written_when_nothing_changed(book) -> None:

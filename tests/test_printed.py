@@ -106,6 +106,7 @@ def test_reads_every_entry_of_the_ledger_as_one_value() -> None:
         ("tensor([inf, -inf, nan])", "tensor([inf, -inf, nan])", ["inf", "-inf", "nan"]),
         ("tensor([inf, nan])", "tensor([inf, nan])", [math.inf, math.nan]),
         ("tensor([1.0000e-08])", "tensor([1.0000e-08])", [1.00004e-08]),
+        ("tensor([9.9999e-01, 3.0e-24])", "tensor([9.9999e-01, 3.1e-24])", [0.99999, 3.1e-24]),
         ("tensor([True, False])", "tensor([True, False])", [True, False]),
         ("n: 0.30000000000000004", "n: 0.3", None),
         ("[[1.,\n\t2.]]", "[[1., 2.]]", None),

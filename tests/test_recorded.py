@@ -286,12 +286,18 @@ def test_the_ledger_is_never_touched(book) -> None:
     assert git(book, "status", "--porcelain").split() == ["??", "docs/recorded/"]
 
 
-def test_pictures_are_not_text(book) -> None:
-    picture = (
-        "from nbformat.v4 import new_output\n"
-        "outputs = [new_output('display_data', {'image/svg+xml': '<svg/>', 'text/plain': '<Figure>'}),"
-        " new_output('execute_result', {'text/plain': 'torch.Size([2, 6])'})]"
-    )
-    book.page("page", "# Page\n\n" + cell(picture))
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ("new_output('display_data', {'image/svg+xml': '<svg/>', 'text/plain': '<Figure>'})", None),
+        ("new_output('execute_result', {'text/plain': 'torch.Size([2])'})", "torch.Size([2])"),
+        ("new_output('display_data', {'text/html': '<b>2</b>', 'text/plain': 'x'})", "<b>2</b>"),
+        ("new_output('display_data', {'text/markdown': '*two*', 'text/plain': 'x'})", "two"),
+        ("new_output('error', ename='E', evalue='no', traceback=['E: no'])", "E: no"),
+    ],
+)
+def test_what_counts_as_text(book, output: str, text: str | None) -> None:
+    code = f"from nbformat.v4 import new_output\nprint('first')\noutputs = [{output}]"
+    book.page("page", "# Page\n\n" + cell(code))
     record(book)
-    assert records(book).splitlines()[1:] == ["    torch.Size([2, 6])"]
+    assert records(book).splitlines()[1:] == ["    first", *([f"    {text}"] if text else [])]

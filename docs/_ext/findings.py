@@ -12,8 +12,10 @@ reads. What is judged must not depend on which pages were read in this build.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from sphinx.application import Sphinx
@@ -84,8 +86,15 @@ def _merge(app: Sphinx, env: BuildEnvironment, docnames: Set[str], other: BuildE
             keep(env, check, docname, pages[docname])
 
 
+def _digest_of_checks() -> str:
+    """Return a digest of all extensions: facts that an older check kept are no facts."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Let facts come and go with their pages."""
+    app.add_config_value("literate_checks", _digest_of_checks(), "env", types=[str])
     app.connect("env-purge-doc", _forget)
     app.connect("env-merge-info", _merge)
     return {

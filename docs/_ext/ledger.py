@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields
 from functools import lru_cache
@@ -438,7 +439,7 @@ def _about_output(output: Output) -> nodes.Node:
     places = nodes.bullet_list("", *(_about_place(place) for place in output.places))
     return nodes.container(
         "",
-        nodes.paragraph("", "", nodes.literal("", output.id)),
+        nodes.rubric("", "", nodes.literal("", output.id), **{"heading-level": 3}),
         places,
         OutputStatus(output_id=output.id),
         *_folded("As printed", output.printed),
@@ -496,14 +497,15 @@ def ledger_link(app: Sphinx, docname: str, output_id: str, text: str) -> nodes.N
 
 
 def _claim_note(app: Sphinx, docname: str, report: Report, anchor: str) -> nodes.Node:
-    """Say below a cell: matches source 000, 002 (scores-of-journey)."""
+    """Say below a cell: Matches source 000, 002: scores-of-journey."""
     note = nodes.paragraph("", "", classes=["source-match"])
     for check, sources in report.shown_on(docname):
         if check.anchor == anchor:
-            verb = "does not match" if check.problem else "matches"
-            note += nodes.Text("; " if note.children else "")
+            verb = "Does not match" if check.problem else "Matches"
+            note += nodes.Text(" " if note.children else "")
             note += nodes.Text(f"{verb} source {', '.join(sources)}: ")
             note += ledger_link(app, docname, check.output_id, check.output_id)
+            note += nodes.Text(".")
     return note
 
 
@@ -513,10 +515,13 @@ def _output_status(app: Sphinx, docname: str, report: Report, output_id: str) ->
     classes = ["source-output-status", "verified" if verified else "not-verified"]
     text = "Verified on this build" if verified else "Not verified on this build"
     status = nodes.paragraph("", text, classes=classes)
-    for number, check in enumerate(report.claims_of(output_id)):
-        status += nodes.Text(", and in " if number else ", reproduced in ")
-        title = nodes.inline("", app.env.titles[check.docname].astext())
-        status += make_refnode(app.builder, docname, check.docname, check.anchor, title)
+    seen: Counter[str] = Counter()
+    for check in report.claims_of(output_id):
+        status += nodes.Text(", and in " if seen else ", reproduced in ")
+        title = app.env.titles[check.docname].astext()
+        seen[title] += 1
+        name = nodes.inline("", f"{title} ({seen[title]})" if seen[title] > 1 else title)
+        status += make_refnode(app.builder, docname, check.docname, check.anchor, name)
     status += nodes.Text(".")
     return status
 

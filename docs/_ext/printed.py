@@ -9,7 +9,8 @@ Three finer rules:
 
 * `1.` has no decimals: torch prints it so only when every value is whole. It must be met within
   `eps`.
-* In scientific notation `eps` counts at the mantissa: it must not swallow `1.0000e-08`.
+* In scientific notation `eps` is relative to the largest number of the value: it must not swallow
+  a tensor of `1.0000e-08`.
 * A bare number comes from Python, which prints every digit of a float. It must be met within `eps`
   (relative to numbers greater than one); there is no half place to be generous with.
 
@@ -153,6 +154,7 @@ def differences(got: Value, expected: Value, eps: float) -> list[Difference]:
     if got.structure() != expected.structure():
         return [Difference("structure", expected.structure(), got.structure())]
     bare = expected.kind == "number"
+    eps *= _scale(expected)
     pairs = zip(expected.numbers(), got.numbers(), strict=True)
     return [
         _difference(index, printed, ours)
@@ -191,16 +193,23 @@ def _agree(got: Number, printed: Number, eps: float, bare: bool) -> bool:
         return True
     if printed.kind != "float" or math.isinf(printed.value) or math.isinf(got.value):
         return got.value == printed.value
-    slack = eps * max(1.0, abs(printed.value)) if bare else _half_place(printed.text, eps)
+    slack = eps * max(1.0, abs(printed.value)) if bare else eps + _half_place(printed.text)
     return abs(got.value - printed.value) <= slack
 
 
-def _half_place(text: str, eps: float) -> float:
-    """Return half of the last printed place, plus eps; `1.` has no place to round to."""
+def _scale(value: Value) -> float:
+    """Return the size of the largest number of a value in scientific notation, one at most."""
+    numbers = [number for _, number in value.numbers()]
+    sizes = [abs(number.value) for number in numbers if math.isfinite(number.value)]
+    scientific = any("e" in number.text for number in numbers if number.kind == "float")
+    return min(1.0, max(sizes)) if scientific else 1.0
+
+
+def _half_place(text: str) -> float:
+    """Return half of the last printed place; `1.` has no place to round to."""
     mantissa, _, exponent = text.partition("e")
-    scale = 10.0 ** int(exponent or 0)
     decimals = len(mantissa.partition(".")[2])
-    return scale * eps + (scale * 0.5 * 10.0**-decimals if decimals else 0.0)
+    return 0.5 * 10.0 ** (int(exponent or 0) - decimals) if decimals else 0.0
 
 
 def _leaves(tree: Tree, index: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Number]]:

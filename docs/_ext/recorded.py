@@ -179,6 +179,12 @@ def changes(old: str, new: str) -> str:
         elif what != "equal":
             lines += [f"[-{line}-]" for line in before[a:b]]
             lines += [f"{{+{line}+}}" for line in after[c:d]]
+    return _indented("\n".join(lines))
+
+
+def _indented(text: str) -> str:
+    """Set a text off from a message, the first lines of it."""
+    lines = text.splitlines()
     more = [f"and {len(lines) - LINES_SHOWN} more lines"] if len(lines) > LINES_SHOWN else []
     return "\n".join(f"    {line}" for line in [*lines[:LINES_SHOWN], *more])
 
