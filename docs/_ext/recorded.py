@@ -270,13 +270,11 @@ def _rewrite_page(app: Sphinx, docname: str, records: list[Record]) -> None:
     eps = eps_for(executed_with(app.env, docname).get("device", "cpu"))
     new = {}
     for record in records:
-        kept_text = old.get(record.key)
-        shown = (
-            changes("", record.printed) if kept_text is None else compare(kept_text, record, eps)
-        )
-        new[record.key] = record.printed if kept_text is None or shown else kept_text
+        before = old.get(record.key)
+        shown = _indented(record.printed) if before is None else compare(before, record, eps)
+        new[record.key] = record.printed if before is None or shown else before
         if shown:
-            sign = "+" if kept_text is None else "~"
+            sign = "+" if before is None else "~"
             LOGGER.info("%s recorded/%s.txt: %s\n%s", sign, docname, record.key, shown)
     for key in old.keys() - new.keys():
         LOGGER.info("- recorded/%s.txt: %s", docname, key)
