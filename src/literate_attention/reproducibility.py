@@ -193,7 +193,7 @@ def drop(
     if stream is None:
         return torch.nn.functional.dropout(x, p)
     _require_stream(stream)
-    if p == 0.0:
+    if p == 0.0 or x.numel() == 0:  # as torch does: nothing is drawn
         return x
     kept = dropout_mask(*x.shape, p=p, stream=stream, device=x.device)
     return x * kept.to(x.dtype).div(1 - p)
