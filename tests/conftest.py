@@ -162,16 +162,17 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def assert_published() -> Callable[[Tensor, str], None]:
-    """Return a check that a tensor equals, to the last printed digit, what a source prints."""
+def assert_published() -> Callable[[Any, str], None]:
+    """Return a check that tensors equal, to the last printed digit, what a source prints."""
     from printed import differences, eps_for, parse, table  # found by the path set above
 
     ledger = tomllib.loads((DOCS / "sources.toml").read_text(encoding="utf-8"))
     printed = {output["id"]: output["printed"] for output in ledger["output"]}
 
-    def check(tensor: Tensor, entry: str) -> None:
-        text = repr(tensor.detach())
-        (got,) = parse(text, [{"text": text, "values": tensor.tolist()}])
+    def check(value: Any, entry: str) -> None:
+        tensors = [value] if isinstance(value, Tensor) else value
+        exact = [{"text": repr(each), "values": each.tolist()} for each in tensors]
+        (got,) = parse(repr(value), exact)
         (expected,) = parse(printed[entry])
         found = differences(got, expected, eps_for("cpu"))
         assert not found, f"{entry}:\n{table(found)}"

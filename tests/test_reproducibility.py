@@ -1,0 +1,356 @@
+"""Devices, seeds, and the two streams of random numbers that dropout masks come from.
+
+Both streams are computed here once more, from the words of the Mersenne Twister and in plain Python.
+NumPy's `RandomState` starts the twister as torch's CPU generator does.
+"""
+
+import copy
+import pickle
+import random
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from literate_attention import Dropout, drop, dropout_mask, pick_device, seed_everything
+
+STREAMS = ["torch", "mkl"]
+RATES = [0.1, 0.2, 0.5, 0.9]
+SHAPES = [(6, 6), (3, 5, 7), (1,), (2001,)]
+
+each_stream = pytest.mark.parametrize("stream", STREAMS)
+
+
+# Devices
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that makes torch report the accelerators of another machine."""
+    monkeypatch.delenv("LITERATE_DEVICE", raising=False)
+
+    def pretend(cuda: int = 0, mps: bool = False) -> None:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda > 0)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: cuda)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+
+    return pretend
+
+
+@pytest.mark.parametrize(
+    ("present", "best"),
+    [
+        ({}, "cpu"),
+        ({"mps": True}, "mps"),
+        ({"cuda": 1}, "cuda"),
+        ({"cuda": 1, "mps": True}, "cuda"),
+    ],
+)
+def test_picks_the_best_device_present(
+    machine: Callable[..., None], present: dict[str, Any], best: str
+) -> None:
+    machine(**present)
+    assert pick_device() == torch.device(best)
+
+
+def test_an_argument_wins_over_the_environment_and_both_over_the_best(
+    machine: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine(cuda=2, mps=True)
+    monkeypatch.setenv("LITERATE_DEVICE", "mps")
+    assert pick_device() == torch.device("mps")
+    assert pick_device("cpu") == torch.device("cpu")
+    assert pick_device("cuda:1") == torch.device("cuda:1")
+    monkeypatch.setenv("LITERATE_DEVICE", "")
+    assert pick_device() == torch.device("cuda")
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:0", "mps", "xpu"])
+def test_refuses_a_device_that_is_not_there(
+    machine: Callable[..., None], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    machine()
+    message = f"device '{name}' is not on this machine; use 'cpu', or unset LITERATE_DEVICE"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        pick_device(name)
+    monkeypatch.setenv("LITERATE_DEVICE", name)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        pick_device()
+
+
+def test_refuses_one_more_device_than_there_are(machine: Callable[..., None]) -> None:
+    machine(cuda=2)
+    with pytest.raises(ValueError, match="device 'cuda:2' is not on this machine"):
+        pick_device("cuda:2")
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:x"])
+def test_refuses_a_device_that_nobody_knows(name: str) -> None:
+    message = f"device must be one that torch knows, such as 'cpu', 'cuda' or 'mps', got '{name}'"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        pick_device(name)
+
+
+# Seeds
+
+
+def draw_from_everything() -> tuple[float, float, float]:
+    return random.random(), float(np.random.rand()), float(torch.rand(()))
+
+
+@pytest.fixture
+def generators_restored() -> Iterator[None]:
+    before = random.getstate(), np.random.get_state()
+    tf32 = torch.backends.cuda.matmul.allow_tf32
+    yield
+    random.setstate(before[0])
+    np.random.set_state(before[1])
+    torch.backends.cuda.matmul.allow_tf32 = tf32
+
+
+@pytest.mark.usefixtures("generators_restored")
+@pytest.mark.parametrize("seed", [0, 123, 2**32 - 1])
+def test_a_seed_repeats_every_generator(seed: int) -> None:
+    seed_everything(seed)
+    first, second = draw_from_everything(), draw_from_everything()
+    seed_everything(seed)
+    assert draw_from_everything() == first
+    assert not set(first) & set(second)
+    seed_everything(seed ^ 1)
+    assert not set(first) & set(draw_from_everything())
+
+
+@pytest.mark.usefixtures("generators_restored")
+def test_seeding_asks_for_full_products() -> None:
+    torch.backends.cuda.matmul.allow_tf32 = True
+    seed_everything(0)
+    assert not torch.backends.cuda.matmul.allow_tf32
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_refuses_a_seed_that_not_all_generators_take(seed: int) -> None:
+    before = torch.get_rng_state()
+    message = f"seed must lie between 0 and 2**32 - 1, got {seed}"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        seed_everything(seed)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+# The two streams
+
+
+def twister(seed: int) -> Iterator[int]:
+    """Yield the 32-bit words of the Mersenne Twister."""
+    words = np.random.RandomState(seed)
+    while True:
+        yield int.from_bytes(words.bytes(4), "little")
+
+
+def torch_stream(words: Iterator[int], count: int, p: float) -> list[bool]:
+    """Keep where the low 53 of 64 random bits, as a fraction, are below 1 - p."""
+    kept = []
+    for _ in range(count):
+        high, low = next(words), next(words)
+        kept.append(((high << 32 | low) & (2**53 - 1)) / 2**53 < 1 - p)
+    return kept
+
+
+def mkl_stream(words: Iterator[int], count: int, p: float) -> list[bool]:
+    """Keep where the state of MCG31m1, as a fraction, is below 1 - p; one word starts it."""
+    kept, state = [], next(words) % (2**31 - 1)
+    for _ in range(count):
+        kept.append(state / (2**31 - 1) < 1 - p)
+        state = state * 1132489760 % (2**31 - 1)
+    return kept
+
+
+PLAIN = {"torch": torch_stream, "mkl": mkl_stream}
+
+
+@each_stream
+@pytest.mark.parametrize("p", [0.0, *RATES])
+@pytest.mark.parametrize("seed", [0, 123, 2**32 - 1])
+def test_masks_follow_the_definition_one_after_the_other(stream: str, p: float, seed: int) -> None:
+    """Three masks in a row: the generator is left just where the next one has to start."""
+    words = twister(seed)
+    torch.manual_seed(seed)
+    for shape in SHAPES:
+        mask = dropout_mask(*shape, p=p, stream=stream)
+        expected = PLAIN[stream](words, mask.numel(), p)
+        assert mask.shape == shape
+        assert mask.flatten().tolist() == expected
+
+
+def test_the_first_word_of_the_twister_is_the_published_one() -> None:
+    assert next(twister(123)) == 2991312382
+
+
+def test_mkls_stream_is_the_one_that_the_sources_print(
+    assert_published: Callable[[Tensor, str], None],
+) -> None:
+    torch.manual_seed(123)
+    assert_published(drop(torch.ones(6, 6), 0.5, stream="mkl"), "dropout-half-ones")
+    torch.manual_seed(123)
+    assert_published(Dropout(0.5, stream="mkl")(torch.ones(6, 6)), "dropout-half-ones")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+def test_exactly_one_stream_is_this_processors_own(dtype: torch.dtype) -> None:
+    """Bit for bit, and the generator afterwards too, for every rate and shape; the other never."""
+
+    def outcome(dropout: Callable[[Tensor], Tensor], shape: tuple[int, ...]) -> list[Tensor]:
+        torch.manual_seed(7)
+        x = torch.rand(shape, generator=torch.Generator().manual_seed(1)).to(dtype)
+        return [dropout(x), dropout(x), torch.get_rng_state()]
+
+    def is_native(stream: str, p: float, shape: tuple[int, ...]) -> bool:
+        ours = outcome(lambda x: drop(x, p, stream), shape)
+        return all(map(torch.equal, ours, outcome(nn.Dropout(p), shape)))
+
+    cases = [(p, shape) for p in RATES for shape in SHAPES]
+    matches = {stream: sum(is_native(stream, *case) for case in cases) for stream in STREAMS}
+    assert sorted(matches.values()) == [0, len(cases)], matches
+
+
+@each_stream
+def test_nothing_is_drawn_where_nothing_can_be_dropped(stream: str) -> None:
+    x = torch.rand(6, 6)
+    before = torch.get_rng_state()
+    assert torch.equal(drop(x, 0.0, stream), x)
+    assert drop(x[:0], 0.5, stream).shape == (0, 6)
+    assert torch.equal(Dropout(0.5, stream).eval()(x), x)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@each_stream
+@pytest.mark.parametrize("p", RATES)
+def test_the_share_of_dropped_elements_is_the_rate(stream: str, p: float) -> None:
+    torch.manual_seed(123)
+    count = 100_000
+    dropped = count - int(dropout_mask(count, p=p, stream=stream).sum())
+    assert abs(dropped - count * p) < 4 * (count * p * (1 - p)) ** 0.5
+
+
+@each_stream
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+def test_what_is_kept_is_scaled_up(stream: str, dtype: torch.dtype) -> None:
+    x = torch.linspace(-3, 5, 35, dtype=dtype).reshape(5, 7).requires_grad_()
+    torch.manual_seed(123)
+    kept = dropout_mask(5, 7, p=0.2, stream=stream)
+    torch.manual_seed(123)
+    result = drop(x, 0.2, stream)
+    assert 0 < kept.sum() < 35
+    assert result.dtype == dtype
+    assert_close(result, torch.where(kept, x / 0.8, 0))
+    result.sum().backward()
+    assert_close(x.grad, kept.to(dtype) / 0.8)
+
+
+@each_stream
+def test_elements_are_counted_row_by_row_however_they_lie_in_memory(stream: str) -> None:
+    x = torch.rand(7, 5)
+    torch.manual_seed(123)
+    expected = drop(x, 0.5, stream)
+    torch.manual_seed(123)
+    assert torch.equal(drop(x.T.contiguous().T, 0.5, stream), expected)
+
+
+def test_without_a_stream_dropout_is_torchs() -> None:
+    x = torch.rand(6, 6)
+    torch.manual_seed(123)
+    expected = nn.functional.dropout(x, 0.5)
+    torch.manual_seed(123)
+    assert torch.equal(drop(x, 0.5), expected)
+
+
+@each_stream
+def test_a_mask_is_drawn_on_the_cpu_whatever_the_device(stream: str) -> None:
+    torch.manual_seed(123)
+    expected, after = dropout_mask(6, 6, p=0.5, stream=stream), torch.get_rng_state()
+    for device in ("meta", torch.device("meta")):
+        torch.manual_seed(123)
+        assert dropout_mask(6, 6, p=0.5, stream=stream, device=device).is_meta
+        assert torch.equal(torch.get_rng_state(), after)
+    with torch.device("meta"):
+        torch.manual_seed(123)
+        assert dropout_mask(6, 6, p=0.5, stream=stream).is_meta
+        torch.manual_seed(123)
+        mask = dropout_mask(6, 6, p=0.5, stream=stream, device="cpu")
+        torch.manual_seed(123)
+        kept = drop(expected.float(), 0.5, stream)
+    assert torch.equal(mask, expected)
+    assert torch.equal(kept, expected * 2.0)
+    assert drop(expected.float().to("meta"), 0.5, stream).is_meta
+
+
+# The module
+
+
+@each_stream
+def test_the_module_drops_while_training_only(stream: str) -> None:
+    dropout, x = Dropout(0.5, stream), torch.rand(6, 6)
+    torch.manual_seed(123)
+    expected = drop(x, 0.5, stream)
+    torch.manual_seed(123)
+    assert torch.equal(dropout(x), expected)
+    assert torch.equal(dropout.eval()(x), x)
+    assert not torch.equal(dropout.train()(x), x)
+
+
+@each_stream
+def test_a_copy_of_the_module_keeps_its_stream(stream: str) -> None:
+    dropout = Dropout(0.25, stream)
+    for twin in (copy.deepcopy(dropout), pickle.loads(pickle.dumps(dropout))):
+        assert repr(twin) == f"Dropout(p=0.25, stream='{stream}')"
+        torch.manual_seed(123)
+        expected = dropout(torch.ones(35))
+        torch.manual_seed(123)
+        assert torch.equal(twin(torch.ones(35)), expected)
+    assert dropout.state_dict() == {}
+
+
+def test_the_module_takes_the_place_of_torchs() -> None:
+    """Same defaults, and an instance of the class whose place it takes."""
+    assert isinstance(Dropout(), nn.Dropout)
+    assert Dropout().p == nn.Dropout().p
+    assert Dropout().stream == "torch"
+
+
+# What is refused
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("p", [-0.1, 1.0, float("nan")])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda p: dropout_mask(6, p=p),
+        lambda p: drop(torch.ones(6), p),
+        lambda p: drop(torch.ones(6), p, "mkl"),
+        Dropout,
+    ],
+)
+def test_refuses_a_rate_that_is_none(call: Callable[[float], object], p: float) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"dropout must lie in [0, 1), got {p}")):
+        call(p)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: dropout_mask(6, p=0.5, stream="intel"),
+        lambda: drop(torch.ones(6), 0.5, "intel"),
+        lambda: drop(torch.ones(6), 0.0, "intel"),
+        lambda: Dropout(0.5, "intel"),
+    ],
+)
+def test_refuses_an_unknown_stream(call: Callable[[], object]) -> None:
+    message = "stream must be one of ('torch', 'mkl'), got 'intel'"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        call()
