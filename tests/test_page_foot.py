@@ -61,6 +61,8 @@ def test_a_page_without_cells_has_no_such_line(book) -> None:
     assert foot(book.build()) == ""
 
 
-def test_a_page_that_nobody_executed_says_so(book) -> None:
+def test_a_page_that_ended_early_says_so(book) -> None:
     book.page("page", "# Page\n\n```{code-cell}\nx = 1\n```\n")
-    assert foot(book.build()) == "Not executed; 0 source outputs verified on this page."
+    assert foot(book.build()) == (
+        "Not executed to its end; 0 source outputs verified on this page."
+    )

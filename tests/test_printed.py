@@ -176,6 +176,11 @@ def test_the_table_names_index_printed_got_and_delta() -> None:
     ]
 
 
+def test_the_table_shows_the_digits_that_were_not_printed() -> None:
+    found = differences(one("tensor([0.1235])", [0.12345678901]), one("tensor([0.1234])"), CPU)
+    assert "0.123456789  +5.68e-05" in table(found)
+
+
 def test_the_table_stops_after_a_few_rows() -> None:
     found = differences(one(f"tensor({[0.5] * 20})"), one(f"tensor({[0.7] * 20})"), CPU)
     assert table(found).endswith("and 12 more")

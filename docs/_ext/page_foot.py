@@ -40,7 +40,7 @@ def sentence(about: dict[str, str], verified: int) -> str:
     """
     outputs = f"{verified} source output{'' if verified == 1 else 's'} verified on this page."
     if not about:
-        return f"Not executed; {outputs}"
+        return f"Not executed to its end; {outputs}"
     versions = f"torch {about['torch']} and Python {about['python']}"
     return f"Executed on {about['device']} with {versions}; {outputs}"
 

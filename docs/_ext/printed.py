@@ -177,7 +177,7 @@ def table(found: Sequence[Difference]) -> str:
 
 
 def _difference(index: tuple[int, ...], printed: Number, got: Number) -> Difference:
-    shown = got.text if got.exact is None else f"{got.exact!r}"
+    shown = f"{got.exact:.9g}" if isinstance(got.exact, float) else got.text
     delta = got.value - printed.value
     return Difference(_index(index), printed.text, shown, delta if math.isfinite(delta) else None)
 
