@@ -22,6 +22,7 @@ finished, and one that finds the mark starts from nothing but the stored executi
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import itertools
 import json
@@ -46,7 +47,10 @@ from myst_nb.core.read import (  # type: ignore[import-untyped]
     is_myst_markdown_notebook,
     read_myst_markdown_notebook,
 )
-from myst_nb.sphinx_ext import OUTPUT_FOLDER  # type: ignore[import-untyped]
+from myst_nb.sphinx_ext import (  # type: ignore[import-untyped]
+    OUTPUT_FOLDER,
+    add_global_html_resources,
+)
 from myst_parser.config.main import MdParserConfig
 from nbformat import NotebookNode
 from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
@@ -72,6 +76,8 @@ class Page:
 
     digest: str
     fingerprint: str
+    saved: int
+    """When the file was saved that was executed."""
     lines: tuple[int, ...]
     """Where each code cell starts."""
     findings: tuple[tuple[int, str], ...]
@@ -85,8 +91,9 @@ class Page:
 
 @dataclass(frozen=True)
 class Ready:
-    """A page that is about to be read: its code cells with their outputs, and what to keep of it."""
+    """A page that is about to be read: as it was executed, with and without its prose."""
 
+    notebook: NotebookNode
     executed: NotebookNode
     page: Page
 
@@ -178,12 +185,13 @@ class Store:
             content = json.loads(path.read_bytes())
             if content["metadata"].pop("checksum") == _checksum(content):
                 return nbformat.from_dict(content)
-        except FileNotFoundError:
+        except OSError:
             return None
         except (ValueError, LookupError, TypeError, AttributeError):
             pass
         LOGGER.info("stored execution %s is damaged: its page runs again", path.name)
-        path.unlink(missing_ok=True)
+        with disk_errors(path):
+            path.unlink()
         return None
 
     def save(self, key: str, notebook: NotebookNode) -> None:
@@ -217,7 +225,8 @@ def write_atomically(path: Path, text: str) -> None:
             partial.write_text(text, encoding="utf-8")
             os.replace(partial, path)
         except OSError:
-            partial.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                partial.unlink()
             raise
 
 
@@ -300,8 +309,8 @@ def problems(notebook: NotebookNode, failure: tuple[int, str] | None) -> Iterato
         if "remove-stderr" not in tags and "output_stderr" not in settings:
             for output in cell.outputs:
                 if output.output_type == "stream" and output.name == "stderr":
-                    last = output.text.strip().rpartition("\n")[2]
-                    yield number, f"this cell wrote to stderr: {last}"
+                    first = output.text.strip().partition("\n")[0]
+                    yield number, f"this cell wrote to stderr: {first}"
         if any(ADDRESS.search(text) for text in _texts(cell.outputs)):
             yield number, "this cell prints a memory address, another one at every build"
         hidden = {"remove-cell", "remove-output", "remove_cell", "remove_output"} & set(tags)
@@ -343,16 +352,31 @@ _ready: dict[str, Ready] = {}
 
 
 def parse(text: str, config: MdParserConfig, path: str) -> NotebookNode:
-    """Read a page as the notebook that is written there."""
-    return read_myst_markdown_notebook(text, config, add_source_map=True, path=path)
+    """Read a page as the notebook that is written there.
+
+    The start of each prose cell is set right: myst-nb forgets the blank lines that it takes away, and
+    counts one line too many.
+    """
+    notebook = read_myst_markdown_notebook(text, config, add_source_map=True, path=path)
+    lines = text.splitlines()
+    starts = notebook.metadata["source_map"]
+    for number, cell in enumerate(notebook.cells):
+        if cell.cell_type == "markdown":
+            blank = itertools.takewhile(lambda line: not line, lines[starts[number] :])
+            starts[number] += len(list(blank)) - 1
+    return notebook
 
 
 def read_page(text: str, docname: str, config: MdParserConfig, path: str) -> NotebookNode:
-    """Read an executed page, with its outputs: myst-nb calls this for each entry of `custom_formats`."""
-    notebook = parse(text, config, path)
+    """Read an executed page, with its outputs: myst-nb calls this for each entry of `custom_formats`.
+
+    Should the author have saved other cells since their execution, the page is shown as it was: the next
+    build sees that the file is newer.
+    """
     ready = _ready[docname]
+    notebook = parse(text, config, path)
     if cells_digest(notebook) != ready.page.digest:
-        raise SphinxError(f"{docname}: its code cells changed between their execution and reading")
+        return copy.deepcopy(ready.notebook)
     return with_outputs(notebook, ready.executed)
 
 
@@ -366,6 +390,11 @@ def written_notebook(env: BuildEnvironment, docname: str) -> NotebookNode | None
     return notebook if "kernelspec" in notebook.metadata and code_cells(notebook) else None
 
 
+def time_saved(env: BuildEnvironment, docname: str) -> int:
+    """Return when a page was saved."""
+    return Path(env.doc2path(docname)).stat().st_mtime_ns
+
+
 def store_of(app: Sphinx) -> Store:
     """Return the store of a build: beside the output folder, so that all builders share it."""
     return Store(Path(app.config.execution_store or app.outdir.parent / "executions"))
@@ -376,17 +405,29 @@ def fingerprint_of(app: Sphinx) -> str:
     return fingerprint(Path(app.confdir, path) for path in app.config.execution_depends)
 
 
+def download_path(app: Sphinx, docname: str) -> Path:
+    """Return where readers find an executed notebook."""
+    return Path(app.outdir, NOTEBOOKS, f"{docname}.ipynb")
+
+
 def outdated(
     app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
 ) -> list[str]:
     """Tell Sphinx which unchanged pages to read again, as their outputs may be others now."""
     now = fingerprint_of(app)
     store = store_of(app)
-    return [
-        docname
-        for docname, page in kept(env, CHECK).items()
-        if page.fingerprint != now or store.load(page.key) is None
-    ]
+    html = app.builder.format == "html"
+
+    def is_current(docname: str, page: Page) -> bool:
+        return (
+            page.fingerprint == now
+            and page.saved == time_saved(env, docname)
+            and (not html or download_path(app, docname).exists())
+            and store.load(page.key) is not None
+        )
+
+    pages = kept(env, CHECK)
+    return [name for name in pages.keys() - removed if not is_current(name, pages[name])]
 
 
 def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
@@ -394,6 +435,7 @@ def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     _ready.clear()
     now = fingerprint_of(app)
     store = store_of(app)
+    saved = {docname: time_saved(env, docname) for docname in docnames}
     written = {
         docname: notebook
         for docname in docnames
@@ -404,14 +446,11 @@ def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         docname: str, executed: NotebookNode, failure: tuple[int, str] | None = None
     ) -> None:
         notebook = with_outputs(written[docname], executed)
-        lines = tuple(
-            line
-            for line, cell in zip(notebook.metadata["source_map"], notebook.cells, strict=True)
-            if cell.cell_type == "code"
-        )
+        starts = zip(notebook.metadata["source_map"], notebook.cells, strict=True)
+        lines = tuple(line for line, cell in starts if cell.cell_type == "code")
         findings = tuple((lines[cell], say) for cell, say in problems(notebook, failure))
-        page = Page(cells_digest(notebook), now, lines, findings)
-        _ready[docname] = Ready(executed, page)
+        page = Page(cells_digest(notebook), now, saved[docname], lines, findings)
+        _ready[docname] = Ready(notebook, executed, page)
 
     missing = {}
     for docname, notebook in written.items():
@@ -487,6 +526,16 @@ def profile(app: Sphinx) -> Iterator[str]:
         yield f"{seconds:8.2f} s  {place}"
 
 
+def copy_styles_first(app: Sphinx) -> None:
+    """Have myst-nb's stylesheet in place before pages are written.
+
+    Sphinx adds a checksum to the link of a stylesheet that is there. myst-nb copies its own after the
+    pages, so those of a first build would differ from those of every later one.
+    """
+    Path(app.outdir, "_static").mkdir(exist_ok=True)
+    add_global_html_resources(app, None)
+
+
 # A build that was killed
 
 
@@ -518,27 +567,15 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
         raise SphinxError(f"The build cannot write its files: {exception}.") from exception
     if exception is not None:
         return
-    pages = kept(app.env, CHECK)
     if app.builder.format == "html":
-        for docname, page in pages.items():
-            publish(app, docname, page)
-    store_of(app).prune(page.key for page in pages.values())
+        for docname, ready in _ready.items():
+            notebook = download(ready.notebook)
+            app.emit(EVENT, docname, notebook)
+            write_atomically(download_path(app, docname), nbformat.writes(notebook) + "\n")
+    store_of(app).prune(page.key for page in kept(app.env, CHECK).values())
     if app.config.literate_profile:
         LOGGER.info("the slowest cells:\n%s", "\n".join(profile(app)))
     (app.outdir / MARK).unlink(missing_ok=True)
-
-
-def publish(app: Sphinx, docname: str, page: Page) -> None:
-    """Write a page's executed notebook for readers to download, unless it is there."""
-    path = Path(app.outdir, NOTEBOOKS, f"{docname}.ipynb")
-    if docname not in _ready and path.exists():
-        return
-    executed = _ready[docname].executed if docname in _ready else store_of(app).load(page.key)
-    notebook = written_notebook(app.env, docname)
-    if executed is not None and notebook is not None:
-        notebook = download(with_outputs(notebook, executed))
-        app.emit(EVENT, docname, notebook)
-        write_atomically(path, nbformat.writes(notebook) + "\n")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -553,6 +590,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("literate_profile", False, "", bool)
     app.add_event(EVENT)
     app.connect("config-inited", claim)
+    app.connect("builder-inited", copy_styles_first)
     app.connect("env-get-outdated", outdated)
     app.connect("env-before-read-docs", prepare)
     app.connect("doctree-read", remember)
