@@ -295,17 +295,6 @@ def test_the_ledgers_page_follows_when_only_another_page_changed(book, jobs: int
     assert "Not verified" not in book.build(jobs=jobs).html("sources")
 
 
-def test_pages_are_read_again_when_a_check_changed(book) -> None:
-    claim_scores(book)
-    book.build()
-    assert set(book.build(literate_checks="another").written) == {
-        "index",
-        "good",
-        "page",
-        "sources",
-    }
-
-
 def test_nothing_is_written_when_nothing_changed(book) -> None:
     claim_scores(book)
     book.build()

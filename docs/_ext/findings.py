@@ -8,21 +8,27 @@ it *judges* all facts of all pages anew, and each finding becomes a warning (an 
 
 A check calls `judge(app, its_name, function)` in its `setup`, and `keep(env, its_name, ...)` as it
 reads. What is judged must not depend on which pages were read in this build.
+
+Warnings of others (an unknown role, a dead reference) are said again in another way: a build that
+follows one with such warnings reads and writes all pages.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging as stdlib_logging
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from sphinx.application import Sphinx
+from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
+from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 LOGGER = logging.getLogger(__name__)
+KIND = "literate"
 Facts: TypeAlias = dict[str, dict[str, Any]]
 
 
@@ -55,9 +61,7 @@ def judge(app: Sphinx, check: str, function: Judge) -> None:
     def report(app: Sphinx, exception: Exception | None) -> None:
         if exception is None:
             for one in sorted(set(function(app))):
-                LOGGER.warning(
-                    one.message, location=_place(app.env, one), type="literate", subtype=check
-                )
+                LOGGER.warning(one.message, location=_place(app.env, one), type=KIND, subtype=check)
 
     app.connect("build-finished", report)
 
@@ -86,6 +90,39 @@ def _merge(app: Sphinx, env: BuildEnvironment, docnames: Set[str], other: BuildE
             keep(env, check, docname, pages[docname])
 
 
+class _Counter(stdlib_logging.Handler):
+    """Counts the warnings that nobody judges again."""
+
+    def __init__(self, app: Sphinx) -> None:
+        super().__init__(stdlib_logging.WARNING)
+        self.app = app
+        self.count = 0
+
+    def emit(self, record: stdlib_logging.LogRecord) -> None:
+        """Count one warning."""
+        kind, subtype = getattr(record, "type", ""), getattr(record, "subtype", "")
+        suppressed = [*self.app.config.suppress_warnings, KIND]
+        self.count += not logging.is_suppressed_warning(kind, subtype, suppressed)
+
+    def remember(self, app: Sphinx, exception: Exception | None) -> None:
+        """Leave a mark for the next build if there was a warning."""
+        if exception is None:
+            if self.count:
+                _mark(app).touch()
+            else:
+                _mark(app).unlink(missing_ok=True)
+
+
+def _start_afresh(app: Sphinx, config: Config) -> None:
+    """Forget all pages if the last build ended with warnings."""
+    if _mark(app).exists():
+        (app.doctreedir / ENV_PICKLE_FILENAME).unlink(missing_ok=True)
+
+
+def _mark(app: Sphinx) -> Path:
+    return Path(app.doctreedir) / ".warned"
+
+
 def _digest_of_checks() -> str:
     """Return a digest of all extensions: facts that an older check kept are no facts."""
     files = sorted(Path(__file__).parent.glob("*.py"))
@@ -95,6 +132,10 @@ def _digest_of_checks() -> str:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Let facts come and go with their pages."""
     app.add_config_value("literate_checks", _digest_of_checks(), "env", types=[str])
+    counter = _Counter(app)
+    stdlib_logging.getLogger(logging.NAMESPACE).addHandler(counter)
+    app.connect("config-inited", _start_afresh)
+    app.connect("build-finished", counter.remember, priority=999)
     app.connect("env-purge-doc", _forget)
     app.connect("env-merge-info", _merge)
     return {
