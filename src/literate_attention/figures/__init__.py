@@ -7,8 +7,7 @@ import it, ``from literate_attention import figures`` does.
 """
 
 from literate_attention.figures._card import Drawing
-from literate_attention.figures.curves import lines
-from literate_attention.figures.heads import head_split, heads
+from literate_attention.figures.heads import heads, weight_split
 from literate_attention.figures.matrices import (
     attention_matrices,
     attention_matrix,
@@ -16,14 +15,14 @@ from literate_attention.figures.matrices import (
     matrix_product,
     projections,
 )
-from literate_attention.figures.tokens import (
-    bottleneck,
+from literate_attention.figures.one_query import (
     context_vector,
     dot_products,
-    embedding_points,
     normalising,
     weighted_sum,
 )
+from literate_attention.figures.points import embedding_points
+from literate_attention.figures.sequences import bottleneck, lines
 
 __all__ = [
     "Drawing",
@@ -34,11 +33,11 @@ __all__ = [
     "dot_products",
     "dropout_masks",
     "embedding_points",
-    "head_split",
     "heads",
     "lines",
     "matrix_product",
     "normalising",
     "projections",
+    "weight_split",
     "weighted_sum",
 ]

@@ -2,55 +2,58 @@
 
 A card is as wide as a phone's column and measured in points, from its top left corner, so that every
 shape knows where it stands and nothing is left to a layout engine. The card is opaque: a figure looks the
-same on a light and on a dark page. No two colours that must be told apart differ in hue alone.
+same on a light and on a dark page. Where colours tell things apart, a label or a shape does too.
 """
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise, product
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import matplotlib.style
 import numpy as np
 import torch
 from matplotlib.axes import Axes
-from matplotlib.collections import QuadMesh
 from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap, Normalize, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangle
 from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Affine2D
 from numpy.typing import NDArray
 from torch import Tensor
 
 Array = NDArray[Any]
+Real = float | int
+Point = tuple[Real, Real]
 
 WIDTH: Final = 270.0
 """How wide a card is, in points: 360 CSS pixels."""
 MARGIN: Final = 10.0
 TEXT: Final = 10.0
-"""The size of all lettering but headings; no text is smaller."""
+SMALL_TEXT: Final = 9.0
+"""For numbers in narrow cells only; nothing is smaller."""
 LINE: Final = 16.0
 
 PAPER: Final = "#faf9f5"
 INK: Final = "#22272e"
 QUIET: Final = "#5a6069"
 RULE: Final = "#c9c7c0"
+SHADE: Final = "#ecebe6"
 BLUE: Final = "#0b5fa5"
 ORANGE: Final = "#b04a00"
-PALE_BLUE: Final = "#c5dcf0"
-HIDDEN: Final = "#e6e4de"
 TINTS: Final = ("#c5dcf0", "#f8d3ab", "#bfe3d6", "#e8cbe2")
 """Backgrounds that tell heads apart; each carries ink."""
-STRONG: Final = (BLUE, ORANGE, "#00705a", "#8a3c7c")
-"""Lines that tell series apart, in the order of `TINTS`."""
+STRONG: Final = (BLUE, ORANGE, "#00705a", "#8a3c7c", "#6b5900", INK)
+"""Lines and letters that tell heads and series apart, in the order of `TINTS`."""
 HEAT: Final = LinearSegmentedColormap.from_list(
-    "literate", ["#7a3300", "#e39a5f", "#ffffff", "#82b4de", "#08407a"]
+    "literate", ["#8a3a00", "#eeb080", "#ffffff", "#a3c8e8", "#14508c"]
 )
 """White is zero, blue is above, orange is below; the darker, the further away."""
 
@@ -58,11 +61,11 @@ MINUS: Final = "\N{MINUS SIGN}"
 _FONT: Final = "DejaVu Sans"
 _STYLE: Final = {
     "font.family": _FONT,
+    "hatch.linewidth": 0.7,
     "svg.fonttype": "path",
     "svg.hashsalt": "literate-attention",
-    "hatch.linewidth": 0.7,
 }
-_UNDATED: Final = {
+_UNDATED: Final[dict[str, dict[str, str | None]]] = {
     "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "png": {"Software": None},
@@ -74,10 +77,10 @@ class Drawing:
     """A finished figure, and the same in words for whoever cannot see it.
 
     A notebook shows it as SVG. All lettering is drawn as outlines of DejaVu Sans, the font that comes with
-    matplotlib: a figure is then legible wherever it goes, and looks the same there, whatever fonts a
-    machine has. It costs little, as each letter is stored once and the file compresses to a few
-    kilobytes. The bytes depend on the data and on matplotlib's version, on nothing else: no date, no random
-    names, none of the caller's settings.
+    matplotlib, so that a figure is legible wherever it goes and looks the same there, whatever fonts a
+    machine has. Each letter is stored once; compressed, a figure takes a few kilobytes. Its bytes depend on
+    the data and on the version of matplotlib, on nothing else: no date, no random names, none of the
+    caller's settings.
 
     Args:
         figure: the matplotlib figure.
@@ -104,20 +107,19 @@ class Drawing:
         """
         kind = Path(path).suffix.removeprefix(".")
         if kind not in _UNDATED:
-            raise ValueError(f"path must end in one of {tuple(_UNDATED)}, got {str(path)!r}")
+            raise ValueError(f"path must end in one of {', '.join(_UNDATED)}, got {str(path)!r}")
         Path(path).write_bytes(self._render(kind))
 
     def _render(self, kind: str) -> bytes:
-        metadata: dict[str, str | None] = dict(_UNDATED[kind])
-        metadata["Title"] = self.alt
+        metadata = _UNDATED[kind] | {"Title": self.alt}
         buffer = io.BytesIO()
         with _house_style():
-            self.figure.savefig(buffer, format=kind, facecolor=PAPER, metadata=metadata, dpi=2 * 96)
+            self.figure.savefig(buffer, format=kind, metadata=metadata, dpi=2 * 96)
         return buffer.getvalue()
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, Any]]:
         svg = self._render("svg").decode()
-        # isolated: each figure keeps its ids to itself where a notebook puts several into one page
+        # isolated: ids stay apart where a notebook puts several figures into one page
         return {"image/svg+xml": svg}, {"image/svg+xml": {"isolated": True}, "alt": self.alt}
 
 
@@ -137,8 +139,8 @@ def array(name: str, tensor: Tensor, *shape: int | str, hidden: bool = False) ->
         for size, wanted in zip(tensor.shape, shape, strict=True)
     )
     if not fits:
-        wanted = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
-        raise ValueError(f"{name} must have shape ({wanted}), got {tuple(tensor.shape)}")
+        expected = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
+        raise ValueError(f"{name} must have shape ({expected}), got {tuple(tensor.shape)}")
     values: Array = tensor.detach().cpu().to(torch.float64).numpy()
     undrawable = ~(np.isfinite(values) | (hidden & np.isneginf(values)))
     if undrawable.any():
@@ -149,54 +151,131 @@ def array(name: str, tensor: Tensor, *shape: int | str, hidden: bool = False) ->
     return values
 
 
-def labels(name: str, given: Sequence[str], count: int, what: str) -> tuple[str, ...]:
+def allowed_pairs(attn_mask: Tensor | None, shape: tuple[int, ...]) -> Array:
+    """Bring a mask to the shape of what it masks; without one, every query may attend to every key."""
+    return np.ones(shape, bool) if attn_mask is None else array("attn_mask", attn_mask, *shape) != 0
+
+
+def labels(name: str, given: Sequence[str], expected: int, what: str) -> tuple[str, ...]:
     """Refuse labels that are not one for each of the things that they name."""
     if isinstance(given, str):
         raise TypeError(f"{name} must be a sequence of labels, got one string: {given!r}")
-    if len(given) != count:
-        raise ValueError(f"{name} must name {count} {what}, got {len(given)} labels")
-    return tuple(map(str, given))
+    if len(given) != expected:
+        raise ValueError(f"{name} must name {expected} {what}, got {len(given)} labels")
+    return tuple(str(label).replace("\n", "⏎") for label in given)
 
 
-def index(name: str, given: int, count: int) -> int:
+def index(name: str, given: int, length: int) -> int:
     """Refuse a position outside of what it counts."""
-    if not 0 <= given < count:
-        raise ValueError(f"{name} must lie between 0 and {count - 1}, got {given}")
+    if not 0 <= given < length:
+        raise ValueError(f"{name} must lie between 0 and {length - 1}, got {given}")
     return given
 
 
-def number(value: float, decimals: int) -> str:
+def some(name: str, given: int) -> int:
+    """Refuse to draw nothing at all."""
+    if given < 1:
+        raise ValueError(f"{name} must be at least 1, got {given}")
+    return given
+
+
+def number(value: Real, decimals: int = 2) -> str:
     """Write a number as the figures do, in pictures and in words."""
     if np.isneginf(value):
         return f"{MINUS}\N{INFINITY}"
     return f"{value:.{decimals}f}".replace("-", MINUS)
 
 
-def count(quantity: int, what: str) -> str:
-    """Say how many there are of something."""
-    return f"{quantity} {what}" if quantity == 1 else f"{quantity} {_plural(what)}"
+def vector(values: Array, decimals: int = 2) -> str:
+    """Write a vector as the figures do."""
+    return f"({', '.join(number(value, decimals) for value in values)})"
 
 
-def _plural(word: str) -> str:
-    return f"{word[:-1]}ies" if word.endswith("y") and word[-2] not in "aeiou" else f"{word}s"
+def count(quantity: int, one: str, many: str) -> str:
+    """Say how many there are."""
+    return f"{quantity} {one if quantity == 1 else many}"
 
 
-def superscript(token: int) -> str:
-    """Write the position of a token, counted from 1, as the equations do: x with a small (2)."""
-    digits = str(token + 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+def largest(values: Array, names: Sequence[str]) -> str:
+    """Name the largest of some values, or all that share the first place."""
+    best = [
+        f"'{name}'"
+        for name, value in zip(names, values, strict=True)
+        if np.isclose(value, values.max(), rtol=1e-6, atol=0.0)
+    ]
+    return best[0] if len(best) == 1 else f"{', '.join(best[:-1])} and {best[-1]}"
+
+
+def superscript(position: int) -> str:
+    """Write a token's place, counted from 1, as the sources do: a small (2) for position 1."""
+    digits = str(position + 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return f"⁽{digits}⁾"
 
 
-def text_width(text: str, size: float = TEXT, weight: str = "normal") -> float:
+def products(a: Array, b: Array, colors: tuple[str, str], room: Real) -> list[tuple[str, str]]:
+    """Spell out the products of a dot product in two colours, as far as there is room."""
+    shown = [
+        [(number(left), colors[0]), ("·", QUIET), (number(right), colors[1])]
+        for left, right in zip(a, b, strict=True)
+    ]
+    rest: list[list[tuple[str, str]]] = []
+    while True:
+        pieces = [piece for term in shown + rest for piece in (*term, (" + ", QUIET))][:-1]
+        if len(shown) < 2 or sum(text_width(text) for text, _ in pieces) <= room:
+            return pieces
+        shown, rest = shown[:-1], [[("…", QUIET)]]
+
+
+def text_width(text: str, size: Real = TEXT, weight: str = "normal") -> float:
     """Measure a line of text, in points."""
-    return max((_text_width(line, size, weight) for line in text.split("\n")), default=0.0)
+    return _text_width(text, size, weight) if text else 0.0
 
 
 @cache
-def _text_width(text: str, size: float, weight: str) -> float:
+def _text_width(text: str, size: Real, weight: str) -> float:
     font = FontProperties(family=_FONT, size=size, weight=weight)
     width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
     return float(width)
+
+
+def wrap(text: str, room: Real, weight: str = "normal") -> list[str]:
+    """Break a text into lines that fit, between words."""
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and text_width(longer, weight=weight) > room:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def label_width(tokens: Sequence[str]) -> float:
+    """Measure the widest label, as if it were bold."""
+    return max(text_width(token, weight="bold") for token in tokens)
+
+
+def column_label_height(tokens: Sequence[str], width: Real) -> float:
+    """Measure how much room labels need above columns of the given width."""
+    slope = np.radians(_slant(tokens, width))
+    if not slope:
+        return LINE
+    return 4 + float(max(map(text_width, tokens)) * np.sin(slope) + 0.8 * TEXT * np.cos(slope))
+
+
+def column_label_overhang(tokens: Sequence[str], width: Real) -> float:
+    """Measure how far the last label reaches beyond its column."""
+    slope = np.radians(_slant(tokens, width))
+    if not slope:
+        return max(0.0, (text_width(tokens[-1]) - width) / 2)
+    return max(0.0, float(text_width(tokens[-1]) * np.cos(slope)) - 0.5 * width)
+
+
+def _slant(tokens: Sequence[str], width: Real) -> float:
+    widths = [text_width(token) for token in tokens]
+    if max(widths) <= width + 8 and all((a + b) / 2 + 4 <= width for a, b in pairwise(widths)):
+        return 0.0
+    return 45.0 if width >= 22 else 60.0
 
 
 def luminance(colour: Any) -> float:
@@ -207,8 +286,27 @@ def luminance(colour: Any) -> float:
 
 
 def ink_on(colour: Any) -> str:
-    """Choose black or white, whichever contrasts more; the worse of all colours still has 4.58."""
+    """Choose black or white, whichever contrasts more; on no colour is that less than 4.58."""
     return "black" if (luminance(colour) + 0.05) ** 2 > 0.05 * 1.05 else "white"
+
+
+class Ruler(NamedTuple):
+    """How a stretch of the card stands for a stretch of numbers."""
+
+    low: Real
+    high: Real
+    room: Real
+
+    @classmethod
+    def over(cls, values: Array, room: Real) -> "Ruler":
+        """Reach from the lowest to the highest value, zero included."""
+        low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
+        return cls(low, high if high > low else 1.0, room)
+
+    @property
+    def scale(self) -> float:
+        """How many points one unit takes."""
+        return self.room / (self.high - self.low)
 
 
 @contextmanager
@@ -218,85 +316,110 @@ def _house_style() -> Iterator[None]:
 
 
 @contextmanager
-def card(width: float = WIDTH) -> Iterator["Card"]:
+def card() -> Iterator["Card"]:
     """Open an empty card; what is drawn on it takes nothing from the caller's settings."""
     with _house_style():
-        yield Card(width)
+        yield Card()
 
 
 class Card:
     """A sheet of paper that is measured in points, from its top left corner."""
 
-    def __init__(self, width: float) -> None:
-        self.width = width
+    def __init__(self) -> None:
         self.figure = Figure(facecolor=PAPER)
         self.axes: Axes = self.figure.add_axes((0, 0, 1, 1))
         self.axes.set_axis_off()
-        self.axes.set_xlim(0, width)
-        self.resize(width)
+        self.axes.set_xlim(0, WIDTH)
+        self.resize(WIDTH)
 
-    def resize(self, height: float) -> None:
+    def resize(self, height: Real) -> None:
         """Cut the paper, or add to it, at the bottom."""
-        self.figure.set_size_inches(self.width / 72, height / 72)
+        self.figure.set_size_inches(WIDTH / 72, height / 72)
         self.axes.set_ylim(height, 0)
 
-    def finish(self, height: float, alt: str) -> Drawing:
-        """Cut the paper to its final height and hand it out."""
+    def finish(self, height: Real, *sentences: str) -> Drawing:
+        """Cut the paper to its final height and hand it out, with what it shows in words."""
         self.resize(height)
-        return Drawing(self.figure, alt)
+        return Drawing(self.figure, " ".join(sentences))
 
     def text(
         self,
-        x: float,
-        y: float,
+        x: Real,
+        y: Real,
         text: str,
         *,
-        size: float = TEXT,
         color: str = INK,
         weight: str = "normal",
+        size: Real = TEXT,
         ha: Literal["left", "center", "right"] = "center",
-        rotation: float = 0.0,
-        zorder: float = 5,
     ) -> None:
         """Write a line whose capitals are centred on `y`."""
         self.axes.text(
             x,
-            y if rotation else y + 0.36 * size,
+            y + 0.36 * size,
             text,
-            size=size,
             color=color,
             weight=weight,
+            size=size,
             ha=ha,
-            va="bottom" if rotation else "baseline",
-            rotation=rotation,
-            rotation_mode="anchor",
-            zorder=zorder,
+            va="baseline",
+            zorder=5,
+            parse_math=False,
         )
 
-    def heading(self, y: float, text: str, x: float = MARGIN) -> None:
+    def heading(self, x: Real, y: Real, text: str) -> None:
         """Write the title of a part."""
         self.text(x, y, text, weight="bold", ha="left")
 
-    def words(self, x: float, y: float, pieces: Sequence[tuple[str, str]]) -> float:
-        """Write a line in several colours; return where it ends."""
+    def words(self, x: Real, y: Real, pieces: Sequence[tuple[str, str]]) -> None:
+        """Write a line in several colours."""
         for text, color in pieces:
             self.text(x, y, text, color=color, ha="left")
             x += text_width(text)
-        return x
+
+    def row_labels(
+        self, tokens: Sequence[str], x: Real, y: Real, height: Real, bold: int | None = None
+    ) -> None:
+        """Write a token beside each row, so that it ends at `x`."""
+        for i, token in enumerate(tokens):
+            weight = "bold" if i == bold else "normal"
+            self.text(x, y + (i + 0.5) * height, token, ha="right", weight=weight)
+
+    def column_labels(self, tokens: Sequence[str], x: Real, y: Real, width: Real) -> None:
+        """Write a token above each column, none lower than `y`; slanted where they would collide."""
+        slant = _slant(tokens, width)
+        for j, token in enumerate(tokens):
+            middle = x + (j + 0.5) * width
+            if not slant:
+                self.text(middle, y - LINE / 2, token)
+                continue
+            self.axes.text(
+                middle + 3,
+                y - 4,
+                token,
+                color=INK,
+                size=TEXT,
+                rotation=slant,
+                rotation_mode="anchor",
+                ha="left",
+                va="baseline",
+                zorder=5,
+                parse_math=False,
+            )
 
     def box(
         self,
-        x: float,
-        y: float,
-        width: float,
-        height: float,
+        x: Real,
+        y: Real,
+        width: Real,
+        height: Real,
         *,
         fill: str = "none",
         edge: str = "none",
-        line: float = 1.0,
-        rounding: float = 0.0,
-        zorder: float = 1,
-        **style: Any,
+        line: Real = 1.0,
+        rounding: Real = 0.0,
+        zorder: Real = 1,
+        hatch: str | None = None,
     ) -> None:
         """Draw a rectangle."""
         self.axes.add_patch(
@@ -309,19 +432,22 @@ class Card:
                 edgecolor=edge,
                 linewidth=line,
                 zorder=zorder,
-                **style,
+                hatch=hatch,
             )
         )
 
+    def frame(self, x: Real, y: Real, width: Real, height: Real, color: str) -> None:
+        """Set something off."""
+        self.box(x, y, width, height, edge=color, line=2, zorder=4)
+
+    def circle(self, x: Real, y: Real, radius: Real, fill: str, edge: str) -> None:
+        """Draw a circle."""
+        self.axes.add_patch(
+            Circle((x, y), radius, facecolor=fill, edgecolor=edge, linewidth=1.2, zorder=3)
+        )
+
     def line(
-        self,
-        start: tuple[float, float],
-        end: tuple[float, float],
-        *,
-        color: str = QUIET,
-        width: float = 1.0,
-        zorder: float = 1,
-        **style: Any,
+        self, start: Point, end: Point, *, color: str = QUIET, width: Real = 1.0, zorder: Real = 1
     ) -> None:
         """Draw a straight line."""
         self.axes.plot(
@@ -329,29 +455,27 @@ class Card:
             color=color,
             linewidth=width,
             zorder=zorder,
-            solid_capstyle="butt",
-            **style,
+            solid_capstyle="projecting",
         )
 
     def arrow(
         self,
-        start: tuple[float, float],
-        end: tuple[float, float],
+        start: Point,
+        end: Point,
         *,
         color: str = QUIET,
-        width: float = 1.2,
-        bend: float = 0.0,
-        zorder: float = 2,
+        width: Real = 1.2,
+        zorder: Real = 2,
         gid: str | None = None,
     ) -> None:
         """Draw an arrow from one point to the other."""
-        head = 2.2 + 1.1 * width
+        # matplotlib draws the head's border as thick as the line, which adds to the head
+        style = f"-|>,head_length={2.5 + 0.8 * width:.3f},head_width={1.0 + 0.35 * width:.3f}"
         self.axes.add_patch(
             FancyArrowPatch(
                 start,
                 end,
-                arrowstyle=f"-|>,head_length={head:.3f},head_width={0.6 * head:.3f}",
-                connectionstyle=f"arc3,rad={bend}",
+                arrowstyle=style,
                 mutation_scale=1,
                 shrinkA=0,
                 shrinkB=0,
@@ -364,39 +488,53 @@ class Card:
             )
         )
 
+    def border(self, allowed: Array, x: Real, y: Real, width: Real, height: Real) -> None:
+        """Draw the border between the cells that a mask allows and those that it hides."""
+        for i, j in np.argwhere(allowed[:, 1:] != allowed[:, :-1]):
+            edge, top = x + (j + 1) * width, y + i * height
+            self.line((edge, top), (edge, top + height), color=ORANGE, width=2, zorder=4)
+        for i, j in np.argwhere(allowed[1:] != allowed[:-1]):
+            edge, start = y + (i + 1) * height, x + j * width
+            self.line((start, edge), (start + width, edge), color=ORANGE, width=2, zorder=4)
+
     def bar(
         self,
-        x: float,
-        y: float,
-        start: float,
-        length: float,
+        x: Real,
+        y: Real,
+        height: Real,
+        ruler: Ruler,
+        length: Real,
         *,
-        scale: float,
-        height: float,
+        start: Real = 0.0,
+        color: str,
+        edge: str = "none",
         gid: str,
-        **style: Any,
     ) -> None:
-        """Draw a bar that keeps its length in the data's own units; `scale` is points for one unit."""
-        bar = Rectangle((start, 0), length, height, gid=gid, **style)
-        bar.set_transform(Affine2D().scale(scale, 1).translate(x, y) + self.axes.transData)
+        """Draw a bar that keeps its start and length as they are in the data; the ruler begins at `x`."""
+        bar = Rectangle(
+            (start, -height / 2), length, height, facecolor=color, edgecolor=edge, gid=gid
+        )
+        place = Affine2D().translate(-ruler.low, 0).scale(ruler.scale, 1).translate(x, y)
+        bar.set_transform(place + self.axes.transData)
         self.axes.add_patch(bar)
 
     def cells(
         self,
         values: Array,
-        x: float,
-        y: float,
-        width: float,
-        height: float,
+        x: Real,
+        y: Real,
+        width: Real,
+        height: Real,
         *,
         gid: str,
         decimals: int = 2,
-        limit: float | None = None,
+        limit: Real | None = None,
         tint: str | None = None,
         hidden: Array | None = None,
         numbers: bool = True,
-    ) -> QuadMesh:
-        """Draw a matrix, each number in a cell that is coloured by it.
+        alike: Array | None = None,
+    ) -> bool:
+        """Draw a matrix, each number in a cell that is coloured by it; minus infinity is grey.
 
         Args:
             values: the matrix.
@@ -409,30 +547,33 @@ class Card:
             limit: how far from zero the darkest colours are; by default as far as any of the values.
             tint: one colour for all cells, instead.
             hidden: True where a cell is hatched instead.
-            numbers: whether the numbers are written; they are left out, too, where they do not fit.
+            numbers: whether numbers are written, where they fit.
+            alike: all numbers that are to be written in the same size; by default those of the matrix.
+
+        Returns:
+            Whether the numbers were written.
         """
         infinite = np.isneginf(values)
-        concealed = infinite if hidden is None else hidden | infinite
-        visible = np.ma.masked_array(values, concealed)
-        colours: Colormap = HEAT if tint is None else ListedColormap([tint])
+        hatched = np.zeros_like(infinite) if hidden is None else hidden & ~infinite
+        visible = np.ma.masked_array(values, infinite | hatched)
         if limit is None:
-            limit = float(abs(visible).max()) if visible.count() else 1.0
+            limit = float(abs(visible).max()) if visible.count() else 0.0
+        colours: Colormap = HEAT if tint is None else ListedColormap([tint])
         scale = Normalize(-(limit or 1.0), limit or 1.0)
-        rows, columns = values.shape
-        for i, j in np.argwhere(concealed):
+        for i, j in np.argwhere(infinite | hatched):
             self.box(
                 x + j * width,
                 y + i * height,
                 width,
                 height,
-                fill=HIDDEN,
-                edge=PAPER if infinite[i, j] else "#b9b6ad",
-                line=0.0,
-                hatch=None if infinite[i, j] else "//////",
+                fill="#e9e7e1",
+                edge="#b9b6ad" if hatched[i, j] else "none",
+                line=0,
+                hatch="//////" if hatched[i, j] else None,
             )
-        mesh: QuadMesh = self.axes.pcolormesh(
-            x + width * np.arange(columns + 1),
-            y + height * np.arange(rows + 1),
+        self.axes.pcolormesh(
+            x + width * np.arange(values.shape[1] + 1),
+            y + height * np.arange(values.shape[0] + 1),
             visible,
             cmap=colours,
             norm=scale,
@@ -441,54 +582,33 @@ class Card:
             gid=gid,
             zorder=2,
         )
-        written = [[number(value, decimals) for value in row] for row in values]
-        room = width - 2.0
-        if not _fit(written, room):
-            written = [[text.replace("0.", ".", 1) for text in row] for row in written]
-        if numbers and _fit(written, room):
-            for i, j in np.argwhere(~concealed | infinite):
-                self.text(
-                    x + (j + 0.5) * width,
-                    y + (i + 0.5) * height,
-                    written[i][j],
-                    color=QUIET if infinite[i, j] else ink_on(tint or colours(scale(values[i, j]))),
-                )
-        return mesh
-
-    def row_labels(
-        self, tokens: Sequence[str], x: float, y: float, height: float, bold: int | None = None
-    ) -> None:
-        """Write a token beside each row, right-aligned at `x`."""
-        for i, token in enumerate(tokens):
-            weight = "bold" if i == bold else "normal"
-            self.text(x, y + (i + 0.5) * height, token, ha="right", weight=weight)
-
-    def column_labels(self, tokens: Sequence[str], x: float, y: float, width: float) -> None:
-        """Write a token above each column, so that none is lower than `y`; slanted where they are long."""
-        slanted = _slanted(tokens, width)
-        for j, token in enumerate(tokens):
-            if slanted:
-                self.text(x + (j + 0.42) * width, y - 3, token, ha="left", rotation=45)
-            else:
-                self.text(x + (j + 0.5) * width, y - LINE / 2, token)
+        lettering = _fitting(visible if alike is None else alike, decimals, width - 1.0)
+        if lettering is None or not numbers:
+            return False
+        size, bare = lettering
+        for i, j in np.argwhere(~hatched):
+            ink = QUIET if infinite[i, j] else ink_on(tint or colours(scale(values[i, j])))
+            written = number(values[i, j], decimals)
+            self.text(
+                x + (j + 0.5) * width,
+                y + (i + 0.5) * height,
+                _bare(written) if bare else written,
+                size=size,
+                color=ink,
+            )
+        return True
 
 
-def label_width(tokens: Sequence[str]) -> float:
-    """Measure the widest label."""
-    return max(text_width(token, weight="bold") for token in tokens)
+def _fitting(values: Array, decimals: int, room: Real) -> tuple[float, bool] | None:
+    """Find how numbers fit their cells: the size of the letters, and whether the leading zero goes."""
+    written = [number(value, decimals) for value in np.ma.compressed(values)]
+    for bare, size in product((False, True), (TEXT, SMALL_TEXT)):
+        shown = map(_bare, written) if bare else written
+        if all(text_width(text, size) <= room for text in shown):
+            return size, bare
+    return None
 
 
-def column_label_height(tokens: Sequence[str], width: float) -> float:
-    """Measure how much room column labels need above cells of the given width."""
-    return 0.71 * (label_width(tokens) + TEXT) + 3 if _slanted(tokens, width) else LINE
-
-
-def _slanted(tokens: Sequence[str], width: float) -> bool:
-    widths = [text_width(token) for token in tokens]
-    return any(
-        (left + right) / 2 + 3 > width for left, right in zip(widths, widths[1:], strict=False)
-    )
-
-
-def _fit(written: Sequence[Sequence[str]], room: float) -> bool:
-    return all(text_width(text) <= room for row in written for text in row)
+def _bare(written: str) -> str:
+    """Leave a leading zero out."""
+    return re.sub(rf"^({MINUS}?)0\.", r"\1.", written)

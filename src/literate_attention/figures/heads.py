@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from literate_attention.figures._card import (
@@ -10,130 +10,169 @@ from literate_attention.figures._card import (
     MARGIN,
     QUIET,
     RULE,
+    SHADE,
     STRONG,
     TINTS,
     WIDTH,
+    Array,
     Card,
     Drawing,
+    allowed_pairs,
     array,
     card,
     column_label_height,
+    column_label_overhang,
+    count,
     label_width,
     labels,
+    largest,
     number,
 )
 
 
 def heads(
     weights: Float[Tensor, "num_heads num_tokens num_tokens"],
-    contexts: Float[Tensor, "num_heads num_tokens head_dim"],
     tokens: Sequence[str],
+    *,
+    contexts: Float[Tensor, "num_heads num_tokens head_dim"] | None = None,
+    attn_mask: Bool[Tensor, "num_tokens num_tokens"] | None = None,
 ) -> Drawing:
-    """Draw what each head looks at, what it hands back, and how the results are put side by side.
+    """Draw what each head looks at; then what it hands back, and all of it put side by side.
 
     Args:
         weights: the attention weights of each head.
-        contexts: the context vectors of each head.
         tokens: what each token is called.
+        contexts: the context vectors of each head; without them only the weights are drawn.
+        attn_mask: True in row i, column j: query i may attend to key j. The border of what is allowed is
+            drawn, and every zero beyond it is hatched.
 
     Returns:
-        The drawing. Its text tells for each head the largest weight.
+        The drawing. Its text tells for each head where the last token looks: it alone may look at all.
 
     Raises:
-        TypeError: weights or contexts are not a tensor, or labels are a single string.
-        ValueError: shapes and labels do not fit.
+        TypeError: weights or contexts are not a tensor, or the labels are a single string.
+        ValueError: shapes or labels do not fit.
 
     Example:
-        >>> weights = torch.tensor([[[1.0, 0.0], [0.5, 0.5]], [[1.0, 0.0], [0.1, 0.9]]])
-        >>> heads(weights, weights @ torch.eye(2), ["one", "step"]).alt
-        "2 heads, each with weights of 2 by 2 and context vectors 2 wide; side by side they are 4 wide. Head
-        1: 'step' attends most to 'one', 0.50. Head 2: 'step' attends most to 'step', 0.90."
+        >>> import torch
+        >>> weights = torch.tensor([[[1.0, 0.0], [0.6, 0.4]], [[1.0, 0.0], [0.1, 0.9]]])
+        >>> heads(weights, ["one", "step"], contexts=weights @ torch.eye(2)).alt
+        "2 heads, each with weights of 2 by 2. In head 1, 'step' attends most to 'one', 0.60. In head 2,
+        'step' attends most to 'step', 0.90. Their context vectors, each 2 wide, are put side by side: 4
+        wide."
     """
     w = array("weights", weights, "num_heads", "num_tokens", "num_tokens")
     num_heads, num_tokens, _ = w.shape
     w = array("weights", weights, num_heads, num_tokens, num_tokens)
-    z = array("contexts", contexts, num_heads, num_tokens, "head_dim")
-    head_dim = z.shape[2]
-    tokens = labels("tokens", tokens, num_tokens, "tokens")
+    z = None if contexts is None else array("contexts", contexts, num_heads, num_tokens, "head_dim")
+    tokens = labels("tokens", tokens, num_tokens, "queries")
+    allowed = allowed_pairs(attn_mask, (num_tokens, num_tokens))
     left = MARGIN + label_width(tokens) + 4
-    gap = 12.0
-    room = (WIDTH - left - MARGIN - (num_heads - 1) * gap) / num_heads
-    cell = min(22.0, room / num_tokens)
-    wide = min(30.0, room / head_dim)
+    arrow = 14.0
+    room = WIDTH - left - MARGIN
+    wide = 0.0 if z is None else min(30.0, 0.4 * room / z.shape[2])
+    taken = 0.0 if z is None else arrow + z.shape[2] * wide
+    overhang = 0.0 if taken else column_label_overhang(tokens, room / num_tokens)
+    cell = min(34.0, (room - max(taken, overhang)) / num_tokens)
+    height = num_tokens * LINE
+    end = left + num_tokens * cell
     with card() as page:
-        y = MARGIN + LINE + 2
-        starts = [left + h * (room + gap) for h in range(num_heads)]
-        middles = [start + cell * num_tokens / 2 for start in starts]
-        top = y + column_label_height(tokens, cell)
-        page.row_labels(tokens, left - 4, top, LINE)
-        for h, (x, middle) in enumerate(zip(starts, middles, strict=True)):
-            _name_head(page, h, x, MARGIN, cell * num_tokens)
-            page.column_labels(tokens, x, top, cell)
-            page.cells(w[h], x, top, cell, LINE, gid=f"weights{h}", limit=float(abs(w).max()))
-            below = top + num_tokens * LINE
-            page.arrow((middle, below + 4), (middle, below + 26))
-            page.text(middle + 6, below + 14, "@ values", ha="left", color=QUIET)
-            second = below + 32
-            page.cells(
-                z[h], middle - head_dim * wide / 2, second, wide, LINE,
-                gid=f"contexts{h}", tint=TINTS[h % len(TINTS)],
-            )  # fmt: skip
-        y = top + num_tokens * LINE + 32
-        page.row_labels(tokens, left - 4, y, LINE)
-        y += num_tokens * LINE
-        joined = min(30.0, (WIDTH - left - MARGIN) / (num_heads * head_dim))
-        for h, middle in enumerate(middles):
-            page.arrow((middle, y + 4), (left + (h + 0.5) * head_dim * joined, y + 30))
-        page.text(WIDTH - MARGIN, y + 22, "side by side", ha="right", color=QUIET)
-        y += 36
-        page.row_labels(tokens, left - 4, y, LINE)
+        y = MARGIN
         for h in range(num_heads):
+            _name_head(page, h, y + 6, MARGIN)
+            if h == 0:
+                y += max(column_label_height(tokens, cell) - LINE + 4, 0.0)
+                page.column_labels(tokens, left, y + LINE + 2, cell)
+                if z is not None:
+                    page.text(end + arrow + z.shape[2] * wide / 2, y + 8, "context", color=QUIET)
+            y += LINE + 2
+            page.row_labels(tokens, left - 4, y, LINE)
             page.cells(
-                z[h], left + h * head_dim * joined, y, joined, LINE,
-                gid=f"joined{h}", tint=TINTS[h % len(TINTS)],
-            )  # fmt: skip
-        y += num_tokens * LINE
-        found = []
-        for h in range(num_heads):
-            last = w[h, -1]
-            best = int(last.argmax())
-            found.append(
-                f"Head {h + 1}: '{tokens[-1]}' attends most to '{tokens[best]}', {number(last[best], 2)}."
+                w[h],
+                left,
+                y,
+                cell,
+                LINE,
+                gid=f"weights{h}",
+                limit=float(abs(w).max()),
+                hidden=~allowed & (w[h] == 0),
+                alike=w,
             )
+            page.border(allowed, left, y, cell, LINE)
+            if z is not None:
+                page.arrow((end + 2, y + height / 2), (end + arrow - 2, y + height / 2))
+                tint = TINTS[h % len(TINTS)]
+                x = end + arrow
+                page.cells(z[h], x, y, wide, LINE, gid=f"contexts{h}", tint=tint, alike=z)
+            y += height + 8
+        if z is not None:
+            y = _draw_joined(page, z, tokens, left, y + 4)
+        sentences = [
+            f"In head {h + 1}, '{tokens[-1]}' attends most to {largest(row, tokens)}, {number(row.max())}."
+            for h, row in enumerate(w[:, -1])
+        ]
+        if z is not None:
+            sentences.append(
+                f"Their context vectors, each {z.shape[2]} wide, are put side by side: "
+                f"{num_heads * z.shape[2]} wide."
+            )
+        size = f"{num_tokens} by {num_tokens}"
         return page.finish(
-            y + MARGIN,
-            f"{num_heads} heads, each with weights of {num_tokens} by {num_tokens} and context vectors "
-            f"{head_dim} wide; side by side they are {num_heads * head_dim} wide. {' '.join(found)}",
+            y - 8 + MARGIN,
+            f"{count(num_heads, 'head', 'heads')}, each with weights of {size}.",
+            *sentences,
         )
 
 
-def _name_head(page: Card, h: int, x: float, y: float, width: float) -> None:
-    page.text(x + width / 2, y + 6, f"head {h + 1}", weight="bold", color=STRONG[h % len(STRONG)])
+def _draw_joined(page: Card, z: Array, tokens: Sequence[str], left: float, y: float) -> float:
+    """Put the context vectors of all heads side by side; return where they end."""
+    num_heads, num_tokens, head_dim = z.shape
+    page.line((MARGIN, y - 4), (WIDTH - MARGIN, y - 4), color=RULE)
+    y += 6
+    page.heading(MARGIN, y + 6, "all heads, side by side")
+    page.text(
+        WIDTH - MARGIN, y + 6, f"({num_tokens}, {num_heads * head_dim})", ha="right", color=QUIET
+    )
+    y += LINE + 4
+    page.row_labels(tokens, left - 4, y, LINE)
+    cell = min(30.0, (WIDTH - left - MARGIN) / (num_heads * head_dim))
+    for h in range(num_heads):
+        x = left + h * head_dim * cell
+        tint = TINTS[h % len(TINTS)]
+        page.cells(z[h], x, y, cell, LINE, gid=f"joined{h}", tint=tint, alike=z)
+    return y + num_tokens * LINE + 8
 
 
-def head_split(
-    x: Float[Tensor, "batch num_tokens embed_dim"], tokens: Sequence[str], *, num_heads: int
+def weight_split(
+    x: Shaped[Tensor, "batch num_tokens embed_dim"],
+    tokens: Sequence[str],
+    *,
+    num_heads: int,
+    decimals: int | None = None,
 ) -> Drawing:
     """Draw how vectors are split among heads, shape by shape: a view, then a transpose.
 
     Only the first text of the batch is drawn; the others lie behind it.
 
     Args:
-        x: queries, keys or values of all heads together.
+        x: the queries, keys or values of all heads together.
         tokens: what each token is called.
         num_heads: how many heads share a vector.
+        decimals: how many decimals are written; by default 2, or none for whole numbers.
 
     Returns:
-        The drawing. Its text lists the shapes.
+        The drawing. Its text tells the shape after each step.
 
     Raises:
-        TypeError: `x` is not a tensor, or labels are a single string.
-        ValueError: the width of `x` is not divisible by ``num_heads``, or labels do not fit.
+        TypeError: `x` is not a tensor, or the labels are a single string.
+        ValueError: the width of `x` is not divisible by ``num_heads``, or shapes or labels do not fit.
 
     Example:
-        >>> head_split(torch.arange(8.0).reshape(1, 2, 4), ["one", "step"], num_heads=2).alt
-        'Split of 4 numbers a token among 2 heads. Start: (1, 2, 4). After view: (1, 2, 2, 2), each vector
-        is cut into 2 pieces. After transpose(1, 2): (1, 2, 2, 2), each head has its own 2 tokens.'
+        >>> import torch
+        >>> weight_split(torch.arange(12).reshape(1, 3, 4), ["a", "b", "c"], num_heads=2).alt
+        'Split among 2 heads. At first (1, 3, 4): each of 3 tokens has 4 numbers. After view (1, 3, 2, 2):
+        each vector is cut into 2 pieces. After transpose(1, 2) (1, 2, 3, 2): each head has a sequence of 3
+        tokens of its own.'
     """
     values = array("x", x, "batch", "num_tokens", "embed_dim")
     batch, num_tokens, embed_dim = values.shape
@@ -142,60 +181,80 @@ def head_split(
         raise ValueError(
             f"the width of x must be divisible by num_heads, got {embed_dim} and {num_heads}"
         )
+    if decimals is None:
+        decimals = 2 if x.is_floating_point() else 0
     head_dim = embed_dim // num_heads
-    left = MARGIN + label_width(tokens) + 6
-    gap = 10.0
-    cell = min(34.0, (WIDTH - left - MARGIN - 8 - (num_heads - 1) * gap) / embed_dim)
     pieces = values[0].reshape(num_tokens, num_heads, head_dim).transpose(1, 0, 2)
     shapes = (
         f"({batch}, {num_tokens}, {embed_dim})",
         f"({batch}, {num_tokens}, {num_heads}, {head_dim})",
         f"({batch}, {num_heads}, {num_tokens}, {head_dim})",
     )
+    labelled = label_width(tokens) + 6
+    left = MARGIN + labelled
+    gap = 10.0
+    cell = min(34.0, (WIDTH - left - MARGIN - (num_heads - 1) * gap) / embed_dim)
     height = num_tokens * LINE
     with card() as page:
-        y = MARGIN
-        _shape(page, y, "one vector a token", shapes[0])
-        y += LINE + 8
-        _stack(page, left, y, embed_dim * cell, height, batch)
+        y = _draw_step(page, MARGIN, "one vector for each token", shapes[0])
+        for behind in range(min(batch, 3) - 1, 0, -1):
+            x_behind, y_behind = left + 3 * behind, y - 3 * behind
+            page.box(
+                x_behind, y_behind, embed_dim * cell, height, fill="white", edge=RULE, zorder=0
+            )
         page.row_labels(tokens, left - 6, y, LINE)
-        page.cells(values[0], left, y, cell, LINE, gid="start", tint="#ecebe6")
-        y += height + 10
-        page.arrow((left + embed_dim * cell / 2, y), (left + embed_dim * cell / 2, y + 16))
-        y += 22
-        _shape(page, y, "view", shapes[1])
-        y += LINE + 8
+        page.cells(values[0], left, y, cell, LINE, gid="x", tint=SHADE, decimals=decimals)
+        y = _draw_step(page, y + height + 12, "view", shapes[1])
         page.row_labels(tokens, left - 6, y, LINE)
         for h, piece in enumerate(pieces):
+            place, tint = left + h * (head_dim * cell + gap), TINTS[h % len(TINTS)]
             page.cells(
-                piece, left + h * (head_dim * cell + gap), y, cell, LINE,
-                gid=f"view{h}", tint=TINTS[h % len(TINTS)],
-            )  # fmt: skip
-        y += height + 10
-        page.arrow((left + embed_dim * cell / 2, y), (left + embed_dim * cell / 2, y + 16))
-        y += 22
-        _shape(page, y, "transpose(1, 2)", shapes[2])
-        y += LINE + 4
+                piece,
+                place,
+                y,
+                cell,
+                LINE,
+                gid=f"view{h}",
+                tint=tint,
+                decimals=decimals,
+                alike=values,
+            )
+        y = _draw_step(page, y + height + 12, "transpose(1, 2)", shapes[2])
+        block = labelled + head_dim * cell
+        side_by_side = max(1, int((WIDTH - 2 * MARGIN + gap) // (block + gap)))
         for h, piece in enumerate(pieces):
-            _name_head(page, h, left, y, head_dim * cell)
-            y += LINE
-            page.row_labels(tokens, left - 6, y, LINE)
-            page.cells(piece, left, y, cell, LINE, gid=f"head{h}", tint=TINTS[h % len(TINTS)])
-            y += height + 8
+            row, column = divmod(h, side_by_side)
+            place = left + column * (block + gap)
+            below = y + row * (height + LINE + gap)
+            _name_head(page, h, below + 5, place)
+            page.row_labels(tokens, place - 6, below + LINE, LINE)
+            page.cells(
+                piece,
+                place,
+                below + LINE,
+                cell,
+                LINE,
+                gid=f"head{h}",
+                tint=TINTS[h % len(TINTS)],
+                decimals=decimals,
+                alike=values,
+            )
+        rows = -(-num_heads // side_by_side)
         return page.finish(
-            y - 8 + MARGIN,
-            f"Split of {embed_dim} numbers a token among {num_heads} heads. Start: {shapes[0]}. "
-            f"After view: {shapes[1]}, each vector is cut into {num_heads} pieces. "
-            f"After transpose(1, 2): {shapes[2]}, each head has its own {num_tokens} tokens.",
+            y + rows * (height + LINE + gap) - gap + MARGIN,
+            f"Split among {count(num_heads, 'head', 'heads')}.",
+            f"At first {shapes[0]}: each of {num_tokens} tokens has {embed_dim} numbers.",
+            f"After view {shapes[1]}: each vector is cut into {num_heads} pieces.",
+            f"After transpose(1, 2) {shapes[2]}: each head has a sequence of {num_tokens} tokens of its own.",
         )
 
 
-def _shape(page: Card, y: float, what: str, shape: str) -> None:
-    page.heading(y + 6, what)
+def _name_head(page: Card, h: int, y: float, x: float) -> None:
+    page.text(x, y, f"head {h + 1}", ha="left", weight="bold", color=STRONG[h % len(TINTS)])
+
+
+def _draw_step(page: Card, y: float, what: str, shape: str) -> float:
+    """Name an operation and the shape after it; return where the picture of it begins."""
+    page.heading(MARGIN, y + 6, what)
     page.text(WIDTH - MARGIN, y + 6, shape, ha="right", color=QUIET)
-
-
-def _stack(page: Card, x: float, y: float, width: float, height: float, batch: int) -> None:
-    """Hint at the other texts of a batch, as sheets behind the first."""
-    for behind in range(min(batch, 3) - 1, 0, -1):
-        page.box(x + 3 * behind, y - 3 * behind, width, height, fill="#ffffff", edge=RULE, zorder=0)
+    return y + LINE + 8

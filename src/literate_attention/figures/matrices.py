@@ -1,6 +1,8 @@
 """Drawings of whole matrices: weights, masks, products, projections."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
@@ -14,23 +16,32 @@ from literate_attention.figures._card import (
     ORANGE,
     QUIET,
     RULE,
+    SHADE,
     TINTS,
     WIDTH,
     Array,
     Card,
     Drawing,
+    allowed_pairs,
     array,
     card,
     column_label_height,
+    column_label_overhang,
     count,
     index,
     label_width,
     labels,
+    largest,
     number,
+    products,
+    some,
     text_width,
+    vector,
+    wrap,
 )
 
-_MOST_ROWS_IN_WORDS = 14
+_MOST_ROWS_IN_WORDS = 12
+_T = TypeVar("_T")
 
 
 def attention_matrix(
@@ -43,32 +54,33 @@ def attention_matrix(
     attn_mask: Bool[Tensor, "q_len kv_len"] | None = None,
     highlight: int | None = None,
 ) -> Drawing:
-    """Draw a matrix of attention weights or scores as a heat map, one row for each query.
+    """Draw attention weights or scores as a heat map, one row for each query.
 
-    White is zero, the darkest blue is the largest number. Negative numbers are orange.
+    White is zero, the darkest blue is the largest number; numbers below zero are orange. Minus infinity is
+    a grey cell.
 
     Args:
-        weights: the weights or the scores. Minus infinity is drawn as a grey cell.
+        weights: the weights or the scores.
         tokens: what each query is called.
         keys: what each key is called; by default as the queries.
-        title: what the matrix holds; it begins the alternative text.
+        title: what the matrix holds; the alternative text begins with it.
         decimals: how many decimals are written, where they fit.
         attn_mask: True in row i, column j: query i may attend to key j. The border of what is allowed is
-            drawn, and a zero outside of it is hatched.
-        highlight: the row to frame, counted from 0.
+            drawn, and every zero beyond it is hatched.
+        highlight: which row to frame, counted from 0.
 
     Returns:
-        The drawing. Its text tells for each query which key has the largest number.
+        The drawing. Its text tells to which key each query attends most.
 
     Raises:
         TypeError: the weights are not a tensor, or labels are a single string.
-        ValueError: shapes, labels and positions do not fit, or a number cannot be drawn.
+        ValueError: shapes, labels or positions do not fit, or a number cannot be drawn.
 
     Example:
-        >>> drawing = attention_matrix(torch.tensor([[0.9, 0.1], [0.4, 0.6]]), ["one", "step"])
-        >>> drawing.alt
+        >>> import torch
+        >>> attention_matrix(torch.tensor([[0.9, 0.1], [0.5, 0.5]]), ["one", "step"]).alt
         "Attention weights, 2 queries by 2 keys. Row 1, 'one', attends most to 'one', 0.90.
-        Row 2, 'step', attends most to 'step', 0.60."
+        Row 2, 'step', attends most to 'one' and 'step', 0.50."
     """
     return attention_matrices(
         {title: weights},
@@ -90,7 +102,7 @@ def attention_matrices(
     highlight: int | None = None,
     columns: int = 1,
 ) -> Drawing:
-    """Draw several matrices with the same colours: before and after a mask, or one for each head.
+    """Draw several matrices in the same colours: before and after a mask, or one for each head.
 
     Args:
         matrices: for each title a matrix of weights or scores, as in :func:`attention_matrix`.
@@ -98,124 +110,132 @@ def attention_matrices(
         keys: what each key is called; by default as the queries.
         decimals: how many decimals are written, where they fit.
         attn_mask: True in row i, column j: query i may attend to key j; see :func:`attention_matrix`.
-        highlight: the row to frame, counted from 0.
-        columns: how many matrices stand side by side.
+        highlight: which row to frame, counted from 0.
+        columns: how many matrices stand side by side. Where numbers do not fit, a scale explains the
+            colours.
 
     Returns:
-        The drawing.
+        The drawing. Where there are many rows, its text tells only of the strongest, or the highlighted.
 
     Raises:
         TypeError: a matrix is not a tensor, or labels are a single string.
-        ValueError: there is no matrix, shapes, labels and positions do not fit, or a number cannot be drawn.
+        ValueError: there is no matrix, shapes, labels or positions do not fit, or a number cannot be drawn.
 
     Example:
+        >>> import torch
         >>> scores = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
         >>> mask = torch.tensor([[True, False], [True, True]])
-        >>> masked = scores.masked_fill(~mask, -torch.inf)
-        >>> drawing = attention_matrices(
-        ...     {"Before": scores, "After": masked}, ["one", "step"], attn_mask=mask
-        ... )
-        >>> drawing.alt
+        >>> after = scores.masked_fill(~mask, -torch.inf)
+        >>> attention_matrices(
+        ...     {"Before": scores, "After": after}, ["one", "step"], attn_mask=mask
+        ... ).alt
         "Before, 2 queries by 2 keys. Row 1, 'one', attends most to 'step', 2.00. Row 2, 'step', attends
         most to 'step', 4.00. After, 2 queries by 2 keys, 1 of 4 pairs hidden. Row 1, 'one', attends only
         to 'one', 1.00. Row 2, 'step', attends most to 'step', 4.00."
     """
-    keys = tokens if keys is None else keys
-    if not matrices:
-        raise ValueError("matrices must hold at least 1 matrix, got 0")
-    if columns < 1:
-        raise ValueError(f"columns must be at least 1, got {columns}")
-    first = array(
-        next(iter(matrices)), next(iter(matrices.values())), "q_len", "kv_len", hidden=True
-    )
-    panels = {
-        title: array(title, matrix, *first.shape, hidden=True) for title, matrix in matrices.items()
-    }
-    rows, width = first.shape
-    queries = labels("tokens", tokens, rows, "queries")
-    keys = labels("keys", keys, width, "keys")
-    allowed = np.ones(first.shape, bool)
-    if attn_mask is not None:
-        allowed = array("attn_mask", attn_mask, *first.shape) != 0
+    some("the number of matrices", len(matrices))
+    title, first = next(iter(matrices.items()))
+    shape = array(title, first, "q_len", "kv_len", hidden=True).shape
+    panels = {title: array(title, given, *shape, hidden=True) for title, given in matrices.items()}
+    queries = labels("tokens", tokens, shape[0], "queries")
+    keys = labels("keys", tokens if keys is None else keys, shape[1], "keys")
+    allowed = allowed_pairs(attn_mask, shape)
     if highlight is not None:
-        index("highlight", highlight, rows)
+        index("highlight", highlight, shape[0])
     hidden = {
         title: np.isneginf(values) | (~allowed & (values == 0)) for title, values in panels.items()
     }
-    limit = max(
-        float(np.abs(values[~hidden[title]]).max(initial=0)) for title, values in panels.items()
-    )
-    columns = min(columns, len(panels))
-    gap = 14.0
+    limit = max(abs(values[~hidden[title]]).max(initial=0) for title, values in panels.items())
+    columns, gap = min(some("columns", columns), len(panels)), 14.0
     left = MARGIN + max(label_width(queries), text_width("query ↓")) + 5
-    right = max(MARGIN, 0.71 * text_width(keys[-1]) - 4)
-    cell = min(36.0, (WIDTH - left - right - (columns - 1) * gap) / (columns * width))
+
+    def cell_width(right: float) -> float:
+        room = WIDTH - left - right - (columns - 1) * gap
+        return min(36.0, room / (columns * shape[1]))
+
+    overhang = column_label_overhang(keys, cell_width(MARGIN))
+    cell = cell_width(max(MARGIN, overhang + 2))
     height = min(22.0, max(LINE, cell))
     with card() as page:
         y = MARGIN
-        for start in range(0, len(panels), columns):
-            row = list(panels.items())[start : start + columns]
-            if len(panels) > 1:
-                for place, (title, _) in enumerate(row):
-                    page.heading(y + 6, title, left + place * (width * cell + gap))
-                y += LINE + 4
-            if start == 0:
+        written = True
+        for row in _batched(panels, columns):
+            y += LINE * _headings(
+                page, row if len(panels) > 1 else (), left, y, cell * shape[1], gap
+            )
+            if row[0] == title:
                 page.text(left - 5, y + 6, "query ↓", ha="right", color=QUIET)
                 page.text(left, y + 6, "attends to →", ha="left", color=QUIET)
-                y += LINE
+                y += LINE + 2
             y += column_label_height(keys, cell)
             page.row_labels(queries, left - 5, y, height, bold=highlight)
-            for place, (title, values) in enumerate(row):
-                x = left + place * (width * cell + gap)
+            for place, name in enumerate(row):
+                x = left + place * (shape[1] * cell + gap)
                 page.column_labels(keys, x, y, cell)
-                page.cells(
-                    values,
+                written &= page.cells(
+                    panels[name],
                     x,
                     y,
                     cell,
                     height,
-                    gid=title,
+                    gid=name,
                     decimals=decimals,
                     limit=limit,
-                    hidden=hidden[title] & ~np.isneginf(values),
+                    hidden=hidden[name],
                 )
-                _draw_border(page, allowed, x, y, cell, height)
+                page.border(allowed, x, y, cell, height)
                 if highlight is not None:
-                    page.box(
-                        x,
-                        y + highlight * height,
-                        width * cell,
-                        height,
-                        edge=ORANGE,
-                        line=2,
-                        zorder=4,
-                    )
-            y += rows * height + gap
+                    page.frame(x, y + highlight * height, shape[1] * cell, height, ORANGE)
+            y += shape[0] * height + gap
+        if not written:
+            _draw_scale(page, left, y, limit, any((v < 0).any() for v in panels.values()), decimals)
+            y += LINE + gap
+        many = len(panels) * shape[0] > _MOST_ROWS_IN_WORDS
         return page.finish(
             y - gap + MARGIN,
-            " ".join(
-                _in_words(
-                    title, values, hidden[title], queries, keys, decimals, len(panels), highlight
+            *(
+                sentence
+                for name, values in panels.items()
+                for sentence in _in_words(
+                    name, values, hidden[name], queries, keys, decimals, highlight, many
                 )
-                for title, values in panels.items()
             ),
         )
 
 
-def _draw_border(
-    page: Card, allowed: Array, x: float, y: float, width: float, height: float
-) -> None:
-    """Draw the border between what a mask allows and what it hides."""
-    for i, j in np.argwhere(allowed[:, 1:] != allowed[:, :-1]):
-        edge = x + (j + 1) * width
-        page.line(
-            (edge, y + i * height), (edge, y + (i + 1) * height), color=ORANGE, width=2, zorder=4
-        )
-    for i, j in np.argwhere(allowed[1:] != allowed[:-1]):
-        edge = y + (i + 1) * height
-        page.line(
-            (x + j * width, edge), (x + (j + 1) * width, edge), color=ORANGE, width=2, zorder=4
-        )
+def _batched(items: Mapping[str, _T], size: int) -> Iterator[tuple[str, ...]]:
+    names = iter(items)
+    while batch := tuple(islice(names, size)):
+        yield batch
+
+
+def _headings(
+    page: Card, titles: Sequence[str], x: float, y: float, width: float, gap: float
+) -> int:
+    """Write titles side by side, each over its own column; return how many lines they take."""
+    wrapped = [wrap(title, width + gap - 6, "bold") for title in titles]
+    for place, lines in enumerate(wrapped):
+        for line, text in enumerate(lines):
+            page.heading(x + place * (width + gap), y + 6 + line * LINE, text)
+    return max(map(len, wrapped), default=0)
+
+
+def _draw_scale(page: Card, x: float, y: float, limit: float, signed: bool, decimals: int) -> None:
+    """Explain the colours where the numbers themselves did not fit."""
+    low = number(-limit if signed else 0, decimals if signed else 0)
+    page.text(x, y + LINE / 2, low, ha="left")
+    x += text_width(low) + 6
+    page.cells(
+        np.linspace(-limit if signed else 0, limit, 7)[None],
+        x,
+        y + 2,
+        14,
+        LINE - 4,
+        gid="scale",
+        limit=limit,
+        numbers=False,
+    )
+    page.text(x + 7 * 14 + 6, y + LINE / 2, number(limit, decimals), ha="left")
 
 
 def _in_words(
@@ -225,32 +245,28 @@ def _in_words(
     queries: Sequence[str],
     keys: Sequence[str],
     decimals: int,
-    panels: int,
     highlight: int | None,
-) -> str:
-    rows, columns = values.shape
-    queries_by_keys = f"{count(rows, 'query')} by {count(columns, 'key')}"
+    many: bool,
+) -> Iterator[str]:
+    size = f"{count(len(queries), 'query', 'queries')} by {count(len(keys), 'key', 'keys')}"
     concealed = f", {hidden.sum()} of {hidden.size} pairs hidden" if hidden.any() else ""
+    yield f"{title}, {size}{concealed}."
     visible = np.where(hidden, -np.inf, values)
-    chosen: Sequence[int] = range(rows)
-    if rows * panels > _MOST_ROWS_IN_WORDS:
-        strongest = int(visible.max(axis=1).argmax())
-        chosen = [strongest if highlight is None else highlight]
-    sentences = [f"{title}, {queries_by_keys}{concealed}."]
-    for i in chosen:
-        best = int(visible[i].argmax())
-        how = {0: "to nothing", 1: f"only to '{keys[best]}'"}.get(
-            int((~hidden[i]).sum()), f"most to '{keys[best]}'"
-        )
-        largest = "" if hidden[i].all() else f", {number(values[i, best], decimals)}"
-        sentences.append(f"Row {i + 1}, '{queries[i]}', attends {how}{largest}.")
-    return " ".join(sentences)
+    strongest = int(visible.max(axis=1).argmax())
+    for i in [strongest if highlight is None else highlight] if many else range(len(queries)):
+        most = visible[i].max()
+        if np.isneginf(most):
+            yield f"Row {i + 1}, '{queries[i]}', attends to nothing."
+        else:
+            how = "only" if hidden[i].sum() == len(keys) - 1 else "most"
+            where = f"{largest(visible[i], keys)}, {number(most, decimals)}"
+            yield f"Row {i + 1}, '{queries[i]}', attends {how} to {where}."
 
 
 def dropout_masks(
     masks: Mapping[str, Shaped[Tensor, "rows columns"]], *, columns: int = 2
 ) -> Drawing:
-    """Draw which elements dropout keeps and which it drops, one grid for each mask.
+    """Draw what dropout keeps (blue) and what it drops (crossed out), one grid for each mask.
 
     Args:
         masks: for each title a mask, or a tensor after dropout: what is zero was dropped.
@@ -261,69 +277,62 @@ def dropout_masks(
 
     Raises:
         TypeError: a mask is not a tensor.
-        ValueError: there is no mask, or a mask has not 2 dimensions.
+        ValueError: there is no mask, or a mask does not have two dimensions.
 
     Example:
+        >>> import torch
         >>> dropout_masks({"torch": torch.tensor([[2.0, 0.0], [2.0, 2.0]])}).alt
         'Dropout mask torch, 2 by 2: 3 of 4 are kept.'
     """
-    if not masks:
-        raise ValueError("masks must hold at least 1 mask, got 0")
-    if columns < 1:
-        raise ValueError(f"columns must be at least 1, got {columns}")
+    some("the number of masks", len(masks))
     kept = {title: array(title, mask, "rows", "columns") != 0 for title, mask in masks.items()}
-    columns = min(columns, len(kept))
-    gap = 18.0
+    columns, gap = min(some("columns", columns), len(kept)), 18.0
     room = (WIDTH - 2 * MARGIN - (columns - 1) * gap) / columns
     cell = min(22.0, room / max(grid.shape[1] for grid in kept.values()))
-    grids = list(kept.items())
     with card() as page:
         y = MARGIN
-        for start in range(0, len(grids), columns):
-            row = grids[start : start + columns]
-            for place, (title, grid) in enumerate(row):
-                x = MARGIN + place * (room + gap)
-                page.heading(y + 6, title, x)
-                page.text(
-                    x, y + 6 + LINE, f"{grid.sum()} of {grid.size} kept", ha="left", color=QUIET
-                )
-                top = y + 2 * LINE + 2
-                _draw_mask(page, title, grid, x, top, cell)
-            y += 2 * LINE + 2 + cell * max(len(grid) for _, grid in row) + gap
-        sentences = [
-            f"Dropout mask {title}, {len(grid)} by {len(grid[0])}: {grid.sum()} of {grid.size} are kept."
-            for title, grid in grids
-        ]
-        return page.finish(y - gap + MARGIN, " ".join(sentences))
+        for row in _batched(kept, columns):
+            y += LINE * _headings(page, row, MARGIN, y, room, gap)
+            for place, title in enumerate(row):
+                grid, x = kept[title], MARGIN + place * (room + gap)
+                page.text(x, y + 6, f"{grid.sum()} of {grid.size} kept", ha="left", color=QUIET)
+                _draw_mask(page, title, grid, x, y + LINE + 2, cell)
+            y += LINE + 2 + cell * max(len(kept[title]) for title in row) + gap
+        return page.finish(
+            y - gap + MARGIN,
+            *(
+                f"Dropout mask {title}, {len(grid)} by {len(grid[0])}: "
+                f"{grid.sum()} of {grid.size} are kept."
+                for title, grid in kept.items()
+            ),
+        )
 
 
 def _draw_mask(page: Card, title: str, grid: Array, x: float, y: float, cell: float) -> None:
-    page.cells(grid * 1.0, x, y, cell, cell, gid=title, limit=1.6, numbers=False)
+    page.cells(grid * 1.0, x, y, cell, cell, gid=title, limit=1.4, numbers=False)
+    arm = 0.16 * cell
     for i, j in np.argwhere(~grid):
-        centre_x, centre_y, arm = x + (j + 0.5) * cell, y + (i + 0.5) * cell, 0.16 * cell
-        page.box(x + j * cell + 1, y + i * cell + 1, cell - 2, cell - 2, edge=RULE, zorder=3)
-        for turn in (-1, 1):
-            page.line(
-                (centre_x - arm, centre_y - turn * arm),
-                (centre_x + arm, centre_y + turn * arm),
-                color=QUIET,
-                zorder=3,
-            )
+        across, down = x + (j + 0.5) * cell, y + (i + 0.5) * cell
+        page.box(
+            across - cell / 2 + 1, down - cell / 2 + 1, cell - 2, cell - 2, edge=RULE, zorder=3
+        )
+        for tilt in (-arm, arm):
+            page.line((across - arm, down - tilt), (across + arm, down + tilt), zorder=3)
 
 
 def matrix_product(
     left: Float[Tensor, "m n"], right: Float[Tensor, "n p"], *, row: int, column: int
 ) -> Drawing:
-    """Draw the rule of the matrix product: a row on the left times a column on the right gives one number.
+    """Draw the rule of the matrix product: a row on the left times a column on the right makes one number.
 
-    The right matrix stands above the product and the left one beside it, so that the row and the column
+    The second matrix stands above the product and the first beside it, so that the row and the column
     meet at the number that they make.
 
     Args:
         left: the first matrix.
         right: the second matrix; it has as many rows as the first has columns.
-        row: the row of the first matrix to frame, counted from 0.
-        column: the column of the second matrix to frame, counted from 0.
+        row: which row of the first matrix to frame, counted from 0.
+        column: which column of the second matrix to frame, counted from 0.
 
     Returns:
         The drawing. Its text spells out how the framed number is made.
@@ -333,70 +342,60 @@ def matrix_product(
         ValueError: the matrices do not fit together, or there is no such row or column.
 
     Example:
+        >>> import torch
         >>> a, b = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]])
         >>> matrix_product(a, b, row=0, column=0).alt
-        'A matrix of shape (1, 2) times one of shape (2, 1) gives one of shape (1, 1). Row 1 times column
-        1: 1.00 × 3.00 + 2.00 × 4.00 = 11.00.'
+        'A matrix of shape (1, 2) times one of shape (2, 1) gives one of shape (1, 1).
+        Row 1 times column 1: 1.00·3.00 + 2.00·4.00 = 11.00.'
     """
     first = array("left", left, "m", "n")
     second = array("right", right, "n", "p")
     (m, n), p = first.shape, second.shape[1]
     if len(second) != n:
         raise ValueError(
-            f"left has {n} columns and right has {len(second)} rows; the product needs as many of one "
-            f"as of the other"
+            f"left has {n} columns, but right has {len(second)} rows; both numbers must be the same"
         )
     index("row", row, m)
     index("column", column, p)
-    product = first @ second
-    gap = 16.0
+    result = first @ second
+    gap = 12.0
     cell = min(34.0, (WIDTH - 2 * MARGIN - gap) / (n + p))
     height = min(20.0, max(LINE, cell))
-    middle = (WIDTH - (n + p) * cell - gap) / 2 + n * cell
+    first_x = (WIDTH - (n + p) * cell - gap) / 2
+    second_x = first_x + n * cell + gap
     with card() as page:
-        top = MARGIN + LINE + 8
+        y = MARGIN + 6
+        rule = [
+            ("(", INK), (f"{m}", BLUE), (f", {n}) @ ({n}, ", INK), (f"{p}", ORANGE),
+            (")  →  (", INK), (f"{m}", BLUE), (", ", INK), (f"{p}", ORANGE), (")", INK),
+        ]  # fmt: skip
+        page.words((WIDTH - sum(text_width(text) for text, _ in rule)) / 2, y, rule)
+        top = y + LINE + LINE
         bottom = top + n * height + gap + LINE
+        page.text(second_x + p * cell / 2, top - 9, f"right ({n}, {p})", color=QUIET)
+        page.text(first_x + n * cell / 2, bottom - 9, f"left ({m}, {n})", color=QUIET)
+        page.text(second_x + p * cell / 2, bottom - 9, f"product ({m}, {p})", color=QUIET)
+        page.cells(second, second_x, top, cell, height, gid="right", tint=TINTS[1])
+        page.cells(first, first_x, bottom, cell, height, gid="left", tint=TINTS[0])
+        page.cells(result, second_x, bottom, cell, height, gid="product", tint=SHADE)
+        across, down = second_x + column * cell, bottom + row * height
+        page.frame(first_x, down, n * cell, height, BLUE)
+        page.frame(across, top, cell, n * height, ORANGE)
+        page.frame(across, down, cell, height, INK)
+        y = bottom + m * height + 15
+        written = number(result[row, column])
+        factors = first[row], second[:, column]
+        terms = products(*factors, (BLUE, ORANGE), WIDTH - 2 * MARGIN - text_width(f" = {written}"))
+        sum_in_colours = [*terms, (f" = {written}", INK)]
         page.words(
-            *_centred(
-                MARGIN + 6,
-                [
-                    (f"({m}, ", INK),
-                    (f"{n}", ORANGE),
-                    (") @ (", INK),
-                    (f"{n}", ORANGE),
-                    (f", {p})  =  ({m}, {p})", INK),
-                ],
-            )
+            (WIDTH - sum(text_width(text) for text, _ in sum_in_colours)) / 2, y, sum_in_colours
         )
-        page.text(middle, top + n * height / 2 - 4, "right", ha="right", color=QUIET)
-        page.text(middle, top + n * height / 2 + 10, f"({n}, {p})", ha="right", color=QUIET)
-        page.text(middle - n * cell / 2, bottom - LINE + 6, f"left ({m}, {n})", color=QUIET)
-        page.text(
-            middle + gap + p * cell / 2, bottom - LINE + 6, f"product ({m}, {p})", color=QUIET
-        )
-        page.cells(second, middle + gap, top, cell, height, gid="right", tint=TINTS[1])
-        page.cells(first, middle - n * cell, bottom, cell, height, gid="left", tint=TINTS[0])
-        page.cells(product, middle + gap, bottom, cell, height, gid="product", tint="#ecebe6")
-        across, down = middle + gap + column * cell, bottom + row * height
-        page.box(middle - n * cell, down, n * cell, height, edge=BLUE, line=2, zorder=4)
-        page.box(across, top, cell, n * height, edge=ORANGE, line=2, zorder=4)
-        page.box(across, down, cell, height, edge=INK, line=2, zorder=4)
-        page.arrow((middle + 2, down + height / 2), (across - 2, down + height / 2), color=BLUE)
-        y = bottom + m * height + 16
-        pairs = list(zip(first[row], second[:, column], strict=True))
-        terms = " + ".join(f"{number(a, 2)} × {number(b, 2)}" for a, b in pairs)
-        result = number(product[row, column], 2)
-        page.text(WIDTH / 2, y, f"row {row + 1} times column {column + 1} = {result}")
+        spelled = " + ".join(f"{number(a)}·{number(b)}" for a, b in zip(*factors, strict=True))
         return page.finish(
-            y + 8 + MARGIN,
-            f"A matrix of shape ({m}, {n}) times one of shape ({n}, {p}) gives one of shape "
-            f"({m}, {p}). Row {row + 1} times column {column + 1}: {terms} = {result}.",
+            y + LINE / 2 + MARGIN,
+            f"A matrix of shape ({m}, {n}) times one of shape ({n}, {p}) gives one of shape ({m}, {p}).",
+            f"Row {row + 1} times column {column + 1}: {spelled} = {written}.",
         )
-
-
-def _centred(y: float, pieces: list[tuple[str, str]]) -> tuple[float, float, list[tuple[str, str]]]:
-    width = sum(text_width(text) for text, _ in pieces)
-    return (WIDTH - width) / 2, y, pieces
 
 
 def projections(
@@ -404,79 +403,70 @@ def projections(
     weights: Mapping[str, Float[Tensor, "d_in d_out"]],
     tokens: Sequence[str],
 ) -> Drawing:
-    """Draw how the same inputs are projected by several weight matrices: to queries, keys and values.
+    """Draw the same inputs times several weight matrices: their queries, keys and values.
 
     Args:
         inputs: one vector for each token.
-        weights: for each name, such as ``"query"``, a matrix that is multiplied from the right. The weight
-            of a linear layer is stored transposed: hand over ``layer.weight.T``.
+        weights: for each name, such as ``"query"``, the matrix that the inputs are multiplied with. A
+            linear layer stores it transposed: hand over ``layer.weight.T``.
         tokens: what each token is called.
 
     Returns:
-        The drawing. Its text tells the shapes, and the first token's projections.
+        The drawing. Its text tells the shapes, and what becomes of the first token.
 
     Raises:
-        TypeError: the inputs or a weight are not a tensor, or labels are a single string.
-        ValueError: there is no weight matrix, or shapes and labels do not fit.
+        TypeError: the inputs or a weight are not a tensor, or the labels are a single string.
+        ValueError: there is no weight matrix, or shapes or labels do not fit.
 
     Example:
+        >>> import torch
         >>> x, w = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]])
         >>> projections(x, {"query": w}, ["one"]).alt
-        "Inputs of shape (1, 2), projected by 1 weight matrix. W_query of shape (2, 1) gives the query
-        vectors, of shape (1, 1); that of 'one' is (11.00)."
+        "Inputs of shape (1, 2), times 1 weight matrix. W_query of shape (2, 1) makes the query vectors, of
+        shape (1, 1); that of 'one' is (11.00)."
     """
     x = array("inputs", inputs, "num_tokens", "d_in")
-    if not weights:
-        raise ValueError("weights must hold at least 1 matrix, got 0")
+    some("the number of weights", len(weights))
     num_tokens, d_in = x.shape
-    tokens = labels("tokens", tokens, num_tokens, "tokens")
-    first = array(next(iter(weights)), next(iter(weights.values())), d_in, "d_out")
-    d_out = first.shape[1]
-    matrices = {name: array(name, matrix, d_in, d_out) for name, matrix in weights.items()}
-    left = MARGIN + label_width(tokens) + 4
-    arrows, sign = 26.0, 16.0
-    cell = min(26.0, (WIDTH - left - MARGIN - arrows - sign) / (d_in + 2 * d_out))
-    height = LINE
-    band = max(num_tokens, d_in) * height + 2 * LINE
+    tokens = labels("tokens", tokens, num_tokens, "inputs")
+    name, first = next(iter(weights.items()))
+    d_out = array(name, first, d_in, "d_out").shape[1]
+    matrices = {name: array(name, given, d_in, d_out) for name, given in weights.items()}
     limit = max(float(abs(matrix).max()) for matrix in matrices.values())
-    middle = MARGIN + 2 * LINE + (len(matrices) * band - LINE) / 2 - LINE / 2
-    sentences = [
-        f"Inputs of shape ({num_tokens}, {d_in}), projected by "
-        f"{count(len(matrices), 'weight matrix').replace('matrixs', 'matrices')}."
-    ]
+    alone = num_tokens == 1
+    left = MARGIN + (0 if alone else label_width(tokens) + 4)
+    fan, sign, gap = 30.0, 14.0, 14.0
+    cell = min(27.0, (WIDTH - left - MARGIN - fan - sign) / (d_in + 2 * d_out))
+    band = LINE + max(num_tokens, d_in) * LINE
+    middle = MARGIN + (len(matrices) * (band + gap) - gap) / 2 + LINE / 2
+    weight_x = left + d_in * cell + fan
+    output_x = weight_x + d_out * cell + sign
     with card() as page:
-        top = middle - num_tokens * height / 2
-        page.heading(top - LINE / 2 - 2, f"inputs ({num_tokens}, {d_in})", MARGIN)
-        page.row_labels(tokens, left - 4, top, height)
-        page.cells(x, left, top, cell, height, gid="inputs", tint="#ecebe6")
+        top = middle - num_tokens * LINE / 2
+        page.heading(MARGIN, top - 9, tokens[0] if alone else "inputs")
+        if not alone:
+            page.row_labels(tokens, left - 4, top, LINE)
+        page.cells(x, left, top, cell, LINE, gid="inputs", tint=SHADE)
+        sentences = []
         for place, (name, matrix) in enumerate(matrices.items()):
-            y = MARGIN + LINE + place * band
-            centre = y + LINE + (band - 2 * LINE) / 2
+            y = MARGIN + place * (band + gap) + LINE
+            centre = y + (band - LINE) / 2
+            above, beside = centre - d_in * LINE / 2, centre - num_tokens * LINE / 2
             output = x @ matrix
-            edge = left + d_in * cell
-            weight_x, output_x = edge + arrows, edge + arrows + d_out * cell + sign
-            page.arrow((edge + 3, middle), (weight_x - 3, centre), color=QUIET)
-            page.text(weight_x + d_out * cell / 2, centre - d_in * height / 2 - 8, f"W_{name}")
-            page.cells(
-                matrix, weight_x, centre - d_in * height / 2, cell, height,
-                gid=f"W_{name}", limit=limit,
-            )  # fmt: skip
+            page.arrow((left + d_in * cell + 3, middle), (weight_x - 4, centre))
+            page.text(weight_x + d_out * cell / 2, above - 9, f"@ W_{name}")
+            page.cells(matrix, weight_x, above, cell, LINE, gid=f"W_{name}", limit=limit)
             page.text(output_x - sign / 2, centre, "=")
-            page.text(
-                output_x + d_out * cell / 2,
-                centre - num_tokens * height / 2 - 8,
-                name,
-                weight="bold",
-            )
-            page.cells(
-                output, output_x, centre - num_tokens * height / 2, cell, height,
-                gid=name, tint=TINTS[place % len(TINTS)],
-            )  # fmt: skip
-            vector = ", ".join(number(value, 2) for value in output[0])
+            page.text(output_x + d_out * cell / 2, beside - 9, name, weight="bold")
+            tint = TINTS[place % len(TINTS)]
+            page.cells(output, output_x, beside, cell, LINE, gid=name, tint=tint)
             sentences.append(
-                f"W_{name} of shape ({d_in}, {d_out}) gives the {name} vectors, of shape "
-                f"({num_tokens}, {d_out}); that of '{tokens[0]}' is ({vector})."
+                f"W_{name} of shape ({d_in}, {d_out}) makes the {name} vectors, of shape "
+                f"({num_tokens}, {d_out}); that of '{tokens[0]}' is {vector(output[0])}."
             )
+        factors = count(len(matrices), "weight matrix", "weight matrices")
         return page.finish(
-            MARGIN + LINE + len(matrices) * band - LINE + MARGIN, " ".join(sentences)
+            MARGIN + len(matrices) * (band + gap) - gap + MARGIN,
+            f"Inputs of shape ({num_tokens}, {d_in}), times {factors}.",
+            *sentences,
         )
