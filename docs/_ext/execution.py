@@ -532,8 +532,10 @@ def copy_styles_first(app: Sphinx) -> None:
     Sphinx adds a checksum to the link of a stylesheet that is there. myst-nb copies its own after the
     pages, so those of a first build would differ from those of every later one.
     """
-    Path(app.outdir, "_static").mkdir(exist_ok=True)
-    add_global_html_resources(app, None)
+    static = Path(app.outdir, "_static")
+    with disk_errors(static):
+        static.mkdir(exist_ok=True)
+        add_global_html_resources(app, None)
 
 
 # A build that was killed
@@ -563,9 +565,10 @@ def claim(app: Sphinx, config: Config) -> None:
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
     """Publish the notebooks, and take the mark away."""
-    if isinstance(exception, OSError):
-        raise SphinxError(f"The build cannot write its files: {exception}.") from exception
     if exception is not None:
+        refusal = getattr(exception, "orig_exc", exception)
+        if isinstance(refusal, OSError):
+            raise SphinxError(f"The build cannot write its files: {refusal}.") from exception
         return
     if app.builder.format == "html":
         for docname, ready in _ready.items():
