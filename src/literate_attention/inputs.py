@@ -4,6 +4,7 @@ import hashlib
 import http.client
 import os
 import tempfile
+import urllib.error
 import urllib.request
 from functools import cache
 from importlib import resources
@@ -157,6 +158,8 @@ def _fetch_once(url: str, sha256: str, path: Path) -> Path:
         with urllib.request.urlopen(url, timeout=30) as response:
             content = response.read()
     except (OSError, http.client.HTTPException) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()  # it holds the answer, and the connection with it
         raise ConnectionError(
             f"{path.name} is not in {path.parent} and could not be downloaded from {url} ({error}); "
             f"connect to the network once, or put the file there yourself"
