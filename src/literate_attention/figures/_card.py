@@ -40,6 +40,7 @@ TEXT: Final = 10.0
 SMALL_TEXT: Final = 9.0
 """For numbers in narrow cells only; nothing is smaller."""
 LINE: Final = 16.0
+_LONGEST_LABEL: Final = 70.0
 
 PAPER: Final = "#faf9f5"
 INK: Final = "#22272e"
@@ -162,7 +163,7 @@ def labels(name: str, given: Sequence[str], expected: int, what: str) -> tuple[s
         raise TypeError(f"{name} must be a sequence of labels, got one string: {given!r}")
     if len(given) != expected:
         raise ValueError(f"{name} must name {expected} {what}, got {len(given)} labels")
-    return tuple(str(label).replace("\n", "⏎") for label in given)
+    return tuple(shorten(str(label).replace("\n", "⏎"), _LONGEST_LABEL) for label in given)
 
 
 def index(name: str, given: int, length: int) -> int:
@@ -236,6 +237,14 @@ def _text_width(text: str, size: Real, weight: str) -> float:
     font = FontProperties(family=_FONT, size=size, weight=weight)
     width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
     return float(width)
+
+
+def shorten(text: str, room: Real) -> str:
+    """Cut a text off where it no longer fits."""
+    shown = text
+    while shown and text_width(shown) > room:
+        shown = f"{shown[:-2]}…" if len(shown) > 1 else ""
+    return shown
 
 
 def wrap(text: str, room: Real, weight: str = "normal") -> list[str]:
@@ -466,7 +475,7 @@ class Card:
         color: str = QUIET,
         width: Real = 1.2,
         zorder: Real = 2,
-        gid: str | None = None,
+        name: str = "",
     ) -> None:
         """Draw an arrow from one point to the other."""
         # matplotlib draws the head's border as thick as the line, which adds to the head
@@ -484,7 +493,7 @@ class Card:
                 capstyle="butt",
                 joinstyle="miter",
                 zorder=zorder,
-                gid=gid,
+                label=name,
             )
         )
 
@@ -508,11 +517,11 @@ class Card:
         start: Real = 0.0,
         color: str,
         edge: str = "none",
-        gid: str,
+        name: str,
     ) -> None:
         """Draw a bar that keeps its start and length as they are in the data; the ruler begins at `x`."""
         bar = Rectangle(
-            (start, -height / 2), length, height, facecolor=color, edgecolor=edge, gid=gid
+            (start, -height / 2), length, height, facecolor=color, edgecolor=edge, label=name
         )
         place = Affine2D().translate(-ruler.low, 0).scale(ruler.scale, 1).translate(x, y)
         bar.set_transform(place + self.axes.transData)
@@ -526,7 +535,7 @@ class Card:
         width: Real,
         height: Real,
         *,
-        gid: str,
+        name: str,
         decimals: int = 2,
         limit: Real | None = None,
         tint: str | None = None,
@@ -542,7 +551,7 @@ class Card:
             y: where its upper edge is.
             width: how wide a cell is.
             height: how high a cell is.
-            gid: the name of the mesh that keeps the values.
+            name: the label of the mesh that keeps the values.
             decimals: how many decimals are written.
             limit: how far from zero the darkest colours are; by default as far as any of the values.
             tint: one colour for all cells, instead.
@@ -579,7 +588,7 @@ class Card:
             norm=scale,
             edgecolors=PAPER,
             linewidth=1.0,
-            gid=gid,
+            label=name,
             zorder=2,
         )
         lettering = _fitting(visible if alike is None else alike, decimals, width - 1.0)

@@ -93,7 +93,7 @@ def heads(
                 y,
                 cell,
                 LINE,
-                gid=f"weights{h}",
+                name=f"weights{h}",
                 limit=float(abs(w).max()),
                 hidden=~allowed & (w[h] == 0),
                 alike=w,
@@ -103,7 +103,7 @@ def heads(
                 page.arrow((end + 2, y + height / 2), (end + arrow - 2, y + height / 2))
                 tint = TINTS[h % len(TINTS)]
                 x = end + arrow
-                page.cells(z[h], x, y, wide, LINE, gid=f"contexts{h}", tint=tint, alike=z)
+                page.cells(z[h], x, y, wide, LINE, name=f"contexts{h}", tint=tint, alike=z)
             y += height + 8
         if z is not None:
             y = _draw_joined(page, z, tokens, left, y + 4)
@@ -139,7 +139,7 @@ def _draw_joined(page: Card, z: Array, tokens: Sequence[str], left: float, y: fl
     for h in range(num_heads):
         x = left + h * head_dim * cell
         tint = TINTS[h % len(TINTS)]
-        page.cells(z[h], x, y, cell, LINE, gid=f"joined{h}", tint=tint, alike=z)
+        page.cells(z[h], x, y, cell, LINE, name=f"joined{h}", tint=tint, alike=z)
     return y + num_tokens * LINE + 8
 
 
@@ -203,7 +203,7 @@ def weight_split(
                 x_behind, y_behind, embed_dim * cell, height, fill="white", edge=RULE, zorder=0
             )
         page.row_labels(tokens, left - 6, y, LINE)
-        page.cells(values[0], left, y, cell, LINE, gid="x", tint=SHADE, decimals=decimals)
+        page.cells(values[0], left, y, cell, LINE, name="x", tint=SHADE, decimals=decimals)
         y = _draw_step(page, y + height + 12, "view", shapes[1])
         page.row_labels(tokens, left - 6, y, LINE)
         for h, piece in enumerate(pieces):
@@ -214,7 +214,7 @@ def weight_split(
                 y,
                 cell,
                 LINE,
-                gid=f"view{h}",
+                name=f"view{h}",
                 tint=tint,
                 decimals=decimals,
                 alike=values,
@@ -234,7 +234,7 @@ def weight_split(
                 below + LINE,
                 cell,
                 LINE,
-                gid=f"head{h}",
+                name=f"head{h}",
                 tint=TINTS[h % len(TINTS)],
                 decimals=decimals,
                 alike=values,

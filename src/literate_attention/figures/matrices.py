@@ -178,7 +178,7 @@ def attention_matrices(
                     y,
                     cell,
                     height,
-                    gid=name,
+                    name=name,
                     decimals=decimals,
                     limit=limit,
                     hidden=hidden[name],
@@ -231,7 +231,7 @@ def _draw_scale(page: Card, x: float, y: float, limit: float, signed: bool, deci
         y + 2,
         14,
         LINE - 4,
-        gid="scale",
+        name="scale",
         limit=limit,
         numbers=False,
     )
@@ -309,7 +309,7 @@ def dropout_masks(
 
 
 def _draw_mask(page: Card, title: str, grid: Array, x: float, y: float, cell: float) -> None:
-    page.cells(grid * 1.0, x, y, cell, cell, gid=title, limit=1.4, numbers=False)
+    page.cells(grid * 1.0, x, y, cell, cell, name=title, limit=1.4, numbers=False)
     arm = 0.16 * cell
     for i, j in np.argwhere(~grid):
         across, down = x + (j + 0.5) * cell, y + (i + 0.5) * cell
@@ -375,9 +375,9 @@ def matrix_product(
         page.text(second_x + p * cell / 2, top - 9, f"right ({n}, {p})", color=QUIET)
         page.text(first_x + n * cell / 2, bottom - 9, f"left ({m}, {n})", color=QUIET)
         page.text(second_x + p * cell / 2, bottom - 9, f"product ({m}, {p})", color=QUIET)
-        page.cells(second, second_x, top, cell, height, gid="right", tint=TINTS[1])
-        page.cells(first, first_x, bottom, cell, height, gid="left", tint=TINTS[0])
-        page.cells(result, second_x, bottom, cell, height, gid="product", tint=SHADE)
+        page.cells(second, second_x, top, cell, height, name="right", tint=TINTS[1])
+        page.cells(first, first_x, bottom, cell, height, name="left", tint=TINTS[0])
+        page.cells(result, second_x, bottom, cell, height, name="product", tint=SHADE)
         across, down = second_x + column * cell, bottom + row * height
         page.frame(first_x, down, n * cell, height, BLUE)
         page.frame(across, top, cell, n * height, ORANGE)
@@ -446,7 +446,7 @@ def projections(
         page.heading(MARGIN, top - 9, tokens[0] if alone else "inputs")
         if not alone:
             page.row_labels(tokens, left - 4, top, LINE)
-        page.cells(x, left, top, cell, LINE, gid="inputs", tint=SHADE)
+        page.cells(x, left, top, cell, LINE, name="inputs", tint=SHADE)
         sentences = []
         for place, (name, matrix) in enumerate(matrices.items()):
             y = MARGIN + place * (band + gap) + LINE
@@ -455,11 +455,11 @@ def projections(
             output = x @ matrix
             page.arrow((left + d_in * cell + 3, middle), (weight_x - 4, centre))
             page.text(weight_x + d_out * cell / 2, above - 9, f"@ W_{name}")
-            page.cells(matrix, weight_x, above, cell, LINE, gid=f"W_{name}", limit=limit)
+            page.cells(matrix, weight_x, above, cell, LINE, name=f"W_{name}", limit=limit)
             page.text(output_x - sign / 2, centre, "=")
             page.text(output_x + d_out * cell / 2, beside - 9, name, weight="bold")
             tint = TINTS[place % len(TINTS)]
-            page.cells(output, output_x, beside, cell, LINE, gid=name, tint=tint)
+            page.cells(output, output_x, beside, cell, LINE, name=name, tint=tint)
             sentences.append(
                 f"W_{name} of shape ({d_in}, {d_out}) makes the {name} vectors, of shape "
                 f"({num_tokens}, {d_out}); that of '{tokens[0]}' is {vector(output[0])}."

@@ -28,6 +28,7 @@ from literate_attention.figures._card import (
     largest,
     number,
     products,
+    shorten,
     superscript,
     text_width,
     vector,
@@ -84,8 +85,9 @@ def context_vector(
         result_x, result_y = (WIDTH - embed_dim * result_cell) / 2, bottom + 120
         for j, token in enumerate(tokens):
             middle = MARGIN + (j + 0.5) * column
-            page.text(middle, MARGIN + LINE / 2, token, color=ORANGE if j == query else INK)
-            page.cells(x[j, :, None], middle - cell / 2, top, cell, LINE, gid=f"x{j}", limit=limit)
+            color = ORANGE if j == query else INK
+            page.text(middle, MARGIN + LINE / 2, shorten(token, column - 2), color=color)
+            page.cells(x[j, :, None], middle - cell / 2, top, cell, LINE, name=f"x{j}", limit=limit)
             page.text(middle, bottom + 11, number(w[j]), color=BLUE, weight="bold")
             landing = WIDTH / 2 + (j + 0.5 - num_tokens / 2) * embed_dim * result_cell / num_tokens
             page.arrow(
@@ -93,10 +95,10 @@ def context_vector(
                 (landing, result_y - 5),
                 color=BLUE,
                 width=_THICKEST * w[j] / (w.max() or 1.0),
-                gid=f"weight{j}",
+                name=f"weight{j}",
             )
         page.frame(MARGIN + (query + 0.5) * column - cell / 2, top, cell, embed_dim * LINE, ORANGE)
-        page.cells(context[None], result_x, result_y, result_cell, 20, gid="context", limit=limit)
+        page.cells(context[None], result_x, result_y, result_cell, 20, name="context", limit=limit)
         page.frame(result_x, result_y, embed_dim * result_cell, 20, ORANGE)
         y = result_y + 34
         page.text(WIDTH / 2, y, f"z{superscript(query)}, the context vector of {tokens[query]}")
@@ -152,7 +154,7 @@ def dot_products(
             page.words(left, y, products(q, x[j], (ORANGE, INK), room))
             y += LINE - 2
             color = _POSITIVE if score >= 0 else _NEGATIVE
-            page.bar(left, y, 10, ruler, score, color=color, gid=f"score{j}")
+            page.bar(left, y, 10, ruler, score, color=color, name=f"score{j}")
             end = left + (max(score, 0.0) - ruler.low) * ruler.scale
             page.text(end + 4, y, written[j], ha="left", weight="bold")
             y += LINE + 6
@@ -199,7 +201,7 @@ def normalising(
     by_sum = values / total
     exponentials = np.exp(values - values.max())
     by_softmax = exponentials / exponentials.sum()
-    left = MARGIN + label_width(tokens) + 7
+    left = MARGIN + label_width([*tokens, "sum"]) + 7
     gap, row = 12.0, 22.0
     room = (WIDTH - left - MARGIN - 2 * gap) / 3
     of_weights = Ruler.over(np.concatenate([by_sum, by_softmax]), room)
@@ -220,7 +222,7 @@ def normalising(
                 y = top + (i + 0.5) * row
                 page.box(x, y - 9, room, 18, fill=SHADE, zorder=0)
                 shade = color if value >= 0 else TINTS[1]
-                page.bar(x, y, 18, ruler, value, color=shade, gid=f"{name}{i}")
+                page.bar(x, y, 18, ruler, value, color=shade, name=f"{name}{i}")
                 page.text(x + 4, y, number(value, decimals), ha="left")
             page.line((x, bottom + 3), (x + room, bottom + 3))
             page.text(x + 4, bottom + 14, number(column.sum(), decimals), ha="left", color=QUIET)
@@ -289,7 +291,7 @@ def weighted_sum(
                 page.text(start, y + 9, number(shares[j, k], 3), ha="left")
                 for name, length, color in (("input", x, RULE), ("share", shares, BLUE)):
                     page.bar(
-                        start, y + 20, 7, ruler, length[j, k], color=color, gid=f"{name}{j},{k}"
+                        start, y + 20, 7, ruler, length[j, k], color=color, name=f"{name}{j},{k}"
                     )
             y += row
         page.line((MARGIN, y + 4), (WIDTH - MARGIN, y + 4))
@@ -307,7 +309,7 @@ def weighted_sum(
                     start=sums[j, k] - share,
                     color=BLUE,
                     edge=PAPER,
-                    gid=f"sum{j},{k}",
+                    name=f"sum{j},{k}",
                 )
         added = [
             f"'{token}' adds {number(w[j])} times {vector(x[j])}" for j, token in enumerate(tokens)

@@ -100,7 +100,7 @@ def embedding_points(inputs: Float[Tensor, "num_tokens 3"], tokens: Sequence[str
                 markeredgecolor=PAPER,
                 markersize=8 if marker == "o" else 7,
                 zorder=3,
-                gid=name,
+                label=name,
             )
         _label_points(page, spots, feet, tokens, near)
         y = top + scale * span[1] + 2 * LINE + 4

@@ -31,6 +31,7 @@ from literate_attention.figures._card import (
     index,
     labels,
     largest,
+    shorten,
     some,
     text_width,
 )
@@ -97,7 +98,7 @@ def bottleneck(
                     width = 3.2 * strength[i, j] / (strength[i].max() or 1.0)
                     # the arrows land side by side, not one upon the other
                     end = (to + 14 * ((j + 0.5) / len(encoder) - 0.5), bottom - 13)
-                    page.arrow((origin, top + 10), end, color=BLUE, width=width, gid=f"weight{j}")
+                    page.arrow((origin, top + 10), end, color=BLUE, width=width, name=f"weight{j}")
                 else:
                     page.line(
                         (origin, top + 10), (to, bottom - 10), color=RULE, width=0.6, zorder=0
@@ -125,7 +126,7 @@ def _draw_chains(
         middles = [MARGIN + (i + 0.5) * column for i in range(len(tokens))]
         for x, token in zip(middles, tokens, strict=True):
             page.circle(x, y, 9, fill, edge)
-            page.text(x, y + side * 19, token)
+            page.text(x, y + side * 19, shorten(token, column - 2))
         for x, following in pairwise(middles):
             page.arrow((x + 10, y), (following - 11, y))
         places.append(middles)
@@ -201,7 +202,7 @@ def lines(
         elif everything[~np.isnan(everything)].min() >= 0:
             axes.set_ylim(bottom=0)
         _set_ticks(axes, places, log)
-        left = MARGIN + 6 + max(text_width(label.get_text()) for label in axes.get_yticklabels())
+        left = MARGIN + 6 + max(text_width(_plain(tick)) for tick in axes.get_yticks())
         axes.set_position(
             (left / WIDTH, 42 / height, 1 - (left + MARGIN + 8) / WIDTH, 180 / height)
         )

@@ -1,0 +1,908 @@
+"""A figure shows what it is handed, says it in words, and can be read: by numbers, by pixels, by bytes."""
+
+import ast
+import math
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pytest
+import torch
+from IPython.core.formatters import DisplayFormatter
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import to_rgb
+from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.text import Text
+from torch import Tensor
+from torch.testing import assert_close
+
+import literate_attention as la
+from literate_attention import TOY_TOKENS, figures
+from literate_attention.figures import Drawing
+
+MINUS = "\N{MINUS SIGN}"
+SOURCE = Path(la.__file__).parent
+X = la.toy_embeddings()
+SCORES = la.score_all_queries(X)
+WEIGHTS = la.softmax(SCORES)
+MASK = la.causal_mask(6)
+LONG = ("antidisestablishmentarianism", "of", "$5", "and\n", "internationalisation", "$6")
+
+
+def module(build: Callable[[], torch.nn.Module]) -> Any:
+    torch.manual_seed(123)
+    return build()
+
+
+V1 = module(lambda: la.SelfAttention_v1(3, 2))
+WRAPPER = module(lambda: la.MultiHeadAttentionWrapper(3, 2, 6, 0.0, 2))
+CONTEXT, HEAD_WEIGHTS = WRAPPER(X, need_weights=True)
+HEAD_CONTEXTS = la.split_heads(CONTEXT, 2)
+PROJECTIONS = {"query": V1.W_query, "key": V1.W_key, "value": V1.W_value}
+
+
+def masks() -> dict[str, Tensor]:
+    def draw(stream: str) -> Tensor:
+        torch.manual_seed(123)
+        return la.dropout_mask(6, 6, p=0.5, stream=stream)
+
+    return {"Intel processors": draw("mkl"), "all other processors": draw("torch")}
+
+
+DRAWINGS: dict[str, Callable[[], Drawing]] = {
+    "embedding_points": lambda: figures.embedding_points(X, TOY_TOKENS),
+    "context_vector": lambda: figures.context_vector(X, WEIGHTS[1], TOY_TOKENS, query=1),
+    "dot_products": lambda: figures.dot_products(X[1], X, TOY_TOKENS),
+    "dot_products, wide": lambda: figures.dot_products(
+        -torch.ones(8), torch.eye(8), list("abcdefgh")
+    ),
+    "normalising": lambda: figures.normalising(SCORES[1], TOY_TOKENS),
+    "normalising, mixed": lambda: figures.normalising(torch.tensor([-2.0, 1.0, 3.0]), list("abc")),
+    "weighted_sum": lambda: figures.weighted_sum(X, WEIGHTS[1], TOY_TOKENS),
+    "weighted_sum, mixed": lambda: figures.weighted_sum(X - 0.5, WEIGHTS[1], TOY_TOKENS),
+    "attention_matrix": lambda: figures.attention_matrix(WEIGHTS, TOY_TOKENS),
+    "attention_matrix, 4 decimals": lambda: figures.attention_matrix(
+        SCORES, TOY_TOKENS, decimals=4, highlight=1
+    ),
+    "attention_matrix, signed": lambda: figures.attention_matrix(
+        torch.linspace(-1, 1, 60).reshape(10, 6), list("abcdefghij"), keys=TOY_TOKENS
+    ),
+    "attention_matrix, long words": lambda: figures.attention_matrix(WEIGHTS, LONG),
+    "attention_matrix, one": lambda: figures.attention_matrix(torch.ones(1, 1), ["one"]),
+    "mask on scores": lambda: figures.attention_matrices(
+        {"Before": SCORES, "After": la.mask_scores(SCORES, MASK)}, TOY_TOKENS, attn_mask=MASK
+    ),
+    "mask on weights": lambda: figures.attention_matrices(
+        {"All tokens": WEIGHTS, "Past and present only": la.mask_weights(WEIGHTS, MASK)},
+        TOY_TOKENS,
+        attn_mask=MASK,
+    ),
+    "matrices side by side": lambda: figures.attention_matrices(
+        {f"The head number {h + 1}": w for h, w in enumerate(HEAD_WEIGHTS)},
+        TOY_TOKENS,
+        attn_mask=MASK,
+        columns=2,
+    ),
+    "dropout_masks": lambda: figures.dropout_masks(masks()),
+    "matrix_product": lambda: figures.matrix_product(X, X.T, row=1, column=2),
+    "projections": lambda: figures.projections(X, PROJECTIONS, TOY_TOKENS),
+    "projections, one token": lambda: figures.projections(X[1:2], PROJECTIONS, TOY_TOKENS[1:2]),
+    "heads": lambda: figures.heads(HEAD_WEIGHTS, TOY_TOKENS),
+    "heads, with contexts": lambda: figures.heads(
+        HEAD_WEIGHTS, TOY_TOKENS, contexts=HEAD_CONTEXTS, attn_mask=MASK
+    ),
+    "weight_split": lambda: figures.weight_split(CONTEXT.expand(2, 6, 4), TOY_TOKENS, num_heads=2),
+    "weight_split, counting": lambda: figures.weight_split(
+        torch.arange(64).view(2, 4, 8), list("abcd"), num_heads=2
+    ),
+    "bottleneck": lambda: figures.bottleneck(TOY_TOKENS),
+    "bottleneck, translating": lambda: figures.bottleneck(
+        ("Ihre", "Reise", "beginnt"), TOY_TOKENS, WEIGHTS[:, :3], step=1
+    ),
+    "lines": lambda: figures.lines(
+        [128, 256, 512, 1024, 2048, 4096],
+        {"step by step": [1, 3.8, 15, 61, 250, 1000], "fused": [0.4, 1, 3, 10, 38, math.nan]},
+        x_label="tokens",
+        y_label="time in ms",
+    ),
+    "lines, linear": lambda: figures.lines(
+        torch.arange(40), {"share": torch.arange(40) / 40}, x_label="x", y_label="y", log=False
+    ),
+}
+each_name = pytest.mark.parametrize("name", DRAWINGS)
+
+
+@cache
+def drawn(name: str) -> Drawing:
+    """Draw once what several tests look at."""
+    return DRAWINGS[name]()
+
+
+def meshes(drawing: Drawing) -> dict[str, Any]:
+    """Read matrices back from what was drawn, by name; hidden cells are masked."""
+    found = drawing.figure.findobj(QuadMesh)
+    return {mesh.get_label(): mesh.get_array() for mesh in found}
+
+
+def bars(drawing: Drawing, name: str) -> Tensor:
+    found = drawing.figure.findobj(Rectangle)
+    widths = [float(bar.get_width()) for bar in found if re.fullmatch(name, bar.get_label())]
+    return torch.tensor(widths)
+
+
+def arrows(drawing: Drawing) -> Tensor:
+    """Read back how thick the arrows of weights are."""
+    found = drawing.figure.findobj(FancyArrowPatch)
+    return torch.tensor([a.get_linewidth() for a in found if a.get_label().startswith("weight")])
+
+
+def written(drawing: Drawing) -> list[str]:
+    return [text.get_text() for text in visible_texts(drawing)]
+
+
+def visible_texts(drawing: Drawing) -> list[Text]:
+    FigureCanvasAgg(drawing.figure).draw()
+    beyond = {
+        tick.label1
+        for axes in drawing.figure.axes
+        for axis in (axes.xaxis, axes.yaxis)
+        for tick in axis.get_major_ticks()
+        if not axes.axison
+        or not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
+    }
+    found = drawing.figure.findobj(lambda artist: isinstance(artist, Text) and artist not in beyond)
+    return [text for text in found if text.get_text() and text.get_visible()]
+
+
+def ink_of(text: Text, canvas: FigureCanvasAgg) -> Any:
+    """Render one text alone; True where it leaves ink."""
+    canvas.renderer.clear()
+    text.draw(canvas.renderer)
+    alpha = np.asarray(canvas.buffer_rgba())[..., 3]
+    return alpha > 0.6 * alpha.max()
+
+
+def value_of(text: str) -> float:
+    return float(text.replace(MINUS, "-").replace("∞", "inf"))
+
+
+def as_tensor(mesh: Any) -> Tensor:
+    return torch.from_numpy(np.ma.filled(mesh, np.nan)).float()
+
+
+class TestData:
+    """A figure's data equal the tensors that the library computes."""
+
+    def test_attention_matrix(self) -> None:
+        drawing = figures.attention_matrix(WEIGHTS, TOY_TOKENS)
+        assert_close(as_tensor(meshes(drawing)["Attention weights"]), WEIGHTS)
+
+    @pytest.mark.parametrize("decimals", [2, 3, 4])
+    def test_every_cell_is_annotated_with_its_own_number(self, decimals: int) -> None:
+        drawing = figures.attention_matrix(SCORES, TOY_TOKENS, decimals=decimals)
+        numbers = [text for text in written(drawing) if re.fullmatch(r"[\d.]+", text)]
+        expected = [f"{value:.{decimals}f}" for value in SCORES.flatten().tolist()]
+        assert numbers == expected
+
+    @pytest.mark.parametrize("width", [5, 7, 9, 11, 13])
+    def test_numbers_in_narrow_cells_are_right_or_absent(self, width: int) -> None:
+        values = torch.linspace(-0.9, 10.5, 2 * width).reshape(2, width)
+        drawing = figures.attention_matrix(values, ["a", "b"], keys=["k"] * width)
+        numbers = [text for text in written(drawing) if re.fullmatch(rf"{MINUS}?\d*\.\d+", text)]
+        if "scale" not in meshes(drawing):
+            assert [round(value_of(text), 2) for text in numbers] == [
+                round(value, 2) for value in values.flatten().tolist()
+            ]
+
+    def test_what_a_mask_hides_is_not_drawn(self) -> None:
+        after = la.mask_weights(WEIGHTS, MASK)
+        drawing = figures.attention_matrix(after, TOY_TOKENS, attn_mask=MASK)
+        mesh = meshes(drawing)["Attention weights"]
+        assert np.array_equal(np.ma.getmaskarray(mesh), ~MASK.numpy())
+        assert_close(torch.from_numpy(mesh.compressed()).float(), after[MASK])
+        assert "0.00" not in written(drawing)
+
+    def test_without_a_mask_a_zero_is_a_number(self) -> None:
+        drawing = figures.attention_matrix(torch.zeros(2, 2), ["a", "b"])
+        assert written(drawing).count("0.00") == 4
+
+    def test_before_the_mask_the_future_is_still_there(self) -> None:
+        drawing = drawn("mask on scores")
+        assert_close(as_tensor(meshes(drawing)["Before"]), SCORES)
+
+    def test_minus_infinity_is_written_as_such(self) -> None:
+        drawing = drawn("mask on scores")
+        assert written(drawing).count(f"{MINUS}∞") == 15
+        assert np.array_equal(np.ma.getmaskarray(meshes(drawing)["After"]), ~MASK.numpy())
+
+    def test_context_vector(self) -> None:
+        drawing = figures.context_vector(X, WEIGHTS[1], TOY_TOKENS, query=1)
+        found = meshes(drawing)
+        assert_close(as_tensor(np.hstack([found[f"x{j}"] for j in range(6)])), X.T)
+        assert_close(as_tensor(found["context"])[0], la.context_vector(WEIGHTS[1], X))
+
+    def test_arrows_are_as_thick_as_weights_are_large(self) -> None:
+        drawing = figures.context_vector(X, WEIGHTS[4], TOY_TOKENS, query=4)
+        thickness = arrows(drawing)
+        assert_close(thickness / thickness.sum(), WEIGHTS[4], check_dtype=False)
+
+    def test_dot_products(self) -> None:
+        drawing = figures.dot_products(X[1], X, TOY_TOKENS)
+        assert_close(bars(drawing, r"score\d"), la.score_one_query(X[1], X))
+
+    def test_normalising(self) -> None:
+        drawing = figures.normalising(SCORES[1], TOY_TOKENS)
+        assert_close(bars(drawing, r"score\d"), SCORES[1])
+        assert_close(bars(drawing, r"÷ sum\d"), la.normalize_by_sum(SCORES[1]))
+        assert_close(bars(drawing, r"softmax\d"), la.softmax(SCORES[1]))
+
+    def test_softmax_of_large_scores(self) -> None:
+        drawing = figures.normalising(torch.tensor([1000.0, 0.0]), ["a", "b"])
+        assert_close(bars(drawing, r"softmax\d"), torch.tensor([1.0, 0.0]))
+
+    def test_weighted_sum(self) -> None:
+        drawing = figures.weighted_sum(X, WEIGHTS[1], TOY_TOKENS)
+        assert_close(bars(drawing, r"input.*").reshape(6, 3), X)
+        assert_close(bars(drawing, r"share.*").reshape(6, 3), WEIGHTS[1][:, None] * X)
+        pieces = bars(drawing, r"sum.*").reshape(3, 6)
+        assert_close(pieces.sum(dim=1), la.context_vector(WEIGHTS[1], X))
+
+    def test_the_pieces_of_a_weighted_sum_lie_end_to_end(self) -> None:
+        drawing = drawn("weighted_sum, mixed")
+        pieces = [b for b in drawing.figure.findobj(Rectangle) if b.get_label().startswith("sum")]
+        for first, second in pairwise(pieces[:6]):
+            assert second.get_x() == pytest.approx(first.get_x() + first.get_width())
+
+    def test_embedding_points_are_seen_from_one_side(self) -> None:
+        """A picture of space is one linear map for all points."""
+        drawing = figures.embedding_points(X, TOY_TOKENS)
+        spots = {
+            line.get_label(): line.get_xydata()
+            for line in drawing.figure.axes[0].lines
+            if line.get_label() in ("points", "closest")
+        }
+        assert len(spots["closest"]) == 2
+        positions = torch.from_numpy(np.vstack([spots["closest"], spots["points"]]))
+        order = [1, 2, 0, 3, 4, 5]  # journey and starts are the closest
+        augmented = torch.cat([X[order].double(), torch.ones(6, 1, dtype=torch.float64)], dim=1)
+        solution = torch.linalg.lstsq(augmented, positions).solution
+        assert_close(augmented @ solution, positions)
+
+    def test_no_two_points_look_much_closer_than_they_are(self) -> None:
+        drawing = figures.embedding_points(X, TOY_TOKENS)
+        spots = [
+            line.get_xydata()
+            for line in drawing.figure.axes[0].lines
+            if line.get_label() == "points"
+        ]
+        drawn = torch.pdist(torch.from_numpy(spots[0]))
+        real = torch.pdist(X[[0, 3, 4, 5]].double())
+        assert (drawn / real).min() > 0.3 * (drawn / real).max()
+
+    def test_matrix_product(self) -> None:
+        drawing = figures.matrix_product(X, V1.W_query, row=1, column=1)
+        found = meshes(drawing)
+        assert_close(as_tensor(found["left"]), X)
+        assert_close(as_tensor(found["right"]), V1.W_query.detach())
+        assert_close(as_tensor(found["product"]), (X @ V1.W_query).detach())
+
+    def test_projections(self) -> None:
+        found = meshes(figures.projections(X, PROJECTIONS, TOY_TOKENS))
+        for name, matrix in PROJECTIONS.items():
+            assert_close(as_tensor(found[f"W_{name}"]), matrix.detach())
+            assert_close(as_tensor(found[name]), (X @ matrix).detach())
+
+    def test_heads(self) -> None:
+        found = meshes(drawn("heads, with contexts"))
+        for h in range(2):
+            assert_close(as_tensor(found[f"weights{h}"]).nan_to_num(), HEAD_WEIGHTS[h].detach())
+            assert_close(as_tensor(found[f"contexts{h}"]), HEAD_CONTEXTS[h].detach())
+        joined = np.hstack([found["joined0"], found["joined1"]])
+        assert_close(as_tensor(joined), CONTEXT.detach())
+
+    def test_weight_split(self) -> None:
+        x = torch.randn(2, 5, 6, generator=torch.Generator().manual_seed(1))
+        found = meshes(figures.weight_split(x, list("abcde"), num_heads=3))
+        assert_close(as_tensor(found["x"]), x[0])
+        assert_close(as_tensor(np.hstack([found[f"view{h}"] for h in range(3)])), x[0])
+        for h, expected in enumerate(la.split_heads(x, 3)[0]):
+            assert_close(as_tensor(found[f"head{h}"]), expected)
+
+    def test_whole_numbers_have_no_decimals(self) -> None:
+        assert "63" not in written(drawn("weight_split, counting"))  # of the second text
+        assert written(drawn("weight_split, counting")).count("31") == 3
+
+    def test_dropout_masks(self) -> None:
+        found = meshes(figures.dropout_masks(masks()))
+        for title, mask in masks().items():
+            assert_close(as_tensor(found[title]), (mask != 0).float())
+
+    def test_bottleneck(self) -> None:
+        drawing = drawn("bottleneck, translating")
+        thickness = arrows(drawing)
+        expected = WEIGHTS[1, :3] / WEIGHTS[1, :3].sum()
+        assert_close(thickness / thickness.sum(), expected, check_dtype=False)
+
+    def test_lines(self) -> None:
+        y = torch.tensor([3.0, math.nan, 5.0], requires_grad=True)
+        drawing = figures.lines([1, 10, 100], {"y": y}, x_label="n", y_label="ms")
+        (line,) = drawing.figure.axes[1].lines
+        assert line.get_xdata().tolist() == [1, 10, 100]
+        assert_close(torch.from_numpy(line.get_ydata()), y.detach().double(), equal_nan=True)
+
+
+class TestWords:
+    """The alternative text is computed from what was drawn."""
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_each_row_names_its_largest_number(self, seed: int) -> None:
+        weights = torch.rand(5, 7, generator=torch.Generator().manual_seed(seed))
+        queries, keys = [f"q{i}" for i in range(5)], [f"k{j}" for j in range(7)]
+        alt = figures.attention_matrix(weights, queries, keys=keys).alt
+        rows = re.findall(r"Row (\d), '(q\d)', attends most to '(k\d)', ([\d.]+)\.", alt)
+        largest, where = weights.max(dim=1)
+        assert rows == [
+            (str(i + 1), f"q{i}", f"k{where[i]}", f"{largest[i]:.2f}") for i in range(5)
+        ]
+
+    def test_journey(self) -> None:
+        alt = figures.attention_matrix(WEIGHTS, TOY_TOKENS).alt
+        assert "Row 2, 'journey', attends most to 'journey', 0.24." in alt
+
+    def test_a_mask_is_told(self) -> None:
+        alt = drawn("mask on weights").alt
+        assert "15 of 36 pairs hidden. Row 1, 'Your', attends only to 'Your', 1.00." in alt
+
+    def test_a_row_without_keys(self) -> None:
+        hidden = torch.full((1, 2), -torch.inf)
+        assert figures.attention_matrix(hidden, ["a"], keys=["b", "c"]).alt.endswith(
+            "2 of 2 pairs hidden. Row 1, 'a', attends to nothing."
+        )
+
+    def test_of_many_rows_only_the_strongest_is_told(self) -> None:
+        weights = torch.rand(14, 3, generator=torch.Generator().manual_seed(0))
+        weights[8, 1] = 2.0
+        names = [f"t{i}" for i in range(14)]
+        alt = figures.attention_matrix(weights, names, keys=list("abc")).alt
+        assert alt.endswith("14 queries by 3 keys. Row 9, 't8', attends most to 'b', 2.00.")
+        highlighted = figures.attention_matrix(weights, names, keys=list("abc"), highlight=3).alt
+        assert "Row 4, 't3'" in highlighted
+
+    def test_context_vector(self) -> None:
+        alt = figures.context_vector(X, WEIGHTS[1], TOY_TOKENS, query=1).alt
+        assert "0.24 of 'journey', 0.23 of 'starts'" in alt
+        assert "thickest arrow comes from 'journey'" in alt
+        assert alt.endswith("The sum is (0.44, 0.65, 0.57).")
+
+    def test_dot_products(self) -> None:
+        alt = figures.dot_products(X[0], X, TOY_TOKENS).alt
+        assert alt.endswith("The highest is that of 'Your'.")
+
+    def test_embedding_points(self) -> None:
+        alt = figures.embedding_points(X, TOY_TOKENS).alt
+        assert "closest are 'journey' and 'starts', 0.03 apart" in alt
+
+    def test_matrix_product(self) -> None:
+        alt = figures.matrix_product(X, X.T, row=1, column=2).alt
+        assert alt.endswith("0.55·0.57 + 0.87·0.85 + 0.66·0.64 = 1.48.")
+
+    def test_dropout_masks(self) -> None:
+        alt = figures.dropout_masks(masks()).alt
+        for title, mask in masks().items():
+            assert f"{title}, 6 by 6: {int((mask != 0).sum())} of 36 are kept." in alt
+
+    def test_lines(self) -> None:
+        alt = drawn("lines").alt
+        assert "from 128 to 4096. step by step: from 1 to 1000. fused: from 0.4 to 38." in alt
+
+
+class TestLooks:
+    """What a reader on a phone needs, checked in pixels."""
+
+    @each_name
+    def test_nothing_is_clipped_and_no_words_collide(self, name: str) -> None:
+        drawing = drawn(name)
+        texts = visible_texts(drawing)
+        canvas = FigureCanvasAgg(drawing.figure)
+        canvas.draw()
+        taken = np.zeros(np.asarray(canvas.buffer_rgba()).shape[:2], bool)
+        inside = np.zeros_like(taken)
+        inside[3:-3, 3:-3] = True
+        for text in texts:
+            ink = ink_of(text, canvas)
+            assert ink.any(), text
+            assert not (ink & ~inside).any(), f"{text} is clipped"
+            assert not (ink & taken).any(), f"{text} collides"
+            taken |= ink
+
+    @each_name
+    def test_letters_contrast_with_what_is_behind_them(self, name: str) -> None:
+        """At least 4.5 to 1 (WCAG 2, level AA), at every pixel of every letter: no line crosses one."""
+        drawing = drawn(name)
+        texts = visible_texts(drawing)
+        canvas = FigureCanvasAgg(drawing.figure)
+        for text in texts:
+            text.set_visible(False)
+        canvas.draw()
+        behind = luminance(np.asarray(canvas.buffer_rgba())[..., :3] / 255)
+        for text in texts:
+            text.set_visible(True)
+            ink = ink_of(text, canvas)
+            letter = luminance(np.array(to_rgb(text.get_color())))
+            light, dark = np.maximum(behind[ink], letter), np.minimum(behind[ink], letter)
+            contrast = (light + 0.05) / (dark + 0.05)
+            assert contrast.min() >= 4.5, f"{text} has {contrast.min():.2f}"
+
+    @each_name
+    def test_a_card_fits_a_phone_and_its_letters_are_large(
+        self, draw: Callable[[], Drawing]
+    ) -> None:
+        drawing = draw()
+        assert drawing.figure.get_figwidth() * 96 == pytest.approx(360)
+        assert min(text.get_fontsize() for text in visible_texts(drawing)) >= 9
+
+    @each_name
+    def test_the_card_is_opaque(self, name: str) -> None:
+        canvas = FigureCanvasAgg(drawn(name).figure)
+        canvas.draw()
+        assert (np.asarray(canvas.buffer_rgba())[..., 3] == 255).all()
+
+    def test_tokens_are_written_as_they_are(self) -> None:
+        """A dollar begins no formula, and a line break is one visible sign."""
+        texts = written(figures.attention_matrix(WEIGHTS, LONG))
+        assert texts.count("$5") == 2
+        assert texts.count("and⏎") == 2
+
+    def test_a_row_can_be_set_off(self) -> None:
+        drawing = figures.attention_matrix(WEIGHTS, TOY_TOKENS, highlight=2)
+        bold = [t.get_text() for t in visible_texts(drawing) if t.get_weight() == "bold"]
+        assert bold == ["starts"]
+
+    def test_where_numbers_do_not_fit_a_scale_explains_the_colours(self) -> None:
+        drawing = drawn("matrices side by side")
+        assert meshes(drawing)["scale"].max() == pytest.approx(HEAD_WEIGHTS.max().item())
+        assert "scale" not in meshes(drawn("mask on weights"))
+
+    def test_matrices_of_one_figure_share_their_colours(self) -> None:
+        drawing = figures.attention_matrices(
+            {"small": torch.full((1, 1), 0.1), "large": torch.full((1, 1), 0.9)}, ["a"]
+        )
+        small, large = drawing.figure.findobj(QuadMesh)
+        assert small.norm(0.5) == large.norm(0.5)
+
+
+def luminance(rgb: Any) -> Any:
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return linear @ np.array([0.2126, 0.7152, 0.0722])
+
+
+class TestBytes:
+    @each_name
+    def test_the_same_data_give_the_same_bytes(self, name: str) -> None:
+        assert svg(DRAWINGS[name]()) == first_svg(name)
+
+    def test_other_data_give_other_bytes(self) -> None:
+        assert svg(figures.attention_matrix(WEIGHTS, TOY_TOKENS)) != svg(
+            figures.attention_matrix(WEIGHTS + 0.1, TOY_TOKENS)
+        )
+
+    def test_the_callers_settings_change_nothing(self) -> None:
+        expected = svg(drawn("lines"))
+        loud = {
+            "font.size": 30,
+            "font.family": "serif",
+            "axes.facecolor": "red",
+            "lines.linewidth": 9,
+            "svg.fonttype": "none",
+            "svg.hashsalt": None,
+            "savefig.facecolor": "green",
+            "savefig.bbox": "tight",
+        }
+        with matplotlib.rc_context(loud):
+            assert svg(DRAWINGS["lines"]()) == expected
+
+    @pytest.mark.parametrize("name", ["attention_matrix", "lines"])
+    def test_the_callers_settings_are_left_alone(self, name: str) -> None:
+        before = dict(matplotlib.rcParams)
+        svg(DRAWINGS[name]())
+        assert dict(matplotlib.rcParams) == before
+
+    def test_another_process_gives_the_same_bytes(self, tmp_path: Path) -> None:
+        program = (
+            "import sys, literate_attention as la\n"
+            "from literate_attention import figures\n"
+            "x = la.toy_embeddings()\n"
+            "mask = la.causal_mask(6)\n"
+            "weights = la.mask_weights(la.softmax(x @ x.T), mask)\n"
+            "figures.attention_matrix(weights, la.TOY_TOKENS, attn_mask=mask).save(sys.argv[1])\n"
+        )
+        for seed in ("1", "2"):
+            environment = {**os.environ, "PYTHONHASHSEED": seed}
+            command = [sys.executable, "-c", program, str(tmp_path / f"{seed}.svg")]
+            subprocess.run(command, check=True, env=environment)
+        assert (tmp_path / "1.svg").read_bytes() == (tmp_path / "2.svg").read_bytes()
+
+    def test_no_date_and_no_version(self) -> None:
+        text = svg(drawn("attention_matrix"))
+        assert "date" not in text.lower()
+        assert matplotlib.__version__ not in text
+
+    @each_name
+    def test_it_is_small_and_needs_no_font(self, name: str) -> None:
+        root = ET.fromstring(first_svg(name))
+        kinds = {element.tag.rpartition("}")[2] for element in root.iter()}
+        assert not kinds & {"text", "image", "script"}
+        assert len(first_svg(name)) < 120_000
+
+    @pytest.mark.parametrize(
+        ("kind", "magic"), [("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")]
+    )
+    def test_save(self, kind: str, magic: bytes, tmp_path: Path) -> None:
+        path = tmp_path / f"drawing.{kind}"
+        drawn("attention_matrix").save(path)
+        assert path.read_bytes().startswith(magic)
+
+    def test_save_refuses_another_kind(self, tmp_path: Path) -> None:
+        drawing = drawn("attention_matrix")
+        with pytest.raises(ValueError, match=r"must end in one of svg, pdf, png, got '.*gif'"):
+            drawing.save(tmp_path / "drawing.gif")
+        assert not list(tmp_path.iterdir())
+
+
+def svg(drawing: Drawing) -> str:
+    data, _ = drawing._repr_mimebundle_()
+    return data["image/svg+xml"]
+
+
+@cache
+def first_svg(name: str) -> str:
+    return svg(drawn(name))
+
+
+def test_a_notebook_gets_the_picture_and_its_text() -> None:
+    drawing = drawn("attention_matrix")
+    data, metadata = DisplayFormatter().format(drawing)
+    assert data["image/svg+xml"].startswith("<?xml")
+    assert metadata["alt"] == drawing.alt
+
+
+def test_a_picture_names_itself() -> None:
+    """Where a notebook puts the SVG into the page, its title is what a screen reader says."""
+    drawing = drawn("attention_matrix")
+    root = ET.fromstring(svg(drawing))
+    assert root.findtext("{http://www.w3.org/2000/svg}title") == drawing.alt
+
+
+@each_name
+def test_every_drawing_has_its_words(name: str) -> None:
+    alt = drawn(name).alt
+    assert alt.endswith(".")
+    assert len(alt) > 20
+    assert "nan" not in alt
+
+
+class Elsewhere(Tensor):
+    """A tensor that, like one on another device, cannot be read before it is brought to the CPU."""
+
+    def numpy(self, *_: object, **__: object) -> np.ndarray[Any, Any]:
+        raise TypeError("can't convert cuda:0 device type tensor to numpy")
+
+    __array__ = numpy
+    tolist = numpy
+
+    def cpu(self, *_: object, **__: object) -> Tensor:
+        if self.requires_grad:
+            raise RuntimeError("it is still in a graph")
+        return self.as_subclass(Tensor)
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        pytest.param(lambda x: x.clone().requires_grad_(), id="in a graph"),
+        pytest.param(lambda x: x.as_subclass(Elsewhere), id="elsewhere"),
+        pytest.param(lambda x: x.double(), id="float64"),
+        pytest.param(lambda x: x.T.contiguous().T, id="strided"),
+        pytest.param(
+            lambda x: x.cuda(),
+            id="cuda",
+            marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here"),
+        ),
+    ],
+)
+def test_any_device_in_or_out_of_a_graph(moved: Callable[[Tensor], Tensor]) -> None:
+    x, weights = moved(X), moved(WEIGHTS)
+    for draw in (
+        lambda x, weights: figures.attention_matrix(weights, TOY_TOKENS),
+        lambda x, weights: figures.weighted_sum(x, weights[1], TOY_TOKENS),
+        lambda x, weights: figures.lines(x[:, 0], {"y": x[:, 1]}, x_label="x", y_label="y"),
+        lambda x, weights: figures.weight_split(weights[None], TOY_TOKENS, num_heads=3),
+    ):
+        assert draw(x, weights).alt == draw(X, WEIGHTS).alt
+    assert x.shape == X.shape
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_half_precision(dtype: torch.dtype) -> None:
+    drawing = figures.attention_matrix(WEIGHTS.to(dtype), TOY_TOKENS)
+    assert_close(as_tensor(meshes(drawing)["Attention weights"]), WEIGHTS.to(dtype).float())
+
+
+def test_what_is_drawn_is_not_changed() -> None:
+    weights = WEIGHTS.clone()
+    drawing = figures.attention_matrix(weights, TOY_TOKENS)
+    weights.zero_()
+    assert_close(as_tensor(meshes(drawing)["Attention weights"]), WEIGHTS)
+
+
+two = ["a", "b"]
+square = torch.ones(2, 2)
+REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
+    "no tensor": (
+        lambda: figures.attention_matrix([[1.0]], ["a"]),
+        TypeError,
+        "Attention weights must be a torch.Tensor, got list",
+    ),
+    "rank": (
+        lambda: figures.attention_matrix(torch.ones(1, 2, 2), two),
+        ValueError,
+        r"must have shape \(q_len, kv_len\), got \(1, 2, 2\)",
+    ),
+    "empty": (
+        lambda: figures.attention_matrix(torch.ones(2, 0), two, keys=[]),
+        ValueError,
+        r"must have shape \(q_len, kv_len\), got \(2, 0\)",
+    ),
+    "nan": (
+        lambda: figures.attention_matrix(torch.tensor([[math.nan, 1.0]]), ["a"], keys=two),
+        ValueError,
+        "numbers that can be drawn, but 1 of 2 are nan or infinite",
+    ),
+    "infinite": (
+        lambda: figures.weighted_sum(torch.full((2, 2), -torch.inf), torch.ones(2), two),
+        ValueError,
+        "inputs must hold numbers that can be drawn, but 4 of 4 are nan or infinite",
+    ),
+    "one string": (
+        lambda: figures.attention_matrix(square, "ab"),
+        TypeError,
+        "tokens must be a sequence of labels, got one string: 'ab'",
+    ),
+    "labels": (
+        lambda: figures.attention_matrix(square, ["a", "b", "c"]),
+        ValueError,
+        "tokens must name 2 queries, got 3 labels",
+    ),
+    "keys": (
+        lambda: figures.attention_matrix(torch.ones(2, 3), two),
+        ValueError,
+        "keys must name 3 keys, got 2 labels",
+    ),
+    "mask": (
+        lambda: figures.attention_matrix(square, two, attn_mask=torch.ones(2, 3).bool()),
+        ValueError,
+        r"attn_mask must have shape \(2, 2\), got \(2, 3\)",
+    ),
+    "highlight": (
+        lambda: figures.attention_matrix(square, two, highlight=2),
+        ValueError,
+        "highlight must lie between 0 and 1, got 2",
+    ),
+    "no matrices": (
+        lambda: figures.attention_matrices({}, two),
+        ValueError,
+        "the number of matrices must be at least 1, got 0",
+    ),
+    "columns": (
+        lambda: figures.attention_matrices({"a": square}, two, columns=0),
+        ValueError,
+        "columns must be at least 1, got 0",
+    ),
+    "unequal matrices": (
+        lambda: figures.attention_matrices({"a": square, "b": torch.ones(2, 3)}, two),
+        ValueError,
+        r"b must have shape \(2, 2\), got \(2, 3\)",
+    ),
+    "query": (
+        lambda: figures.context_vector(square, torch.ones(2), two, query=-1),
+        ValueError,
+        "query must lie between 0 and 1, got -1",
+    ),
+    "weights": (
+        lambda: figures.context_vector(square, torch.ones(3), two, query=0),
+        ValueError,
+        r"weights must have shape \(2,\), got \(3,\)",
+    ),
+    "negative weight": (
+        lambda: figures.context_vector(square, torch.tensor([1.5, -0.5]), two, query=0),
+        ValueError,
+        "weights must not be negative to be drawn as arrows, got -0.5",
+    ),
+    "query width": (
+        lambda: figures.dot_products(torch.ones(3), square, two),
+        ValueError,
+        r"query must have shape \(2,\), got \(3,\)",
+    ),
+    "zero sum": (
+        lambda: figures.normalising(torch.tensor([1.0, -1.0]), two),
+        ValueError,
+        rf"must not sum to 0 to be divided by their sum, got \(1.00, {MINUS}1.00\)",
+    ),
+    "two numbers wide": (
+        lambda: figures.embedding_points(square, two),
+        ValueError,
+        r"inputs must have shape \(num_tokens, 3\), got \(2, 2\)",
+    ),
+    "one point": (
+        lambda: figures.embedding_points(torch.ones(1, 3), ["a"]),
+        ValueError,
+        "inputs must hold at least 2 vectors, got 1",
+    ),
+    "no product": (
+        lambda: figures.matrix_product(torch.ones(2, 3), square, row=0, column=0),
+        ValueError,
+        "left has 3 columns, but right has 2 rows",
+    ),
+    "row": (
+        lambda: figures.matrix_product(square, square, row=2, column=0),
+        ValueError,
+        "row must lie between 0 and 1, got 2",
+    ),
+    "column": (
+        lambda: figures.matrix_product(square, square, row=0, column=5),
+        ValueError,
+        "column must lie between 0 and 1, got 5",
+    ),
+    "no weights": (
+        lambda: figures.projections(square, {}, two),
+        ValueError,
+        "the number of weights must be at least 1, got 0",
+    ),
+    "projection": (
+        lambda: figures.projections(square, {"query": square, "key": torch.ones(3, 2)}, two),
+        ValueError,
+        r"key must have shape \(2, 2\), got \(3, 2\)",
+    ),
+    "not square": (
+        lambda: figures.heads(torch.ones(2, 2, 3), two),
+        ValueError,
+        r"weights must have shape \(2, 2, 2\), got \(2, 2, 3\)",
+    ),
+    "contexts": (
+        lambda: figures.heads(torch.ones(2, 2, 2), two, contexts=torch.ones(3, 2, 2)),
+        ValueError,
+        r"contexts must have shape \(2, 2, head_dim\), got \(3, 2, 2\)",
+    ),
+    "heads": (
+        lambda: figures.weight_split(torch.ones(1, 2, 4), two, num_heads=3),
+        ValueError,
+        "the width of x must be divisible by num_heads, got 4 and 3",
+    ),
+    "no heads": (
+        lambda: figures.weight_split(torch.ones(1, 2, 4), two, num_heads=0),
+        ValueError,
+        "the width of x must be divisible by num_heads, got 4 and 0",
+    ),
+    "no masks": (
+        lambda: figures.dropout_masks({}),
+        ValueError,
+        "the number of masks must be at least 1, got 0",
+    ),
+    "mask rank": (
+        lambda: figures.dropout_masks({"a": torch.ones(3)}),
+        ValueError,
+        r"a must have shape \(rows, columns\), got \(3,\)",
+    ),
+    "no source": (
+        lambda: figures.bottleneck([]),
+        ValueError,
+        "the number of source tokens must be at least 1, got 0",
+    ),
+    "no target": (
+        lambda: figures.bottleneck(two, []),
+        ValueError,
+        "the number of target tokens must be at least 1, got 0",
+    ),
+    "step": (
+        lambda: figures.bottleneck(two, two, step=2),
+        ValueError,
+        "step must lie between 0 and 1, got 2",
+    ),
+    "bottleneck weights": (
+        lambda: figures.bottleneck(two, ["a"], square),
+        ValueError,
+        r"weights must have shape \(1, 2\), got \(2, 2\)",
+    ),
+    "no lines": (
+        lambda: figures.lines([1], {}, x_label="x", y_label="y"),
+        ValueError,
+        "series must hold 1 to 6 lines, got 0",
+    ),
+    "points": (
+        lambda: figures.lines([1, 2], {"a": [1, 2, 3]}, x_label="x", y_label="y"),
+        ValueError,
+        "a must have 2 values, as x has, got 3",
+    ),
+    "points in rows": (
+        lambda: figures.lines(square, {"a": [1, 2]}, x_label="x", y_label="y"),
+        ValueError,
+        r"x must be a row of numbers, got shape \(2, 2\)",
+    ),
+    "nothing measured": (
+        lambda: figures.lines([1], {"a": [math.nan]}, x_label="x", y_label="y"),
+        ValueError,
+        "a must have a value, but all 1 are nan",
+    ),
+    "logarithm": (
+        lambda: figures.lines([1, 2], {"a": [0, 1]}, x_label="x", y_label="y"),
+        ValueError,
+        "must be positive on logarithmic axes, got 0; pass log=False",
+    ),
+}
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(("draw", "error", "message"), REFUSED.values(), ids=REFUSED)
+def test_refused(draw: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        draw()
+
+
+class TestRooms:
+    def test_importing_the_package_does_not_import_matplotlib(self) -> None:
+        program = "import sys, literate_attention; print('matplotlib' in sys.modules)"
+        assert run(program) == "False"
+
+    def test_drawing_does_not_import_pyplot(self) -> None:
+        program = (
+            "import sys, torch; from literate_attention import figures;"
+            "figures.attention_matrix(torch.ones(1, 1), ['a'])._repr_mimebundle_();"
+            "print('matplotlib' in sys.modules, 'matplotlib.pyplot' in sys.modules)"
+        )
+        assert run(program) == "True False"
+
+    def test_figures_import_nothing_of_the_package(self) -> None:
+        inside = {name for path in (SOURCE / "figures").glob("*.py") for name in imports(path)}
+        ours = {name for name in inside if name.startswith("literate_attention")}
+        assert ours
+        assert all(name.startswith("literate_attention.figures") for name in ours)
+
+    def test_nothing_else_imports_matplotlib(self) -> None:
+        rest = [path for path in SOURCE.rglob("*.py") if "figures" not in path.parts]
+        assert rest
+        for path in rest:
+            assert not {name for name in imports(path) if name.startswith("matplotlib")}, path
+
+    def test_every_drawing_is_tested(self) -> None:
+        drawn = {name.split(",")[0] for name in DRAWINGS}
+        assert set(figures.__all__) - {"Drawing", "attention_matrices"} <= drawn
+
+
+def run(program: str) -> str:
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def imports(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {
+        name
+        for node in ast.walk(tree)
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [str(node.module)]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
