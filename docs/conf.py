@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
@@ -12,16 +13,25 @@ language = "en"
 
 extensions = [
     "myst_nb",
+    "notfound.extension",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_book_theme",
     "sphinx_copybutton",
-    "sphinx_design",
     "sphinx_exercise",
+    "sphinx_sitemap",
     "sphinxcontrib.bibtex",
+    "archive",
     "execution",
+    "folded",
+    "lean",
     "ledger",
     "mathml",
+    "page_foot",
+    "page_meta",
+    "playground",
+    "prose_numbers",
+    "recorded",
 ]
 nitpicky = True
 numfig = True
@@ -31,6 +41,7 @@ math_eqref_format = "({number})"
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 execution_depends = ["../src/literate_attention", "../.ci/requirements.txt"]
+nb_code_prompt_show = "Code"
 nb_execution_mode = "off"  # pages come to MyST-NB with their outputs: see _ext/execution.py
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 nb_merge_streams = True
@@ -53,11 +64,28 @@ nitpick_ignore_regex = [
 html_theme = "sphinx_book_theme"
 html_title = project
 html_baseurl = "https://literate-attention.github.io/literate-attention/"
+html_copy_source = False
 html_static_path = ["_static"]
+templates_path = ["_templates"]
 html_css_files = ["book.css"]
+html_js_files = [  # the theme's own links are left out by _templates/layout.html
+    "searchtools.js",
+    "language_data.js",
+    "book.js",
+    "scripts/bootstrap.js",
+    "scripts/pydata-sphinx-theme.js",
+]
 html_theme_options = {
-    "search_as_you_type": True,
+    "article_header_end": ["article-header-buttons.html"],
+    "back_to_top_button": False,
+    "footer_content_items": ["copyright.html"],
+    "navbar_persistent": [],
+    "primary_sidebar_end": [],
+    "show_toc_level": 2,
     "use_download_button": False,
     "use_fullscreen_button": False,
-    "show_toc_level": 2,
 }
+
+copybutton_selector = "div:not(.output) > div.highlight pre"  # outputs are to be read, not copied
+notfound_urls_prefix = urlsplit(html_baseurl).path
+sitemap_url_scheme = "{link}"

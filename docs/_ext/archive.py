@@ -1,0 +1,41 @@
+"""The site as one file, `literate-attention.zip` beside the output folder, to be read without a network.
+
+Unpacked, it opens from the disk, search included. The same site gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from sphinx.application import Sphinx
+
+NAME = "literate-attention"
+
+
+def write_archive(app: Sphinx, exception: Exception | None) -> None:
+    """Pack the site that was built, unless the archive is as new as the site."""
+    if exception or app.builder.name != "html":
+        return
+    site = Path(app.outdir)
+    target = site.with_name(f"{NAME}.zip")
+    files = [path for path in sorted(site.rglob("*")) if path.is_file() and path.name[0] != "."]
+    newest = max(path.stat().st_mtime for path in files)
+    if target.exists() and target.stat().st_mtime >= newest:
+        return
+    partial = target.with_suffix(".partial")
+    with ZipFile(partial, "w") as archive:
+        for path in files:
+            # A date of its own would make each archive another one.
+            entry = ZipInfo(f"{NAME}/{path.relative_to(site).as_posix()}")
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, path.read_bytes(), ZIP_DEFLATED)
+    os.replace(partial, target)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Write the archive when the site is finished."""
+    app.connect("build-finished", write_archive, priority=920)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

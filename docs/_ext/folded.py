@@ -1,0 +1,68 @@
+"""What is folded away until a reader asks for it: the code of figures, and solutions.
+
+Both are `<details>`, which need no script, and whose `<summary>` is its visible text and nothing else: what
+is heard is what is seen. An e-book and a printed book cannot be unfolded, so there they are open.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode  # type: ignore[import-untyped]
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.writers.html5 import HTML5Translator
+from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
+
+OPEN_IN = ("epub", "pdf")
+
+
+def visit_code(self: HTML5Translator, node: nodes.Element) -> None:
+    """Open a fold around a cell's code or output."""
+    _fold(self, node, node["prompt_show"])
+
+
+def visit_solution(self: HTML5Translator, node: nodes.Element) -> None:
+    """Open a fold around a solution, under its title."""
+    title = node.pop(0)
+    _fold(self, node, title.astext())
+
+
+def _fold(self: HTML5Translator, node: nodes.Element, summary: str) -> None:
+    attributes = {"open": "open"} if self.builder.name in OPEN_IN else {}
+    self.body.append(self.starttag(node, "details", CLASS="folded", **attributes))
+    self.body.append(f"<summary>{self.encode(summary)}</summary>\n")
+
+
+def depart(self: HTML5Translator, node: nodes.Element) -> None:
+    """Close a fold."""
+    self.body.append("</details>\n")
+
+
+class UniqueIds(SphinxPostTransform):
+    """Takes away the id that sphinx-exercise gives to the content of each exercise and solution alike."""
+
+    default_priority = 900
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        """Run over one page."""
+        for section in self.document.findall(nodes.section):
+            if section["ids"] in (["exercise-content"], ["solution-content"]):
+                section["ids"] = []
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Replace how folds are written."""
+    app.setup_extension("myst_nb")
+    app.setup_extension("sphinx_exercise")
+    app.add_node(HideCodeCellNode, override=True, html=(visit_code, depart))
+    app.add_node(
+        solution_node,
+        override=True,
+        html=(visit_solution, depart),
+        singlehtml=(visit_solution, depart),
+    )
+    app.add_post_transform(UniqueIds)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
