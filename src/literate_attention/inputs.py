@@ -245,7 +245,7 @@ def create_dataloader_v1(
     shuffle: bool = True,
     drop_last: bool = True,
     num_workers: int = 0,
-) -> DataLoader[tuple[Tensor, Tensor]]:
+) -> DataLoader[tuple[Int[Tensor, "batch_size max_length"], Int[Tensor, "batch_size max_length"]]]:
     """Batch the windows of a text, tokenized as GPT-2 does.
 
     Args:
