@@ -444,10 +444,8 @@ class TestLooks:
             assert contrast.min() >= 4.5, f"{text} has {contrast.min():.2f}"
 
     @each_name
-    def test_a_card_fits_a_phone_and_its_letters_are_large(
-        self, draw: Callable[[], Drawing]
-    ) -> None:
-        drawing = draw()
+    def test_a_card_fits_a_phone_and_its_letters_are_large(self, name: str) -> None:
+        drawing = drawn(name)
         assert drawing.figure.get_figwidth() * 96 == pytest.approx(360)
         assert min(text.get_fontsize() for text in visible_texts(drawing)) >= 9
 
