@@ -100,6 +100,12 @@ def test_a_finding_names_page_line_number_and_way_out_at_every_build(book) -> No
         assert found.startswith("page.md:12: WARNING: the number 0.14 is typed by hand; glue it")
 
 
+def test_a_number_in_mathematics_has_another_way_out(book) -> None:
+    book.page("page", "# Page\n\n$p = 0.14$\n")
+    (found,) = numbers_found(book.build())
+    assert "0.14 in mathematics, where no cell can check it: use a symbol" in found
+
+
 def test_a_mended_page_passes(book) -> None:
     book.page("page", "# Page\n\n0.14\n")
     assert numbers_found(book.build())
