@@ -27,6 +27,7 @@ extensions = [
     "lean",
     "ledger",
     "mathml",
+    "notebooks",
     "page_foot",
     "page_meta",
     "playground",
@@ -58,7 +59,7 @@ napoleon_use_rtype = False
 html_math_renderer = "mathml"
 myst_update_mathjax = False
 nitpick_ignore_regex = [
-    ("py:.*", r"(torch|jaxtyping|tiktoken|pathlib|matplotlib|nn|Tensor|DataLoader|Dataset)(\..*)?"),
+    ("py:.*", r"(torch|jaxtyping|tiktoken|matplotlib|collections|os|pathlib|nn|Tensor|DataLoader|Dataset)(\..*)?"),
 ]
 
 html_theme = "sphinx_book_theme"
@@ -76,7 +77,7 @@ html_js_files = [  # the theme's own links are left out by _templates/layout.htm
     "scripts/pydata-sphinx-theme.js",
 ]
 html_theme_options = {
-    "article_header_end": ["article-header-buttons.html"],
+    "article_header_end": ["notebook-links.html", "article-header-buttons.html"],
     "back_to_top_button": False,
     "footer_content_items": ["copyright.html"],
     "navbar_persistent": [],
