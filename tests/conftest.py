@@ -126,6 +126,7 @@ def new_book(tmp_path: Path) -> Iterator[Callable[..., Book]]:
             f"extensions = ['myst_nb', *{extensions!r}]\n"
             "html_theme = 'basic'\n"
             "exclude_patterns = ['_build']\n"
+            "myst_enable_extensions = ['dollarmath']\n"
             "nb_execution_mode = 'off'\n"
             "nb_custom_formats = {'.md': ['book_reader.executed', {}, False]}\n",
         )
