@@ -61,10 +61,6 @@ from sphinx.util import logging
 
 LOGGER = logging.getLogger(__name__)
 CHECK = "execution"
-EVENT = "executed-notebook"
-"""Emitted with a page's name and its notebook before that is written: handlers may change it."""
-NOTEBOOKS = "notebooks"
-"""Where the executed notebooks are published, in the output folder."""
 EXPECTED = "raises-exception"
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 MARK = ".unfinished"
@@ -329,22 +325,6 @@ def _is_figure(output: NotebookNode) -> bool:
     return shown and any(mime.startswith("image/") for mime in output.get("data", {}))
 
 
-def download(notebook: NotebookNode) -> NotebookNode:
-    """Return a page's notebook as a reader downloads it: executed, and free of what is ours."""
-    cells = []
-    for cell in notebook.cells:
-        cell = nbformat.from_dict(cell)
-        cell.metadata = {"tags": tags_of(cell)} if tags_of(cell) else {}
-        if cell.cell_type == "code":
-            cell.outputs = [
-                one for one in cell.outputs if "scrapbook" not in one.get("metadata", {})
-            ]
-        cells.append(cell)
-    kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    about = {"kernelspec": kernelspec, "language_info": notebook.metadata["language_info"]}
-    return nbformat.v4.new_notebook(cells=cells, metadata=about)
-
-
 # The build
 
 _ready: dict[str, Ready] = {}
@@ -405,24 +385,17 @@ def fingerprint_of(app: Sphinx) -> str:
     return fingerprint(Path(app.confdir, path) for path in app.config.execution_depends)
 
 
-def download_path(app: Sphinx, docname: str) -> Path:
-    """Return where readers find an executed notebook."""
-    return Path(app.outdir, NOTEBOOKS, f"{docname}.ipynb")
-
-
 def outdated(
     app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
 ) -> list[str]:
     """Tell Sphinx which unchanged pages to read again, as their outputs may be others now."""
     now = fingerprint_of(app)
     store = store_of(app)
-    html = app.builder.format == "html"
 
     def is_current(docname: str, page: Page) -> bool:
         return (
             page.fingerprint == now
             and page.saved == time_saved(env, docname)
-            and (not html or download_path(app, docname).exists())
             and store.load(page.key) is not None
         )
 
@@ -507,6 +480,17 @@ def report(app: Sphinx) -> Iterator[Finding]:
             yield Finding(docname, line, message)
 
 
+def executed_notebook(app: Sphinx, docname: str) -> NotebookNode | None:
+    """Return a page with its outputs, read in this build or not; None if it executes nothing."""
+    if docname in _ready:
+        return _ready[docname].notebook
+    page: Page | None = kept(app.env, CHECK).get(docname)
+    if page is None or page.saved != time_saved(app.env, docname):
+        return None
+    written, executed = written_notebook(app.env, docname), store_of(app).load(page.key)
+    return with_outputs(written, executed) if written and executed else None
+
+
 def run_times(app: Sphinx) -> dict[str, list[float]]:
     """Return how many seconds each code cell took when it last ran, by page."""
     store = store_of(app)
@@ -564,17 +548,12 @@ def claim(app: Sphinx, config: Config) -> None:
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Publish the notebooks, and take the mark away."""
+    """Tidy the store, and take the mark away."""
     if exception is not None:
         refusal = getattr(exception, "orig_exc", exception)
         if isinstance(refusal, OSError):
             raise SphinxError(f"The build cannot write its files: {refusal}.") from exception
         return
-    if app.builder.format == "html":
-        for docname, ready in _ready.items():
-            notebook = download(ready.notebook)
-            app.emit(EVENT, docname, notebook)
-            write_atomically(download_path(app, docname), nbformat.writes(notebook) + "\n")
     store_of(app).prune(page.key for page in kept(app.env, CHECK).values())
     if app.config.literate_profile:
         LOGGER.info("the slowest cells:\n%s", "\n".join(profile(app)))
@@ -591,13 +570,12 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("execution_store", None, "", (str, type(None)))
     app.add_config_value("execution_warm", True, "", bool)
     app.add_config_value("literate_profile", False, "", bool)
-    app.add_event(EVENT)
     app.connect("config-inited", claim)
     app.connect("builder-inited", copy_styles_first)
     app.connect("env-get-outdated", outdated)
     app.connect("env-before-read-docs", prepare)
     app.connect("doctree-read", remember)
-    app.connect("build-finished", finish, priority=900)
+    app.connect("build-finished", finish, priority=1000)
     judge(app, CHECK, report)
     return {
         "version": "1",

@@ -41,7 +41,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty
-from typing import Any, NoReturn, cast
+from typing import IO, Any, NoReturn, cast
 
 from jupyter_client.asynchronous.client import AsyncKernelClient
 from jupyter_client.connect import KernelConnectionInfo
@@ -77,6 +77,7 @@ ABOUT = "_literate_about"
 ADDRESS = "LITERATE_KERNEL_SERVER"
 HERE = Path(__file__).resolve()
 START_SECONDS = 120
+END_SECONDS = 5
 QUIET = logging.getLogger("literate.kernels")
 QUIET.addHandler(logging.NullHandler())
 QUIET.propagate = False
@@ -144,8 +145,7 @@ def run_kernel(connection_file: str) -> None:
 @contextlib.contextmanager
 def server() -> Iterator[str]:
     """Have a warm server for as long as the context lasts, and get its address."""
-    with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="kernels-"))
+    with tempfile.TemporaryDirectory(prefix="kernels-") as folder:
         address = os.path.join(folder, "server")
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(address)
@@ -161,8 +161,12 @@ def server() -> Iterator[str]:
         try:
             yield address
         finally:
-            process.stdin.close()  # type: ignore[union-attr]
-            process.wait()
+            cast(IO[bytes], process.stdin).close()
+            try:
+                process.wait(END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 class _Server:
@@ -497,6 +501,7 @@ def main(arguments: Sequence[str]) -> int:
             run_kernel(connection_file)
         case ["serve", descriptor]:
             _Server(socket.socket(fileno=int(descriptor)), lifeline=0).serve()
+            os._exit(0)  # torch takes its time to leave
         case ["run", *command]:
             with server() as address:
                 return subprocess.run(command, env=os.environ | {ADDRESS: address}).returncode
