@@ -128,6 +128,7 @@ def new_book(tmp_path: Path) -> Iterator[Callable[..., Book]]:
             "exclude_patterns = ['_build']\n"
             "myst_enable_extensions = ['dollarmath']\n"
             "nb_execution_mode = 'off'\n"
+            "literate_checks = 'the same at each build'\n"
             "nb_custom_formats = {'.md': ['book_reader.executed', {}, False]}\n",
         )
         return book
