@@ -1,0 +1,59 @@
+"""Where the book comes from: its repository, and the commit that is being built.
+
+git knows the commit. Where there is no checkout, those who build from an archive say it in the environment.
+The commit is a setting, so that a new one writes every page again: none names an older one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+IN_ENVIRONMENT = ("SOURCE_COMMIT", "GITHUB_SHA", "READTHEDOCS_GIT_COMMIT_HASH")
+CHANGED = "+changes"
+
+
+def repository_in(pyproject: Path) -> str:
+    """Return the address of the repository that a project names, nothing if it names none."""
+    if not pyproject.exists():
+        return ""
+    project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
+    return str(project.get("urls", {}).get("Repository", ""))
+
+
+def commit_of(folder: Path) -> str:
+    """Return the commit of a folder: with `+changes` if files differ from it, nothing if unknown."""
+    try:
+        if not _git(folder, "rev-parse", "--show-prefix"):  # else the checkout is another project's
+            commit = _git(folder, "rev-parse", "HEAD")
+            return commit + CHANGED * bool(_git(folder, "status", "--porcelain"))
+    except (OSError, subprocess.CalledProcessError):
+        pass
+    return next((value for name in IN_ENVIRONMENT if (value := os.environ.get(name))), "")
+
+
+def _git(folder: Path, *command: str) -> str:
+    ran = subprocess.run(["git", *command], cwd=folder, capture_output=True, text=True, check=True)
+    return ran.stdout.strip()
+
+
+def source_link(config: Config, path: str, first: int, last: int) -> str:
+    """Return the address of some lines of a file, as they are in the commit that is being built."""
+    commit = config.literate_commit.removesuffix(CHANGED) or "HEAD"
+    return f"{config.literate_repository}/blob/{commit}/{path}#L{first}-L{last}"
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register what is known of the book's origin as settings."""
+    root = Path(app.confdir).parent
+    app.add_config_value("literate_commit", commit_of(root), "html", types=[str])
+    app.add_config_value(
+        "literate_repository", repository_in(root / "pyproject.toml"), "html", types=[str]
+    )
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
