@@ -1,7 +1,7 @@
 """The playground: its place on the page, the numbers that it starts from, and those it is proved by.
 
 The directive writes what every reader sees first, and what is all without a script or on paper: a
-sentence and two tables. `_static/playground.js` puts the live playground in their place. It finds its
+sentence and three tables. `_static/playground.js` puts the live playground in their place. It finds its
 starting numbers in an attribute of the element, as a page opened from file:// can fetch nothing and a
 strict policy forbids inline scripts.
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from execution import fingerprint
+from execution import fingerprint, write_atomically
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
@@ -37,38 +37,11 @@ class Playground(nodes.container):
 
 
 class PlaygroundDirective(SphinxDirective):
-    """Puts the playground on the page."""
+    """Marks where on a page the playground is."""
 
     def run(self) -> list[nodes.Node]:
-        """Build the element from the library's numbers."""
-        path = numbers_of(self.env.app)
-        self.env.note_dependency(str(path))
-        beginning = json.loads(path.read_text(encoding="utf-8"))["beginning"]
-        tokens = beginning["tokens"]
-        element = Playground("", nodes.paragraph(text=WITHOUT_SCRIPT), beginning=beginning)
-        for title, columns, rows in (
-            ("Embeddings", range(1, 4), beginning["embeddings"]),
-            ("Attention weights", tokens, beginning["weightsOfExample"]),
-            ("Context vectors", range(1, 4), beginning["contextOfExample"]),
-        ):
-            element += table(title, [str(column) for column in columns], tokens, rows)
-        return [element]
-
-
-def table(title: str, columns: list[str], labels: list[str], rows: list[list[float]]) -> nodes.table:
-    """Return a table of numbers, with a label for each column and each row."""
-
-    def line(cells: list[str]) -> nodes.row:
-        return nodes.row("", *(nodes.entry("", nodes.paragraph(text=cell)) for cell in cells))
-
-    group = nodes.tgroup("", cols=len(columns) + 1, stub=1)
-    group += [nodes.colspec(colwidth=1, stub=int(first)) for first in (True, *[False] * len(columns))]
-    group += nodes.thead("", line(["", *columns]))
-    group += nodes.tbody(
-        "",
-        *(line([label, *(f"{x:.4f}" for x in row)]) for label, row in zip(labels, rows, strict=True)),
-    )
-    return nodes.table("", nodes.title(text=title), group, classes=["output"])
+        """Return the element, which `fill` fills."""
+        return [Playground()]
 
 
 def numbers_of(app: Sphinx) -> Path:
@@ -80,19 +53,62 @@ def compute(app: Sphinx) -> None:
     """Have the library's numbers in the build folder, fresh."""
     path = numbers_of(app)
     now = fingerprint([SCRIPT, *(Path(app.confdir, name) for name in app.config.execution_depends)])
-    if path.is_file() and json.loads(path.read_text(encoding="utf-8")).get("fingerprint") == now:
+    if is_made_by(path, now):
         return
     run = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False)
     if run.returncode:
         raise ExtensionError(f"{SCRIPT.name} failed:\n{run.stderr}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"fingerprint": now, **json.loads(run.stdout)}), encoding="utf-8")
+    write_atomically(path, json.dumps({"fingerprint": now, **json.loads(run.stdout)}))
+
+
+def is_made_by(path: Path, now: str) -> bool:
+    """Tell whether the numbers are those of this library; a damaged file is not."""
+    try:
+        return bool(json.loads(path.read_text(encoding="utf-8"))["fingerprint"] == now)
+    except (OSError, ValueError, LookupError, TypeError):
+        return False
+
+
+def fill(app: Sphinx, doctree: nodes.document) -> None:
+    """Give each playground of a page its starting numbers, and what readers see without a script."""
+    path = numbers_of(app)
+    for element in doctree.findall(Playground):
+        app.env.note_dependency(str(path))
+        numbers = json.loads(path.read_text(encoding="utf-8"))
+        example = numbers["example"]
+        element["beginning"] = numbers["beginning"]
+        tokens = numbers["beginning"]["tokens"]
+        element += nodes.paragraph(text=WITHOUT_SCRIPT)
+        for title, columns, rows in (
+            ("Embeddings", ["1", "2", "3"], numbers["beginning"]["embeddings"]),
+            ("Attention weights", tokens, example["weights"]),
+            ("Context vectors", ["1", "2", "3"], example["context"]),
+        ):
+            lines = [
+                [token, *(f"{x:.4f}" for x in row)] for token, row in zip(tokens, rows, strict=True)
+            ]
+            element += table([title, *columns], lines)
+
+
+def table(head: list[str], lines: list[list[str]]) -> nodes.table:
+    """Return a table whose first column labels its rows."""
+
+    def row(cells: list[str]) -> nodes.row:
+        return nodes.row("", *(nodes.entry("", nodes.paragraph(text=cell)) for cell in cells))
+
+    columns = [
+        nodes.colspec(colwidth=max(map(len, column)), stub=int(number == 0))
+        for number, column in enumerate(zip(head, *lines, strict=True))
+    ]
+    body = [nodes.thead("", row(head)), nodes.tbody("", *map(row, lines))]
+    group = nodes.tgroup("", *columns, *body, cols=len(head))
+    return nodes.table("", group, classes=["output"])
 
 
 def visit_html(self: HTML5Translator, node: Playground) -> None:
     """Open the element, with its starting numbers."""
-    numbers = json.dumps(node["beginning"])
-    self.body.append(self.starttag(node, "div", CLASS="playground", **{"data-beginning": numbers}))
+    attributes: dict[str, Any] = {"data-beginning": json.dumps(node["beginning"])}
+    self.body.append(self.starttag(node, "div", CLASS="playground", **attributes))
 
 
 def depart_html(self: HTML5Translator, node: Playground) -> None:
@@ -108,7 +124,9 @@ def load_script(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Load the script and its styles on pages that have a playground, and on no other."""
-    if doctree is not None and next(doctree.findall(Playground), None) is not None:
+    if app.builder.name == "epub" or doctree is None:
+        return
+    if any(doctree.findall(Playground)):
         app.add_js_file("playground.js", loading_method="defer")
         app.add_css_file("playground.css")
 
@@ -116,13 +134,10 @@ def load_script(
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive."""
     app.setup_extension("execution")
-    on_paper = (pass_by, pass_by)
-    app.add_node(
-        Playground,
-        html=(visit_html, depart_html),
-        **{builder: on_paper for builder in ("latex", "text", "man", "texinfo")},
-    )
+    visitors: dict[str, Any] = dict.fromkeys(("epub", "latex", "text"), (pass_by, pass_by))
+    app.add_node(Playground, html=(visit_html, depart_html), **visitors)
     app.add_directive("playground", PlaygroundDirective)
     app.connect("builder-inited", compute)
+    app.connect("doctree-read", fill)
     app.connect("html-page-context", load_script)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,6 +4,7 @@ Run as a program, it writes them to standard output as JSON. It has a process of
 one that builds the book never imports torch.
 """
 
+import itertools
 import json
 import random
 from typing import Any
@@ -21,28 +22,31 @@ WEIGHTS: dict[str, tuple[str, type[nn.Module], int]] = {
 }
 PROJECTIONS = ("query", "key", "value")
 NUM_HEADS = 2
-NUM_VECTORS = 300
+ROUNDS = 3
 
 Settings = dict[str, Any]
 
 
 def beginning() -> dict[str, Any]:
-    """Return what the page starts from: tokens, embeddings, tables of weights, the first result."""
-    embeddings = _decimals(la.toy_embeddings())
-    context, weights = la.simple_attention(_tensor(embeddings), need_weights=True)
+    """Return what the page starts from: tokens, embeddings, tables of weights."""
     return {
         "tokens": la.TOY_TOKENS,
-        "embeddings": embeddings,
+        "embeddings": _decimals(la.toy_embeddings()),
         "weights": {
             name: {"label": label, "heads": _drawn_heads(module, seed)}
             for name, (label, module, seed) in WEIGHTS.items()
         },
-        "weightsOfExample": weights.tolist(),
-        "contextOfExample": context.tolist(),
     }
 
 
-def presets() -> dict[str, list[list[float]]]:
+def example() -> dict[str, Any]:
+    """Return what the library makes of the beginning."""
+    x = _tensor(_decimals(la.toy_embeddings()))
+    context, weights = la.simple_attention(x, need_weights=True)
+    return _lists({"weights": weights, "context": context})
+
+
+def presets() -> dict[str, Any]:
     """Return the context vectors that the book's own functions and classes give for its examples."""
     x = _tensor(_decimals(la.toy_embeddings()))
 
@@ -55,19 +59,25 @@ def presets() -> dict[str, list[list[float]]]:
     causal.dropout = la.Dropout(0.5, stream="mkl")
     torch.manual_seed(123)
     dropped = causal(x)
-    return {
-        "simple": la.simple_attention(x).tolist(),
-        "projected": projected(x).tolist(),
-        "causal": causal.eval()(x).tolist(),
-        "causal with dropout": dropped.tolist(),
-        "heads": heads(x).tolist(),
+    contexts = {
+        "simple": la.simple_attention(x),
+        "projected": projected(x),
+        "causal": causal.eval()(x),
+        "causal with dropout": dropped,
+        "heads": heads(x),
     }
+    return _lists(contexts)
 
 
-def vectors(count: int = NUM_VECTORS, seed: int = 2017) -> list[dict[str, Any]]:
-    """Return random settings of the playground, each with everything that the library makes of it."""
+def vectors(seed: int = 2017) -> list[dict[str, Any]]:
+    """Return random settings for every choice of steps, each with all that the library makes of it."""
     draw = random.Random(seed)
-    settings = [_random_settings(draw) for _ in range(count)]
+    choices = itertools.product((False, True), repeat=len(STEPS))
+    settings = [
+        _random_settings(draw, list(itertools.compress(STEPS, chosen)))
+        for chosen in choices
+        for _ in range(ROUNDS)
+    ]
     return [{"settings": one, "expected": attend(one)} for one in settings]
 
 
@@ -137,15 +147,15 @@ def _check_against_one_call(
     torch.testing.assert_close((context, weights), expected)
 
 
-def _random_settings(draw: random.Random) -> Settings:
-    size = draw.choice((0.1, 1.0, 10.0))
+def _random_settings(draw: random.Random, steps: list[str]) -> Settings:
+    size = draw.choice((0.1, 1.0, 10.0, 100.0))
 
     def matrix(rows: int, columns: int, size: float) -> list[list[float]]:
         return [[round(draw.uniform(-size, size), 3) for _ in range(columns)] for _ in range(rows)]
 
     return {
         "embeddings": matrix(6, 3, size),
-        "steps": [step for step in STEPS if draw.random() < 0.7],
+        "steps": steps,
         "weights": [{name: matrix(3, 2, 1.0) for name in PROJECTIONS} for _ in range(NUM_HEADS)],
         "dropout": {
             "rate": draw.choice((0.0, 0.1, 0.2, 0.5, 0.9)),
@@ -182,4 +192,5 @@ def _lists(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"beginning": beginning(), "presets": presets(), "vectors": vectors()}))
+    parts = (beginning, example, presets, vectors)
+    print(json.dumps({part.__name__: part() for part in parts}))

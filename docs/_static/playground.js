@@ -343,9 +343,10 @@
     large: {
       name: "Large scores: why we scale",
       note:
-        "The embeddings are four times as long, so the scores are sixteen times as large, and softmax " +
-        "all but picks winners. Switch scaling on: the others come back.",
-      change: { embeddings: scaled(embeddings, 4) },
+        "The embeddings are three times as long, so the scores are nine times as large, and softmax hears " +
+        "only the loudest. Switch scaling on, and the others are heard again. Wide vectors have large " +
+        "scores too: that is why the divisor is the root of the width.",
+      change: { embeddings: scaled(embeddings, 3) },
     },
   };
 
@@ -608,7 +609,10 @@
     select.append(...options.map(([value, text]) => make("option", { value }, text)));
     return select;
   };
-  const labelled = (text, control) => make("label", { class: "pg-setting" }, text, control);
+  const labelled = (text, control) => {
+    control.id = `pg-${text.toLowerCase().replaceAll(" ", "-")}`;
+    return make("div", { class: "pg-setting" }, make("label", { for: control.id }, text), control);
+  };
   const small = (attributes) => make("input", { type: "text", autocomplete: "off", ...attributes });
 
   const tableChoice = choice([
@@ -645,21 +649,24 @@
     refresh();
     speak(() => `Seed ${state.dropout.seed}.`);
   });
-  const projectionSettings = make("div", { class: "pg-settings" }, labelled("Projections of ", tableChoice));
+  const projectionSettings = make("div", { class: "pg-settings" }, labelled("Projections of", tableChoice));
   const dropoutSettings = make(
     "div",
     { class: "pg-settings" },
-    labelled("Dropout rate ", rate),
-    labelled("seed ", seed),
-    labelled("stream ", stream),
+    labelled("Dropout rate", rate),
+    labelled("seed", seed),
+    labelled("stream", stream),
     again,
   );
 
   // The equation, in MathML and in words.
 
-  const symbol = (letter, below = null) => ({
-    node: below ? math("msub", math("mi", letter), math("mi", below)) : math("mi", letter),
-    words: below ? `${letter} ${below}` : letter,
+  const symbol = (letter, ...below) => ({
+    node:
+      below.length > 0
+        ? math("msub", math("mi", letter), math("mrow", ...below.map((index) => math("mi", index))))
+        : math("mi", letter),
+    words: [letter, ...below].join(" "),
   });
   const transposed = (x) => ({
     node: math("msup", x.node, math("mi", "\u22a4")),
@@ -689,19 +696,19 @@
   function equationLines() {
     const steps = acting(state.steps);
     const on = (step) => steps.includes(step);
-    const h = on("heads") ? "h" : null;
+    const h = on("heads") ? ["h"] : [];
     const [query, key, value] = on("projections")
-      ? ["Q", "K", "V"].map((letter) => symbol(letter, h))
+      ? ["Q", "K", "V"].map((letter) => symbol(letter, ...h))
       : ["X", "X", "X"].map((letter) => symbol(letter));
     let weights = on("scores") ? times(query, transposed(key)) : null;
     if (on("scaling")) weights = overRoot(weights, result.heads[0].query[0].length);
     for (const step of ["mask", "softmax", "dropout"]) if (on(step)) weights = applied(step, weights);
-    const lines = [equals(symbol("Z", h), weights ? times(weights, value) : value)];
-    if (h) lines.unshift(equals(symbol("Z"), sideBySide(symbol("Z", "1"), symbol("Z", "2"))));
+    const lines = [equals(symbol("Z", ...h), weights ? times(weights, value) : value)];
+    if (on("heads")) lines.unshift(equals(symbol("Z"), sideBySide(symbol("Z", "1"), symbol("Z", "2"))));
     if (on("projections")) {
       for (const letter of ["Q", "K", "V"]) {
-        const matrix = symbol("W", letter.toLowerCase() + (h ?? ""));
-        lines.push(equals(symbol(letter, h), times(symbol("X"), matrix)));
+        const matrix = symbol("W", letter.toLowerCase(), ...h);
+        lines.push(equals(symbol(letter, ...h), times(symbol("X"), matrix)));
       }
     }
     return lines;
@@ -939,8 +946,8 @@
           { marked: column, total: ["sum", "", show(sum(powers)), show(sum(stages.softmax[row]))] },
         ),
         say(
-          `power: e to the (score \u2212 ${show(top)}). Taking off the largest score keeps powers small. ` +
-            `weight: power \u00f7 ${show(sum(powers))}.`,
+          `Power is e to the (score \u2212 ${show(top)}): taking off the largest score keeps powers ` +
+            `small. Weight is power \u00f7 ${show(sum(powers))}.`,
         ),
       );
     } else {
@@ -1021,8 +1028,8 @@
 
   const note = make("p", { class: "pg-note" });
   const presetState = ({ change }) => ({ ...beginning(), ...copy(change) });
-  const presetButtons = Object.values(PRESETS).map((preset) => {
-    const button = make("button", { type: "button" }, preset.name);
+  const presetButtons = Object.entries(PRESETS).map(([id, preset]) => {
+    const button = make("button", { type: "button", value: id }, preset.name);
     button.addEventListener("click", () => {
       open(presetState(preset));
       speak(() => preset.note);
