@@ -119,9 +119,6 @@ class Project:
     def text(self, page: str) -> str:
         return re.sub("<[^>]*>", "", (self.html / f"{page}.html").read_text())
 
-    def notebook(self, page: str) -> nbformat.NotebookNode:
-        return nbformat.read(self.html / "notebooks" / f"{page}.ipynb", as_version=4)
-
     def published(self) -> dict[str, bytes]:
         """Return every file of the site, but for Sphinx's note of when its doctrees were made."""
         files = (path for path in self.html.rglob("*") if path.is_file())
@@ -244,7 +241,7 @@ def test_a_kernel_knows_its_folder_and_nothing_of_the_build(book: tuple[Project,
 def test_a_plain_page_is_an_ordinary_page(book: tuple[Project, Build]) -> None:
     project, _ = book
     assert "Nothing is executed here." in project.text("plain")
-    assert not (project.html / "notebooks" / "plain.ipynb").exists()
+    assert len(project.stored) == 5  # as many as there are executed pages
 
 
 def test_warnings_name_the_line_of_the_source(project: Project) -> None:
@@ -274,43 +271,6 @@ def test_outputs_are_those_of_stock_myst_nb(project: Project) -> None:
     theirs = {page: (project.html / f"{page}.html").read_text() for page in ("page", "plot")}
     assert "plt" in ours["plot"]
     assert ours == theirs
-
-
-# Downloads
-
-
-def test_a_download_has_outputs_and_nothing_of_this_build(book: tuple[Project, Build]) -> None:
-    project, _ = book
-    notebook = project.notebook("values")
-    nbformat.validate(notebook)
-    assert [one.cell_type for one in notebook.cells] == ["markdown", "code", "code"]
-    assert notebook.cells[1].outputs[0].text == "tensor([0.1235,    inf])\nlabel 7\n"
-    assert notebook.cells[2].outputs[0].data["text/plain"] == "tensor([0, 1, 2])"
-    assert [one.id for one in notebook.cells] == ["cell-0", "cell-1", "cell-2"]
-    assert set(notebook.metadata) == {"kernelspec", "language_info"}
-    assert all(not one.metadata for one in notebook.cells)
-
-
-def test_downloads_come_from_the_store_too(project: Project) -> None:
-    project.page("page", cell("print(6 * 7)"))
-    project.build()
-    before = project.published()
-    for path in project.html.rglob("*.ipynb"):
-        path.unlink()
-    assert project.build().executed == []
-    assert project.published()["notebooks/page.ipynb"] == before["notebooks/page.ipynb"]
-
-
-def test_another_extension_can_refine_a_download(project: Project) -> None:
-    project.page("page", cell("print(6 * 7)"))
-    project.configure(
-        "def setup(app):\n"
-        "    def refine(app, docname, notebook):\n"
-        "        notebook.cells.insert(0, notebook.cells.pop())\n"
-        "    app.connect('executed-notebook', refine)\n"
-    )
-    project.build()
-    assert [one.cell_type for one in project.notebook("page").cells] == ["code", "markdown"]
 
 
 # Fresh, whatever changed; and nothing runs twice
@@ -360,7 +320,6 @@ def test_a_page_saved_while_it_is_built_is_shown_whole_and_then_anew(project: Pr
     assert project.build().status == 0
     assert "\nold\n" in project.text("page")
     assert "new" not in project.text("page")
-    assert project.notebook("page").cells[1].outputs[0].text == "old\n"
     assert project.build().executed == ["page"]
     assert "\nnew\n" in project.text("page")
     assert "old" not in project.text("page")
