@@ -1,5 +1,6 @@
 """Pages are executed in warm kernels, side by side, once; and nothing stale, broken or half-done is shown."""
 
+import fcntl
 import io
 import json
 import os
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import execution
 import kernels
 import nbformat
 import pytest
@@ -647,6 +649,24 @@ def test_builds_killed_at_any_moment_end_as_one_that_was_not(
     assert end.status == 0, end.err
     assert "cut short" in end.out
     assert project.published() == whole.published()
+
+
+def test_two_builds_never_write_one_folder_at_once(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execution, "PATIENCE_SECONDS", 0)
+    project.page("page", "Text.\n", head="")
+    project.html.mkdir(parents=True)
+    folder = os.open(project.html, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        with pytest.raises(
+            SphinxError, match=r"^Another build is writing \S+/build/html just now\.$"
+        ):
+            project.build()
+    finally:
+        os.close(folder)
+    assert project.build().status == 0
 
 
 def test_a_folder_that_is_not_a_site_is_never_cleared(project: Project) -> None:

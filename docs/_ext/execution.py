@@ -32,6 +32,7 @@ import re
 import shutil
 import sys
 import time
+import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
@@ -64,6 +65,10 @@ CHECK = "execution"
 EXPECTED = "raises-exception"
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 MARK = ".unfinished"
+PATIENCE_SECONDS = 10.0
+LAST = 1000
+"""The priority of what comes after all other extensions."""
+NOTE = "brown"
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,10 @@ def fingerprint(depends: Iterable[Path]) -> str:
         "python": sys.version,
         "packages": {name: _version(name) for name in kernels.PACKAGES},
         "machine": [platform.platform(), platform.machine(), _processor()],
-        "device": [os.environ.get("LITERATE_DEVICE"), _accelerators()],
+        "device": [
+            *map(os.environ.get, ("LITERATE_DEVICE", "CUDA_VISIBLE_DEVICES")),
+            _accelerators(),
+        ],
         "threads": kernels.environment()["OMP_NUM_THREADS"],
     }
     return _sha256(json.dumps(facts, sort_keys=True))
@@ -185,7 +193,7 @@ class Store:
             return None
         except (ValueError, LookupError, TypeError, AttributeError):
             pass
-        LOGGER.info("stored execution %s is damaged: its page runs again", path.name)
+        LOGGER.info("stored execution %s is damaged: its page runs again", path.name, color=NOTE)
         with disk_errors(path):
             path.unlink()
         return None
@@ -451,7 +459,7 @@ def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
             timeout=app.config.nb_execution_timeout,
             warm=app.config.execution_warm,
             done=done,
-            fell_back=lambda reason: LOGGER.info("plain kernels take over: %s", reason),
+            fell_back=lambda why: LOGGER.info("plain kernels take over: %s", why, color=NOTE),
         )
     _install_reader(env, _ready)
 
@@ -532,19 +540,44 @@ def claim(app: Sphinx, config: Config) -> None:
     """
     mark = app.outdir / MARK
     with disk_errors(mark):
+        keep_others_out(app)
         if mark.exists():
-            LOGGER.info("the last build was cut short: starting anew")
-            for path in app.outdir.iterdir():
-                if path.is_dir() and not path.name.startswith("."):
-                    shutil.rmtree(path)
-                elif not path.name.startswith("."):
-                    path.unlink()
-            (app.doctreedir / ENV_PICKLE_FILENAME).unlink(missing_ok=True)
-            for image in (app.outdir.parent / OUTPUT_FOLDER).glob("?" * 64 + ".*"):
-                if hashlib.sha256(image.read_bytes()).hexdigest() != image.stem:
-                    image.unlink()
+            LOGGER.info("the last build was cut short: starting anew", color=NOTE)
+            clear(app)
         elif (app.outdir / ".buildinfo").exists() or not any(app.outdir.iterdir()):
             mark.touch()
+
+
+def keep_others_out(app: Sphinx) -> None:
+    """Let one build at a time write the output folder: to another, its files would look left behind."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    folder = os.open(app.outdir, os.O_RDONLY)
+    release = weakref.finalize(app, os.close, folder)
+    app.connect("build-finished", lambda app, exception: release(), priority=LAST)
+    patience = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > patience:
+                release()
+                raise SphinxError(f"Another build is writing {app.outdir} just now.") from None
+            time.sleep(0.1)
+
+
+def clear(app: Sphinx) -> None:
+    """Remove what a build that was cut short may have left half-written; hidden files are not ours."""
+    for path in app.outdir.iterdir():
+        if not path.name.startswith("."):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    (app.doctreedir / ENV_PICKLE_FILENAME).unlink(missing_ok=True)
+    for image in (app.outdir.parent / OUTPUT_FOLDER).glob("?" * 64 + ".*"):
+        if hashlib.sha256(image.read_bytes()).hexdigest() != image.stem:
+            image.unlink()
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
@@ -575,7 +608,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-get-outdated", outdated)
     app.connect("env-before-read-docs", prepare)
     app.connect("doctree-read", remember)
-    app.connect("build-finished", finish, priority=1000)
+    app.connect("build-finished", finish, priority=LAST)
     judge(app, CHECK, report)
     return {
         "version": "1",
