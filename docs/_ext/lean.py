@@ -100,7 +100,8 @@ def characters(pages: str, scripts: str) -> set[int]:
     found = {*map(ord, formulas), *map(ord, scripts)}
     italics = {code for code in ITALICS if ord(normalize("NFKC", chr(code))) in found}
     minus = {0x2212} if ord("-") in found else set()
-    return found | italics | minus
+    root = {0x221A} if "msqrt" in pages + scripts else set()  # the element draws it, no text holds it
+    return found | italics | minus | root
 
 
 def cut_font(source: Path, target: Path, wanted: set[int]) -> None:
