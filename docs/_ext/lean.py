@@ -100,7 +100,7 @@ def characters(pages: str, scripts: str) -> set[int]:
     found = {*map(ord, formulas), *map(ord, scripts)}
     italics = {code for code in ITALICS if ord(normalize("NFKC", chr(code))) in found}
     minus = {0x2212} if ord("-") in found else set()
-    root = {0x221A} if "msqrt" in pages + scripts else set()  # the element draws it, no text holds it
+    root = {0x221A} if "msqrt" in pages + scripts else set()  # drawn by the element
     return found | italics | minus | root
 
 
