@@ -34,6 +34,7 @@ extensions = [
     "prose_numbers",
     "recorded",
 ]
+exclude_patterns = ["_build"]
 nitpicky = True
 numfig = True
 math_numfig = True
