@@ -388,7 +388,8 @@ async def _run_cells(
     notebook: NotebookNode, kernel: AsyncKernelManager, timeout: float
 ) -> Execution:
     execution = Execution(notebook)
-    runner = NotebookClient(notebook, km=kernel, timeout=timeout, log=QUIET)
+    # Where a stream comes in pieces is chance; MyST-NB would put a line's end between any two of them.
+    runner = NotebookClient(notebook, km=kernel, timeout=timeout, coalesce_streams=True, log=QUIET)
     runner.kc = client = kernel.client()
     client.start_channels()
     number = 0
