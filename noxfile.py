@@ -8,6 +8,7 @@ nox.options.reuse_venv = "yes"
 nox.options.sessions = ["lint", "tests", "docs", "site"]
 
 LOCK = ".ci/requirements.txt"
+LOCK_WITH_PEERS = ".ci/bench.txt"
 PROJECT = nox.project.load_toml("pyproject.toml")
 TORCH = nox.project.dependency_groups(PROJECT, "torch")
 # What torch brings for a GPU depends on the machine, like torch itself.
@@ -21,8 +22,8 @@ NOT_LOCKED = ("torch", "triton", "cuda-bindings", "cuda-pathfinder", "cuda-toolk
 SITE = Path("docs/_build/html")
 
 
-def install(session: nox.Session) -> None:
-    session.install("--require-hashes", "-r", LOCK)
+def install(session: nox.Session, lock: str = LOCK) -> None:
+    session.install("--require-hashes", "--no-deps", "-r", lock)
     session.install(*TORCH)
     session.install("--no-deps", "--no-build-isolation", "-e", ".")
 
@@ -79,18 +80,25 @@ def site(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure speed and memory, and keep the figures under docs/measurements."""
-    install(session)
+    """Measure, and keep the figures under docs/measurements: all, or `-- attention memory loader build`."""
+    install(session, LOCK_WITH_PEERS)
+    session.install("--no-deps", *nox.project.dependency_groups(PROJECT, "bench-alone"))
+    session.run("python", "tests/benchmarks", *session.posargs)
 
 
 @nox.session
 def lock(session: nox.Session) -> None:
-    """Renew the versions and hashes that every session installs."""
+    """Renew the versions and hashes that sessions install."""
     session.install("uv")
-    groups = ("build", "docs", "test", "lint", "bench", "torch")
+    groups = ("build", "docs", "test", "lint", "torch")
+    compile_lock(session, LOCK, groups)
+    compile_lock(session, LOCK_WITH_PEERS, (*groups, "bench"), "--constraints", LOCK)
+
+
+def compile_lock(session: nox.Session, lock: str, groups: tuple[str, ...], *options: str) -> None:
     session.run(
         *("uv", "pip", "compile", "--universal", "--generate-hashes", "--no-header", "--quiet"),
         *(part for group in groups for part in ("--group", group)),
         *(part for package in NOT_LOCKED for part in ("--no-emit-package", package)),
-        *("--upgrade", "--python-version", "3.11", "pyproject.toml", "-o", LOCK),
+        *("--upgrade", "--python-version", "3.11", *options, "pyproject.toml", "-o", lock),
     )

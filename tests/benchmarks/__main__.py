@@ -1,0 +1,53 @@
+"""Measure, and keep what was measured under docs/measurements/.
+
+It is what `nox -s bench` runs, and takes the names of benchmarks: attention memory loader build.
+"""
+
+import argparse
+import importlib
+import sys
+from typing import Any
+
+import circumstances
+import torch
+
+NAMES = ("attention", "memory", "loader", "build")
+
+
+def run(name: str) -> dict[str, Any]:
+    """Run one benchmark, and say where and with what it was measured."""
+    commit, before = circumstances.commit(), circumstances.load()
+    measured = importlib.import_module(name).measure()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return {
+        "name": measured["name"],
+        "question": measured["question"],
+        "date": circumstances.today(),
+        "commit": commit,
+        "machine": circumstances.machine(device),
+        "load": {"before": before, "after": circumstances.load()},
+        "versions": circumstances.versions(*measured["packages"]),
+        "method": " ".join(measured["method"].split()),
+        "targets": measured["targets"],
+        "results": measured["results"],
+    }
+
+
+def main() -> None:
+    """Run the benchmarks that are named."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", choices=NAMES, help="by default all")
+    sys.path.insert(0, str(circumstances.ROOT / "docs" / "_ext"))
+    measurements = importlib.import_module("measurements")
+    for name in parser.parse_args().names or NAMES:
+        measurement = run(name)
+        for target in measurement["targets"]:
+            verdict = "met    " if target["met"] else "NOT MET"
+            print(f"{verdict}  {target['measured']:8}  {target['target']} ({target['where']})")
+        path = circumstances.ROOT / "docs" / "measurements" / f"{name}.json"
+        measurements.write(path, measurement)
+        print(f"kept in docs/measurements/{path.name}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

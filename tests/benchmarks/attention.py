@@ -1,0 +1,222 @@
+"""How long attention takes: ours, others', and the bare kernel; forward and training step."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from circumstances import cores
+from contenders import PACKAGES, Contender, contenders, expected
+from timing import interleaved, ratios, spread
+from torch import Tensor
+from torch.testing import assert_close
+
+from literate_attention import MultiHeadAttention
+
+QUESTION = "How long does causal multi-head attention take, 768 wide, with 12 heads?"
+METHOD = """
+All contenders have copies of the same weights; outputs and gradients of the input were compared
+before anything was timed. Forward is without gradients. A training step is a forward with
+gradients, and a backward to all parameters and to the input; no optimizer. No dropout. In every
+round each contender runs once, in an order drawn anew. times_ours is its time divided by that of
+our module with as many parameters, in the same round; median and quartiles over rounds. Threads are
+fixed, garbage collection is off, every contender has run twice before the first round.
+"""
+WIDTH, HEADS = 768, 12
+STEPS = ("forward", "training step")
+MOST_OF_THE_FASTEST_PEER = 1.03
+MOST_OF_THE_BARE_KERNEL = 1.05
+LEAST_TIMES_FASTER_THAN_SOURCE = 2.5
+SOURCE_COUNTS_FROM = 1024
+
+
+@dataclass(frozen=True)
+class Case:
+    """One size of input, and how often it is timed: an odd number, so that a median is a measurement."""
+
+    batch: int
+    tokens: int
+    rounds: int
+    device: str = "cpu"
+    dtype: torch.dtype = torch.float32
+
+
+ON_CPU = (Case(8, 128, 61), Case(2, 1024, 31), Case(1, 4096, 15))
+ON_GPU = tuple(Case(*size, 61, "cuda", torch.bfloat16) for size in ((8, 1024), (1, 16384)))
+
+Result = dict[str, Any]
+
+
+def measure(cases: tuple[Case, ...] | None = None, *, with_flex: bool = True) -> dict[str, Any]:
+    """Measure all cases; those on a GPU where there is one."""
+    torch.set_num_threads(cores())
+    gpu = torch.cuda.is_available()
+    chosen = cases or (*ON_CPU, *(ON_GPU if gpu else ()))
+    results = [row for case in chosen for row in measure_case(case, with_flex=with_flex)]
+    return {
+        "name": "attention",
+        "question": QUESTION,
+        "method": METHOD if gpu else METHOD + "Nothing was measured on a GPU: there was none.",
+        "packages": PACKAGES,
+        "results": results,
+        "targets": targets(results),
+    }
+
+
+def measure_case(case: Case, *, with_flex: bool = True) -> Iterator[Result]:
+    """Compare, then time, all contenders on one size of input."""
+    device = torch.device(case.device)
+    finish = torch.cuda.synchronize if device.type == "cuda" else lambda: None
+    torch.manual_seed(123)
+    plain, biased = (
+        MultiHeadAttention(WIDTH, WIDTH, case.tokens, 0.0, HEADS, qkv_bias=bias).to(
+            device, case.dtype
+        )
+        for bias in (False, True)
+    )
+    x = torch.randn(case.batch, case.tokens, WIDTH).to(device, case.dtype)
+    rate = matmul_rate(device, case.dtype, finish) if device.type == "cuda" else None
+    for step in STEPS:
+        entrants: dict[str, Contender] = {}
+        for one in contenders(plain, biased, with_flex=with_flex):
+            if step == "training step" and one.name == "FlexAttention" and device.type == "cpu":
+                continue  # torch compiles it for CPUs without a backward
+            require_equal(one, biased if one.biased else plain, x, backward=step != "forward")
+            entrants[one.name] = one
+        runs = {name: runner(one, x, step) for name, one in entrants.items()}
+        times = interleaved(runs, rounds=case.rounds, finish=finish)
+        for name, one in entrants.items():
+            ours = times["ours, with biases" if one.biased else "ours"]
+            row = {
+                "step": step,
+                "batch": case.batch,
+                "tokens": case.tokens,
+                "device": case.device,
+                "dtype": str(case.dtype).removeprefix("torch."),
+                "contender": name,
+                "part": one.part,
+                "parameters": one.parameters(),
+                "note": one.note,
+                "rounds": case.rounds,
+                "ms": spread([1e3 * seconds for seconds in times[name]]),
+                "times_ours": spread(ratios(times[name], ours)),
+            }
+            if rate is not None:
+                row["share_of_matmul_rate"] = share(case, step, row["ms"]["median"] / 1e3, rate)
+            yield row
+
+
+def require_equal(
+    contender: Contender, ours: MultiHeadAttention, x: Tensor, *, backward: bool
+) -> None:
+    """Refuse to time what does not compute the same.
+
+    Raises:
+        AssertionError: The output is another, or so is the gradient of the input.
+    """
+    found, wanted = (
+        output_and_gradient(run, x, backward)
+        for run in (contender.run, lambda x: expected(contender, ours, x))
+    )
+    for got, want in zip(found, wanted, strict=True):
+        # bfloat16 keeps 8 bits, and sums are rounded in another order: the largest terms set the error
+        few_roundings = 8 * torch.finfo(torch.bfloat16).eps * want.abs().max().item()
+        loose = {"rtol": 0.0, "atol": few_roundings} if x.dtype == torch.bfloat16 else {}
+        assert_close(got, want, **loose, msg=lambda text: f"{contender.name}: {text}")
+
+
+def output_and_gradient(run: Callable[[Tensor], Tensor], x: Tensor, backward: bool) -> list[Tensor]:
+    """Return what a contender computes, and how its sum weighed by the input depends on the input."""
+    if not backward:
+        with torch.no_grad():
+            return [run(x)]
+    leaf = x.clone().requires_grad_()
+    output = run(leaf)
+    return [output.detach(), *torch.autograd.grad(output, leaf, x)]
+
+
+def runner(contender: Contender, x: Tensor, step: str) -> Callable[[], object]:
+    """Return a function that does one step."""
+    if step == "forward":
+        return torch.no_grad()(lambda: contender.run(x))
+    leaf = x.clone().requires_grad_()
+    parameters = list(contender.module.parameters())
+
+    def train() -> None:
+        leaf.grad = None
+        for parameter in parameters:
+            parameter.grad = None
+        contender.run(leaf).backward(x)
+
+    return train
+
+
+def matmul_rate(
+    device: torch.device, dtype: torch.dtype, finish: Callable[[], object], size: int = 8192
+) -> float:
+    """Return how many operations a second the chip does in a large matrix product."""
+    left, right = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
+    times = interleaved({"matmul": lambda: left @ right}, rounds=31, finish=finish)
+    return float(2 * size**3 / spread(times["matmul"])["median"])
+
+
+def operations(case: Case, step: str) -> float:
+    """Return how many operations a step takes; a backward takes twice those of a forward.
+
+    Of the scores, only those that a causal mask leaves are counted.
+    """
+    projections = 4 * 2 * case.batch * case.tokens * WIDTH**2
+    attention = 2 * 2 * case.batch * case.tokens * (case.tokens + 1) / 2 * WIDTH
+    return (projections + attention) * (1 if step == "forward" else 3)
+
+
+def share(case: Case, step: str, seconds: float, rate: float) -> float:
+    """Return which share of the chip's rate in a large matrix product a step reached."""
+    return round(operations(case, step) / seconds / rate, 3)
+
+
+def targets(results: list[Result]) -> list[Result]:
+    """Hold the results against what was promised."""
+    judged = []
+    for step, batch, tokens, device in dict.fromkeys(map(place, results)):
+        rows = [row for row in results if place(row) == (step, batch, tokens, device)]
+        where = f"{step}, {batch} x {tokens} on {device}"
+        peers = [row for row in rows if row["part"] == "peer"]
+        if peers:
+            fastest = min(peers, key=lambda row: row["times_ours"]["median"])
+            what = (
+                f"at most {MOST_OF_THE_FASTEST_PEER} of the fastest peer ({fastest['contender']})"
+            )
+            judged.append(target(what, where, of(fastest), MOST_OF_THE_FASTEST_PEER))
+        for row in rows:
+            if row["part"] == "bare":
+                what = f"at most {MOST_OF_THE_BARE_KERNEL} of the bare matmuls and kernel"
+                judged.append(target(what, where, of(row), MOST_OF_THE_BARE_KERNEL))
+            if row["part"] == "source" and tokens >= SOURCE_COUNTS_FROM:
+                most = 1 / LEAST_TIMES_FASTER_THAN_SOURCE
+                what = (
+                    f"at least {LEAST_TIMES_FASTER_THAN_SOURCE} times as fast as the sources' class"
+                )
+                judged.append(target(what, where, of(row), most))
+    return judged
+
+
+def place(row: Result) -> tuple[str, int, int, str]:
+    """Return what must be equal for two results to be compared."""
+    return row["step"], row["batch"], row["tokens"], row["device"]
+
+
+def of(row: Result) -> float:
+    """Return our time as a share of a contender's."""
+    return float(1 / row["times_ours"]["median"])
+
+
+def target(what: str, where: str, measured: float, most: float) -> Result:
+    """Judge one promise."""
+    return {
+        "target": what,
+        "where": where,
+        "measured": round(measured, 4),
+        "most": round(most, 4),
+        "met": measured <= most,
+    }

@@ -1,0 +1,81 @@
+"""Where and with what something was measured."""
+
+import os
+import platform
+import re
+import subprocess
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+
+ROOT = Path(__file__).parents[2]
+MEASURED = ("src", "tests/benchmarks", "docs/_ext", ".ci/requirements.txt", ".ci/bench.txt")
+"""What a measurement depends on."""
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def today() -> str:
+    """Return the date."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def commit() -> str:
+    """Return the commit that is checked out, and whether what is measured was changed since."""
+    head = _git("rev-parse", "HEAD")
+    changed = _git("status", "--porcelain", "--", *MEASURED)
+    return f"{head} with changes" if changed else head
+
+
+def machine(device: torch.device) -> dict[str, Any]:
+    """Describe the machine, without its name."""
+    about = {
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": cores(),
+        "memory": f"{_memory_gib()} GiB",
+        "device": device.type,
+        "threads": torch.get_num_threads(),
+    }
+    if device.type == "cuda":
+        about["gpu"] = torch.cuda.get_device_name(device)
+    return about
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """Return the versions of Python and of the named packages, as far as they are installed."""
+    found = {"python": platform.python_version(), "torch": torch.__version__}
+    for name in packages:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def load() -> float | None:
+    """Return how many processes wanted a core in the last minute, on average."""
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+
+
+def _git(*command: str) -> str:
+    result = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True, check=True)
+    return result.stdout.strip()
+
+
+def _processor() -> str:
+    if (cpuinfo := Path("/proc/cpuinfo")).exists() and (
+        named := re.search(r"^model name\s*: (.*)$", cpuinfo.read_text(), re.MULTILINE)
+    ):
+        return named[1].strip()
+    return platform.processor()
+
+
+def _memory_gib() -> int:
+    return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)

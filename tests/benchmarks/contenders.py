@@ -1,0 +1,271 @@
+"""Causal multi-head attention as others write it, with our weights, so that all compute the same.
+
+Each function takes a module of ours and returns a contender that has copies of its weights. What is
+still different is said in its note. A library that is not installed has no contender.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from literate_attention import MultiHeadAttention
+
+PACKAGES = ("llms-from-scratch", "transformers", "x-transformers")
+
+
+@dataclass(frozen=True)
+class Contender:
+    """Attention by others, or by another way of ours."""
+
+    name: str
+    run: Callable[[Tensor], Tensor]
+    module: nn.Module
+    biased: bool = False
+    """Whether query, key and value have biases, and so which module of ours has equal parameters."""
+    part: str = "peer"
+    """What it is measured for: peer, source (the explicit rung), bare, ours or aside."""
+    note: str = ""
+    """In what it differs."""
+
+    def parameters(self) -> int:
+        """Return how many numbers it learns."""
+        return sum(parameter.numel() for parameter in self.module.parameters())
+
+
+class SourceAttention(nn.Module):
+    """What the sources teach, step by step: all scores, all weights, and a stored mask."""
+
+    def __init__(self, width: int, context_length: int, num_heads: int) -> None:
+        super().__init__()
+        self.W_query, self.W_key, self.W_value = (
+            nn.Linear(width, width, bias=False) for _ in range(3)
+        )
+        self.out_proj = nn.Linear(width, width)
+        self.dropout = nn.Dropout(0.0)
+        self.heads = (num_heads, width // num_heads)
+        future = torch.ones(context_length, context_length).triu(1)
+        self.register_buffer("mask", future, persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Attend, as a reader of the sources would write it: one line for each step."""
+        batch, num_tokens, width = x.shape
+        query, key, value = (
+            projection(x).view(batch, num_tokens, *self.heads).transpose(1, 2)
+            for projection in (self.W_query, self.W_key, self.W_value)
+        )
+        scores = query @ key.transpose(2, 3)
+        scores.masked_fill_(self.mask.bool()[:num_tokens, :num_tokens], -torch.inf)
+        weights = self.dropout(torch.softmax(scores / self.heads[1] ** 0.5, dim=-1))
+        context = (weights @ value).transpose(1, 2).contiguous().view(batch, num_tokens, width)
+        return self.out_proj(context)
+
+
+def source(ours: MultiHeadAttention) -> Contender:
+    """Return the sources' class, the explicit rung."""
+    module = SourceAttention(ours.d_out, ours.context_length, ours.num_heads).to(_like(ours))
+    module.load_state_dict(ours.state_dict())
+    return Contender("the sources' class", module, module, part="source")
+
+
+def bare(ours: MultiHeadAttention) -> Contender:
+    """Return the matrix products and torch's kernel, with nothing around them."""
+    layers = (ours.W_query, ours.W_key, ours.W_value)
+    shape = (ours.num_heads, ours.head_dim)
+
+    def run(x: Tensor) -> Tensor:
+        query, key, value = (
+            functional.linear(x, layer.weight).unflatten(-1, shape).transpose(1, 2)
+            for layer in layers
+        )
+        context = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        together = context.transpose(1, 2).flatten(2)
+        return functional.linear(together, ours.out_proj.weight, ours.out_proj.bias)
+
+    return Contender("bare matmuls and kernel", run, ours, part="bare")
+
+
+def bare_joined(ours: MultiHeadAttention) -> Contender:
+    """Return the same with one matrix product for query, key and value, of a matrix stored as one."""
+    module = nn.Module()
+    module.joined = nn.Parameter(_joined(ours).detach())
+    module.out_proj = nn.Linear(ours.d_out, ours.d_out).to(_like(ours))
+    module.out_proj.load_state_dict(ours.out_proj.state_dict())
+    shape = (3, ours.num_heads, ours.head_dim)
+
+    def run(x: Tensor) -> Tensor:
+        query, key, value = (
+            functional.linear(x, module.joined).unflatten(-1, shape).permute(2, 0, 3, 1, 4)
+        )
+        context = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        return module.out_proj(context.transpose(1, 2).flatten(2))
+
+    return Contender("bare, query, key and value in one matmul", run, module, part="aside")
+
+
+def explicit(ours: MultiHeadAttention) -> Contender:
+    """Return our own explicit path: what it costs to ask for the weights."""
+    return Contender(
+        "ours, with the weights",
+        lambda x: ours(x, need_weights=True)[0],
+        ours,
+        part="aside",
+        note="returns the weights of all heads",
+    )
+
+
+def torch_module(ours: MultiHeadAttention) -> Contender:
+    """Return torch's own module, told that its mask is causal and that nobody wants weights."""
+    module = nn.MultiheadAttention(ours.d_out, ours.num_heads, batch_first=True).to(_like(ours))
+    _set(module.in_proj_weight, _joined(ours))
+    _set(module.in_proj_bias, torch.cat([one.bias for one in _projections(ours)]))
+    module.out_proj.load_state_dict(ours.out_proj.state_dict())
+    hidden = ~torch.ones(
+        ours.context_length,
+        ours.context_length,
+        dtype=torch.bool,
+        device=ours.out_proj.weight.device,
+    ).tril()
+
+    def run(x: Tensor) -> Tensor:
+        mask = hidden[: x.shape[1], : x.shape[1]]
+        return module(x, x, x, attn_mask=mask, is_causal=True, need_weights=False)[0]
+
+    return Contender("nn.MultiheadAttention", run, module, biased=True)
+
+
+def gpt2(ours: MultiHeadAttention) -> Contender:
+    """Return the attention of transformers' GPT-2."""
+    from transformers.models.gpt2 import modeling_gpt2
+
+    config = modeling_gpt2.GPT2Config(
+        n_embd=ours.d_out,
+        n_head=ours.num_heads,
+        n_positions=ours.context_length,
+        attn_pdrop=0.0,
+        resid_pdrop=0.0,
+        attn_implementation="sdpa",
+    )
+    module = modeling_gpt2.GPT2Attention(config, layer_idx=0).to(_like(ours))
+    _set(module.c_attn.weight, _joined(ours).T)
+    _set(module.c_attn.bias, torch.cat([one.bias for one in _projections(ours)]))
+    _set(module.c_proj.weight, ours.out_proj.weight.T)
+    _set(module.c_proj.bias, ours.out_proj.bias)
+    return Contender("transformers GPT2Attention", lambda x: module(x)[0], module, biased=True)
+
+
+def x_transformers(ours: MultiHeadAttention) -> Contender:
+    """Return the attention of x-transformers, on its fused path."""
+    from x_transformers import Attention
+
+    module: Any = Attention(
+        dim=ours.d_out, dim_head=ours.head_dim, heads=ours.num_heads, causal=True, flash=True
+    ).to(_like(ours))
+    for theirs, layer in zip(
+        (module.to_q, module.to_k, module.to_v, module.to_out),
+        (*_projections(ours), ours.out_proj),
+        strict=True,
+    ):
+        _set(theirs.weight, layer.weight)
+    note = f"no bias in the output projection: {ours.d_out} parameters fewer"
+    return Contender("x-transformers", module, module, note=note)
+
+
+def llms_from_scratch(ours: MultiHeadAttention) -> Contender:
+    """Return the class of the package llms-from-scratch from which the sources' stems."""
+    from llms_from_scratch.ch03 import MultiHeadAttention as Theirs
+
+    module = Theirs(ours.d_out, ours.d_out, ours.context_length, 0.0, ours.num_heads)
+    module.load_state_dict({**ours.state_dict(), "mask": module.mask})
+    module.to(_like(ours))
+    return Contender("llms-from-scratch", module, module)
+
+
+def llms_from_scratch_fused(ours: MultiHeadAttention) -> Contender:
+    """Return the same package's class with torch's kernel, and one matrix for query, key and value."""
+    from llms_from_scratch.ch03 import PyTorchMultiHeadAttention as Theirs
+
+    module = Theirs(ours.d_out, ours.d_out, ours.num_heads).to(_like(ours))
+    _set(module.qkv.weight, _joined(ours))
+    module.proj.load_state_dict(ours.out_proj.state_dict())
+    return Contender("llms-from-scratch, fused", module, module)
+
+
+def flex(ours: MultiHeadAttention) -> Contender:
+    """Return FlexAttention, compiled, between our projections."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    def may_attend(batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        return query >= key
+
+    length, device = ours.context_length, ours.out_proj.weight.device
+    block_mask = create_block_mask(may_attend, None, None, length, length, device=device.type)
+    compiled = torch.compile(flex_attention, dynamic=False)
+
+    def run(x: Tensor) -> Tensor:
+        query, key, value = (
+            layer(x).unflatten(-1, (ours.num_heads, ours.head_dim)).transpose(1, 2)
+            for layer in _projections(ours)
+        )
+        context = compiled(query, key, value, block_mask=block_mask)
+        return ours.out_proj(context.transpose(1, 2).flatten(2))
+
+    return Contender("FlexAttention", run, ours, part="aside", note="needs a compiler")
+
+
+PLAIN = (
+    source,
+    bare,
+    bare_joined,
+    explicit,
+    x_transformers,
+    llms_from_scratch,
+    llms_from_scratch_fused,
+)
+BIASED = (torch_module, gpt2)
+
+
+def contenders(
+    plain: MultiHeadAttention, biased: MultiHeadAttention, *, with_flex: bool = False
+) -> Iterator[Contender]:
+    """Yield all contenders that are installed, our own modules first.
+
+    Args:
+        plain: our module as the sources build it, without biases for query, key and value.
+        biased: our module with them.
+        with_flex: whether FlexAttention takes part, which has to be compiled first.
+    """
+    yield Contender("ours", plain, plain, part="ours")
+    yield Contender("ours, with biases", biased, biased, biased=True, part="ours")
+    makers = [(make, plain) for make in (*PLAIN, *([flex] if with_flex else []))]
+    for make, ours in (*makers, *((make, biased) for make in BIASED)):
+        try:
+            yield make(ours)
+        except ModuleNotFoundError:
+            continue
+
+
+def expected(contender: Contender, ours: MultiHeadAttention, x: Tensor) -> Tensor:
+    """Return what a contender has to compute, of our module with its parameters."""
+    output = ours(x)
+    return output - ours.out_proj.bias if contender.name == "x-transformers" else output
+
+
+def _projections(ours: MultiHeadAttention) -> tuple[nn.Linear, nn.Linear, nn.Linear]:
+    return ours.W_query, ours.W_key, ours.W_value
+
+
+def _joined(ours: MultiHeadAttention) -> Tensor:
+    return torch.cat([layer.weight for layer in _projections(ours)])
+
+
+def _like(ours: MultiHeadAttention) -> Tensor:
+    return ours.out_proj.weight
+
+
+def _set(parameter: Tensor, value: Tensor) -> None:
+    with torch.no_grad():
+        parameter.copy_(value)

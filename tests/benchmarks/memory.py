@@ -1,0 +1,122 @@
+"""How much memory attention takes on top of its input and its weights, against the number of tokens.
+
+Each number is the highest resident size that the operating system saw in a process of its own, less
+what was resident before. That counts everything, whoever allocated it.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+from attention import HEADS, STEPS, WIDTH, runner
+from circumstances import cores
+from contenders import Contender, explicit, source, torch_module
+
+from literate_attention import MultiHeadAttention
+
+QUESTION = "How much memory does causal multi-head attention take, 768 wide, with 12 heads?"
+METHOD = """
+Batch 1, float32. Each number comes from a process of its own: the highest resident size while the
+step ran, less the resident size before it, in MiB; weights and input are there before. A forward is
+without gradients; a training step is a forward and a backward.
+"""
+TOKENS = (256, 512, 1024, 2048, 4096, 8192)
+LONGEST_EXPLICIT = 4096
+"""Beyond it, the explicit form needs more memory than a laptop has."""
+WARM_UP_TOKENS = 32
+
+
+def measure() -> dict[str, Any]:
+    """Measure all contenders at all lengths."""
+    results = [
+        {
+            "step": step,
+            "tokens": tokens,
+            "contender": name,
+            "mib": in_a_process(name, step, tokens),
+        }
+        for step in STEPS
+        for name in CONTENDERS
+        for tokens in TOKENS
+        if name in LINEAR or tokens <= LONGEST_EXPLICIT
+    ]
+    return {
+        "name": "memory",
+        "question": QUESTION,
+        "method": METHOD,
+        "packages": (),
+        "results": results,
+        "targets": [linear(results, step) for step in STEPS],
+    }
+
+
+def linear(results: list[dict[str, Any]], step: str) -> dict[str, Any]:
+    """Judge whether our memory grows linearly: from one doubling to the next, so does its growth."""
+    ours = {
+        row["tokens"]: row["mib"]
+        for row in results
+        if (row["contender"], row["step"]) == ("ours", step)
+    }
+    short, middle, long = TOKENS[-3:]
+    growth = (ours[long] - ours[middle]) / (ours[middle] - ours[short])
+    return {
+        "target": "memory grows linearly: twice the growth from one doubling to the next, not four times",
+        "where": step,
+        "measured": round(growth, 2),
+        "most": 2.2,
+        "met": growth <= 2.2,
+    }
+
+
+def in_a_process(name: str, step: str, tokens: int) -> float:
+    """Return how many MiB a step takes in a new process."""
+    command = [sys.executable, __file__, name, step, str(tokens)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(json.loads(result.stdout))
+
+
+def ours(module: MultiHeadAttention) -> Contender:
+    """Return our module as it is."""
+    return Contender("ours", module, module, part="ours")
+
+
+CONTENDERS = {
+    "ours": (ours, False),
+    "ours, with the weights": (explicit, False),
+    "the sources' class": (source, False),
+    "nn.MultiheadAttention": (torch_module, True),
+}
+"""What makes a contender, and whether it has biases."""
+LINEAR = {"ours", "nn.MultiheadAttention"}
+
+
+def extra_mib(name: str, step: str, tokens: int) -> float:
+    """Return how many MiB more than before were resident while a step ran."""
+    torch.set_num_threads(cores())
+    make, biased = CONTENDERS[name]
+    module = MultiHeadAttention(WIDTH, WIDTH, tokens, 0.0, HEADS, qkv_bias=biased)
+    contender = make(module)
+    run = runner(contender, torch.randn(1, tokens, WIDTH), step)
+    runner(contender, torch.randn(1, WARM_UP_TOKENS, WIDTH), step)()
+    forget_peak()
+    before = resident("VmRSS")
+    run()
+    return round((resident("VmHWM") - before) / 1024, 2)
+
+
+def resident(field: str) -> int:
+    """Return a size of this process in KiB: `VmRSS` now, or `VmHWM` at its highest."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition(f"{field}:")[2].split()[0])
+
+
+def forget_peak() -> None:
+    """Let the highest size begin anew."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+if __name__ == "__main__":
+    print(json.dumps(extra_mib(sys.argv[1], sys.argv[2], int(sys.argv[3]))))

@@ -1,0 +1,81 @@
+"""Times that can be compared: all contenders in one run, in turns, and ratios within each turn.
+
+A machine is never quiet for long. Timed one after the other, two equal pieces of code differ by as much
+as the machine changed in between. So every round runs each contender once, in an order drawn anew, and
+a ratio is taken between times of the same round. The median over all rounds forgets the disturbed ones.
+"""
+
+import gc
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+Times = dict[str, list[float]]
+
+
+def interleaved(
+    contenders: Mapping[str, Callable[[], object]],
+    *,
+    rounds: int,
+    warm_up: int = 2,
+    clock: Callable[[], float] = time.perf_counter,
+    finish: Callable[[], object] = lambda: None,
+) -> Times:
+    """Time all contenders in turns.
+
+    Args:
+        contenders: what to run, by name.
+        rounds: how often each is timed.
+        warm_up: how often each runs before anything is timed.
+        clock: tells the time in seconds.
+        finish: waits until all that was begun is done, as it takes for a GPU.
+
+    Returns:
+        For each name its times in seconds, round by round.
+    """
+    for run in contenders.values():
+        for _ in range(warm_up):
+            run()
+    times: Times = {name: [] for name in contenders}
+    order = list(contenders)
+    draw = random.Random(0)
+    with no_garbage_collection():
+        for _ in range(rounds):
+            draw.shuffle(order)
+            for name in order:
+                finish()
+                start = clock()
+                contenders[name]()
+                finish()
+                times[name].append(clock() - start)
+    return times
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Collect garbage now, and not while the context lasts."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def ratios(times: Sequence[float], others: Sequence[float]) -> list[float]:
+    """Divide times by others' times of the same round."""
+    return [time / other for time, other in zip(times, others, strict=True)]
+
+
+def spread(values: Sequence[float], digits: int = 4) -> dict[str, float]:
+    """Sum up repeated measurements: median, quartiles and the smallest.
+
+    Args:
+        values: at least two measurements.
+        digits: how many digits are kept.
+    """
+    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+    named = {"median": median, "low": low, "high": high, "least": min(values)}
+    return {name: float(f"{value:.{digits}g}") for name, value in named.items()}
