@@ -481,6 +481,13 @@ torch.Size([2])
     assert notes[2]["text"] == "tensor([[  -inf, 0.5000]], requires_grad=True)"
 
 
+def test_what_is_printed_in_pieces_is_one_text() -> None:
+    """When a kernel sends what was printed so far is chance, and must not be seen on a page."""
+    pieces = 'print("rows sum to:", end="", flush=True)\nprint(" 1")'
+    (execution,) = run(pieces)
+    assert [output.text for output in execution.notebook.cells[0].outputs] == ["rows sum to: 1\n"]
+
+
 def test_without_a_server_plain_kernels_take_over_with_one_note(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
