@@ -50,16 +50,16 @@ def setup_cell(config: Config, address: str, needs: list[str]) -> NotebookNode:
         address: where the page is on the web.
         needs: other packages that the page imports.
     """
-    commit = config.literate_commit.removesuffix(CHANGED)
+    commit, changed, _ = config.literate_commit.partition(CHANGED)
     package = f"{config.literate_package} @ git+{config.literate_repository}"
-    said = [f"# {address}"]
+    lines = [f"# {address}"]
     if not commit:
-        said.append("# No commit is known of which this page was built. The newest is installed.")
-    elif config.literate_commit.endswith(CHANGED):
-        said.append("# This page was built with changes that are not in the commit that is installed.")
+        lines.append("# No commit is known of which this page was built. The newest is installed.")
+    elif changed:
+        lines.append("# This page was built with changes that the commit below does not hold.")
     packages = [f"{package}@{commit}" if commit else package, *needs]
-    install = " ".join(f'"{name}"' for name in packages)
-    return nbformat.v4.new_code_cell("\n".join([*said, f"%pip install --quiet {install}"]))
+    lines.append(" ".join(["%pip install --quiet", *(f'"{name}"' for name in packages)]))
+    return nbformat.v4.new_code_cell("\n".join(lines))
 
 
 def further_packages(codes: list[str], package: str) -> list[str]:
@@ -73,8 +73,8 @@ def further_packages(codes: list[str], package: str) -> list[str]:
                 modules.add(node.module.partition(".")[0])
     providers = metadata.packages_distributions()
     found = {providers.get(name, [name])[0] for name in modules - sys.stdlib_module_names}
-    come_along = {package, *(re.match(r"[\w-]+", need)[0] for need in metadata.requires(package) or ())}  # type: ignore[index]
-    return sorted({name.replace("_", "-") for name in found} - come_along)
+    comes_along = {re.split(r"[^\w-]", need)[0] for need in metadata.requires(package) or ()}
+    return sorted({name.replace("_", "-") for name in found} - comes_along - {package, "ipython"})
 
 
 def as_a_reader_has_it(cell: NotebookNode) -> NotebookNode:
@@ -82,7 +82,8 @@ def as_a_reader_has_it(cell: NotebookNode) -> NotebookNode:
     cell = nbformat.from_dict(cell)
     tags = tags_of(cell)
     jupyter = {HIDDEN[tag]: True for tag in tags if tag in HIDDEN}
-    cell.metadata = {"tags": tags, "jupyter": jupyter} if jupyter else {"tags": tags} if tags else {}
+    about = {"tags": tags, "jupyter": jupyter}
+    cell.metadata = {name: value for name, value in about.items() if value}
     cell.outputs = [one for one in cell.outputs if "scrapbook" not in one.get("metadata", {})]
     return cell
 

@@ -25,7 +25,7 @@ from sphinx_exercise.nodes import (  # type: ignore[import-untyped]
 
 LOGGER = logging.getLogger(__name__)
 ANSWER = "# Your answer"
-SPECIAL = re.compile(r"[\\`*<$]|(?<!\w)_|_(?!\w)|\[(?=[^]]*\]\()")
+SPECIAL = re.compile(r"[\\`*<$]|(?<![^\W_])_|_(?![^\W_])|\[(?=[^]]*\]\()")
 LINE_START = re.compile(r"^(\d+(?=[.)]\s)|(?=[#>+-]\s))", re.MULTILINE)
 SILENT = (nodes.Invisible, nodes.meta, nodes.raw)
 NOT_OURS = {"source-match", "toctree-wrapper"}
@@ -102,7 +102,7 @@ class PlainMarkdown:
             case nodes.block_quote():
                 yield quoted(self._text(node))
             case nodes.Admonition():
-                yield quoted(self._admonition(node))
+                yield quoted(self._admonition(node))  # type: ignore[arg-type]
             case nodes.math_block():
                 yield self._equation(node)
             case nodes.literal_block() | nodes.doctest_block():
@@ -133,8 +133,8 @@ class PlainMarkdown:
                 yield f"*Figure {self._number('figure', figure)}.* {self._inline(caption)}"
 
     def _exercise(self, node: nodes.Element, level: int) -> Iterator[str | NotebookNode]:
-        title = f"Exercise {self._number('exercise', node)} {node[0].astext()}"
-        yield f"{'#' * (level + 1)} {escape(title.strip())}"
+        title = f"Exercise {self._number('exercise', node)} {node[0].astext().strip()}"
+        yield f"{'#' * (level + 1)} {escape(title).rstrip()}"
         yield from self._rest(node, level)
         if not self.solutions:
             yield nbformat.v4.new_code_cell(ANSWER)
