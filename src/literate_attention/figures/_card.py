@@ -6,6 +6,7 @@ same on a light and on a dark page. Where colours tell things apart, a label or 
 """
 
 import io
+import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -173,6 +174,14 @@ def index(name: str, given: int, length: int) -> int:
     return given
 
 
+def not_negative(name: str, weights: Array) -> None:
+    """Refuse weights that no arrow can be as thick as."""
+    if (weights < 0).any():
+        raise ValueError(
+            f"{name} must not be negative to be drawn as arrows, got {weights.min():g}"
+        )
+
+
 def some(name: str, given: int) -> int:
     """Refuse to draw nothing at all."""
     if given < 1:
@@ -184,7 +193,7 @@ def number(value: Real, decimals: int = 2) -> str:
     """Write a number as the figures do, in pictures and in words."""
     if np.isneginf(value):
         return f"{MINUS}\N{INFINITY}"
-    return f"{value:.{decimals}f}".replace("-", MINUS)
+    return f"{value:z.{decimals}f}".replace("-", MINUS)
 
 
 def vector(values: Array, decimals: int = 2) -> str:
@@ -273,18 +282,23 @@ def column_label_height(tokens: Sequence[str], width: Real) -> float:
 
 
 def column_label_overhang(tokens: Sequence[str], width: Real) -> float:
-    """Measure how far the last label reaches beyond its column."""
+    """Measure how far labels reach beyond the last column."""
     slope = np.radians(_slant(tokens, width))
-    if not slope:
-        return max(0.0, (text_width(tokens[-1]) - width) / 2)
-    return max(0.0, float(text_width(tokens[-1]) * np.cos(slope)) - 0.5 * width)
+    reaches = [
+        3 + text_width(token) * np.cos(slope) + 0.25 * TEXT * np.sin(slope)
+        if slope
+        else text_width(token) / 2
+        for token in tokens
+    ]
+    columns_beside = np.arange(len(tokens))[::-1] + 0.5
+    return max(0.0, float((reaches - columns_beside * width).max()))
 
 
 def _slant(tokens: Sequence[str], width: Real) -> float:
     widths = [text_width(token) for token in tokens]
     if max(widths) <= width + 8 and all((a + b) / 2 + 4 <= width for a, b in pairwise(widths)):
         return 0.0
-    return 45.0 if width >= 22 else 60.0
+    return 45.0 if width >= 22 else 60.0 if width >= 14 else 90.0
 
 
 def luminance(colour: Any) -> float:
@@ -395,15 +409,16 @@ class Card:
             self.text(x, y + (i + 0.5) * height, token, ha="right", weight=weight)
 
     def column_labels(self, tokens: Sequence[str], x: Real, y: Real, width: Real) -> None:
-        """Write a token above each column, none lower than `y`; slanted where they would collide."""
+        """Write a token above each column, or above some if they are many; slanted where they collide."""
         slant = _slant(tokens, width)
-        for j, token in enumerate(tokens):
+        every = math.ceil(1.15 * TEXT / width)
+        for j, token in list(enumerate(tokens))[::every]:
             middle = x + (j + 0.5) * width
             if not slant:
                 self.text(middle, y - LINE / 2, token)
                 continue
             self.axes.text(
-                middle + 3,
+                middle + (3 if slant < 90 else 0.36 * TEXT),
                 y - 4,
                 token,
                 color=INK,
@@ -496,6 +511,15 @@ class Card:
                 label=name,
             )
         )
+
+    def colour_scale(self, x: Real, y: Real, limit: Real, *, signed: bool, decimals: int) -> None:
+        """Explain the colours of cells that are too narrow for numbers."""
+        low, high = (number(-limit, decimals) if signed else "0"), number(limit, decimals)
+        self.text(x, y + LINE / 2, low, ha="left")
+        x += text_width(low) + 6
+        steps = np.linspace(-limit if signed else 0.0, limit, 7)
+        self.cells(steps[None], x, y + 2, 14, 12, name="scale", limit=limit, numbers=False)
+        self.text(x + 7 * 14 + 6, y + LINE / 2, high, ha="left")
 
     def border(self, allowed: Array, x: Real, y: Real, width: Real, height: Real) -> None:
         """Draw the border between the cells that a mask allows and those that it hides."""
@@ -606,6 +630,14 @@ class Card:
                 color=ink,
             )
         return True
+
+
+def decimals_that_fit(values: Array, room: Real, most: int) -> int | None:
+    """Find how many decimals there is room for; None if there is none even for whole numbers."""
+    for decimals in range(most, -1, -1):
+        if all(text_width(number(value, decimals), weight="bold") <= room for value in values.flat):
+            return decimals
+    return None
 
 
 def _fitting(values: Array, decimals: int, room: Real) -> tuple[float, bool] | None:

@@ -87,7 +87,7 @@ def heads(
                     page.text(end + arrow + z.shape[2] * wide / 2, y + 8, "context", color=QUIET)
             y += LINE + 2
             page.row_labels(tokens, left - 4, y, LINE)
-            page.cells(
+            written = page.cells(
                 w[h],
                 left,
                 y,
@@ -105,6 +105,9 @@ def heads(
                 x = end + arrow
                 page.cells(z[h], x, y, wide, LINE, name=f"contexts{h}", tint=tint, alike=z)
             y += height + 8
+        if not written:
+            page.colour_scale(left, y, float(w.max()), signed=False, decimals=2)
+            y += LINE + 8
         if z is not None:
             y = _draw_joined(page, z, tokens, left, y + 4)
         sentences = [

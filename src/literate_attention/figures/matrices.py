@@ -145,7 +145,8 @@ def attention_matrices(
     hidden = {
         title: np.isneginf(values) | (~allowed & (values == 0)) for title, values in panels.items()
     }
-    limit = max(abs(values[~hidden[title]]).max(initial=0) for title, values in panels.items())
+    shown = np.concatenate([values[~hidden[title]] for title, values in panels.items()])
+    limit = float(abs(shown).max(initial=0.0))
     columns, gap = min(some("columns", columns), len(panels)), 14.0
     left = MARGIN + max(label_width(queries), text_width("query ↓")) + 5
 
@@ -153,8 +154,10 @@ def attention_matrices(
         room = WIDTH - left - right - (columns - 1) * gap
         return min(36.0, room / (columns * shape[1]))
 
-    overhang = column_label_overhang(keys, cell_width(MARGIN))
-    cell = cell_width(max(MARGIN, overhang + 2))
+    right = MARGIN
+    for _ in range(2):  # narrower cells let the last label reach further
+        right = max(MARGIN, column_label_overhang(keys, cell_width(right)) + 4)
+    cell = cell_width(right)
     height = min(22.0, max(LINE, cell))
     with card() as page:
         y = MARGIN
@@ -182,13 +185,14 @@ def attention_matrices(
                     decimals=decimals,
                     limit=limit,
                     hidden=hidden[name],
+                    alike=shown,
                 )
                 page.border(allowed, x, y, cell, height)
                 if highlight is not None:
                     page.frame(x, y + highlight * height, shape[1] * cell, height, ORANGE)
             y += shape[0] * height + gap
         if not written:
-            _draw_scale(page, left, y, limit, any((v < 0).any() for v in panels.values()), decimals)
+            page.colour_scale(left, y, limit, signed=bool((shown < 0).any()), decimals=decimals)
             y += LINE + gap
         many = len(panels) * shape[0] > _MOST_ROWS_IN_WORDS
         return page.finish(
@@ -218,24 +222,6 @@ def _headings(
         for line, text in enumerate(lines):
             page.heading(x + place * (width + gap), y + 6 + line * LINE, text)
     return max(map(len, wrapped), default=0)
-
-
-def _draw_scale(page: Card, x: float, y: float, limit: float, signed: bool, decimals: int) -> None:
-    """Explain the colours where the numbers themselves did not fit."""
-    low = number(-limit if signed else 0, decimals if signed else 0)
-    page.text(x, y + LINE / 2, low, ha="left")
-    x += text_width(low) + 6
-    page.cells(
-        np.linspace(-limit if signed else 0, limit, 7)[None],
-        x,
-        y + 2,
-        14,
-        LINE - 4,
-        name="scale",
-        limit=limit,
-        numbers=False,
-    )
-    page.text(x + 7 * 14 + 6, y + LINE / 2, number(limit, decimals), ha="left")
 
 
 def _in_words(

@@ -22,10 +22,12 @@ from literate_attention.figures._card import (
     Ruler,
     array,
     card,
+    decimals_that_fit,
     index,
     label_width,
     labels,
     largest,
+    not_negative,
     number,
     products,
     shorten,
@@ -72,12 +74,12 @@ def context_vector(
     w = array("weights", weights, num_tokens)
     tokens = labels("tokens", tokens, num_tokens, "inputs")
     index("query", query, num_tokens)
-    if (w < 0).any():
-        raise ValueError(f"weights must not be negative to be drawn as arrows, got {w.min():g}")
+    not_negative("weights", w)
     context = w @ x
     limit = float(abs(x).max())
     column = (WIDTH - 2 * MARGIN) / num_tokens
     cell = min(33.0, column - 6)
+    decimals = decimals_that_fit(w, column - 1, most=2)
     result_cell = min(40.0, (WIDTH - 2 * MARGIN) / embed_dim)
     with card() as page:
         top = MARGIN + LINE + 2
@@ -88,7 +90,8 @@ def context_vector(
             color = ORANGE if j == query else INK
             page.text(middle, MARGIN + LINE / 2, shorten(token, column - 2), color=color)
             page.cells(x[j, :, None], middle - cell / 2, top, cell, LINE, name=f"x{j}", limit=limit)
-            page.text(middle, bottom + 11, number(w[j]), color=BLUE, weight="bold")
+            if decimals is not None:
+                page.text(middle, bottom + 11, number(w[j], decimals), color=BLUE, weight="bold")
             landing = WIDTH / 2 + (j + 0.5 - num_tokens / 2) * embed_dim * result_cell / num_tokens
             page.arrow(
                 (middle, bottom + 21),
@@ -147,7 +150,7 @@ def dot_products(
     written = [number(score) for score in scores]
     ruler = Ruler.over(scores, room - 4 - max(text_width(text, weight="bold") for text in written))
     with card() as page:
-        page.words(MARGIN, MARGIN + 6, [("query  ", INK), (vector(q), ORANGE)])
+        page.words(MARGIN, MARGIN + 6, [("query  ", INK), (shorten(vector(q), 200), ORANGE)])
         y = MARGIN + LINE + 14
         for j, (token, score) in enumerate(zip(tokens, scores, strict=True)):
             page.text(left - 6, y, token, ha="right")
@@ -275,6 +278,7 @@ def weighted_sum(
     gap, row = 10.0, 29.0
     room = (WIDTH - bars - MARGIN - (embed_dim - 1) * gap) / embed_dim
     ruler = Ruler.over(np.concatenate([x, shares, sums]), room)
+    decimals = decimals_that_fit(np.concatenate([shares, sums]), room + gap - 4, most=3)
     columns = [bars + k * (room + gap) for k in range(embed_dim)]
     with card() as page:
         y = MARGIN + 6
@@ -288,7 +292,8 @@ def weighted_sum(
             page.text(left - 6, y + row / 2, token, ha="right")
             page.text(left, y + row / 2, number(w[j]), ha="left", color=BLUE, weight="bold")
             for k, start in enumerate(columns):
-                page.text(start, y + 9, number(shares[j, k], 3), ha="left")
+                if decimals is not None:
+                    page.text(start, y + 9, number(shares[j, k], decimals), ha="left")
                 for name, length, color in (("input", x, RULE), ("share", shares, BLUE)):
                     page.bar(
                         start, y + 20, 7, ruler, length[j, k], color=color, name=f"{name}{j},{k}"
@@ -298,7 +303,8 @@ def weighted_sum(
         y += 8
         page.text(bars - 8, y + row / 2, "sum = z", ha="right", weight="bold")
         for k, start in enumerate(columns):
-            page.text(start, y + 9, number(sums[-1, k], 3), ha="left", weight="bold")
+            if decimals is not None:
+                page.text(start, y + 9, number(sums[-1, k], decimals), ha="left", weight="bold")
             for j, share in enumerate(shares[:, k]):
                 page.bar(
                     start,

@@ -31,6 +31,7 @@ from literate_attention.figures._card import (
     index,
     labels,
     largest,
+    not_negative,
     shorten,
     some,
     text_width,
@@ -76,6 +77,7 @@ def bottleneck(
     target = labels("target", target, len(target), "tokens")
     shape = len(target), len(source)
     strength = np.ones(shape) if weights is None else array("weights", weights, *shape)
+    not_negative("weights", strength)
     step = index("step", len(target) // 2 if step is None else step, len(target))
     with card() as page:
         page.heading(MARGIN, MARGIN + 6, "one hidden state")
