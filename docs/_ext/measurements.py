@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from execution import write_atomically
 from findings import Finding, judge
 from sphinx.application import Sphinx
 
@@ -31,7 +31,9 @@ def seal(measurement: dict[str, Any]) -> str:
 def write(path: Path, measurement: dict[str, Any]) -> None:
     """Seal a measurement, and put it in place in one step."""
     sealed = {**measurement, SEAL: seal(measurement)}
-    write_atomically(path, json.dumps(sealed, indent=1) + "\n")
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(sealed, indent=1) + "\n", encoding="utf-8")
+    os.replace(partial, path)
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -1,0 +1,383 @@
+"""How long the book takes to build: beside stock MyST-NB, after edits, and with up to 200 pages."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from circumstances import ROOT
+from timing import Times, interleaved, ratios, spread
+
+QUESTION = "How long does it take to build the book, beside stock MyST-NB and nbsphinx?"
+METHOD = """
+Every build is a process of its own, in a copy of the repository. The book is built with the same
+settings, pages and extensions by both sides, but for what executes: ours, or MyST-NB alone in its
+mode `force`, which is one page after the other. What stands on our execution (the playground, the
+downloads) is left out of both. Cold means that nothing is there but the pages. Both ran in turns.
+The generated pages each import torch and the library, print a tensor, and draw one figure.
+"""
+PACKAGES = ("sphinx", "myst-nb", "sphinx-book-theme", "ipykernel", "nbsphinx")
+PART_OF_EXECUTION = ("archive", "execution", "notebooks", "playground")
+ROUNDS, ROUNDS_COLD = 7, 3
+PAGES = (1, 25, 50, 100, 200)
+MOST_PAGES_OF_OTHERS = 25
+TARGETS = {
+    "cold build, as a share of stock MyST-NB's": 0.35,
+    "build after no change, as a share of Sphinx with execution off": 1.1,
+    "pages executed after an edit of prose": 0,
+    "pages executed after an edit of one page's code": 1,
+    "outputs that are not those of stock MyST-NB": 0,
+    "seconds from saving a cell to its output, served live": 2.0,
+    "cost of a page beyond 100, as a share of that of one before": 1.2,
+}
+EDITED = "summary"
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with pages, and where they are built."""
+
+    docs: Path
+
+    @property
+    def built(self) -> Path:
+        return self.docs / "_build"
+
+    @property
+    def html(self) -> Path:
+        return self.built / "html"
+
+    def build(self) -> str:
+        """Build, and return what was said."""
+        command = sphinx(self.docs, self.html)
+        result = subprocess.run(command, capture_output=True, text=True, env=environment())
+        if result.returncode:
+            raise RuntimeError(f"the build failed:\n{result.stdout}\n{result.stderr}")
+        return result.stdout
+
+    def build_cold(self) -> str:
+        """Build with nothing left of an earlier build."""
+        shutil.rmtree(self.built, ignore_errors=True)
+        return self.build()
+
+
+def sphinx(docs: Path, html: Path) -> list[str]:
+    """Return the command that builds a folder of pages."""
+    options = ("-b", "html", "-d", str(html.with_name("doctrees")))
+    return [sys.executable, "-m", "sphinx", *options, str(docs), str(html)]
+
+
+def environment() -> dict[str, str]:
+    """Return this process's environment, with pandoc within reach of nbsphinx."""
+    try:
+        import pypandoc
+    except ModuleNotFoundError:
+        return dict(os.environ)
+    pandoc = Path(pypandoc.get_pandoc_path()).parent
+    return {**os.environ, "PATH": f"{os.environ['PATH']}{os.pathsep}{pandoc}"}
+
+
+def measure() -> dict[str, Any]:
+    """Measure all."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        results = [*the_book(Path(folder)), *generated_pages(Path(folder))]
+    return {
+        "name": "build",
+        "question": QUESTION,
+        "method": METHOD,
+        "packages": PACKAGES,
+        "results": results,
+        "targets": [
+            {
+                "target": row["measured"],
+                "where": row["where"],
+                "measured": row["value"],
+                "most": TARGETS[row["measured"]],
+                "met": row["value"] <= TARGETS[row["measured"]],
+            }
+            for row in results
+            if row["measured"] in TARGETS
+        ],
+    }
+
+
+# The book
+
+
+def the_book(folder: Path) -> Iterator[dict[str, Any]]:
+    """Build the book cold, after no change, and after edits."""
+    whole = Project(copy_of_the_book(folder / "whole"))
+    ours = like_for_like(folder / "ours", "extensions.append('execution')")
+    stock = like_for_like(
+        folder / "stock", "nb_execution_mode = 'force'\nnb_execution_timeout = 600"
+    )
+    off = like_for_like(folder / "off", "nb_execution_mode = 'off'")
+
+    cold = {"ours": ours.build_cold, "stock MyST-NB": stock.build_cold, "whole": whole.build_cold}
+    times = interleaved(cold, rounds=ROUNDS_COLD, warm_up=0)
+    yield from seconds("the book, cold", times)
+    yield value(
+        "cold build, as a share of stock MyST-NB's",
+        ratios(times["ours"], times["stock MyST-NB"]),
+    )
+    compared, differing = compare_outputs(ours, stock)
+    yield value("outputs that were compared", [compared] * 2)
+    yield value("outputs that are not those of stock MyST-NB", [differing] * 2)
+
+    unchanged = {"ours": ours.build, "execution off": off.build, "whole": whole.build}
+    times = interleaved(unchanged, rounds=ROUNDS)
+    yield from seconds("the book, nothing changed", times)
+    yield value(
+        "build after no change, as a share of Sphinx with execution off",
+        ratios(times["ours"], times["execution off"]),
+    )
+
+    page = whole.docs / f"{EDITED}.md"
+    for what, edit in {
+        "an edit of prose": partial(append, page, "One more sentence.\n"),
+        "an edit of one page's code": partial(replace, page, "import torch\n", "import torch\n\n"),
+    }.items():
+        said: list[str] = []
+
+        def build_edited(edit: Callable[[], None] = edit, said: list[str] = said) -> None:
+            edit()
+            said.append(whole.build())
+
+        times = interleaved({"whole": build_edited}, rounds=ROUNDS_COLD, warm_up=0)
+        yield from seconds(f"the book, {what}", times)
+        executed = [len(re.findall(r"^executed ", one, re.MULTILINE)) for one in said]
+        yield value(f"pages executed after {what}", executed)
+
+    yield value("seconds from saving a cell to its output, served live", live(whole))
+
+
+def copy_of_the_book(folder: Path) -> Path:
+    """Copy what a build reads, and return the folder with the pages."""
+    for name in ("docs", "src", ".ci", "tests"):
+        ignored = shutil.ignore_patterns("_build", "__pycache__")
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    for name in ("pyproject.toml", "noxfile.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    return folder / "docs"
+
+
+def like_for_like(folder: Path, settings: str) -> Project:
+    """Copy the book with other settings, and without what stands on our execution."""
+    docs = copy_of_the_book(folder)
+    (docs / "conf.py").rename(docs / "conf_of_the_book.py")
+    (docs / "conf.py").write_text(
+        "from pathlib import Path\n"
+        "exec(Path(__file__).with_name('conf_of_the_book.py').read_text())\n"
+        f"extensions = [name for name in extensions if name not in {PART_OF_EXECUTION}]\n"
+        "exclude_patterns = ['playground.md', '_build']\n"
+        f"{settings}\n"
+    )
+    return Project(docs)
+
+
+def compare_outputs(ours: Project, stock: Project) -> tuple[int, int]:
+    """Count the printed outputs of both, and those that differ, but for what cannot be the same twice."""
+    compared = differing = 0
+    theirs = stock.built / "jupyter_execute"
+    stored = [json.loads(path.read_text()) for path in (ours.built / "executions").glob("*.ipynb")]
+    by_code = {tuple(map(source, notebook["cells"])): notebook for notebook in stored}
+    for path in theirs.glob("*.ipynb"):
+        cells = [one for one in json.loads(path.read_text())["cells"] if one["cell_type"] == "code"]
+        twins = by_code[tuple(map(source, cells))]["cells"]
+        for cell, twin in zip(cells, twins, strict=True):
+            if "nondeterministic" not in cell["metadata"]:
+                compared += 1
+                differing += printed(cell) != printed(twin)
+    return compared, differing
+
+
+def source(cell: dict[str, Any]) -> str:
+    """Return a cell's code."""
+    return "".join(cell["source"])
+
+
+def printed(cell: dict[str, Any]) -> str:
+    """Return what a cell printed."""
+    return "".join(
+        "".join(output["text"]) for output in cell["outputs"] if output["output_type"] == "stream"
+    )
+
+
+def append(page: Path, text: str) -> None:
+    """Add a paragraph to a page."""
+    page.write_text(page.read_text() + f"\n{text}")
+
+
+def replace(page: Path, old: str, new: str) -> None:
+    """Change a page at one place."""
+    page.write_text(page.read_text().replace(old, new, 1))
+
+
+def live(project: Project) -> list[float]:
+    """Return how many seconds after saving a cell its new output could be read, several times."""
+    page, html = project.docs / f"{EDITED}.md", project.html / f"{EDITED}.html"
+    waits = []
+    with serving(project):
+        for number in range(ROUNDS):
+            mark = f"seen {number}"
+            time.sleep(3)  # an author reads, then saves
+            start = time.perf_counter()
+            replace(page, "import torch\n", f"import torch\n\nprint('seen', {number})\n")
+            while mark not in html.read_text():
+                time.sleep(0.02)
+                if time.perf_counter() - start > 60:
+                    raise TimeoutError("an edited cell's output did not appear within a minute")
+            waits.append(time.perf_counter() - start)
+    return waits
+
+
+@contextmanager
+def serving(project: Project) -> Iterator[None]:
+    """Serve a project as `nox -s live` does."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    kernels = project.docs / "_ext" / "kernels.py"
+    command = [sys.executable, str(kernels), "run", sys.executable, "-m", "sphinx_autobuild"]
+    options = ["--port", str(port), "-d", str(project.built / "doctrees")]
+    with subprocess.Popen(
+        [*command, *options, str(project.docs), str(project.html)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as server:
+        try:
+            while not answers(port):
+                time.sleep(0.1)
+            yield
+        finally:
+            server.terminate()
+
+
+def answers(port: int) -> bool:
+    """Tell whether somebody listens."""
+    with socket.socket() as line:
+        return line.connect_ex(("127.0.0.1", port)) == 0
+
+
+# Generated pages
+
+PAGE = """---
+file_format: mystnb
+kernelspec:
+  name: python3
+---
+
+# Page {number}
+
+```{{code-cell}} python
+import torch
+
+from literate_attention import simple_attention, toy_embeddings
+
+context, weights = simple_attention(toy_embeddings(), need_weights=True)
+print(context * {number})
+```
+
+```{{code-cell}} python
+import matplotlib.pyplot as plt
+
+plt.plot(weights[{number} % 6])
+plt.show()
+```
+"""
+WRITERS = {
+    "ours": "extensions = ['myst_nb', 'execution']\nnb_execution_mode = 'off'\n"
+    "nb_custom_formats = {}\n",
+    "stock MyST-NB": "extensions = ['myst_nb']\nnb_execution_mode = 'force'\n",
+    "nbsphinx": "extensions = ['nbsphinx']\nnbsphinx_execute = 'always'\n",
+}
+
+
+def generated_pages(folder: Path) -> Iterator[dict[str, Any]]:
+    """Build more and more pages, cold."""
+    times: dict[int, float] = {}
+    for count in PAGES:
+        projects = {
+            name: pages(folder / f"{count}-{number}", name, count)
+            for number, name in enumerate(WRITERS)
+            if name == "ours" or count <= MOST_PAGES_OF_OTHERS
+        }
+        rounds = ROUNDS_COLD if count <= MOST_PAGES_OF_OTHERS else 2
+        builds = {name: project.build_cold for name, project in projects.items()}
+        measured = interleaved(builds, rounds=rounds, warm_up=0)
+        for row in seconds(f"{count} generated pages, cold", measured):
+            yield {**row, "pages": count}
+        times[count] = spread(measured["ours"])["median"]
+    yield value(
+        "cost of a page beyond 100, as a share of that of one before",
+        [per_page(times, 100, 200) / per_page(times, 1, 100)] * 2,
+    )
+
+
+def pages(folder: Path, name: str, count: int) -> Project:
+    """Write pages, and the settings to build them with."""
+    docs = folder / "docs"
+    docs.mkdir(parents=True)
+    extensions = ROOT / "docs" / "_ext"
+    conf = f"import sys\nsys.path.insert(0, {str(extensions)!r})\nhtml_theme = 'basic'\n"
+    (docs / "conf.py").write_text(conf + WRITERS[name])
+    (docs / "index.md").write_text("# Index\n")
+    toctree = "Index\n=====\n\n.. toctree::\n   :glob:\n\n   page*\n"
+    (docs / "index.md").unlink()
+    (docs / "index.rst").write_text(toctree)
+    for number in range(1, count + 1):
+        text = PAGE.format(number=number)
+        if name == "nbsphinx":
+            (docs / f"page{number}.ipynb").write_text(json.dumps(as_notebook(text)))
+        else:
+            (docs / f"page{number}.md").write_text(text)
+    return Project(docs)
+
+
+def as_notebook(page: str) -> dict[str, Any]:
+    """Write a generated page as a notebook."""
+    title = {"cell_type": "markdown", "metadata": {}, "source": page.split("\n\n")[1]}
+    codes = re.findall(r"```{code-cell} python\n(.*?)\n```", page, re.DOTALL)
+    cells = [
+        {
+            "cell_type": "code",
+            "metadata": {},
+            "source": code,
+            "outputs": [],
+            "execution_count": None,
+        }
+        for code in codes
+    ]
+    about = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    return {"cells": [title, *cells], "metadata": about, "nbformat": 4, "nbformat_minor": 4}
+
+
+def per_page(times: dict[int, float], few: int, many: int) -> float:
+    """Return how many seconds each page took between two numbers of pages."""
+    return (times[many] - times[few]) / (many - few)
+
+
+# Results
+
+
+def seconds(where: str, times: Times) -> Iterator[dict[str, Any]]:
+    """Report how long builds took."""
+    for name, values in times.items():
+        yield {"measured": "seconds", "where": where, "contender": name, "seconds": spread(values)}
+
+
+def value(measured: str, values: list[float]) -> dict[str, Any]:
+    """Report a median and what it stands for."""
+    summary = spread(values)
+    return {"measured": measured, "where": "the book", "value": summary["median"], **summary}
