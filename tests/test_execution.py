@@ -1,6 +1,5 @@
 """Pages are executed in warm kernels, side by side, once; and nothing stale, broken or half-done is shown."""
 
-import fcntl
 import io
 import json
 import os
@@ -16,15 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import execution
 import kernels
 import nbformat
 import pytest
+import unfinished
 from docutils.nodes import container
-from execution import MARK, Store
 from sphinx.errors import SphinxError
 from sphinx.testing.util import SphinxTestApp
 from sphinx.util.console import strip_escape_sequences
+from store import Store
 
 CONF = """
 import sys
@@ -426,11 +425,11 @@ def test_a_dead_or_endless_kernel_ends_its_page_only(project: Project) -> None:
 # Kernels
 
 
-def run(*codes: str, timeout: float = 60, warm: bool = True) -> list[kernels.Execution]:
+def run(*codes: str) -> list[kernels.Execution]:
     cells = [[nbformat.v4.new_code_cell(one) for one in code.split("%%\n")] for code in codes]
     notebooks = {str(n): nbformat.v4.new_notebook(cells=one) for n, one in enumerate(cells)}
     folders = dict.fromkeys(notebooks, "/")
-    return list(kernels.execute(notebooks, folders, timeout=timeout, warm=warm).values())
+    return list(kernels.execute(notebooks, folders, timeout=60).values())
 
 
 def printed(execution: kernels.Execution) -> str:
@@ -648,7 +647,7 @@ def test_builds_killed_at_any_moment_end_as_one_that_was_not(
     moments = random.Random(1)
     for _ in range(4):
         build = project.start()
-        wait_until((project.html / MARK).exists)
+        wait_until((project.html / unfinished.MARK).exists)
         time.sleep(moments.uniform(0, 0.8))
         build.kill()
         build.wait()
@@ -661,18 +660,24 @@ def test_builds_killed_at_any_moment_end_as_one_that_was_not(
 def test_two_builds_never_write_one_folder_at_once(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(execution, "PATIENCE_SECONDS", 0)
+    monkeypatch.setattr(unfinished, "PATIENCE_SECONDS", 0)
     project.page("page", "Text.\n", head="")
-    project.html.mkdir(parents=True)
-    folder = os.open(project.html, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+    (project.root / "build").mkdir()
+    hold = (
+        "import fcntl, sys\n"
+        "lock = open('build/.html.lock', 'w')\n"
+        "fcntl.lockf(lock, fcntl.LOCK_EX)\n"
+        "print('held', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", hold], cwd=project.root, **pipes) as other:
+        assert other.stdout.readline() == b"held\n"
         with pytest.raises(
             SphinxError, match=r"^Another build is writing \S+/build/html just now\.$"
         ):
             project.build()
-    finally:
-        os.close(folder)
+        other.stdin.close()
     assert project.build().status == 0
 
 

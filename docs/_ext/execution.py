@@ -1,41 +1,22 @@
 """Pages become notebooks with outputs, before Sphinx reads them.
 
-myst-nb renders a notebook that has outputs; it is not asked to execute (`nb_execution_mode = "off"`).
-Before pages are read, those that need it run side by side in warm kernels, and what they computed is
-stored under the build folder by a key of all that it depends on:
+myst-nb renders a notebook that has outputs; it is not asked to execute (`nb_execution_mode = "off"`). Before
+pages are read, those whose outputs are not in the store run side by side in warm kernels. So a change in the
+library runs the pages again, a change in prose runs nothing, and no change starts no process at all. A page
+that failed is never stored: it runs, and is reported, at every build until it is mended.
 
-    key = cells of the page + fingerprint
-    fingerprint = library, lock, versions, platform, device, threads, what starts the kernels
-
-So a change in the library runs the pages again, a change in prose runs nothing, and no change starts no
-process at all. A page that failed is never stored: it runs, and is reported, at every build until it is
-mended.
-
-The hook into myst-nb is its table of custom formats: for the time of a build it gets one entry for each
-executed page, by full path, whose reader puts the stored outputs beside the cells. Plain pages never
-come near it.
-
-A build that was killed leaves half-written files behind. So a build marks its output folder until it is
-finished, and one that finds the mark starts from nothing but the stored executions.
+The hook into myst-nb is its table of custom formats. For the time of a build it gets one entry for each
+executed page, by full path, whose reader puts the outputs beside the cells. Plain pages never come near it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import hashlib
 import itertools
 import json
-import os
-import platform
 import re
-import shutil
-import sys
-import time
-import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -48,27 +29,18 @@ from myst_nb.core.read import (  # type: ignore[import-untyped]
     is_myst_markdown_notebook,
     read_myst_markdown_notebook,
 )
-from myst_nb.sphinx_ext import (  # type: ignore[import-untyped]
-    OUTPUT_FOLDER,
-    add_global_html_resources,
-)
+from myst_nb.sphinx_ext import add_global_html_resources  # type: ignore[import-untyped]
 from myst_parser.config.main import MdParserConfig
 from nbformat import NotebookNode
-from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
-from sphinx.config import Config
+from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.errors import SphinxError
 from sphinx.util import logging
+from store import NOTE, Store, disk_errors, fingerprint, key_of, sha256
 
 LOGGER = logging.getLogger(__name__)
 CHECK = "execution"
 EXPECTED = "raises-exception"
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
-MARK = ".unfinished"
-PATIENCE_SECONDS = 10.0
-LAST = 1000
-"""The priority of what comes after all other extensions."""
-NOTE = "brown"
 
 
 @dataclass(frozen=True)
@@ -106,141 +78,7 @@ def cells_digest(notebook: NotebookNode) -> str:
     """Return a digest of what a notebook executes: its code, and whether that may raise or is skipped."""
     matters = {EXPECTED, "skip-execution"}
     cells = [[cell.source, sorted(matters & set(tags_of(cell)))] for cell in code_cells(notebook)]
-    return _sha256(json.dumps(cells))
-
-
-def fingerprint(depends: Iterable[Path]) -> str:
-    """Return a digest of all that executions depend on, other than the cells themselves."""
-    here = Path(__file__).parent
-    files = [here / "kernels.py", here / "kernel_startup.py", *depends]
-    facts = {
-        "files": {str(number): _tree_digest(path) for number, path in enumerate(files)},
-        "python": sys.version,
-        "packages": {name: _version(name) for name in kernels.PACKAGES},
-        "machine": [platform.platform(), platform.machine(), _processor()],
-        "device": [
-            *map(os.environ.get, ("LITERATE_DEVICE", "CUDA_VISIBLE_DEVICES")),
-            _accelerators(),
-        ],
-        "threads": kernels.environment()["OMP_NUM_THREADS"],
-    }
-    return _sha256(json.dumps(facts, sort_keys=True))
-
-
-def _tree_digest(path: Path) -> str | None:
-    """Return a digest of a file, or of all files under a folder; None where there is nothing."""
-    if path.is_file():
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    files = sorted(
-        file for file in path.rglob("*") if file.is_file() and "__pycache__" not in file.parts
-    )
-    digests = [f"{file.relative_to(path).as_posix()} {_tree_digest(file)}" for file in files]
-    return _sha256("\n".join(digests)) if files else None
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def _processor() -> str:
-    """Name the processor: some random streams depend on its maker."""
-    with contextlib.suppress(OSError):
-        found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-        if found:
-            return found[1]
-    return platform.processor()
-
-
-def _accelerators() -> list[str]:
-    """Name the GPUs without touching them."""
-    gpus = sorted(Path("/proc/driver/nvidia/gpus").glob("*/information"))
-    return [re.sub(r"(?m)^(?!Model).*\n?", "", gpu.read_text()) for gpu in gpus]
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def key_of(digest: str, fingerprint: str) -> str:
-    """Return the key of an execution in the store."""
-    return _sha256(digest + fingerprint)
-
-
-# The store
-
-
-class Store:
-    """Executions by key, one file each; a file is whole and sound, or it is not there."""
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-
-    def path(self, key: str) -> Path:
-        """Return where an execution is."""
-        return self.folder / f"{key}.ipynb"
-
-    def load(self, key: str) -> NotebookNode | None:
-        """Return a stored execution; a damaged one is reported and removed."""
-        path = self.path(key)
-        try:
-            content = json.loads(path.read_bytes())
-            if content["metadata"].pop("checksum") == _checksum(content):
-                return nbformat.from_dict(content)
-        except OSError:
-            return None
-        except (ValueError, LookupError, TypeError, AttributeError):
-            pass
-        LOGGER.info("stored execution %s is damaged: its page runs again", path.name, color=NOTE)
-        with disk_errors(path):
-            path.unlink()
-        return None
-
-    def save(self, key: str, notebook: NotebookNode) -> None:
-        """Store an execution."""
-        content = json.loads(json.dumps(notebook))
-        content["metadata"]["checksum"] = _checksum(content)
-        write_atomically(self.path(key), json.dumps(content, indent=1))
-
-    def prune(self, used: Iterable[str]) -> None:
-        """Forget what no page uses and nobody has used for two weeks."""
-        now = time.time()
-        for key in used:
-            with contextlib.suppress(OSError):
-                os.utime(self.path(key))
-        for path in self.folder.glob("*"):
-            with contextlib.suppress(OSError):
-                if now - path.stat().st_mtime > 14 * 24 * 3600:
-                    path.unlink()
-
-
-def _checksum(content: dict[str, Any]) -> str:
-    return _sha256(json.dumps(content, sort_keys=True))
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that nobody ever sees a part of it."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    with disk_errors(path):
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_text(text, encoding="utf-8")
-            os.replace(partial, path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                partial.unlink()
-            raise
-
-
-@contextlib.contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
-    """Say what the disk refuses in one sentence."""
-    try:
-        yield
-    except OSError as error:
-        raise SphinxError(f"The build cannot write {path}: {error.strerror}.") from error
+    return sha256(json.dumps(cells))
 
 
 # Notebooks
@@ -385,7 +223,7 @@ def time_saved(env: BuildEnvironment, docname: str) -> int:
 
 def store_of(app: Sphinx) -> Store:
     """Return the store of a build: beside the output folder, so that all builders share it."""
-    return Store(Path(app.config.execution_store or app.outdir.parent / "executions"))
+    return Store(Path(app.outdir.parent, "executions"))
 
 
 def fingerprint_of(app: Sphinx) -> str:
@@ -457,7 +295,6 @@ def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
             missing,
             {docname: str(Path(env.doc2path(docname)).parent) for docname in missing},
             timeout=app.config.nb_execution_timeout,
-            warm=app.config.execution_warm,
             done=done,
             fell_back=lambda why: LOGGER.info("plain kernels take over: %s", why, color=NOTE),
         )
@@ -530,85 +367,25 @@ def copy_styles_first(app: Sphinx) -> None:
         add_global_html_resources(app, None)
 
 
-# A build that was killed
-
-
-def claim(app: Sphinx, config: Config) -> None:
-    """Mark the output folder as unfinished; if it is already, clear what the last build left there.
-
-    A folder that holds something else than a site of ours gets no mark, so it can never be cleared.
-    """
-    mark = app.outdir / MARK
-    with disk_errors(mark):
-        keep_others_out(app)
-        if mark.exists():
-            LOGGER.info("the last build was cut short: starting anew", color=NOTE)
-            clear(app)
-        elif (app.outdir / ".buildinfo").exists() or not any(app.outdir.iterdir()):
-            mark.touch()
-
-
-def keep_others_out(app: Sphinx) -> None:
-    """Let one build at a time write the output folder: to another, its files would look left behind."""
-    if sys.platform == "win32":
-        return
-    import fcntl
-
-    folder = os.open(app.outdir, os.O_RDONLY)
-    release = weakref.finalize(app, os.close, folder)
-    app.connect("build-finished", lambda app, exception: release(), priority=LAST)
-    patience = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > patience:
-                release()
-                raise SphinxError(f"Another build is writing {app.outdir} just now.") from None
-            time.sleep(0.1)
-
-
-def clear(app: Sphinx) -> None:
-    """Remove what a build that was cut short may have left half-written; hidden files are not ours."""
-    for path in app.outdir.iterdir():
-        if not path.name.startswith("."):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-    (app.doctreedir / ENV_PICKLE_FILENAME).unlink(missing_ok=True)
-    for image in (app.outdir.parent / OUTPUT_FOLDER).glob("?" * 64 + ".*"):
-        if hashlib.sha256(image.read_bytes()).hexdigest() != image.stem:
-            image.unlink()
-
-
 def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Tidy the store, and take the mark away."""
-    if exception is not None:
-        refusal = getattr(exception, "orig_exc", exception)
-        if isinstance(refusal, OSError):
-            raise SphinxError(f"The build cannot write its files: {refusal}.") from exception
-        return
-    store_of(app).prune(page.key for page in kept(app.env, CHECK).values())
-    if app.config.literate_profile:
-        LOGGER.info("the slowest cells:\n%s", "\n".join(profile(app)))
-    (app.outdir / MARK).unlink(missing_ok=True)
+    """Tidy the store, and list the slowest cells on request."""
+    if exception is None:
+        store_of(app).prune(page.key for page in kept(app.env, CHECK).values())
+        if app.config.literate_profile:
+            LOGGER.info("the slowest cells:\n%s", "\n".join(profile(app)))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Execute the pages of a book."""
-    for folder in (app.outdir, app.doctreedir):
-        with disk_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+    app.setup_extension("unfinished")
     app.setup_extension("myst_nb")
     app.add_config_value("execution_depends", [], "", list)
-    app.add_config_value("execution_store", None, "", (str, type(None)))
-    app.add_config_value("execution_warm", True, "", bool)
     app.add_config_value("literate_profile", False, "", bool)
-    app.connect("config-inited", claim)
     app.connect("builder-inited", copy_styles_first)
     app.connect("env-get-outdated", outdated)
     app.connect("env-before-read-docs", prepare)
     app.connect("doctree-read", remember)
-    app.connect("build-finished", finish, priority=LAST)
+    app.connect("build-finished", finish)
     judge(app, CHECK, report)
     return {
         "version": "1",

@@ -336,7 +336,6 @@ def execute(
     folders: Mapping[str, str],
     *,
     timeout: float,
-    warm: bool = True,
     done: Callable[[str, Execution], None] = lambda name, execution: None,
     fell_back: Callable[[str], None] = lambda reason: None,
 ) -> dict[str, Execution]:
@@ -346,7 +345,6 @@ def execute(
         notebooks: what to execute, by name. They receive their outputs.
         folders: the working folder for each.
         timeout: seconds that one cell may take.
-        warm: fork the kernels from a warm server, where there can be one.
         done: called with each page that is finished.
         fell_back: called once, with the reason, if plain kernels had to take over.
 
@@ -355,7 +353,7 @@ def execute(
     """
     forge = _Forge(fell_back)
     with contextlib.ExitStack() as stack:
-        if warm and sys.platform == "linux":
+        if sys.platform == "linux":
             forge.address = os.environ.get(ADDRESS) or stack.enter_context(server())
         return asyncio.run(_execute_all(notebooks, folders, forge, timeout, done))
 

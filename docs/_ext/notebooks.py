@@ -20,7 +20,7 @@ from urllib.parse import urljoin
 
 import nbformat
 from docutils import nodes
-from execution import CHECK, executed_notebook, tags_of, write_atomically
+from execution import CHECK, executed_notebook, tags_of
 from findings import kept
 from nbformat import NotebookNode
 from origin import CHANGED
@@ -29,6 +29,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
+from store import write_atomically
 
 FOLDER = "notebooks"
 BRANCH = "gh-pages"

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from execution import fingerprint, write_atomically
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
+from store import fingerprint, write_atomically
 
 SCRIPT = Path(__file__).with_name("playground_vectors.py")
 WITHOUT_SCRIPT = (

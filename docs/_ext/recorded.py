@@ -29,13 +29,13 @@ from typing import Any, NamedTuple
 
 from cells import Cell, cells, executed_with, unfinished
 from docutils import nodes
-from execution import write_atomically
 from findings import Finding, judge, keep, kept
 from printed import Value, differences, eps_for, split, table
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
 from sphinx.util import logging
+from store import write_atomically
 
 LOGGER = logging.getLogger(__name__)
 CHECK = "recorded"
