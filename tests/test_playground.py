@@ -10,11 +10,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 import torch
+from sphinx.errors import ExtensionError
 
 import literate_attention as la
 
@@ -38,7 +40,11 @@ browser_test = pytest.mark.browser
 def write_book(folder: Path) -> None:
     """Write a book of one page, with the settings that this page needs of the real one."""
     folder.mkdir(parents=True)
-    shutil.copy(DOCS / "playground.md", folder)
+    text = (DOCS / "playground.md").read_text(encoding="utf-8")
+    text = text.partition("## Where to read on")[
+        0
+    ]  # its formulas and chapters are the whole book's
+    (folder / "playground.md").write_text(text, encoding="utf-8")
     (folder / "index.md").write_text("# Book\n\n```{toctree}\nplayground\n```\n", encoding="utf-8")
     (folder / "conf.py").write_text(
         f"import sys; sys.path.insert(0, {str(DOCS / '_ext')!r})\n"
@@ -49,8 +55,7 @@ def write_book(folder: Path) -> None:
         "html_context = {'default_mode': 'auto'}\n"
         "nb_execution_mode = 'off'\n"
         f"execution_depends = [{str(SRC)!r}]\n"
-        # the chapters are not here; a marker of the running build is
-        "suppress_warnings = ['ref.doc', 'epub.unknown_project_files']\n",
+        "suppress_warnings = ['epub.unknown_project_files']\n",  # the mark of a running build
         encoding="utf-8",
     )
 
@@ -164,18 +169,36 @@ def spoken(page: Any) -> Any:
 # The extension --------------------------------------------------------------------------------------
 
 
-def test_numbers_are_computed_again_only_when_the_library_changed(tmp_path: Path) -> None:
-    folder = tmp_path / "docs"
-    write_book(folder)
-    stored = build(folder).parent / "playground.json"
-    numbers = json.loads(stored.read_text(encoding="utf-8"))
-    stored.write_text(json.dumps({**numbers, "mark": 1}), encoding="utf-8")
-    build(folder)
-    assert "mark" in json.loads(stored.read_text(encoding="utf-8"))
-    for damaged in (json.dumps({**numbers, "fingerprint": "another library"}), "{", "[]"):
+def test_numbers_are_computed_when_the_library_or_the_script_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import playground
+
+    library, script = tmp_path / "library.py", tmp_path / "script.py"
+    library.write_text("", encoding="utf-8")
+    config = SimpleNamespace(execution_depends=[library])
+    app: Any = SimpleNamespace(confdir=tmp_path, outdir=tmp_path / "html", config=config)
+    monkeypatch.setattr(playground, "SCRIPT", script)
+    stored = tmp_path / "playground.json"
+
+    def computed(printed: str) -> dict[str, Any]:
+        script.write_text(f"print({printed!r})", encoding="utf-8")
+        playground.compute(app)
+        return json.loads(stored.read_text(encoding="utf-8"))
+
+    first = computed('{"number": 1}')
+    assert first["number"] == 1
+    stored.write_text(json.dumps({**first, "number": 7}), encoding="utf-8")
+    assert computed('{"number": 1}')["number"] == 7  # neither has changed: nothing was computed
+    library.write_text("# changed", encoding="utf-8")
+    assert computed('{"number": 1}')["number"] == 1
+    assert computed('{"number": 2}')["number"] == 2
+    for damaged in ("", "{", "[]", "{}"):
         stored.write_text(damaged, encoding="utf-8")
-        build(folder)
-        assert json.loads(stored.read_text(encoding="utf-8")) == numbers
+        assert computed('{"number": 2}')["number"] == 2
+    script.write_text("raise SystemExit('no torch here')", encoding="utf-8")
+    with pytest.raises(ExtensionError, match=r"script\.py failed:\nno torch here"):
+        playground.compute(app)
 
 
 @pytest.mark.parametrize("builder", ["text", "epub"])
@@ -332,7 +355,7 @@ def test_what_is_no_number_is_refused_with_a_sentence(
     field.blur()
     assert page.locator(".pg-notice").inner_text() == answer
     assert field.input_value() == "0.25"
-    assert field.get_attribute("aria-invalid") is None
+    assert field.get_attribute("aria-invalid") == "false"
     assert readings(grid(page, "Z: context vectors")) == before
 
 

@@ -253,7 +253,9 @@
     const { tables, ...state } = copy(start);
     const seen = new Set();
     for (const [name, text] of given) {
-      if (!Object.hasOwn(PARTS, name)) throw new RangeError(`it speaks of \u201c${name}\u201d, which is unknown here`);
+      if (!Object.hasOwn(PARTS, name)) {
+        throw new RangeError(`it speaks of \u201c${name}\u201d, which is unknown here`);
+      }
       if (seen.has(name)) throw new RangeError(`it says \u201c${name}\u201d twice`);
       seen.add(name);
       Object.assign(state, PARTS[name].read(text, start));
@@ -407,114 +409,114 @@
     }, delay);
   }
 
-  /** A table that is also a grid: one stop for the Tab key, arrow keys inside. */
-  function grid({ name, title, rows, columns, groups = [], edit = null, onPreview, onChoose }) {
-    const caption = make("caption", {}, ...(title ?? [name]));
-    const above = groups.map(({ label, span }) =>
-      make("th", { scope: "colgroup", colspan: span }, label),
-    );
-    const corner = () => make("td", { class: "pg-corner" });
-    const columnHeads = columns.map((label) => make("th", { scope: "col" }, label));
+  // Tables. To a keyboard each is one stop for the Tab key, with arrow keys inside.
+
+  /** A table of numbers that are shown, or, with `edit`, typed. */
+  function grid({ name, title = [name], rows, columns, groups = [], edit, onPreview, onChoose }) {
+    const caption = make("caption", {}, ...title);
     const rowHeads = rows.map((label) => make("th", { scope: "row" }, label));
+    const columnHeads = columns.map((label) => make("th", { scope: "col" }, label));
+    const groupHeads = groups.map((label) =>
+      make("th", { scope: "colgroup", colspan: columns.length / groups.length }, label),
+    );
+    const field = (row, column) =>
+      make("input", {
+        type: "text",
+        size: 6,
+        autocomplete: "off",
+        spellcheck: "false",
+        "aria-label": `${name}: ${row}, ${column}`,
+      });
     const cells = rows.map((row) =>
-      columns.map((column) =>
-        edit
-          ? make("input", {
-              type: "text",
-              size: 6,
-              autocomplete: "off",
-              spellcheck: "false",
-              "aria-label": `${name}: ${row}, ${column}`,
-              tabindex: -1,
-            })
-          : make("td", { tabindex: -1 }),
-      ),
+      columns.map((column) => (edit ? field(row, column) : make("td"))),
     );
-    const body = make(
-      "tbody",
-      {},
-      ...cells.map((row, i) =>
-        make("tr", {}, rowHeads[i], ...(edit ? row.map((input) => make("td", {}, input)) : row)),
-      ),
+    const boxed = (cell) => (edit ? make("td", {}, cell) : cell);
+    const lines = cells.map((line, i) => make("tr", {}, rowHeads[i], ...line.map(boxed)));
+    const heads = [groupHeads, columnHeads].filter((line) => line.length > 0);
+    const body = make("tbody", {}, ...lines);
+    const table = make(
+      "table",
+      { role: "grid" },
+      caption,
+      make("thead", {}, ...heads.map((line) => make("tr", {}, make("td"), ...line))),
+      body,
     );
-    const head = make("thead", {});
-    if (above.length > 0) head.append(make("tr", {}, corner(), ...above));
-    head.append(make("tr", {}, corner(), ...columnHeads));
-    const table = make("table", { role: "grid" }, caption, head, body);
 
-    let stop = cells[0][0];
-    stop.tabIndex = 0;
-    const placeOf = (target) => {
-      for (const [row, line] of cells.entries()) {
-        const column = line.findIndex((cell) => cell === target || cell.parentNode === target);
-        if (column >= 0) return { row, column };
-      }
-      return null;
-    };
-    const visit = (cell) => {
-      stop.tabIndex = -1;
-      stop = cell;
-      stop.tabIndex = 0;
-    };
-
-    body.addEventListener("focusin", (event) => {
-      visit(event.target);
-      if (edit) event.target.select();
-      onChoose?.(placeOf(event.target));
-    });
-    body.addEventListener("keydown", (event) => {
-      const { row, column } = placeOf(event.target);
-      const target = destination(event, cells, row, column);
-      if (!target || (edit && staysInText(event))) return;
-      event.preventDefault();
-      target.focus();
-    });
-    if (edit) {
-      body.addEventListener("input", (event) => edit.onType(placeOf(event.target), event.target));
-      body.addEventListener("focusout", (event) => edit.onLeave(placeOf(event.target), event.target));
-      body.addEventListener("keydown", (event) => {
-        const step = { PageUp: 0.1, PageDown: -0.1 }[event.key];
-        if (event.key === "Enter") event.target.select();
-        if (!step) return;
-        event.preventDefault();
-        edit.onStep(placeOf(event.target), event.target, step);
-        event.target.select();
-      });
-    }
-    if (onPreview) {
-      body.addEventListener("pointerover", (event) => {
-        const place = event.pointerType === "mouse" && placeOf(event.target);
-        if (place) onPreview(place);
-      });
-      body.addEventListener("pointerleave", () => onPreview(null));
-    }
+    const placeOf = placesIn(cells);
+    roam(body, cells, placeOf);
+    if (edit) listenToTyping(body, edit, placeOf);
+    if (onPreview) listenToPointing(body, onPreview, placeOf);
+    if (onChoose) body.addEventListener("focusin", ({ target }) => onChoose(placeOf(target)));
 
     return {
       element: make("div", { class: "pg-box" }, table),
       caption,
-      cells,
-      mark(row, column) {
-        rowHeads.forEach((th, i) => th.classList.toggle("pg-marked", i === row));
-        columnHeads.forEach((th, j) => th.classList.toggle("pg-marked", j === column));
-        cells.forEach((line, i) =>
-          line.forEach((cell, j) => cell.classList.toggle("pg-chosen", i === row && j === column)),
+      mark(markedRows, markedColumns) {
+        const [inRows, inColumns] = [markedRows, markedColumns].map((list) => (i) => list.includes(i));
+        rowHeads.forEach((th, i) => th.classList.toggle("pg-marked", inRows(i)));
+        columnHeads.forEach((th, j) => th.classList.toggle("pg-marked", inColumns(j)));
+        mapMatrix(cells, (cell, i, j) =>
+          cell.classList.toggle("pg-chosen", inRows(i) && inColumns(j)),
         );
       },
-      fill(values, dress = null, digits = 4) {
-        values.forEach((line, i) =>
-          line.forEach((x, j) => {
-            const cell = cells[i][j];
-            if (!edit) cell.textContent = show(x, digits);
-            else if (cell !== document.activeElement) cell.value = editable(x);
-            dress?.(cell, x, i, j);
-          }),
-        );
+      fill(values, { digits = 4, dress = () => {} } = {}) {
+        mapMatrix(values, (x, i, j) => {
+          const cell = cells[i][j];
+          if (!edit) cell.textContent = show(x, digits);
+          else if (cell !== document.activeElement) cell.value = editable(x);
+          dress(cell, x, i, j);
+        });
       },
     };
   }
 
+  /** Where a cell is: a cell is found by itself or by what stands in it. */
+  function placesIn(cells) {
+    const places = new Map();
+    mapMatrix(cells, (cell, row, column) => places.set(cell, { row, column }));
+    return (target) => places.get(target) ?? places.get(target.firstChild) ?? null;
+  }
+
+  function roam(body, cells, placeOf) {
+    let stop = cells[0][0];
+    mapMatrix(cells, (cell) => {
+      cell.tabIndex = cell === stop ? 0 : -1;
+    });
+    body.addEventListener("focusin", ({ target }) => {
+      stop.tabIndex = -1;
+      stop = target;
+      stop.tabIndex = 0;
+      stop.select?.();
+    });
+    body.addEventListener("keydown", (event) => {
+      const target = destination(event, cells, placeOf(event.target));
+      if (!target || staysInText(event)) return;
+      event.preventDefault();
+      target.focus();
+    });
+  }
+
+  function listenToTyping(body, edit, placeOf) {
+    body.addEventListener("input", ({ target }) => edit.onType(target, placeOf(target)));
+    body.addEventListener("focusout", ({ target }) => edit.onLeave(target, placeOf(target)));
+    body.addEventListener("keydown", (event) => {
+      const step = { PageUp: 0.1, PageDown: -0.1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      edit.onStep(event.target, placeOf(event.target), step);
+    });
+  }
+
+  function listenToPointing(body, onPreview, placeOf) {
+    body.addEventListener("pointerover", ({ pointerType, target }) => {
+      const place = pointerType === "mouse" ? placeOf(target) : null;
+      if (place) onPreview(place);
+    });
+    body.addEventListener("pointerleave", () => onPreview(null));
+  }
+
   /** The cell that a key leads to, if it is one of the keys that move. */
-  function destination(event, cells, row, column) {
+  function destination(event, cells, { row, column }) {
     const last = { row: cells.length - 1, column: cells[0].length - 1 };
     const [i, j] = {
       ArrowUp: [row - 1, column],
@@ -530,6 +532,7 @@
   /** Left and right first move the caret; they leave the cell at its end, or when all of it is selected. */
   function staysInText({ key, target }) {
     const { selectionStart, selectionEnd, value } = target;
+    if (value === undefined) return false; // a cell that is not a field
     if (selectionStart === 0 && selectionEnd === value.length) return false;
     if (key === "ArrowLeft" || key === "Home") return selectionEnd > 0;
     if (key === "ArrowRight" || key === "End") return selectionStart < value.length;
@@ -539,6 +542,10 @@
   /** What happens to the numbers behind an editable grid as its cells are typed into. */
   function editing(numbers, said) {
     let refused = null;
+    const judge = (input, complaint) => {
+      refused = complaint;
+      input.setAttribute("aria-invalid", String(refused !== null));
+    };
     const put = ({ row, column }, x) => {
       numbers()[row][column] = x;
       tell("");
@@ -546,23 +553,22 @@
       speak(() => said(row), 700);
     };
     return {
-      onType(place, input) {
+      onType(input, place) {
         const { value, error } = attempt(readNumber, input.value);
-        refused = error;
-        input.setAttribute("aria-invalid", String(refused !== null));
-        if (refused === null) put(place, value);
+        judge(input, error);
+        if (error === null) put(place, value);
       },
-      onLeave({ row, column }, input) {
-        const kept = editable(numbers()[row][column]);
-        if (refused !== null) tell(`${refused}; ${kept} was kept.`);
-        refused = null;
-        input.removeAttribute("aria-invalid");
-        input.value = kept;
+      onLeave(input, { row, column }) {
+        input.value = editable(numbers()[row][column]);
+        if (refused !== null) tell(`${refused}; ${input.value} was kept.`);
+        judge(input, null);
       },
-      onStep(place, input, step) {
+      onStep(input, place, step) {
         const x = Number((numbers()[place.row][place.column] + step).toFixed(4));
+        judge(input, null);
         put(place, clamp(x, -LARGEST, LARGEST));
         input.value = editable(numbers()[place.row][place.column]);
+        input.select();
       },
     };
   }
@@ -824,7 +830,7 @@
       name: "Z: context vectors",
       rows: tokens,
       columns: isSplit ? ["1", "2", "1", "2"] : dimensions(width),
-      groups: isSplit ? [1, 2].map((head) => ({ label: `head ${head}`, span: 2 })) : [],
+      groups: isSplit ? ["head 1", "head 2"] : [],
       onPreview: (place) => preview(place && { kind: "context", ...place }),
       onChoose: (place) => choose({ kind: "context", ...place }),
     });
@@ -861,7 +867,7 @@
       "table",
       {},
       make("caption", {}, name),
-      make("thead", {}, make("tr", {}, make("td", { class: "pg-corner" }), ...heads)),
+      make("thead", {}, make("tr", {}, make("td"), ...heads)),
       make("tbody", {}, ...lines.map(line)),
       ...(total ? [make("tfoot", {}, line(total, -2))] : []),
     );
@@ -870,80 +876,79 @@
   const part = (...content) => make("div", { class: "pg-part" }, ...content);
   const say = (...content) => make("p", {}, ...content);
   const strong = (text) => make("strong", {}, text);
+  const quoted = (row) => `\u201c${tokens[row]}\u201d`;
+  const nameOf = (vector, row) =>
+    acting(state.steps).includes("projections") ? `${vector} of ${tokens[row]}` : tokens[row];
 
   function explain(place) {
     const parts = place.kind === "weight" ? explainWeight(place) : explainContext(place);
     story.replaceChildren(...parts);
+    const { kind, row, column } = place;
+    const isWeight = kind === "weight";
     headPanels.forEach(({ attention }, head) => {
-      const here = place.kind === "weight" && place.head === head;
-      attention.mark(here ? place.row : -1, here ? place.column : -1);
+      const isHere = isWeight && place.head === head;
+      attention.mark(isHere ? [row] : [], isHere ? [column] : []);
     });
-    inputs.mark(place.row, -1);
-    contextGrid.mark(place.row, place.kind === "context" ? place.column : -1);
+    inputs.mark(isWeight ? [row, column] : [row], []);
+    contextGrid.mark([row], isWeight ? [] : [column]);
   }
 
-  function explainWeight({ head, row, column }) {
-    const steps = acting(state.steps);
-    const { query, key, value, stages, weights, draws } = result.heads[head];
-    const asks = tokens[row];
-    const asked = tokens[column];
-    const weight = weights[row][column];
-    const inHead = steps.includes("heads") ? ` in head ${head + 1}` : "";
-    const title = make(
-      "h2",
-      {},
-      `How much \u201c${asks}\u201d looks at \u201c${asked}\u201d${inHead}: ${show(weight)}`,
-    );
-    if (!steps.includes("scores")) {
-      return [title, part(say("Scores are off, so nothing is compared: each token keeps its own vector."))];
+  function explainWeight(place) {
+    const { head, row, column } = place;
+    const { weights, stages } = result.heads[head];
+    const inHead = result.heads.length > 1 ? ` in head ${head + 1}` : "";
+    const looks = `How much ${quoted(row)} looks at ${quoted(column)}${inHead}`;
+    const title = make("h2", {}, `${looks}: ${show(weights[row][column])}`);
+    if (!stages.scores) {
+      const off = "Scores are off, so nothing is compared: each token keeps its own vector.";
+      return [title, part(say(off))];
     }
-    const [queryName, keyName, valueName] = steps.includes("projections")
-      ? [`query of ${asks}`, `key of ${asked}`, `value of ${asked}`]
-      : [asks, asked, asked];
-    const q = query[row];
-    const k = key[column];
-    const score = stages.scores[row][column];
-    const scoring = part(
+    return [title, scoring(place), weighing(place), passing(place)];
+  }
+
+  /** From two vectors to a score, and what scaling and mask make of it. */
+  function scoring({ head, row, column }) {
+    const { query, key, stages } = result.heads[head];
+    const [q, k] = [query[row], key[column]];
+    const now = (stage) => show(stages[stage][row][column]);
+    const told = part(
       sheet(
         "Score: multiply, add",
-        [queryName, keyName, "product"],
+        [nameOf("query", row), nameOf("key", column), "product"],
         q.map((x, i) => [String(i + 1), show(x), show(k[i]), show(x * k[i])]),
-        { total: ["sum", "", "", show(score)] },
+        { total: ["sum", "", "", now("scores")] },
       ),
     );
     if (stages.scaling) {
-      scoring.append(
-        say(`Scaled: ${show(score)} \u00f7 \u221a${q.length} = `, strong(show(stages.scaling[row][column]))),
+      told.append(
+        say(`Scaled: ${now("scores")} \u00f7 \u221a${q.length} = `, strong(now("scaling"))),
       );
     }
     if (stages.mask) {
-      const hidden = column > row;
-      scoring.append(
-        say(
-          hidden
-            ? `Masked: \u201c${asked}\u201d comes after \u201c${asks}\u201d, so it is hidden: `
-            : `Masked: \u201c${asked}\u201d does not come after \u201c${asks}\u201d, so the score stays: `,
-          strong(show(stages.mask[row][column])),
-        ),
+      const [comes, so] =
+        column > row ? ["comes", "it is hidden"] : ["does not come", "the score stays"];
+      told.append(
+        say(`Masked: ${quoted(column)} ${comes} after ${quoted(row)}, so ${so}: `, strong(now("mask"))),
       );
     }
+    return told;
+  }
 
-    const weighing = part();
+  /** From the scores of a row to a weight, and what dropout makes of it. */
+  function weighing({ head, row, column }) {
+    const { stages, draws } = result.heads[head];
+    const told = part();
     if (stages.softmax) {
-      const before = (stages.mask ?? stages.scaling ?? stages.scores)[row];
-      const top = Math.max(...before);
-      const powers = before.map((x) => Math.exp(x - top));
-      weighing.append(
+      const scores = (stages.mask ?? stages.scaling ?? stages.scores)[row];
+      const weights = stages.softmax[row];
+      const top = Math.max(...scores);
+      const powers = scores.map((x) => Math.exp(x - top));
+      told.append(
         sheet(
           "Softmax over the row",
           ["score", "power", "weight"],
-          tokens.map((token, j) => [
-            token,
-            show(before[j]),
-            show(powers[j]),
-            show(stages.softmax[row][j]),
-          ]),
-          { marked: column, total: ["sum", "", show(sum(powers)), show(sum(stages.softmax[row]))] },
+          tokens.map((token, j) => [token, show(scores[j]), show(powers[j]), show(weights[j])]),
+          { marked: column, total: ["sum", "", show(sum(powers)), show(sum(weights))] },
         ),
         say(
           `Power is e to the (score \u2212 ${show(top)}): taking off the largest score keeps powers ` +
@@ -951,30 +956,34 @@
         ),
       );
     } else {
-      weighing.append(say("Softmax is off: the score itself serves as the weight."));
+      told.append(say("Softmax is off: the score itself serves as the weight."));
     }
-    if (stages.dropout && draws) {
-      const { rate } = state.dropout;
-      const drawn = draws[row][column];
-      const kept = drawn < 1 - rate;
-      weighing.append(
-        say(
-          `Dropout: the number drawn is ${show(drawn)}, ${kept ? "below" : "not below"} 1 \u2212 ${rate}. ` +
-            (kept ? `Kept, and divided by 1 \u2212 ${rate}: ` : "Dropped: "),
-          strong(show(stages.dropout[row][column])),
-        ),
+    if (draws) {
+      const limit = `1 \u2212 ${state.dropout.rate}`;
+      const [drawn, now] = [draws[row][column], stages.dropout[row][column]];
+      const [is, so] =
+        drawn < 1 - state.dropout.rate
+          ? ["below", `Kept, and divided by ${limit}`]
+          : ["not below", "Dropped"];
+      told.append(
+        say(`Dropout: the number drawn is ${show(drawn)}, ${is} ${limit}. ${so}: `, strong(show(now))),
       );
     }
+    return told;
+  }
 
-    const carrying = part(
+  /** What the weight takes from the value. */
+  function passing({ head, row, column }) {
+    const { value, weights } = result.heads[head];
+    const weight = weights[row][column];
+    return part(
       sheet(
         "What is passed on",
-        [valueName, `\u00d7 ${show(weight)}`],
+        [nameOf("value", column), `\u00d7 ${show(weight)}`],
         value[column].map((x, i) => [String(i + 1), show(x), show(x * weight)]),
       ),
-      say(`All six tokens pass something on. The sum is the context vector of \u201c${asks}\u201d.`),
+      say(`All six tokens pass something on. The sum is the context vector of ${quoted(row)}.`),
     );
-    return [title, scoring, weighing, carrying];
   }
 
   /** Which head a number of a context vector comes from, and which of its columns it is. */
@@ -985,24 +994,22 @@
 
   function explainContext({ row, column }) {
     const { head, index } = sourceOf(column);
-    const products = head.weights[row].map((weight, j) => weight * head.value[j][index]);
+    const weights = head.weights[row];
+    const values = head.value.map((vector) => vector[index]);
+    const context = show(result.context[row][column]);
     return [
-      make(
-        "h2",
-        {},
-        `Number ${column + 1} of the context vector of \u201c${tokens[row]}\u201d: ${show(result.context[row][column])}`,
-      ),
+      make("h2", {}, `Number ${column + 1} of the context vector of ${quoted(row)}: ${context}`),
       part(
         sheet(
           "A weighted sum of all six values",
           ["weight", `value ${index + 1}`, "product"],
           tokens.map((token, j) => [
             token,
-            show(head.weights[row][j]),
-            show(head.value[j][index]),
-            show(products[j]),
+            show(weights[j]),
+            show(values[j]),
+            show(weights[j] * values[j]),
           ]),
-          { total: ["sum", show(sum(head.weights[row])), "", show(result.context[row][column])] },
+          { total: ["sum", show(sum(weights)), "", context] },
         ),
       ),
     ];
@@ -1013,14 +1020,20 @@
     const { row, column } = place;
     if (place.kind === "context") {
       const { head, index } = sourceOf(column);
-      const products = head.weights[row].map((x, j) => `${show(x)} times ${show(head.value[j][index])}`);
-      return `${tokens[row]}, number ${column + 1}: ${show(result.context[row][column])}, the sum of ${products.join(", ")}.`;
+      const products = head.weights[row].map(
+        (x, j) => `${show(x)} times ${show(head.value[j][index])}`,
+      );
+      const context = show(result.context[row][column]);
+      return `${tokens[row]}, number ${column + 1}: ${context}, the sum of ${products.join(", ")}.`;
     }
     const { query, key, stages, weights } = result.heads[place.head];
-    const looks = `${tokens[row]} looks at ${tokens[column]} with weight ${show(weights[row][column])}.`;
+    const weight = show(weights[row][column]);
+    const looks = `${tokens[row]} looks at ${tokens[column]} with weight ${weight}.`;
     if (!stages.scores) return looks;
     const products = query[row].map((x, i) => `${show(x)} times ${show(key[column][i])}`);
-    const trail = Object.entries(stages).map(([stage, matrix]) => `${stage} ${show(matrix[row][column])}`);
+    const trail = Object.entries(stages).map(
+      ([stage, matrix]) => `${stage} ${show(matrix[row][column])}`,
+    );
     return `${looks} Sum of ${products.join(", ")}. Step by step: ${trail.join(", ")}.`;
   }
 
@@ -1050,7 +1063,7 @@
       () => true,
       () => false,
     );
-    tell(copied ? "The link was copied. It opens these very settings." : "Copy the link from its field.");
+    tell(copied ? "The link was copied. It opens these very settings." : "Copy the link here.");
   });
   const reset = make("button", { type: "button" }, "Reset");
   reset.addEventListener("click", () => {
@@ -1151,19 +1164,22 @@
       }
       const matrix = head.stages[stage] ?? head.weights;
       const finite = matrix.flat().filter(Number.isFinite);
-      const isWeights = !stage || Boolean(head.stages.softmax && ["softmax", "dropout"].includes(stage));
+      const isWeights = !stage || (head.stages.softmax && ["softmax", "dropout"].includes(stage));
       const low = isWeights ? 0 : Math.min(...finite);
       const reach = Math.max(...finite) - low || 1;
-      attention.caption.textContent = (hasHeads ? `Head ${index + 1}. ` : "") + STAGE_CAPTIONS[stage ?? "none"];
-      attention.fill(
-        matrix,
-        (cell, x, i, j) => {
+      const isMasked = Boolean(head.stages.mask) && !["scores", "scaling"].includes(stage);
+      const isDropped = (i, j) =>
+        stage === "dropout" && head.draws !== null && head.draws[i][j] >= 1 - state.dropout.rate;
+      const name = STAGE_CAPTIONS[stage ?? "none"];
+      attention.caption.textContent = hasHeads ? `Head ${index + 1}. ${name}` : name;
+      attention.fill(matrix, {
+        digits: phone.matches ? 2 : 4,
+        dress(cell, x, i, j) {
           cell.style.setProperty("--pg-heat", clamp((x - low) / reach, 0, 1).toFixed(3));
-          cell.classList.toggle("pg-hidden", Boolean(head.stages.mask) && j > i && stage !== "scores" && stage !== "scaling");
-          cell.classList.toggle("pg-dropped", stage === "dropout" && Boolean(head.draws) && head.draws[i][j] >= 1 - state.dropout.rate);
+          cell.classList.toggle("pg-hidden", isMasked && j > i);
+          cell.classList.toggle("pg-dropped", isDropped(i, j));
         },
-        phone.matches ? 2 : 4,
-      );
+      });
     });
   }
 
