@@ -201,7 +201,7 @@ class _Server:
                     self.bury()
                 elif key.fileobj is self.listener:
                     self.accept()
-                else:  # who asked for this kernel is gone
+                elif key.data in self.connections:  # who asked for this kernel is gone
                     self.selector.unregister(key.fileobj)
                     _kill_group(key.data)
 
