@@ -80,7 +80,7 @@ def site(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure, and keep the figures under docs/measurements: all, or `-- attention memory loader build`."""
+    """Measure, and keep the figures under docs/measurements: all, or e.g. `-- loader website`."""
     install(session, LOCK_WITH_PEERS)
     session.install("--no-deps", *nox.project.dependency_groups(PROJECT, "bench-alone"))
     session.run("python", "tests/benchmarks", *session.posargs)

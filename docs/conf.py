@@ -1,5 +1,6 @@
 """Settings of the book. What the settings do is written in the extensions, one idea a file, in _ext/."""
 
+import os
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,7 +20,6 @@ extensions = [
     "sphinx_book_theme",
     "sphinx_copybutton",
     "sphinx_exercise",
-    "sphinx_sitemap",
     "sphinxcontrib.bibtex",
     "archive",
     "execution",
@@ -33,6 +33,8 @@ extensions = [
     "playground",
     "prose_numbers",
     "recorded",
+    "search_index",
+    "sitemap",
 ]
 exclude_patterns = ["_build"]
 nitpicky = True
@@ -60,13 +62,17 @@ napoleon_use_rtype = False
 html_math_renderer = "mathml"
 myst_update_mathjax = False
 nitpick_ignore_regex = [
-    ("py:.*", r"(torch|jaxtyping|tiktoken|matplotlib|collections|os|pathlib|nn|Tensor|DataLoader|Dataset)(\..*)?"),
+    ("py:.*", r"(torch|jaxtyping|tiktoken|matplotlib|collections|os|pathlib)(\..*)?"),
+    ("py:.*", r"(nn|Tensor|DataLoader|Dataset)(\..*)?"),
 ]
 
 html_theme = "sphinx_book_theme"
 html_title = project
-html_baseurl = "https://literate-attention.github.io/literate-attention/"
+html_baseurl = os.environ.get(
+    "READTHEDOCS_CANONICAL_URL", "https://literate-attention.github.io/literate-attention/"
+)
 html_copy_source = False
+html_favicon = "_static/icon.svg"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["book.css"]
@@ -74,7 +80,6 @@ html_js_files = [  # the theme's own links are left out by _templates/layout.htm
     "searchtools.js",
     "language_data.js",
     "book.js",
-    "scripts/bootstrap.js",
     "scripts/pydata-sphinx-theme.js",
 ]
 html_theme_options = {
@@ -90,4 +95,3 @@ html_theme_options = {
 
 copybutton_selector = "div:not(.output) > div.highlight pre"  # outputs are to be read, not copied
 notfound_urls_prefix = urlsplit(html_baseurl).path
-sitemap_url_scheme = "{link}"

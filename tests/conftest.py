@@ -26,6 +26,7 @@ from torch import Tensor
 DOCS = Path(__file__).parents[1] / "docs"
 EXTENSIONS = DOCS / "_ext"
 sys.path.insert(0, str(EXTENSIONS))
+sys.path.insert(0, str(Path(__file__).parent))
 
 FRONT_MATTER = """---
 file_format: mystnb

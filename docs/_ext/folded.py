@@ -30,7 +30,7 @@ def visit_solution(self: HTML5Translator, node: nodes.Element) -> None:
 
 
 def _fold(self: HTML5Translator, node: nodes.Element, summary: str) -> None:
-    attributes = {"open": "open"} if self.builder.name in OPEN_IN else {}
+    attributes: dict[str, Any] = {"open": "open"} if self.builder.name in OPEN_IN else {}
     self.body.append(self.starttag(node, "details", CLASS="folded", **attributes))
     self.body.append(f"<summary>{self.encode(summary)}</summary>\n")
 

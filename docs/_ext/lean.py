@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-from fontTools import subset
-from fontTools.ttLib import TTFont
+from fontTools import subset  # type: ignore[import-untyped]
+from fontTools.ttLib import TTFont  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 
 BUILDERS = ("html", "dirhtml", "singlehtml", "pdf")
@@ -160,7 +160,9 @@ def cut(files: dict[Path, str], pages: str) -> None:
 
 def write_math_font(target: Path, wanted: set[int]) -> None:
     """Write the font for formulas."""
-    with resources.as_file(resources.files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf") as font:
+    with resources.as_file(
+        resources.files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf"
+    ) as font:
         cut_font(font, target, wanted)
 
 

@@ -26,7 +26,9 @@ def to_mathml(latex: str, node: nodes.Node, *, display: bool) -> str:
     try:
         return CONVERTER.convert_with_local_state(latex, displaystyle=display)
     except LatexError as error:
-        LOGGER.warning("formula %r: %s", latex, error, location=node, type="literate", subtype="math")
+        LOGGER.warning(
+            "formula %r: %s", latex, error, location=node, type="literate", subtype="math"
+        )
         return f"<code>{escape(latex)}</code>"
 
 

@@ -8,9 +8,11 @@ from timing import spread
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from reader import SITE, chromium, first_visit, pages, serve  # noqa: E402 - it needs the line above
+from reader import SITE, chromium, first_visit, pages, serve
 
-QUESTION = "How much does each page transfer, and how soon does a phone show the largest part of it?"
+QUESTION = (
+    "How much does each page transfer, and how soon does a phone show the largest part of it?"
+)
 METHOD = """
 Each page was opened in Chromium as by a reader who has never been here, on a screen of 360 pixels,
 with a processor slowed down four times and a line of 1.6 Mbit/s that answers after 150 ms (the
