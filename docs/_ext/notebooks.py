@@ -4,8 +4,7 @@ There are two of each page that has exercises: one for students, without solutio
 each answer, and one with everything. Both come from the page itself, as Sphinx resolved it. The first cell of
 a notebook installs the package as it was in the commit that built the page.
 
-They are published in the folder `notebooks` of the site, and `.github/workflows` puts the site on a branch:
-Colab opens notebooks of a GitHub branch, and of no other site.
+They are published in the folder `notebooks` of the site, and on a branch of the repository.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 from store import write_atomically
 
 FOLDER = "notebooks"
-BRANCH = "gh-pages"
-"""The branch that holds the published site."""
+BRANCH = "notebooks"
+"""Where the publishing workflow puts them: Colab opens notebooks of a branch on GitHub, and no others."""
 WITH_SOLUTIONS = "_with_solutions"
 GITHUB = "https://github.com/"
 COLAB = "https://colab.research.google.com/github/"
@@ -83,7 +82,8 @@ def as_a_reader_has_it(cell: NotebookNode) -> NotebookNode:
     cell = nbformat.from_dict(cell)
     tags = tags_of(cell)
     jupyter = {HIDDEN[tag]: True for tag in tags if tag in HIDDEN}
-    about = {"tags": tags, "jupyter": jupyter}
+    reason = cell.metadata.get("nondeterministic")
+    about = {"tags": tags, "jupyter": jupyter, "nondeterministic": reason}
     cell.metadata = {name: value for name, value in about.items() if value}
     cell.outputs = [one for one in cell.outputs if "scrapbook" not in one.get("metadata", {})]
     return cell
@@ -168,7 +168,7 @@ def add_links(
     repository = app.config.literate_repository
     if repository.startswith(GITHUB):
         name = repository.removeprefix(GITHUB)
-        context["colab"] = f"{COLAB}{name}/blob/{BRANCH}/{addresses['Notebook']}"
+        context["colab"] = f"{COLAB}{name}/blob/{BRANCH}/{page}.ipynb"
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
