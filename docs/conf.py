@@ -47,6 +47,7 @@ myst_heading_anchors = 3
 execution_depends = ["../src/literate_attention", "../.ci/requirements.txt"]
 nb_code_prompt_show = "Code"
 nb_execution_mode = "off"  # pages come to MyST-NB with their outputs: see _ext/execution.py
+nb_execution_timeout = 120  # seconds, for one cell on a busy machine
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 nb_merge_streams = True
 nb_output_stderr = "warn"
