@@ -26,6 +26,7 @@ extensions = [
     "folded",
     "lean",
     "ledger",
+    "library_code",
     "mathml",
     "notebooks",
     "page_foot",
