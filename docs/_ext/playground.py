@@ -13,18 +13,21 @@ page's script is compared with by `tests/test_playground.py`.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from findings import Finding, judge, keep, kept
 from sphinx.application import Sphinx
-from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 from store import fingerprint, write_atomically
 
+CHECK = "playground"
 SCRIPT = Path(__file__).with_name("playground_vectors.py")
 WITHOUT_SCRIPT = (
     "The playground is alive in a web browser with JavaScript. Without it, here is what it starts from, "
@@ -41,7 +44,9 @@ class PlaygroundDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the element, which `fill` fills."""
-        return [Playground()]
+        element = Playground()
+        self.set_source_info(element)
+        return [element]
 
 
 def numbers_of(app: Sphinx) -> Path:
@@ -50,15 +55,23 @@ def numbers_of(app: Sphinx) -> Path:
 
 
 def compute(app: Sphinx) -> None:
-    """Have the library's numbers in the build folder, fresh."""
+    """Have the library's numbers in the build folder, fresh; or, until the next build, why there are none."""
     path = numbers_of(app)
     now = fingerprint([SCRIPT, *(Path(app.confdir, name) for name in app.config.execution_depends)])
     if is_made_by(path, now):
         return
     run = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False)
     if run.returncode:
-        raise ExtensionError(f"{SCRIPT.name} failed:\n{run.stderr}")
-    write_atomically(path, json.dumps({"fingerprint": now, **json.loads(run.stdout)}))
+        made = {"problem": f"{SCRIPT.name} failed: {error_in(run.stderr)}"}
+    else:
+        made = {"fingerprint": now, **json.loads(run.stdout)}
+    write_atomically(path, json.dumps(made))
+
+
+def error_in(said: str) -> str:
+    """Return the line of a traceback that names the error."""
+    errors = re.findall(r"^[\w.]+(?:Error|Exception|Exit)\b.*", said, re.MULTILINE)
+    return errors[-1] if errors else said.strip()
 
 
 def is_made_by(path: Path, now: str) -> bool:
@@ -75,6 +88,9 @@ def fill(app: Sphinx, doctree: nodes.document) -> None:
     for element in doctree.findall(Playground):
         app.env.note_dependency(str(path))
         numbers = json.loads(path.read_text(encoding="utf-8"))
+        if "problem" in numbers:
+            keep(app.env, CHECK, app.env.docname, (element.line, numbers["problem"]))
+            continue
         example = numbers["example"]
         element["beginning"] = numbers["beginning"]
         tokens = numbers["beginning"]["tokens"]
@@ -88,6 +104,12 @@ def fill(app: Sphinx, doctree: nodes.document) -> None:
                 [token, *(f"{x:.4f}" for x in row)] for token, row in zip(tokens, rows, strict=True)
             ]
             element += table([title, *columns], lines)
+
+
+def judge_numbers(app: Sphinx) -> Iterator[Finding]:
+    """Report the pages that have no numbers to start from."""
+    for docname, (line, problem) in kept(app.env, CHECK).items():
+        yield Finding(docname, line, problem)
 
 
 def table(head: list[str], lines: list[list[str]]) -> nodes.table:
@@ -107,7 +129,7 @@ def table(head: list[str], lines: list[list[str]]) -> nodes.table:
 
 def visit_html(self: HTML5Translator, node: Playground) -> None:
     """Open the element, with its starting numbers."""
-    attributes: dict[str, Any] = {"data-beginning": json.dumps(node["beginning"])}
+    attributes: dict[str, Any] = {"data-beginning": json.dumps(node.get("beginning"))}
     self.body.append(self.starttag(node, "div", CLASS="playground", **attributes))
 
 
@@ -140,4 +162,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", compute)
     app.connect("doctree-read", fill)
     app.connect("html-page-context", load_script)
+    judge(app, CHECK, judge_numbers)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
