@@ -328,7 +328,9 @@ class TestData:
     def test_heads(self) -> None:
         found = meshes(drawn("heads, with contexts"))
         for h in range(2):
-            assert_close(as_tensor(found[f"weights{h}"]).nan_to_num(), HEAD_WEIGHTS[h].detach())
+            weights = found[f"weights{h}"]
+            assert np.array_equal(np.ma.getmaskarray(weights), ~MASK.numpy())
+            assert_close(as_tensor(weights).nan_to_num(), HEAD_WEIGHTS[h].detach())
             assert_close(as_tensor(found[f"contexts{h}"]), HEAD_CONTEXTS[h].detach())
         joined = np.hstack([found["joined0"], found["joined1"]])
         assert_close(as_tensor(joined), CONTEXT.detach())
