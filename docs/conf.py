@@ -22,6 +22,7 @@ extensions = [
     "sphinx_exercise",
     "sphinxcontrib.bibtex",
     "archive",
+    "citations",
     "execution",
     "folded",
     "lean",
