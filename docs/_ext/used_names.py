@@ -1,0 +1,195 @@
+"""Finds where code uses the package's public names, without running it. Pure: no Sphinx, no import.
+
+Cells of a page share their names, so they are read one after another with the same `Scope`.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import NamedTuple
+
+
+class Use(NamedTuple):
+    """A public name in a piece of code, and the characters that spell it there."""
+
+    name: str
+    start: int
+    end: int
+
+
+@dataclass
+class Scope:
+    """What the names in some code mean.
+
+    Attributes:
+        package: the package's name.
+        public: its public names, such as `softmax` and `figures.lines`.
+        meaning: what a name stands for now: a public name, a room such as `figures`, or "" for the package.
+    """
+
+    package: str
+    public: frozenset[str]
+    meaning: dict[str, str] = field(default_factory=dict)
+
+    def uses(self, code: str) -> list[Use]:
+        """Return the uses in a piece of code, in order, and remember what it imports and redefines."""
+        finder = _Finder(self, code)
+        finder.visit(ast.parse(code))
+        return sorted(finder.found, key=lambda use: use.start)
+
+    def read_imports(self, code: str) -> None:
+        """Remember what a module imports at its top."""
+        finder = _Finder(self, code)
+        for statement in ast.parse(code).body:
+            if isinstance(statement, ast.Import | ast.ImportFrom):
+                finder.visit(statement)
+
+    def is_known(self, meaning: str) -> bool:
+        """Tell whether this is a public name, a room, or the package."""
+        return not meaning or any(f"{name}.".startswith(f"{meaning}.") for name in self.public)
+
+    def imported(self, module: str, name: str) -> str | None:
+        """Return what an import brings, None if it is nothing public of the package."""
+        if module.partition(".")[0] != self.package:
+            return None
+        room = module.removeprefix(self.package).removeprefix(".")
+        for meaning in (f"{room}.{name}".lstrip("."), name):
+            if self.is_known(meaning):
+                return meaning
+        return None
+
+
+class _Finder(ast.NodeVisitor):
+    """Walks through code once, in the order in which it runs."""
+
+    def __init__(self, scope: Scope, code: str) -> None:
+        self.scope = scope
+        self.found: list[Use] = []
+        self.lines = code.splitlines(keepends=True)
+        self.starts = [0, *accumulate(map(len, self.lines))]
+
+    def note(self, meaning: str, line: int, end_column: int, spelt: str) -> None:
+        """Keep a use of a public name that ends in a column, as Python counts: in bytes."""
+        if meaning in self.scope.public:
+            text = self.lines[line - 1].encode()[:end_column].decode()
+            end = self.starts[line - 1] + len(text)
+            self.found.append(Use(meaning, end - len(spelt), end))
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            if alias.name == self.scope.package:
+                self.scope.meaning[alias.asname or alias.name] = ""
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        for alias in node.names:
+            meaning = self.scope.imported(node.module or "", alias.name)
+            if meaning is None:
+                self.scope.meaning.pop(alias.asname or alias.name, None)
+            else:
+                self.scope.meaning[alias.asname or alias.name] = meaning
+                start = alias.col_offset + len(alias.name.encode())
+                self.note(meaning, alias.lineno, start, alias.name)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        meaning = self.meaning_of(node)
+        if meaning in self.scope.public:
+            line, column = node.end_lineno or node.lineno, node.end_col_offset or 0
+            self.note(meaning, line, column, node.attr)
+        else:
+            self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Load):
+            meaning = self.scope.meaning.get(node.id, "")
+            self.note(meaning, node.lineno, node.end_col_offset or 0, node.id)
+        else:
+            self.scope.meaning.pop(node.id, None)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.visit(node.value)  # it is computed before it gets its name
+        for target in node.targets:
+            self.visit(target)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self.scope.meaning.pop(node.name, None)
+        before = dict(self.scope.meaning)
+        for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+            self.scope.meaning.pop(argument.arg, None)
+        self.generic_visit(node)
+        self.scope.meaning = before
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self.scope.meaning.pop(node.name, None)
+        self.generic_visit(node)
+
+    def meaning_of(self, node: ast.expr) -> str | None:
+        """Return what a dotted name stands for, None if it is nothing of the package."""
+        if isinstance(node, ast.Name):
+            return self.scope.meaning.get(node.id)
+        if isinstance(node, ast.Attribute):
+            owner = self.meaning_of(node.value)
+            if owner is not None:
+                meaning = f"{owner}.{node.attr}".lstrip(".")
+                return meaning if self.scope.is_known(meaning) else None
+        return None
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A test function, and where it stands in its file."""
+
+    name: str
+    first: int
+    last: int
+
+
+def proofs_by_name(code: str, package: str, public: frozenset[str]) -> dict[str, list[Proof]]:
+    """Return, for each public name, the tests in a module that use it.
+
+    A test uses what its body and its decorators use, and what the module's own functions, fixtures and
+    constants use that it names.
+    """
+    scope = Scope(package, public)
+    scope.read_imports(code)
+    parts: dict[str, ast.stmt] = {}
+    for statement in ast.parse(code).body:
+        match statement:
+            case (
+                ast.FunctionDef(name=name)
+                | ast.ClassDef(name=name)
+                | ast.Assign(targets=[ast.Name(id=name)])
+                | ast.AnnAssign(target=ast.Name(id=name))
+            ):
+                parts[name] = statement
+    found: dict[str, list[Proof]] = {}
+    for name, statement in parts.items():
+        if name.startswith("test_"):
+            proof = Proof(name, _first_line(statement), statement.end_lineno or statement.lineno)
+            for used in sorted(_reached(name, parts, scope, code)):
+                found.setdefault(used, []).append(proof)
+    return found
+
+
+def _reached(name: str, parts: dict[str, ast.stmt], scope: Scope, code: str) -> set[str]:
+    """Return the public names that a part of a module uses, by way of the other parts that it names."""
+    seen: set[str] = set()
+    used: set[str] = set()
+    waiting = [name]
+    while waiting:
+        part = waiting.pop()
+        seen.add(part)
+        finder = _Finder(replace(scope, meaning=dict(scope.meaning)), code)
+        finder.visit(parts[part])
+        used |= {use.name for use in finder.found}
+        nodes = list(ast.walk(parts[part]))
+        named = {node.id for node in nodes if isinstance(node, ast.Name)}
+        named |= {node.arg for node in nodes if isinstance(node, ast.arg)}  # fixtures
+        waiting += (named & parts.keys()) - seen
+    return used
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
