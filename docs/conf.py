@@ -21,6 +21,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_exercise",
     "sphinxcontrib.bibtex",
+    "api_links",
     "archive",
     "citations",
     "execution",
@@ -61,6 +62,7 @@ bibtex_reference_style = "author_year"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 napoleon_use_rtype = False
+python_maximum_signature_line_length = 88
 
 html_math_renderer = "mathml"
 myst_update_mathjax = False
