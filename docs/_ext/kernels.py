@@ -502,6 +502,7 @@ def main(arguments: Sequence[str]) -> int:
             _Server(socket.socket(fileno=int(descriptor)), lifeline=0).serve()
             os._exit(0)  # torch takes its time to leave
         case ["run", *command]:
+            signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is for the command to answer
             with server() as address:
                 return subprocess.run(command, env=os.environ | {ADDRESS: address}).returncode
         case _:
