@@ -30,6 +30,7 @@ CHAPTERS = (
     "self_attention",
     "causal_attention",
     "multi_head_attention",
+    "fused_attention",
     "summary",
 )
 GENERATED = ("404", "genindex", "py-modindex", "search")

@@ -33,6 +33,7 @@ from sphinx.util.nodes import make_refnode
 LOGGER = logging.getLogger(__name__)
 CLAIMS = "claims"
 LEDGER_PAGES = "ledger-pages"
+SUMMARY_PAGES = "ledger-summary-pages"
 NOT_REACHED = "the page ended before this cell"  # which `execution` reports
 
 
@@ -360,7 +361,9 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     if before is None:
         return []
     changed = [page for page in kept(env, CLAIMS) if before.shown_on(page) != report.shown_on(page)]
-    return [*changed, *(kept(env, LEDGER_PAGES) if before != report else ())]
+    if before != report:
+        changed += [*kept(env, LEDGER_PAGES), *kept(env, SUMMARY_PAGES)]
+    return changed
 
 
 def judge_ledger(app: Sphinx) -> Iterator[Finding]:
@@ -397,6 +400,15 @@ class OutputStatus(nodes.General, nodes.Element):
 
 class LedgerSummary(nodes.General, nodes.Element):
     """Stands in the ledger's page until it is known how many entries are met."""
+
+
+class SourceOutputsSummary(SphinxDirective):
+    """Says in one sentence how many entries are met."""
+
+    def run(self) -> list[nodes.Node]:
+        """Leave room for the sentence."""
+        keep(self.env, SUMMARY_PAGES, self.env.docname, True)
+        return [LedgerSummary()]
 
 
 class SourceOutputs(SphinxDirective):
@@ -530,6 +542,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the ledger."""
     app.add_config_value("literate_ledger", "sources.toml", "env", types=[str])
     app.add_directive("source-outputs", SourceOutputs)
+    app.add_directive("source-outputs-summary", SourceOutputsSummary)
     app.connect("doctree-read", collect)
     app.connect("env-updated", update)
     app.connect("doctree-resolved", resolve)
