@@ -37,6 +37,7 @@ extensions = [
     "prose_numbers",
     "recorded",
     "search_index",
+    "signatures",
     "sitemap",
 ]
 exclude_patterns = ["_build"]

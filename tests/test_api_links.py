@@ -241,7 +241,17 @@ def test_the_reference_has_an_entry_for_every_public_name(new_book: Callable[...
     assert "Float[Tensor, '*batch q_len head_dim']" in text
 
 
-def test_every_public_name_is_used_and_tested() -> None:
+def test_parameters_are_lines_and_no_list(new_book: Callable[..., object]) -> None:
+    book = new_book("signatures")
+    signature = "act(first: int, *, second: str = 'x') -> int"
+    book.write("api.md", f"# R\n\n```{{eval-rst}}\n.. py:function:: {signature}\n\n   Act.\n```\n")
+    html = book.build(python_maximum_signature_line_length=20).html("api")
+    title = html.partition("<dt class")[2].partition("</dt>")[0]
+    assert title.count('<span class="sig-line">') == 3
+    assert not re.search("</?(dl|dd)", title)
+
+
+def test_every_public_name_is_tested() -> None:
     package = library.library_in(ROOT / "src" / "literate_attention")
     public = frozenset(package.public)
     tested: set[str] = set()

@@ -1,0 +1,40 @@
+"""Writes signatures with a parameter on each line as what they are: text, in lines.
+
+Sphinx writes a description list, of descriptions without a term, which a screen reader announces and HTML
+forbids.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
+
+AS_LINES = {
+    "<dl>": '<span class="sig-lines">',
+    "</dl>": "</span>",
+    "<dd>": '<span class="sig-line">',
+    "</dd>": "</span>",
+}
+
+
+def visit(self: HTML5Translator, node: addnodes.desc_parameterlist) -> None:
+    """Begin a list of parameters, and remember where."""
+    node["begins"] = len(self.body)
+    HTML5Translator.visit_desc_parameterlist(self, node)
+
+
+def depart(self: HTML5Translator, node: addnodes.desc_parameterlist) -> None:
+    """End a list of parameters, and make lines of its items."""
+    HTML5Translator.depart_desc_parameterlist(self, node)
+    self.body[node["begins"] :] = [
+        AS_LINES.get(piece.strip(), piece) for piece in self.body[node["begins"] :]
+    ]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Replace how lists of parameters are written."""
+    app.add_node(addnodes.desc_parameterlist, override=True, html=(visit, depart))
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
