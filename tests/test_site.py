@@ -23,16 +23,8 @@ from reader import SITE, chromium, first_visit, pages, serve
 pytestmark = pytest.mark.browser
 
 DOCS = Path(__file__).parents[1] / "docs"
-CHAPTERS = (
-    "inputs",
-    "long_sequences",
-    "simple_attention",
-    "self_attention",
-    "causal_attention",
-    "multi_head_attention",
-    "fused_attention",
-    "summary",
-)
+STORY = (DOCS / "index.md").read_text(encoding="utf-8").partition(":caption: The story")[2]
+CHAPTERS = STORY.partition("```")[0].split()[2:]
 GENERATED = ("404", "genindex", "py-modindex", "search")
 SIZES = {"phone": (360, 740), "desk": (1280, 900)}
 UNFOLD = "() => document.querySelectorAll('details').forEach(fold => fold.open = true)"
@@ -333,6 +325,11 @@ def test_six_columns_of_a_tensor_fit_a_phone(
 ) -> None:
     """Tensor output is set so that six columns fit a phone."""
     six = "tensor([[0.9995, 0.9544, 0.9422, 0.4753, 0.4576, 0.6310],"
+    hidden = """() => [...document.querySelectorAll(".highlight pre")].filter(pre => {
+        for (let box = pre.parentElement; box; box = box.parentElement)
+            if (getComputedStyle(box).overflowX !== "visible"
+                && box.getBoundingClientRect().left > pre.getBoundingClientRect().left) return true;
+    }).map(pre => `begins outside of its box: ${pre.innerText.slice(0, 40)}`)"""
     cut = f"""() => [...document.querySelectorAll(".cell_output pre")]
         .filter(pre => Math.max(...pre.innerText.split("\\n").map(line => line.length)) <= {len(six)})
         .filter(pre => pre.scrollWidth > pre.clientWidth).map(pre => pre.innerText)"""
@@ -340,7 +337,8 @@ def test_six_columns_of_a_tensor_fit_a_phone(
     for page in book_pages(html):
         with opened(page, "phone") as visit:
             visit.page.evaluate(UNFOLD)
-            wrong += [f"{page}: {text}" for text in visit.page.evaluate(cut)]
+            found = visit.page.evaluate(cut) + visit.page.evaluate(hidden)
+            wrong += [f"{page}: {text}" for text in found]
             seen += " ".join(visit.page.locator(".cell_output pre").all_inner_texts())
     fail_if_any(wrong)
     assert six in seen
