@@ -12,13 +12,7 @@ LOCK_WITH_PEERS = ".ci/bench.txt"
 PROJECT = nox.project.load_toml("pyproject.toml")
 TORCH = nox.project.dependency_groups(PROJECT, "torch")
 # What torch brings for a GPU depends on the machine, like torch itself.
-NOT_LOCKED = ("torch", "triton", "cuda-bindings", "cuda-pathfinder", "cuda-toolkit", *(
-    f"nvidia-{part}"
-    for part in (
-        "cublas cuda-cupti cuda-nvrtc cuda-runtime cudnn-cu13 cufft cufile curand cusolver cusparse "
-        "cusparselt-cu13 nccl-cu13 nvjitlink nvshmem-cu13 nvtx"
-    ).split()
-))  # fmt: skip
+NOT_LOCKED = ["torch", "triton", "cuda-bindings", "cuda-pathfinder", "cuda-toolkit", "nvidia-cublas", "nvidia-cuda-cupti", "nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cudnn-cu13", "nvidia-cufft", "nvidia-cufile", "nvidia-curand", "nvidia-cusolver", "nvidia-cusparse", "nvidia-cusparselt-cu13", "nvidia-nccl-cu13", "nvidia-nvjitlink", "nvidia-nvshmem-cu13", "nvidia-nvtx"]
 SITE = Path("docs/_build/html")
 
 
@@ -30,7 +24,8 @@ def install(session: nox.Session, lock: str = LOCK) -> None:
 
 def sphinx(session: nox.Session, builder: str, *options: str) -> None:
     session.run(
-        *("python", "-m", "sphinx", "-b", builder, "--fail-on-warning", "--keep-going", "--nitpicky"),
+        *("python", "-m", "sphinx", "-b", builder),
+        *("--fail-on-warning", "--keep-going", "--nitpicky"),
         *("-d", f"docs/_build/doctrees-{builder}", *options, "docs", f"docs/_build/{builder}"),
     )
 
@@ -68,7 +63,11 @@ def lint(session: nox.Session) -> None:
 def live(session: nox.Session) -> None:
     """Serve the book at http://127.0.0.1:8000 and build again at each save."""
     install(session)
-    session.run("sphinx-autobuild", "--watch", "src", "docs", str(SITE), *session.posargs)
+    kept_warm = ("python", "docs/_ext/kernels.py", "run")
+    session.run(
+        *(*kept_warm, "sphinx-autobuild", "--watch", "src", "--re-ignore", "/docs/_build/"),
+        *("docs", str(SITE), *session.posargs),
+    )
 
 
 @nox.session(requires=["docs"])
