@@ -12,7 +12,28 @@ LOCK_WITH_PEERS = ".ci/bench.txt"
 PROJECT = nox.project.load_toml("pyproject.toml")
 TORCH = nox.project.dependency_groups(PROJECT, "torch")
 # What torch brings for a GPU depends on the machine, like torch itself.
-NOT_LOCKED = ["torch", "triton", "cuda-bindings", "cuda-pathfinder", "cuda-toolkit", "nvidia-cublas", "nvidia-cuda-cupti", "nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cudnn-cu13", "nvidia-cufft", "nvidia-cufile", "nvidia-curand", "nvidia-cusolver", "nvidia-cusparse", "nvidia-cusparselt-cu13", "nvidia-nccl-cu13", "nvidia-nvjitlink", "nvidia-nvshmem-cu13", "nvidia-nvtx"]
+NOT_LOCKED = [
+    "torch",
+    "triton",
+    "cuda-bindings",
+    "cuda-pathfinder",
+    "cuda-toolkit",
+    "nvidia-cublas",
+    "nvidia-cuda-cupti",
+    "nvidia-cuda-nvrtc",
+    "nvidia-cuda-runtime",
+    "nvidia-cudnn-cu13",
+    "nvidia-cufft",
+    "nvidia-cufile",
+    "nvidia-curand",
+    "nvidia-cusolver",
+    "nvidia-cusparse",
+    "nvidia-cusparselt-cu13",
+    "nvidia-nccl-cu13",
+    "nvidia-nvjitlink",
+    "nvidia-nvshmem-cu13",
+    "nvidia-nvtx",
+]
 SITE = Path("docs/_build/html")
 
 
