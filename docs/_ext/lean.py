@@ -19,7 +19,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator
 from html import unescape
-from importlib import resources
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -31,6 +31,7 @@ from sphinx.application import Sphinx
 BUILDERS = ("html", "dirhtml", "singlehtml", "pdf")
 ITALICS = (0x210E, *range(0x1D434, 0x1D468), *range(0x1D6E2, 0x1D71C))
 MATH = "stix-two-math.woff2"
+WHOLE_MATH = "ziamath/fonts/STIXTwoMath-Regular.ttf"
 TOKEN = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|\\.|[{};]', re.DOTALL)
 FILE = re.compile(r"[\w.-]+\.\w+")
 WORD = re.compile(r"[A-Za-z_][\w-]*")
@@ -158,12 +159,9 @@ def cut(files: dict[Path, str], pages: str) -> None:
             cut_font(path, path, wanted)
 
 
-def write_math_font(target: Path, wanted: set[int]) -> None:
-    """Write the font for formulas."""
-    with resources.as_file(
-        resources.files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf"
-    ) as font:
-        cut_font(font, target, wanted)
+def math_font() -> Path:
+    """Return where the whole font for formulas is. To import its package would cost a second."""
+    return Path(str(metadata.distribution("ziamath").locate_file(WHOLE_MATH)))
 
 
 def cut_site(app: Sphinx, exception: Exception | None) -> None:
@@ -179,7 +177,7 @@ def cut_site(app: Sphinx, exception: Exception | None) -> None:
         files = used(static, pages)
         cut(files, pages)
         writers = "".join(text for text in files.values() if "Math/MathML" in text)
-        write_math_font(static / MATH, characters(pages, writers))
+        cut_font(math_font(), static / MATH, characters(pages, writers))
         before = state([*files, static / MATH, *html], site)
         known.write_text(json.dumps(before), encoding="utf-8")
     for path in static.rglob("*"):
