@@ -48,13 +48,13 @@ math_eqref_format = "({number})"
 
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-execution_depends = ["../src/literate_attention", "../.ci/requirements.txt"]
+execution_depends = ["../src/literate_attention", "../.ci/requirements.txt", "sources.toml"]
 nb_code_prompt_show = "Code"
 nb_execution_mode = "off"  # pages come to MyST-NB with their outputs: see _ext/execution.py
 nb_execution_timeout = 120  # seconds, for one cell on a busy machine
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 nb_merge_streams = True
-nb_output_stderr = "warn"
+nb_output_stderr = "show"  # execution.py reports it, at every build
 
 bibtex_bibfiles = ["references.bib"]
 bibtex_default_style = "plain"
