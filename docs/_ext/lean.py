@@ -113,14 +113,13 @@ def cut_font(source: Path, target: Path, wanted: set[int]) -> None:
         recalc_timestamp=False,
         hinting=False,
     )
-    font = subset.load_font(str(source), options)
-    wanted &= font.getBestCmap().keys()
-    if target.exists() and _characters_of(target) == wanted:
-        return
-    subsetter = subset.Subsetter(options)
-    subsetter.populate(unicodes=wanted)
-    subsetter.subset(font)
-    subset.save_font(font, str(target), options)
+    with subset.load_font(str(source), options) as font:
+        wanted = wanted & font.getBestCmap().keys()
+        if not target.exists() or _characters_of(target) != wanted:
+            subsetter = subset.Subsetter(options)
+            subsetter.populate(unicodes=wanted)
+            subsetter.subset(font)
+            subset.save_font(font, str(target), options)
 
 
 def _characters_of(path: Path) -> set[int]:
