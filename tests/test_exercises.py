@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -335,3 +336,34 @@ def test_a_check_changes_nothing() -> None:
     exercises.check_attention(attend)
     projected(None)
     assert torch.equal(torch.get_rng_state(), state)
+
+
+# The chapters
+
+DOCS = Path(__file__).parents[1] / "docs"
+INDEX = (DOCS / "index.md").read_text(encoding="utf-8")
+STORY = INDEX.partition(":caption: The story")[2].partition("```")[0]
+CHAPTERS = re.findall(r"^\w+$", STORY, re.MULTILINE)
+
+
+@pytest.mark.parametrize("chapter", [*CHAPTERS, "reproducibility"])
+def test_a_chapter_has_exercises_from_recall_to_thought_with_solutions(chapter: str) -> None:
+    text = (DOCS / f"{chapter}.md").read_text(encoding="utf-8")
+    exercises_of = re.findall(r"```\{exercise-start\}\n:label: (\S+)\n```\n\*\*(\w+)\.\*\*", text)
+    kinds = [kind for _, kind in exercises_of]
+    assert kinds[0] in {"Recall", "Build"}
+    assert "Think" in kinds[1:]
+    labels = [label for label, _ in exercises_of]
+    assert len(labels) == text.count("{exercise-start}")
+    assert re.findall(r"\{solution-start\} (\S+)", text) == labels
+
+
+def test_every_check_serves_an_exercise_and_is_executed_in_its_solution() -> None:
+    asked, executed = set(), set()
+    for chapter in CHAPTERS:
+        text = (DOCS / f"{chapter}.md").read_text(encoding="utf-8")
+        for exercise in re.findall(r"\{exercise-start\}(.*?)\{exercise-end\}", text, re.DOTALL):
+            asked |= set(re.findall(r"exercises\.(check_\w+)", exercise))
+        for solution in re.findall(r"\{solution-start\}(.*?)\{solution-end\}", text, re.DOTALL):
+            executed |= set(re.findall(r"exercises\.(check_\w+)", solution))
+    assert asked == executed == {*exercises.__all__} - {"Verdict"}
