@@ -1,0 +1,116 @@
+"""A second device on a machine that has one: tensors of the CPU that refuse to meet its others.
+
+A cell that makes a tensor where its neighbours are not, or hands one to NumPy that is on a GPU, runs
+without a fault on a CPU. Here such a cell fails. `cpu:1` is a device for torch, but its tensors are those of
+`cpu`; so this mode keeps account of what was put there, says so when asked, and refuses what torch refuses
+when devices differ. What is computed is the same.
+
+`test_book.py` runs it as the first cell of a page, with `cpu:1` as `LITERATE_DEVICE`.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode, resolve_name
+
+FIRST, SECOND = torch.device("cpu"), torch.device("cpu:1")
+ACROSS = {"copy_", "__setitem__", "__set__"}
+"""What may have its operands on two devices."""
+
+
+class SecondDevice(TorchFunctionMode):
+    """Keeps account of the memory that is on the second device."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.memory: dict[int, torch.UntypedStorage] = {}  # held, so that no address is used twice
+
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        kwargs = kwargs or {}
+        name = (resolve_name(func) or "").rpartition(".")[2]
+        if func is torch.Tensor.device.__get__:  # type: ignore[attr-defined]
+            return SECOND if self.holds(args[0]) else func(*args)
+        if name in {"numpy", "__array__"} and self.holds(args[0]):
+            raise TypeError("NumPy cannot read the memory of cpu:1; call .cpu() first")
+        if func is torch.Tensor.cpu:
+            return self.put(func(*args), FIRST, args[0])
+        target = next(
+            (device for device in map(as_device, (*args, *kwargs.values())) if device), None
+        )
+        if target is None:
+            return self.compute(name, func, args, kwargs)
+        if target == SECOND:
+            args = tuple(FIRST if as_device(one) else one for one in args)
+            kwargs = {key: FIRST if as_device(one) else one for key, one in kwargs.items()}
+        source = args[0] if name == "to" else None
+        return self.put(func(*args, **kwargs), target, source)
+
+    def compute(self, name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Compute where the operands are; single numbers may come from the CPU."""
+        operands = list(tensors_in((args, kwargs)))
+        somewhere = {self.holds(one) for one in operands if storage_of(one) and not is_single(one)}
+        there = any(map(self.holds, operands))
+        if there and False in somewhere and name not in ACROSS:
+            raise RuntimeError(f"{name} found tensors on two devices, cpu:1 and cpu")
+        result = func(*args, **kwargs)
+        return self.put(result, SECOND) if there else result
+
+    def put(self, result: Any, device: torch.device, source: torch.Tensor | None = None) -> Any:
+        """Write down where a result is; if it moved there, it has memory of its own."""
+        if source is not None and device in (FIRST, SECOND):
+            if (device == SECOND) == self.holds(source):
+                return result
+            result = result.clone()
+        if device == SECOND:
+            for tensor in tensors_in(result):
+                if storage := storage_of(tensor):
+                    self.memory[storage.data_ptr()] = storage
+        return result
+
+    def holds(self, tensor: torch.Tensor) -> bool:
+        """Tell whether a tensor is on the second device."""
+        storage = storage_of(tensor)
+        return storage is not None and storage.data_ptr() in self.memory
+
+
+def as_device(value: Any) -> torch.device | None:
+    """Return a device that is given as such, or by its name."""
+    if isinstance(value, str) and value.partition(":")[0] in {"cpu", "meta"}:
+        return torch.device(value)
+    return value if isinstance(value, torch.device) else None
+
+
+def storage_of(tensor: torch.Tensor) -> torch.UntypedStorage | None:
+    """Return a tensor's memory, if it has some of its own."""
+    with torch._C.DisableTorchFunction():
+        try:
+            storage = tensor.untyped_storage()
+        except NotImplementedError:  # a wrapper, as those of torch.func
+            return None
+        return storage if storage.nbytes() and storage.device == FIRST else None
+
+
+def is_single(tensor: torch.Tensor) -> bool:
+    with torch._C.DisableTorchFunction():
+        return tensor.dim() == 0
+
+
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    """Yield the tensors in nested lists, tuples and dicts."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        yield from tensors_in(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from tensors_in(one)
+
+
+SecondDevice().__enter__()
