@@ -56,7 +56,7 @@ def test_a_font_holds_what_is_wanted(tmp_path: Path) -> None:
 
 def test_files_are_used_that_pages_lead_to(tmp_path: Path) -> None:
     for name, text in {
-        "a.css": "@import 'b.css'; url(font.woff2) url(a.css.map)",
+        "a.css": "@import 'ab.css'; url(font.woff2) url(a.css.map)",
         "b.css": "",
         "ab.css": "",
         "font.woff2": "",
@@ -65,4 +65,4 @@ def test_files_are_used_that_pages_lead_to(tmp_path: Path) -> None:
     }.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     found = used(tmp_path, '<link href="_static/a.css?v=1">')
-    assert {path.name for path in found} == {"a.css", "b.css", "font.woff2"}
+    assert {path.name for path in found} == {"a.css", "ab.css", "font.woff2"}
