@@ -186,6 +186,22 @@ def test_masks_follow_the_definition_one_after_the_other(stream: str, p: float, 
         assert mask.flatten().tolist() == expected
 
 
+@each_stream
+def test_a_number_on_the_border_is_dropped(stream: str) -> None:
+    """Draw a number, and then set the rate so that 1 - p is just that number."""
+    seed = 123
+    if stream == "torch":
+        number = torch.rand((), dtype=torch.float64, generator=torch.manual_seed(seed)).item()
+    else:
+        number = next(twister(seed)) % (2**31 - 1) / (2**31 - 1)
+    p = 1 - number
+    assert 1 - p == number
+    torch.manual_seed(seed)
+    assert not dropout_mask(1, p=p, stream=stream).item()
+    torch.manual_seed(seed)
+    assert dropout_mask(1, p=p - 1e-9, stream=stream).item()
+
+
 def test_the_first_word_of_the_twister_is_the_published_one() -> None:
     assert next(twister(123)) == 2991312382
 
