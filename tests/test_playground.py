@@ -212,7 +212,7 @@ def test_where_there_is_no_script_the_tables_stand(tmp_path: Path, builder: str)
     text = " ".join(page.read_text(encoding="utf-8").split())
     assert "Without it, here is what it starts from" in text
     assert "0.2379" in text
-    assert "playground.js" not in text
+    assert "_static/playground." not in text
 
 
 def test_only_a_page_with_a_playground_loads_its_script(site: Path) -> None:
@@ -355,7 +355,7 @@ def test_what_is_no_number_is_refused_with_a_sentence(
     field.fill(typed)
     assert field.get_attribute("aria-invalid") == "true"
     field.blur()
-    assert page.locator(".pg-notice").inner_text() == answer
+    assert page.locator(".pg-notice p").inner_text() == answer
     assert field.input_value() == "0.25"
     assert field.get_attribute("aria-invalid") == "false"
     assert readings(grid(page, "Z: context vectors")) == before
@@ -383,7 +383,7 @@ def test_dropout_settings_are_checked(
     page = open_page(f"attention=1&steps={ALL_STEPS}")
     page.get_by_label(field, exact=True).fill(typed)
     page.get_by_label(field, exact=True).press("Enter")
-    assert page.locator(".pg-notice").inner_text() == answer
+    assert page.locator(".pg-notice p").inner_text() == answer
 
 
 @browser_test
@@ -548,7 +548,7 @@ def test_a_state_travels_as_a_link(open_page: Callable[..., Any]) -> None:
     cell(page, "X: embeddings: one, 2").fill("-1.5")
     cell(page, "key weights: 2, 1").nth(1).fill("0.75")
     page.get_by_role("button", name="Copy link").click()
-    page.wait_for_function("document.querySelector('.pg-notice').textContent !== ''")
+    page.wait_for_function("document.querySelector('.pg-notice p').textContent !== ''")
     link = page.get_by_label("Link to these settings").input_value()
     assert page.evaluate("navigator.clipboard.readText()") == link
     assert page.url == link
@@ -635,16 +635,18 @@ def test_a_bad_link_is_refused_with_a_sentence(
     open_page: Callable[..., Any], numbers: dict[str, Any], fragment: str, reason: str
 ) -> None:
     page = open_page(fragment)
-    assert page.locator(".pg-notice").inner_text() == (
+    assert page.locator(".pg-notice p").inner_text() == (
         f"This link cannot be opened: {reason}. Here is the book\u2019s example instead."
     )
     assert_shows(grid(page, "Z: context vectors"), numbers["presets"]["simple"])
+    page.get_by_role("button", name="Close").click()
+    assert page.locator(".pg-notice p").inner_text() == ""
 
 
 @browser_test
 def test_other_fragments_are_left_alone(open_page: Callable[..., Any]) -> None:
     page = open_page("three-things-to-try")
-    assert page.locator(".pg-notice").inner_text() == ""
+    assert page.locator(".pg-notice p").inner_text() == ""
     assert page.url.endswith("#three-things-to-try")
 
 

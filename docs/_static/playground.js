@@ -393,13 +393,16 @@
 
   // What is said: seen by all at the foot of the widget, or heard only by those who listen.
 
-  const notice = make("p", { class: "pg-notice", role: "status" });
+  const notice = make("p", { role: "status" });
+  const dismiss = make("button", { type: "button", hidden: true }, "Close");
   const spoken = make("p", { class: "pg-spoken", role: "status" });
   let speaking = 0;
 
   function tell(text) {
     notice.textContent = text;
+    dismiss.hidden = text === "";
   }
+  dismiss.addEventListener("click", () => tell(""));
 
   /** Speak once the reader pauses: each keystroke would drown the one before. */
   function speak(text, delay = 150) {
@@ -1200,7 +1203,7 @@
     make("div", { class: "pg-equation" }, formulas),
     flow,
     bar("Share or start over", share, reset, linkField),
-    notice,
+    make("div", { class: "pg-notice" }, notice, dismiss),
     spoken,
   );
   phone.addEventListener("change", refresh);
