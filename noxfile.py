@@ -53,15 +53,25 @@ def sphinx(session: nox.Session, builder: str, *options: str) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the book into docs/_build/html; a warning is an error. `-- --record`, `-- --profile`."""
+    """Build the book into docs/_build/html; a warning is an error. `-- --record --profile pdf epub`."""
     install(session)
-    switches = {"--record": "literate_record=1", "--profile": "literate_profile=1"}
+    switches = {
+        "--record": ("-D", "literate_record=1"),
+        "--profile": ("-D", "literate_profile=1"),
+        "pdf": ("-D", "literate_pdf=1"),
+        "epub": (),
+    }
     unknown = [argument for argument in session.posargs if argument not in switches]
     if unknown:
         session.error(f"docs takes {', '.join(switches)}, got {' '.join(unknown)}")
-    chosen = [part for argument in session.posargs for part in ("-D", switches[argument])]
-    sphinx(session, "html", *chosen)
+    sphinx(session, "html", *(part for argument in session.posargs for part in switches[argument]))
     session.log(f"The book is in {SITE}: open {SITE / 'index.html'}")
+    session.log(f"As one file, to be unpacked: {SITE.with_name('literate-attention.zip')}")
+    if "pdf" in session.posargs:
+        session.log(f"As a PDF: {SITE.with_name('literate-attention.pdf')}")
+    if "epub" in session.posargs:
+        sphinx(session, "epub")
+        session.log(f"As an e-book: {SITE.with_name('epub') / 'LiterateAttention.epub'}")
 
 
 @nox.session

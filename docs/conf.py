@@ -2,6 +2,7 @@
 
 import os
 import sys
+from importlib import metadata
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -10,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 project = "Literate Attention"
 author = "the Literate Attention maintainers"
 copyright = "2026, the Literate Attention maintainers"  # noqa: A001 - Sphinx names it so
+version = release = metadata.version("literate-attention")
 language = "en"
 
 extensions = [
@@ -33,6 +35,7 @@ extensions = [
     "notebooks",
     "page_foot",
     "page_meta",
+    "pdf",
     "playground",
     "prose_numbers",
     "recorded",

@@ -1,7 +1,7 @@
 """What is folded away until a reader asks for it: the code of figures, and solutions.
 
 Both are `<details>`, which need no script, and whose `<summary>` is its visible text and nothing else: what
-is heard is what is seen. An e-book and a printed book cannot be unfolded, so there they are open.
+is heard is what is seen. An e-book cannot be unfolded everywhere, so there they are open; paper is seen to by the style sheet.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
-OPEN_IN = ("epub", "pdf")
+OPEN_IN = ("epub",)
 
 
 def visit_code(self: HTML5Translator, node: nodes.Element) -> None:

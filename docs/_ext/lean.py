@@ -28,7 +28,7 @@ from fontTools import subset  # type: ignore[import-untyped]
 from fontTools.ttLib import TTFont  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 
-BUILDERS = ("html", "dirhtml", "singlehtml", "pdf")
+BUILDERS = ("html", "dirhtml", "singlehtml")
 ITALICS = (0x210E, *range(0x1D434, 0x1D468), *range(0x1D6E2, 0x1D71C))
 MATH = "stix-two-math.woff2"
 WHOLE_MATH = "ziamath/fonts/STIXTwoMath-Regular.ttf"
