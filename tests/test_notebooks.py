@@ -17,7 +17,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
-from notebooks import further_packages, setup_cell
+from nbformat.v4 import new_code_cell, new_output
+from notebooks import as_a_reader_has_it, further_packages, setup_cell
 from origin import commit_of, repository_in
 from packaging.requirements import Requirement
 from plain_markdown import code_span, escape, fenced
@@ -313,6 +314,18 @@ def test_a_notebook_holds_nothing_that_only_this_build_needs(project: Project) -
     assert [cell.id for cell in notebook.cells] == [f"cell-{n}" for n in range(len(notebook.cells))]
 
 
+def test_what_is_glued_and_what_prints_otherwise_each_time() -> None:
+    """Of a cell that shows itself, a reader gets no note for this build; why it is not compared stays."""
+    note = new_output("display_data", {"text/plain": "7"}, metadata={"scrapbook": {"name": "x"}})
+    printed = new_output("stream", text="took 3 s\n")
+    cell = new_code_cell("act()", outputs=[note, printed])
+    cell.metadata = {"verifies": "some-id", "nondeterministic": "it measures time"}
+    given = as_a_reader_has_it(cell)
+    assert given.outputs == [printed]
+    assert given.metadata == {"nondeterministic": "it measures time"}
+    assert cell.outputs == [note, printed]
+
+
 def test_what_cannot_be_said_in_a_notebook_is_reported(own: Project) -> None:
     own.write("page.md", HEAD + "# P\n\n:::{sidebar} Beside\nText\n:::\n\n```{code-cell}\n1\n```\n")
     own.write("other.md", "# Other\n\n:::{sidebar} Beside\nNot executed, so no notebook.\n:::\n")
@@ -490,7 +503,7 @@ def executed(
         zipfile.ZipFile(wheel).extractall(packages)
     environment = {**os.environ, **kernels.environment(), "PYTHONPATH": str(packages)}
     places = asyncio.Semaphore(os.cpu_count() or 1)
-    where = nbformat.v4.new_code_cell("import literate_attention\nliterate_attention.__file__")
+    where = new_code_cell("import literate_attention\nliterate_attention.__file__")
 
     async def execute(notebook: NotebookNode) -> NotebookNode:
         notebook = nbformat.from_dict(notebook)
