@@ -1,7 +1,8 @@
 """What is folded away until a reader asks for it: the code of figures, and solutions.
 
 Both are `<details>`, which need no script, and whose `<summary>` is its visible text and nothing else: what
-is heard is what is seen. An e-book cannot be unfolded everywhere, so there they are open; paper is seen to by the style sheet.
+is heard is what is seen. An e-book cannot be unfolded everywhere, so there they are open; paper is seen to by
+the style sheet.
 """
 
 from __future__ import annotations
