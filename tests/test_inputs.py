@@ -286,6 +286,17 @@ def test_shuffling_follows_the_seed_and_loses_nothing() -> None:
     assert sorted(epoch(1)) == sorted(in_order)
 
 
+def test_a_batch_is_fetched_where_the_text_is_whatever_the_default_device() -> None:
+    loader = create_dataloader_v1(SAMPLE_TEXT, 2, 5, 3)
+    expected = [
+        torch.stack(side) for side in zip(*(loader.dataset[i] for i in (4, 1)), strict=True)
+    ]
+    with torch.device("meta"):
+        fetched = loader.dataset.__getitems__([4, 1])
+    for ids, wanted in zip(loader.collate_fn(fetched), expected, strict=True):
+        assert torch.equal(ids, wanted)
+
+
 # Python 3.12 and later warn of any fork while there are threads, and torch has some
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_another_process_loads_the_same() -> None:

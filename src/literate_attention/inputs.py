@@ -244,7 +244,7 @@ class _WindowsInBatches(GPTDatasetV1):
     """
 
     def __getitems__(self, indices: list[int]) -> list[Int[Tensor, "batch max_length"]]:
-        chosen = torch.tensor(indices)
+        chosen = torch.tensor(indices, device=self.token_ids.device)
         return [windows.index_select(0, chosen) for windows in (self.input_ids, self.target_ids)]
 
 
