@@ -76,9 +76,16 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests, those of a browser excepted; what is given behind `--` goes to pytest."""
+    """Run the tests that need neither a browser nor the whole book; what stands behind `--` goes to pytest."""
     install(session)
-    session.run("python", "-m", "pytest", "-m", "not browser", *session.posargs)
+    session.run("python", "-m", "pytest", "-m", "not browser and not whole", *session.posargs)
+
+
+@nox.session
+def proof(session: nox.Session) -> None:
+    """Break the library, the ledger, the pages and the build in many ways: each has to be noticed."""
+    install(session)
+    session.run("python", "-m", "pytest", "-m", "whole", *session.posargs)
 
 
 @nox.session

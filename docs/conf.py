@@ -51,7 +51,7 @@ math_eqref_format = "({number})"
 
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-execution_depends = ["../src/literate_attention", "../.ci/requirements.txt", "sources.toml"]
+execution_depends = ["../src/literate_attention", "../.ci/requirements.txt"]
 nb_code_prompt_show = "Code"
 nb_execution_mode = "off"  # pages come to MyST-NB with their outputs: see _ext/execution.py
 nb_execution_timeout = 120  # seconds, for one cell on a busy machine

@@ -53,6 +53,9 @@ def command(builder: str, *options: str) -> list[str]:
     return [sys.executable, *arguments]
 
 
+pytestmark = pytest.mark.whole
+
+
 @dataclass
 class Build:
     """A build that has ended: its exit status, what it said, and the interpreters that it started."""
@@ -74,6 +77,11 @@ class Build:
     def names(self, place: str, message: str) -> bool:
         """Tell whether a warning about a place, as in `page.md:7`, says something."""
         return any(f"/{place}: WARNING: " in one and message in one for one in self.warnings)
+
+    def places(self, page: str) -> list[tuple[int, str]]:
+        """Return the warnings about a page, each with its line."""
+        at = re.compile(rf"/\S*/{page}\.md:(\d+): WARNING: ")
+        return [(int(found[1]), one) for one in self.warnings if (found := at.match(one))]
 
 
 @dataclass
@@ -548,6 +556,20 @@ ROUNDS: list[dict[str, Mutation]] = [
 ]
 
 
+# A page ends at the first cell that raises. These make one raise above the cell that they are about, so
+# each has a build of its own, in which nothing else is changed.
+ALONE = (
+    "parameters of CausalAttention drawn in another order",
+    "out_proj dropped",
+    "scaling dropped",
+    "heads merged without a transpose",
+    "heads split without a transpose",
+    "the mask the wrong way round",
+    "softmax over the queries",
+)
+ROUNDS += [{name: together.pop(name)} for name in ALONE for together in ROUNDS if name in together]
+
+
 @pytest.fixture(scope="session")
 def broken(whole: Whole, warm: dict[str, str]) -> Callable[[int], Build]:
     """Return a function that builds the book with all mutations of a round."""
@@ -578,8 +600,12 @@ def test_a_change_of_any_operation_fails_the_build(
     """Changing any one operation in `src/` fails with a message that names the place."""
     build = broken(number)
     assert build.status == 1
-    place = f"{mutation.page}.md:{book.line(mutation.page, mutation.cell)}"
-    assert build.names(place, mutation.message), (place, build.warnings)
+    line = book.line(mutation.page, mutation.cell)
+    place = f"{mutation.page}.md:{line}"
+    ended_above = len(ROUNDS[number]) == 1 and any(
+        at < line and FAILED in said for at, said in build.places(mutation.page)
+    )
+    assert ended_above or build.names(place, mutation.message), (place, build.warnings)
 
 
 # Mutations: of the ledger
