@@ -76,7 +76,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests that need neither a browser nor the whole book; what stands behind `--` goes to pytest."""
+    """Run the tests that need no browser and not the whole book; `-- ...` goes to pytest."""
     install(session)
     session.run("python", "-m", "pytest", "-m", "not browser and not whole", *session.posargs)
 
