@@ -1,6 +1,6 @@
 """Measure, and keep what was measured under docs/measurements/.
 
-It is what `nox -s bench` runs, and takes the names of benchmarks: attention memory loader build website.
+It is what `nox -s bench` runs, and takes the names of benchmarks.
 """
 
 import argparse
@@ -11,7 +11,7 @@ from typing import Any
 import circumstances
 import torch
 
-NAMES = ("attention", "memory", "loader", "build", "website")
+NAMES = ("attention", "duration", "memory", "loader", "build", "website")
 
 
 def run(name: str) -> dict[str, Any]:

@@ -1,0 +1,104 @@
+"""How the time of attention grows with the length of a text, and which steps take it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from attention import HEADS, WIDTH, require_equal, runner
+from circumstances import cores
+from contenders import Contender, explicit, flex, source, torch_module
+from timing import Times, interleaved, spread
+
+from literate_attention import MultiHeadAttention, causal_mask, scaled_dot_product_attention
+
+QUESTION = "How does the time of causal multi-head attention grow with the text, and what takes it?"
+METHOD = """
+Batch 1, 768 wide, 12 heads, forward without gradients, on the device and in the type that are named. All
+contenders have copies of the same weights, and were compared before anything was timed. In every
+round each ran once, in an order drawn anew. The steps are those of the explicit form between the
+projections, on random queries, keys and values; they ran in turns as well.
+"""
+TOKENS = (64, 128, 256, 512, 1024, 2048, 4096)
+STEPS_TOKENS = 1024
+ROUNDS = {64: 101, 128: 101, 256: 61, 512: 41, 1024: 21, 2048: 11, 4096: 7}
+
+Result = dict[str, Any]
+
+
+def measure() -> dict[str, Any]:
+    """Measure on the best device that is there."""
+    torch.set_num_threads(cores())
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    torch.manual_seed(123)
+    results = [*(row for tokens in TOKENS for row in lengths(tokens, device)), *steps(device)]
+    return {
+        "name": "duration",
+        "question": QUESTION,
+        "method": METHOD,
+        "packages": (),
+        "results": results,
+        "targets": [],
+    }
+
+
+def contenders(tokens: int, device: torch.device) -> list[tuple[Contender, MultiHeadAttention]]:
+    """Return the contenders, each with the module of ours that it has its weights from."""
+    plain, biased = (
+        MultiHeadAttention(WIDTH, WIDTH, tokens, 0.0, HEADS, qkv_bias=bias).to(device)
+        for bias in (False, True)
+    )
+    return [
+        (Contender("ours", plain, plain), plain),
+        *((make(plain), plain) for make in (explicit, source, flex)),
+        (torch_module(biased), biased),
+    ]
+
+
+def lengths(tokens: int, device: torch.device) -> list[Result]:
+    """Time all contenders on a text of one length."""
+    x = torch.randn(1, tokens, WIDTH).to(device)
+    runs: dict[str, Callable[[], object]] = {}
+    for contender, ours in contenders(tokens, device):
+        require_equal(contender, ours, x, backward=False)
+        runs[contender.name] = runner(contender, x, "forward")
+    times = interleaved(runs, rounds=ROUNDS[tokens], finish=finish(device))
+    return [{"measured": "forward", "tokens": tokens, **row} for row in rows(times, device)]
+
+
+def steps(device: torch.device) -> list[Result]:
+    """Time what the explicit form does between the projections, step by step."""
+    query, key, value = torch.randn(3, 1, HEADS, STEPS_TOKENS, WIDTH // HEADS).to(device)
+    hidden = ~causal_mask(STEPS_TOKENS, device=device)
+    scores = query @ key.mT
+    runs: dict[str, Callable[[], object]] = {
+        "scores": lambda: query @ key.mT,
+        "scale": lambda: scores / 8,
+        "mask": lambda: scores.masked_fill(hidden, -torch.inf),
+        "softmax": lambda: torch.softmax(scores, dim=-1),
+        "weighted sum": lambda: scores @ value,
+        "fused kernel": lambda: scaled_dot_product_attention(query, key, value, is_causal=True),
+    }
+    times = interleaved(
+        {name: torch.no_grad()(run) for name, run in runs.items()},
+        rounds=ROUNDS[STEPS_TOKENS],
+        finish=finish(device),
+    )
+    return [{"measured": "step", "tokens": STEPS_TOKENS, **row} for row in rows(times, device)]
+
+
+def finish(device: torch.device) -> Callable[[], object]:
+    """Return what waits for a device."""
+    return torch.cuda.synchronize if device.type == "cuda" else lambda: None
+
+
+def rows(times: Times, device: torch.device) -> list[Result]:
+    """Sum up the times of each contender."""
+    return [
+        {
+            "contender": name,
+            "device": device.type,
+            "dtype": "float32",
+            "ms": spread([1e3 * one for one in seconds]),
+        }
+        for name, seconds in times.items()
+    ]
