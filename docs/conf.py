@@ -32,6 +32,7 @@ extensions = [
     "ledger",
     "library_code",
     "mathml",
+    "measurements",
     "notebooks",
     "page_foot",
     "page_meta",
@@ -43,7 +44,7 @@ extensions = [
     "signatures",
     "sitemap",
 ]
-exclude_patterns = ["_build", "_drafts"]
+exclude_patterns = ["_build"]
 nitpicky = True
 numfig = True
 math_numfig = True
@@ -51,7 +52,7 @@ math_eqref_format = "({number})"
 
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-execution_depends = ["../src/literate_attention", "../.ci/requirements.txt"]
+execution_depends = ["../src/literate_attention", "../.ci/requirements.txt", "measurements"]
 nb_code_prompt_show = "Code"
 nb_execution_mode = "off"  # pages come to MyST-NB with their outputs: see _ext/execution.py
 nb_execution_timeout = 120  # seconds, for one cell on a busy machine

@@ -35,6 +35,8 @@ class SecondDevice(TorchFunctionMode):
     ) -> Any:
         kwargs = kwargs or {}
         name = (resolve_name(func) or "").rpartition(".")[2]
+        if func is torch.device:
+            return func(*args, **kwargs)
         if func is torch.Tensor.device.__get__:  # type: ignore[attr-defined]
             return SECOND if self.holds(args[0]) else func(*args)
         if name in {"numpy", "__array__"} and self.holds(args[0]):

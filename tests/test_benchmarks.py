@@ -289,7 +289,7 @@ def test_a_training_step_reaches_all_parameters(
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_case_is_measured_and_judged() -> None:
-    case = attention.Case(batch=2, tokens=16, rounds=3)
+    case = attention.Case(batch=2, tokens=16, rounds=(3, 3))
     rows = list(attention.measure_case(case, with_flex=False))
     assert {row["step"] for row in rows} == {"forward", "training step"}
     for row in rows:
@@ -329,7 +329,7 @@ def test_targets_are_those_that_were_promised() -> None:
 
 
 def test_operations_are_those_that_torch_counts() -> None:
-    case = attention.Case(batch=2, tokens=64, rounds=1)
+    case = attention.Case(batch=2, tokens=64, rounds=(1, 1))
     module = MultiHeadAttention(attention.WIDTH, attention.WIDTH, 64, 0.0, attention.HEADS)
     x = torch.randn(2, 64, attention.WIDTH)
     with FlopCounterMode(display=False) as counter:

@@ -296,3 +296,28 @@ def test_importing_does_nothing(watched_import: dict[str, Any]) -> None:
     """No file is written, no network asked, no process started, no generator or setting touched."""
     assert watched_import["events"] == []
     assert not watched_import["changed"]
+
+
+# Where things are
+
+
+def test_the_readme_names_every_file_and_no_other() -> None:
+    """A stranger finds the room for an idea in the README's tree: one line for each file."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    tree = readme.partition("## Where things are")[2].partition("```\n\n")[0]
+    named = set(re.findall(r"^ *(?:\w+/)?([\w.-]*\w)  ", tree, re.MULTILINE)) - {"test_x.py"}
+    built = {"_build", "__pycache__", ".ruff_cache", "recorded", "measurements", "egg-info"}
+    paths = [
+        path
+        for room in ("docs", "src", "tests")
+        for path in (ROOT / room).rglob("*")
+        if not built & set(path.parts)
+    ]
+    files = {path.name for path in paths if path.is_file()} - {"__init__.py", "py.typed"}
+    stems = {path.stem for path in paths}
+    understood = {name for name in files if name.startswith("test_") and name[5:-3] in stems}
+    assert files - understood - named == set()
+    elsewhere = {path.name for path in ROOT.iterdir()} | {
+        path.name for room in (".ci", ".github") for path in (ROOT / room).rglob("*")
+    }
+    assert named - files - elsewhere == set()
