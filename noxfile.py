@@ -101,11 +101,9 @@ def lint(session: nox.Session) -> None:
 def live(session: nox.Session) -> None:
     """Serve the book at http://127.0.0.1:8000 and build again at each save."""
     install(session)
-    kept_warm = ("python", "docs/_ext/kernels.py", "run", "python", "docs/_ext/live.py")
-    session.run(
-        *(*kept_warm, "--watch", "src", "--re-ignore", "/docs/_build/"),
-        *("docs", str(SITE), *session.posargs),
-    )
+    kept_warm = ("python", "docs/_ext/kernels.py", "run")
+    options = ("--watch", "src", "-d", "docs/_build/doctrees-html", *session.posargs)
+    session.run(*kept_warm, "python", "docs/_ext/live.py", *options, "docs", str(SITE))
 
 
 @nox.session(requires=["docs"])

@@ -47,11 +47,25 @@ def test_characters_are_those_of_formulas_with_their_italics() -> None:
 
 def test_a_font_holds_what_is_wanted(tmp_path: Path) -> None:
     target = tmp_path / "font.woff2"
-    cut_font(math_font(), target, {ord("a"), 0x2211, 0x10FFFF})
+    wanted = {ord("a"), 0x2211, 0x10FFFF}
+    cut_font(math_font(), target, wanted, tmp_path / "store")
     with TTFont(target) as font:
         assert font.getBestCmap().keys() == {ord("a"), 0x2211}
         assert "MATH" in font
     assert target.stat().st_size < 20_000
+    content = target.read_bytes()
+    cut_font(target, target, wanted, tmp_path / "store")
+    assert target.read_bytes() == content
+
+
+def test_a_font_is_cut_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = tmp_path / "first.woff2", tmp_path / "second.woff2"
+    cut_font(math_font(), first, {ord("a")}, tmp_path / "store")
+    monkeypatch.setattr("lean.subset_of", lambda font, wanted: b"cut again")
+    cut_font(math_font(), second, {ord("a")}, tmp_path / "store")
+    assert second.read_bytes() == first.read_bytes()
+    cut_font(math_font(), second, {ord("b")}, tmp_path / "store")
+    assert second.read_bytes() == b"cut again"
 
 
 def test_files_are_used_that_pages_lead_to(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ be outdated, so that a page which runs again because the library changed would l
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from html import escape, unescape
@@ -120,21 +121,26 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     for docname, names in kept(env, USES).items():
         for name in names:
             pages.setdefault(name, []).append(docname)
-    facts = (pages, tests_of(app))
+    facts = (pages, tests_of(app, env))
     before = getattr(env, "literate_api", None)
     env.literate_api = facts  # type: ignore[attr-defined]
     return [] if before in (None, facts) else list(kept(env, REFERENCES))
 
 
-def tests_of(app: Sphinx) -> dict[str, list[Tested]]:
-    """Return the tests of each public name."""
+def tests_of(app: Sphinx, env: BuildEnvironment) -> dict[str, list[Tested]]:
+    """Return the tests of each public name. Files that were read by an earlier build are not read again."""
     library = library_of(app.config, app.srcdir)
+    package = library.folder.name, frozenset(library.public)
+    before = getattr(env, "literate_proofs", {})
+    now: dict[tuple[str, str, frozenset[str]], dict[str, list[Proof]]] = {}
     found: dict[str, list[Tested]] = {}
     for path in sorted(Path(app.srcdir, app.config.literate_tests).resolve().glob("test_*.py")):
         code = path.read_text(encoding="utf-8")
-        proofs = proofs_by_name(code, library.folder.name, frozenset(library.public))
-        for name, of_name in proofs.items():
+        key = (hashlib.sha256(code.encode()).hexdigest(), *package)
+        now[key] = before[key] if key in before else proofs_by_name(code, *package)
+        for name, of_name in now[key].items():
             found.setdefault(name, []).extend(Tested(path.name, proof) for proof in of_name)
+    env.literate_proofs = now  # type: ignore[attr-defined]
     return found
 
 

@@ -17,7 +17,7 @@ NAME = "literate-attention"
 
 def write_archive(app: Sphinx, exception: Exception | None) -> None:
     """Pack the site that was built, unless the archive is as new as the site."""
-    if exception or app.builder.name != "html":
+    if exception or app.builder.name != "html" or not app.config.literate_archive:
         return
     site = Path(app.outdir)
     target = site.with_name(f"{NAME}.zip")
@@ -37,5 +37,6 @@ def write_archive(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Write the archive when the site is finished."""
+    app.add_config_value("literate_archive", True, "", types=[bool])
     app.connect("build-finished", write_archive, priority=920)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

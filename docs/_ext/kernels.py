@@ -503,8 +503,12 @@ def main(arguments: Sequence[str]) -> int:
             os._exit(0)  # torch takes its time to leave
         case ["run", *command]:
             signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is for the command to answer
-            with server() as address:
-                return subprocess.run(command, env=os.environ | {ADDRESS: address}).returncode
+            with (
+                server() as address,
+                subprocess.Popen(command, env=os.environ | {ADDRESS: address}) as process,
+            ):
+                signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+                return process.wait()
         case _:
             raise SystemExit(f"usage: {HERE.name} run COMMAND...")
     return 0

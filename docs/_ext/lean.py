@@ -14,18 +14,21 @@ since, nothing is done.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
+import os
 import re
+import shutil
 from collections.abc import Iterable, Iterator
 from html import unescape
 from importlib import metadata
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
 from fontTools import subset  # type: ignore[import-untyped]
-from fontTools.ttLib import TTFont  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 
 BUILDERS = ("html", "dirhtml", "singlehtml")
@@ -105,26 +108,37 @@ def characters(pages: str, scripts: str) -> set[int]:
     return found | italics | minus | root
 
 
-def cut_font(source: Path, target: Path, wanted: set[int]) -> None:
-    """Write a font that holds the wanted characters and no other."""
+def cut_font(source: Path, target: Path, wanted: set[int], store: Path) -> None:
+    """Write a font that holds the wanted characters and no other; take it from the store if it is there."""
+    content = source.read_bytes()
+    question = content + json.dumps(sorted(wanted)).encode()
+    stored = store / f"{hashlib.sha256(question).hexdigest()}.woff2"
+    if not stored.exists():
+        store.mkdir(exist_ok=True)
+        partial = stored.with_suffix(".partial")
+        partial.write_bytes(subset_of(content, wanted))
+        os.replace(partial, stored)
+    shutil.copyfile(stored, target)
+
+
+def subset_of(font: bytes, wanted: set[int]) -> bytes:
+    """Return the wanted characters of a font, as a font; as it is, if it holds no other."""
     options = subset.Options(
         flavor="woff2",
         layout_features=["ccmp", "dtls", "kern", "mark", "mkmk", "ssty"],
         recalc_timestamp=False,
         hinting=False,
     )
-    with subset.load_font(str(source), options) as font:
-        wanted = wanted & font.getBestCmap().keys()
-        if not target.exists() or _characters_of(target) != wanted:
-            subsetter = subset.Subsetter(options)
-            subsetter.populate(unicodes=wanted)
-            subsetter.subset(font)
-            subset.save_font(font, str(target), options)
-
-
-def _characters_of(path: Path) -> set[int]:
-    with TTFont(path) as font:
-        return set(font.getBestCmap())
+    with subset.load_font(BytesIO(font), options) as whole:
+        characters = whole.getBestCmap().keys()
+        if characters <= wanted:
+            return font
+        subsetter = subset.Subsetter(options)
+        subsetter.populate(unicodes=wanted & characters)
+        subsetter.subset(whole)
+        written = BytesIO()
+        subset.save_font(whole, written, options)
+        return written.getvalue()
 
 
 # Files
@@ -145,7 +159,7 @@ def used(static: Path, pages: str) -> dict[Path, str]:
     return found
 
 
-def cut(files: dict[Path, str], pages: str) -> None:
+def cut(files: dict[Path, str], pages: str, fonts: Path) -> None:
     """Cut the files that pages use down to what they use of them."""
     scripts = [text for path, text in files.items() if path.suffix == ".js"]
     words = {word for text in (pages, *scripts) for word in WORD.findall(text)}
@@ -155,7 +169,7 @@ def cut(files: dict[Path, str], pages: str) -> None:
     wanted = icons("".join(styles.values()))
     for path in files:
         if "fontawesome" in path.parts and path.suffix == ".woff2":
-            cut_font(path, path, wanted)
+            cut_font(path, path, wanted, fonts)
 
 
 def math_font() -> Path:
@@ -168,15 +182,15 @@ def cut_site(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.name not in BUILDERS:
         return
     site, static = Path(app.outdir), Path(app.outdir, "_static")
-    known = Path(app.doctreedir, "lean.json")
+    known, fonts = Path(app.doctreedir, "lean.json"), Path(app.doctreedir, "fonts")
     before = json.loads(known.read_text(encoding="utf-8")) if known.exists() else {}
     if state([site / name for name in before], site) != before or not before:
         html = [path for path in sorted(site.rglob("*.html")) if static not in path.parents]
         pages = "".join(path.read_text(encoding="utf-8") for path in html)
         files = used(static, pages)
-        cut(files, pages)
+        cut(files, pages, fonts)
         writers = "".join(text for text in files.values() if "Math/MathML" in text)
-        cut_font(math_font(), static / MATH, characters(pages, writers))
+        cut_font(math_font(), static / MATH, characters(pages, writers), fonts)
         before = state([*files, static / MATH, *html], site)
         known.write_text(json.dumps(before), encoding="utf-8")
     for path in static.rglob("*"):

@@ -1,78 +1,68 @@
-"""Serve the book and build it again at each save, in processes that have imported Sphinx already.
+"""Serve the book and build it again at each save, in processes that have built it before.
 
 `sphinx-autobuild` starts Python anew for each build, and that spends more time on imports than on an
-edited page. Here a build is a fork of what serves. Only what others wrote is imported beforehand, so an
-edit of an extension in this folder, or of the library, takes effect like any other.
+edited page. Here the first build runs in the server itself, and every later one in a fork of it, as
+`sphinx-autobuild` forks for each change. What we wrote is imported anew once it has changed, so an edit of
+the library or of an extension takes effect like any other.
 
     python live.py SOURCES SITE [OPTIONS OF sphinx-autobuild]
 """
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-import multiprocessing
+import gc
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import sphinx_autobuild.__main__ as autobuild
+import sphinx_autobuild.__main__ as autobuild  # type: ignore[import-untyped]
 from sphinx.cmd.build import main as build
-from sphinx_autobuild.build import Builder
-from sphinx_autobuild.utils import show_message
+from sphinx_autobuild.build import Builder  # type: ignore[import-untyped]
+from sphinx_autobuild.utils import show_message  # type: ignore[import-untyped]
 
-PRELOADED = (
-    "docutils.languages.en",
-    "docutils.parsers.rst.languages.en",
-    "fontTools.subset",
-    "jaxtyping",
-    "jupyter_client.asynchronous.client",
-    "jupyter_client.provisioning.local_provisioner",
-    "matplotlib.pyplot",
-    "myst_nb",
-    "nbclient",
-    "notfound.extension",
-    "pygments.lexers.python",
-    "sphinx.builders.html",
-    "sphinx.ext.autodoc",
-    "sphinx.ext.napoleon",
-    "sphinx_book_theme",
-    "sphinx_copybutton",
-    "sphinx_exercise",
-    "sphinxcontrib.bibtex",
-    "tiktoken",
-    "torch",
-)
+HERE = Path(__file__).parent
+OURS = (HERE, HERE.parents[1] / "src")
+WHAT_BUILDS_WRITE = "/_build/"
 
 
-class ForkedBuilder(Builder):  # type: ignore[misc]  # it comes without types
-    """Builds in a fork, where its base class would start an interpreter."""
+class WarmBuilder(Builder):  # type: ignore[misc]  # it comes without types
+    """Builds in this process, where its base class would start an interpreter."""
 
     def __call__(self, *, changed_paths: Sequence[Path]) -> None:
         """Build, and say how it ended."""
         names = ", ".join(os.path.relpath(path) for path in changed_paths)
         show_message(f"Building after a change of {names}" if names else "Building")
-        process = multiprocessing.get_context("fork").Process(target=self.build_and_exit)
-        process.start()
-        process.join()
-        if process.exitcode:
-            show_message(f"The build failed (exit {process.exitcode}); what is served may be old")
+        if not changed_paths:
+            self.imported = times_saved()
+        else:
+            gc.disable()  # this process ends with the build
+            if self.imported != times_saved():
+                forget_modules()
+        status = build(self.sphinx_args)
+        if status:
+            show_message(f"The build failed (exit {status}); what is served may be old")
         show_message(f"Serving on {self.uri}")
 
-    def build_and_exit(self) -> None:
-        """Run Sphinx, and end this process with its exit status."""
-        sys.exit(build(self.sphinx_args))
+
+def times_saved() -> dict[Path, int]:
+    """Return when each module that we wrote was saved."""
+    return {path: path.stat().st_mtime_ns for folder in OURS for path in folder.rglob("*.py")}
+
+
+def forget_modules() -> None:
+    """Have what we wrote imported anew."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name != "__main__" and file and any(folder in Path(file).parents for folder in OURS):
+            del sys.modules[name]
 
 
 def main() -> None:
     """Serve, with the arguments of this process."""
-    if sys.platform == "linux":  # elsewhere a fork of a process with threads may hang
-        for name in PRELOADED:
-            with contextlib.suppress(ImportError):
-                importlib.import_module(name)
-        autobuild.Builder = ForkedBuilder
-    autobuild.main()
+    autobuild.Builder = WarmBuilder
+    options = ("--re-ignore", WHAT_BUILDS_WRITE, "-D", "literate_archive=0")
+    autobuild.main([*options, *sys.argv[1:]])
 
 
 if __name__ == "__main__":

@@ -10,8 +10,10 @@ They are published in the folder `notebooks` of the site, and on a branch of the
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -71,10 +73,17 @@ def further_packages(codes: list[str], package: str) -> list[str]:
                 modules |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 modules.add(node.module.partition(".")[0])
-    providers = metadata.packages_distributions()
-    found = {providers.get(name, [name])[0] for name in modules - sys.stdlib_module_names}
-    comes_along = {re.split(r"[^\w-]", need)[0] for need in metadata.requires(package) or ()}
-    return sorted({name.replace("_", "-") for name in found} - comes_along - {package, "ipython"})
+    needs = {re.split(r"[^\w-]", need)[0] for need in metadata.requires(package) or ()}
+    comes_along = {package, "ipython", *needs}
+    known = sys.stdlib_module_names | {name.replace("-", "_") for name in comes_along}
+    found = {providers().get(name, [name])[0] for name in modules - known}
+    return sorted({name.replace("_", "-") for name in found} - comes_along)
+
+
+@functools.cache
+def providers() -> Mapping[str, list[str]]:
+    """Return the installed packages that provide each module: it takes half a second to find out."""
+    return metadata.packages_distributions()
 
 
 def as_a_reader_has_it(cell: NotebookNode) -> NotebookNode:
