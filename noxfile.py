@@ -113,6 +113,13 @@ def site(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "-m", "browser", *session.posargs)
 
 
+@nox.session(requires=["docs"], default=False)
+def picture(session: nox.Session) -> None:
+    """Take the README's picture of a page anew: .github/page.png."""
+    install(session)
+    session.run("python", "tests/reader.py")
+
+
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure, and keep the figures under docs/measurements: all, or e.g. `-- loader website`."""

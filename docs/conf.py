@@ -43,6 +43,7 @@ extensions = [
     "search_index",
     "signatures",
     "sitemap",
+    "status",
     "templates",
 ]
 exclude_patterns = ["_build"]

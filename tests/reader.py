@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, sync_playwright
 SITE = Path(
     os.environ.get("LITERATE_SITE") or Path(__file__).parents[1] / "docs" / "_build" / "html"
 )
+PICTURE = Path(__file__).parents[1] / ".github" / "page.png"
 BASE = "/literate-attention/"
 """Where the book stands on its host."""
 SWITCHES = (
@@ -130,3 +131,15 @@ def first_visit(
     painted = page.evaluate(LARGEST_PAINT)
     context.close()
     return round(sum(received)), painted
+
+
+def take_picture(target: Path) -> None:
+    """Photograph a part of a page, as the README shows it."""
+    with serve(SITE) as address, chromium() as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 760}, color_scheme="light")
+        page.goto(f"{address}simple_attention.html#step-1-scores", wait_until="networkidle")
+        page.screenshot(path=target)
+
+
+if __name__ == "__main__":
+    take_picture(PICTURE)

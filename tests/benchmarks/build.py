@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from circumstances import ROOT
+from status import MEASURED as PAGE_TIME
 from timing import Times, interleaved, ratios, spread
 from websockets.sync.client import ClientConnection, connect
 
@@ -29,7 +30,7 @@ downloads) is left out of both. Cold means that nothing is there but the pages. 
 The generated pages each import torch and the library, print a tensor, and draw one figure.
 """
 PACKAGES = ("sphinx", "myst-nb", "sphinx-book-theme", "ipykernel", "nbsphinx")
-PART_OF_EXECUTION = ("archive", "execution", "notebooks", "playground")
+PART_OF_EXECUTION = ("archive", "execution", "notebooks", "playground", "status")
 ROUNDS, ROUNDS_COLD = 7, 3
 PAGES = (1, 25, 50, 100, 200)
 MOST_PAGES_OF_OTHERS = 25
@@ -125,9 +126,15 @@ def the_book(folder: Path) -> Iterator[dict[str, Any]]:
     )
     off = like_for_like(folder / "off", "nb_execution_mode = 'off'")
 
-    cold = {"ours": ours.build_cold, "stock MyST-NB": stock.build_cold, "whole": whole.build_cold}
+    said: list[str] = []
+    cold = {
+        "ours": ours.build_cold,
+        "stock MyST-NB": stock.build_cold,
+        "whole": lambda: said.append(whole.build_cold()),
+    }
     times = interleaved(cold, rounds=ROUNDS_COLD, warm_up=0)
     yield from seconds("the book, cold", times)
+    yield from run_times(said)
     yield value(
         "cold build, as a share of stock MyST-NB's",
         ratios(times["ours"], times["stock MyST-NB"]),
@@ -149,7 +156,7 @@ def the_book(folder: Path) -> Iterator[dict[str, Any]]:
         "an edit of prose": partial(append, page, "One more sentence.\n"),
         "an edit of one page's code": partial(replace, page, "import torch\n", "import torch\n\n"),
     }.items():
-        said: list[str] = []
+        said = []
 
         def build_edited(edit: Callable[[], None] = edit, said: list[str] = said) -> None:
             edit()
@@ -161,6 +168,15 @@ def the_book(folder: Path) -> Iterator[dict[str, Any]]:
         yield value(f"pages executed after {what}", executed)
 
     yield value("seconds from saving a cell to its output, served live", live(whole))
+
+
+def run_times(said: list[str]) -> Iterator[dict[str, Any]]:
+    """Report how long each page's cells took, by what several builds said."""
+    times: dict[str, list[float]] = {}
+    for page, took in re.findall(r"^executed (\S+) in (\S+) s", "\n".join(said), re.MULTILINE):
+        times.setdefault(page, []).append(float(took))
+    for page, values in sorted(times.items()):
+        yield {"measured": PAGE_TIME, "where": page, "seconds": spread(values)}
 
 
 def copy_of_the_book(folder: Path) -> Path:
@@ -181,7 +197,7 @@ def like_for_like(folder: Path, settings: str) -> Project:
         "from pathlib import Path\n"
         "exec(Path(__file__).with_name('conf_of_the_book.py').read_text())\n"
         f"extensions = [name for name in extensions if name not in {PART_OF_EXECUTION}]\n"
-        "exclude_patterns = ['playground.md', '_build']\n"
+        "exclude_patterns = ['playground.md', 'status.md', '_build']\n"
         f"{settings}\n"
     )
     return Project(docs)
@@ -226,7 +242,7 @@ def replace(page: Path, old: str, new: str) -> None:
 
 
 def live(project: Project) -> list[float]:
-    """Return how many seconds after saving a cell a browser was told to load its new output, several times."""
+    """Return how many seconds after saving a cell a browser was told to load it, several times."""
     page, html = project.docs / f"{EDITED}.md", project.html / f"{EDITED}.html"
     waits = []
     with serving(project) as browser:

@@ -1,0 +1,126 @@
+"""The state of the book, page by page: what was executed, verified and recorded, and how long it takes.
+
+Times differ from build to build, and two builds of one commit are to be equal to the byte. So the times
+are those that `nox -s bench -- build` measured and kept.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import execution
+import measurements
+import recorded
+from docutils import nodes
+from findings import keep, kept
+from ledger import report_of
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.nodes import make_refnode
+
+PAGES = "status"
+MEASURED = "seconds that a page's cells took"
+
+
+class Row(NamedTuple):
+    """What is known of a page that executes something."""
+
+    docname: str
+    cells: int
+    verified: int
+    recorded: int
+    seconds: str
+
+
+class StatusTable(nodes.General, nodes.Element):
+    """Stands on a page until all pages are known."""
+
+
+class Status(SphinxDirective):
+    """Shows the state of the book."""
+
+    def run(self) -> list[nodes.Node]:
+        """Leave room for the table."""
+        keep(self.env, PAGES, self.env.docname, True)
+        return [StatusTable()]
+
+
+def rows_of(app: Sphinx) -> list[Row]:
+    """Return what is known of each executed page, in the order of their names."""
+    records, times = kept(app.env, recorded.CHECK), run_times(Path(app.srcdir))
+    return [
+        Row(
+            docname,
+            len(page.lines),
+            len({c.output_id for c in report_of(app.env).on_page(docname) if not c.problem}),
+            len(records[docname].records) if docname in records else 0,
+            times.get(docname, ""),
+        )
+        for docname, page in kept(app.env, execution.CHECK).items()
+    ]
+
+
+def run_times(srcdir: Path) -> dict[str, str]:
+    """Return for each page how many seconds its cells took, as far as that was measured."""
+    path = srcdir / measurements.FOLDER / "build.json"
+    results = measurements.read(path)["results"] if path.exists() else []
+    return {
+        row["where"]: f"{row['seconds']['median']:.1f} s"
+        for row in results
+        if row["measured"] == MEASURED
+    }
+
+
+def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Return the pages that show the state of the book, if that has changed."""
+    before, now = getattr(env, "literate_status", None), rows_of(app)
+    env.literate_status = now  # type: ignore[attr-defined]
+    return [] if before in (None, now) else list(kept(env, PAGES))
+
+
+def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Put the table where `Status` has left room for it."""
+    for room in list(doctree.findall(StatusTable)):
+        rows: list[Row] = app.env.literate_status  # type: ignore[attr-defined]
+        room.replace_self(table(app, docname, rows))
+
+
+def table(app: Sphinx, docname: str, rows: list[Row]) -> nodes.table:
+    """Return a table with a line for each page."""
+
+    def line(*cells: nodes.Node) -> nodes.row:
+        return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells))
+
+    head = ("Page", "Cells", "Verified", "Recorded", "Run time")
+    lines = [
+        line(
+            make_refnode(app.builder, docname, row.docname, "", title(app.env, row.docname)),
+            *(nodes.Text(str(value)) for value in row[1:]),
+        )
+        for row in rows
+    ]
+    columns = [nodes.colspec(colwidth=1, stub=int(number == 0)) for number in range(len(head))]
+    body = [nodes.thead("", line(*map(nodes.Text, head))), nodes.tbody("", *lines)]
+    return nodes.table("", nodes.tgroup("", *columns, *body, cols=len(head)), classes=["status"])
+
+
+def title(env: BuildEnvironment, docname: str) -> nodes.Node:
+    """Return the title of a page."""
+    return nodes.inline("", env.titles[docname].astext())
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directive."""
+    for name in ("execution", "ledger", "measurements", "recorded"):
+        app.setup_extension(name)
+    app.add_directive("status", Status)
+    app.connect("env-updated", update, priority=600)  # once the ledger has been compared
+    app.connect("doctree-resolved", resolve)
+    return {
+        "version": "1",
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }
