@@ -136,8 +136,9 @@ def first_visit(
 def take_picture(target: Path) -> None:
     """Photograph a part of a page, as the README shows it."""
     with serve(SITE) as address, chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 760}, color_scheme="light")
-        page.goto(f"{address}simple_attention.html#step-1-scores", wait_until="networkidle")
+        page = browser.new_page(viewport={"width": 1280, "height": 880}, color_scheme="light")
+        page.goto(f"{address}simple_attention.html", wait_until="networkidle")
+        page.evaluate("document.querySelector('#fig-dot-products').scrollIntoView({block: 'end'})")
         page.screenshot(path=target)
 
 
