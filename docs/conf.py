@@ -27,6 +27,7 @@ extensions = [
     "archive",
     "citations",
     "execution",
+    "first_picture",
     "folded",
     "lean",
     "ledger",
