@@ -108,4 +108,5 @@ html_theme_options = {
 }
 
 copybutton_selector = "div:not(.output) > div.highlight pre"  # outputs are to be read, not copied
+epub_exclude_files = [".unfinished"]  # the mark of _ext/unfinished.py
 notfound_urls_prefix = urlsplit(html_baseurl).path

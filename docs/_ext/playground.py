@@ -131,14 +131,17 @@ def table(head: list[str], lines: list[list[str]]) -> nodes.table:
 
 
 def visit_html(self: HTML5Translator, node: Playground) -> None:
-    """Open the element, with its starting numbers."""
+    """Open the element, with its starting numbers; in an e-book its children stand for themselves."""
+    if self.builder.name == "epub":
+        return
     attributes: dict[str, Any] = {"data-beginning": json.dumps(node.get("beginning"))}
     self.body.append(self.starttag(node, "div", CLASS="playground", **attributes))
 
 
 def depart_html(self: HTML5Translator, node: Playground) -> None:
     """Close the element."""
-    self.body.append("</div>\n")
+    if self.builder.name != "epub":
+        self.body.append("</div>\n")
 
 
 def pass_by(self: Any, node: Playground) -> None:
@@ -159,7 +162,8 @@ def load_script(
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive."""
     app.setup_extension("execution")
-    visitors: dict[str, Any] = dict.fromkeys(("epub", "latex", "text"), (pass_by, pass_by))
+    # A visitor for "epub" by name would make Sphinx forget those that others have for HTML.
+    visitors: dict[str, Any] = dict.fromkeys(("latex", "text"), (pass_by, pass_by))
     app.add_node(Playground, html=(visit_html, depart_html), **visitors)
     app.add_directive("playground", PlaygroundDirective)
     app.connect("builder-inited", compute)
