@@ -7,7 +7,8 @@ lean.py.
 
 from __future__ import annotations
 
-from html import escape
+import re
+from html import escape, unescape
 from typing import Any
 
 from docutils import nodes
@@ -19,12 +20,15 @@ from sphinx.writers.html5 import HTML5Translator
 
 LOGGER = logging.getLogger(__name__)
 CONVERTER = LatexToMathML()
+NAMED = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;)[A-Za-z]+;")
+"""Characters by a name that HTML knows, and XML, of which e-books are made, does not."""
 
 
 def to_mathml(latex: str, node: nodes.Node, *, display: bool) -> str:
     """Convert a formula; one that cannot be read becomes a warning and shows as it was typed."""
     try:
-        return CONVERTER.convert_with_local_state(latex, displaystyle=display)
+        mathml = CONVERTER.convert_with_local_state(latex, displaystyle=display)
+        return NAMED.sub(lambda name: unescape(name[0]), mathml)
     except LatexError as error:
         LOGGER.warning(
             "formula %r: %s", latex, error, location=node, type="literate", subtype="math"
