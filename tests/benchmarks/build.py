@@ -32,8 +32,8 @@ The generated pages each import torch and the library, print a tensor, and draw 
 PACKAGES = ("sphinx", "myst-nb", "sphinx-book-theme", "ipykernel", "nbsphinx")
 PART_OF_EXECUTION = ("archive", "execution", "notebooks", "playground", "status")
 ROUNDS, ROUNDS_COLD = 7, 3
-PAGES = (1, 25, 50, 100, 200)
-MOST_PAGES_OF_OTHERS = 25
+PAGES = (1, 10, 50, 100, 200)
+MOST_PAGES_OF_OTHERS = 10
 TARGETS = {
     "cold build, as a share of stock MyST-NB's": 0.35,
     "build after no change, as a share of Sphinx with execution off": 1.1,
