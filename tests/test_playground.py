@@ -5,7 +5,6 @@ import functools
 import json
 import math
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import torch
+from reader import chromium
 
 import literate_attention as la
 
@@ -23,15 +23,6 @@ DOCS = Path(__file__).parents[1] / "docs"
 SRC = DOCS.parent / "src" / "literate_attention"
 WIDTHS = {"phone": 360, "desk": 1280}
 ALL_STEPS = "projections,scores,scaling,mask,softmax,dropout"
-CHROMIUM_SWITCHES = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 browser_test = pytest.mark.browser
 
@@ -85,14 +76,8 @@ def numbers(site: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    assert chromium, "these tests need a Chromium in the PATH"
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_SWITCHES)
+    with chromium() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture
