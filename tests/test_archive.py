@@ -14,7 +14,8 @@ def site(folder: Path) -> SimpleNamespace:
     (out / "index.html").write_text("<p>hello</p>", encoding="utf-8")
     (out / "_static" / "book.css").write_text("p {}", encoding="utf-8")
     (out / ".buildinfo").write_text("not for readers", encoding="utf-8")
-    return SimpleNamespace(outdir=out, builder=SimpleNamespace(name="html"))
+    config = SimpleNamespace(literate_archive=True)
+    return SimpleNamespace(outdir=out, builder=SimpleNamespace(name="html"), config=config)
 
 
 def test_the_same_site_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -47,6 +48,13 @@ def test_it_is_written_again_only_when_the_site_is_newer(tmp_path: Path) -> None
     os.utime(app.outdir / "index.html", (2_100_000_000, 2_100_000_000))
     write_archive(app, None)
     assert archive.stat().st_mtime != 2_000_000_000
+
+
+def test_it_is_left_out_on_request(tmp_path: Path) -> None:
+    app = site(tmp_path)
+    app.config.literate_archive = False
+    write_archive(app, None)
+    assert not (tmp_path / "literate-attention.zip").exists()
 
 
 def test_a_build_that_failed_leaves_none(tmp_path: Path) -> None:
