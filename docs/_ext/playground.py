@@ -26,6 +26,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 from store import fingerprint, write_atomically
+from tables import table
 
 CHECK = "playground"
 SCRIPT = Path(__file__).with_name("playground_vectors.py")
@@ -106,28 +107,13 @@ def fill(app: Sphinx, doctree: nodes.document) -> None:
             lines = [
                 [token, *(f"{x:.4f}" for x in row)] for token, row in zip(tokens, rows, strict=True)
             ]
-            element += table([title, *columns], lines)
+            element += table([title, *columns], lines, "output")
 
 
 def judge_numbers(app: Sphinx) -> Iterator[Finding]:
     """Report the pages that have no numbers to start from."""
     for docname, (line, problem) in kept(app.env, CHECK).items():
         yield Finding(docname, line, problem)
-
-
-def table(head: list[str], lines: list[list[str]]) -> nodes.table:
-    """Return a table whose first column labels its rows."""
-
-    def row(cells: list[str]) -> nodes.row:
-        return nodes.row("", *(nodes.entry("", nodes.paragraph(text=cell)) for cell in cells))
-
-    columns = [
-        nodes.colspec(colwidth=max(map(len, column)), stub=int(number == 0))
-        for number, column in enumerate(zip(head, *lines, strict=True))
-    ]
-    body = [nodes.thead("", row(head)), nodes.tbody("", *map(row, lines))]
-    group = nodes.tgroup("", *columns, *body, cols=len(head))
-    return nodes.table("", group, classes=["output"])
 
 
 def visit_html(self: HTML5Translator, node: Playground) -> None:

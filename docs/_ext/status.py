@@ -19,8 +19,10 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
+from tables import Cell, table
 
 PAGES = "status"
+HEAD = ("Page", "Cells", "Verified", "Recorded", "Run time")
 MEASURED = "seconds that a page's cells took"
 
 
@@ -84,26 +86,18 @@ def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Put the table where `Status` has left room for it."""
     for room in list(doctree.findall(StatusTable)):
         rows: list[Row] = app.env.literate_status  # type: ignore[attr-defined]
-        room.replace_self(table(app, docname, rows))
+        room.replace_self(table(HEAD, lines_of(app, docname, rows), "status"))
 
 
-def table(app: Sphinx, docname: str, rows: list[Row]) -> nodes.table:
-    """Return a table with a line for each page."""
-
-    def line(*cells: nodes.Node) -> nodes.row:
-        return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells))
-
-    head = ("Page", "Cells", "Verified", "Recorded", "Run time")
-    lines = [
-        line(
+def lines_of(app: Sphinx, docname: str, rows: list[Row]) -> list[list[Cell]]:
+    """Return the table's lines, each with a link to its page."""
+    return [
+        [
             make_refnode(app.builder, docname, row.docname, "", title(app.env, row.docname)),
-            *(nodes.Text(str(value)) for value in row[1:]),
-        )
+            *map(str, row[1:]),
+        ]
         for row in rows
     ]
-    columns = [nodes.colspec(colwidth=1, stub=int(number == 0)) for number in range(len(head))]
-    body = [nodes.thead("", line(*map(nodes.Text, head))), nodes.tbody("", *lines)]
-    return nodes.table("", nodes.tgroup("", *columns, *body, cols=len(head)), classes=["status"])
 
 
 def title(env: BuildEnvironment, docname: str) -> nodes.Node:

@@ -37,7 +37,7 @@ def main() -> None:
     """Run the benchmarks that are named."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", choices=NAMES, help="by default all")
-    sys.path.insert(0, str(circumstances.ROOT / "docs" / "_ext"))
+    sys.path += [str(circumstances.ROOT / "tests"), str(circumstances.ROOT / "docs" / "_ext")]
     measurements = importlib.import_module("measurements")
     for name in parser.parse_args().names or NAMES:
         measurement = run(name)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from circumstances import cores
 from contenders import PACKAGES, Contender, contenders, expected
-from timing import interleaved, ratios, spread
+from timing import finish_on, interleaved, ratios, spread
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -66,7 +66,6 @@ def measure(cases: tuple[Case, ...] | None = None, *, with_flex: bool = True) ->
 def measure_case(case: Case, *, with_flex: bool = True) -> Iterator[Result]:
     """Compare, then time, all contenders on one size of input."""
     device = torch.device(case.device)
-    finish = torch.cuda.synchronize if device.type == "cuda" else lambda: None
     torch.manual_seed(123)
     plain, biased = (
         MultiHeadAttention(WIDTH, WIDTH, case.tokens, 0.0, HEADS, qkv_bias=bias).to(
@@ -75,7 +74,7 @@ def measure_case(case: Case, *, with_flex: bool = True) -> Iterator[Result]:
         for bias in (False, True)
     )
     x = torch.randn(case.batch, case.tokens, WIDTH).to(device, case.dtype)
-    rate = matmul_rate(device, case.dtype, finish) if device.type == "cuda" else None
+    rate = matmul_rate(device, case.dtype) if device.type == "cuda" else None
     for step, rounds in zip(STEPS, case.rounds, strict=True):
         entrants: dict[str, Contender] = {}
         for one in contenders(plain, biased, with_flex=with_flex):
@@ -84,7 +83,7 @@ def measure_case(case: Case, *, with_flex: bool = True) -> Iterator[Result]:
             require_equal(one, biased if one.biased else plain, x, backward=step != "forward")
             entrants[one.name] = one
         runs = {name: runner(one, x, step) for name, one in entrants.items()}
-        times = interleaved(runs, rounds=rounds, finish=finish)
+        times = interleaved(runs, rounds=rounds, finish=finish_on(device))
         for name, one in entrants.items():
             ours = times["ours, with biases" if one.biased else "ours"]
             row = {
@@ -151,12 +150,10 @@ def runner(contender: Contender, x: Tensor, step: str) -> Callable[[], object]:
     return train
 
 
-def matmul_rate(
-    device: torch.device, dtype: torch.dtype, finish: Callable[[], object], size: int = 8192
-) -> float:
+def matmul_rate(device: torch.device, dtype: torch.dtype, size: int = 8192) -> float:
     """Return how many operations a second the chip does in a large matrix product."""
     left, right = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
-    times = interleaved({"matmul": lambda: left @ right}, rounds=31, finish=finish)
+    times = interleaved({"matmul": lambda: left @ right}, rounds=31, finish=finish_on(device))
     return float(2 * size**3 / spread(times["matmul"])["median"])
 
 

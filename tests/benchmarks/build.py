@@ -4,22 +4,20 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from circumstances import ROOT
+from live_server import serving
 from status import MEASURED as PAGE_TIME
 from timing import Times, interleaved, ratios, spread
-from websockets.sync.client import ClientConnection, connect
 
 QUESTION = "How long does it take to build the book, beside stock MyST-NB and nbsphinx?"
 METHOD = """
@@ -245,7 +243,7 @@ def live(project: Project) -> list[float]:
     """Return how many seconds after saving a cell a browser was told to load it, several times."""
     page, html = project.docs / f"{EDITED}.md", project.html / f"{EDITED}.html"
     waits = []
-    with serving(project) as browser:
+    with serving(project.docs) as (browser, _):
         for number in range(ROUNDS):
             time.sleep(3)  # an author reads, then saves
             start = time.perf_counter()
@@ -255,36 +253,6 @@ def live(project: Project) -> list[float]:
             if f"seen {number}" not in html.read_text():
                 raise RuntimeError("a browser was told to load a page that was not new")
     return waits
-
-
-@contextmanager
-def serving(project: Project) -> Iterator[ClientConnection]:
-    """Serve a project as `nox -s live` does, and listen as an open page does."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    extensions = project.docs / "_ext"
-    kept_warm = [sys.executable, str(extensions / "kernels.py"), "run"]
-    command = [*kept_warm, sys.executable, str(extensions / "live.py")]
-    options = ["--port", str(port), "-d", str(project.built / "doctrees")]
-    with subprocess.Popen(
-        [*command, *options, str(project.docs), str(project.html)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as server:
-        try:
-            while not answers(port):
-                time.sleep(0.1)
-            with connect(f"ws://127.0.0.1:{port}/websocket-reload") as browser:
-                yield browser
-        finally:
-            server.terminate()
-
-
-def answers(port: int) -> bool:
-    """Tell whether somebody listens."""
-    with socket.socket() as line:
-        return line.connect_ex(("127.0.0.1", port)) == 0
 
 
 # Generated pages
@@ -349,10 +317,7 @@ def pages(folder: Path, name: str, count: int) -> Project:
     extensions = ROOT / "docs" / "_ext"
     conf = f"import sys\nsys.path.insert(0, {str(extensions)!r})\nhtml_theme = 'basic'\n"
     (docs / "conf.py").write_text(conf + WRITERS[name])
-    (docs / "index.md").write_text("# Index\n")
-    toctree = "Index\n=====\n\n.. toctree::\n   :glob:\n\n   page*\n"
-    (docs / "index.md").unlink()
-    (docs / "index.rst").write_text(toctree)
+    (docs / "index.rst").write_text("Index\n=====\n\n.. toctree::\n   :glob:\n\n   page*\n")
     for number in range(1, count + 1):
         text = PAGE.format(number=number)
         if name == "nbsphinx":

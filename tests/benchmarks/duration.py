@@ -7,7 +7,7 @@ import torch
 from attention import HEADS, WIDTH, require_equal, runner
 from circumstances import cores
 from contenders import Contender, explicit, flex, source, torch_module
-from timing import Times, interleaved, spread
+from timing import Times, finish_on, interleaved, spread
 
 from literate_attention import MultiHeadAttention, causal_mask, scaled_dot_product_attention
 
@@ -61,7 +61,7 @@ def lengths(tokens: int, device: torch.device) -> list[Result]:
     for contender, ours in contenders(tokens, device):
         require_equal(contender, ours, x, backward=False)
         runs[contender.name] = runner(contender, x, "forward")
-    times = interleaved(runs, rounds=ROUNDS[tokens], finish=finish(device))
+    times = interleaved(runs, rounds=ROUNDS[tokens], finish=finish_on(device))
     return [{"measured": "forward", "tokens": tokens, **row} for row in rows(times, device)]
 
 
@@ -81,14 +81,9 @@ def steps(device: torch.device) -> list[Result]:
     times = interleaved(
         {name: torch.no_grad()(run) for name, run in runs.items()},
         rounds=ROUNDS[STEPS_TOKENS],
-        finish=finish(device),
+        finish=finish_on(device),
     )
     return [{"measured": "step", "tokens": STEPS_TOKENS, **row} for row in rows(times, device)]
-
-
-def finish(device: torch.device) -> Callable[[], object]:
-    """Return what waits for a device."""
-    return torch.cuda.synchronize if device.type == "cuda" else lambda: None
 
 
 def rows(times: Times, device: torch.device) -> list[Result]:

@@ -12,7 +12,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+import torch
+
 Times = dict[str, list[float]]
+
+
+def finish_on(device: torch.device) -> Callable[[], object]:
+    """Return what waits for a device, which is called once work has been begun on it."""
+    return torch.cuda.synchronize if device.type == "cuda" else lambda: None
 
 
 def interleaved(

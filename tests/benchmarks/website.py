@@ -1,14 +1,9 @@
 """How much the pages of the book transfer, and how soon they show on a phone."""
 
-import sys
-from pathlib import Path
 from typing import Any
 
-from timing import spread
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from reader import SITE, chromium, first_visit, pages, serve
+from timing import spread
 
 QUESTION = (
     "How much does each page transfer, and how soon does a phone show the largest part of it?"
