@@ -15,7 +15,9 @@ import torch
 from torch.overrides import TorchFunctionMode, resolve_name
 
 FIRST, SECOND = torch.device("cpu"), torch.device("cpu:1")
-ACROSS = {"copy_", "__setitem__", "__set__"}
+READ_DEVICES = (torch.device, torch._C._nn._parse_to)
+"""What takes a device as a name, and puts nothing there."""
+ACROSS = {"copy_", "__setitem__", "__set__", "_has_compatible_shallow_copy_type"}
 """What may have its operands on two devices."""
 
 
@@ -34,10 +36,10 @@ class SecondDevice(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
-        name = (resolve_name(func) or "").rpartition(".")[2]
-        if func is torch.device:
+        name = (resolve_name(func) or func.__name__).rpartition(".")[2]
+        if func in READ_DEVICES:
             return func(*args, **kwargs)
-        if func is torch.Tensor.device.__get__:  # type: ignore[attr-defined]
+        if func == torch.Tensor.device.__get__:  # type: ignore[attr-defined]
             return SECOND if self.holds(args[0]) else func(*args)
         if name in {"numpy", "__array__"} and self.holds(args[0]):
             raise TypeError("NumPy cannot read the memory of cpu:1; call .cpu() first")
@@ -57,9 +59,12 @@ class SecondDevice(TorchFunctionMode):
     def compute(self, name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute where the operands are; single numbers may come from the CPU."""
         operands = list(tensors_in((args, kwargs)))
+        if name in ACROSS:
+            return func(*args, **kwargs)
         somewhere = {self.holds(one) for one in operands if storage_of(one) and not is_single(one)}
         there = any(map(self.holds, operands))
-        if there and False in somewhere and name not in ACROSS:
+        indexed = name == "__getitem__" and self.holds(args[0])  # an index may come from the CPU
+        if there and False in somewhere and not indexed:
             raise RuntimeError(f"{name} found tensors on two devices, cpu:1 and cpu")
         result = func(*args, **kwargs)
         return self.put(result, SECOND) if there else result
