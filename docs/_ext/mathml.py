@@ -23,6 +23,8 @@ CONVERTER = LatexToMathML()
 NAMED = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;)[A-Za-z]+;")
 """Characters by a name that HTML knows, and XML, of which e-books are made, does not."""
 
+MARK = re.compile(r"[.,;:!?)\u2019\u201d]+")
+
 
 def to_mathml(latex: str, node: nodes.Node, *, display: bool) -> str:
     """Convert a formula; one that cannot be read becomes a warning and shows as it was typed."""
@@ -56,7 +58,19 @@ def visit_display(self: HTML5Translator, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def keep_whole(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Keep each formula and the comma after it on one line: browsers may break between the two."""
+    for formula in list(doctree.findall(nodes.math)):
+        after = formula.next_node(descend=False, siblings=True)
+        if isinstance(after, nodes.Text) and (mark := MARK.match(after)):
+            after.parent.replace(after, nodes.Text(after[mark.end() :]))
+            whole = nodes.inline(classes=["whole"])
+            formula.replace_self(whole)
+            whole += [formula, nodes.Text(mark[0])]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the renderer; conf.py chooses it with `html_math_renderer = "mathml"`."""
+    app.connect("doctree-resolved", keep_whole)
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_display, None))
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

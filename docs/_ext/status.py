@@ -50,8 +50,11 @@ class Status(SphinxDirective):
 
 
 def rows_of(app: Sphinx) -> list[Row]:
-    """Return what is known of each executed page, in the order of their names."""
+    """Return what is known of each executed page, in the order of the book."""
     records, times = kept(app.env, recorded.CHECK), run_times(Path(app.srcdir))
+    root = app.config.root_doc
+    order = [root, *app.env.toctree_includes.get(root, ())]
+    pages = kept(app.env, execution.CHECK)
     return [
         Row(
             docname,
@@ -60,8 +63,13 @@ def rows_of(app: Sphinx) -> list[Row]:
             len(records[docname].records) if docname in records else 0,
             times.get(docname, ""),
         )
-        for docname, page in kept(app.env, execution.CHECK).items()
+        for docname, page in sorted(pages.items(), key=lambda page: place_in(order, page[0]))
     ]
+
+
+def place_in(order: list[str], docname: str) -> tuple[int, str]:
+    """Return what puts a page in its place; those that are not in the contents come last."""
+    return (order.index(docname) if docname in order else len(order), docname)
 
 
 def run_times(srcdir: Path) -> dict[str, str]:

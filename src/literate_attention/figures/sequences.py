@@ -240,7 +240,7 @@ def _row(name: str, values: Tensor | Sequence[float | int]) -> Array:
 
 
 def _set_ticks(axes: Axes, places: Array, log: bool) -> None:
-    """Write numbers out in full: a power's exponent would be too small to read."""
+    """Write numbers on the line: a raised exponent would be too small to read."""
     if log:
         low, high = axes.get_ylim()
         decades = np.log10(high / low)
@@ -260,9 +260,11 @@ def _set_ticks(axes: Axes, places: Array, log: bool) -> None:
 
 
 def _plain(value: float) -> str:
-    """Write a whole number in full and of others three digits, without an exponent."""
+    """Write a whole number in full and of others three digits; a tiny one as in code, ``1e-8``."""
     if value == round(value) and abs(value) < 1e7:
         return f"{value:.0f}"
+    if abs(value) < 1e-4:
+        return np.format_float_scientific(value, precision=2, trim="-", exp_digits=1)
     return np.format_float_positional(float(f"{value:.3g}"), trim="-")
 
 
