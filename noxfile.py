@@ -106,17 +106,19 @@ def live(session: nox.Session) -> None:
     session.run(*kept_warm, "python", "docs/_ext/live.py", *options, "docs", str(SITE))
 
 
-@nox.session(requires=["docs"])
+@nox.session
 def site(session: nox.Session) -> None:
-    """Read the built book in a real browser, as readers do: links, phones, keyboards, playground."""
+    """Build the book, and read it in a real browser, as readers do; `-- ...` goes to pytest."""
     install(session)
+    sphinx(session, "html")
     session.run("python", "-m", "pytest", "-m", "browser", *session.posargs)
 
 
-@nox.session(requires=["docs"], default=False)
+@nox.session
 def picture(session: nox.Session) -> None:
     """Take the README's picture of a page anew: .github/page.png."""
     install(session)
+    sphinx(session, "html")
     session.run("python", "tests/reader.py")
 
 
