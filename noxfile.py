@@ -35,6 +35,7 @@ NOT_LOCKED = [
     "nvidia-nvtx",
 ]
 SITE = Path("docs/_build/html")
+LETTERS_ON_A_LINE_OF_A_PAGE = "80"
 
 
 def install(session: nox.Session, lock: str = LOCK) -> None:
@@ -94,7 +95,23 @@ def lint(session: nox.Session) -> None:
     install(session)
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
+    lint_cells(session)
     session.run("mypy")
+
+
+def lint_cells(session: nox.Session) -> None:
+    """Check the pages' cells as notebooks, since ruff sees no cell in Markdown."""
+    notebooks = []
+    for page in sorted(Path("docs").glob("*.md")):
+        if "```{code-cell}" in page.read_text(encoding="utf-8"):
+            notebook = f"{session.create_tmp()}/{page.stem}.ipynb"
+            convert = ("jupytext", "--quiet", "--from", "md:myst", "--to", "ipynb")
+            session.run(*convert, "-o", notebook, str(page), silent=True)
+            notebooks.append(notebook)
+    short = ("--config", "pyproject.toml", "--line-length", LETTERS_ON_A_LINE_OF_A_PAGE)
+    longest = f"lint.pycodestyle.max-line-length={LETTERS_ON_A_LINE_OF_A_PAGE}"
+    session.run("ruff", "format", *short, "--check", *notebooks)
+    session.run("ruff", "check", *short, "--config", longest, "--ignore", "D", *notebooks)
 
 
 @nox.session
