@@ -68,6 +68,7 @@ PRELOADED = (
     "matplotlib.backends.backend_svg",
     "numpy",
     "torch",
+    "torch.distributed.tensor",  # which torch.testing imports when it first compares
     "tiktoken",
 )
 PACKAGES = ("ipykernel", "ipython", "matplotlib", "numpy", "tiktoken", "torch")
@@ -467,9 +468,22 @@ class _Forge:
                 )
             await kernel.start_kernel(cwd=folder, env=environment() | {"IPYTHONDIR": private})
             try:
+                await _until_it_listens(kernel)
                 yield kernel
             finally:
                 await kernel.shutdown_kernel(now=True)
+
+
+async def _until_it_listens(kernel: AsyncKernelManager) -> None:
+    """Wait for a kernel's sockets, or its end: who connects too early tries again after 0.1 s."""
+    if kernel.transport != "ipc":
+        return
+    sockets = [f"{kernel.ip}-{port}" for port in kernel.ports]
+    deadline = time.monotonic() + START_SECONDS
+    while not all(map(os.path.exists, sockets)) and time.monotonic() < deadline:
+        if not await kernel.is_alive():
+            return
+        await asyncio.sleep(0.005)
 
 
 class _ThisPython(KernelSpecManager):
@@ -491,6 +505,13 @@ class _Fork(LocalProvisioner):
         self.pid = self.pgid = process.pid
         self.cwd = kwargs["cwd"]
         return self.connection_info
+
+    async def kill(self, restart: bool = False) -> None:
+        """Kill the kernel, and see it die: its manager would look again only after a tenth of a second."""
+        await super().kill(restart)
+        deadline = time.monotonic() + END_SECONDS
+        while await self.poll() is None and time.monotonic() < deadline:
+            await asyncio.sleep(0.005)
 
 
 def main(arguments: Sequence[str]) -> int:
