@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT / "tests" / "benchmarks"))
 
 import attention  # noqa: E402 - found by the path set above
 import contenders  # noqa: E402
+import duration  # noqa: E402
 import loader  # noqa: E402
 import measurements  # noqa: E402
 import memory  # noqa: E402
@@ -298,6 +299,21 @@ def test_a_case_is_measured_and_judged() -> None:
             assert row["times_ours"]["low"] == row["times_ours"]["high"] == 1
     judged = attention.targets(rows)
     assert len(judged) == 4, "the fastest peer and the bare kernel; the source counts from 1024"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_operations_are_those_that_ran(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duration, "PROFILED", {"batch": 1, "tokens": 256})
+    rows = list(duration.operations(torch.device("cpu")))
+    assert {(row["contender"], row["step"]) for row in rows} == {
+        (name, step) for name in ("ours", "the sources' class") for step in attention.STEPS
+    }
+    for row in rows:
+        fused = any("scaled_dot_product" in name for name in row["ms"])
+        softmax = any("softmax" in name for name in row["ms"])
+        assert (fused, softmax) == ((True, False) if row["contender"] == "ours" else (False, True))
+        assert min(row["ms"].values()) >= 0
+        assert list(row["ms"])[-1] == "all others"
 
 
 def row(part: str, name: str, times_ours: float, tokens: int = 1024) -> dict[str, Any]:

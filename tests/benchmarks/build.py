@@ -24,10 +24,13 @@ METHOD = """
 Every build is a process of its own, in a copy of the repository. The book is built with the same
 settings, pages and extensions by both sides, but for what executes: ours, or MyST-NB alone in its
 mode `force`, which is one page after the other. What stands on our execution (the playground, the
-downloads) is left out of both. Cold means that nothing is there but the pages. Both ran in turns.
+downloads) is left out of both. MyST-NB does not merge streams here: the notebooks that it leaves
+would hold some pieces twice. Cold means that nothing is there but the pages. Both ran in turns.
 The generated pages each import torch and the library, print a tensor, and draw one figure.
 """
 PACKAGES = ("sphinx", "myst-nb", "sphinx-book-theme", "ipykernel", "nbsphinx")
+PAGES_OF_EXECUTION = ("playground", "status")
+EMPTY_PAGE = "---\nmyst:\n  html_meta:\n    description: Left out.\n---\n\n# Left out\n"
 PART_OF_EXECUTION = ("archive", "execution", "notebooks", "playground", "status")
 ROUNDS, ROUNDS_COLD = 7, 3
 PAGES = (1, 10, 50, 100, 200)
@@ -120,7 +123,8 @@ def the_book(folder: Path) -> Iterator[dict[str, Any]]:
     whole = Project(copy_of_the_book(folder / "whole"))
     ours = like_for_like(folder / "ours", "extensions.append('execution')")
     stock = like_for_like(
-        folder / "stock", "nb_execution_mode = 'force'\nnb_execution_timeout = 600"
+        folder / "stock",
+        "nb_execution_mode = 'force'\nnb_execution_timeout = 600\nnb_merge_streams = False",
     )
     off = like_for_like(folder / "off", "nb_execution_mode = 'off'")
 
@@ -195,9 +199,10 @@ def like_for_like(folder: Path, settings: str) -> Project:
         "from pathlib import Path\n"
         "exec(Path(__file__).with_name('conf_of_the_book.py').read_text())\n"
         f"extensions = [name for name in extensions if name not in {PART_OF_EXECUTION}]\n"
-        "exclude_patterns = ['playground.md', 'status.md', '_build']\n"
         f"{settings}\n"
     )
+    for name in PAGES_OF_EXECUTION:
+        (docs / f"{name}.md").write_text(EMPTY_PAGE)
     return Project(docs)
 
 

@@ -1,13 +1,14 @@
 """How the time of attention grows with the length of a text, and which steps take it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from attention import HEADS, WIDTH, require_equal, runner
+from attention import HEADS, STEPS, WIDTH, require_equal, runner
 from circumstances import cores
 from contenders import Contender, explicit, flex, source, torch_module
 from timing import Times, finish_on, interleaved, spread
+from torch.profiler import ProfilerActivity, profile
 
 from literate_attention import MultiHeadAttention, causal_mask, scaled_dot_product_attention
 
@@ -16,10 +17,15 @@ METHOD = """
 Batch 1, 768 wide, 12 heads, forward without gradients, on the device and in the type that are named. All
 contenders have copies of the same weights, and were compared before anything was timed. In every
 round each ran once, in an order drawn anew. The steps are those of the explicit form between the
-projections, on random queries, keys and values; they ran in turns as well.
+projections, on random queries, keys and values; they ran in turns as well. The operations of a
+whole module, in a forward and in a training step, are those that torch's profiler saw: their own
+time, the mean of several runs, without the operations that they call.
 """
 TOKENS = (64, 128, 256, 512, 1024, 2048, 4096)
 STEPS_TOKENS = 1024
+PROFILED = {"batch": 2, "tokens": 1024}
+RUNS_PROFILED = 10
+LEAST_SHARE_OF_AN_OPERATION = 0.01
 ROUNDS = {64: 101, 128: 101, 256: 61, 512: 41, 1024: 21, 2048: 11, 4096: 7}
 
 Result = dict[str, Any]
@@ -30,7 +36,11 @@ def measure() -> dict[str, Any]:
     torch.set_num_threads(cores())
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.manual_seed(123)
-    results = [*(row for tokens in TOKENS for row in lengths(tokens, device)), *steps(device)]
+    results = [
+        *(row for tokens in TOKENS for row in lengths(tokens, device)),
+        *steps(device),
+        *operations(device),
+    ]
     return {
         "name": "duration",
         "question": QUESTION,
@@ -84,6 +94,43 @@ def steps(device: torch.device) -> list[Result]:
         finish=finish_on(device),
     )
     return [{"measured": "step", "tokens": STEPS_TOKENS, **row} for row in rows(times, device)]
+
+
+def operations(device: torch.device) -> Iterator[Result]:
+    """Report which of torch's operations take the time of our module, and of the sources' class."""
+    batch, tokens = PROFILED["batch"], PROFILED["tokens"]
+    ours = MultiHeadAttention(WIDTH, WIDTH, tokens, 0.0, HEADS).to(device)
+    x = torch.randn(batch, tokens, WIDTH).to(device)
+    for contender in (Contender("ours", ours, ours), source(ours)):
+        require_equal(contender, ours, x, backward=True)
+        for step in STEPS:
+            yield {
+                "measured": "operations",
+                "step": step,
+                **PROFILED,
+                "contender": contender.name,
+                "device": device.type,
+                "dtype": "float32",
+                "ms": times_of_operations(runner(contender, x, step), device),
+            }
+
+
+def times_of_operations(run: Callable[[], object], device: torch.device) -> dict[str, float]:
+    """Return the time that each operation takes by itself in one run, in ms, the longest first."""
+    on_gpu = device.type == "cuda"
+    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])]
+    run()
+    with profile(activities=activities) as profiler:
+        for _ in range(RUNS_PROFILED):
+            run()
+        finish_on(device)()
+    own = "self_device_time_total" if on_gpu else "self_cpu_time_total"
+    times = {one.key: getattr(one, own) / 1e3 / RUNS_PROFILED for one in profiler.key_averages()}
+    least = LEAST_SHARE_OF_AN_OPERATION * sum(times.values())
+    long = {name: ms for name, ms in times.items() if ms >= least}
+    short = sum(times.values()) - sum(long.values())
+    ordered = sorted(long.items(), key=lambda item: -item[1])
+    return {name: round(ms, 2) for name, ms in [*ordered, ("all others", short)]}
 
 
 def rows(times: Times, device: torch.device) -> list[Result]:
