@@ -22,9 +22,10 @@ labels above all, is text.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 Kind = Literal["bool", "int", "float", "gap"]
 ROWS_SHOWN = 8
@@ -288,9 +289,21 @@ def _exact(value: Any) -> float:
 # Reading ---------------------------------------------------------------------------------------
 
 
+TokenKind = Literal["newline", "number", "word", "symbol"]
+JOINT = r"(?<=[^\W_])[.-](?=[^\W_])"
+"""A dot or a hyphen that joins two parts of a word."""
+TOKEN = re.compile(
+    r"(?P<newline>\n)"
+    r"|(?P<number>-?(?>inf|nan|[0-9]+(?:\.(?!\.)[0-9]*)?(?:e[-+]?[0-9]+)?)"
+    rf"(?!\w|\.|{JOINT}))"  # "2nd", "6x6" and "2.13.0" are words
+    rf"|(?P<word>\w(?:\w|{JOINT})*)"
+    r"|(?P<symbol>\.\.\.|\S)"
+)
+
+
 @dataclass(frozen=True)
 class _Token:
-    kind: Literal["number", "word", "newline", "symbol"]
+    kind: TokenKind
     text: str
     start: int
 
@@ -300,69 +313,13 @@ class _Token:
 
 
 def _tokens(text: str) -> list[_Token]:
-    tokens: list[_Token] = []
-    at = 0
-    while at < len(text):
-        token = _token(text, at)
-        if token:
-            tokens.append(token)
-        at = token.end if token else at + 1
-    return tokens
+    return [_Token(_kind(found), found[0], found.start()) for found in TOKEN.finditer(text)]
 
 
-def _token(text: str, at: int) -> _Token | None:
-    first = text[at]
-    if first == "\n":
-        return _Token("newline", first, at)
-    if first.isspace():
-        return None
-    number = _number_end(text, at)
-    if number:
-        return _Token("number", text[at:number], at)
-    end = _word_end(text, at)
-    if end > at:
-        word = text[at:end]
-        return _Token("number" if word in ("True", "False") else "word", word, at)
-    if text.startswith("...", at):
-        return _Token("number", "...", at)
-    return _Token("symbol", first, at)
-
-
-def _number_end(text: str, at: int) -> int:
-    """Return where the number that starts here ends, 0 if none does."""
-    end = at + text.startswith("-", at)
-    if text.startswith(("inf", "nan"), end):
-        end += 3
-    else:
-        digits = _digits_end(text, end)
-        if digits == end:
-            return 0
-        end = digits
-        if text.startswith(".", end) and not text.startswith("..", end):
-            end = _digits_end(text, end + 1)
-        exponent = end + 1 + text.startswith(("-", "+"), end + 1)
-        if text.startswith("e", end) and _digits_end(text, exponent) > exponent:
-            end = _digits_end(text, exponent)
-    # "2nd", "6x6" and "2.13.0" are words.
-    return 0 if _word_end(text, end) > end or text.startswith(".", end) else end
-
-
-def _digits_end(text: str, at: int) -> int:
-    while at < len(text) and "0" <= text[at] <= "9":
-        at += 1
-    return at
-
-
-def _word_end(text: str, at: int) -> int:
-    """Return where the word that starts here ends; dots and hyphens may join its parts."""
-    while at < len(text):
-        joined = (
-            text[at] in ".-" and text[at - 1 : at].isalnum() and text[at + 1 : at + 2].isalnum()
-        )
-        if not (text[at].isalnum() or text[at] == "_" or joined):
-            break
-        at += 1
-    return at
+def _kind(found: re.Match[str]) -> TokenKind:
+    if found[0] in ("...", "True", "False"):
+        return "number"
+    return cast(TokenKind, found.lastgroup)
 
 
 class _NotAValueError(Exception):
