@@ -108,5 +108,5 @@ html_theme_options = {
 }
 
 copybutton_selector = "div:not(.output) > div.highlight pre"  # outputs are to be read, not copied
-epub_exclude_files = [".unfinished"]  # the mark of _ext/unfinished.py
+epub_exclude_files = [".unfinished", ".buildinfo.bak"]  # what builds leave for the next build
 notfound_urls_prefix = urlsplit(html_baseurl).path
