@@ -22,8 +22,8 @@ LOGGER = logging.getLogger(__name__)
 CONVERTER = LatexToMathML()
 NAMED = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;)[A-Za-z]+;")
 """Characters by a name that HTML knows, and XML, of which e-books are made, does not."""
-
 MARK = re.compile(r"[.,;:!?)\u2019\u201d]+")
+"""What must not begin a line: the marks that may follow a formula."""
 
 
 def to_mathml(latex: str, node: nodes.Node, *, display: bool) -> str:
