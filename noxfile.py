@@ -118,7 +118,7 @@ def lint_cells(session: nox.Session) -> None:
 def live(session: nox.Session) -> None:
     """Serve the book at http://127.0.0.1:8000 and build again at each save."""
     install(session)
-    kept_warm = ("python", "docs/_ext/kernels.py", "run")
+    kept_warm = ("python", "docs/_ext/kernel_server.py", "run")
     options = ("--watch", "src", "-d", "docs/_build/doctrees-html", *session.posargs)
     session.run(*kept_warm, "python", "docs/_ext/live.py", *options, "docs", str(SITE))
 

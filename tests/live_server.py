@@ -18,7 +18,7 @@ from websockets.sync.client import ClientConnection, connect
 def serving(docs: Path) -> Iterator[tuple[ClientConnection, "subprocess.Popen[bytes]"]]:
     """Serve a folder of pages; yield what hears of every build, and the process."""
     port = free_port()
-    kept_warm = [sys.executable, str(docs / "_ext" / "kernels.py"), "run"]
+    kept_warm = [sys.executable, str(docs / "_ext" / "kernel_server.py"), "run"]
     live = [sys.executable, str(docs / "_ext" / "live.py"), "--port", str(port)]
     built = docs / "_build"
     process = subprocess.Popen(

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock, patch
 
+import kernel_server
 import kernels
 import ledger
 import pytest
@@ -216,8 +217,8 @@ def warm(whole: Whole) -> Iterator[dict[str, str]]:
     """Return where kernels can be had at once, with the library of the copy."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(whole.book.root / "src"))
-        with kernels.server() as address:
-            yield {kernels.ADDRESS: address}
+        with kernel_server.server() as address:
+            yield {kernel_server.ADDRESS: address}
 
 
 # Every build
@@ -772,7 +773,7 @@ def with_second_device(
 ) -> Callable[[dict[str, NotebookNode]], dict[str, str]]:
     """Return a function that runs pages where there are two devices, and says what failed, by page."""
     simulated = Path(__file__).with_name("second_device.py").read_text(encoding="utf-8")
-    monkeypatch.setenv(kernels.ADDRESS, warm[kernels.ADDRESS])
+    monkeypatch.setenv(kernel_server.ADDRESS, warm[kernel_server.ADDRESS])
     monkeypatch.setenv("LITERATE_DEVICE", "cpu:1")
 
     def run(pages: dict[str, NotebookNode]) -> dict[str, str]:

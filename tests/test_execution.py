@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import kernel_server
 import kernels
 import nbformat
 import pytest
@@ -139,7 +140,7 @@ class Build:
 def make_project(root: Path) -> Project:
     project = Project(root)
     project.page("index", "```{toctree}\n:glob:\n\n**\n```\n", head="")
-    (project.docs / "conf.py").write_text(CONF.format(extensions=str(kernels.HERE.parent)))
+    (project.docs / "conf.py").write_text(CONF.format(extensions=str(kernel_server.HERE.parent)))
     (root / "src").mkdir()
     (root / "src" / "library.py").write_text("ANSWER = 42\n")
     return project
@@ -153,9 +154,9 @@ def copied(project: Project, root: Path) -> Project:
 
 @pytest.fixture(scope="session", autouse=True)
 def warm() -> Iterator[None]:
-    """One server for all builds of this module, as `kernels.py run` gives it to an author's builds."""
-    with kernels.server() as address, pytest.MonkeyPatch.context() as patch:
-        patch.setenv(kernels.ADDRESS, address)
+    """One server for all builds of this module, as `kernel_server.py run` gives it to an author's builds."""
+    with kernel_server.server() as address, pytest.MonkeyPatch.context() as patch:
+        patch.setenv(kernel_server.ADDRESS, address)
         yield
 
 
@@ -491,7 +492,7 @@ def test_without_a_server_plain_kernels_take_over_with_one_note(
 ) -> None:
     project.page("one", cell("print('one')"))
     project.page("two", cell("import os\nprint('two', os.environ['PYTHONHASHSEED'])"))
-    monkeypatch.setenv(kernels.ADDRESS, str(project.root / "nowhere"))
+    monkeypatch.setenv(kernel_server.ADDRESS, str(project.root / "nowhere"))
     build = project.build()
     assert build.status == 0
     assert build.out.count("plain kernels take over") == 1
@@ -502,7 +503,7 @@ def test_without_a_server_plain_kernels_take_over_with_one_note(
 def test_a_server_that_dies_at_work_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(kernels.ADDRESS)
+    monkeypatch.delenv(kernel_server.ADDRESS)
     code = f"""
 import os, signal
 if not os.path.exists({str(tmp_path / "shot")!r}):
@@ -531,7 +532,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 def test_a_killed_build_leaves_no_process_behind(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(kernels.ADDRESS)
+    monkeypatch.delenv(kernel_server.ADDRESS)
     pids = project.root / "pids"
     code = (
         f"import os, time\nopen({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{os.getppid()}}\\n')"
@@ -548,8 +549,8 @@ def test_a_killed_build_leaves_no_process_behind(
 
 
 def test_a_command_runs_beside_a_server_that_ends_with_it() -> None:
-    ask = f"import os; print(os.environ[{kernels.ADDRESS!r}])"
-    command = [sys.executable, str(kernels.HERE), "run", sys.executable, "-c", ask]
+    ask = f"import os; print(os.environ[{kernel_server.ADDRESS!r}])"
+    command = [sys.executable, str(kernel_server.HERE), "run", sys.executable, "-c", ask]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0
     assert ran.stdout.strip().endswith("/server")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import kernels
+import kernel_server
 import nbformat
 import pytest
 from nbclient import NotebookClient
@@ -195,8 +195,8 @@ class Project:
 
 @pytest.fixture(scope="module", autouse=True)
 def warm() -> Iterator[None]:
-    with kernels.server() as address, pytest.MonkeyPatch.context() as patch:
-        patch.setenv(kernels.ADDRESS, address)
+    with kernel_server.server() as address, pytest.MonkeyPatch.context() as patch:
+        patch.setenv(kernel_server.ADDRESS, address)
         yield
 
 
@@ -500,7 +500,7 @@ def executed(
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     for wheel in packages.glob("*.whl"):
         zipfile.ZipFile(wheel).extractall(packages)
-    environment = {**os.environ, **kernels.environment(), "PYTHONPATH": str(packages)}
+    environment = {**os.environ, **kernel_server.environment(), "PYTHONPATH": str(packages)}
     places = asyncio.Semaphore(os.cpu_count() or 1)
     where = new_code_cell("import literate_attention\nliterate_attention.__file__")
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 VALUES = "application/vnd.literate-attention.values+json"
+ABOUT = "_literate_about"
+"""A hidden name in every page: a function that says what the page runs on."""
 LARGEST_WITHOUT_GAPS = 1000
 
 
@@ -42,6 +44,7 @@ def install(shell: InteractiveShell) -> None:
             notes.clear()
 
     shell.events.register("post_run_cell", publish)
+    shell.push({ABOUT: about}, interactive=False)
 
 
 def about() -> dict[str, str]:

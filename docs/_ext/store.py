@@ -19,7 +19,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import kernels
+import kernel_server
 import nbformat
 from nbformat import NotebookNode
 from sphinx.errors import SphinxError
@@ -42,17 +42,18 @@ def key_of(digest: str, fingerprint: str) -> str:
 def fingerprint(depends: Iterable[Path]) -> str:
     """Return a digest of all that executions depend on, other than the cells themselves."""
     here = Path(__file__).parent
-    files = [here / "kernels.py", here / "kernel_startup.py", *depends]
+    ours = ("kernel_server.py", "kernel_startup.py", "kernels.py")
+    files = [*(here / name for name in ours), *depends]
     facts = {
         "files": {str(number): _digest_of(path) for number, path in enumerate(files)},
         "python": sys.version,
-        "packages": {name: _version(name) for name in kernels.PACKAGES},
+        "packages": {name: _version(name) for name in kernel_server.PACKAGES},
         "machine": [platform.platform(), platform.machine(), _processor()],
         "device": [
             *map(os.environ.get, ("LITERATE_DEVICE", "CUDA_VISIBLE_DEVICES")),
             _accelerators(),
         ],
-        "threads": kernels.environment()["OMP_NUM_THREADS"],
+        "threads": kernel_server.environment()["OMP_NUM_THREADS"],
     }
     return sha256(json.dumps(facts, sort_keys=True))
 

@@ -1,0 +1,321 @@
+"""One server imports torch and matplotlib once; each page runs in a fork of it, a warm kernel.
+
+A plain kernel spends about three seconds on imports before its first cell does any work; a fork of a
+process that has them spends a few tenths. The fork is a real ipykernel, so a page gets the outputs that
+it would get anywhere else, and since every page has a fork of its own, none can see what another did.
+Nothing touches CUDA or starts a thread before the fork.
+
+    sphinx ---unix socket---> server (imports once) ---fork---> one kernel for each page
+
+Lifetimes hang on connections, so that even SIGKILL leaves no orphan: the server ends with its
+standard input, a kernel with the connection that asked for it, or with its parent.
+
+This module knows nothing of Sphinx, nor of notebooks. As a program it is
+
+    python kernel_server.py run COMMAND...     run a command beside a server that outlives its builds
+
+which is how an author's saves are shown at once: each build finds the server by its environment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import logging
+import os
+import runpy
+import select
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, NoReturn, cast
+
+PRELOADED = (
+    "IPython.core.debugger",
+    "IPython.core.oinspect",
+    "IPython.extensions.storemagic",
+    "ipykernel.debugger",
+    "ipykernel.kernelapp",
+    "faulthandler",
+    "sqlite3",
+    "tornado.platform.asyncio",
+    "traitlets.config.argcomplete_config",
+    "matplotlib.pyplot",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+    "numpy",
+    "torch",
+    "torch.distributed.tensor",  # which torch.testing imports when it first compares
+    "tiktoken",
+)
+PACKAGES = ("ipykernel", "ipython", "matplotlib", "numpy", "tiktoken", "torch")
+"""The distributions behind them: another version may give another output."""
+ADDRESS = "LITERATE_KERNEL_SERVER"
+HERE = Path(__file__).resolve()
+START_SECONDS = 120
+END_SECONDS = 5
+
+
+class ServerLostError(Exception):
+    """The warm server cannot be reached, or is gone."""
+
+
+def worker_count() -> int:
+    """Return how many pages run side by side: one for each core, up to eight."""
+    return min(_cores(), 8)
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of every kernel: this process's, less what would change a page.
+
+    The number of threads depends on the machine alone, not on how many pages run just now: another
+    number of threads sums in another order, and a page must not change because its neighbour did.
+    """
+    threads = str(max(1, _cores() // worker_count()))
+    fixed = {
+        "PYTHONHASHSEED": "0",
+        "SOURCE_DATE_EPOCH": "0",
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        "OMP_NUM_THREADS": threads,
+        "MKL_NUM_THREADS": threads,
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    personal = {"JPY_PARENT_PID", "PYTHONSTARTUP", ADDRESS}
+    return {name: value for name, value in os.environ.items() if name not in personal} | fixed
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# The kernel
+
+
+def run_kernel(connection_file: str) -> None:
+    """Be a kernel, until told to stop."""
+    from ipykernel.kernelapp import IPKernelApp
+    from traitlets.config import Config
+
+    config = Config()
+    config.HistoryManager.hist_file = ":memory:"
+    config.IPKernelApp.log_level = logging.ERROR
+    app = IPKernelApp.instance(
+        config=config, connection_file=connection_file, parent_handle=os.getppid()
+    )
+    app.initialize([])
+    startup = runpy.run_path(str(HERE.with_name("kernel_startup.py")))
+    shell: Any = app.shell
+    startup["install"](shell)
+    app.start()
+
+
+# The server
+
+
+@contextlib.contextmanager
+def server() -> Iterator[str]:
+    """Have a warm server for as long as the context lasts, and get its address."""
+    with tempfile.TemporaryDirectory(prefix="kernels-") as folder:
+        address = os.path.join(folder, "server")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(address)
+            listener.listen(64)
+            process = subprocess.Popen(
+                [sys.executable, "-P", str(HERE), "serve", str(listener.fileno())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                env=environment(),
+                pass_fds=[listener.fileno()],
+                start_new_session=True,
+            )
+        try:
+            yield address
+        finally:
+            cast(IO[bytes], process.stdin).close()
+            try:
+                process.wait(END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+class _Server:
+    """Forks a kernel for each connection, and ends with its lifeline."""
+
+    def __init__(self, listener: socket.socket, lifeline: int):
+        self.listener = listener
+        self.lifeline = lifeline
+        self.connections: dict[int, socket.socket] = {}
+        self.selector = selectors.DefaultSelector()
+
+    def serve(self) -> None:
+        """Import what pages need, then answer until the lifeline ends."""
+        for name in PRELOADED:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
+        gc.collect()
+        gc.freeze()
+        self.deaths, ring = os.pipe()
+        os.set_blocking(ring, False)
+        signal.set_wakeup_fd(ring)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for readable in (self.listener, self.lifeline, self.deaths):
+            self.selector.register(readable, selectors.EVENT_READ)
+        while True:
+            for key, _ in self.selector.select():
+                if key.fd == self.lifeline:
+                    for pid in self.connections:
+                        _kill_group(pid)
+                    return
+                if key.fd == self.deaths:
+                    self.bury()
+                elif key.fileobj is self.listener:
+                    self.accept()
+                elif key.data in self.connections:  # who asked for this kernel is gone
+                    self.selector.unregister(key.fileobj)
+                    _kill_group(key.data)
+
+    def accept(self) -> None:
+        """Fork the kernel that a new connection asks for, and tell its pid."""
+        connection, _ = self.listener.accept()
+        request = connection.makefile().readline()
+        if not request:
+            connection.close()
+            return
+        pid = os.fork()
+        if pid == 0:
+            self.selector.close()
+            for one in (self.listener, connection, *self.connections.values()):
+                one.close()
+            _become_kernel(**json.loads(request))
+        with contextlib.suppress(OSError):
+            os.setpgid(pid, pid)
+        self.connections[pid] = connection
+        self.selector.register(connection, selectors.EVENT_READ, data=pid)
+        _tell(connection, pid)
+
+    def bury(self) -> None:
+        """Tell each dead kernel's exit code to who asked for it."""
+        os.read(self.deaths, 4096)
+        while self.connections:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            connection = self.connections.pop(pid)
+            if connection in self.selector.get_map():
+                self.selector.unregister(connection)
+            _tell(connection, os.waitstatus_to_exitcode(status))
+            connection.close()
+
+
+def _tell(connection: socket.socket, number: int) -> None:
+    with contextlib.suppress(OSError):
+        connection.sendall(b"%d\n" % number)
+
+
+def _kill_group(pid: int) -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _become_kernel(connection_file: str, folder: str, environment: dict[str, str]) -> NoReturn:
+    """Turn a fresh fork into a kernel: nothing of the server's is left but its imports."""
+    status = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setpgid(0, 0)
+        os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+        os.environ.clear()
+        os.environ.update(environment)
+        os.chdir(folder)
+        run_kernel(connection_file)
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(status)
+
+
+# The client's side of a fork
+
+
+class ForkedProcess:
+    """A forked kernel, as far as jupyter_client needs `subprocess.Popen`."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, address: str, connection_file: str, folder: str, env: dict[str, str]):
+        request = {"connection_file": connection_file, "folder": folder, "environment": env}
+        self.returncode: int | None = None
+        self.lost = False
+        self._socket = socket.socket(socket.AF_UNIX)
+        try:
+            self._socket.settimeout(START_SECONDS)
+            self._socket.connect(address)
+            self._socket.sendall(json.dumps(request).encode() + b"\n")
+            self._replies = self._socket.makefile()
+            self.pid = int(self._replies.readline())
+        except (OSError, ValueError) as error:
+            self._socket.close()
+            raise ServerLostError(str(error)) from error
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while the kernel lives."""
+        if self.returncode is None and select.select([self._socket], [], [], 0)[0]:
+            self.wait()
+        return self.returncode
+
+    def wait(self) -> int:
+        """Wait for the end and return the exit code; `lost` says that it was the server's end."""
+        if self.returncode is None:
+            self._socket.settimeout(None)
+            try:
+                self.returncode = int(self._replies.readline())
+            except (OSError, ValueError):
+                self.lost = True
+                self.returncode = -signal.SIGKILL
+            self._replies.close()
+            self._socket.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Be what the first argument says: a kernel, the server, or a command beside a server."""
+    match arguments:
+        case ["kernel", connection_file]:
+            run_kernel(connection_file)
+        case ["serve", descriptor]:
+            _Server(socket.socket(fileno=int(descriptor)), lifeline=0).serve()
+            os._exit(0)  # torch takes its time to leave
+        case ["run", *command]:
+            signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is for the command to answer
+            with (
+                server() as address,
+                subprocess.Popen(command, env=os.environ | {ADDRESS: address}) as process,
+            ):
+                signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+                return process.wait()
+        case _:
+            raise SystemExit(f"usage: {HERE.name} run COMMAND...")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
