@@ -54,7 +54,7 @@ exclude_patterns = ["_build"]
 PAGE = r"""
 # A title with $x_i$
 
-Plain words, *stress*, **weight**, `code`, a 2*3, a snake_case, and {doc}`other`.
+Plain words, *stress*, **weight**, `code`, a 2*3, a snake_case, and {doc}`other`. Not {doc}`here <page>`.
 
 ```{code-cell}
 :tags: [remove-cell]
@@ -250,7 +250,8 @@ def test_prose_is_plain_markdown(project: Project) -> None:
     for expected in (
         "# A title with $x_i$",
         "Plain words, *stress*, **weight**, `code`, a 2\\*3, a snake_case, and",
-        "and [Other](https://example.org/book/other.html).",
+        "and [Other](https://example.org/book/other.html). Not",
+        "Not [here](https://example.org/book/page.html).",
         "The share is 0.62, says Body [[2020](https://example.org/book/papers.html#id",
         "Equation [(1)](https://example.org/book/page.html#equation-eq-one) has a number:",
         "$$\na = b \\tag{1}\n$$",

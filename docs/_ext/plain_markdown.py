@@ -212,7 +212,7 @@ class PlainMarkdown:
             case nodes.strong():
                 return f"**{text}**"
             case nodes.reference():
-                target = node.get("refuri") or f"#{node['refid']}"
+                target = node["refuri"] if "refuri" in node else f"#{node['refid']}"
                 return f"[{text}]({urljoin(self.address, target)})"
         return text
 
