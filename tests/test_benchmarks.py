@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "benchmarks"))
 
 import attention  # noqa: E402 - found by the path set above
+import build  # noqa: E402
 import contenders  # noqa: E402
 import duration  # noqa: E402
 import loader  # noqa: E402
@@ -355,6 +356,48 @@ def test_operations_are_those_that_torch_counts() -> None:
     all_scores = counter.get_total_flops() - projections
     causal = attention.operations(case, "forward") - projections
     assert causal / all_scores == pytest.approx((64 + 1) / (2 * 64))
+
+
+# The build
+
+
+LUCK = {"output_type": "stream", "text": "3"}
+
+
+def notebook(*outputs: dict[str, Any]) -> str:
+    cells = [
+        {
+            "cell_type": "code",
+            "source": f"cell({number})",
+            "metadata": {"nondeterministic": "luck"} if output is LUCK else {},
+            "outputs": [output],
+        }
+        for number, output in enumerate(outputs)
+    ]
+    return json.dumps({"cells": cells})
+
+
+def test_outputs_are_compared_cell_by_cell(tmp_path: Path) -> None:
+    printed = {"output_type": "stream", "text": "0.43"}
+    drawn = {"output_type": "execute_result", "data": {build.DRAWING: "<svg>1</svg>"}}
+    raised = {"output_type": "error", "ename": "ValueError", "evalue": "too long"}
+    other = [
+        printed | {"text": "0.44"},
+        drawn | {"data": {build.DRAWING: "<svg>2</svg>"}},
+        raised | {"evalue": "too short"},
+    ]
+    ours, stock = build.Project(tmp_path / "ours"), build.Project(tmp_path / "stock")
+    for folder in (ours.built / "executions", stock.built / "jupyter_execute"):
+        folder.mkdir(parents=True)
+    stored = ours.built / "executions" / "0123.ipynb"
+    executed = stock.built / "jupyter_execute" / "page.ipynb"
+    cells = [printed, drawn, raised]
+    stored.write_text(notebook(*cells, LUCK))
+    executed.write_text(notebook(*cells, LUCK))
+    assert build.compare_outputs(ours, stock) == (3, 0)
+    for number in range(3):
+        stored.write_text(notebook(*cells[:number], other[number], *cells[number + 1 :], LUCK))
+        assert build.compare_outputs(ours, stock) == (3, 1)
 
 
 # Memory and the loader
