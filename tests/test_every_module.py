@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.profiler import ProfilerActivity, profile
 from torch.testing import assert_close
 
 from literate_attention import (
@@ -255,6 +256,20 @@ def test_a_dropout_of_ours_takes_the_place_of_the_modules_own(
     else:
         expected = dropout(weights)
     assert_close(dropped, expected)
+
+
+@each_causal
+def test_a_dropout_of_ours_leaves_the_fused_kernel_to_evaluation(
+    build: Callable[..., nn.Module],
+) -> None:
+    attention, x = seeded(build).eval(), tokens(2)
+    for module in attention.modules():
+        if hasattr(module, "dropout"):
+            module.dropout = Dropout(0.5).eval()
+    with profile(activities=[ProfilerActivity.CPU]) as recorded:
+        attention(x)
+    names = {event.key for event in recorded.key_averages()}
+    assert "aten::_scaled_dot_product_flash_attention_for_cpu" in names
 
 
 # What is refused

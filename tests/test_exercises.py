@@ -105,6 +105,17 @@ def wrapper(d_out: int, num_heads: int) -> nn.Module:
     return MultiHeadAttentionWrapper(3, d_out, 6, dropout=0.0, num_heads=num_heads)
 
 
+class Returning(nn.Module):
+    """A module that returns the same, whatever it gets."""
+
+    def __init__(self, result: object) -> None:
+        super().__init__()
+        self.result = result
+
+    def forward(self, *_: object, **__: object) -> object:
+        return self.result
+
+
 def hidden(mask: Tensor = MASK, scores: Tensor = SCORES / 2**0.5) -> Tensor:
     return scores.masked_fill(~mask, -torch.inf)
 
@@ -116,6 +127,9 @@ RIGHT: dict[str, Verdict] = {
     "windows, as a tensor": windows(torch.tensor(19)),
     "lookup": lookup(TABLE[IDS]),
     "lookup, as a product": lookup(nn.functional.one_hot(IDS, 11).float() @ TABLE),
+    "lookup, of more tokens than rows": exercises.check_lookup(
+        torch.eye(2)[[1, 0, 1]], torch.eye(2), torch.tensor([1, 0, 1], dtype=torch.int32)
+    ),
     "cost": cost(10, 100),
     "softmax": exercises.check_softmax(lambda scores: scores.softmax(dim=-1)),
     "context vector": simple(simple_attention(INPUTS)[2]),
@@ -210,6 +224,10 @@ WRONG: list[tuple[Verdict, str]] = [
     (weights((SCORES / 2**0.5).softmax(-1) * MASK), "not made to sum to one again"),
     (weights(hidden()), "the softmax is missing"),
     (
+        exercises.check_weights(torch.zeros(2, 6), QUERIES[:2], KEYS, is_causal=True),
+        "11 of 12 numbers differ",
+    ),
+    (
         weights(hidden(MASK.T, SCORES).softmax(-1)),
         "the scores are not scaled, and the mask hides the past",
     ),
@@ -237,6 +255,10 @@ WRONG: list[tuple[Verdict, str]] = [
     (heads(wrapper(2, 1)), "the number of heads is 1, expected 2"),
     (heads(wrapper(3, 2)), "6 wide, expected 2"),
     (heads(nn.Linear(3, 2)), "it stops with TypeError"),
+    *(
+        (heads(Returning(result)), "does not return context vectors, and the weights of each head")
+        for result in (X, (X, None), (X, X, X), (X, torch.ones(6, 6)), (None, X))
+    ),
     (split(X.view(2, 2, 3, 2)), "cuts the sentence, not the vectors"),
     (split(X.view(2, 3, 2, 2)), "still have to be transposed"),
     (split(X.view(2, 3, 2, 2).permute(0, 3, 1, 2)), "every second number"),

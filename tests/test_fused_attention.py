@@ -30,7 +30,7 @@ Q_LEN, KV_LEN, HEAD_DIM, VALUE_DIM = 3, 5, 7, 11
 
 both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "explicit"])
 each_dtype = pytest.mark.parametrize(
-    "dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str
+    "dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16], ids=str
 )
 each_batch = pytest.mark.parametrize(
     "batch", [(), (1,), (2,), (2, 3), (1, 1), (2, 1, 3), (0,), (2, 0)], ids=str
@@ -72,10 +72,10 @@ def assert_paths_agree(arguments: tuple[Tensor, Tensor, Tensor], **options: Any)
     for name, ours, expected in zip(["context", *"qkv"], fused, explicit, strict=True):
         assert ours.isfinite().all(), name
         assert ours.dtype == expected.dtype == arguments[0].dtype
-        # bfloat16 keeps 8 bits: a sum is rounded several times, the largest terms set the error
+        # Half precision keeps few bits: a sum is rounded several times, the largest terms set the error
         largest = expected.abs().max().item() if expected.numel() else 0.0
-        few_roundings = 4 * torch.finfo(torch.bfloat16).eps * largest
-        loose = {"rtol": 0, "atol": few_roundings} if ours.dtype == torch.bfloat16 else {}
+        few_roundings = 4 * torch.finfo(ours.dtype).eps * largest
+        loose = {"rtol": 0, "atol": few_roundings} if ours.dtype.itemsize == 2 else {}
         assert_close(ours, expected, **loose, msg=lambda text, name=name: f"{name}: {text}")
 
 
@@ -371,6 +371,35 @@ def test_memory_grows_linearly_on_the_fused_path_only(
     assert growth == pytest.approx(4 if need_weights else 2, rel=0.1)
 
 
+@pytest.mark.parametrize(
+    ("batch", "mask_batch"),
+    [((1, 2), ()), ((1, 2), (2,)), ((1, 2), (1, 2)), ((2,), (2,)), ((), ())],
+)
+def test_no_mask_is_too_short_for_the_kernel(
+    batch: tuple[int, ...], mask_batch: tuple[int, ...]
+) -> None:
+    x = random_tensor(*batch, 64, HEAD_DIM)
+    with profile(activities=[ProfilerActivity.CPU]) as recorded:
+        fused_attention(x, x, x, attn_mask=random_mask(*mask_batch, 64, 64))
+    names = {event.key for event in recorded.key_averages()}
+    assert "aten::_scaled_dot_product_flash_attention_for_cpu" in names
+    assert not {"aten::bmm", "aten::_safe_softmax"} & names
+
+
+# Large numbers
+
+
+@both_paths
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_half_precision_scores_are_scaled_before_they_overflow(
+    need_weights: bool, is_causal: bool
+) -> None:
+    x = torch.full((1, 1, 4, 64), 40.0, dtype=torch.float16)
+    assert (x @ x.mT).isinf().all()
+    result = scaled_dot_product_attention(x, x, x, is_causal=is_causal, need_weights=need_weights)
+    assert_close(result[0] if need_weights else result, x)
+
+
 # What is refused
 
 X = torch.ones(2, 5, 7)
@@ -440,8 +469,8 @@ def test_refuses_what_is_of_another_type(
             {},
             "value must have the batch dimensions of query, (2,), got shape (1, 2, 5, 7)",
         ),
-        ((X, X, X), {"dropout_p": 1.0}, "dropout must lie in [0, 1), got 1.0"),
-        ((X, X, X), {"dropout_p": -0.5}, "dropout must lie in [0, 1), got -0.5"),
+        ((X, X, X), {"dropout_p": 1.0}, "dropout_p must lie in [0, 1), got 1.0"),
+        ((X, X, X), {"dropout_p": -0.5}, "dropout_p must lie in [0, 1), got -0.5"),
         (
             (X, X, X),
             {"attn_mask": MASK, "is_causal": True},

@@ -212,6 +212,11 @@ def test_a_target_is_its_input_one_token_later() -> None:
         assert torch.equal(input_ids[1:], target_ids[:-1])
 
 
+def test_texts_are_joined_by_the_token_that_ends_one() -> None:
+    dataset = GPTDatasetV1("one two<|endoftext|>three", gpt2_tokenizer(), 3, 1)
+    assert dataset.token_ids.tolist() == [505, 734, 50256, 15542]
+
+
 @pytest.mark.parametrize("max_length", [1, 64, 1024])
 def test_all_windows_are_views_of_one_tensor(max_length: int) -> None:
     """So memory grows with the text, eight bytes a token, however long and many the windows."""

@@ -352,7 +352,7 @@ def test_the_module_takes_the_place_of_torchs() -> None:
     ],
 )
 def test_refuses_a_rate_that_is_none(call: Callable[[float], object], p: float) -> None:
-    with pytest.raises(ValueError, match=re.escape(f"dropout must lie in [0, 1), got {p}")):
+    with pytest.raises(ValueError, match=re.escape(f"p must lie in [0, 1), got {p}")):
         call(p)
 
 

@@ -281,6 +281,14 @@ def test_refuses_what_is_of_another_type(call: Callable[[], object], message: st
             lambda: attention_output(FLOATS, FLOATS),
             "the last dimension of weights must be the number of values = 5, got shape (5, 7)",
         ),
+        (
+            lambda: attention_weights(FLOATS.expand(2, 5, 7), FLOATS.expand(3, 5, 7)),
+            "key must have the batch dimensions of query, (2,), got shape (3, 5, 7)",
+        ),
+        (
+            lambda: attention_output(torch.ones(2, 5, 5), FLOATS.expand(3, 5, 7)),
+            "weights must have the batch dimensions of value, (3,), got shape (2, 5, 5)",
+        ),
         (lambda: attention_output(FLOATS[0], FLOATS), "weights must have at least 2 dimensions"),
         (lambda: attention_output(FLOATS, FLOATS[0]), "value must have at least 2 dimensions"),
         (

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import hashlib
 import importlib
 import json
 import logging
@@ -34,6 +35,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import IO, Any, NoReturn, cast
 
@@ -59,6 +61,8 @@ PACKAGES = ("ipykernel", "ipython", "matplotlib", "numpy", "tiktoken", "torch")
 """The distributions behind them: another version may give another output."""
 ADDRESS = "LITERATE_KERNEL_SERVER"
 HERE = Path(__file__).resolve()
+MOST_BYTES_OF_A_SOCKETS_FOLDER = 80
+"""The path of a socket may have about a hundred bytes, its name among them."""
 START_SECONDS = 120
 END_SECONDS = 5
 
@@ -108,9 +112,9 @@ def run_kernel(connection_file: str) -> None:
     config = Config()
     config.HistoryManager.hist_file = ":memory:"
     config.IPKernelApp.log_level = logging.ERROR
-    app = IPKernelApp.instance(
-        config=config, connection_file=connection_file, parent_handle=os.getppid()
-    )
+    if sys.platform != "win32":  # there it would be no number of a process
+        config.IPKernelApp.parent_handle = os.getppid()
+    app = IPKernelApp.instance(config=config, connection_file=connection_file)
     app.initialize([])
     startup = runpy.run_path(str(HERE.with_name("kernel_startup.py")))
     shell: Any = app.shell
@@ -125,7 +129,7 @@ def run_kernel(connection_file: str) -> None:
 def server() -> Iterator[str]:
     """Have a warm server for as long as the context lasts, and get its address."""
     with tempfile.TemporaryDirectory(prefix="kernels-") as folder:
-        address = os.path.join(folder, "server")
+        address = os.path.join(folder, _identity())
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(address)
             listener.listen(64)
@@ -146,6 +150,32 @@ def server() -> Iterator[str]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def running() -> str | None:
+    """Return the address of a server that this process was told of, if it is what we would start now."""
+    address = os.environ.get(ADDRESS)
+    return address if address and os.path.basename(address) == _identity() else None
+
+
+def _identity() -> str:
+    """Tell servers apart by what they have imported: another one would run pages in other code."""
+    return hashlib.sha256(HERE.read_bytes() + json.dumps(versions()).encode()).hexdigest()[:16]
+
+
+def versions() -> dict[str, str | None]:
+    """Return the versions of what may change an output, as they are installed."""
+    found: dict[str, str | None] = dict.fromkeys(PACKAGES)
+    for name in PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+def may_hold_sockets(folder: str) -> bool:
+    """Tell whether sockets can be made in a folder."""
+    short = len(os.fsencode(folder)) <= MOST_BYTES_OF_A_SOCKETS_FOLDER
+    return short and hasattr(socket, "AF_UNIX")
 
 
 class _Server:
@@ -306,10 +336,9 @@ def main(arguments: Sequence[str]) -> int:
             os._exit(0)  # torch takes its time to leave
         case ["run", *command]:
             signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is for the command to answer
-            with (
-                server() as address,
-                subprocess.Popen(command, env=os.environ | {ADDRESS: address}) as process,
-            ):
+            with contextlib.ExitStack() as stack:
+                told = {ADDRESS: stack.enter_context(server())} if sys.platform == "linux" else {}
+                process = stack.enter_context(subprocess.Popen(command, env=os.environ | told))
                 signal.signal(signal.SIGTERM, lambda *_: process.terminate())
                 return process.wait()
         case _:

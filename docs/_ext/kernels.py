@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -74,9 +73,12 @@ def execute(
     forge = _Forge(fell_back)
     with contextlib.ExitStack() as stack:
         if sys.platform == "linux":
-            forge.address = os.environ.get(kernel_server.ADDRESS) or stack.enter_context(
-                kernel_server.server()
-            )
+            try:
+                forge.address = kernel_server.running() or stack.enter_context(
+                    kernel_server.server()
+                )
+            except OSError as error:
+                fell_back(str(error))
         return asyncio.run(_execute_all(notebooks, folders, forge, timeout, done))
 
 
@@ -122,8 +124,11 @@ async def _run_cells(
             execution.seconds.append(time.perf_counter() - start)
         request = client.execute("", silent=True, user_expressions={"about": f"{ABOUT}()"})
         reply = await runner.async_wait_for_reply(request) or {}
-        about = reply["content"]["user_expressions"]["about"]["data"]["text/plain"]
-        notebook.metadata["literate_attention"] = ast.literal_eval(about)
+        about = reply["content"]["user_expressions"]["about"]
+        if about["status"] == "ok":
+            notebook.metadata["literate_attention"] = ast.literal_eval(about["data"]["text/plain"])
+        else:
+            execution.failure = number, f"{about['ename']}: {about['evalue']}"
     except CellExecutionError as error:
         execution.failure = number, f"{error.ename}: {error.evalue}".strip()
     except CellTimeoutError:
@@ -179,7 +184,7 @@ class _Forge:
         with tempfile.TemporaryDirectory(prefix="kernel-") as private:
             kernel = AsyncKernelManager(
                 kernel_spec_manager=_ThisPython(),
-                transport="ipc" if hasattr(socket, "AF_UNIX") else "tcp",
+                transport="ipc" if kernel_server.may_hold_sockets(private) else "tcp",
                 connection_file=os.path.join(private, "kernel.json"),
                 log=QUIET,
             )

@@ -11,12 +11,14 @@ the library or of an extension takes effect like any other.
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import sphinx_autobuild.__main__ as autobuild  # type: ignore[import-untyped]
+import unfinished
 from sphinx.cmd.build import main as build
 from sphinx_autobuild.build import Builder  # type: ignore[import-untyped]
 from sphinx_autobuild.utils import show_message  # type: ignore[import-untyped]
@@ -40,6 +42,7 @@ class WarmBuilder(Builder):  # type: ignore[misc]  # it comes without types
             if self.imported != times_saved():
                 forget_modules()
         status = build(self.sphinx_args)
+        unfinished.let_others_in()
         if status:
             show_message(f"The build failed (exit {status}); what is served may be old")
         show_message(f"Serving on {self.uri}")
@@ -47,7 +50,8 @@ class WarmBuilder(Builder):  # type: ignore[misc]  # it comes without types
 
 def times_saved() -> dict[Path, int]:
     """Return when each module that we wrote was saved."""
-    return {path: path.stat().st_mtime_ns for folder in OURS for path in folder.rglob("*.py")}
+    modules = (path for folder in OURS for path in folder.rglob("*.py"))
+    return {path: path.stat().st_mtime_ns for path in modules if path.is_file()}
 
 
 def forget_modules() -> None:
@@ -60,6 +64,8 @@ def forget_modules() -> None:
 
 def main() -> None:
     """Serve, with the arguments of this process."""
+    if sys.platform == "linux":
+        multiprocessing.set_start_method("fork")
     autobuild.Builder = WarmBuilder
     options = ("--re-ignore", WHAT_BUILDS_WRITE, "-D", "literate_archive=0")
     autobuild.main([*options, *sys.argv[1:]])

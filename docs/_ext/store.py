@@ -15,7 +15,6 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ def fingerprint(depends: Iterable[Path]) -> str:
     facts = {
         "files": {str(number): _digest_of(path) for number, path in enumerate(files)},
         "python": sys.version,
-        "packages": {name: _version(name) for name in kernel_server.PACKAGES},
+        "packages": kernel_server.versions(),
         "machine": [platform.platform(), platform.machine(), _processor()],
         "device": [
             *map(os.environ.get, ("LITERATE_DEVICE", "CUDA_VISIBLE_DEVICES")),
@@ -67,13 +66,6 @@ def _digest_of(path: Path) -> str | None:
     )
     digests = [f"{file.relative_to(path).as_posix()} {_digest_of(file)}" for file in files]
     return sha256("\n".join(digests)) if files else None
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _processor() -> str:

@@ -11,12 +11,14 @@ at a time may write a folder.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
 import sys
 import time
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from myst_nb.sphinx_ext import OUTPUT_FOLDER  # type: ignore[import-untyped]
@@ -29,6 +31,7 @@ from store import NOTE, disk_errors
 LOGGER = logging.getLogger(__name__)
 MARK = ".unfinished"
 PATIENCE_SECONDS = 10.0
+DISK_ERRORS = (errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EROFS)
 LAST = 1000
 """The priority of what comes after all other extensions."""
 
@@ -59,6 +62,7 @@ def keep_others_out(app: Sphinx) -> None:
 
     lock = os.open(app.outdir.with_name(f".{app.outdir.name}.lock"), os.O_WRONLY | os.O_CREAT)
     release = weakref.finalize(app, os.close, lock)
+    _releases.append(release)
     app.connect("build-finished", lambda app, exception: release(), priority=LAST)
     end_of_patience = time.monotonic() + PATIENCE_SECONDS
     while True:
@@ -70,6 +74,15 @@ def keep_others_out(app: Sphinx) -> None:
                 release()
                 raise SphinxError(f"Another build is writing {app.outdir} just now.") from None
             time.sleep(0.1)
+
+
+_releases: list[Callable[[], object]] = []
+
+
+def let_others_in() -> None:
+    """Release what this process locked: a build that fails early never gets to its end."""
+    while _releases:
+        _releases.pop()()
 
 
 def clear(app: Sphinx) -> None:
@@ -86,7 +99,7 @@ def clear(app: Sphinx) -> None:
 def finish(app: Sphinx, exception: Exception | None) -> None:
     """Take the mark away, or say in a sentence that it was the disk that cut the build short."""
     refusal = getattr(exception, "orig_exc", exception)
-    if isinstance(refusal, OSError):
+    if isinstance(refusal, OSError) and refusal.errno in DISK_ERRORS:
         raise SphinxError(f"The build cannot write its files: {refusal}.") from exception
     if exception is None:
         (app.outdir / MARK).unlink(missing_ok=True)

@@ -56,6 +56,15 @@ def require_mask(attn_mask: Tensor, scores_shape: tuple[int, ...]) -> None:
         )
 
 
+def require_same_batch(name: str, tensor: Tensor, other_name: str, other: Tensor) -> None:
+    """Refuse two tensors of matrices that are not matched one to one."""
+    if tensor.shape[:-2] != other.shape[:-2]:
+        raise ValueError(
+            f"{name} must have the batch dimensions of {other_name}, {tuple(other.shape[:-2])}, "
+            f"got shape {tuple(tensor.shape)}"
+        )
+
+
 def require_attention(
     query: Tensor,
     key: Tensor,
@@ -68,18 +77,14 @@ def require_attention(
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         require_tokens(name, tensor, called="head_dim")
     require_width("key", key, query.shape[-1], "the width of query")
-    for name, tensor in (("key", key), ("value", value)):
-        if tensor.shape[:-2] != query.shape[:-2]:
-            raise ValueError(
-                f"{name} must have the batch dimensions of query, {tuple(query.shape[:-2])}, "
-                f"got shape {tuple(tensor.shape)}"
-            )
+    require_same_batch("key", key, "query", query)
+    require_same_batch("value", value, "query", query)
     if key.shape[-2] != value.shape[-2]:
         raise ValueError(
             f"key and value must have the same number of tokens, "
             f"got {key.shape[-2]} keys and {value.shape[-2]} values"
         )
-    require_dropout_rate(dropout_p)
+    require_dropout_rate("dropout_p", dropout_p)
     if attn_mask is None:
         return
     if is_causal:
@@ -100,10 +105,10 @@ def require_at_least(name: str, value: int, least: int) -> None:
         raise ValueError(f"{name} must be at least {least}, got {value}")
 
 
-def require_dropout_rate(dropout: float) -> None:
+def require_dropout_rate(name: str, rate: float) -> None:
     """Refuse a dropout rate outside [0, 1): a rate of 1 would leave nothing to attend to."""
-    if not 0.0 <= dropout < 1.0:
-        raise ValueError(f"dropout must lie in [0, 1), got {dropout}")
+    if not 0.0 <= rate < 1.0:
+        raise ValueError(f"{name} must lie in [0, 1), got {rate}")
 
 
 def require_context(num_tokens: int, context_length: int) -> None:

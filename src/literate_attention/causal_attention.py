@@ -132,10 +132,10 @@ def scaled_dot_product_attention(
     .. math:: Z = \text{Dropout}\!\left(\operatorname{softmax}\!\left(
               \frac{Q K^\top}{\sqrt{d_k}}\right)\right) V
 
-    This is the one place that chooses between the two ways to compute it. Where somebody wants to see the
-    weights, or to say from which stream dropout draws, they are computed one after the other; else torch's
-    fused kernel does all at once :cite:p:`dao2022`. The arguments are those of torch's function
-    :cite:p:`vaswani2017`.
+    That is scaled dot-product attention :cite:p:`vaswani2017`, with the arguments of torch's function. Causal
+    and multi-head attention leave it to this function to choose between the two ways to compute it. Where
+    somebody wants to see the weights, or to say from which stream dropout draws, scores, weights and average
+    are computed one after the other; else torch's fused kernel does all at once :cite:p:`dao2022`.
 
     Args:
         query: what asks.
@@ -215,7 +215,7 @@ class CausalAttention(nn.Module):
         super().__init__()
         for name, size in (("d_in", d_in), ("d_out", d_out), ("context_length", context_length)):
             require_at_least(name, size, 1)
-        require_dropout_rate(dropout)
+        require_dropout_rate("dropout", dropout)
         self.d_out = d_out
         self.context_length = context_length
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
@@ -260,10 +260,10 @@ class CausalAttention(nn.Module):
 
 def dropout_arguments(dropout: nn.Dropout) -> dict[str, Any]:
     """Say to :func:`scaled_dot_product_attention` what a dropout module would do now."""
-    return {
-        "dropout_p": dropout.p if dropout.training else 0.0,
-        "dropout_stream": dropout.stream if isinstance(dropout, Dropout) else None,
-    }
+    if not dropout.training:
+        return {}
+    stream = dropout.stream if isinstance(dropout, Dropout) else None
+    return {"dropout_p": dropout.p, "dropout_stream": stream}
 
 
 def forget_stored_mask(

@@ -140,7 +140,7 @@ _SCALES: Mapping[str, float] = {
 _MASKS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "": lambda mask: mask,
     "nothing is hidden: every token sees the future": torch.ones_like,
-    "the mask hides the past and shows the future": lambda mask: mask.mT,
+    "the mask hides the past and shows the future": lambda mask: mask.flip(0, 1),
     "the mask hides what it should show and shows what it should hide": lambda mask: ~mask,
     "one token of the future is left visible": lambda mask: torch.ones_like(mask).tril(1),
     "no token sees itself": lambda mask: mask.tril(-1),
@@ -258,8 +258,9 @@ def check_lookup(
         >>> check_lookup(table[:2], table, torch.tensor([2, 1]))
         Not yet. These are the first rows of the table, not the rows of the tokens.
     """
-    ones = nn.functional.one_hot(token_ids, len(table)).to(table.dtype)
-    first = table[: token_ids.shape[-1]].expand(*token_ids.shape, -1)
+    ones = nn.functional.one_hot(token_ids.long(), len(table)).to(table.dtype)
+    first_rows = torch.arange(token_ids.shape[-1], device=table.device) % len(table)
+    first = table[first_rows].expand(*token_ids.shape, -1)
     slips = [
         ("these are the first rows of the table, not the rows of the tokens", first),
         ("these are the vectors of zeros and ones, not yet multiplied by the table", ones),
@@ -582,9 +583,13 @@ def check_heads(module: object, num_heads: int, width: int, d_in: int) -> Verdic
         return _wrong(f"a module is expected, got {type(module).__name__}")
     device = next((parameter.device for parameter in module.parameters()), None)
     result = _result(module, torch.zeros(1, 1, d_in, device=device), need_weights=True)
-    if not isinstance(result, tuple):
-        return result if isinstance(result, Verdict) else _wrong("it returns no weights")
-    context, weights = result
+    if isinstance(result, Verdict):
+        return result
+    match result:
+        case (Tensor() as context, Tensor() as weights) if context.ndim and weights.ndim > 2:
+            pass
+        case _:
+            return _wrong("it does not return context vectors, and the weights of each head")
     if weights.shape[-3] != num_heads:
         return _wrong(f"the number of heads is {weights.shape[-3]}, expected {num_heads}")
     found = context.shape[-1]

@@ -24,7 +24,9 @@ def fused_attention(
     .. math:: Z = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V
 
     The kernel walks over the keys in blocks and keeps a running softmax, as FlashAttention does
-    :cite:p:`dao2022`. Memory grows with the number of tokens, not with its square.
+    :cite:p:`dao2022`, so memory grows with the number of tokens, not with its square. Where torch has no such
+    kernel for the arguments, it computes the explicit form: on a CPU with dropout, or for values of another
+    width than the keys.
 
     Args:
         query: what asks.
@@ -58,6 +60,8 @@ def fused_attention(
     # torch's fused kernels take four dimensions; with any other number torch computes the explicit form,
     # and needs quadratic memory for it.
     if query.ndim == 4:
+        if attn_mask is not None and attn_mask.ndim == 3:
+            attn_mask = attn_mask.unsqueeze(0)
         return _kernel(query, key, value, attn_mask, dropout_p, is_causal, scale=scale)
     batch = query.shape[:-2]
     if attn_mask is not None and attn_mask.ndim > 2:

@@ -193,7 +193,8 @@ class GPTDatasetV1(Dataset[tuple[Int[Tensor, " max_length"], Int[Tensor, " max_l
     .. math:: \text{input}_i = (t_{is}, \dots, t_{is+n-1}), \qquad
               \text{target}_i = (t_{is+1}, \dots, t_{is+n})
 
-    with :math:`n` = ``max_length`` and :math:`s` = ``stride``. All windows are views of one tensor of token
+    with :math:`n` = ``max_length`` and :math:`s` = ``stride``. Texts may be joined by ``<|endoftext|>``, the
+    token that ends one. All windows are views of one tensor of token
     ids, so memory grows with the text and not with text times window.
 
     Args:
@@ -217,7 +218,9 @@ class GPTDatasetV1(Dataset[tuple[Int[Tensor, " max_length"], Int[Tensor, " max_l
     ) -> None:
         require_at_least("max_length", max_length, 1)
         require_at_least("stride", stride, 1)
-        token_ids = torch.from_numpy(tokenizer.encode_to_numpy(txt).astype("int64"))
+        token_ids = torch.from_numpy(
+            tokenizer.encode_to_numpy(txt, allowed_special={_END_OF_TEXT}).astype("int64")
+        )
         if len(token_ids) <= max_length:
             raise ValueError(
                 f"the text has {len(token_ids)} tokens, but one window of max_length {max_length} and the "

@@ -209,7 +209,7 @@ class MultiHeadAttention(nn.Module):
         for name, size in (("d_in", d_in), ("d_out", d_out), ("context_length", context_length)):
             require_at_least(name, size, 1)
         require_head_split("d_out", d_out, num_heads)
-        require_dropout_rate(dropout)
+        require_dropout_rate("dropout", dropout)
         self.d_out = d_out
         self.num_heads = num_heads
         self.head_dim = d_out // num_heads

@@ -133,7 +133,7 @@ def dropout_mask(
         >>> dropout_mask(6, p=0.5, stream="torch")
         tensor([ True,  True, False,  True,  True, False])
     """
-    require_dropout_rate(p)
+    require_dropout_rate("p", p)
     _require_stream(stream)
     if stream == "torch":
         uniform = torch.rand(shape, dtype=torch.float64, device="cpu")
@@ -189,7 +189,7 @@ def drop(
         >>> drop(torch.ones(6), p=0.5, stream="torch")
         tensor([2., 2., 0., 2., 2., 0.])
     """
-    require_dropout_rate(p)
+    require_dropout_rate("p", p)
     if stream is None:
         return torch.nn.functional.dropout(x, p)
     _require_stream(stream)
@@ -221,7 +221,7 @@ class Dropout(nn.Dropout):
     """
 
     def __init__(self, p: float = 0.5, stream: DropoutStream = "torch") -> None:
-        require_dropout_rate(p)
+        require_dropout_rate("p", p)
         _require_stream(stream)
         super().__init__(p)
         self.stream = stream

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from literate_attention._checks import (
     require_at_least,
     require_mask,
+    require_same_batch,
     require_tokens,
     require_width,
 )
@@ -50,7 +51,9 @@ def attention_weights(
     """
     require_tokens("query", query, called="head_dim")
     require_tokens("key", key, query.shape[-1], "the width of query")
-    scores = query @ key.mT * (query.shape[-1] ** -0.5 if scale is None else scale)
+    require_same_batch("key", key, "query", query)
+    # Scaled before the product: a half-precision score may be too large for its type until it is scaled.
+    scores = (query * (query.shape[-1] ** -0.5 if scale is None else scale)) @ key.mT
     if attn_mask is None:
         return torch.softmax(scores, dim=-1)
     require_mask(attn_mask, scores.shape)
@@ -86,6 +89,7 @@ def attention_output(
     require_tokens("value", value, called="value_dim")
     require_tokens("weights", weights, called="kv_len")
     require_width("weights", weights, value.shape[-2], "the number of values")
+    require_same_batch("weights", weights, "value", value)
     return weights @ value
 
 

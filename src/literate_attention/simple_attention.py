@@ -69,7 +69,8 @@ def normalize_by_sum(
 
     .. math:: \alpha_j = \frac{\omega_j}{\sum_k \omega_k}
 
-    The rows sum to one, but the weights are only positive if all scores are.
+    The rows sum to one, but scores of both signs give negative weights, and scores that cancel out infinite
+    ones.
 
     Args:
         scores: one score for each token, in the last dimension.

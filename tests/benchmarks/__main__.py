@@ -6,6 +6,7 @@ It is what `nox -s bench` runs, and takes the names of benchmarks.
 import argparse
 import importlib
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import circumstances
@@ -33,13 +34,25 @@ def run(name: str) -> dict[str, Any]:
     }
 
 
+def names(arguments: Sequence[str]) -> Sequence[str]:
+    """Return which benchmarks are asked for: all, if none is named."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", type=known, help=f"of {', '.join(NAMES)}; or all")
+    return parser.parse_args(arguments).names or NAMES
+
+
+def known(name: str) -> str:
+    """Refuse a name that no benchmark has."""
+    if name not in NAMES:
+        raise argparse.ArgumentTypeError(f"expected one of {', '.join(NAMES)}, got {name}")
+    return name
+
+
 def main() -> None:
     """Run the benchmarks that are named."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", choices=NAMES, help="by default all")
     sys.path += [str(circumstances.ROOT / "tests"), str(circumstances.ROOT / "docs" / "_ext")]
     measurements = importlib.import_module("measurements")
-    for name in parser.parse_args().names or NAMES:
+    for name in names(sys.argv[1:]):
         measurement = run(name)
         for target in measurement["targets"]:
             verdict = "met    " if target["met"] else "NOT MET"

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 ROOT = Path(__file__).parents[2]
-MEASURED = ("src", "tests/benchmarks", "docs/_ext", ".ci/requirements.txt", ".ci/bench.txt")
+MEASURED = ("src", "tests", "docs", ".ci", "pyproject.toml", "noxfile.py", ":!docs/measurements")
 """What a measurement depends on."""
 
 

@@ -123,15 +123,13 @@ def torch_module(ours: MultiHeadAttention) -> Contender:
     _set(module.in_proj_weight, _joined(ours))
     _set(module.in_proj_bias, torch.cat([one.bias for one in _projections(ours)]))
     module.out_proj.load_state_dict(ours.out_proj.state_dict())
-    hidden = ~torch.ones(
-        ours.context_length,
-        ours.context_length,
-        dtype=torch.bool,
-        device=ours.out_proj.weight.device,
-    ).tril()
+    # Of numbers, as torch's own function makes it: a boolean one would be converted at each forward.
+    future = nn.Transformer.generate_square_subsequent_mask(
+        ours.context_length, device=_like(ours).device, dtype=_like(ours).dtype
+    )
 
     def run(x: Tensor) -> Tensor:
-        mask = hidden[: x.shape[1], : x.shape[1]]
+        mask = future[: x.shape[1], : x.shape[1]]
         return module(x, x, x, attn_mask=mask, is_causal=True, need_weights=False)[0]
 
     return Contender("nn.MultiheadAttention", run, module, biased=True)

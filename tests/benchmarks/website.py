@@ -10,8 +10,8 @@ QUESTION = (
 )
 METHOD = """
 Each page was opened in Chromium as by a reader who has never been here, on a screen of 360 pixels,
-with a processor slowed down four times and a line of 1.6 Mbit/s that answers after 150 ms (the
-profile that Lighthouse calls slow 4G). The pages came from this machine, compressed by gzip.
+with a processor slowed down four times and a line of 1.6 Mbit/s on which each request waits for
+150 ms, as Chromium's own tools slow it down. The pages came from this machine, compressed by gzip.
 """
 PHONE = {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2}
 LINE = {"latency": 150, "downloadThroughput": 1.6e6 / 8, "uploadThroughput": 0.75e6 / 8}
