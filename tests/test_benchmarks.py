@@ -4,6 +4,7 @@ import gc
 import json
 import random
 import re
+import runpy
 import statistics
 import sys
 from collections.abc import Callable, Iterator
@@ -29,6 +30,7 @@ import measurements  # noqa: E402
 import memory  # noqa: E402
 import timing  # noqa: E402
 
+COMMAND = runpy.run_path(str(ROOT / "tests" / "benchmarks" / "__main__.py"))
 KEPT = sorted((ROOT / "docs" / "measurements").glob("*.json"))
 
 # What is kept
@@ -118,6 +120,21 @@ def test_a_benchmark_says_all_that_is_needed_to_judge_it(path: Path) -> None:
         bound = target.get("most", target.get("least"))
         reached = target["measured"] <= bound if "most" in target else target["measured"] >= bound
         assert target["met"] == reached, target
+
+
+@pytest.mark.parametrize("asked", [[], ["loader", "website"]])
+def test_who_names_no_benchmark_gets_all(asked: list[str]) -> None:
+    assert list(COMMAND["names"](asked)) == (asked or list(COMMAND["NAMES"]))
+
+
+def test_a_name_that_no_benchmark_has_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        COMMAND["names"](["speed"])
+    assert "expected one of attention, duration" in capsys.readouterr().err
+
+
+def test_every_benchmark_that_is_kept_can_be_run_again() -> None:
+    assert {path.stem for path in KEPT} == set(COMMAND["NAMES"])
 
 
 # Turns and ratios

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -492,12 +493,44 @@ def test_without_a_server_plain_kernels_take_over_with_one_note(
 ) -> None:
     project.page("one", cell("print('one')"))
     project.page("two", cell("import os\nprint('two', os.environ['PYTHONHASHSEED'])"))
-    monkeypatch.setenv(kernel_server.ADDRESS, str(project.root / "nowhere"))
+    monkeypatch.setenv(kernel_server.ADDRESS, str(project.root / kernel_server.identity()))
     build = project.build()
     assert build.status == 0
     assert build.out.count("plain kernels take over") == 1
     assert build.executed == ["one", "two"]
     assert "two 0" in project.text("two")
+
+
+def test_a_server_of_other_code_or_packages_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = f"import os; print({kernel_server.ADDRESS!r} in os.environ, os.getppid())"
+    (theirs,) = [printed(execution) for execution in run(code)]
+    real = os.environ[kernel_server.ADDRESS]
+    monkeypatch.setenv(kernel_server.ADDRESS, f"{real}-of-yesterday")
+    (ours,) = [printed(execution) for execution in run(code)]
+    assert theirs != ours
+    monkeypatch.setattr(kernel_server, "PACKAGES", ("torch",))
+    monkeypatch.setenv(kernel_server.ADDRESS, real)
+    assert kernel_server.running() is None
+
+
+def test_where_no_socket_can_be_made_plain_kernels_do_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far = tmp_path / ("far" * 40)
+    far.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(far))
+    monkeypatch.delenv(kernel_server.ADDRESS)
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("print('done')")])
+    reasons: list[str] = []
+    done = kernels.execute({"page": notebook}, {"page": "/"}, timeout=60, fell_back=reasons.append)
+    assert printed(done["page"]) == "done\n"
+    assert reasons == ["AF_UNIX path too long"]
+
+
+def test_a_page_that_forgets_what_it_runs_on_fails_alone() -> None:
+    forgetful, good = run("del _literate_about", "print('good')")
+    assert forgetful.failure == (0, "NameError: name '_literate_about' is not defined")
+    assert printed(good) == "good\n"
 
 
 def test_a_server_that_dies_at_work_is_replaced(
@@ -553,7 +586,7 @@ def test_a_command_runs_beside_a_server_that_ends_with_it() -> None:
     command = [sys.executable, str(kernel_server.HERE), "run", sys.executable, "-c", ask]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0
-    assert ran.stdout.strip().endswith("/server")
+    assert Path(ran.stdout.strip()).name == kernel_server.identity()
     assert not Path(ran.stdout.strip()).exists()
 
 

@@ -62,6 +62,24 @@ def test_a_save_is_built_and_announced_once(book: Path) -> None:
     assert not (book / "_build" / "literate-attention.zip").exists()
 
 
+def test_a_first_build_that_failed_keeps_no_later_one_out(book: Path) -> None:
+    conf = book / "conf.py"
+    right = conf.read_text(encoding="utf-8")
+    conf.write_text(right.replace("'basic'", "'basc'"), encoding="utf-8")
+    with serving(book) as (browser, _):
+        conf.write_text(right, encoding="utf-8")
+        assert browser.recv(timeout=60) == "refresh"
+        assert "first" in (book / "_build" / "html" / "index.html").read_text()
+
+
+def test_an_unsaved_file_of_an_editor_is_no_module(book: Path) -> None:
+    (book / "_ext" / ".#ours.py").symlink_to("somebody@somewhere.123")
+    with serving(book) as (browser, _):
+        (book / "index.md").write_text(PAGE % "'second'", encoding="utf-8")
+        assert browser.recv(timeout=60) == "refresh"
+        assert "second" in (book / "_build" / "html" / "index.html").read_text()
+
+
 def test_whoever_ends_the_command_ends_the_server(book: Path) -> None:
     with serving(book) as (browser, process):
         process.terminate()

@@ -129,7 +129,7 @@ def run_kernel(connection_file: str) -> None:
 def server() -> Iterator[str]:
     """Have a warm server for as long as the context lasts, and get its address."""
     with tempfile.TemporaryDirectory(prefix="kernels-") as folder:
-        address = os.path.join(folder, _identity())
+        address = os.path.join(folder, identity())
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(address)
             listener.listen(64)
@@ -155,10 +155,10 @@ def server() -> Iterator[str]:
 def running() -> str | None:
     """Return the address of a server that this process was told of, if it is what we would start now."""
     address = os.environ.get(ADDRESS)
-    return address if address and os.path.basename(address) == _identity() else None
+    return address if address and os.path.basename(address) == identity() else None
 
 
-def _identity() -> str:
+def identity() -> str:
     """Tell servers apart by what they have imported: another one would run pages in other code."""
     return hashlib.sha256(HERE.read_bytes() + json.dumps(versions()).encode()).hexdigest()[:16]
 
