@@ -38,6 +38,7 @@ def causal_mask(
         True in row i, column j: query i may attend to key j.
 
     Raises:
+        TypeError: a length is not a whole number.
         ValueError: a length is below 0.
 
     Example:
@@ -200,6 +201,7 @@ class CausalAttention(nn.Module):
         qkv_bias: whether the three projections add a bias.
 
     Raises:
+        TypeError: a size is not a whole number.
         ValueError: a size is below 1, or the dropout rate is outside [0, 1).
 
     Example:

@@ -204,6 +204,7 @@ class GPTDatasetV1(Dataset[tuple[Int[Tensor, " max_length"], Int[Tensor, " max_l
         stride: how many tokens further the next window starts.
 
     Raises:
+        TypeError: a size is not a whole number.
         ValueError: ``max_length`` or ``stride`` is below 1, or the text is shorter than one window and the
             token after it.
 
@@ -279,6 +280,7 @@ def create_dataloader_v1(
         A loader of pairs ``(input_ids, target_ids)``, each of shape ``(batch_size, max_length)``.
 
     Raises:
+        TypeError: a size is not a whole number.
         ValueError: ``batch_size``, ``max_length`` or ``stride`` is below 1, or the text is too short.
 
     Example:
@@ -311,6 +313,7 @@ class InputEmbedding(nn.Module):
         context_length: how many positions there are.
 
     Raises:
+        TypeError: a size is not a whole number.
         ValueError: a size is below 1.
 
     Example:

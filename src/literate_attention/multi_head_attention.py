@@ -87,6 +87,7 @@ def require_head_split(name: str, width: int, num_heads: int) -> None:
         num_heads: how many heads share it.
 
     Raises:
+        TypeError: ``num_heads`` is not a whole number.
         ValueError: ``num_heads`` is below 1, or does not divide the width.
     """
     require_at_least("num_heads", num_heads, 1)
@@ -111,6 +112,7 @@ class MultiHeadAttentionWrapper(nn.Module):
         qkv_bias: whether the projections add a bias.
 
     Raises:
+        TypeError: a size is not a whole number.
         ValueError: a size is below 1, or the dropout rate is outside [0, 1).
 
     Example:
@@ -185,6 +187,7 @@ class MultiHeadAttention(nn.Module):
         qkv_bias: whether the projections to query, key and value add a bias.
 
     Raises:
+        TypeError: a size is not a whole number.
         ValueError: a size is below 1, ``d_out`` is not divisible by ``num_heads``, or the dropout rate is
             outside [0, 1).
 

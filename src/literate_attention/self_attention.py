@@ -105,6 +105,7 @@ class SelfAttention_v1(nn.Module):
         d_out: how wide a query, a key, a value and a context vector are.
 
     Raises:
+        TypeError: a size is not a whole number.
         ValueError: a size is below 1.
 
     Example:
@@ -161,6 +162,7 @@ class SelfAttention_v2(nn.Module):
         qkv_bias: whether the three projections add a bias.
 
     Raises:
+        TypeError: a size is not a whole number.
         ValueError: a size is below 1.
 
     Example:
