@@ -228,9 +228,9 @@ def source(cell: dict[str, Any]) -> str:
     return "".join(cell["source"])
 
 
-def shown(cell: dict[str, Any]) -> list[str]:
-    """Return what a cell printed, drew and raised."""
-    return [piece for output in cell["outputs"] if (piece := "".join(content(output)))]
+def shown(cell: dict[str, Any]) -> str:
+    """Return what a cell printed, drew and raised: in how many pieces it came is chance."""
+    return "".join("".join(content(output)) for output in cell["outputs"])
 
 
 def content(output: dict[str, Any]) -> str | list[str]:
