@@ -183,6 +183,8 @@ def test_an_entry_follows_pages_and_tests(book, tmp_path: Path) -> None:
     assert "page" not in build.written
     assert "Tests (1)" in entry(build.html("api"), "other")
     assert book.build(**SETTINGS).written == []
+    book.write("page.md", cell("from small import other").replace("Using", "Taking"))
+    assert "Taking" in entry(book.build(**SETTINGS).html("api"), "other")
 
 
 def test_a_page_that_is_written_again_keeps_its_links(book) -> None:

@@ -14,6 +14,8 @@ def site(folder: Path) -> SimpleNamespace:
     (out / "index.html").write_text("<p>hello</p>", encoding="utf-8")
     (out / "_static" / "book.css").write_text("p {}", encoding="utf-8")
     (out / ".buildinfo").write_text("not for readers", encoding="utf-8")
+    (out / ".doctrees").mkdir()
+    (out / ".doctrees" / "index.doctree").write_text("nor this", encoding="utf-8")
     config = SimpleNamespace(literate_archive=True)
     return SimpleNamespace(outdir=out, builder=SimpleNamespace(name="html"), config=config)
 

@@ -428,7 +428,17 @@ class TestWords:
 
     def test_lines(self) -> None:
         alt = drawn("lines").alt
-        assert "from 128 to 4096. step by step: from 1 to 1000. fused: from 0.4 to 38." in alt
+        assert "from 128 to 4096. step by step: from 1 to 1000. fused: from 0.4 to 38" in alt
+        series = {"long": [1, 2, 3], "short": [1, 2, float("nan")]}
+        alt = figures.lines([1, 10, 100], series, x_label="tokens", y_label="ms").alt
+        assert alt.endswith("long: from 1 to 3. short: from 1 to 2, measured from 1 to 10.")
+
+    def test_what_was_dropped_attends_to_nothing(self) -> None:
+        dropped = torch.tensor([[0.0, 0.0], [1.0, 1.0]])
+        alt = figures.attention_matrix(dropped, ["a", "b"], attn_mask=la.causal_mask(2)).alt
+        assert "Row 1, 'a', attends to nothing." in alt
+        alt = figures.heads(torch.zeros(1, 2, 2), ["a", "b"]).alt
+        assert "In head 1, 'b' attends to nothing." in alt
 
 
 class TestLooks:
@@ -873,6 +883,16 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         lambda: figures.lines([1], {"a": [math.nan]}, x_label="x", y_label="y"),
         ValueError,
         "a must have a value, but all 1 are nan",
+    ),
+    "an infinite line": (
+        lambda: figures.lines([1, 2], {"a": [1, float("inf")]}, x_label="x", y_label="y"),
+        ValueError,
+        "series must hold finite numbers, or nan where nothing was measured; got inf",
+    ),
+    "no place": (
+        lambda: figures.lines([1, float("nan")], {"a": [1, 2]}, x_label="x", y_label="y"),
+        ValueError,
+        r"x must hold finite numbers, got \[1.0, nan\]",
     ),
     "logarithm": (
         lambda: figures.lines([1, 2], {"a": [0, 1]}, x_label="x", y_label="y"),

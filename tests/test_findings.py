@@ -29,6 +29,15 @@ def test_warnings_of_others_come_back_until_they_are_mended(book, prose: str) ->
     assert book.build().written == []
 
 
+def test_our_own_warnings_come_back_where_nobody_judges_them_again(new_book) -> None:
+    book = new_book("findings", "mathml")
+    book.page("page", "# Page\n\n{math}`\\frac{1}{`\n")
+    settings = {"html_math_renderer": "mathml"}
+    builds = [book.build(**settings), book.build(**settings), book.build(jobs=2, **settings)]
+    assert [build.status for build in builds] == [1, 1, 1]
+    assert len({tuple(build.warnings) for build in builds}) == 1
+
+
 def test_a_suppressed_warning_is_none(book) -> None:
     book.page("page", "# Page\n\n{ref}`nowhere`\n")
     settings = {"suppress_warnings": ["ref.ref"]}

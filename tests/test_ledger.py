@@ -112,6 +112,9 @@ def test_every_digit_of_every_entry_is_sealed(tmp_path: Path) -> None:
             "8: output 'x': place 000:1: a `misprint` needs its own `printed`",
         ),
         (source() + output("x", "3", " "), "8: output 'x': no place is given"),
+        ("[source]\nid = 1\n", "0: 'source' must be tables, each under [[source]]"),
+        ("output = 3\n", "0: 'output' must be tables, each under [[output]]"),
+        (source() + output("x", "3", "'a'"), "8: output 'x': places must be tables"),
     ],
 )
 def test_a_flaw_in_the_file_is_named_with_its_entry(
@@ -168,6 +171,10 @@ def test_all_claims_met(book) -> None:
             "print(SCORES, '(max 0.25)')",
             "scores",
             r"page.md:8: .*prints 0.25, which no entry checks",
+        ),
+        *(
+            (f"print({label!r}, SCORES)", "scores", r"page.md:8: .*, which no entry checks")
+            for label in ("{'loss': 0.5}", "2.5e-3 x", "+0.5 x", "0.5|0.7", "<0.5>", "≈0.5", "0.5s")
         ),
         ("print(SCORES.replace('1.49', '1.48'))", "scores", r"page.md:8: .*reproduce 'scores'"),
     ],
@@ -293,6 +300,11 @@ def test_the_ledgers_page_follows_when_only_another_page_changed(book, jobs: int
     assert "1 of 2 source outputs verified" in build.html("sources")
     claim_scores(book)
     assert "Not verified" not in book.build(jobs=jobs).html("sources")
+
+
+def test_versions_and_names_are_no_numbers(book) -> None:
+    claim_scores(book, f"print('GPT-3.5, torch 2.13.0:', {SCORES!r})")
+    assert book.build().warnings == []
 
 
 def test_nothing_is_written_when_nothing_changed(book) -> None:

@@ -102,6 +102,7 @@ Mind the gap.
 
 Term
 : What it means.
+: What it means as well, at 10{sup}`3`.
 
 ```{glossary}
 word

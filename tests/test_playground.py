@@ -483,6 +483,7 @@ def test_every_step_of_a_weight_is_told(open_page: Callable[..., Any]) -> None:
     assert "\u00f7 \u221a2 = " in text
     assert "\u201cstep\u201d comes after \u201cwith\u201d, so it is hidden: \u2212\u221e" in text
     assert re.search(r"Dropout: the number drawn is 0\.\d{4}", text)
+    assert "head 2\u2019s part of the context vector of \u201cwith\u201d" in text
 
 
 @browser_test
@@ -550,6 +551,59 @@ def test_a_state_travels_as_a_link(open_page: Callable[..., Any]) -> None:
         grid(other, "Z: context vectors"),
         la.simple_attention(la.toy_embeddings().double()).tolist(),
     )
+
+
+@browser_test
+def test_a_link_goes_with_the_settings_that_it_says(open_page: Callable[..., Any]) -> None:
+    page = open_page(permissions=["clipboard-read", "clipboard-write"])
+    notice, link = page.locator(".pg-notice p"), page.get_by_label("Link to these settings")
+    page.get_by_role("switch", name="Dropout").check()
+    page.get_by_role("button", name="Copy link").click()
+    assert link.is_visible()
+    page.wait_for_function("document.querySelector('.pg-notice p').textContent !== ''")
+    page.get_by_role("button", name="Draw again").click()
+    assert not link.is_visible()
+    assert notice.inner_text() == ""
+
+
+@browser_test
+def test_a_link_that_is_opened_fills_the_field_that_one_was_in(
+    open_page: Callable[..., Any],
+) -> None:
+    page = open_page()
+    first = cell(page, "X: embeddings: Your, 1")
+    first.focus()
+    page.evaluate(f"location.hash = 'attention=1&x={','.join(['9'] * 18)}'")
+    page.wait_for_function("document.querySelector('.pg-flow input').value === '9'")
+    assert first.input_value() == "9"
+
+
+@browser_test
+def test_a_reason_is_never_longer_than_a_notice(open_page: Callable[..., Any]) -> None:
+    page = open_page(STATES["endless"], "phone")
+    assert len(page.locator(".pg-notice p").inner_text()) < 320
+    box = page.get_by_role("button", name="Close").bounding_box()
+    assert box["x"] + box["width"] <= WIDTHS["phone"]
+
+
+@browser_test
+def test_the_browsers_own_keys_are_left_to_it(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    weight = grid(page, "Attention weights").locator("tbody td").nth(2)
+    weight.focus()
+    for modifier, stays in (("", False), ("altKey: true", True), ("metaKey: true", True)):
+        options = f"{{key: 'ArrowLeft', bubbles: true, cancelable: true, {modifier}}}"
+        assert (
+            weight.evaluate(f"one => one.dispatchEvent(new KeyboardEvent('keydown', {options}))")
+            == stays
+        )
+
+
+@browser_test
+def test_forced_colours_leave_the_switches_to_the_system(open_page: Callable[..., Any]) -> None:
+    page = open_page(forced_colors="active")
+    switch = page.get_by_role("switch", name="Dropout")
+    assert switch.evaluate("one => getComputedStyle(one).appearance") == "auto"
 
 
 @browser_test
@@ -644,6 +698,7 @@ STATES = {
     "beginning": "",
     "everything": f"attention=1&steps={ALL_STEPS},heads",
     "refused": "attention=7",
+    "endless": "attention=1&x=" + 5000 * "A",
     "large": "attention=1&steps=scores,scaling&x=" + ",".join(["-99.999"] * 18),
 }
 each_state = pytest.mark.parametrize("state", STATES)

@@ -121,7 +121,8 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     for docname, names in kept(env, USES).items():
         for name in names:
             pages.setdefault(name, []).append(docname)
-    facts = (pages, tests_of(app, env))
+    titles = {page: env.titles[page].astext() for page in kept(env, USES)}
+    facts = (pages, tests_of(app, env), titles)
     before = getattr(env, "literate_api", None)
     env.literate_api = facts  # type: ignore[attr-defined]
     return [] if before in (None, facts) else list(kept(env, REFERENCES))
@@ -155,7 +156,7 @@ def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 def facts_of(app: Sphinx, docname: str, name: str) -> Iterator[nodes.Node]:
     """Yield what is known of a public name."""
-    used, tested = app.env.literate_api  # type: ignore[attr-defined]
+    used, tested, _ = app.env.literate_api  # type: ignore[attr-defined]
     item = library_of(app.config, app.srcdir).public[name]
     if pages := [page for page in used.get(name, ()) if page != docname]:
         yield used_in(app, docname, pages)

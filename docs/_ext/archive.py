@@ -21,7 +21,9 @@ def write_archive(app: Sphinx, exception: Exception | None) -> None:
         return
     site = Path(app.outdir)
     target = site.with_name(f"{NAME}.zip")
-    files = [path for path in sorted(site.rglob("*")) if path.is_file() and path.name[0] != "."]
+    files = [
+        path for path in sorted(site.rglob("*")) if path.is_file() and not is_hidden(path, site)
+    ]
     newest = max(path.stat().st_mtime for path in files)
     if target.exists() and target.stat().st_mtime >= newest:
         return
@@ -33,6 +35,11 @@ def write_archive(app: Sphinx, exception: Exception | None) -> None:
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, path.read_bytes(), ZIP_DEFLATED)
     os.replace(partial, target)
+
+
+def is_hidden(path: Path, site: Path) -> bool:
+    """Tell whether a file, or a folder that it is in, is for the build and not for readers."""
+    return any(part.startswith(".") for part in path.relative_to(site).parts)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -57,6 +57,7 @@ def kept(env: BuildEnvironment, check: str) -> dict[str, Any]:
 def judge(app: Sphinx, check: str, function: Judge) -> None:
     """Have a check's findings reported as warnings of type `literate` at the end of every build."""
     app.setup_extension(__name__)
+    _judged.add(f"{KIND}.{check}")
 
     def report(app: Sphinx, exception: Exception | None) -> None:
         if exception is None:
@@ -64,6 +65,10 @@ def judge(app: Sphinx, check: str, function: Judge) -> None:
                 LOGGER.warning(one.message, location=_place(app.env, one), type=KIND, subtype=check)
 
     app.connect("build-finished", report)
+
+
+_judged: set[str] = set()
+"""The kinds of warning that are given again by every build."""
 
 
 def _place(env: BuildEnvironment, one: Finding) -> str:
@@ -101,7 +106,7 @@ class _Counter(stdlib_logging.Handler):
     def emit(self, record: stdlib_logging.LogRecord) -> None:
         """Count one warning."""
         kind, subtype = getattr(record, "type", ""), getattr(record, "subtype", "")
-        suppressed = [*self.app.config.suppress_warnings, KIND]
+        suppressed = [*self.app.config.suppress_warnings, *_judged]
         self.count += not logging.is_suppressed_warning(kind, subtype, suppressed)
 
     def remember(self, app: Sphinx, exception: Exception | None) -> None:

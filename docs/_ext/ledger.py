@@ -12,6 +12,7 @@ that leads there, and from there a link leads back.
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -34,6 +35,7 @@ LOGGER = logging.getLogger(__name__)
 CLAIMS = "claims"
 LEDGER_PAGES = "ledger-pages"
 SUMMARY_PAGES = "ledger-summary-pages"
+DECIMAL = re.compile(r"(?<![\w.])(?<![A-Za-z]-)[-+]?\d+(?:\.\d+(?:e[-+]?\d+)?|e[-+]?\d+)(?!\.?\d)")
 NOT_REACHED = "the page ended before this cell"  # which `execution` reports
 
 
@@ -182,16 +184,26 @@ def _tables(
     kind: type[T], tables: Any, text: str, name: str, problems: list[Finding]
 ) -> Iterator[T]:
     """Turn TOML tables into records; note those that do not fit."""
+    key = kind.__name__.lower()
+    if not _are_tables(tables):
+        problems.append(Finding(name, 0, f"{key!r} must be tables, each under [[{key}]]"))
+        return
     for table_ in tables:
         try:
             if kind is Output:
+                if not _are_tables(table_.get("places", [])):
+                    raise ValueError("places must be tables, each under [[output.places]]")
                 places = tuple(_record(Place, place) for place in table_.get("places", ()))
                 table_ = {**table_, "places": places}
             yield _record(kind, table_)
         except ValueError as error:
             known_id = table_.get("id", "?")
-            message = f"{kind.__name__.lower()} {known_id!r}: {error}"
+            message = f"{key} {known_id!r}: {error}"
             problems.append(Finding(name, _line_of(text, known_id), message))
+
+
+def _are_tables(given: Any) -> bool:
+    return isinstance(given, list) and all(isinstance(one, dict) for one in given)
 
 
 R = TypeVar("R")
@@ -304,12 +316,8 @@ def compare(claim: Claim, ledger: Ledger, eps: float) -> Iterator[tuple[str, str
 
 
 def _decimals(label: str) -> Iterator[str]:
-    """Yield the words of a label that are decimal numbers."""
-    for word in label.replace("=", " ").split():
-        number = word.strip("()[],:;%")
-        whole, point, decimals = number.lstrip("-").partition(".")
-        if point and whole.isdigit() and decimals.isdigit():
-            yield number
+    """Yield the decimal numbers of a label; versions such as 2.13.0 and names such as GPT-3.5 are none."""
+    yield from DECIMAL.findall(label)
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
@@ -358,10 +366,13 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     report = Report(ledger, problems, tuple(_judge_claims(env, ledger)))
     before: Report | None = getattr(env, "literate_report", None)
     env.literate_report = report  # type: ignore[attr-defined]
+    titles = {page: env.titles[page].astext() for page in kept(env, CLAIMS)}
+    titles_before = getattr(env, "literate_claim_titles", titles)
+    env.literate_claim_titles = titles  # type: ignore[attr-defined]
     if before is None:
         return []
     changed = [page for page in kept(env, CLAIMS) if before.shown_on(page) != report.shown_on(page)]
-    if before != report:
+    if before != report or titles_before != titles:
         changed += [*kept(env, LEDGER_PAGES), *kept(env, SUMMARY_PAGES)]
     return changed
 

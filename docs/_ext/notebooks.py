@@ -23,6 +23,7 @@ import nbformat
 from docutils import nodes
 from execution import CHECK, executed_notebook, tags_of
 from findings import kept
+from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 from origin import CHANGED
 from plain_markdown import PlainMarkdown
@@ -68,16 +69,24 @@ def further_packages(codes: list[str], package: str) -> list[str]:
     """Return the packages that code imports and that do not come with the book's own."""
     modules = set()
     for code in codes:
-        for node in ast.walk(ast.parse(code)):
+        for node in ast.walk(parsed(code)):
             if isinstance(node, ast.Import):
                 modules |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 modules.add(node.module.partition(".")[0])
     needs = {re.split(r"[^\w-]", need)[0] for need in metadata.requires(package) or ()}
     comes_along = {package, "ipython", *needs}
     known = sys.stdlib_module_names | {name.replace("-", "_") for name in comes_along}
     found = {providers().get(name, [name])[0] for name in modules - known}
     return sorted({name.replace("_", "-") for name in found} - comes_along)
+
+
+def parsed(code: str) -> ast.AST:
+    """Parse code as IPython takes it; a mistake that is shown on purpose counts as nothing."""
+    try:
+        return ast.parse(TransformerManager().transform_cell(code))
+    except SyntaxError:
+        return ast.Module([], [])
 
 
 @functools.cache

@@ -130,11 +130,12 @@ class PlainMarkdown:
         yield self.code[node["cell_index"]]
         for figure in node.findall(nodes.figure):
             for caption in figure.findall(nodes.caption):
-                yield f"*Figure {self._number('figure', figure)}.* {self._inline(caption)}"
+                number = self._number("figure", figure)
+                yield f"*{f'Figure {number}'.strip()}.* {self._inline(caption)}"
 
     def _exercise(self, node: nodes.Element, level: int) -> Iterator[str | NotebookNode]:
-        title = f"Exercise {self._number('exercise', node)} {node[0].astext().strip()}"
-        yield f"{'#' * (level + 1)} {escape(title).rstrip()}"
+        title = ["Exercise", self._number("exercise", node), node[0].astext().strip()]
+        yield f"{'#' * (level + 1)} {escape(' '.join(filter(None, title)))}"
         yield from self._rest(node, level)
         if not self.solutions:
             yield nbformat.v4.new_code_cell(ANSWER)
@@ -162,8 +163,10 @@ class PlainMarkdown:
 
     def _definition(self, item: nodes.Node) -> str:
         terms = [self._line(term) for term in item.findall(nodes.term)]
-        (definition,) = (child for child in item.children if isinstance(child, nodes.definition))
-        return f"- **{', '.join(terms)}**: {indent(self._text(definition), '  ').lstrip()}"
+        meanings = [
+            self._text(part) for part in item.children if isinstance(part, nodes.definition)
+        ]
+        return f"- **{', '.join(terms)}**: {indent((2 * chr(10)).join(meanings), '  ').lstrip()}"
 
     def _admonition(self, node: nodes.Element) -> str:
         titles = [self._line(child) for child in node.children if isinstance(child, nodes.title)]
@@ -177,7 +180,8 @@ class PlainMarkdown:
         return "\n\n".join([f"**{title}**", *map(str, blocks)])
 
     def _equation(self, node: nodes.Element) -> str:
-        tag = f" \\tag{{{self._number('displaymath', node)}}}" if node.get("number") else ""
+        number = self._number("displaymath", node) if node.get("number") else ""
+        tag = f" \\tag{{{number}}}" if number else ""
         return f"$$\n{node.astext().strip()}{tag}\n$$"
 
     def _table(self, node: nodes.Element) -> str:
@@ -211,14 +215,19 @@ class PlainMarkdown:
                 return f"*{text}*"
             case nodes.strong():
                 return f"**{text}**"
+            case nodes.superscript():
+                return f"<sup>{text}</sup>"
+            case nodes.subscript():
+                return f"<sub>{text}</sub>"
             case nodes.reference():
                 target = node["refuri"] if "refuri" in node else f"#{node['refid']}"
                 return f"[{text}]({urljoin(self.address, target)})"
         return text
 
     def _number(self, kind: str, node: nodes.Element) -> str:
-        """Return the number of a figure, an equation or an exercise."""
-        return ".".join(map(str, self.numbers[kind][node["ids"][0]]))
+        """Return the number of a figure, an equation or an exercise: nothing on a page in no contents."""
+        (anchor, *_) = node["ids"] or [""]
+        return ".".join(map(str, self.numbers.get(kind, {}).get(anchor, ())))
 
 
 def escape(text: str) -> str:

@@ -34,6 +34,7 @@ class Row(NamedTuple):
     verified: int
     recorded: int
     seconds: str
+    title: str
 
 
 class StatusTable(nodes.General, nodes.Element):
@@ -62,6 +63,7 @@ def rows_of(app: Sphinx) -> list[Row]:
             len({c.output_id for c in report_of(app.env).on_page(docname) if not c.problem}),
             len(records[docname].records) if docname in records else 0,
             times.get(docname, ""),
+            app.env.titles[docname].astext(),
         )
         for docname, page in sorted(pages.items(), key=lambda page: place_in(order, page[0]))
     ]
@@ -101,16 +103,12 @@ def lines_of(app: Sphinx, docname: str, rows: list[Row]) -> list[list[Cell]]:
     """Return the table's lines, each with a link to its page."""
     return [
         [
-            make_refnode(app.builder, docname, row.docname, "", title(app.env, row.docname)),
-            *map(str, row[1:]),
+            make_refnode(app.builder, docname, row.docname, "", nodes.inline("", row.title)),
+            *map(str, (row.cells, row.verified, row.recorded)),
+            row.seconds,
         ]
         for row in rows
     ]
-
-
-def title(env: BuildEnvironment, docname: str) -> nodes.Node:
-    """Return the title of a page."""
-    return nodes.inline("", env.titles[docname].astext())
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -141,6 +141,7 @@
   const STEPS = ["projections", "scores", "scaling", "mask", "softmax", "dropout", "heads"];
   const LARGEST = 100;
   const LARGEST_SEED = 2 ** 32 - 1;
+  const LONGEST_MESSAGE = 200;
   const PLURALS = { query: "queries", key: "keys", value: "values" };
   const NAMES = Object.keys(PLURALS);
 
@@ -305,7 +306,7 @@
       name: "The book\u2019s example",
       note:
         "Two steps are enough: compare, then average. \u201cjourney\u201d and \u201cstarts\u201d have nearly " +
-        "the same embedding, so they look at each other most.",
+        "the same embedding, so each looks most at these two.",
       change: {},
     },
     projected: {
@@ -492,6 +493,7 @@
       stop.select?.();
     });
     body.addEventListener("keydown", (event) => {
+      if (event.altKey || event.metaKey) return; // the browser's own
       const target = destination(event, cells, placeOf(event.target));
       if (!target || staysInText(event)) return;
       event.preventDefault();
@@ -504,7 +506,7 @@
     body.addEventListener("focusout", ({ target }) => edit.onLeave(target, placeOf(target)));
     body.addEventListener("keydown", (event) => {
       const step = { PageUp: 0.1, PageDown: -0.1 }[event.key];
-      if (!step) return;
+      if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
       edit.onStep(event.target, placeOf(event.target), step);
     });
@@ -582,7 +584,9 @@
       return { value: read(...given), error: null };
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      return { value: null, error: error.message };
+      const { message } = error;
+      const isLong = message.length > LONGEST_MESSAGE;
+      return { value: null, error: isLong ? `${message.slice(0, LONGEST_MESSAGE)}\u2026` : message };
     }
   }
 
@@ -650,11 +654,13 @@
   }
   stream.addEventListener("change", () => {
     state.dropout.stream = stream.value;
+    tell("");
     refresh();
   });
   const again = make("button", { type: "button" }, "Draw again");
   again.addEventListener("click", () => {
     state.dropout.seed = (state.dropout.seed + 1) % (LARGEST_SEED + 1);
+    tell("");
     refresh();
     speak(() => `Seed ${state.dropout.seed}.`);
   });
@@ -985,7 +991,11 @@
         [nameOf("value", column), `\u00d7 ${show(weight)}`],
         value[column].map((x, i) => [String(i + 1), show(x), show(x * weight)]),
       ),
-      say(`All six tokens pass something on. The sum is the context vector of ${quoted(row)}.`),
+      say(
+        result.heads.length > 1
+          ? `The sum over all tokens is head ${head + 1}\u2019s part of the context vector of ${quoted(row)}.`
+          : `The sum over all tokens is the context vector of ${quoted(row)}.`,
+      ),
     );
   }
 
@@ -1088,6 +1098,7 @@
     const fragment = location.hash.slice(1);
     if (!fragment.startsWith(PREFIX)) return;
     const { value, error } = attempt(readLink, fragment, start);
+    if (root.contains(document.activeElement)) document.activeElement.blur(); // what has the focus is not filled
     open(value ?? beginning());
     if (error !== null) tell(`This link cannot be opened: ${error}. Here is the book\u2019s example instead.`);
   }
@@ -1137,6 +1148,7 @@
 
     formulas.replaceChildren(...equation().formulas);
     const link = writeLink(state, start);
+    if (!linkField.value.endsWith(`#${link}`)) linkField.hidden = true;
     note.textContent = "These settings are your own. Copy a link to keep them, or to show them to somebody.";
     for (const { preset, button } of presetButtons) {
       const isOn = writeLink(presetState(preset), start) === link;

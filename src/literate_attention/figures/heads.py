@@ -111,7 +111,12 @@ def heads(
         if z is not None:
             y = _draw_joined(page, z, tokens, left, y + 4)
         sentences = [
-            f"In head {h + 1}, '{tokens[-1]}' attends most to {largest(row, tokens)}, {number(row.max())}."
+            f"In head {h + 1}, '{tokens[-1]}' attends "
+            + (
+                f"most to {largest(row, tokens)}, {number(row.max())}."
+                if row.any()
+                else "to nothing."
+            )
             for h, row in enumerate(w[:, -1])
         ]
         if z is not None:

@@ -241,7 +241,7 @@ def _in_words(
     strongest = int(visible.max(axis=1).argmax())
     for i in [strongest if highlight is None else highlight] if many else range(len(queries)):
         most = visible[i].max()
-        if np.isneginf(most):
+        if np.isneginf(most) or not values[i][~hidden[i]].any():
             yield f"Row {i + 1}, '{queries[i]}', attends to nothing."
         else:
             how = "only" if hidden[i].sum() == len(keys) - 1 else "most"

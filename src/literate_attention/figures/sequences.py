@@ -159,7 +159,8 @@ def lines(
 
     Raises:
         ValueError: there is no series or there are more than six, a series does not have as many points as
-            ``x``, or a logarithmic axis would have to show a number that is not positive.
+            ``x``, a number is infinite, or a logarithmic axis would have to show a number that is not
+            positive.
 
     Example:
         >>> lines([1, 10], {"loop": [2.0, 200.0]}, x_label="tokens", y_label="time in ms").alt
@@ -174,7 +175,13 @@ def lines(
             raise ValueError(f"{name} must have {len(places)} values, as x has, got {len(values)}")
         if np.isnan(values).all():
             raise ValueError(f"{name} must have a value, but all {len(values)} are nan")
+    if not np.isfinite(places).all():
+        raise ValueError(f"x must hold finite numbers, got {places.tolist()}")
     everything = np.concatenate(list(ys.values()))
+    if np.isinf(everything).any():
+        raise ValueError(
+            "series must hold finite numbers, or nan where nothing was measured; got inf"
+        )
     if log and min(places.min(), np.nanmin(everything)) <= 0:
         smallest = min(places.min(), np.nanmin(everything))
         raise ValueError(
@@ -224,11 +231,18 @@ def lines(
             height,
             f"{y_label} over {x_label}{scale} from {_plain(places[0])} to {_plain(places[-1])}.",
             *(
-                f"{name}: from {_plain(measured[0])} to {_plain(measured[-1])}."
+                f"{name}: from {_plain(measured[0])} to {_plain(measured[-1])}{_reach(there, places)}."
                 for name, values in ys.items()
-                for measured in (values[~np.isnan(values)],)
+                for measured, there in ((values[~np.isnan(values)], places[~np.isnan(values)]),)
             ),
         )
+
+
+def _reach(there: Array, places: Array) -> str:
+    """Say where a series was measured, if not from end to end."""
+    if (there[0], there[-1]) == (places[0], places[-1]):
+        return ""
+    return f", measured from {_plain(there[0])} to {_plain(there[-1])}"
 
 
 def _row(name: str, values: Tensor | Sequence[float | int]) -> Array:
