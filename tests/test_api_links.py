@@ -187,6 +187,17 @@ def test_an_entry_follows_pages_and_tests(book, tmp_path: Path) -> None:
     assert "Taking" in entry(book.build(**SETTINGS).html("api"), "other")
 
 
+def test_the_reference_follows_what_is_public(book, tmp_path: Path) -> None:
+    public = tmp_path / "src" / "small" / "__init__.py"
+    everything = public.read_text()
+    assert "<summary>Source" in entry(book.build(**SETTINGS).html("api"), "other")
+    public.write_text("from small.one import act\n")
+    assert "<summary>Source" not in entry(book.build(**SETTINGS).html("api"), "other")
+    public.write_text(everything)
+    assert "<summary>Source" in entry(book.build(**SETTINGS).html("api"), "other")
+    assert book.build(**SETTINGS).written == []
+
+
 def test_a_page_that_is_written_again_keeps_its_links(book) -> None:
     book.write("page.md", cell("from small import act"))
     before = book.build(**SETTINGS).html("page")

@@ -115,6 +115,16 @@ def leave_room(doctree: nodes.document, names: dict[str, str]) -> bool:
 # What is known of all names, once all pages have been read
 
 
+def outdated(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """Have all pages read again once other names are public: they were read with the names of before."""
+    now = {name: item.full for name, item in library_of(app.config, app.srcdir).public.items()}
+    before = getattr(env, "literate_public", now)
+    env.literate_public = now  # type: ignore[attr-defined]
+    return [] if before == now else sorted(kept(env, USES).keys() - removed)
+
+
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Gather who uses and who tests each name; return the references, if that has changed."""
     pages: dict[str, list[str]] = {}
@@ -256,6 +266,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(
         nodes.literal_block, override=True, html=(visit_literal_block, depart_literal_block)
     )
+    app.connect("env-get-outdated", outdated)
     app.connect("doctree-read", collect)
     app.connect("env-updated", update)
     app.connect("doctree-resolved", resolve)
