@@ -312,7 +312,7 @@ def test_the_lock_and_the_device_are_part_of_every_key(whole: Whole) -> None:
     ("name", "value"),
     [
         ("sys.version", "3.99"),
-        ("store.metadata.version", lambda name: "99"),
+        ("kernel_server.metadata.version", lambda name: "99"),
         ("store._processor", lambda: "another"),
         ("store._accelerators", lambda: ["a GPU"]),
         ("platform.platform", lambda: "another"),
