@@ -153,7 +153,7 @@ def bench(session: nox.Session) -> None:
 def lock(session: nox.Session) -> None:
     """Renew the versions and hashes that sessions install."""
     session.install("uv")
-    groups = ("build", "docs", "test", "lint", "torch")
+    groups = ("build", "docs", "test", "lint", "model", "torch")
     compile_lock(session, LOCK, groups)
     compile_lock(session, LOCK_WITH_PEERS, (*groups, "bench"), "--constraints", LOCK)
 
