@@ -102,7 +102,9 @@ def lint(session: nox.Session) -> None:
 def lint_cells(session: nox.Session) -> None:
     """Check the pages' cells as notebooks, since ruff sees no cell in Markdown."""
     notebooks = []
-    for page in sorted(Path("docs").glob("*.md")):
+    for page in sorted(Path("docs").rglob("*.md")):
+        if "_build" in page.parts:
+            continue
         if "```{code-cell}" in page.read_text(encoding="utf-8"):
             notebook = f"{session.create_tmp()}/{page.stem}.ipynb"
             convert = ("jupytext", "--quiet", "--from", "md:myst", "--to", "ipynb")
@@ -118,9 +120,11 @@ def lint_cells(session: nox.Session) -> None:
 def live(session: nox.Session) -> None:
     """Serve the book at http://127.0.0.1:8000 and build again at each save."""
     install(session)
-    kept_warm = ("python", "docs/_ext/kernel_server.py", "run")
+    kept_warm = ("python", "-m", "executable_book.run.warm_server", "run")
     options = ("--watch", "src", "-d", "docs/_build/doctrees-html", *session.posargs)
-    session.run(*kept_warm, "python", "docs/_ext/live.py", *options, "docs", str(SITE))
+    session.run(
+        *kept_warm, "python", "-m", "executable_book.run.live_preview", *options, "docs", str(SITE)
+    )
 
 
 @nox.session
@@ -136,7 +140,7 @@ def picture(session: nox.Session) -> None:
     """Take the README's picture of a page anew: .github/page.png."""
     install(session)
     sphinx(session, "html")
-    session.run("python", "tests/reader.py")
+    session.run("python", "tests/harness/browser.py")
 
 
 @nox.session

@@ -1,12 +1,8 @@
-"""Settings of the book. What the settings do is written in the extensions, one idea a file, in _ext/."""
+"""Settings of the book. What the settings do is written in executable_book."""
 
 import os
-import sys
 from importlib import metadata
-from pathlib import Path
 from urllib.parse import urlsplit
-
-sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "Literate Attention"
 author = "the Literate Attention maintainers"
@@ -23,29 +19,8 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_exercise",
     "sphinxcontrib.bibtex",
-    "api_links",
-    "archive",
-    "citations",
-    "execution",
-    "first_picture",
-    "folded",
-    "lean",
-    "ledger",
-    "library_code",
-    "mathml",
-    "measurements",
-    "notebooks",
-    "page_foot",
-    "page_meta",
-    "pdf",
-    "playground",
-    "prose_numbers",
-    "recorded",
-    "search_index",
-    "signatures",
-    "sitemap",
-    "status",
-    "templates",
+    "executable_book",
+    "interactive.playground",
 ]
 exclude_patterns = ["_build"]
 nitpicky = True
@@ -57,11 +32,13 @@ myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "
 myst_heading_anchors = 3
 execution_depends = ["../src/literate_attention", "../.ci/requirements.txt", "measurements"]
 nb_code_prompt_show = "Code"
-nb_execution_mode = "off"  # pages come to MyST-NB with their outputs: see _ext/execution.py
+nb_execution_mode = (
+    "off"  # pages come to MyST-NB with their outputs: see executable_book.run.page_execution
+)
 nb_execution_timeout = 120  # seconds, for one cell on a busy machine
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 nb_merge_streams = True
-nb_output_stderr = "show"  # execution.py reports it, at every build
+nb_output_stderr = "show"  # executable_book reports it, at every build
 
 bibtex_bibfiles = ["references.bib"]
 bibtex_default_style = "plain"

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import jaxtyping
 import pytest
 import torch
+from harness.places import DOCS
 from myst_nb.core.read import read_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig
 from nbformat import NotebookNode
@@ -22,11 +23,6 @@ from nbformat.v4 import new_output
 from sphinx.testing.util import SphinxTestApp
 from sphinx.util.console import strip_escape_sequences
 from torch import Tensor
-
-DOCS = Path(__file__).parents[1] / "docs"
-EXTENSIONS = DOCS / "_ext"
-sys.path.insert(0, str(EXTENSIONS))
-sys.path.insert(0, str(Path(__file__).parent))
 
 FRONT_MATTER = """---
 file_format: mystnb
@@ -167,7 +163,12 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def assert_published() -> Callable[[Any, str], None]:
     """Return a check that tensors equal, to the last printed digit, what a source prints."""
-    from printed import differences, eps_for, parse, table  # found by the path set above
+    from executable_book.check.printed_values import (
+        differences,
+        eps_for,
+        parse,
+        table,
+    )
 
     ledger = tomllib.loads((DOCS / "sources.toml").read_text(encoding="utf-8"))
     printed = {output["id"]: output["printed"] for output in ledger["output"]}

@@ -1,14 +1,14 @@
 """Attention, from six toy embeddings to a GPT-2-sized module: the library that the book teaches."""
 
-from literate_attention.causal_attention import (
+from literate_attention.story.causal_attention import (
     CausalAttention,
     causal_mask,
     mask_scores,
     mask_weights,
     scaled_dot_product_attention,
 )
-from literate_attention.fused_attention import fused_attention
-from literate_attention.inputs import (
+from literate_attention.story.fused_attention import fused_attention
+from literate_attention.story.inputs import (
     SAMPLE_TEXT,
     TOY_TOKENS,
     GPTDatasetV1,
@@ -18,26 +18,19 @@ from literate_attention.inputs import (
     load_the_verdict,
     toy_embeddings,
 )
-from literate_attention.multi_head_attention import (
+from literate_attention.story.multi_head_attention import (
     MultiHeadAttention,
     MultiHeadAttentionWrapper,
     merge_heads,
     split_heads,
 )
-from literate_attention.reproducibility import (
-    Dropout,
-    drop,
-    dropout_mask,
-    pick_device,
-    seed_everything,
-)
-from literate_attention.self_attention import (
+from literate_attention.story.self_attention import (
     SelfAttention_v1,
     SelfAttention_v2,
     attention_output,
     attention_weights,
 )
-from literate_attention.simple_attention import (
+from literate_attention.story.simple_attention import (
     context_vector,
     naive_softmax,
     normalize_by_sum,
@@ -45,6 +38,13 @@ from literate_attention.simple_attention import (
     score_one_query,
     simple_attention,
     softmax,
+)
+from literate_attention.trust.reproducibility import (
+    Dropout,
+    drop,
+    dropout_mask,
+    pick_device,
+    seed_everything,
 )
 
 __all__ = [

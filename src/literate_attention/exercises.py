@@ -13,9 +13,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from literate_attention.causal_attention import causal_mask
-from literate_attention.multi_head_attention import split_heads
-from literate_attention.self_attention import SelfAttention_v1, SelfAttention_v2
+from literate_attention.story.causal_attention import causal_mask
+from literate_attention.story.multi_head_attention import split_heads
+from literate_attention.story.self_attention import SelfAttention_v1, SelfAttention_v2
 
 __all__ = [
     "Verdict",
@@ -643,7 +643,7 @@ def check_split(
 def check_parameter_count(
     answer: object, d_in: int, d_out: int, *, qkv_bias: bool = False
 ) -> Verdict:
-    """Check how many parameters a :class:`~literate_attention.multi_head_attention.MultiHeadAttention` has.
+    """Check how many parameters a :class:`.MultiHeadAttention` has.
 
     Args:
         answer: your number, or a module of yours.

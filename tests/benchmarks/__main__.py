@@ -50,8 +50,8 @@ def known(name: str) -> str:
 
 def main() -> None:
     """Run the benchmarks that are named."""
-    sys.path += [str(circumstances.ROOT / "tests"), str(circumstances.ROOT / "docs" / "_ext")]
-    measurements = importlib.import_module("measurements")
+    sys.path.append(str(circumstances.ROOT / "tests"))
+    measurements = importlib.import_module("executable_book.check.measurements")
     for name in names(sys.argv[1:]):
         measurement = run(name)
         for target in measurement["targets"]:

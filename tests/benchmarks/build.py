@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from circumstances import ROOT
-from live_server import serving
-from status import MEASURED as PAGE_TIME
+from harness.live_server import serving
 from timing import Times, interleaved, ratios, spread
+
+from executable_book.check.status_table import MEASURED as PAGE_TIME
 
 QUESTION = "How long does it take to build the book, beside stock MyST-NB and nbsphinx?"
 METHOD = """

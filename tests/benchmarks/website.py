@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reader import SITE, chromium, first_visit, pages, serve
+from harness.browser import SITE, chromium, first_visit, pages, serve
 from timing import spread
 
 QUESTION = (

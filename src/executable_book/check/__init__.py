@@ -1,0 +1,1 @@
+"""What pages say is checked at every build."""

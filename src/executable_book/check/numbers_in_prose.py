@@ -1,0 +1,187 @@
+"""No number with a decimal point is typed by hand in prose.
+
+Such a number is a result, and a result typed by hand is wrong after the next change. There are three
+ways to have one in a sentence:
+
+* `{glue:text}` puts in what a cell of the page computed,
+* `{quoted}` puts in what a source printed: `` {quoted}`scores-of-journey[0]` ``, as it stands in the
+  ledger and with a link to it,
+* inline code may hold one, as in `dropout=0.5`: there it is an argument that a reader types. A number
+  alone does not turn into code by being marked as code.
+
+The rule holds for headings, captions, tables, alternative texts, and for mathematics too: an equation
+is read as the surest part of a page, and no cell can check what stands in it. Equations have symbols;
+what a symbol is worth is said beside them. Whole numbers are free, and so are versions (`2.13.0`),
+names (GPT-3.5), links that contain the number, the reference of the library, and bibliographies.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxRole
+
+from executable_book.check.repeated_warnings import Finding, judge, keep, kept
+from executable_book.check.source_ledger import Ledger, ledger_link, ledger_path, load
+
+CHECK = "prose-numbers"
+# Not part of a version, a name or a longer number.
+DECIMAL = re.compile(r"(?<![\w.])(?<![A-Za-z]-)\d+\.\d+(?!\.?\d)")
+QUOTATION = re.compile(r"(?P<id>[\w-]+)(?:\[(?P<index>\d+(?:, ?\d+)*)\])?")
+FREE = (
+    nodes.literal_block,
+    nodes.doctest_block,
+    nodes.raw,
+    nodes.comment,
+    nodes.citation,
+    nodes.system_message,
+    addnodes.desc,
+)
+GLUED_CLASSES = {"pasted-text", "output"}
+WAY_OUT = "glue it from a cell with {glue:text}, or quote a source with {quoted}"
+
+
+def bare_numbers(doctree: nodes.document) -> Iterator[tuple[nodes.Node, str, str]]:
+    """Yield the node of each number that is typed by hand, the number, and what is wrong with it."""
+    for node in doctree.findall(nodes.Text):
+        for number in DECIMAL.findall(node.astext()):
+            if message := _complaint(node, number):
+                yield node, number, message
+    for image in doctree.findall(nodes.image):
+        for number in DECIMAL.findall(image.get("alt", "")):
+            if not any(map(_is_output, _ancestors(image))):
+                yield image, number, f"the number {number} in an alternative text: say it in words"
+
+
+def _complaint(node: nodes.Text, number: str) -> str:
+    """Say what is wrong with a number, nothing if it may stand where it does."""
+    ancestors = list(_ancestors(node))
+    if any(isinstance(one, FREE) or _is_output(one) or _links_to(one, number) for one in ancestors):
+        return ""
+    if any(isinstance(one, nodes.math | nodes.math_block) for one in ancestors):
+        return f"the number {number} in mathematics, where no cell can check it: use a symbol"
+    if isinstance(node.parent, nodes.literal):
+        alone = node.astext().strip().lstrip("+-") == number
+        return f"the number {number} is no code; {WAY_OUT}" if alone else ""
+    return f"the number {number} is typed by hand; {WAY_OUT}"
+
+
+def _ancestors(node: nodes.Node) -> Iterator[nodes.Element]:
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def _is_output(node: nodes.Element) -> bool:
+    """Tell whether a node was computed or quoted."""
+    return (
+        isinstance(node, QuotedNumber)
+        or node.get("nb_element") == "mime_bundle"
+        or bool(GLUED_CLASSES & set(node.get("classes", ())))
+    )
+
+
+def _links_to(node: nodes.Element, number: str) -> bool:
+    return isinstance(node, nodes.reference) and number in node.get("refuri", "")
+
+
+def _line(node: nodes.Node, typed: str, lines: list[str]) -> int:
+    """Return the line on which something was typed: docutils knows it only roughly."""
+    near = next((one.line for one in (node, *_ancestors(node)) if one.line), 0)
+    found = [number for number, line in enumerate(lines, start=1) if typed in line]
+    return min(found, key=lambda number: abs(number - near), default=near)
+
+
+# Quotations ------------------------------------------------------------------------------------
+
+
+class QuotedNumber(nodes.inline):
+    """A number from the ledger, or an account of why there is none."""
+
+
+class Quoted(SphinxRole):
+    """Prints a number as a source prints it: `entry`, or `entry[row, column]`."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Look the number up; what goes wrong is reported with the page's other findings."""
+        path = ledger_path(self.env)
+        self.env.note_dependency(path)
+        node = QuotedNumber(self.rawtext, classes=["quoted"])
+        self.set_source_info(node)
+        try:
+            node["output_id"], text = quote(self.text, load(path)[0])
+        except ValueError as error:
+            node["problem"] = str(error)
+            text = self.text
+        node += nodes.Text(text)
+        return [node], []
+
+
+def quote(quotation: str, book: Ledger) -> tuple[str, str]:
+    """Return the entry that a quotation names, and the number as printed.
+
+    Raises:
+        ValueError: There is no such entry, or no number at that place.
+    """
+    named = QUOTATION.fullmatch(quotation.strip())
+    if not named:
+        raise ValueError(
+            f"expected an entry and perhaps an index, as in x[0, 1], got {quotation!r}"
+        )
+    try:
+        value = book[named["id"]].value
+    except KeyError:
+        raise ValueError(f"the ledger has no entry {named['id']!r}") from None
+    index = [int(part) for part in named["index"].split(",")] if named["index"] else []
+    return named["id"], value.at(index).text
+
+
+def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Link each quotation to its entry in the ledger."""
+    for node in doctree.findall(QuotedNumber):
+        if "output_id" in node:
+            link = ledger_link(app, docname, node["output_id"], node.astext())
+            node.clear()
+            node += link
+
+
+# The check -------------------------------------------------------------------------------------
+
+
+def collect(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep what is wrong with a page's numbers."""
+    found = list(bare_numbers(doctree))
+    for node in doctree.findall(QuotedNumber):
+        if "problem" in node:
+            found.append((node, f"`{node.astext()}`", f"{{quoted}}: {node['problem']}"))
+    if found:
+        lines = Path(app.env.doc2path(app.env.docname)).read_text(encoding="utf-8").splitlines()
+        findings = [(_line(node, typed, lines), message) for node, typed, message in found]
+        keep(app.env, CHECK, app.env.docname, findings)
+
+
+def judge_numbers(app: Sphinx) -> Iterator[Finding]:
+    """Report what was kept."""
+    for docname, found in kept(app.env, CHECK).items():
+        yield from (Finding(docname, line, message) for line, message in found)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the check and the role."""
+    app.setup_extension("executable_book.check.source_ledger")
+    app.add_role("quoted", Quoted())
+    app.connect("doctree-read", collect)
+    app.connect("doctree-resolved", resolve)
+    judge(app, CHECK, judge_numbers)
+    return {
+        "version": "1",
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

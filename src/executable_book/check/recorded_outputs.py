@@ -1,0 +1,312 @@
+"""Recorded outputs: what our own cells printed when somebody last looked at it.
+
+Sources vouch for what `:verifies:` claims. Every other text output, and every glued value, is
+recorded in `docs/recorded/<page>.txt`, and each build compares by value: a change in the library
+that changes a page fails, until the records are rewritten, and then the diff shows what it did.
+
+A record stands under the first line of its cell's code, so that cells may be moved and inserted:
+
+    >>> print(scores)
+        tensor([0.9544, 1.4950])
+
+Numbers in values may differ by what `printed` allows; all other text has to be equal. A cell whose
+output cannot be the same twice says why: `:nondeterministic: it measures time`.
+
+`sphinx-build -D literate_record=1` shows what changes and rewrites the records. It leaves alone what
+agrees, and refuses to start on uncommitted changes, so that a commit holds its result alone.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.errors import SphinxError
+from sphinx.util import logging
+
+from executable_book.check.printed_values import Value, differences, eps_for, split, table
+from executable_book.check.repeated_warnings import Finding, judge, keep, kept
+from executable_book.run.executed_cells import Cell, cells, executed_with, unfinished
+from executable_book.run.output_store import write_atomically
+
+LOGGER = logging.getLogger(__name__)
+CHECK = "recorded"
+LINES_SHOWN = 12
+WAY_OUT = "if that is right, record it (`nox -s docs -- --record`)"
+
+
+class Record(NamedTuple):
+    """A text output: the key that it is recorded under, its cell's line, and the text."""
+
+    key: str
+    line: int
+    printed: str
+    exact: list[dict[str, Any]]
+
+
+class Page(NamedTuple):
+    """What a page prints, and what is wrong with its cells."""
+
+    records: list[Record]
+    flaws: list[tuple[int, str]]
+
+
+# Pages -----------------------------------------------------------------------------------------
+
+
+def collect(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep what a page prints, but for what its sources or nobody can vouch for."""
+    found = cells(app.env, doctree)
+    keys: Counter[str] = Counter()
+    records = [*_glued(app.env)]
+    for cell in found:
+        if cell.printed and not cell.options.keys() & {"verifies", "nondeterministic"}:
+            keys[key := _first_line(cell)] += 1
+            key = f"{key} ({keys[key]})" if keys[key] > 1 else key
+            records.append(Record(key, cell.line, _tidy(cell.printed), cell.exact))
+    flaws = [(cell.line, flaw) for cell in found for flaw in _flaws(cell)]
+    if records or flaws:
+        keep(app.env, CHECK, app.env.docname, Page(records, flaws))
+
+
+def _first_line(cell: Cell) -> str:
+    """Return the first line of code that is no comment."""
+    lines = (line.strip() for line in cell.code.splitlines())
+    return next((line for line in lines if line and not line.startswith("#")), "(hidden code)")
+
+
+def _glued(env: BuildEnvironment) -> Iterator[Record]:
+    """Yield the values that a page glues into its prose, which no cell need show."""
+    metadata: dict[str, Any] = env.nb_metadata[env.docname]  # type: ignore[attr-defined]
+    if metadata.get("glue"):
+        folder = Path(env.mystnb_config.output_folder)  # type: ignore[attr-defined]
+        glued = json.loads((folder / f"{env.docname}.glue.json").read_text(encoding="utf-8"))
+        for name, output in glued.items():
+            data = output["data"]
+            if not any(mime.startswith("image/") for mime in data) and "text/plain" in data:
+                yield Record(f"glue {name}", 0, _tidy(data["text/plain"]), [])
+
+
+def _flaws(cell: Cell) -> Iterator[str]:
+    if "nondeterministic" in cell.options:
+        if not str(cell.options["nondeterministic"] or "").strip():
+            yield "`:nondeterministic:` needs a reason"
+        if "verifies" in cell.options:
+            yield "a cell that verifies a source output cannot be nondeterministic"
+
+
+def _tidy(text: str) -> str:
+    """Drop what nobody sees: white space at the ends of lines and of the text."""
+    return "\n".join(line.rstrip() for line in text.strip("\n").splitlines()).rstrip()
+
+
+# Files -----------------------------------------------------------------------------------------
+
+
+def dump(records: Iterable[tuple[str, str]]) -> str:
+    """Write records in the form of a file."""
+    blocks = []
+    for key, text in records:
+        lines = [f"    {line}" if line else "" for line in text.splitlines()]
+        blocks.append("\n".join([f">>> {key}", *lines]) + "\n")
+    return "\n".join(blocks)
+
+
+def read(text: str) -> dict[str, tuple[int, str]]:
+    """Read a file of records: the line and the text of each key.
+
+    Raises:
+        ValueError: A line belongs to no record, or a key stands twice.
+    """
+    blocks: dict[str, tuple[int, list[str]]] = {}
+    lines: list[str] | None = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith(">>> "):
+            key = line.removeprefix(">>> ")
+            if key in blocks:
+                raise ValueError(f"line {number}: {key!r} is recorded twice")
+            lines = []
+            blocks[key] = (number, lines)
+        elif lines is None or not (line.startswith("    ") or not line):
+            raise ValueError(f"line {number}: expected `>>> code` or indented text, got {line!r}")
+        else:
+            lines.append(line.removeprefix("    "))
+    return {key: (number, "\n".join(found).rstrip()) for key, (number, found) in blocks.items()}
+
+
+def file_of(app: Sphinx, docname: str) -> Path:
+    """Return where a page's outputs are recorded."""
+    return folder_of(app) / f"{docname}.txt"
+
+
+def folder_of(app: Sphinx) -> Path:
+    """Return where outputs are recorded."""
+    return Path(app.srcdir) / "recorded"
+
+
+# Comparison ------------------------------------------------------------------------------------
+
+
+def compare(recorded: str, record: Record, eps: float) -> str:
+    """Show how an output differs from what is recorded of it; return nothing if it does not."""
+    old, new = split(recorded), split(record.printed, record.exact)
+    if [_text(piece) for piece in old] != [_text(piece) for piece in new]:
+        return changes(recorded, record.printed)
+    values = (pair for pair in zip(old, new, strict=True) if isinstance(pair[0], Value))
+    found = [one for want, got in values for one in differences(got, want, eps)]  # type: ignore[arg-type]
+    return table(found) if found else ""
+
+
+def _text(piece: str | Value) -> str | None:
+    return piece if isinstance(piece, str) else None
+
+
+def changes(old: str, new: str) -> str:
+    """Show the lines that changed, and in them the words: `[-old-]` and `{+new+}`."""
+    before, after = old.splitlines(), new.splitlines()
+    lines: list[str] = []
+    for what, a, b, c, d in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
+        if what == "replace" and b - a == d - c:
+            lines += map(_changed_words, before[a:b], after[c:d])
+        elif what != "equal":
+            lines += [f"[-{line}-]" for line in before[a:b]]
+            lines += [f"{{+{line}+}}" for line in after[c:d]]
+    return _indented("\n".join(lines))
+
+
+def _indented(text: str) -> str:
+    """Set a text off from a message, the first lines of it."""
+    lines = text.splitlines()
+    more = [f"and {len(lines) - LINES_SHOWN} more lines"] if len(lines) > LINES_SHOWN else []
+    return "\n".join(f"    {line}" for line in [*lines[:LINES_SHOWN], *more])
+
+
+def _changed_words(old: str, new: str) -> str:
+    before, after = (re.findall(r"\s+|\S+", line) for line in (old, new))
+    marked = []
+    for what, a, b, c, d in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
+        gone, come = "".join(before[a:b]), "".join(after[c:d])
+        if what == "equal":
+            marked.append(gone)
+        else:
+            marked += [f"[-{gone}-]" if gone else "", f"{{+{come}+}}" if come else ""]
+    return "".join(marked)
+
+
+def judge_records(app: Sphinx) -> Iterator[Finding]:
+    """Compare all pages with all records, or rewrite the records and then say what is wrong still."""
+    if app.config.literate_record:
+        rewrite(app)
+    pages: dict[str, Page] = kept(app.env, CHECK)
+    for docname, page in pages.items():
+        yield from (Finding(docname, line, flaw) for line, flaw in page.flaws)
+        if docname not in unfinished(app.env):
+            yield from _judge_page(app, docname, page)
+    for path in _leftovers(app, pages):
+        yield Finding(str(path), 0, f"no page prints what is recorded here; {WAY_OUT}")
+
+
+def _judge_page(app: Sphinx, docname: str, page: Page) -> Iterator[Finding]:
+    path = file_of(app, docname)
+    try:
+        recorded = _recorded(path)
+    except ValueError as error:
+        yield Finding(str(path), 0, f"not a file of records: {error}")
+        return
+    eps = eps_for(executed_with(app.env, docname).get("device", "cpu"))
+    for record in page.records:
+        if record.key not in recorded:
+            message = f"the output of `{record.key}` is not recorded; {WAY_OUT}"
+            yield Finding(docname, record.line, message)
+        elif shown := compare(recorded[record.key][1], record, eps):
+            message = f"the output of `{record.key}` is not the one recorded; {WAY_OUT}:\n{shown}"
+            yield Finding(docname, record.line, message)
+    for key in recorded.keys() - {record.key for record in page.records}:
+        message = f"no cell of the page prints what is recorded of `{key}`; {WAY_OUT}"
+        yield Finding(str(path), recorded[key][0], message)
+
+
+def _recorded(path: Path) -> dict[str, tuple[int, str]]:
+    return read(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def _leftovers(app: Sphinx, pages: dict[str, Page]) -> list[Path]:
+    """Return the files of records that belong to no page."""
+    wanted = {file_of(app, docname) for docname, page in pages.items() if page.records}
+    wanted |= {file_of(app, docname) for docname in unfinished(app.env)}
+    return sorted(set(folder_of(app).rglob("*.txt")) - wanted)
+
+
+# Recording -------------------------------------------------------------------------------------
+
+
+def rewrite(app: Sphinx) -> None:
+    """Show what changes, then rewrite the records of all pages that executed well."""
+    pages: dict[str, Page] = kept(app.env, CHECK)
+    for docname in sorted(unfinished(app.env)):
+        LOGGER.info("records of %s stay as they are: mend its cells first", docname)
+    for docname, page in pages.items():
+        if docname not in unfinished(app.env) and page.records:
+            _rewrite_page(app, docname, page.records)
+    for path in _leftovers(app, pages):
+        LOGGER.info("- recorded/%s", path.relative_to(folder_of(app)).as_posix())
+        path.unlink()
+
+
+def _rewrite_page(app: Sphinx, docname: str, records: list[Record]) -> None:
+    path = file_of(app, docname)
+    try:
+        old = {key: text for key, (_, text) in _recorded(path).items()}
+    except ValueError:
+        old = {}
+    eps = eps_for(executed_with(app.env, docname).get("device", "cpu"))
+    new = {}
+    for record in records:
+        before = old.get(record.key)
+        shown = _indented(record.printed) if before is None else compare(before, record, eps)
+        new[record.key] = record.printed if before is None or shown else before
+        if shown:
+            sign = "+" if before is None else "~"
+            LOGGER.info("%s recorded/%s.txt: %s\n%s", sign, docname, record.key, shown)
+    for key in old.keys() - new.keys():
+        LOGGER.info("- recorded/%s.txt: %s", docname, key)
+    write_atomically(path, dump(new.items()))
+
+
+def refuse_dirty_tree(app: Sphinx) -> None:
+    """Stop before a build that records, if a commit could not hold its result alone."""
+    if app.config.literate_record:
+        docs = Path(app.srcdir)
+        command = ["git", "status", "--porcelain", "--", str(docs), str(docs.parent / "src")]
+        try:
+            result = subprocess.run(command, cwd=docs, capture_output=True, text=True, check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise SphinxError(f"Recording needs a git checkout: {error}.") from error
+        if changed := [line[3:] for line in result.stdout.splitlines()]:
+            raise SphinxError(
+                "Recording needs a clean tree, so that one commit holds its result alone: "
+                f"commit or put aside {', '.join(changed)}, then record."
+            )
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the check, and the setting that records."""
+    app.add_config_value("literate_record", False, "", types=[bool])
+    app.connect("builder-inited", refuse_dirty_tree)
+    app.connect("doctree-read", collect)
+    judge(app, CHECK, judge_records)
+    return {
+        "version": "1",
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

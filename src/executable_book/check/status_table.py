@@ -1,0 +1,124 @@
+"""The state of the book, page by page: what was executed, verified and recorded, and how long it takes.
+
+Times differ from build to build, and two builds of one commit are to be equal to the byte. So the times
+are those that `nox -s bench -- build` measured and kept.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.nodes import make_refnode
+
+from executable_book.check import measurements, recorded_outputs
+from executable_book.check.repeated_warnings import keep, kept
+from executable_book.check.source_ledger import report_of
+from executable_book.html.table_nodes import Cell, table
+from executable_book.run import page_execution
+
+PAGES = "status"
+HEAD = ("Page", "Cells", "Verified", "Recorded", "Run time")
+MEASURED = "seconds that a page's cells took"
+
+
+class Row(NamedTuple):
+    """What is known of a page that executes something."""
+
+    docname: str
+    cells: int
+    verified: int
+    recorded: int
+    seconds: str
+    title: str
+
+
+class StatusTable(nodes.General, nodes.Element):
+    """Stands on a page until all pages are known."""
+
+
+class Status(SphinxDirective):
+    """Shows the state of the book."""
+
+    def run(self) -> list[nodes.Node]:
+        """Leave room for the table."""
+        keep(self.env, PAGES, self.env.docname, True)
+        return [StatusTable()]
+
+
+def rows_of(app: Sphinx) -> list[Row]:
+    """Return what is known of each executed page, in the order of the book."""
+    records, times = kept(app.env, recorded_outputs.CHECK), run_times(Path(app.srcdir))
+    root = app.config.root_doc
+    order = [root, *app.env.toctree_includes.get(root, ())]
+    pages = kept(app.env, page_execution.CHECK)
+    return [
+        Row(
+            docname,
+            len(page.lines),
+            len({c.output_id for c in report_of(app.env).on_page(docname) if not c.problem}),
+            len(records[docname].records) if docname in records else 0,
+            times.get(docname, ""),
+            app.env.titles[docname].astext(),
+        )
+        for docname, page in sorted(pages.items(), key=lambda page: place_in(order, page[0]))
+    ]
+
+
+def place_in(order: list[str], docname: str) -> tuple[int, str]:
+    """Return what puts a page in its place; those that are not in the contents come last."""
+    return (order.index(docname) if docname in order else len(order), docname)
+
+
+def run_times(srcdir: Path) -> dict[str, str]:
+    """Return for each page how many seconds its cells took, as far as that was measured."""
+    path = srcdir / measurements.FOLDER / "build.json"
+    results = measurements.read(path)["results"] if path.exists() else []
+    return {
+        row["where"]: f"{row['seconds']['median']:.1f} s"
+        for row in results
+        if row["measured"] == MEASURED
+    }
+
+
+def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Return the pages that show the state of the book, if that has changed."""
+    before, now = getattr(env, "literate_status", None), rows_of(app)
+    env.literate_status = now  # type: ignore[attr-defined]
+    return [] if before in (None, now) else list(kept(env, PAGES))
+
+
+def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Put the table where `Status` has left room for it."""
+    for room in list(doctree.findall(StatusTable)):
+        rows: list[Row] = app.env.literate_status  # type: ignore[attr-defined]
+        room.replace_self(table(HEAD, lines_of(app, docname, rows), "status"))
+
+
+def lines_of(app: Sphinx, docname: str, rows: list[Row]) -> list[list[Cell]]:
+    """Return the table's lines, each with a link to its page."""
+    return [
+        [
+            make_refnode(app.builder, docname, row.docname, "", nodes.inline("", row.title)),
+            *map(str, (row.cells, row.verified, row.recorded)),
+            row.seconds,
+        ]
+        for row in rows
+    ]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directive."""
+    app.add_directive("status", Status)
+    app.connect("env-updated", update, priority=600)  # once the ledger has been compared
+    app.connect("doctree-resolved", resolve)
+    return {
+        "version": "1",
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

@@ -1,0 +1,1 @@
+"""The library in the book: listings, links, the reference."""

@@ -1,0 +1,279 @@
+"""Ties pages and API reference together: names in code lead to their entries, entries to code and use.
+
+Names in the cells of a page, and in the library's code that a page shows, link to the API reference. There,
+each entry shows its source, the tests that use the name, and the pages that do. All of it is read from
+files; nothing is imported.
+
+sphinx-codeautolink does the first part too. But it decides which pages to link before our pages are known to
+be outdated, so that a page which runs again because the library changed would lose its links.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from html import escape, unescape
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.nodes import make_refnode
+from sphinx.writers.html5 import HTML5Translator
+
+from executable_book.check.repeated_warnings import keep, kept
+from executable_book.code.listings import library_of
+from executable_book.code.name_usage import Proof, Scope, Use, proofs_by_name
+from executable_book.code.package_source import Item, Library
+from executable_book.publish.repository import source_link
+
+USES = "api-uses"
+REFERENCES = "api-references"
+PIECE = re.compile(r"<[^>]*>|[^<]+")
+
+
+class Tested(NamedTuple):
+    """A test, and the file that it stands in."""
+
+    file: str
+    proof: Proof
+
+
+class Facts(nodes.General, nodes.Element):
+    """Stands in an entry of the API reference until it is known who uses what it describes."""
+
+
+# Reading
+
+
+def collect(app: Sphinx, doctree: nodes.document) -> None:
+    """Find the public names in a page's code, and leave room in the entries of an API reference."""
+    library = library_of(app.config, app.srcdir)
+    page = Scope(library.folder.name, frozenset(library.public))
+    names: set[str] = set()
+    for block in doctree.findall(nodes.literal_block):
+        if block.get("language") == "ipython3":
+            uses = uses_in(block.astext(), page)
+        elif "library" in block:
+            item = library.find(block["library"])
+            uses = uses_in(block.astext(), scope_of(item, library))
+            names |= {item.name} & library.public.keys()
+        else:
+            continue
+        block["api_uses"] = list(firsts(uses))
+        names |= {use.name for use in uses}
+    keep(app.env, USES, app.env.docname, sorted(names))
+    if leave_room(doctree, {item.full: item.name for item in library.public.values()}):
+        keep(app.env, REFERENCES, app.env.docname, True)
+
+
+def uses_in(code: str, scope: Scope) -> list[Use]:
+    """Return the uses in a block of code; there are none in what is no Python, on purpose."""
+    try:
+        return scope.uses(code)
+    except SyntaxError:
+        return []
+
+
+def scope_of(item: Item, library: Library) -> Scope:
+    """Return what names mean where an item of the package stands."""
+    scope = Scope(library.folder.name, frozenset(library.public))
+    scope.read_imports(item.file.read_text(encoding="utf-8"))
+    for name, other in library.public.items():
+        if other.file == item.file:
+            scope.meaning[name.rpartition(".")[2]] = name
+    return scope
+
+
+def firsts(uses: list[Use]) -> Iterator[Use]:
+    """Yield the first use of each name: one link is enough for a block."""
+    seen = set()
+    for use in uses:
+        if use.name not in seen:
+            seen.add(use.name)
+            yield use
+
+
+def leave_room(doctree: nodes.document, names: dict[str, str]) -> bool:
+    """Leave room for facts in each entry that describes a public name; tell whether there was one."""
+    entries = [
+        (entry, names[signature["ids"][0]])
+        for entry in doctree.findall(addnodes.desc)
+        for signature in entry.findall(addnodes.desc_signature)
+        if signature.parent is entry and names.keys() & set(signature["ids"][:1])
+    ]
+    for entry, name in entries:
+        content = next(part for part in entry.children if isinstance(part, addnodes.desc_content))
+        parts = [isinstance(part, addnodes.desc) for part in content.children]
+        content.insert(parts.index(True) if True in parts else len(parts), Facts(name=name))
+    return bool(entries)
+
+
+# What is known of all names, once all pages have been read
+
+
+def outdated(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """Have all pages read again once other names are public: they were read with the names of before."""
+    now = {name: item.full for name, item in library_of(app.config, app.srcdir).public.items()}
+    before = getattr(env, "literate_public", now)
+    env.literate_public = now  # type: ignore[attr-defined]
+    return [] if before == now else sorted(kept(env, USES).keys() - removed)
+
+
+def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Gather who uses and who tests each name; return the references, if that has changed."""
+    pages: dict[str, list[str]] = {}
+    for docname, names in kept(env, USES).items():
+        for name in names:
+            pages.setdefault(name, []).append(docname)
+    titles = {page: env.titles[page].astext() for page in kept(env, USES)}
+    facts = (pages, tests_of(app, env), titles)
+    before = getattr(env, "literate_api", None)
+    env.literate_api = facts  # type: ignore[attr-defined]
+    return [] if before in (None, facts) else list(kept(env, REFERENCES))
+
+
+def tests_of(app: Sphinx, env: BuildEnvironment) -> dict[str, list[Tested]]:
+    """Return the tests of each public name. Files that were read by an earlier build are not read again."""
+    library = library_of(app.config, app.srcdir)
+    package = library.folder.name, frozenset(library.public)
+    before = getattr(env, "literate_proofs", {})
+    now: dict[tuple[str, str, frozenset[str]], dict[str, list[Proof]]] = {}
+    found: dict[str, list[Tested]] = {}
+    for path in sorted(Path(app.srcdir, app.config.literate_tests).resolve().rglob("test_*.py")):
+        code = path.read_text(encoding="utf-8")
+        key = (hashlib.sha256(code.encode()).hexdigest(), *package)
+        now[key] = before[key] if key in before else proofs_by_name(code, *package)
+        for name, of_name in now[key].items():
+            found.setdefault(name, []).extend(Tested(path.name, proof) for proof in of_name)
+    env.literate_proofs = now  # type: ignore[attr-defined]
+    return found
+
+
+# Writing: entries of the reference
+
+
+def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Show in each entry its source, the pages that use it, and its tests."""
+    for room in list(doctree.findall(Facts)):
+        room.replace_self(list(facts_of(app, docname, room["name"])))
+
+
+def facts_of(app: Sphinx, docname: str, name: str) -> Iterator[nodes.Node]:
+    """Yield what is known of a public name."""
+    used, tested, _ = app.env.literate_api  # type: ignore[attr-defined]
+    item = library_of(app.config, app.srcdir).public[name]
+    if pages := [page for page in used.get(name, ()) if page != docname]:
+        yield used_in(app, docname, pages)
+    root = Path(app.srcdir, app.config.literate_library).resolve().parents[1]
+    where = item.file.relative_to(root).as_posix()
+    code = nodes.literal_block(item.code, item.code, language="python")
+    link = repository_link(app, where, item.first, item.last, where)
+    yield from folded("Source", code, nodes.paragraph("", "", link))
+    if tests := tested.get(name):
+        yield from folded(f"Tests ({len(tests)})", tests_list(app, tests))
+
+
+def used_in(app: Sphinx, docname: str, pages: list[str]) -> nodes.paragraph:
+    """Return a line that leads to the pages that use a name."""
+    line = nodes.paragraph("", "Used in ", classes=["api-used-in"])
+    for page in pages:
+        title = nodes.inline("", app.env.titles[page].astext())
+        line += make_refnode(app.builder, docname, page, "", title)
+        line += nodes.Text("." if page == pages[-1] else ", ")
+    return line
+
+
+def tests_list(app: Sphinx, tests: list[Tested]) -> nodes.bullet_list:
+    """List tests by the file that they stand in."""
+    files = nodes.bullet_list()
+    for file, group in groupby(tests, key=lambda test: test.file):
+        links = nodes.bullet_list()
+        for _, proof in group:
+            text = proof.name.removeprefix("test_").replace("_", " ")
+            link = repository_link(app, f"tests/{file}", proof.first, proof.last, text)
+            links += nodes.list_item("", nodes.paragraph("", "", link))
+        files += nodes.list_item("", nodes.paragraph("", "", nodes.literal("", file)), links)
+    return files
+
+
+def repository_link(app: Sphinx, path: str, first: int, last: int, text: str) -> nodes.reference:
+    """Return a link to lines of a file, as they were when the book was built."""
+    return nodes.reference("", text, refuri=source_link(app.config, path, first, last))
+
+
+def folded(summary: str, *content: nodes.Node) -> list[nodes.Node]:
+    """Fold content away where the format can; show it where it cannot."""
+    opening = f'<details class="folded"><summary>{escape(summary)}</summary>'
+    closing = nodes.raw("", "</details>", format="html")
+    return [nodes.raw("", opening, format="html"), *content, closing]
+
+
+# Writing: code
+
+
+def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> None:
+    """Write a block of code, with its names as links."""
+    try:
+        HTML5Translator.visit_literal_block(self, node)
+    except nodes.SkipNode:
+        if uses := node.get("api_uses"):
+            self.body[-1] = with_links(self.body[-1], list(links_of(self, uses)))
+        raise
+
+
+def depart_literal_block(self: HTML5Translator, node: nodes.literal_block) -> None:
+    """End a block that was not highlighted."""
+    HTML5Translator.depart_literal_block(self, node)
+
+
+def links_of(self: HTML5Translator, uses: list[Use]) -> Iterator[tuple[int, str]]:
+    """Yield where a link begins, and where it leads."""
+    env, builder = self.builder.env, self.builder
+    library = library_of(self.config, env.srcdir)
+    documented = env.domains.python_domain.objects
+    for use in uses:
+        if entry := documented.get(library.public[use.name].full):
+            page = builder.get_relative_uri(builder.current_docname, entry.docname)
+            yield use.start, f"{page.partition('#')[0]}#{entry.node_id}"
+
+
+def with_links(html: str, links: list[tuple[int, str]]) -> str:
+    """Make links of the tokens of highlighted code that begin at given characters of the code."""
+    start, opening, highlighted = html.partition("<pre>")
+    wanted = dict(links)
+    position, pieces = 0, []
+    for piece in PIECE.findall(highlighted):
+        if not piece.startswith("<"):
+            target = wanted.get(position)
+            position += len(unescape(piece))
+            piece = f'<a class="api-link" href="{escape(target)}">{piece}</a>' if target else piece
+        pieces.append(piece)
+    return start + opening + "".join(pieces)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register links and facts."""
+    app.setup_extension("executable_book.code.listings")
+    app.setup_extension("executable_book.publish.repository")
+    app.add_config_value("literate_tests", "../tests", "env", types=[str])
+    app.add_node(Facts)
+    app.add_node(
+        nodes.literal_block, override=True, html=(visit_literal_block, depart_literal_block)
+    )
+    app.connect("env-get-outdated", outdated)
+    app.connect("doctree-read", collect)
+    app.connect("env-updated", update)
+    app.connect("doctree-resolved", resolve)
+    return {
+        "version": "1",
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

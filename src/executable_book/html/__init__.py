@@ -1,0 +1,1 @@
+"""How pages look and load."""

@@ -1,0 +1,65 @@
+"""What search engines and messengers show of a page: its title, address and description.
+
+The description is the page's own (`myst: html_meta: description:`); a page of the book without one is a
+finding. The tags are those of the Open Graph protocol. An extension for them exists, but it imports
+matplotlib into every build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from executable_book.check.repeated_warnings import Finding, judge, keep, kept
+
+CHECK = "page-meta"
+
+
+def collect(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep a page's description."""
+    named = (meta for meta in doctree.findall(nodes.meta) if meta.get("name") == "description")
+    description = next((meta["content"] for meta in named), "")
+    keep(app.env, CHECK, app.env.docname, description)
+
+
+def judge_descriptions(app: Sphinx) -> Iterator[Finding]:
+    """Report the pages that do not say what they are about."""
+    for docname, description in kept(app.env, CHECK).items():
+        if not description:
+            yield Finding(docname, 0, "the page has no description (myst: html_meta: description)")
+
+
+def add_tags(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Put the tags into a page's head."""
+    if app.builder.name == "epub" or page not in app.env.found_docs:
+        return
+    tags = {
+        "og:title": app.env.titles[page].astext(),
+        "og:description": kept(app.env, CHECK)[page],
+        "og:type": "website" if page == app.config.root_doc else "article",
+        "og:site_name": app.config.project,
+        "og:url": context["pageurl"],
+    }
+    context["metatags"] += "".join(
+        f'\n    <meta property="{name}" content="{escape(content)}" />'
+        for name, content in tags.items()
+    )
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the tags and the check."""
+    app.connect("doctree-read", collect)
+    app.connect("html-page-context", add_tags)
+    judge(app, CHECK, judge_descriptions)
+    return {
+        "version": "1",
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

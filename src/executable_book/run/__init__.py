@@ -1,0 +1,1 @@
+"""Pages become notebooks with outputs."""

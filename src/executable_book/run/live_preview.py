@@ -1,0 +1,74 @@
+"""Serve the book and build it again at each save, in processes that have built it before.
+
+`sphinx-autobuild` starts Python anew for each build, and that spends more time on imports than on an
+edited page. Here the first build runs in the server itself, and every later one in a fork of it, as
+`sphinx-autobuild` forks for each change. What we wrote is imported anew once it has changed, so an edit of
+the library or of an extension takes effect like any other.
+
+    python -m executable_book.run.live_preview SOURCES SITE [OPTIONS OF sphinx-autobuild]
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import sphinx_autobuild.__main__ as autobuild  # type: ignore[import-untyped]
+from sphinx.cmd.build import main as build
+from sphinx_autobuild.build import Builder  # type: ignore[import-untyped]
+from sphinx_autobuild.utils import show_message  # type: ignore[import-untyped]
+
+from executable_book.run import interrupted_builds
+
+OURS = Path(__file__).parents[2]
+WHAT_BUILDS_WRITE = "/_build/"
+
+
+class WarmBuilder(Builder):  # type: ignore[misc]  # it comes without types
+    """Builds in this process, where its base class would start an interpreter."""
+
+    def __call__(self, *, changed_paths: Sequence[Path]) -> None:
+        """Build, and say how it ended."""
+        names = ", ".join(os.path.relpath(path) for path in changed_paths)
+        show_message(f"Building after a change of {names}" if names else "Building")
+        if not changed_paths:
+            self.imported = times_saved()
+        else:
+            gc.disable()  # this process ends with the build
+            if self.imported != times_saved():
+                forget_modules()
+        status = build(self.sphinx_args)
+        interrupted_builds.let_others_in()
+        if status:
+            show_message(f"The build failed (exit {status}); what is served may be old")
+        show_message(f"Serving on {self.uri}")
+
+
+def times_saved() -> dict[Path, int]:
+    """Return when each module that we wrote was saved."""
+    return {path: path.stat().st_mtime_ns for path in OURS.rglob("*.py") if path.is_file()}
+
+
+def forget_modules() -> None:
+    """Have what we wrote imported anew."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name != "__main__" and file and OURS in Path(file).parents:
+            del sys.modules[name]
+
+
+def main() -> None:
+    """Serve, with the arguments of this process."""
+    if sys.platform == "linux":
+        multiprocessing.set_start_method("fork")
+    autobuild.Builder = WarmBuilder
+    options = ("--re-ignore", WHAT_BUILDS_WRITE, "-D", "literate_archive=0")
+    autobuild.main([*options, *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

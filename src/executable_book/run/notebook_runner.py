@@ -1,0 +1,254 @@
+"""Notebooks run side by side, each in a kernel of its own, driven by nbclient.
+
+The kernels are warm: forks of a server that has the imports done (see `kernel_server`). Where a server
+cannot be had (another system than Linux, or it died), plain kernels do the same work, only later. This
+module knows nothing of Sphinx.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import contextlib
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from queue import Empty
+from typing import Any, cast
+
+from jupyter_client.asynchronous.client import AsyncKernelClient
+from jupyter_client.connect import KernelConnectionInfo
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from jupyter_client.provisioning.local_provisioner import LocalProvisioner
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+from traitlets import Unicode
+
+from executable_book.run import warm_server
+from executable_book.run.kernel_startup import ABOUT
+from executable_book.run.warm_server import (
+    END_SECONDS,
+    START_SECONDS,
+    ForkedProcess,
+    ServerLostError,
+)
+
+QUIET = logging.getLogger("literate.kernels")
+QUIET.addHandler(logging.NullHandler())
+QUIET.propagate = False
+
+
+@dataclass
+class Execution:
+    """A notebook with its outputs, and how it went."""
+
+    notebook: NotebookNode
+    seconds: list[float] = field(default_factory=list)
+    """How long each code cell took."""
+    failure: tuple[int, str] | None = None
+    """The index of the cell that ended the page, and why."""
+
+
+def execute(
+    notebooks: Mapping[str, NotebookNode],
+    folders: Mapping[str, str],
+    *,
+    timeout: float,
+    done: Callable[[str, Execution], None] = lambda name, execution: None,
+    fell_back: Callable[[str], None] = lambda reason: None,
+) -> dict[str, Execution]:
+    """Execute notebooks side by side, each in a kernel of its own.
+
+    Args:
+        notebooks: what to execute, by name. They receive their outputs.
+        folders: the working folder for each.
+        timeout: seconds that one cell may take.
+        done: called with each page that is finished.
+        fell_back: called once, with the reason, if plain kernels had to take over.
+
+    Returns:
+        How it went, by name. A page that fails never stops the others.
+    """
+    forge = _Forge(fell_back)
+    with contextlib.ExitStack() as stack:
+        if sys.platform == "linux":
+            try:
+                forge.address = warm_server.running() or stack.enter_context(warm_server.server())
+            except OSError as error:
+                fell_back(str(error))
+        return asyncio.run(_execute_all(notebooks, folders, forge, timeout, done))
+
+
+async def _execute_all(
+    notebooks: Mapping[str, NotebookNode],
+    folders: Mapping[str, str],
+    forge: _Forge,
+    timeout: float,
+    done: Callable[[str, Execution], None],
+) -> dict[str, Execution]:
+    turn = asyncio.Semaphore(warm_server.worker_count())
+
+    async def one(name: str) -> Execution:
+        while True:
+            try:
+                async with contextlib.AsyncExitStack() as stack:
+                    async with turn:  # the next page need not wait for this kernel's end
+                        kernel = await stack.enter_async_context(forge.kernel(folders[name]))
+                        execution = await _run_cells(notebooks[name], kernel, timeout)
+                    done(name, execution)
+                    return execution
+            except ServerLostError as error:
+                forge.give_up(str(error))
+
+    return dict(zip(notebooks, await asyncio.gather(*map(one, notebooks)), strict=True))
+
+
+async def _run_cells(
+    notebook: NotebookNode, kernel: AsyncKernelManager, timeout: float
+) -> Execution:
+    execution = Execution(notebook)
+    # Where a stream comes in pieces is chance; MyST-NB would put a line's end between any two of them.
+    runner = NotebookClient(notebook, km=kernel, timeout=timeout, coalesce_streams=True, log=QUIET)
+    runner.kc = client = kernel.client()
+    client.start_channels()
+    number = 0
+    try:
+        notebook.metadata["language_info"] = await _language_info(client)
+        for number, cell in enumerate(notebook.cells):
+            start = time.perf_counter()
+            count = runner.code_cells_executed + 1
+            await runner.async_execute_cell(cell, number, execution_count=count)
+            execution.seconds.append(time.perf_counter() - start)
+        request = client.execute("", silent=True, user_expressions={"about": f"{ABOUT}()"})
+        reply = await runner.async_wait_for_reply(request) or {}
+        about = reply["content"]["user_expressions"]["about"]
+        if about["status"] == "ok":
+            notebook.metadata["literate_attention"] = ast.literal_eval(about["data"]["text/plain"])
+        else:
+            execution.failure = number, f"{about['ename']}: {about['evalue']}"
+    except CellExecutionError as error:
+        execution.failure = number, f"{error.ename}: {error.evalue}".strip()
+    except CellTimeoutError:
+        execution.failure = number, f"it ran longer than {timeout:g} s"
+    except DeadKernelError as error:
+        process = cast(LocalProvisioner, kernel.provisioner).process
+        if isinstance(process, ForkedProcess) and process.lost:
+            raise ServerLostError("the server of warm kernels died") from error
+        code = process and process.poll()
+        execution.failure = number, str(error) if code is None else f"the kernel died (exit {code})"
+    finally:
+        client.stop_channels()
+    return execution
+
+
+async def _language_info(client: AsyncKernelClient) -> Any:
+    """Wait until a kernel answers on both channels, and return what it says of its language.
+
+    The library's own way to wait idles for 0.2 s after the answer, to see that no other follows.
+    """
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        request = client.kernel_info()
+        with contextlib.suppress(Empty):
+            info = await client.shell_channel.get_msg(timeout=1)
+            state = None
+            while state != "idle":
+                message = await client.iopub_channel.get_msg(timeout=0.2)
+                if message["parent_header"].get("msg_id") == request:
+                    state = message["content"].get("execution_state")
+            return info["content"]["language_info"]
+        if not await client.is_alive():
+            raise DeadKernelError("it did not start")
+    raise DeadKernelError(f"it did not answer for {START_SECONDS} s")
+
+
+class _Forge:
+    """Where kernels come from: a warm server while there is one, else plain processes."""
+
+    def __init__(self, fell_back: Callable[[str], None]):
+        self.address: str | None = None
+        self._fell_back = fell_back
+
+    def give_up(self, reason: str) -> None:
+        """Make plain kernels from now on."""
+        if self.address is not None:
+            self.address = None
+            self._fell_back(reason)
+
+    @contextlib.asynccontextmanager
+    async def kernel(self, folder: str) -> AsyncIterator[AsyncKernelManager]:
+        """Start a kernel in a folder, and end it with the context."""
+        with tempfile.TemporaryDirectory(prefix="kernel-") as private:
+            kernel = AsyncKernelManager(
+                kernel_spec_manager=_ThisPython(),
+                transport="ipc" if warm_server.may_hold_sockets(private) else "tcp",
+                connection_file=os.path.join(private, "kernel.json"),
+                log=QUIET,
+            )
+            if self.address is not None:
+                kernel.provisioner = _Fork(
+                    kernel_spec=kernel.kernel_spec, parent=kernel, address=self.address
+                )
+            await kernel.start_kernel(
+                cwd=folder, env=warm_server.environment() | {"IPYTHONDIR": private}
+            )
+            try:
+                await _until_it_listens(kernel)
+                yield kernel
+            finally:
+                await kernel.shutdown_kernel(now=True)
+
+
+async def _until_it_listens(kernel: AsyncKernelManager) -> None:
+    """Wait for a kernel's sockets, or its end: who connects too early tries again after 0.1 s."""
+    sockets = [f"{kernel.ip}-{port}" for port in kernel.ports]
+
+    async def listens_or_ended() -> bool:
+        return all(map(os.path.exists, sockets)) or not await kernel.is_alive()
+
+    if kernel.transport == "ipc":
+        await _until(listens_or_ended, START_SECONDS)
+
+
+async def _until(is_so: Callable[[], Awaitable[bool]], seconds: float) -> None:
+    """Wait until something is so, for so many seconds at most, and notice it at once."""
+    deadline = time.monotonic() + seconds
+    while not await is_so() and time.monotonic() < deadline:
+        await asyncio.sleep(0.005)
+
+
+class _ThisPython(KernelSpecManager):
+    """Knows one kernel: this interpreter, whatever is installed for the user or the machine."""
+
+    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+        argv = [sys.executable, "-P", str(warm_server.HERE), "kernel", "{connection_file}"]
+        return KernelSpec(argv=argv, display_name=kernel_name, language="python")
+
+
+class _Fork(LocalProvisioner):
+    """Has a kernel forked where its base class would start a process."""
+
+    address = Unicode()
+
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
+        process = ForkedProcess(self.address, cmd[-1], kwargs["cwd"], kwargs["env"])
+        self.process = cast("subprocess.Popen[bytes]", process)
+        self.pid = self.pgid = process.pid
+        self.cwd = kwargs["cwd"]
+        return self.connection_info
+
+    async def kill(self, restart: bool = False) -> None:
+        """Kill the kernel, and see it die: its manager would look again only after a tenth of a second."""
+        await super().kill(restart)
+
+        async def is_dead() -> bool:
+            return await self.poll() is not None
+
+        await _until(is_dead, END_SECONDS)

@@ -1,0 +1,396 @@
+"""Pages become notebooks with outputs, before Sphinx reads them.
+
+myst-nb renders a notebook that has outputs; it is not asked to execute (`nb_execution_mode = "off"`). Before
+pages are read, those whose outputs are not in the store run side by side in warm kernels. So a change in the
+library runs the pages again, a change in prose runs nothing, and no change starts no process at all. A page
+that failed is never stored: it runs, and is reported, at every build until it is mended.
+
+The hook into myst-nb is its table of custom formats. For the time of a build it gets one entry for each
+executed page, by full path, whose reader puts the outputs beside the cells. Plain pages never come near it.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from docutils import nodes
+from myst_nb.core.read import (  # type: ignore[import-untyped]
+    is_myst_markdown_notebook,
+    read_myst_markdown_notebook,
+)
+from myst_nb.sphinx_ext import add_global_html_resources  # type: ignore[import-untyped]
+from myst_parser.config.main import MdParserConfig
+from nbformat import NotebookNode
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+
+from executable_book.check.repeated_warnings import Finding, judge, keep, kept
+from executable_book.run import notebook_runner
+from executable_book.run.kernel_startup import VALUES
+from executable_book.run.output_store import NOTE, Store, disk_errors, fingerprint, key_of, sha256
+
+LOGGER = logging.getLogger(__name__)
+CHECK = "execution"
+EXPECTED = "raises-exception"
+ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the environment keeps of an executed page."""
+
+    digest: str
+    fingerprint: str
+    saved: int
+    """When the file was saved that was executed."""
+    lines: tuple[int, ...]
+    """Where each code cell starts."""
+    findings: tuple[tuple[int, str], ...]
+    """Line and message of what went wrong."""
+
+    @property
+    def key(self) -> str:
+        """Where the store keeps the page's outputs."""
+        return key_of(self.digest, self.fingerprint)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A page that is about to be read: as it was executed, with and without its prose."""
+
+    notebook: NotebookNode
+    executed: NotebookNode
+    page: Page
+
+
+# What an execution depends on
+
+
+def cells_digest(notebook: NotebookNode) -> str:
+    """Return a digest of what a notebook executes: its code, and whether that may raise or is skipped."""
+    matters = {EXPECTED, "skip-execution"}
+    cells = [[cell.source, sorted(matters & set(tags_of(cell)))] for cell in code_cells(notebook)]
+    return sha256(json.dumps(cells))
+
+
+# Notebooks
+
+
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    """Return a notebook's code cells."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def tags_of(cell: NotebookNode) -> list[str]:
+    """Return a cell's tags."""
+    return list(cell.metadata.get("tags", []))
+
+
+def code_only(notebook: NotebookNode) -> NotebookNode:
+    """Return a notebook of the code cells alone, as a kernel needs them."""
+    cells = [
+        nbformat.v4.new_code_cell(
+            cell.source, id=f"cell-{number}", metadata={"tags": tags_of(cell)}
+        )
+        for number, cell in enumerate(code_cells(notebook))
+    ]
+    return nbformat.v4.new_notebook(cells=cells)
+
+
+def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode:
+    """Put the outputs of an execution beside the cells of a page.
+
+    The values that printed tensors left behind move to the cell's metadata (`printed_values`), and so
+    does a figure's alternative text. Of an error that was meant to happen, only its last line is
+    shown: the way there is files of this machine.
+    """
+    for name in ("language_info", "literate_attention"):
+        notebook.metadata[name] = executed.metadata.get(name, {})
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number}"
+    for cell, ran in zip(code_cells(notebook), code_cells(executed), strict=True):
+        cell.execution_count = ran.execution_count
+        cell.outputs = []
+        for output in map(nbformat.from_dict, ran.outputs):
+            if VALUES in output.get("data", {}):
+                cell.metadata["printed_values"] = output.data[VALUES]
+                continue
+            if output.output_type == "error" and EXPECTED in tags_of(cell):
+                output.traceback = output.traceback[-1:]
+            cell.outputs.append(output)
+        alt = " ".join(dict.fromkeys(_alts(cell.outputs)))
+        image = cell.metadata.setdefault("mystnb", {}).setdefault("image", {}) if alt else {}
+        image.setdefault("alt", alt)
+    return notebook
+
+
+def _alts(outputs: Iterable[NotebookNode]) -> Iterator[str]:
+    return (alt for output in outputs if (alt := output.get("metadata", {}).get("alt")))
+
+
+def problems(notebook: NotebookNode, failure: tuple[int, str] | None) -> Iterator[tuple[int, str]]:
+    """Find what is wrong with a page's outputs: the number of the code cell, and what to say."""
+    if failure:
+        yield failure[0], f"this cell failed: {failure[1]}"
+    for number, cell in enumerate(code_cells(notebook)):
+        if failure and number >= failure[0]:
+            break
+        tags = tags_of(cell)
+        settings = cell.metadata.get("mystnb", {})
+        errors = [output for output in cell.outputs if output.output_type == "error"]
+        if EXPECTED in tags and not errors:
+            yield number, f"this cell is tagged `{EXPECTED}`, but nothing was raised"
+        if "remove-stderr" not in tags and "output_stderr" not in settings:
+            for output in cell.outputs:
+                if output.output_type == "stream" and output.name == "stderr":
+                    first = output.text.strip().partition("\n")[0]
+                    yield number, f"this cell wrote to stderr: {first}"
+        if any(ADDRESS.search(text) for text in _texts(cell.outputs)):
+            yield number, "this cell prints a memory address, another one at every build"
+        hidden = {"remove-cell", "remove-output", "remove_cell", "remove_output"} & set(tags)
+        has_alt = settings.get("image", {}).get("alt")
+        if any(map(_is_figure, cell.outputs)) and not (hidden or has_alt):
+            yield number, "this cell's figure has no alternative text"
+
+
+def _texts(outputs: Iterable[NotebookNode]) -> Iterator[str]:
+    for output in outputs:
+        yield output.get("text") or output.get("data", {}).get("text/plain", "")
+
+
+def _is_figure(output: NotebookNode) -> bool:
+    shown = "scrapbook" not in output.get("metadata", {})
+    return shown and any(mime.startswith("image/") for mime in output.get("data", {}))
+
+
+# The build
+
+_ready: dict[str, Ready] = {}
+"""What the reader hands out in this build, by page. Parallel readers are forks and see it too."""
+
+
+def parse(text: str, config: MdParserConfig, path: str) -> NotebookNode:
+    """Read a page as the notebook that is written there.
+
+    The start of each prose cell is set right: myst-nb forgets the blank lines that it takes away, and
+    counts one line too many.
+    """
+    notebook = read_myst_markdown_notebook(text, config, add_source_map=True, path=path)
+    lines = text.splitlines()
+    starts = notebook.metadata["source_map"]
+    for number, cell in enumerate(notebook.cells):
+        if cell.cell_type == "markdown":
+            blank = itertools.takewhile(lambda line: not line, lines[starts[number] :])
+            starts[number] += len(list(blank)) - 1
+    return notebook
+
+
+def read_page(text: str, docname: str, config: MdParserConfig, path: str) -> NotebookNode:
+    """Read an executed page, with its outputs: myst-nb calls this for each entry of `custom_formats`.
+
+    Should the author have saved other cells since their execution, the page is shown as it was: the next
+    build sees that the file is newer.
+    """
+    ready = _ready[docname]
+    notebook = parse(text, config, path)
+    if cells_digest(notebook) != ready.page.digest:
+        return copy.deepcopy(ready.notebook)
+    return with_outputs(notebook, ready.executed)
+
+
+def written_notebook(env: BuildEnvironment, docname: str) -> NotebookNode | None:
+    """Return the notebook of a page as it is written, or None if the page executes nothing."""
+    path = Path(env.doc2path(docname))
+    text = path.read_text(encoding="utf-8") if path.suffix == ".md" else ""
+    if not is_myst_markdown_notebook(text):
+        return None
+    notebook = parse(text, env.myst_config, str(path))  # type: ignore[attr-defined]
+    return notebook if "kernelspec" in notebook.metadata and code_cells(notebook) else None
+
+
+def time_saved(env: BuildEnvironment, docname: str) -> int:
+    """Return when a page was saved."""
+    return Path(env.doc2path(docname)).stat().st_mtime_ns
+
+
+def store_of(app: Sphinx) -> Store:
+    """Return the store of a build: beside the output folder, so that all builders share it."""
+    return Store(Path(app.outdir.parent, "executions"))
+
+
+def fingerprint_of(app: Sphinx) -> str:
+    """Return the fingerprint of a build."""
+    return fingerprint(Path(app.confdir, path) for path in app.config.execution_depends)
+
+
+def outdated(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """Tell Sphinx which unchanged pages to read again, as their outputs may be others now."""
+    now = fingerprint_of(app)
+    store = store_of(app)
+
+    def is_current(docname: str, page: Page) -> bool:
+        return (
+            page.fingerprint == now
+            and page.saved == time_saved(env, docname)
+            and store.load(page.key) is not None
+        )
+
+    pages = kept(env, CHECK)
+    return [name for name in pages.keys() - removed if not is_current(name, pages[name])]
+
+
+def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """Execute what is about to be read and is not in the store, and install the reader."""
+    _ready.clear()
+    now = fingerprint_of(app)
+    store = store_of(app)
+    saved = {docname: time_saved(env, docname) for docname in docnames}
+    written = {
+        docname: notebook
+        for docname in docnames
+        if (notebook := written_notebook(env, docname)) is not None
+    }
+
+    def make_ready(
+        docname: str, executed: NotebookNode, failure: tuple[int, str] | None = None
+    ) -> None:
+        notebook = with_outputs(written[docname], executed)
+        starts = zip(notebook.metadata["source_map"], notebook.cells, strict=True)
+        lines = tuple(line for line, cell in starts if cell.cell_type == "code")
+        findings = tuple((lines[cell], say) for cell, say in problems(notebook, failure))
+        page = Page(cells_digest(notebook), now, saved[docname], lines, findings)
+        _ready[docname] = Ready(notebook, executed, page)
+
+    missing = {}
+    for docname, notebook in written.items():
+        if stored := store.load(key_of(cells_digest(notebook), now)):
+            make_ready(docname, stored)
+        else:
+            missing[docname] = code_only(notebook)
+
+    finished = itertools.count(1)
+
+    def done(docname: str, execution: notebook_runner.Execution) -> None:
+        spent = sum(execution.seconds)
+        LOGGER.info(
+            "executed %s in %.1f s (%d of %d)", docname, spent, next(finished), len(missing)
+        )
+        execution.notebook.metadata["seconds"] = [round(one, 3) for one in execution.seconds]
+        make_ready(docname, execution.notebook, execution.failure)
+        if execution.failure is None:
+            store.save(_ready[docname].page.key, execution.notebook)
+
+    if missing:
+        notebook_runner.execute(
+            missing,
+            {docname: str(Path(env.doc2path(docname)).parent) for docname in missing},
+            timeout=app.config.nb_execution_timeout,
+            done=done,
+            fell_back=lambda why: LOGGER.info("plain kernels take over: %s", why, color=NOTE),
+        )
+    _install_reader(env, _ready)
+
+
+def _install_reader(env: BuildEnvironment, docnames: Iterable[str]) -> None:
+    md_config, nb_config = env.myst_config, env.mystnb_config  # type: ignore[attr-defined]
+    formats = dict(nb_config.custom_formats)
+    for docname in docnames:
+        path = str(env.doc2path(docname))
+        options = {"docname": docname, "config": md_config, "path": path}
+        formats[path] = (f"{__name__}.{read_page.__name__}", options, False)
+    env.mystnb_config = nb_config.copy(custom_formats=formats)  # type: ignore[attr-defined]
+
+
+def remember(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep of an executed page what later builds need to know."""
+    docname = app.env.docname
+    if docname in _ready:
+        keep(app.env, CHECK, docname, _ready[docname].page)
+
+
+def report(app: Sphinx) -> Iterator[Finding]:
+    """Report what went wrong on any page, read in this build or not."""
+    for docname, page in kept(app.env, CHECK).items():
+        for line, message in page.findings:
+            yield Finding(docname, line, message)
+
+
+def executed_notebook(app: Sphinx, docname: str) -> NotebookNode | None:
+    """Return a page with its outputs, read in this build or not; None if it executes nothing."""
+    if docname in _ready:
+        return _ready[docname].notebook
+    page: Page | None = kept(app.env, CHECK).get(docname)
+    if page is None or page.saved != time_saved(app.env, docname):
+        return None
+    written, executed = written_notebook(app.env, docname), store_of(app).load(page.key)
+    return with_outputs(written, executed) if written and executed else None
+
+
+def run_times(app: Sphinx) -> dict[str, list[float]]:
+    """Return how many seconds each code cell took when it last ran, by page."""
+    store = store_of(app)
+    stored = {docname: store.load(page.key) for docname, page in kept(app.env, CHECK).items()}
+    return {docname: one.metadata["seconds"] for docname, one in stored.items() if one}
+
+
+def profile(app: Sphinx) -> Iterator[str]:
+    """List the ten slowest cells of the book."""
+    pages = kept(app.env, CHECK)
+    cells = [
+        (seconds, f"{docname}:{pages[docname].lines[number]}")
+        for docname, times in run_times(app).items()
+        for number, seconds in enumerate(times)
+    ]
+    for seconds, place in sorted(cells, reverse=True)[:10]:
+        yield f"{seconds:8.2f} s  {place}"
+
+
+def copy_styles_first(app: Sphinx) -> None:
+    """Have myst-nb's stylesheet in place before pages are written.
+
+    Sphinx adds a checksum to the link of a stylesheet that is there. myst-nb copies its own after the
+    pages, so those of a first build would differ from those of every later one.
+    """
+    static = Path(app.outdir, "_static")
+    with disk_errors(static):
+        static.mkdir(exist_ok=True)
+        add_global_html_resources(app, None)
+
+
+def finish(app: Sphinx, exception: Exception | None) -> None:
+    """Tidy the store, and list the slowest cells on request."""
+    if exception is None:
+        store_of(app).prune(page.key for page in kept(app.env, CHECK).values())
+        if app.config.literate_profile:
+            LOGGER.info("the slowest cells:\n%s", "\n".join(profile(app)))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Execute the pages of a book."""
+    app.setup_extension("executable_book.run.interrupted_builds")
+    app.setup_extension("myst_nb")
+    app.add_config_value("execution_depends", [], "", list)
+    app.add_config_value("literate_profile", False, "", bool)
+    app.connect("builder-inited", copy_styles_first)
+    app.connect("env-get-outdated", outdated)
+    app.connect("env-before-read-docs", prepare)
+    app.connect("doctree-read", remember)
+    app.connect("build-finished", finish)
+    judge(app, CHECK, report)
+    return {
+        "version": "1",
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

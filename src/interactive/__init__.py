@@ -1,0 +1,1 @@
+"""What readers can touch, and the numbers that it starts from."""

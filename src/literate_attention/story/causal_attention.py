@@ -1,0 +1,275 @@
+"""Causal attention: no token sees the tokens that come after it."""
+
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from literate_attention._checks import (
+    require_at_least,
+    require_attention,
+    require_context,
+    require_dropout_rate,
+    require_mask,
+    require_tokens,
+)
+from literate_attention.story.fused_attention import fused_attention
+from literate_attention.story.self_attention import attention_output, attention_weights
+from literate_attention.trust.reproducibility import Dropout, DropoutStream, drop
+
+
+def causal_mask(
+    q_len: int, kv_len: int | None = None, *, device: torch.device | str | None = None
+) -> Bool[Tensor, "q_len kv_len"]:
+    r"""Say which query may attend to which key: its own, and all before it.
+
+    .. math:: M_{ij} = \bigl[\, j \le i + (n_k - n_q) \,\bigr]
+
+    With fewer queries than keys, the queries are the last of the sequence (lower-right alignment, as
+    when a text grows token by token). torch's ``is_causal`` aligns upper-left.
+
+    Args:
+        q_len: the number of queries, :math:`n_q`.
+        kv_len: the number of keys, :math:`n_k`; by default as many as queries.
+        device: where the mask is put.
+
+    Returns:
+        True in row i, column j: query i may attend to key j.
+
+    Raises:
+        TypeError: a length is not a whole number.
+        ValueError: a length is below 0.
+
+    Example:
+        >>> causal_mask(3)
+        tensor([[ True, False, False],
+                [ True,  True, False],
+                [ True,  True,  True]])
+        >>> causal_mask(1, 3)
+        tensor([[True, True, True]])
+    """
+    kv_len = q_len if kv_len is None else kv_len
+    require_at_least("q_len", q_len, 0)
+    require_at_least("kv_len", kv_len, 0)
+    return torch.ones(q_len, kv_len, dtype=torch.bool, device=device).tril(kv_len - q_len)
+
+
+def mask_weights(
+    weights: Float[Tensor, "*batch q_len kv_len"], attn_mask: Bool[Tensor, "*#batch #q_len #kv_len"]
+) -> Float[Tensor, "*batch q_len kv_len"]:
+    r"""Mask after the softmax: zero the hidden weights, then make each row sum to one again.
+
+    .. math:: A'_{ij} = \frac{M_{ij} A_{ij}}{\sum_k M_{ik} A_{ik}}
+
+    Args:
+        weights: the weights of a softmax over all keys.
+        attn_mask: True in row i, column j: query i may attend to key j.
+
+    Returns:
+        The masked weights. A row in which no key is allowed is all zeros.
+
+    Raises:
+        TypeError: the weights are not floating-point numbers, or the mask is not boolean.
+        ValueError: the mask does not fit the weights.
+
+    Example:
+        >>> mask_weights(torch.full((2, 2), 0.5), causal_mask(2))
+        tensor([[1.0000, 0.0000],
+                [0.5000, 0.5000]])
+    """
+    require_tokens("weights", weights, called="kv_len")
+    require_mask(attn_mask, weights.shape)
+    allowed = weights * attn_mask
+    row_sums = allowed.sum(dim=-1, keepdim=True)
+    return allowed / row_sums.masked_fill(row_sums == 0.0, 1.0)
+
+
+def mask_scores(
+    scores: Float[Tensor, "*batch q_len kv_len"], attn_mask: Bool[Tensor, "*#batch #q_len #kv_len"]
+) -> Float[Tensor, "*batch q_len kv_len"]:
+    r"""Mask before the softmax: a score of :math:`-\infty` becomes a weight of exactly zero.
+
+    .. math:: \Omega'_{ij} = \begin{cases} \Omega_{ij} & M_{ij} \\ -\infty & \text{else} \end{cases}
+
+    Args:
+        scores: the scores of all keys.
+        attn_mask: True in row i, column j: query i may attend to key j.
+
+    Returns:
+        The masked scores.
+
+    Raises:
+        TypeError: the scores are not floating-point numbers, or the mask is not boolean.
+        ValueError: the mask does not fit the scores.
+
+    Example:
+        >>> mask_scores(torch.ones(2, 2), causal_mask(2))
+        tensor([[1., -inf],
+                [1., 1.]])
+    """
+    require_tokens("scores", scores, called="kv_len")
+    require_mask(attn_mask, scores.shape)
+    return scores.masked_fill(~attn_mask, -torch.inf)
+
+
+def scaled_dot_product_attention(
+    query: Float[Tensor, "*batch q_len head_dim"],
+    key: Float[Tensor, "*batch kv_len head_dim"],
+    value: Float[Tensor, "*batch kv_len value_dim"],
+    attn_mask: Bool[Tensor, "*#batch #q_len #kv_len"] | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    *,
+    dropout_stream: DropoutStream | None = None,
+    need_weights: bool = False,
+) -> (
+    Float[Tensor, "*batch q_len value_dim"]
+    | tuple[Float[Tensor, "*batch q_len value_dim"], Float[Tensor, "*batch q_len kv_len"]]
+):
+    r"""Attend, with a mask and with dropout on the weights.
+
+    .. math:: Z = \text{Dropout}\!\left(\operatorname{softmax}\!\left(
+              \frac{Q K^\top}{\sqrt{d_k}}\right)\right) V
+
+    That is scaled dot-product attention :cite:p:`vaswani2017`, with the arguments of torch's function. Causal
+    and multi-head attention leave it to this function to choose between the two ways to compute it. Where
+    somebody wants to see the weights, or to say from which stream dropout draws, scores, weights and average
+    are computed one after the other; else torch's fused kernel does all at once :cite:p:`dao2022`.
+
+    Args:
+        query: what asks.
+        key: what is compared with the query.
+        value: what is averaged.
+        attn_mask: True in row i, column j: query i may attend to key j.
+        dropout_p: the probability that a weight is dropped. It is applied whenever it is not zero.
+        is_causal: use :func:`causal_mask`.
+        scale: what scores are multiplied by; by default :math:`1/\sqrt{d_k}`.
+        dropout_stream: where the dropout mask comes from; see
+            :func:`.dropout_mask`. By default the device's own stream.
+        need_weights: whether the weights that were used are returned too.
+
+    Returns:
+        The context vectors; with ``need_weights`` also the weights, after dropout.
+
+    Raises:
+        TypeError: an argument does not hold floating-point numbers, or the mask is not boolean.
+        ValueError: sizes do not fit, the dropout rate is outside [0, 1), or ``attn_mask`` and
+            ``is_causal`` are given together.
+
+    Example:
+        >>> x = torch.eye(2)
+        >>> scaled_dot_product_attention(x, x, x, is_causal=True, need_weights=True)[1]
+        tensor([[1.0000, 0.0000],
+                [0.3302, 0.6698]])
+    """
+    require_attention(query, key, value, attn_mask, dropout_p, is_causal)
+    q_len, kv_len = query.shape[-2], key.shape[-2]
+    explicit = need_weights or dropout_stream is not None
+    if is_causal and (explicit or q_len != kv_len):
+        attn_mask, is_causal = causal_mask(q_len, kv_len, device=query.device), False
+    if not explicit:
+        return fused_attention(
+            query,
+            key,
+            value,
+            attn_mask=attn_mask,
+            dropout_p=dropout_p,
+            is_causal=is_causal,
+            scale=scale,
+        )
+    weights = attention_weights(query, key, attn_mask=attn_mask, scale=scale)
+    weights = drop(weights, dropout_p, dropout_stream)
+    context = attention_output(weights, value)
+    return (context, weights) if need_weights else context
+
+
+class CausalAttention(nn.Module):
+    r"""Self-attention on batches, with a causal mask and dropout on the weights.
+
+    .. math:: Z = \text{Dropout}\!\left(\operatorname{softmax}\!\left(
+              \frac{(X W_q)(X W_k)^\top}{\sqrt{d_{out}}} + M\right)\right) X W_v
+
+    where :math:`M` is :math:`-\infty` above the diagonal and 0 elsewhere.
+
+    Args:
+        d_in: how wide an input is.
+        d_out: how wide a context vector is.
+        context_length: the most tokens that a sequence may have.
+        dropout: the probability that a weight is dropped while training, in [0, 1).
+        qkv_bias: whether the three projections add a bias.
+
+    Raises:
+        TypeError: a size is not a whole number.
+        ValueError: a size is below 1, or the dropout rate is outside [0, 1).
+
+    Example:
+        >>> _ = torch.manual_seed(123)
+        >>> attention = CausalAttention(d_in=3, d_out=2, context_length=6, dropout=0.0)
+        >>> attention(torch.ones(2, 6, 3)).shape
+        torch.Size([2, 6, 2])
+    """
+
+    def __init__(
+        self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False
+    ) -> None:
+        super().__init__()
+        for name, size in (("d_in", d_in), ("d_out", d_out), ("context_length", context_length)):
+            require_at_least(name, size, 1)
+        require_dropout_rate("dropout", dropout)
+        self.d_out = d_out
+        self.context_length = context_length
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        self.register_load_state_dict_pre_hook(forget_stored_mask)
+
+    def forward(
+        self, x: Float[Tensor, "*batch num_tokens d_in"], need_weights: bool = False
+    ) -> (
+        Float[Tensor, "*batch num_tokens d_out"]
+        | tuple[
+            Float[Tensor, "*batch num_tokens d_out"], Float[Tensor, "*batch num_tokens num_tokens"]
+        ]
+    ):
+        """Let every token attend to itself and to the tokens before it.
+
+        Args:
+            x: one vector for each token.
+            need_weights: whether the attention weights are returned too.
+
+        Returns:
+            The context vectors; with ``need_weights`` also the weights, after dropout.
+
+        Raises:
+            TypeError: `x` does not hold floating-point numbers.
+            ValueError: `x` has fewer than 2 dimensions, another width than ``d_in``, or more tokens than
+                ``context_length``.
+        """
+        require_tokens("x", x, self.W_query.in_features)
+        require_context(x.shape[-2], self.context_length)
+        return scaled_dot_product_attention(
+            self.W_query(x),
+            self.W_key(x),
+            self.W_value(x),
+            is_causal=True,
+            need_weights=need_weights,
+            **dropout_arguments(self.dropout),
+        )
+
+
+def dropout_arguments(dropout: nn.Dropout) -> dict[str, Any]:
+    """Say to :func:`scaled_dot_product_attention` what a dropout module would do now."""
+    if not dropout.training:
+        return {}
+    stream = dropout.stream if isinstance(dropout, Dropout) else None
+    return {"dropout_p": dropout.p, "dropout_stream": stream}
+
+
+def forget_stored_mask(
+    module: nn.Module, state_dict: dict[str, Any], prefix: str, *_: object
+) -> None:
+    """Leave out the causal mask that checkpoints of the sources hold: here it is computed, not stored."""
+    state_dict.pop(f"{prefix}mask", None)

@@ -1,0 +1,267 @@
+"""Multi-head attention: several attentions side by side, each with its own view of the tokens."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from literate_attention._checks import (
+    require_at_least,
+    require_context,
+    require_dropout_rate,
+    require_tokens,
+)
+from literate_attention.story.causal_attention import (
+    CausalAttention,
+    dropout_arguments,
+    forget_stored_mask,
+    scaled_dot_product_attention,
+)
+
+
+def split_heads(
+    x: Float[Tensor, "*batch num_tokens embed_dim"], num_heads: int
+) -> Float[Tensor, "*batch num_heads num_tokens head_dim"]:
+    r"""Cut each vector into equal pieces, one for each head.
+
+    .. math:: (b, n, h \cdot d) \to (b, n, h, d) \to (b, h, n, d)
+
+    The first step is a ``view``: no number moves. The second is a ``transpose``.
+
+    Args:
+        x: one vector for each token.
+        num_heads: how many pieces.
+
+    Returns:
+        A view of `x` in which each head has a sequence of its own.
+
+    Raises:
+        TypeError: `x` does not hold floating-point numbers.
+        ValueError: `x` has fewer than 2 dimensions, or its width is not divisible by ``num_heads``.
+
+    Example:
+        >>> split_heads(torch.arange(4.0).reshape(1, 1, 4), num_heads=2)
+        tensor([[[[0., 1.]],
+        <BLANKLINE>
+                 [[2., 3.]]]])
+    """
+    require_tokens("x", x, called="embed_dim")
+    require_head_split("the width of x", x.shape[-1], num_heads)
+    return x.unflatten(-1, (num_heads, -1)).transpose(-3, -2)
+
+
+def merge_heads(
+    x: Float[Tensor, "*batch num_heads num_tokens head_dim"],
+) -> Float[Tensor, "*batch num_tokens embed_dim"]:
+    r"""Put the pieces of all heads side by side again; undo :func:`split_heads`.
+
+    .. math:: (b, h, n, d) \to (b, n, h, d) \to (b, n, h \cdot d)
+
+    Args:
+        x: one sequence for each head.
+
+    Returns:
+        One vector for each token.
+
+    Raises:
+        ValueError: `x` has fewer than 3 dimensions.
+
+    Example:
+        >>> x = torch.arange(24.0).reshape(2, 3, 4)
+        >>> torch.equal(merge_heads(split_heads(x, num_heads=2)), x)
+        True
+    """
+    if x.ndim < 3:
+        raise ValueError(
+            f"x must have at least 3 dimensions (num_heads, num_tokens, head_dim), "
+            f"got {x.ndim}: shape {tuple(x.shape)}"
+        )
+    return x.transpose(-3, -2).flatten(-2)
+
+
+def require_head_split(name: str, width: int, num_heads: int) -> None:
+    """Refuse a width that does not divide evenly among the heads.
+
+    Args:
+        name: what the width is called.
+        width: the width.
+        num_heads: how many heads share it.
+
+    Raises:
+        TypeError: ``num_heads`` is not a whole number.
+        ValueError: ``num_heads`` is below 1, or does not divide the width.
+    """
+    require_at_least("num_heads", num_heads, 1)
+    if width % num_heads:
+        raise ValueError(f"{name} must be divisible by num_heads, got {width} and {num_heads}")
+
+
+class MultiHeadAttentionWrapper(nn.Module):
+    r"""Several :class:`~literate_attention.story.causal_attention.CausalAttention` modules, side by side.
+
+    .. math:: Z = [Z_1, Z_2, \dots, Z_h]
+
+    The heads know nothing of each other; their outputs are put next to each other, so the output is
+    ``num_heads * d_out`` wide.
+
+    Args:
+        d_in: how wide an input is.
+        d_out: how wide the output of one head is.
+        context_length: the most tokens that a sequence may have.
+        dropout: the probability that a weight is dropped while training, in [0, 1).
+        num_heads: how many heads.
+        qkv_bias: whether the projections add a bias.
+
+    Raises:
+        TypeError: a size is not a whole number.
+        ValueError: a size is below 1, or the dropout rate is outside [0, 1).
+
+    Example:
+        >>> _ = torch.manual_seed(123)
+        >>> attention = MultiHeadAttentionWrapper(3, 2, context_length=6, dropout=0.0, num_heads=2)
+        >>> attention(torch.ones(2, 6, 3)).shape
+        torch.Size([2, 6, 4])
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        dropout: float,
+        num_heads: int,
+        qkv_bias: bool = False,
+    ) -> None:
+        super().__init__()
+        require_at_least("num_heads", num_heads, 1)
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+
+    def forward(
+        self, x: Float[Tensor, "*batch num_tokens d_in"], need_weights: bool = False
+    ) -> (
+        Float[Tensor, "*batch num_tokens width"]
+        | tuple[
+            Float[Tensor, "*batch num_tokens width"],
+            Float[Tensor, "*batch num_heads num_tokens num_tokens"],
+        ]
+    ):
+        """Run every head on the same tokens.
+
+        Args:
+            x: one vector for each token.
+            need_weights: whether the attention weights of every head are returned too.
+
+        Returns:
+            The context vectors of all heads, side by side; with ``need_weights`` also the weights.
+
+        Raises:
+            TypeError: `x` does not hold floating-point numbers.
+            ValueError: `x` has fewer than 2 dimensions, another width than ``d_in``, or more tokens than
+                ``context_length``.
+        """
+        if not need_weights:
+            return torch.cat([head(x) for head in self.heads], dim=-1)
+        contexts, weights = zip(*(head(x, need_weights=True) for head in self.heads), strict=True)
+        return torch.cat(contexts, dim=-1), torch.stack(weights, dim=-3)
+
+
+class MultiHeadAttention(nn.Module):
+    r"""Causal multi-head attention: one wide projection, split into heads.
+
+    .. math::
+        Z = [\text{head}_1, \dots, \text{head}_h] \, W_o + b_o, \qquad
+        \text{head}_i = \text{Dropout}\!\left(\operatorname{softmax}\!\left(
+            \frac{Q_i K_i^\top}{\sqrt{d_{out} / h}} + M\right)\right) V_i
+
+    :math:`Q_i`, :math:`K_i` and :math:`V_i` are the i-th pieces of :math:`X W_q`, :math:`X W_k` and
+    :math:`X W_v`; :math:`M` is :math:`-\infty` above the diagonal and 0 elsewhere :cite:p:`vaswani2017`.
+
+    Args:
+        d_in: how wide an input is.
+        d_out: how wide a context vector is, all heads together.
+        context_length: the most tokens that a sequence may have.
+        dropout: the probability that a weight is dropped while training, in [0, 1).
+        num_heads: how many heads share ``d_out``.
+        qkv_bias: whether the projections to query, key and value add a bias.
+
+    Raises:
+        TypeError: a size is not a whole number.
+        ValueError: a size is below 1, ``d_out`` is not divisible by ``num_heads``, or the dropout rate is
+            outside [0, 1).
+
+    Example:
+        >>> _ = torch.manual_seed(123)
+        >>> attention = MultiHeadAttention(3, 4, context_length=6, dropout=0.0, num_heads=2)
+        >>> context, weights = attention(torch.ones(2, 6, 3), need_weights=True)
+        >>> context.shape, weights.shape
+        (torch.Size([2, 6, 4]), torch.Size([2, 2, 6, 6]))
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        dropout: float,
+        num_heads: int,
+        qkv_bias: bool = False,
+    ) -> None:
+        super().__init__()
+        for name, size in (("d_in", d_in), ("d_out", d_out), ("context_length", context_length)):
+            require_at_least(name, size, 1)
+        require_head_split("d_out", d_out, num_heads)
+        require_dropout_rate("dropout", dropout)
+        self.d_out = d_out
+        self.num_heads = num_heads
+        self.head_dim = d_out // num_heads
+        self.context_length = context_length
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.dropout = nn.Dropout(dropout)
+        self.register_load_state_dict_pre_hook(forget_stored_mask)
+
+    def forward(
+        self, x: Float[Tensor, "*batch num_tokens d_in"], need_weights: bool = False
+    ) -> (
+        Float[Tensor, "*batch num_tokens d_out"]
+        | tuple[
+            Float[Tensor, "*batch num_tokens d_out"],
+            Float[Tensor, "*batch num_heads num_tokens num_tokens"],
+        ]
+    ):
+        """Let every token attend to itself and to the tokens before it, once for each head.
+
+        Args:
+            x: one vector for each token.
+            need_weights: whether the attention weights of every head are returned too.
+
+        Returns:
+            The context vectors; with ``need_weights`` also the weights, after dropout.
+
+        Raises:
+            TypeError: `x` does not hold floating-point numbers.
+            ValueError: `x` has fewer than 2 dimensions, another width than ``d_in``, or more tokens than
+                ``context_length``.
+        """
+        require_tokens("x", x, self.W_query.in_features)
+        require_context(x.shape[-2], self.context_length)
+        query, key, value = (
+            split_heads(projection(x), self.num_heads)
+            for projection in (self.W_query, self.W_key, self.W_value)
+        )
+        attended = scaled_dot_product_attention(
+            query,
+            key,
+            value,
+            is_causal=True,
+            need_weights=need_weights,
+            **dropout_arguments(self.dropout),
+        )
+        if isinstance(attended, tuple):
+            context, weights = attended
+            return self.out_proj(merge_heads(context)), weights
+        return self.out_proj(merge_heads(attended))

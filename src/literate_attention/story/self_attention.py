@@ -1,0 +1,215 @@
+"""Self-attention with trainable weights: queries, keys and values."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from literate_attention._checks import (
+    require_at_least,
+    require_mask,
+    require_same_batch,
+    require_tokens,
+    require_width,
+)
+from literate_attention.story.fused_attention import fused_attention
+
+
+def attention_weights(
+    query: Float[Tensor, "*batch q_len head_dim"],
+    key: Float[Tensor, "*batch kv_len head_dim"],
+    *,
+    attn_mask: Bool[Tensor, "*#batch #q_len #kv_len"] | None = None,
+    scale: float | None = None,
+) -> Float[Tensor, "*batch q_len kv_len"]:
+    r"""Compute how much each query attends to each key.
+
+    .. math:: A = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right)
+
+    The softmax runs over the keys, so each row sums to one. A row in which no key is allowed is all
+    zeros. It is the first half of scaled dot-product attention :cite:p:`vaswani2017`.
+
+    Args:
+        query: what asks.
+        key: what is compared with the query.
+        attn_mask: True in row i, column j: query i may attend to key j.
+        scale: what scores are multiplied by; by default :math:`1/\sqrt{d_k}`.
+
+    Returns:
+        The attention weights.
+
+    Raises:
+        TypeError: an argument does not hold floating-point numbers, or the mask is not boolean.
+        ValueError: query or key has fewer than 2 dimensions, they differ in width, or the mask does not
+            fit.
+
+    Example:
+        With one query (0, sqrt 2) and the rows of the identity as keys, the scaled scores are 0 and 1, so
+        that the weights are 1/(1+e) and e/(1+e).
+
+        >>> attention_weights(torch.tensor([[0.0, 2.0**0.5]]), torch.eye(2))
+        tensor([[0.2689, 0.7311]])
+    """
+    require_tokens("query", query, called="head_dim")
+    require_tokens("key", key, query.shape[-1], "the width of query")
+    require_same_batch("key", key, "query", query)
+    # Scaled before the product: a half-precision score may be too large for its type until it is scaled.
+    scores = (query * (query.shape[-1] ** -0.5 if scale is None else scale)) @ key.mT
+    if attn_mask is None:
+        return torch.softmax(scores, dim=-1)
+    require_mask(attn_mask, scores.shape)
+    weights = torch.softmax(scores.masked_fill(~attn_mask, -torch.inf), dim=-1)
+    return weights.masked_fill(~attn_mask.any(dim=-1, keepdim=True), 0.0)
+
+
+def attention_output(
+    weights: Float[Tensor, "*batch q_len kv_len"], value: Float[Tensor, "*batch kv_len value_dim"]
+) -> Float[Tensor, "*batch q_len value_dim"]:
+    r"""Average the values with the attention weights.
+
+    .. math:: Z = A V
+
+    The second half of scaled dot-product attention :cite:p:`vaswani2017`.
+
+    Args:
+        weights: one row of weights for each query.
+        value: one vector for each key.
+
+    Returns:
+        One context vector for each query.
+
+    Raises:
+        TypeError: an argument does not hold floating-point numbers.
+        ValueError: an argument has fewer than 2 dimensions, or there are not as many weights in a row as
+            values.
+
+    Example:
+        >>> attention_output(torch.tensor([[0.25, 0.75]]), torch.tensor([[4.0], [8.0]]))
+        tensor([[7.]])
+    """
+    require_tokens("value", value, called="value_dim")
+    require_tokens("weights", weights, called="kv_len")
+    require_width("weights", weights, value.shape[-2], "the number of values")
+    require_same_batch("weights", weights, "value", value)
+    return weights @ value
+
+
+class SelfAttention_v1(nn.Module):
+    r"""Self-attention whose weights are bare parameters.
+
+    .. math:: Z = \operatorname{softmax}\!\left(\frac{(X W_q)(X W_k)^\top}{\sqrt{d_{out}}}\right) X W_v
+
+    The parameters are drawn from a uniform distribution over [0, 1), query first, then key, then value.
+
+    Args:
+        d_in: how wide an input is.
+        d_out: how wide a query, a key, a value and a context vector are.
+
+    Raises:
+        TypeError: a size is not a whole number.
+        ValueError: a size is below 1.
+
+    Example:
+        >>> _ = torch.manual_seed(123)
+        >>> attention = SelfAttention_v1(d_in=3, d_out=2)
+        >>> attention(torch.ones(6, 3)).shape
+        torch.Size([6, 2])
+    """
+
+    def __init__(self, d_in: int, d_out: int) -> None:
+        super().__init__()
+        require_at_least("d_in", d_in, 1)
+        require_at_least("d_out", d_out, 1)
+        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+
+    def forward(
+        self, x: Float[Tensor, "*batch num_tokens d_in"], need_weights: bool = False
+    ) -> (
+        Float[Tensor, "*batch num_tokens d_out"]
+        | tuple[
+            Float[Tensor, "*batch num_tokens d_out"], Float[Tensor, "*batch num_tokens num_tokens"]
+        ]
+    ):
+        """Let every token attend to all tokens.
+
+        Args:
+            x: one vector for each token.
+            need_weights: whether the attention weights are returned too.
+
+        Returns:
+            The context vectors; with ``need_weights`` also the weights.
+
+        Raises:
+            TypeError: `x` does not hold floating-point numbers.
+            ValueError: `x` has fewer than 2 dimensions, or another width than ``d_in``.
+        """
+        require_tokens("x", x, self.W_query.shape[0])
+        return _attend_to_all(x @ self.W_query, x @ self.W_key, x @ self.W_value, need_weights)
+
+
+class SelfAttention_v2(nn.Module):
+    r"""Self-attention whose weights are linear layers.
+
+    .. math:: Z = \operatorname{softmax}\!\left(\frac{(X W_q)(X W_k)^\top}{\sqrt{d_{out}}}\right) X W_v
+
+    A linear layer stores its weight transposed, ``(d_out, d_in)``, and draws it from a small symmetric
+    range, which trains better than [0, 1).
+
+    Args:
+        d_in: how wide an input is.
+        d_out: how wide a query, a key, a value and a context vector are.
+        qkv_bias: whether the three projections add a bias.
+
+    Raises:
+        TypeError: a size is not a whole number.
+        ValueError: a size is below 1.
+
+    Example:
+        >>> _ = torch.manual_seed(789)
+        >>> attention = SelfAttention_v2(d_in=3, d_out=2)
+        >>> context, weights = attention(torch.ones(6, 3), need_weights=True)
+        >>> context.shape, weights.shape
+        (torch.Size([6, 2]), torch.Size([6, 6]))
+    """
+
+    def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
+        super().__init__()
+        require_at_least("d_in", d_in, 1)
+        require_at_least("d_out", d_out, 1)
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+
+    def forward(
+        self, x: Float[Tensor, "*batch num_tokens d_in"], need_weights: bool = False
+    ) -> (
+        Float[Tensor, "*batch num_tokens d_out"]
+        | tuple[
+            Float[Tensor, "*batch num_tokens d_out"], Float[Tensor, "*batch num_tokens num_tokens"]
+        ]
+    ):
+        """Let every token attend to all tokens.
+
+        Args:
+            x: one vector for each token.
+            need_weights: whether the attention weights are returned too.
+
+        Returns:
+            The context vectors; with ``need_weights`` also the weights.
+
+        Raises:
+            TypeError: `x` does not hold floating-point numbers.
+            ValueError: `x` has fewer than 2 dimensions, or another width than ``d_in``.
+        """
+        require_tokens("x", x, self.W_query.in_features)
+        return _attend_to_all(self.W_query(x), self.W_key(x), self.W_value(x), need_weights)
+
+
+def _attend_to_all(
+    query: Tensor, key: Tensor, value: Tensor, need_weights: bool
+) -> Tensor | tuple[Tensor, Tensor]:
+    if not need_weights:
+        return fused_attention(query, key, value)
+    weights = attention_weights(query, key)
+    return attention_output(weights, value), weights

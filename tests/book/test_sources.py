@@ -1,0 +1,189 @@
+"""The ledger holds what the five sources print: every value, in every place, under seal.
+
+The sources' texts belong to others and are not part of this project. Whoever has them names their
+folder in the environment variable LITERATE_SOURCES; without it, the tests that read them are skipped.
+"""
+
+import hashlib
+import os
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from harness.places import DOCS
+
+LEDGER = tomllib.loads((DOCS / "sources.toml").read_text(encoding="utf-8"))
+SOURCES = {source["id"]: source for source in LEDGER["source"]}
+OUTPUTS = LEDGER["output"]
+FOLDER = os.environ.get("LITERATE_SOURCES")
+
+each_output = pytest.mark.parametrize("output", OUTPUTS, ids=lambda output: output["id"])
+each_source = pytest.mark.parametrize("source", SOURCES)
+needs_sources = pytest.mark.skipif(
+    not FOLDER,
+    reason="the sources' texts belong to others; set LITERATE_SOURCES to a folder that holds them",
+)
+
+PYTHON_FENCE = re.compile(r"^ *```python.*?^ *```", re.MULTILINE | re.DOTALL)
+OUTPUT_FENCE = re.compile(r"^``` ?(?:shell|output)\n(.*?)```", re.MULTILINE | re.DOTALL)
+TENSOR = (
+    r"(?<![\w.])tensor\((?:[\s\d.,\[\]-]|inf|True|False)*"
+    r"(?:grad_fn=<\w+>|requires_grad=True)?\)?"  # 001 loses one last parenthesis
+)
+PRINTED = re.compile(
+    rf"\[{TENSOR}(?:, {TENSOR})*\]"  # a batch of the data loader: a list of tensors
+    rf"|{TENSOR}"
+    r"|torch\.Size\(\[[\d, ]*\]\)"
+    r"|^(?:[A-Z][\w ]*: )?(?P<number>\d+(?:\.\d+)?)$",  # a line that is one number
+    re.MULTILINE,
+)
+
+
+class Printed(NamedTuple):
+    source: str
+    line: int
+    text: str
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def seal(printed: str) -> str:
+    return hashlib.sha256(squeezed(printed).encode()).hexdigest()[:16]
+
+
+def numbers(printed: str) -> list[str]:
+    return re.findall(r"-?\d+\.?\d*|-?inf|True|False", re.sub(r"\w+=.*", "", printed))
+
+
+def extract(source: str, text: str) -> Iterator[Printed]:
+    """Find what a text prints: in output fences, after notebook cells, in examples; not in code."""
+    without_code = PYTHON_FENCE.sub(lambda fence: re.sub(r"[^\n]", " ", fence[0]), text)
+    for match in PRINTED.finditer(without_code):
+        group = "number" if match["number"] else 0
+        line = without_code.count("\n", 0, match.start(group)) + 1
+        yield Printed(source, line, squeezed(match[group]))
+
+
+def read_source(source: str) -> Path:
+    (path,) = Path(FOLDER or "").glob(f"{source}*")
+    return path
+
+
+def test_ids_are_unique() -> None:
+    assert [name for name, count in Counter(o["id"] for o in OUTPUTS).items() if count > 1] == []
+    assert len(SOURCES) == len(LEDGER["source"])
+
+
+@each_output
+def test_seal_matches(output: dict) -> None:
+    assert output["sha256"] == seal(output["printed"])
+
+
+@each_output
+def test_seal_breaks_when_any_digit_is_altered(output: dict) -> None:
+    printed = output["printed"]
+    digits = [match.start() for match in re.finditer(r"\d|inf|True|False", printed)]
+    assert digits
+    for at in digits:
+        other = "0" if printed[at] != "0" else "1"
+        assert seal(printed[:at] + other + printed[at + 1 :]) != output["sha256"]
+
+
+@each_output
+def test_places_are_lines_of_known_sources(output: dict) -> None:
+    assert output["places"]
+    for place in output["places"]:
+        assert 1 <= place["line"] <= SOURCES[place["source"]]["lines"]
+
+
+@each_output
+def test_a_place_prints_the_numbers_of_its_entry(output: dict) -> None:
+    """A place differs from its entry by a suffix or a bracket at most, never by a number."""
+    for place in output["places"]:
+        if "printed" in place:
+            assert squeezed(place["printed"]) != squeezed(output["printed"])
+            assert numbers(place["printed"]) == numbers(output["printed"])
+        assert ("misprint" in place) == (place.get("printed", ")").count(")") == 0)
+
+
+def test_extractor_finds_every_kind_of_output_and_no_code() -> None:
+    text = """\
+In [1]:
+inputs = torch.tensor([[1.0, 2.0]])
+print("Row 2 sum:", 3)
+
+Row 2 sum: 3.5
+3
+```python
+tensor([9.0])
+```
+```shell
+First: tensor([1.,
+\t\t-inf]) Sum: tensor(1.)
+Size: torch.Size([2, 3])
+```
+[tensor([[4, 5]]), tensor([[6]])]
+tensor([[True], [False]], grad_fn=<MulBackward0>)
+tensor([7.], grad_fn=<ViewBackward0>
+In 2017, 12 heads of size 3.
+"""
+    assert list(extract("x", text)) == [
+        ("x", 5, "3.5"),
+        ("x", 6, "3"),
+        ("x", 11, "tensor([1.,-inf])"),
+        ("x", 12, "tensor(1.)"),
+        ("x", 13, "torch.Size([2,3])"),
+        ("x", 15, "[tensor([[4,5]]),tensor([[6]])]"),
+        ("x", 16, "tensor([[True],[False]],grad_fn=<MulBackward0>)"),
+        ("x", 17, "tensor([7.],grad_fn=<ViewBackward0>"),
+    ]
+
+
+@needs_sources
+@each_source
+def test_the_file_is_the_one_that_was_transcribed(source: str) -> None:
+    content = read_source(source).read_bytes()
+    assert hashlib.sha256(content).hexdigest() == SOURCES[source]["sha256"]
+    assert len(content.decode("utf-8").splitlines()) == SOURCES[source]["lines"]
+
+
+@needs_sources
+@each_source
+def test_nothing_else_is_printed_in_an_output_fence(source: str) -> None:
+    """What the extractor leaves of an output fence are labels, without a digit."""
+    for fence in OUTPUT_FENCE.findall(read_source(source).read_text(encoding="utf-8")):
+        assert not re.search(r"\d", PRINTED.sub("", fence))
+
+
+@needs_sources
+def test_the_ledger_holds_every_output_of_the_sources_and_no_other() -> None:
+    found = Counter(
+        printed
+        for source in SOURCES
+        for printed in extract(source, read_source(source).read_text(encoding="utf-8"))
+    )
+    listed = Counter(
+        Printed(place["source"], place["line"], squeezed(place.get("printed", output["printed"])))
+        for output in OUTPUTS
+        for place in output["places"]
+    )
+    assert listed - found == Counter()
+    assert found - listed == Counter()
+
+
+@needs_sources
+def test_one_entry_for_each_distinct_value() -> None:
+    """N of "N of N verified" is the number of different values that the sources print."""
+    suffix = r"\]*(?:,(?:grad_fn=<\w+>|requires_grad=True))?\)?$"
+    distinct = {
+        re.sub(rf"^tensor\(\[*|{suffix}", "", printed.text)
+        for source in SOURCES
+        for printed in extract(source, read_source(source).read_text(encoding="utf-8"))
+    }
+    assert len(distinct) == len(OUTPUTS)

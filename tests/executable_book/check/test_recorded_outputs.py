@@ -1,0 +1,304 @@
+"""What our own cells print is recorded, and a build whose outputs differ from the records fails."""
+
+import subprocess
+from collections.abc import Callable
+
+import pytest
+from sphinx.errors import SphinxError
+
+from executable_book.check.recorded_outputs import Record, changes, compare, dump, read
+
+SCORES = "tensor([0.9544, 1.4950])"
+CPU = 2e-6
+
+
+def cell(code: str, option: str = "") -> str:
+    return f"```{{code-cell}}\n{option}\n{code}\n```\n\n"
+
+
+def tensor(shown: str, *values: float) -> str:
+    """Return code that prints a tensor and leaves its exact values, as the kernels do."""
+    known = [{"text": shown, "values": list(values)}]
+    return f"scores = None\nmetadata = {{'printed_values': {known!r}}}\nprint({shown!r})"
+
+
+@pytest.fixture
+def book(new_book: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> object:
+    book = new_book("executable_book.check.recorded_outputs")
+    book.write("../.gitignore", "_build/\n")
+    book.page(
+        "page",
+        "# Page\n\n" + cell(f"scores = 1\nprint('{SCORES}')") + cell("n = 6\nprint('six tokens')"),
+    )
+    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+        monkeypatch.setenv(name, "/dev/null")
+    for name in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{name}_NAME", "a tester")
+        monkeypatch.setenv(f"GIT_{name}_EMAIL", "tester@example.org")
+    git(book, "init", "-q")
+    return book
+
+
+def git(book, *arguments: str) -> str:
+    command = ["git", *arguments]
+    return subprocess.run(
+        command, cwd=book.folder.parent, check=True, capture_output=True, text=True
+    ).stdout
+
+
+def commit(book) -> None:
+    git(book, "add", "-A")
+    git(book, "commit", "-qm", "work", "--allow-empty")
+
+
+def record(book):
+    commit(book)
+    return book.build(literate_record=True)
+
+
+def records(book, page: str = "page") -> str:
+    return (book.folder / "recorded" / f"{page}.txt").read_text(encoding="utf-8")
+
+
+# Files
+
+
+def test_a_file_of_records_reads_as_it_was_written() -> None:
+    written = {"print(a)": "one\n\n  two", "print(a) (2)": ">>> three", "x = 1": "four"}
+    text = dump(written.items())
+    assert {key: found for key, (_, found) in read(text).items()} == written
+    assert read(text)["print(a) (2)"][0] == 6
+    assert not any(line != line.rstrip() for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("    text\n", "line 1: expected `>>> code`"),
+        (">>> a\nb\n", "line 2: expected `>>> code`"),
+        (">>> a\n    x\n\n>>> a\n    x\n", "line 4: 'a' is recorded twice"),
+    ],
+)
+def test_a_file_that_is_no_file_of_records(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read(text)
+
+
+# Comparison
+
+
+@pytest.mark.parametrize(
+    ("recorded", "printed", "exact"),
+    [
+        ("scores tensor([0.1234])", "scores tensor([0.1235])", 0.1234501),
+        ("tensor([0.5], grad_fn=<MulBackward0>)", "tensor([0.5], grad_fn=<MmBackward0>)", 0.5),
+        ("tensor([0.5])", "tensor([0.5], device='cuda:0')", 0.5),
+        ("x: 0.123456789012", "x: 0.123456789099", 0.5),
+    ],
+)
+def test_values_may_differ_a_little(recorded: str, printed: str, exact: float) -> None:
+    tensor = printed[printed.index("tensor") :] if "tensor" in printed else "none"
+    now = Record("key", 1, printed, [{"text": tensor, "values": [exact]}])
+    assert compare(recorded, now, CPU) == ""
+
+
+@pytest.mark.parametrize(
+    ("recorded", "printed", "shown"),
+    [
+        ("a tensor([0.5])", "a tensor([0.6])", "[0]    0.5      0.6  +1.00e-01"),
+        ("a tensor([0.5])", "b tensor([0.5])", "[-a-]{+b+} tensor([0.5])"),
+        ("0.12 of it", "0.13 of it", "[-0.12-]{+0.13+} of it"),
+        ("tensor([0.5])", "tensor([[0.5]])", "tensor of shape (1,)  tensor of shape (1, 1)"),
+        ("one tensor([1])\n", "one", "[- tensor([1])"),
+        ("sum: 1.0", "sum: 1.1", "1.0      1.1  +1.00e-01"),
+    ],
+)
+def test_all_else_may_not(recorded: str, printed: str, shown: str) -> None:
+    assert shown in compare(recorded, Record("key", 1, printed, []), CPU)
+
+
+def test_changes_show_only_the_lines_that_changed() -> None:
+    assert changes("one\ntwo words\nthree", "one\ntwo ideas\nthree") == "    two [-words-]{+ideas+}"
+    assert changes("", "\n".join("abcdefghijklmnop")).splitlines()[-1] == "    and 4 more lines"
+
+
+# Books
+
+
+def test_records_are_written_once_and_agree_from_then_on(book) -> None:
+    build = record(book)
+    assert (build.status, build.warnings) == (0, [])
+    assert "+ recorded/page.txt: n = 6" in build.said
+    assert records(book) == (f">>> scores = 1\n    {SCORES}\n\n>>> n = 6\n    six tokens\n")
+    commit(book)
+    for jobs in (1, 2):
+        assert book.build(jobs=jobs, html_title=f"{jobs}").warnings == []
+
+
+def test_an_output_without_a_record_fails_every_build(book) -> None:
+    for jobs in (1, 1, 2):
+        build = book.build(jobs=jobs)
+        assert build.status == 1
+        assert "page.md:8: WARNING: the output of `scores = 1`" in build.warnings[0]
+        assert "is not recorded" in build.warnings[0]
+        assert "page.md:14: " in build.warnings[1]
+
+
+def test_a_changed_output_fails_every_build_and_shows_the_change(book) -> None:
+    record(book)
+    book.write(
+        "recorded/page.txt", records(book).replace("six", "five").replace("1.4950", "1.4951")
+    )
+    for jobs in (1, 1, 2):
+        warnings = book.build(jobs=jobs).warnings
+        assert "page.md:8: " in warnings[0]
+        assert warnings[2].split()[:3] == ["[1]", "1.4951", "1.4950"]
+        assert "page.md:14: " in warnings[3]
+        assert warnings[4].strip().startswith("[-five-]{+six+} tokens")
+
+
+def test_a_stale_record_fails_every_build(book) -> None:
+    record(book)
+    book.write("recorded/page.txt", records(book) + "\n>>> gone()\n    x\n")
+    book.write("recorded/other.txt", ">>> gone()\n    x\n")
+    for _ in range(2):
+        first, second = book.build().warnings
+        assert "recorded/other.txt:1: WARNING: no page prints what is recorded here" in first
+        assert "recorded/page.txt:7: WARNING: no cell of the page prints" in second
+        assert "`gone()`" in second
+    build = record(book)
+    assert build.warnings == []
+    assert "- recorded/other.txt" in build.said
+    assert "- recorded/page.txt: gone()" in build.said
+    assert not (book.folder / "recorded" / "other.txt").exists()
+
+
+def test_a_file_that_cannot_be_read_is_named(book) -> None:
+    book.write("recorded/page.txt", "stray\n")
+    (warning,) = book.build().warnings
+    assert "recorded/page.txt:1: WARNING: not a file of records: line 1" in warning
+
+
+def test_an_inserted_cell_leaves_the_other_records_alone(book) -> None:
+    record(book)
+    before = records(book)
+    text = (book.folder / "page.md").read_text(encoding="utf-8")
+    book.write("page.md", text.replace("# Page\n", "# Page\n\n" + cell("# first\nprint('new')")))
+    (warning,) = book.build().warnings
+    assert "`print('new')` is not recorded" in warning
+    record(book)
+    assert records(book) == ">>> print('new')\n    new\n\n" + before
+
+
+def test_equal_first_lines_are_numbered(book) -> None:
+    book.page("page", "# Page\n\n" + cell("print('a')") + cell("print('a')"))
+    record(book)
+    assert records(book) == ">>> print('a')\n    a\n\n>>> print('a') (2)\n    a\n"
+
+
+def test_recording_leaves_alone_what_agrees(book) -> None:
+    """On another machine the last digit may flip; that is no change."""
+    book.page("page", "# Page\n\n" + cell(tensor("tensor([0.1234])", 0.1234499)))
+    record(book)
+    book.page("page", "# Page\n\n" + cell(tensor("tensor([0.1235])", 0.1234501)))
+    assert book.build().warnings == []
+    assert record(book).warnings == []
+    assert records(book) == ">>> scores = None\n    tensor([0.1234])\n"
+
+
+def test_recording_refuses_a_dirty_tree(book) -> None:
+    commit(book)
+    book.page("page", "# Other\n")
+    book.write("../src/new.py", "")
+    with pytest.raises(SphinxError, match=r"commit or put aside docs/page.md, src/, then record"):
+        book.build(literate_record=True)
+    assert not (book.folder / "recorded").exists()
+
+
+def test_recording_needs_git(
+    new_book: Callable[..., object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = new_book("executable_book.check.recorded_outputs")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(book.folder.parent.parent))
+    book.page("page", "# Page\n")
+    with pytest.raises(SphinxError, match="Recording needs a git checkout"):
+        book.build(literate_record=True)
+
+
+def test_what_sources_or_nobody_vouch_for_is_not_recorded(book) -> None:
+    book.page(
+        "page",
+        "# Page\n\n"
+        + cell("print('a')", ":verifies: scores\n")
+        + cell("print('b')", ":nondeterministic: it measures time\n")
+        + cell("c = 1"),
+    )
+    assert book.build().warnings == []
+    record(book)
+    assert not (book.folder / "recorded").exists()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_nondeterministic_needs_a_reason(book, jobs: int) -> None:
+    book.page("page", "# Page\n\n" + cell("print('b')", ":nondeterministic:\n"))
+    for _ in range(3):
+        (warning,) = book.build(jobs=jobs).warnings
+        assert "page.md:8: WARNING: `:nondeterministic:` needs a reason" in warning
+
+
+def test_a_verified_cell_cannot_be_nondeterministic(book) -> None:
+    options = ":nondeterministic: time\n:verifies: scores\n"
+    book.page("page", "# Page\n\n" + cell("print('b')", options))
+    (warning,) = book.build().warnings
+    assert "cannot be nondeterministic" in warning
+
+
+def test_glued_values_are_recorded(book) -> None:
+    output = (
+        "from nbformat.v4 import new_output\n"
+        "outputs = [new_output('display_data',"
+        " {'application/papermill.record/text/plain': '0.2379'},"
+        " metadata={'scrapbook': {'name': 'weight', 'mime_prefix': 'application/papermill.record/'}})]"
+    )
+    book.page("page", "# Page\n\nIt is {glue:text}`weight:.2f`.\n\n" + cell(output))
+    record(book)
+    assert records(book) == ">>> glue weight\n    0.2379\n"
+    book.write("recorded/page.txt", records(book).replace("0.2379", "0.2380"))
+    (warning, *_) = book.build().warnings
+    assert "the output of `glue weight` is not the one recorded" in warning
+
+
+def test_a_page_whose_execution_went_wrong_is_left_alone(
+    book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(book)
+    before = records(book)
+    book.page("page", "# Page\n\n" + cell("print('half')"))
+    monkeypatch.setattr("recorded.unfinished", lambda env: {"page"})
+    assert book.build().warnings == []
+    build = record(book)
+    assert "records of page stay as they are" in build.said
+    assert records(book) == before
+
+
+def test_the_ledger_is_never_touched(book) -> None:
+    book.write("sources.toml", "not = 'ours'\n")
+    record(book)
+    assert git(book, "status", "--porcelain").split() == ["??", "docs/recorded/"]
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ("new_output('display_data', {'image/svg+xml': '<svg/>', 'text/plain': '<Figure>'})", None),
+        ("new_output('execute_result', {'text/plain': 'torch.Size([2])'})", "torch.Size([2])"),
+        ("new_output('display_data', {'text/html': '<b>2</b>', 'text/plain': 'x'})", "<b>2</b>"),
+        ("new_output('display_data', {'text/markdown': '*two*', 'text/plain': 'x'})", "two"),
+        ("new_output('error', ename='E', evalue='no', traceback=['E: no'])", "E: no"),
+    ],
+)
+def test_what_counts_as_text(book, output: str, text: str | None) -> None:
+    code = f"from nbformat.v4 import new_output\nprint('first')\noutputs = [{output}]"
+    book.page("page", "# Page\n\n" + cell(code))
+    record(book)
+    assert records(book).splitlines()[1:] == ["    first", *([f"    {text}"] if text else [])]

@@ -1,0 +1,50 @@
+"""What is wrong is said at every build, until it is mended; by others, too."""
+
+from collections.abc import Callable
+
+import pytest
+
+BROKEN = {
+    "while reading": "{nosuchrole}`x`",
+    "while writing": "{ref}`nowhere`",
+    "in a nested cell": "````{note}\n```{code-cell}\nprint(1)\n```\n````",
+}
+
+
+@pytest.fixture
+def book(new_book: Callable[..., object]) -> object:
+    book = new_book("executable_book.check.repeated_warnings")
+    book.page("other", "# Other\n")
+    return book
+
+
+@pytest.mark.parametrize("prose", BROKEN.values(), ids=BROKEN)
+def test_warnings_of_others_come_back_until_they_are_mended(book, prose: str) -> None:
+    book.page("page", f"# Page\n\n{prose}\n")
+    builds = [book.build(), book.build(), book.build(jobs=2), book.build(jobs=2)]
+    assert [build.status for build in builds] == [1, 1, 1, 1]
+    assert len({tuple(build.warnings) for build in builds}) == 1
+    book.page("page", "# Page\n")
+    assert book.build().status == 0
+    assert book.build().written == []
+
+
+def test_our_own_warnings_come_back_where_nobody_judges_them_again(new_book) -> None:
+    book = new_book("executable_book.check.repeated_warnings", "executable_book.html.mathml")
+    book.page("page", "# Page\n\n{math}`\\frac{1}{`\n")
+    settings = {"html_math_renderer": "mathml"}
+    builds = [book.build(**settings), book.build(**settings), book.build(jobs=2, **settings)]
+    assert [build.status for build in builds] == [1, 1, 1]
+    assert len({tuple(build.warnings) for build in builds}) == 1
+
+
+def test_a_suppressed_warning_is_none(book) -> None:
+    book.page("page", "# Page\n\n{ref}`nowhere`\n")
+    settings = {"suppress_warnings": ["ref.ref"]}
+    assert book.build(**settings).status == 0
+    assert book.build(**settings).written == []
+
+
+def test_pages_are_read_again_when_a_check_changed(book) -> None:
+    book.build()
+    assert set(book.build(literate_checks="another").written) == {"index", "other"}

@@ -1,0 +1,102 @@
+"""The state of the book: a line for each page, with what was executed, verified and recorded."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from executable_book.check import measurements, source_ledger
+
+LEDGER = f"""
+[[source]]
+id = "000"
+kind = "x"
+what = "x"
+lines = 9
+sha256 = "0"
+[[output]]
+id = "three"
+printed = "3"
+sha256 = "{source_ledger.seal("3")}"
+places = [{{ source = "000", line = 1, section = "x" }}]
+"""
+PAGE = """# A title
+
+```{code-cell}
+:verifies: three
+
+print(%s)
+```
+
+```{code-cell}
+print("ours")
+```
+"""
+
+
+@pytest.fixture
+def book(new_book: Callable[..., object]) -> object:
+    book = new_book("executable_book.check.status_table")
+    conf = (book.folder / "conf.py").read_text(encoding="utf-8")
+    book.write("conf.py", re.sub("nb_custom_formats.*", "", conf))
+    book.write("sources.toml", LEDGER)
+    book.write("recorded/one.txt", '>>> print("ours")\n    ours\n')
+    book.page("one", PAGE % "3")
+    book.write("state.md", "# State\n\n```{status}\n```\n")
+    return book
+
+
+def line(build) -> list[str]:
+    """Return what the only page's line says."""
+    table = build.html("state").partition('class="status')[2].partition("</table>")[0]
+    (found,) = re.findall("<tr.*?</tr>", table.partition("<tbody>")[2], re.DOTALL)
+    return [
+        re.sub("<.*?>", "", cell).strip()
+        for cell in re.findall("<t[hd].*?</t[hd]>", found, re.DOTALL)
+    ]
+
+
+def test_each_page_has_a_line(book) -> None:
+    build = book.build()
+    assert build.warnings == []
+    assert line(build) == ["A title", "2", "1", "1", ""]
+    assert 'href="one.html"' in build.html("state")
+
+
+def test_pages_stand_in_the_order_of_the_book(book) -> None:
+    book.page("before", "# Before\n\n```{code-cell}\n:verifies: three\n\nprint(3)\n```\n")
+    book.page("another", "# Another\n\n```{code-cell}\n:verifies: three\n\nprint(3)\n```\n")
+    book.write("index.md", "# Index\n\n```{toctree}\nstate\none\nbefore\nanother\n```\n")
+    table = book.build().html("state").partition('class="status')[2]
+    assert re.findall('href="([^"]*)"', table.partition("</table>")[0]) == [
+        "one.html",
+        "before.html",
+        "another.html",
+    ]
+
+
+def test_a_title_that_changed_is_shown(book) -> None:
+    book.build()
+    book.page("one", (PAGE % "3").replace("A title", "Another title"))
+    assert line(book.build())[0] == "Another title"
+
+
+def test_what_is_not_reproduced_does_not_count_and_is_noticed_later(book) -> None:
+    assert line(book.build())[2] == "1"
+    book.page("one", PAGE % "4")
+    assert line(book.build())[2] == "0"
+
+
+def test_run_times_are_those_that_were_measured(book) -> None:
+    rows = [
+        {
+            "measured": "seconds that a page's cells took",
+            "where": "one",
+            "seconds": {"median": 1.25},
+        }
+    ]
+    folder = Path(book.folder, "measurements")
+    folder.mkdir()
+    measurements.write(folder / "build.json", {"machine": {}, "versions": {}, "results": rows})
+    assert line(book.build())[4] == "1.2 s"

@@ -1,0 +1,171 @@
+"""The package is read from its files, and its code is shown without docstrings: never a second copy."""
+
+import ast
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from harness.places import ROOT
+
+import literate_attention
+from executable_book.code import package_source
+from literate_attention import exercises, figures
+
+PACKAGE = {
+    "__init__.py": "from small.one import CONSTANT, Thing, act\n\n__all__ = ['CONSTANT', 'Thing', 'act']\n",
+    "one.py": '''"""A module."""
+
+import functools
+
+CONSTANT: int = 3
+"""What it is."""
+
+
+@functools.cache
+def act(x: int) -> int:
+    """Do it.
+
+    At length.
+    """
+
+    y = x  # a comment
+    return _hidden(y)
+
+
+def _hidden(x):
+    return x
+
+
+class Thing:
+    """A thing."""
+
+    def method(self):
+        """Say it."""
+        return "of a thing"
+
+    def silent(self):
+        """Have nothing but a docstring."""
+''',
+    "room/__init__.py": "from small.room.inner import draw\n",
+    "room/inner.py": "def draw():\n    return 1\n",
+    "alone.py": "__all__ = ['check']\n\n\ndef check():\n    return 2\n\n\ndef aside():\n    return 3\n",
+}
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> package_source.Library:
+    for name, text in PACKAGE.items():
+        path = tmp_path / "small" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return package_source.library_in(tmp_path / "small")
+
+
+def test_public_names_are_found_with_their_entries_in_the_reference(
+    small: package_source.Library,
+) -> None:
+    assert {name: item.full for name, item in small.public.items()} == {
+        "CONSTANT": "small.one.CONSTANT",
+        "Thing": "small.one.Thing",
+        "act": "small.one.act",
+        "room.draw": "small.room.draw",
+        "alone.check": "small.alone.check",
+    }
+    assert small.public["room.draw"].file.name == "inner.py"
+
+
+def test_code_comes_without_docstrings(small: package_source.Library) -> None:
+    act = small.find("act")
+    assert act.code == (
+        "@functools.cache\ndef act(x: int) -> int:\n    y = x  # a comment\n    return _hidden(y)"
+    )
+    assert (act.first, act.last) == (9, 17)
+    assert small.find("Thing").code == (
+        'class Thing:\n    def method(self):\n        return "of a thing"\n\n    def silent(self):'
+    )
+    assert small.find("CONSTANT").code == "CONSTANT: int = 3"
+
+
+def test_parts_and_private_names_are_found_too(small: package_source.Library) -> None:
+    assert small.find("Thing.method").code == 'def method(self):\n    return "of a thing"'
+    assert small.find("Thing.method").full == "small.one.Thing.method"
+    assert small.find("one._hidden").code == "def _hidden(x):\n    return x"
+    assert small.find("room.draw").code == "def draw():\n    return 1"
+
+
+@pytest.mark.parametrize(
+    "name", ["nothing", "one.nothing", "Thing.nothing", "nowhere.act", "aside"]
+)
+def test_what_is_not_there_is_an_error(small: package_source.Library, name: str) -> None:
+    with pytest.raises(LookupError, match=name.rpartition(".")[2]):
+        small.find(name)
+
+
+def test_a_change_of_a_file_is_seen(small: package_source.Library) -> None:
+    path = small.folder / "alone.py"
+    path.write_text(path.read_text() + "\n", encoding="utf-8")
+    (small.folder / "alone.py").write_text("__all__ = ['other']\n\n\ndef other(): ...\n")
+    assert "alone.other" in package_source.library_in(small.folder).public
+
+
+# This package
+
+
+def test_reading_finds_what_importing_finds() -> None:
+    found = package_source.library_in(ROOT / "src" / "literate_attention").public
+    assert set(found) == {
+        *literate_attention.__all__,
+        *(f"figures.{name}" for name in figures.__all__),
+        *(f"exercises.{name}" for name in exercises.__all__),
+    }
+
+
+def test_what_is_shown_is_the_source() -> None:
+    """Line by line, what is shown stands in the file, and what is left out are docstrings."""
+    for name, item in package_source.library_in(ROOT / "src" / "literate_attention").public.items():
+        owner = {"figures": figures, "exercises": exercises}.get(name.partition(".")[0])
+        value = getattr(owner or literate_attention, name.rpartition(".")[2])
+        if inspect.isfunction(value):
+            shown = ast.unparse(ast.parse(item.code))
+            original = ast.parse(inspect.getsource(value))
+            definition = original.body[0]
+            assert isinstance(definition, ast.FunctionDef)
+            definition.body = definition.body[1:]
+            assert shown == ast.unparse(original), name
+
+
+# The directive
+
+
+@pytest.fixture
+def book(new_book: Callable[..., object], small: package_source.Library) -> object:
+    return new_book("executable_book.code.listings")
+
+
+def block(name: str, caption: str = "What it does.") -> str:
+    return f"# Page\n\n```{{library}} {name}\n{caption}\n```\n"
+
+
+def test_a_page_shows_code_under_its_name(book, small: package_source.Library) -> None:
+    book.page("page", block("act", "It *acts*."))
+    build = book.build(literate_library=str(small.folder))
+    html = build.html("page")
+    assert build.warnings == []
+    assert '<span class="nf">act</span>' in html
+    assert "At length" not in html
+    assert "act</span></code>: It <em>acts</em>." in html
+
+
+def test_a_page_follows_the_file(book, small: package_source.Library) -> None:
+    book.page("page", block("alone.check"))
+    settings = {"literate_library": str(small.folder)}
+    assert '<span class="mi">2</span>' in book.build(**settings).html("page")
+    (small.folder / "alone.py").write_text("__all__ = ['check']\n\n\ndef check():\n    return 4\n")
+    assert '<span class="mi">4</span>' in book.build(**settings).html("page")
+
+
+def test_a_name_that_is_not_there_fails_the_build(book, small: package_source.Library) -> None:
+    book.page("page", block("missing"))
+    build = book.build(literate_library=str(small.folder))
+    assert any("the package small has no 'missing'" in line for line in build.warnings)

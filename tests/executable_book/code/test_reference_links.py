@@ -1,0 +1,277 @@
+"""Names in code lead to the API reference; each entry there leads to code, tests and pages."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from harness.places import ROOT
+from sphinx.highlighting import PygmentsBridge
+
+from executable_book.code import package_source
+from executable_book.code.name_usage import Scope, Use, proofs_by_name
+from executable_book.code.reference_links import firsts, with_links
+
+# sphinxcontrib-bibtex still asks for what Sphinx 11 will remove.
+pytestmark = pytest.mark.filterwarnings("ignore::sphinx.deprecation.RemovedInSphinx11Warning")
+
+
+PUBLIC = frozenset({"softmax", "causal_mask", "figures.lines", "exercises.check_mask"})
+
+
+def used(*cells: str) -> list[list[str]]:
+    """Return the names used in each of some cells, and assert that they are where they are said to be."""
+    scope = Scope("literate_attention", PUBLIC)
+    found = [scope.uses(cell) for cell in cells]
+    for cell, uses in zip(cells, found, strict=True):
+        for use in uses:
+            assert cell[use.start : use.end] in {use.name, use.name.rpartition(".")[2], "renamed"}
+    return [[use.name for use in uses] for uses in found]
+
+
+# Which names are meant
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("from literate_attention import softmax\nsoftmax(x)", ["softmax", "softmax"]),
+        ("from literate_attention import softmax as renamed\nrenamed(x)", ["softmax", "softmax"]),
+        ("from literate_attention.story.simple_attention import softmax", ["softmax"]),
+        ("from literate_attention import figures\nfigures.lines(x)", ["figures.lines"]),
+        ("from literate_attention.figures import lines", ["figures.lines"]),
+        (
+            "import literate_attention as la\nla.figures.lines(la.softmax(x))",
+            ["figures.lines", "softmax"],
+        ),
+        ("import literate_attention\nliterate_attention.softmax", ["softmax"]),
+        ("from literate_attention import softmax\nsoftmax.__name__", ["softmax", "softmax"]),
+        ("é = 'ö'; from literate_attention import softmax", ["softmax"]),
+        (
+            "from literate_attention import (\n    causal_mask,\n    softmax,\n)",
+            ["causal_mask", "softmax"],
+        ),
+        ("from torch import softmax\nsoftmax(x)", []),
+        ("softmax(x)", []),
+        ("from literate_attention import softmax\nsoftmax = 3\nprint(softmax)", ["softmax"]),
+        ("from literate_attention import softmax\nsoftmax = softmax(x)", ["softmax", "softmax"]),
+        ("from literate_attention import softmax\nf(softmax=3)", ["softmax"]),
+        ("from literate_attention import softmax\nx.softmax(dim=-1)", ["softmax"]),
+        ("from literate_attention import softmax\ndef softmax(x): ...\nsoftmax(3)", ["softmax"]),
+        (
+            "from literate_attention import softmax\ndef f(softmax):\n    return softmax",
+            ["softmax"],
+        ),
+        (
+            "from literate_attention import softmax\nfrom torch import softmax\nsoftmax(3)",
+            ["softmax"],
+        ),
+    ],
+)
+def test_a_name_counts_where_it_means_the_library(code: str, names: list[str]) -> None:
+    assert used(code) == [names]
+
+
+def test_cells_share_their_names() -> None:
+    first = "from literate_attention import causal_mask, softmax"
+    assert used(first, "softmax(x)\ncausal_mask = 1", "softmax(causal_mask)") == [
+        ["causal_mask", "softmax"],
+        ["softmax"],
+        ["softmax"],
+    ]
+
+
+def test_one_link_for_each_name_in_a_block() -> None:
+    uses = [Use("a", 0, 1), Use("b", 2, 3), Use("a", 4, 5)]
+    assert list(firsts(uses)) == uses[:2]
+
+
+# Links
+
+
+def test_links_are_put_around_the_names_and_change_nothing_else() -> None:
+    code = 'from literate_attention import softmax\nprint("<softmax> & é", softmax(x))\n'
+    html = PygmentsBridge("html").highlight_block(code, "python")
+    linked = with_links(html, [(code.rindex("softmax"), "api.html#a&b")])
+    (link,) = re.findall(r"<a.*?</a>", linked)
+    assert link == '<a class="api-link" href="api.html#a&amp;b">softmax</a>'
+    assert linked.replace(link, "softmax") == html
+    assert linked.index(link) > linked.index("&lt;softmax&gt;")
+
+
+@pytest.fixture
+def book(new_book: Callable[..., object], tmp_path: Path) -> object:
+    """Return a book of a small package, with a reference and tests."""
+    source = tmp_path / "src" / "small"
+    source.mkdir(parents=True)
+    (source / "__init__.py").write_text("from small.one import act, other\n")
+    (source / "one.py").write_text(
+        'def act():\n    """Act."""\n    return other()\n\n\ndef other():\n    """Do else."""\n'
+    )
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_one.py").write_text(
+        "from small import act\n\n\ndef test_it_acts():\n    act()\n"
+    )
+    book = new_book("executable_book.code.listings", "executable_book.code.reference_links")
+    book.page("page", "# Using\n\n```{code-cell}\nfrom math import pi\n```\n")
+    book.page("plain", "# Plain\n\n```python\nfrom small import other\n```\n")
+    book.write(
+        "api.md",
+        "# Reference\n\n```{eval-rst}\n.. py:function:: small.one.act()\n\n   Act.\n\n"
+        ".. py:function:: small.one.other()\n\n   Do else.\n```\n",
+    )
+    return book
+
+
+SETTINGS = {
+    "literate_library": "../src/small",
+    "literate_commit": "c0ffee",
+    "literate_repository": "https://example.org/repo",
+    "nb_custom_formats": {},
+}
+
+
+def cell(code: str) -> str:
+    """Return a page with a cell, as myst-nb marks it once it has run."""
+    return f"# Using\n\n```{{code-block}} ipython3\n{code}\n```\n"
+
+
+def entry(html: str, name: str) -> str:
+    return html.partition(f'id="small.one.{name}"')[2].partition('<dl class="py')[0]
+
+
+def test_names_in_code_lead_to_their_entries(book) -> None:
+    book.write("page.md", cell("from small import act\nact()\nact()"))
+    book.write("shown.md", "# Shown\n\n```{library} act\nwhat it does.\n```\n")
+    build = book.build(**SETTINGS)
+    assert build.warnings == []
+    assert (
+        build.html("page").count('<a class="api-link" href="api.html#small.one.act">act</a>') == 1
+    )
+    assert '<a class="api-link" href="api.html#small.one.other">other</a>()' in re.sub(
+        "</?span[^>]*>", "", build.html("shown")
+    )
+    assert "api-link" not in build.html("plain")
+
+
+def test_an_entry_shows_code_tests_and_pages(book) -> None:
+    book.write("page.md", cell("from small import act"))
+    html = entry(book.build(**SETTINGS).html("api"), "act")
+    assert re.search(
+        r'Used in <a class="reference internal" href="page.html"><span>Using</span></a>\.', html
+    )
+    assert '<details class="folded"><summary>Source</summary>' in html
+    assert "https://example.org/repo/blob/c0ffee/src/small/one.py#L1-L3" in html
+    assert "<summary>Tests (1)</summary>" in html
+    assert 'https://example.org/repo/blob/c0ffee/tests/test_one.py#L4-L5">it acts</a>' in html
+    assert "Act." not in html.partition("<summary>Source")[2]
+
+
+def test_an_entry_follows_pages_and_tests(book, tmp_path: Path) -> None:
+    """The reference is written again when another page, or a test, begins to use a name."""
+    book.write("page.md", cell("x = 1"))
+    html = entry(book.build(**SETTINGS).html("api"), "other")
+    assert "Used in" not in html
+    assert "Tests" not in html
+    book.write("page.md", cell("from small import other"))
+    build = book.build(**SETTINGS)
+    assert "Using" in entry(build.html("api"), "other")
+    (tmp_path / "tests" / "test_two.py").write_text(
+        "import small\n\ndef test_b():\n    small.other()\n"
+    )
+    build = book.build(**SETTINGS)
+    assert "api" in build.written
+    assert "page" not in build.written
+    assert "Tests (1)" in entry(build.html("api"), "other")
+    assert book.build(**SETTINGS).written == []
+    book.write("page.md", cell("from small import other").replace("Using", "Taking"))
+    assert "Taking" in entry(book.build(**SETTINGS).html("api"), "other")
+
+
+def test_the_reference_follows_what_is_public(book, tmp_path: Path) -> None:
+    public = tmp_path / "src" / "small" / "__init__.py"
+    everything = public.read_text()
+    assert "<summary>Source" in entry(book.build(**SETTINGS).html("api"), "other")
+    public.write_text("from small.one import act\n")
+    assert "<summary>Source" not in entry(book.build(**SETTINGS).html("api"), "other")
+    public.write_text(everything)
+    assert "<summary>Source" in entry(book.build(**SETTINGS).html("api"), "other")
+    assert book.build(**SETTINGS).written == []
+
+
+def test_a_page_that_is_written_again_keeps_its_links(book) -> None:
+    book.write("page.md", cell("from small import act"))
+    before = book.build(**SETTINGS).html("page")
+    book.write("page.md", cell("from small import act") + "\nMore.\n")
+    book.build(**SETTINGS)
+    book.write("page.md", cell("from small import act"))
+    assert book.build(jobs=2, **SETTINGS).html("page") == before
+
+
+# Tests of a name
+
+
+def test_tests_are_found_by_what_they_reach() -> None:
+    code = """
+from literate_attention import causal_mask, figures, softmax
+CASES = [softmax]
+
+def helper():
+    return causal_mask(3)
+
+@fixture
+def mask():
+    return helper()
+
+@mark.parametrize("case", CASES)
+def test_cases(case): ...
+
+def test_fixture(mask):
+    figures.lines(mask)
+
+def test_nothing(): ...
+"""
+    found = proofs_by_name(code, "literate_attention", PUBLIC)
+    assert {name: [proof.name for proof in proofs] for name, proofs in found.items()} == {
+        "softmax": ["test_cases"],
+        "causal_mask": ["test_fixture"],
+        "figures.lines": ["test_fixture"],
+    }
+    assert (found["softmax"][0].first, found["softmax"][0].last) == (12, 13)
+
+
+# This book
+
+
+def test_the_reference_has_an_entry_for_every_public_name(new_book: Callable[..., object]) -> None:
+    book = new_book("sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinxcontrib.bibtex")
+    for name in ("api.md", "references.bib"):
+        shutil.copy(ROOT / "docs" / name, book.folder / name)
+    html = book.build(bibtex_bibfiles=["references.bib"]).html("api")
+    public = package_source.library_in(ROOT / "src" / "literate_attention").public
+    missing = [name for name, item in public.items() if f'id="{item.full}"' not in html]
+    assert missing == []
+    text = re.sub(r"<[^>]*>", "", html)
+    assert "Float[Tensor, '*batch q_len head_dim']" in text
+
+
+def test_parameters_are_lines_and_no_list(new_book: Callable[..., object]) -> None:
+    book = new_book("executable_book.code.signatures")
+    signature = "act(first: int, *, second: str = 'x') -> int"
+    book.write("api.md", f"# R\n\n```{{eval-rst}}\n.. py:function:: {signature}\n\n   Act.\n```\n")
+    html = book.build(python_maximum_signature_line_length=20).html("api")
+    title = html.partition("<dt class")[2].partition("</dt>")[0]
+    assert title.count('<span class="sig-line">') == 3
+    assert not re.search("</?(dl|dd)", title)
+
+
+def test_every_public_name_is_tested() -> None:
+    package = package_source.library_in(ROOT / "src" / "literate_attention")
+    public = frozenset(package.public)
+    tested: set[str] = set()
+    for path in (ROOT / "tests").glob("test_*.py"):
+        tested |= proofs_by_name(
+            path.read_text(encoding="utf-8"), "literate_attention", public
+        ).keys()
+    assert public - tested == set()

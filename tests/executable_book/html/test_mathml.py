@@ -1,0 +1,40 @@
+"""Formulas become MathML that a browser and an e-book can read."""
+
+from xml.etree import ElementTree
+
+import pytest
+from docutils import nodes
+from docutils.utils import new_document
+
+from executable_book.html.mathml import keep_whole, to_mathml
+
+
+@pytest.mark.parametrize("display", [True, False])
+def test_formulas_are_xml(display: bool) -> None:
+    """HTML knows characters by names that XML, and so every e-book reader, stumbles over."""
+    mathml = to_mathml(
+        r"\max_k x_k < \log \left( 1 + \operatorname{Var}(y) \right)", nodes.math(), display=display
+    )
+    formula = ElementTree.fromstring(mathml)
+    text = "".join(formula.itertext())
+    assert "max" in text
+    assert "<" in text
+    assert "\u2061" in text  # the invisible sign for a function that is applied
+
+
+def test_a_formula_that_cannot_be_read_shows_as_it_was_typed() -> None:
+    assert to_mathml(r"\frac{1}{<", nodes.math(), display=False) == r"<code>\frac{1}{&lt;</code>"
+
+
+@pytest.mark.parametrize(
+    ("after", "kept", "left"),
+    [(", and so on", ",", " and so on"), (").", ").", ""), (" is", "", " is")],
+)
+def test_a_formula_keeps_the_comma_after_it(after: str, kept: str, left: str) -> None:
+    page = new_document("page")
+    page += nodes.paragraph("", "", nodes.Text("Let "), nodes.math("x", "x"), nodes.Text(after))
+    keep_whole(None, page, "page")
+    whole = [node.astext() for node in page.findall(nodes.inline)]
+    assert whole == (["x" + kept] if kept else [])
+    assert page[0][-1].astext() == left
+    assert page.astext() == "Let x" + after

@@ -1,0 +1,83 @@
+"""What is cut from the site is what no page uses, and nothing else."""
+
+from pathlib import Path
+
+import pytest
+from fontTools.ttLib import TTFont
+
+from executable_book.html.unused_assets import characters, cut_font, icons, math_font, prune, used
+
+WORDS = {"cell", "note", "main"}
+
+
+@pytest.mark.parametrize(
+    ("css", "kept"),
+    [
+        (".cell{a:b}.gone{a:b}", ".cell{a:b}"),
+        (".cell.gone{a:b}#main .note{a:b}", "#main .note{a:b}"),
+        (".gone,.cell{a:b}", ".cell{a:b}"),
+        ("p:not(.gone){a:b}", "p:not(.gone){a:b}"),
+        (":is(.gone,.cell):before{a:b}", ":is(.gone,.cell):before{a:b}"),
+        ("a[href$='.gone']{a:b}", "a[href$='.gone']{a:b}"),
+        ("@media print{.gone{a:b}}", ""),
+        ("@media print{.gone{a:b}.cell{a:b}}", "@media print{.cell{a:b}}"),
+        ("@font-face{src:url(x.gone)}", "@font-face{src:url(x.gone)}"),
+        ("@keyframes k{0%{a:b}to{a:c}}.cell{a:b}", "@keyframes k{0%{a:b}to{a:c}}.cell{a:b}"),
+        ('@charset "utf-8";.cell{content:"}.gone{"}', '@charset "utf-8";.cell{content:"}.gone{"}'),
+        ("/* {.gone */.cell{a:b}", "/* {.gone */.cell{a:b}"),
+    ],
+)
+def test_rules_stay_if_pages_name_what_they_need(css: str, kept: str) -> None:
+    assert prune(css, WORDS) == kept
+
+
+def test_pruning_twice_is_pruning_once() -> None:
+    css = '@charset "utf-8";.cell,.gone{a:b}@media print{p{a:b}}:is(.gone){a:b}'
+    assert prune(prune(css, WORDS), WORDS) == prune(css, WORDS)
+
+
+def test_icons_are_found_written_out_and_as_characters() -> None:
+    assert icons('.a{--fa:"\\f0c9"}.b{content:"\uf104"}.c{color:#f00}') == {0xF0C9, 0xF104}
+
+
+def test_characters_are_those_of_formulas_with_their_italics() -> None:
+    found = characters("Zzz <math><mi>h</mi><mo>-</mo><mi>\u03b2</mi></math>", scripts="")
+    assert found == {ord("h"), 0x210E, ord("-"), 0x2212, 0x3B2, 0x1D6FD}
+    assert 0x221A in characters("<math><msqrt><mi>d</mi></msqrt></math>", scripts="")
+
+
+def test_a_font_holds_what_is_wanted(tmp_path: Path) -> None:
+    target = tmp_path / "font.woff2"
+    wanted = {ord("a"), 0x2211, 0x10FFFF}
+    cut_font(math_font(), target, wanted, tmp_path / "store")
+    with TTFont(target) as font:
+        assert font.getBestCmap().keys() == {ord("a"), 0x2211}
+        assert "MATH" in font
+    assert target.stat().st_size < 20_000
+    content = target.read_bytes()
+    cut_font(target, target, wanted, tmp_path / "store")
+    assert target.read_bytes() == content
+
+
+def test_a_font_is_cut_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = tmp_path / "first.woff2", tmp_path / "second.woff2"
+    cut_font(math_font(), first, {ord("a")}, tmp_path / "store")
+    monkeypatch.setattr("lean.subset_of", lambda font, wanted: b"cut again")
+    cut_font(math_font(), second, {ord("a")}, tmp_path / "store")
+    assert second.read_bytes() == first.read_bytes()
+    cut_font(math_font(), second, {ord("b")}, tmp_path / "store")
+    assert second.read_bytes() == b"cut again"
+
+
+def test_files_are_used_that_pages_lead_to(tmp_path: Path) -> None:
+    for name, text in {
+        "a.css": "@import 'ab.css'; url(font.woff2) url(a.css.map)",
+        "b.css": "",
+        "ab.css": "",
+        "font.woff2": "",
+        "a.css.map": "",
+        "lost.js": "a.css",
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = used(tmp_path, '<link href="_static/a.css?v=1">')
+    assert {path.name for path in found} == {"a.css", "ab.css", "font.woff2"}

@@ -1,0 +1,64 @@
+"""The archive of the site: the same bytes from the same site, and complete."""
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from zipfile import ZipFile
+
+from executable_book.publish.zip_archive import write_archive
+
+
+def site(folder: Path) -> SimpleNamespace:
+    out = folder / "html"
+    (out / "_static").mkdir(parents=True)
+    (out / "index.html").write_text("<p>hello</p>", encoding="utf-8")
+    (out / "_static" / "book.css").write_text("p {}", encoding="utf-8")
+    (out / ".buildinfo").write_text("not for readers", encoding="utf-8")
+    (out / ".doctrees").mkdir()
+    (out / ".doctrees" / "index.doctree").write_text("nor this", encoding="utf-8")
+    config = SimpleNamespace(literate_archive=True)
+    return SimpleNamespace(outdir=out, builder=SimpleNamespace(name="html"), config=config)
+
+
+def test_the_same_site_gives_the_same_bytes(tmp_path: Path) -> None:
+    archives = []
+    for name, date in (("a", 1_000_000_000), ("b", 1_500_000_000)):
+        app = site(tmp_path / name)
+        for path in app.outdir.rglob("*"):
+            os.utime(path, (date, date))
+        write_archive(app, None)
+        archives.append((tmp_path / name / "literate-attention.zip").read_bytes())
+    assert archives[0] == archives[1]
+
+
+def test_it_holds_all_that_readers_need_in_one_folder(tmp_path: Path) -> None:
+    write_archive(site(tmp_path), None)
+    with ZipFile(tmp_path / "literate-attention.zip") as archive:
+        assert archive.namelist() == [
+            "literate-attention/_static/book.css",
+            "literate-attention/index.html",
+        ]
+
+
+def test_it_is_written_again_only_when_the_site_is_newer(tmp_path: Path) -> None:
+    app = site(tmp_path)
+    write_archive(app, None)
+    archive = tmp_path / "literate-attention.zip"
+    os.utime(archive, (2_000_000_000, 2_000_000_000))
+    write_archive(app, None)
+    assert archive.stat().st_mtime == 2_000_000_000
+    os.utime(app.outdir / "index.html", (2_100_000_000, 2_100_000_000))
+    write_archive(app, None)
+    assert archive.stat().st_mtime != 2_000_000_000
+
+
+def test_it_is_left_out_on_request(tmp_path: Path) -> None:
+    app = site(tmp_path)
+    app.config.literate_archive = False
+    write_archive(app, None)
+    assert not (tmp_path / "literate-attention.zip").exists()
+
+
+def test_a_build_that_failed_leaves_none(tmp_path: Path) -> None:
+    write_archive(site(tmp_path), ValueError("broken"))
+    assert not (tmp_path / "literate-attention.zip").exists()

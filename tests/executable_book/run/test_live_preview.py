@@ -1,0 +1,88 @@
+"""`nox -s live`: what is saved is built, by a process that has built before, and shown."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from harness.live_server import serving
+from websockets.exceptions import ConnectionClosed
+
+import executable_book
+
+PAGE = """---
+file_format: mystnb
+kernelspec:
+  name: python3
+---
+
+# Page
+
+```{code-cell}
+print(%s)
+```
+"""
+OURS = """
+def setup(app):
+    app.config.html_title = %r
+"""
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    """Return a book whose tool chain is a copy, with an extension of its own beside it."""
+    docs, source = tmp_path / "book" / "docs", tmp_path / "book" / "src"
+    docs.mkdir(parents=True)
+    shutil.copytree(Path(executable_book.__file__).parent, source / "executable_book")
+    (source / "ours.py").write_text(OURS % "one title", encoding="utf-8")
+    (docs / "conf.py").write_text(
+        "extensions = ['myst_nb', 'executable_book.publish.zip_archive',\n"
+        "    'executable_book.run.page_execution', 'ours']\n"
+        "html_theme = 'basic'\nexclude_patterns = ['_build']\nnb_execution_mode = 'off'\n",
+        encoding="utf-8",
+    )
+    (docs / "index.md").write_text(PAGE % "'first'", encoding="utf-8")
+    return docs
+
+
+def test_a_save_is_built_and_announced_once(book: Path) -> None:
+    page = book / "_build" / "html" / "index.html"
+    with serving(book, book.parent / "src") as (browser, _):
+        assert "first" in page.read_text()
+        (book / "index.md").write_text(PAGE % "'second'", encoding="utf-8")
+        assert browser.recv(timeout=60) == "refresh"
+        assert "second" in page.read_text()
+        (book.parent / "src" / "ours.py").write_text(OURS % "another title", encoding="utf-8")
+        assert browser.recv(timeout=60) == "refresh"
+        assert "another title" in page.read_text()
+        (book / "index.md").write_text(PAGE % "1 / 0", encoding="utf-8")
+        assert browser.recv(timeout=60) == "refresh"
+        assert "ZeroDivisionError" in page.read_text()
+        with pytest.raises(TimeoutError):
+            browser.recv(timeout=3)  # what a build writes is no reason for another
+    assert not (book / "_build" / "literate-attention.zip").exists()
+
+
+def test_a_first_build_that_failed_keeps_no_later_one_out(book: Path) -> None:
+    conf = book / "conf.py"
+    right = conf.read_text(encoding="utf-8")
+    conf.write_text(right.replace("'basic'", "'basc'"), encoding="utf-8")
+    with serving(book, book.parent / "src") as (browser, _):
+        conf.write_text(right, encoding="utf-8")
+        assert browser.recv(timeout=60) == "refresh"
+        assert "first" in (book / "_build" / "html" / "index.html").read_text()
+
+
+def test_an_unsaved_file_of_an_editor_is_no_module(book: Path) -> None:
+    (book.parent / "src" / ".#ours.py").symlink_to("somebody@somewhere.123")
+    with serving(book, book.parent / "src") as (browser, _):
+        (book / "index.md").write_text(PAGE % "'second'", encoding="utf-8")
+        assert browser.recv(timeout=60) == "refresh"
+        assert "second" in (book / "_build" / "html" / "index.html").read_text()
+
+
+def test_whoever_ends_the_command_ends_the_server(book: Path) -> None:
+    with serving(book, book.parent / "src") as (browser, process):
+        process.terminate()
+        process.wait(timeout=30)
+        with pytest.raises(ConnectionClosed):
+            browser.recv(timeout=30)

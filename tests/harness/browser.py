@@ -1,0 +1,145 @@
+"""A host for the built book, and a browser to read it with: for the tests, and to measure."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from harness.places import DOCS, ROOT
+from playwright.sync_api import Browser, sync_playwright
+
+SITE = Path(os.environ.get("LITERATE_SITE") or DOCS / "_build" / "html")
+PICTURE = ROOT / ".github" / "page.png"
+BASE = "/literate-attention/"
+"""Where the book stands on its host."""
+SWITCHES = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+LARGEST_PAINT = """
+    () => new Promise(done => new PerformanceObserver(list => done(list.getEntries().at(-1).startTime))
+        .observe({type: "largest-contentful-paint", buffered: true}))
+"""
+
+
+def pages(site: Path) -> list[str]:
+    """Return the pages of a site."""
+    return sorted(path.relative_to(site).as_posix() for path in site.glob("*.html"))
+
+
+class Host(SimpleHTTPRequestHandler):
+    """Serves a site under its path, text compressed, and the site's own page for what is not there."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        path = Path(self.translate_path("/" + self.path.removeprefix(BASE)))
+        path = path / "index.html" if path.is_dir() else path
+        found = path.is_file() and self.path.startswith(BASE)
+        path = path if found else Path(self.directory, "404.html")
+        kind = self.guess_type(str(path))
+        is_text = kind.startswith("text/") or kind.endswith(("json", "script", "xml"))
+        content = compressed(path) if is_text else path.read_bytes()
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        if is_text:
+            self.send_header("Content-Encoding", "gzip")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *args: Any) -> None:
+        """Say nothing."""
+
+
+@cache
+def compressed(path: Path) -> bytes:
+    return gzip.compress(path.read_bytes(), compresslevel=6, mtime=0)
+
+
+@contextmanager
+def serve(site: Path) -> Iterator[str]:
+    """Serve a site from this machine, and yield its address."""
+    if not (site / "index.html").exists():
+        raise FileNotFoundError("there is no built book to read: `nox -s docs` builds it")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Host, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}{BASE}"
+    server.shutdown()
+    server.server_close()
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Start the Chromium of this machine."""
+    names = (os.environ.get("CHROMIUM", ""), "chromium", "google-chrome", "chromium-browser")
+    path = next((found for name in names if (found := shutil.which(name))), None)
+    if path is None:
+        raise FileNotFoundError("no Chromium in the PATH, nor named by CHROMIUM: install one")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=SWITCHES)
+        yield browser
+        browser.close()
+
+
+def first_visit(
+    browser: Browser,
+    url: str,
+    *,
+    line: dict[str, float] | None = None,
+    slowdown: float = 1,
+    **screen: Any,
+) -> tuple[int, float]:
+    """Open a page as somebody who has never been here.
+
+    Args:
+        browser: the browser.
+        url: the page.
+        line: latency (ms) and throughputs (bytes/s) of the network, as DevTools names them.
+        slowdown: by how much the processor is slowed down.
+        screen: what a browser context takes.
+
+    Returns:
+        The bytes that were transferred, and when the largest part was painted, in ms.
+    """
+    context = browser.new_context(**screen)
+    page = context.new_page()
+    devtools = context.new_cdp_session(page)
+    devtools.send("Network.enable")
+    if line:
+        devtools.send("Network.emulateNetworkConditions", {"offline": False, **line})
+    devtools.send("Emulation.setCPUThrottlingRate", {"rate": slowdown})
+    received: list[float] = []
+    devtools.on(
+        "Network.loadingFinished", lambda event: received.append(event["encodedDataLength"])
+    )
+    page.goto(url, wait_until="networkidle")
+    painted = page.evaluate(LARGEST_PAINT)
+    context.close()
+    return round(sum(received)), painted
+
+
+def take_picture(target: Path) -> None:
+    """Photograph a part of a page, as the README shows it."""
+    with serve(SITE) as address, chromium() as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 880}, color_scheme="light")
+        page.goto(f"{address}simple_attention.html", wait_until="networkidle")
+        page.evaluate("document.querySelector('#fig-dot-products').scrollIntoView({block: 'end'})")
+        page.screenshot(path=target)
+
+
+if __name__ == "__main__":
+    take_picture(PICTURE)

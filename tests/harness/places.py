@@ -1,0 +1,6 @@
+"""Where things are in this repository."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
