@@ -61,79 +61,85 @@ def masks() -> dict[str, Tensor]:
 
 
 DRAWINGS: dict[str, Callable[[], Drawing]] = {
-    "embedding_points": lambda: figures.embedding_points(X, TOY_TOKENS),
-    "context_vector": lambda: figures.context_vector(X, WEIGHTS[1], TOY_TOKENS, query=1),
-    "context_vector, wide": lambda: figures.context_vector(
+    "embedding_points": lambda: figures.draw_embedding_points(X, TOY_TOKENS),
+    "context_vector": lambda: figures.draw_context_vector(X, WEIGHTS[1], TOY_TOKENS, query=1),
+    "context_vector, wide": lambda: figures.draw_context_vector(
         torch.eye(12), torch.arange(12.0), [f"token {i}" for i in range(12)], query=11
     ),
-    "dot_products": lambda: figures.dot_products(X[1], X, TOY_TOKENS),
-    "dot_products, wide": lambda: figures.dot_products(
+    "dot_products": lambda: figures.draw_dot_products(X[1], X, TOY_TOKENS),
+    "dot_products, wide": lambda: figures.draw_dot_products(
         -torch.ones(8), torch.eye(8), list("abcdefgh")
     ),
-    "normalising": lambda: figures.normalising(SCORES[1], TOY_TOKENS),
-    "normalising, mixed": lambda: figures.normalising(torch.tensor([-2.0, 1.0, 3.0]), list("abc")),
-    "weighted_sum": lambda: figures.weighted_sum(X, WEIGHTS[1], TOY_TOKENS),
-    "weighted_sum, wide": lambda: figures.weighted_sum(
+    "normalising": lambda: figures.draw_normalising(SCORES[1], TOY_TOKENS),
+    "normalising, mixed": lambda: figures.draw_normalising(
+        torch.tensor([-2.0, 1.0, 3.0]), list("abc")
+    ),
+    "weighted_sum": lambda: figures.draw_weighted_sum(X, WEIGHTS[1], TOY_TOKENS),
+    "weighted_sum, wide": lambda: figures.draw_weighted_sum(
         torch.eye(7), -torch.ones(7), list("abcdefg")
     ),
-    "weighted_sum, mixed": lambda: figures.weighted_sum(X - 0.5, WEIGHTS[1], TOY_TOKENS),
-    "attention_matrix": lambda: figures.attention_matrix(WEIGHTS, TOY_TOKENS),
-    "attention_matrix, 4 decimals": lambda: figures.attention_matrix(
+    "weighted_sum, mixed": lambda: figures.draw_weighted_sum(X - 0.5, WEIGHTS[1], TOY_TOKENS),
+    "attention_matrix": lambda: figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS),
+    "attention_matrix, 4 decimals": lambda: figures.draw_attention_matrix(
         SCORES, TOY_TOKENS, decimals=4, highlight=1
     ),
-    "attention_matrix, signed": lambda: figures.attention_matrix(
+    "attention_matrix, signed": lambda: figures.draw_attention_matrix(
         torch.linspace(-1, 1, 60).reshape(10, 6), list("abcdefghij"), keys=TOY_TOKENS
     ),
-    "attention_matrix, long words": lambda: figures.attention_matrix(WEIGHTS, LONG),
-    "attention_matrix, one": lambda: figures.attention_matrix(torch.ones(1, 1), ["one"]),
-    "attention_matrix, many tokens": lambda: figures.attention_matrix(
+    "attention_matrix, long words": lambda: figures.draw_attention_matrix(WEIGHTS, LONG),
+    "attention_matrix, one": lambda: figures.draw_attention_matrix(torch.ones(1, 1), ["one"]),
+    "attention_matrix, many tokens": lambda: figures.draw_attention_matrix(
         la.softmax(torch.arange(529.0).reshape(23, 23) % 7), [f"token {i}" for i in range(23)]
     ),
-    "mask on scores": lambda: figures.attention_matrices(
+    "mask on scores": lambda: figures.draw_attention_matrices(
         {"Before": SCORES, "After": la.mask_scores(SCORES, MASK)}, TOY_TOKENS, attn_mask=MASK
     ),
-    "mask on weights": lambda: figures.attention_matrices(
+    "mask on weights": lambda: figures.draw_attention_matrices(
         {"All tokens": WEIGHTS, "Past and present only": la.mask_weights(WEIGHTS, MASK)},
         TOY_TOKENS,
         attn_mask=MASK,
     ),
-    "matrices side by side": lambda: figures.attention_matrices(
+    "matrices side by side": lambda: figures.draw_attention_matrices(
         {f"The head number {h + 1}": w for h, w in enumerate(HEAD_WEIGHTS)},
         TOY_TOKENS,
         attn_mask=MASK,
         columns=2,
     ),
-    "four matrices": lambda: figures.attention_matrices(
+    "four matrices": lambda: figures.draw_attention_matrices(
         {str(i): torch.eye(10) for i in range(4)}, [f"token {i}" for i in range(10)], columns=2
     ),
-    "dropout_masks": lambda: figures.dropout_masks(masks()),
-    "matrix_product": lambda: figures.matrix_product(X, X.T, row=1, column=2),
-    "projections": lambda: figures.projections(X, PROJECTIONS, TOY_TOKENS),
-    "projections, one token": lambda: figures.projections(X[1:2], PROJECTIONS, TOY_TOKENS[1:2]),
-    "heads": lambda: figures.heads(HEAD_WEIGHTS, TOY_TOKENS),
-    "heads, many": lambda: figures.heads(
+    "dropout_masks": lambda: figures.draw_dropout_masks(masks()),
+    "matrix_product": lambda: figures.draw_matrix_product(X, X.T, row=1, column=2),
+    "projections": lambda: figures.draw_projections(X, PROJECTIONS, TOY_TOKENS),
+    "projections, one token": lambda: figures.draw_projections(
+        X[1:2], PROJECTIONS, TOY_TOKENS[1:2]
+    ),
+    "heads": lambda: figures.draw_heads(HEAD_WEIGHTS, TOY_TOKENS),
+    "heads, many": lambda: figures.draw_heads(
         la.softmax(torch.ones(5, 13, 13)),
         [f"token {i}" for i in range(13)],
         contexts=torch.ones(5, 13, 7),
     ),
-    "heads, with contexts": lambda: figures.heads(
+    "heads, with contexts": lambda: figures.draw_heads(
         HEAD_WEIGHTS, TOY_TOKENS, contexts=HEAD_CONTEXTS, attn_mask=MASK
     ),
-    "weight_split": lambda: figures.weight_split(CONTEXT.expand(2, 6, 4), TOY_TOKENS, num_heads=2),
-    "weight_split, counting": lambda: figures.weight_split(
+    "weight_split": lambda: figures.draw_weight_split(
+        CONTEXT.expand(2, 6, 4), TOY_TOKENS, num_heads=2
+    ),
+    "weight_split, counting": lambda: figures.draw_weight_split(
         torch.arange(64).view(2, 4, 8), list("abcd"), num_heads=2
     ),
-    "bottleneck": lambda: figures.bottleneck(TOY_TOKENS),
-    "bottleneck, translating": lambda: figures.bottleneck(
+    "bottleneck": lambda: figures.draw_bottleneck(TOY_TOKENS),
+    "bottleneck, translating": lambda: figures.draw_bottleneck(
         ("Ihre", "Reise", "beginnt"), TOY_TOKENS, WEIGHTS[:, :3], step=1
     ),
-    "lines": lambda: figures.lines(
+    "lines": lambda: figures.draw_lines(
         [128, 256, 512, 1024, 2048, 4096],
         {"step by step": [1, 3.8, 15, 61, 250, 1000], "fused": [0.4, 1, 3, 10, 38, math.nan]},
         x_label="tokens",
         y_label="time in ms",
     ),
-    "lines, linear": lambda: figures.lines(
+    "lines, linear": lambda: figures.draw_lines(
         torch.arange(40), {"share": torch.arange(40) / 40}, x_label="x", y_label="y", log=False
     ),
 }
@@ -202,25 +208,27 @@ class TestData:
     """A figure's data equal the tensors that the library computes."""
 
     def test_attention_matrix(self) -> None:
-        drawing = figures.attention_matrix(WEIGHTS, TOY_TOKENS)
+        drawing = figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS)
         assert_close(as_tensor(meshes(drawing)["Attention weights"]), WEIGHTS)
 
     @pytest.mark.parametrize("decimals", [2, 3, 4])
     def test_every_cell_is_annotated_with_its_own_number(self, decimals: int) -> None:
-        drawing = figures.attention_matrix(SCORES, TOY_TOKENS, decimals=decimals)
+        drawing = figures.draw_attention_matrix(SCORES, TOY_TOKENS, decimals=decimals)
         numbers = [text for text in written(drawing) if re.fullmatch(r"[\d.]+", text)]
         expected = [f"{value:.{decimals}f}" for value in SCORES.flatten().tolist()]
         assert numbers == expected
 
     def test_zero_has_no_sign(self) -> None:
-        drawing = figures.attention_matrix(torch.tensor([[-0.001, -1.0]]), ["a"], keys=["b", "c"])
+        drawing = figures.draw_attention_matrix(
+            torch.tensor([[-0.001, -1.0]]), ["a"], keys=["b", "c"]
+        )
         assert {"0.00", f"{MINUS}1.00"} <= set(written(drawing))
 
     @pytest.mark.parametrize("lowest", [-0.9, 0.1])
     @pytest.mark.parametrize("width", range(6, 14))
     def test_numbers_in_narrow_cells_are_right_or_absent(self, width: int, lowest: float) -> None:
         values = torch.linspace(lowest, 10.5, 2 * width).reshape(2, width)
-        drawing = figures.attention_matrix(values, ["a", "b"], keys=["k"] * width)
+        drawing = figures.draw_attention_matrix(values, ["a", "b"], keys=["k"] * width)
         numbers = [text for text in written(drawing) if re.fullmatch(rf"{MINUS}?\d*\.\d+", text)]
         if "scale" not in meshes(drawing):
             assert [round(value_of(text), 2) for text in numbers] == [
@@ -229,14 +237,14 @@ class TestData:
 
     def test_what_a_mask_hides_is_not_drawn(self) -> None:
         after = la.mask_weights(WEIGHTS, MASK)
-        drawing = figures.attention_matrix(after, TOY_TOKENS, attn_mask=MASK)
+        drawing = figures.draw_attention_matrix(after, TOY_TOKENS, attn_mask=MASK)
         mesh = meshes(drawing)["Attention weights"]
         assert np.array_equal(np.ma.getmaskarray(mesh), ~MASK.numpy())
         assert_close(torch.from_numpy(mesh.compressed()).float(), after[MASK])
         assert "0.00" not in written(drawing)
 
     def test_without_a_mask_a_zero_is_a_number(self) -> None:
-        drawing = figures.attention_matrix(torch.zeros(2, 2), ["a", "b"])
+        drawing = figures.draw_attention_matrix(torch.zeros(2, 2), ["a", "b"])
         assert written(drawing).count("0.00") == 4
 
     def test_before_the_mask_the_future_is_still_there(self) -> None:
@@ -249,32 +257,32 @@ class TestData:
         assert np.array_equal(np.ma.getmaskarray(meshes(drawing)["After"]), ~MASK.numpy())
 
     def test_context_vector(self) -> None:
-        drawing = figures.context_vector(X, WEIGHTS[1], TOY_TOKENS, query=1)
+        drawing = figures.draw_context_vector(X, WEIGHTS[1], TOY_TOKENS, query=1)
         found = meshes(drawing)
         assert_close(as_tensor(np.hstack([found[f"x{j}"] for j in range(6)])), X.T)
         assert_close(as_tensor(found["context"])[0], la.context_vector(WEIGHTS[1], X))
 
     def test_arrows_are_as_thick_as_weights_are_large(self) -> None:
-        drawing = figures.context_vector(X, WEIGHTS[4], TOY_TOKENS, query=4)
+        drawing = figures.draw_context_vector(X, WEIGHTS[4], TOY_TOKENS, query=4)
         thickness = arrows(drawing)
         assert_close(thickness / thickness.sum(), WEIGHTS[4], check_dtype=False)
 
     def test_dot_products(self) -> None:
-        drawing = figures.dot_products(X[1], X, TOY_TOKENS)
+        drawing = figures.draw_dot_products(X[1], X, TOY_TOKENS)
         assert_close(bars(drawing, r"score\d"), la.score_one_query(X[1], X))
 
     def test_normalising(self) -> None:
-        drawing = figures.normalising(SCORES[1], TOY_TOKENS)
+        drawing = figures.draw_normalising(SCORES[1], TOY_TOKENS)
         assert_close(bars(drawing, r"score\d"), SCORES[1])
         assert_close(bars(drawing, r"÷ sum\d"), la.normalize_by_sum(SCORES[1]))
         assert_close(bars(drawing, r"softmax\d"), la.softmax(SCORES[1]))
 
     def test_softmax_of_large_scores(self) -> None:
-        drawing = figures.normalising(torch.tensor([1000.0, 0.0]), ["a", "b"])
+        drawing = figures.draw_normalising(torch.tensor([1000.0, 0.0]), ["a", "b"])
         assert_close(bars(drawing, r"softmax\d"), torch.tensor([1.0, 0.0]))
 
     def test_weighted_sum(self) -> None:
-        drawing = figures.weighted_sum(X, WEIGHTS[1], TOY_TOKENS)
+        drawing = figures.draw_weighted_sum(X, WEIGHTS[1], TOY_TOKENS)
         assert_close(bars(drawing, r"input.*").reshape(6, 3), X)
         assert_close(bars(drawing, r"share.*").reshape(6, 3), WEIGHTS[1][:, None] * X)
         pieces = bars(drawing, r"sum.*").reshape(3, 6)
@@ -288,7 +296,7 @@ class TestData:
 
     def test_embedding_points_are_seen_from_one_side(self) -> None:
         """A picture of space is one linear map for all points."""
-        drawing = figures.embedding_points(X, TOY_TOKENS)
+        drawing = figures.draw_embedding_points(X, TOY_TOKENS)
         spots = {
             line.get_label(): line.get_xydata()
             for line in drawing.figure.axes[0].lines
@@ -302,7 +310,7 @@ class TestData:
         assert_close(augmented @ solution, positions)
 
     def test_no_two_points_look_much_closer_than_they_are(self) -> None:
-        drawing = figures.embedding_points(X, TOY_TOKENS)
+        drawing = figures.draw_embedding_points(X, TOY_TOKENS)
         spots = [
             line.get_xydata()
             for line in drawing.figure.axes[0].lines
@@ -313,14 +321,14 @@ class TestData:
         assert (drawn / real).min() > 0.3 * (drawn / real).max()
 
     def test_matrix_product(self) -> None:
-        drawing = figures.matrix_product(X, V1.W_query, row=1, column=1)
+        drawing = figures.draw_matrix_product(X, V1.W_query, row=1, column=1)
         found = meshes(drawing)
         assert_close(as_tensor(found["left"]), X)
         assert_close(as_tensor(found["right"]), V1.W_query.detach())
         assert_close(as_tensor(found["product"]), (X @ V1.W_query).detach())
 
     def test_projections(self) -> None:
-        found = meshes(figures.projections(X, PROJECTIONS, TOY_TOKENS))
+        found = meshes(figures.draw_projections(X, PROJECTIONS, TOY_TOKENS))
         for name, matrix in PROJECTIONS.items():
             assert_close(as_tensor(found[f"W_{name}"]), matrix.detach())
             assert_close(as_tensor(found[name]), (X @ matrix).detach())
@@ -337,7 +345,7 @@ class TestData:
 
     def test_weight_split(self) -> None:
         x = torch.randn(2, 5, 6, generator=torch.Generator().manual_seed(1))
-        found = meshes(figures.weight_split(x, list("abcde"), num_heads=3))
+        found = meshes(figures.draw_weight_split(x, list("abcde"), num_heads=3))
         assert_close(as_tensor(found["x"]), x[0])
         assert_close(as_tensor(np.hstack([found[f"view{h}"] for h in range(3)])), x[0])
         for h, expected in enumerate(la.split_heads(x, 3)[0]):
@@ -348,7 +356,7 @@ class TestData:
         assert written(drawn("weight_split, counting")).count("31") == 3
 
     def test_dropout_masks(self) -> None:
-        found = meshes(figures.dropout_masks(masks()))
+        found = meshes(figures.draw_dropout_masks(masks()))
         for title, mask in masks().items():
             assert_close(as_tensor(found[title]), (mask != 0).float())
 
@@ -360,7 +368,7 @@ class TestData:
 
     def test_lines(self) -> None:
         y = torch.tensor([3.0, math.nan, 5.0], requires_grad=True)
-        drawing = figures.lines([1, 10, 100], {"y": y}, x_label="n", y_label="ms")
+        drawing = figures.draw_lines([1, 10, 100], {"y": y}, x_label="n", y_label="ms")
         (line,) = drawing.figure.axes[1].lines
         assert line.get_xdata().tolist() == [1, 10, 100]
         assert_close(torch.from_numpy(line.get_ydata()), y.detach().double(), equal_nan=True)
@@ -373,7 +381,7 @@ class TestWords:
     def test_each_row_names_its_largest_number(self, seed: int) -> None:
         weights = torch.rand(5, 7, generator=torch.Generator().manual_seed(seed))
         queries, keys = [f"q{i}" for i in range(5)], [f"k{j}" for j in range(7)]
-        alt = figures.attention_matrix(weights, queries, keys=keys).alt
+        alt = figures.draw_attention_matrix(weights, queries, keys=keys).alt
         rows = re.findall(r"Row (\d), '(q\d)', attends most to '(k\d)', ([\d.]+)\.", alt)
         largest, where = weights.max(dim=1)
         assert rows == [
@@ -381,7 +389,7 @@ class TestWords:
         ]
 
     def test_journey(self) -> None:
-        alt = figures.attention_matrix(WEIGHTS, TOY_TOKENS).alt
+        alt = figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS).alt
         assert "Row 2, 'journey', attends most to 'journey', 0.24." in alt
 
     def test_a_mask_is_told(self) -> None:
@@ -390,7 +398,7 @@ class TestWords:
 
     def test_a_row_without_keys(self) -> None:
         hidden = torch.full((1, 2), -torch.inf)
-        assert figures.attention_matrix(hidden, ["a"], keys=["b", "c"]).alt.endswith(
+        assert figures.draw_attention_matrix(hidden, ["a"], keys=["b", "c"]).alt.endswith(
             "2 of 2 pairs hidden. Row 1, 'a', attends to nothing."
         )
 
@@ -398,31 +406,33 @@ class TestWords:
         weights = torch.rand(14, 3, generator=torch.Generator().manual_seed(0))
         weights[8, 1] = 2.0
         names = [f"t{i}" for i in range(14)]
-        alt = figures.attention_matrix(weights, names, keys=list("abc")).alt
+        alt = figures.draw_attention_matrix(weights, names, keys=list("abc")).alt
         assert alt.endswith("14 queries by 3 keys. Row 9, 't8', attends most to 'b', 2.00.")
-        highlighted = figures.attention_matrix(weights, names, keys=list("abc"), highlight=3).alt
+        highlighted = figures.draw_attention_matrix(
+            weights, names, keys=list("abc"), highlight=3
+        ).alt
         assert "Row 4, 't3'" in highlighted
 
     def test_context_vector(self) -> None:
-        alt = figures.context_vector(X, WEIGHTS[1], TOY_TOKENS, query=1).alt
+        alt = figures.draw_context_vector(X, WEIGHTS[1], TOY_TOKENS, query=1).alt
         assert "0.24 of 'journey', 0.23 of 'starts'" in alt
         assert "thickest arrow comes from 'journey'" in alt
         assert alt.endswith("The sum is (0.44, 0.65, 0.57).")
 
     def test_dot_products(self) -> None:
-        alt = figures.dot_products(X[0], X, TOY_TOKENS).alt
+        alt = figures.draw_dot_products(X[0], X, TOY_TOKENS).alt
         assert alt.endswith("The highest is that of 'Your'.")
 
     def test_embedding_points(self) -> None:
-        alt = figures.embedding_points(X, TOY_TOKENS).alt
+        alt = figures.draw_embedding_points(X, TOY_TOKENS).alt
         assert "closest are 'journey' and 'starts', 0.03 apart" in alt
 
     def test_matrix_product(self) -> None:
-        alt = figures.matrix_product(X, X.T, row=1, column=2).alt
+        alt = figures.draw_matrix_product(X, X.T, row=1, column=2).alt
         assert alt.endswith("0.55·0.57 + 0.87·0.85 + 0.66·0.64 = 1.48.")
 
     def test_dropout_masks(self) -> None:
-        alt = figures.dropout_masks(masks()).alt
+        alt = figures.draw_dropout_masks(masks()).alt
         for title, mask in masks().items():
             assert f"{title}, 6 by 6: {int((mask != 0).sum())} of 36 are kept." in alt
 
@@ -430,14 +440,14 @@ class TestWords:
         alt = drawn("lines").alt
         assert "from 128 to 4096. step by step: from 1 to 1000. fused: from 0.4 to 38" in alt
         series = {"long": [1, 2, 3], "short": [1, 2, float("nan")]}
-        alt = figures.lines([1, 10, 100], series, x_label="tokens", y_label="ms").alt
+        alt = figures.draw_lines([1, 10, 100], series, x_label="tokens", y_label="ms").alt
         assert alt.endswith("long: from 1 to 3. short: from 1 to 2, measured from 1 to 10.")
 
     def test_what_was_dropped_attends_to_nothing(self) -> None:
         dropped = torch.tensor([[0.0, 0.0], [1.0, 1.0]])
-        alt = figures.attention_matrix(dropped, ["a", "b"], attn_mask=la.causal_mask(2)).alt
+        alt = figures.draw_attention_matrix(dropped, ["a", "b"], attn_mask=la.causal_mask(2)).alt
         assert "Row 1, 'a', attends to nothing." in alt
-        alt = figures.heads(torch.zeros(1, 2, 2), ["a", "b"]).alt
+        alt = figures.draw_heads(torch.zeros(1, 2, 2), ["a", "b"]).alt
         assert "In head 1, 'b' attends to nothing." in alt
 
 
@@ -499,7 +509,7 @@ class TestLooks:
         assert not any(text.get_parse_math() for text in texts)
 
     def test_a_row_can_be_set_off(self) -> None:
-        drawing = figures.attention_matrix(WEIGHTS, TOY_TOKENS, highlight=2)
+        drawing = figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS, highlight=2)
         bold = [t.get_text() for t in visible_texts(drawing) if t.get_weight() == "bold"]
         assert bold == ["starts"]
 
@@ -509,7 +519,7 @@ class TestLooks:
         assert "scale" not in meshes(drawn("mask on weights"))
 
     def test_matrices_of_one_figure_share_their_colours(self) -> None:
-        drawing = figures.attention_matrices(
+        drawing = figures.draw_attention_matrices(
             {"small": torch.full((1, 1), 0.1), "large": torch.full((1, 1), 0.9)}, ["a"]
         )
         small, large = drawing.figure.findobj(QuadMesh)
@@ -527,8 +537,8 @@ class TestBytes:
         assert svg(DRAWINGS[name]()) == first_svg(name)
 
     def test_other_data_give_other_bytes(self) -> None:
-        assert svg(figures.attention_matrix(WEIGHTS, TOY_TOKENS)) != svg(
-            figures.attention_matrix(WEIGHTS + 0.1, TOY_TOKENS)
+        assert svg(figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS)) != svg(
+            figures.draw_attention_matrix(WEIGHTS + 0.1, TOY_TOKENS)
         )
 
     def test_the_callers_settings_change_nothing(self) -> None:
@@ -559,7 +569,7 @@ class TestBytes:
             "x = la.toy_embeddings()\n"
             "mask = la.causal_mask(6)\n"
             "weights = la.mask_weights(la.softmax(x @ x.T), mask)\n"
-            "figures.attention_matrix(weights, la.TOY_TOKENS, attn_mask=mask).save(sys.argv[1])\n"
+            "figures.draw_attention_matrix(weights, la.TOY_TOKENS, attn_mask=mask).save(sys.argv[1])\n"
         )
         for seed in ("1", "2"):
             environment = {**os.environ, "PYTHONHASHSEED": seed}
@@ -659,10 +669,10 @@ class Elsewhere(Tensor):
 def test_any_device_in_or_out_of_a_graph(moved: Callable[[Tensor], Tensor]) -> None:
     x, weights = moved(X), moved(WEIGHTS)
     for draw in (
-        lambda x, weights: figures.attention_matrix(weights, TOY_TOKENS),
-        lambda x, weights: figures.weighted_sum(x, weights[1], TOY_TOKENS),
-        lambda x, weights: figures.lines(x[:, 0], {"y": x[:, 1]}, x_label="x", y_label="y"),
-        lambda x, weights: figures.weight_split(weights[None], TOY_TOKENS, num_heads=3),
+        lambda x, weights: figures.draw_attention_matrix(weights, TOY_TOKENS),
+        lambda x, weights: figures.draw_weighted_sum(x, weights[1], TOY_TOKENS),
+        lambda x, weights: figures.draw_lines(x[:, 0], {"y": x[:, 1]}, x_label="x", y_label="y"),
+        lambda x, weights: figures.draw_weight_split(weights[None], TOY_TOKENS, num_heads=3),
     ):
         assert draw(x, weights).alt == draw(X, WEIGHTS).alt
     assert x.shape == X.shape
@@ -670,13 +680,13 @@ def test_any_device_in_or_out_of_a_graph(moved: Callable[[Tensor], Tensor]) -> N
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 def test_half_precision(dtype: torch.dtype) -> None:
-    drawing = figures.attention_matrix(WEIGHTS.to(dtype), TOY_TOKENS)
+    drawing = figures.draw_attention_matrix(WEIGHTS.to(dtype), TOY_TOKENS)
     assert_close(as_tensor(meshes(drawing)["Attention weights"]), WEIGHTS.to(dtype).float())
 
 
 def test_what_is_drawn_is_not_changed() -> None:
     weights = WEIGHTS.clone()
-    drawing = figures.attention_matrix(weights, TOY_TOKENS)
+    drawing = figures.draw_attention_matrix(weights, TOY_TOKENS)
     weights.zero_()
     assert_close(as_tensor(meshes(drawing)["Attention weights"]), WEIGHTS)
 
@@ -685,217 +695,217 @@ two = ["a", "b"]
 square = torch.ones(2, 2)
 REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "negative strength": (
-        lambda: figures.bottleneck(two, two, -square),
+        lambda: figures.draw_bottleneck(two, two, -square),
         ValueError,
         "weights must not be negative to be drawn as arrows, got -1",
     ),
     "no tensor": (
-        lambda: figures.attention_matrix([[1.0]], ["a"]),
+        lambda: figures.draw_attention_matrix([[1.0]], ["a"]),
         TypeError,
         "Attention weights must be a torch.Tensor, got list",
     ),
     "rank": (
-        lambda: figures.attention_matrix(torch.ones(1, 2, 2), two),
+        lambda: figures.draw_attention_matrix(torch.ones(1, 2, 2), two),
         ValueError,
         r"must have shape \(q_len, kv_len\), got \(1, 2, 2\)",
     ),
     "empty": (
-        lambda: figures.attention_matrix(torch.ones(2, 0), two, keys=[]),
+        lambda: figures.draw_attention_matrix(torch.ones(2, 0), two, keys=[]),
         ValueError,
         r"must have shape \(q_len, kv_len\), got \(2, 0\)",
     ),
     "nan": (
-        lambda: figures.attention_matrix(torch.tensor([[math.nan, 1.0]]), ["a"], keys=two),
+        lambda: figures.draw_attention_matrix(torch.tensor([[math.nan, 1.0]]), ["a"], keys=two),
         ValueError,
         "numbers that can be drawn, but 1 of 2 are nan or infinite",
     ),
     "infinite": (
-        lambda: figures.weighted_sum(torch.full((2, 2), -torch.inf), torch.ones(2), two),
+        lambda: figures.draw_weighted_sum(torch.full((2, 2), -torch.inf), torch.ones(2), two),
         ValueError,
         "inputs must hold numbers that can be drawn, but 4 of 4 are nan or infinite",
     ),
     "one string": (
-        lambda: figures.attention_matrix(square, "ab"),
+        lambda: figures.draw_attention_matrix(square, "ab"),
         TypeError,
         "tokens must be a sequence of labels, got one string: 'ab'",
     ),
     "labels": (
-        lambda: figures.attention_matrix(square, ["a", "b", "c"]),
+        lambda: figures.draw_attention_matrix(square, ["a", "b", "c"]),
         ValueError,
         "tokens must name 2 queries, got 3 labels",
     ),
     "keys": (
-        lambda: figures.attention_matrix(torch.ones(2, 3), two),
+        lambda: figures.draw_attention_matrix(torch.ones(2, 3), two),
         ValueError,
         "keys must name 3 keys, got 2 labels",
     ),
     "mask": (
-        lambda: figures.attention_matrix(square, two, attn_mask=torch.ones(2, 3).bool()),
+        lambda: figures.draw_attention_matrix(square, two, attn_mask=torch.ones(2, 3).bool()),
         ValueError,
         r"attn_mask must have shape \(2, 2\), got \(2, 3\)",
     ),
     "highlight": (
-        lambda: figures.attention_matrix(square, two, highlight=2),
+        lambda: figures.draw_attention_matrix(square, two, highlight=2),
         ValueError,
         "highlight must lie between 0 and 1, got 2",
     ),
     "no matrices": (
-        lambda: figures.attention_matrices({}, two),
+        lambda: figures.draw_attention_matrices({}, two),
         ValueError,
         "the number of matrices must be at least 1, got 0",
     ),
     "columns": (
-        lambda: figures.attention_matrices({"a": square}, two, columns=0),
+        lambda: figures.draw_attention_matrices({"a": square}, two, columns=0),
         ValueError,
         "columns must be at least 1, got 0",
     ),
     "unequal matrices": (
-        lambda: figures.attention_matrices({"a": square, "b": torch.ones(2, 3)}, two),
+        lambda: figures.draw_attention_matrices({"a": square, "b": torch.ones(2, 3)}, two),
         ValueError,
         r"b must have shape \(2, 2\), got \(2, 3\)",
     ),
     "query": (
-        lambda: figures.context_vector(square, torch.ones(2), two, query=-1),
+        lambda: figures.draw_context_vector(square, torch.ones(2), two, query=-1),
         ValueError,
         "query must lie between 0 and 1, got -1",
     ),
     "weights": (
-        lambda: figures.context_vector(square, torch.ones(3), two, query=0),
+        lambda: figures.draw_context_vector(square, torch.ones(3), two, query=0),
         ValueError,
         r"weights must have shape \(2,\), got \(3,\)",
     ),
     "negative weight": (
-        lambda: figures.context_vector(square, torch.tensor([1.5, -0.5]), two, query=0),
+        lambda: figures.draw_context_vector(square, torch.tensor([1.5, -0.5]), two, query=0),
         ValueError,
         "weights must not be negative to be drawn as arrows, got -0.5",
     ),
     "query width": (
-        lambda: figures.dot_products(torch.ones(3), square, two),
+        lambda: figures.draw_dot_products(torch.ones(3), square, two),
         ValueError,
         r"query must have shape \(2,\), got \(3,\)",
     ),
     "zero sum": (
-        lambda: figures.normalising(torch.tensor([1.0, -1.0]), two),
+        lambda: figures.draw_normalising(torch.tensor([1.0, -1.0]), two),
         ValueError,
         rf"must not sum to 0 to be divided by their sum, got \(1.00, {MINUS}1.00\)",
     ),
     "two numbers wide": (
-        lambda: figures.embedding_points(square, two),
+        lambda: figures.draw_embedding_points(square, two),
         ValueError,
         r"inputs must have shape \(num_tokens, 3\), got \(2, 2\)",
     ),
     "one point": (
-        lambda: figures.embedding_points(torch.ones(1, 3), ["a"]),
+        lambda: figures.draw_embedding_points(torch.ones(1, 3), ["a"]),
         ValueError,
         "inputs must hold at least 2 vectors, got 1",
     ),
     "no product": (
-        lambda: figures.matrix_product(torch.ones(2, 3), square, row=0, column=0),
+        lambda: figures.draw_matrix_product(torch.ones(2, 3), square, row=0, column=0),
         ValueError,
         "left has 3 columns, but right has 2 rows",
     ),
     "row": (
-        lambda: figures.matrix_product(square, square, row=2, column=0),
+        lambda: figures.draw_matrix_product(square, square, row=2, column=0),
         ValueError,
         "row must lie between 0 and 1, got 2",
     ),
     "column": (
-        lambda: figures.matrix_product(square, square, row=0, column=5),
+        lambda: figures.draw_matrix_product(square, square, row=0, column=5),
         ValueError,
         "column must lie between 0 and 1, got 5",
     ),
     "no weights": (
-        lambda: figures.projections(square, {}, two),
+        lambda: figures.draw_projections(square, {}, two),
         ValueError,
         "the number of weights must be at least 1, got 0",
     ),
     "projection": (
-        lambda: figures.projections(square, {"query": square, "key": torch.ones(3, 2)}, two),
+        lambda: figures.draw_projections(square, {"query": square, "key": torch.ones(3, 2)}, two),
         ValueError,
         r"key must have shape \(2, 2\), got \(3, 2\)",
     ),
     "not square": (
-        lambda: figures.heads(torch.ones(2, 2, 3), two),
+        lambda: figures.draw_heads(torch.ones(2, 2, 3), two),
         ValueError,
         r"weights must have shape \(2, 2, 2\), got \(2, 2, 3\)",
     ),
     "contexts": (
-        lambda: figures.heads(torch.ones(2, 2, 2), two, contexts=torch.ones(3, 2, 2)),
+        lambda: figures.draw_heads(torch.ones(2, 2, 2), two, contexts=torch.ones(3, 2, 2)),
         ValueError,
         r"contexts must have shape \(2, 2, head_dim\), got \(3, 2, 2\)",
     ),
     "heads": (
-        lambda: figures.weight_split(torch.ones(1, 2, 4), two, num_heads=3),
+        lambda: figures.draw_weight_split(torch.ones(1, 2, 4), two, num_heads=3),
         ValueError,
         "the width of x must be divisible by num_heads, got 4 and 3",
     ),
     "no heads": (
-        lambda: figures.weight_split(torch.ones(1, 2, 4), two, num_heads=0),
+        lambda: figures.draw_weight_split(torch.ones(1, 2, 4), two, num_heads=0),
         ValueError,
         "the width of x must be divisible by num_heads, got 4 and 0",
     ),
     "no masks": (
-        lambda: figures.dropout_masks({}),
+        lambda: figures.draw_dropout_masks({}),
         ValueError,
         "the number of masks must be at least 1, got 0",
     ),
     "mask rank": (
-        lambda: figures.dropout_masks({"a": torch.ones(3)}),
+        lambda: figures.draw_dropout_masks({"a": torch.ones(3)}),
         ValueError,
         r"a must have shape \(rows, columns\), got \(3,\)",
     ),
     "no source": (
-        lambda: figures.bottleneck([]),
+        lambda: figures.draw_bottleneck([]),
         ValueError,
         "the number of source tokens must be at least 1, got 0",
     ),
     "no target": (
-        lambda: figures.bottleneck(two, []),
+        lambda: figures.draw_bottleneck(two, []),
         ValueError,
         "the number of target tokens must be at least 1, got 0",
     ),
     "step": (
-        lambda: figures.bottleneck(two, two, step=2),
+        lambda: figures.draw_bottleneck(two, two, step=2),
         ValueError,
         "step must lie between 0 and 1, got 2",
     ),
     "bottleneck weights": (
-        lambda: figures.bottleneck(two, ["a"], square),
+        lambda: figures.draw_bottleneck(two, ["a"], square),
         ValueError,
         r"weights must have shape \(1, 2\), got \(2, 2\)",
     ),
     "no lines": (
-        lambda: figures.lines([1], {}, x_label="x", y_label="y"),
+        lambda: figures.draw_lines([1], {}, x_label="x", y_label="y"),
         ValueError,
         "series must hold 1 to 6 lines, got 0",
     ),
     "points": (
-        lambda: figures.lines([1, 2], {"a": [1, 2, 3]}, x_label="x", y_label="y"),
+        lambda: figures.draw_lines([1, 2], {"a": [1, 2, 3]}, x_label="x", y_label="y"),
         ValueError,
         "a must have 2 values, as x has, got 3",
     ),
     "points in rows": (
-        lambda: figures.lines(square, {"a": [1, 2]}, x_label="x", y_label="y"),
+        lambda: figures.draw_lines(square, {"a": [1, 2]}, x_label="x", y_label="y"),
         ValueError,
         r"x must be a row of numbers, got shape \(2, 2\)",
     ),
     "nothing measured": (
-        lambda: figures.lines([1], {"a": [math.nan]}, x_label="x", y_label="y"),
+        lambda: figures.draw_lines([1], {"a": [math.nan]}, x_label="x", y_label="y"),
         ValueError,
         "a must have a value, but all 1 are nan",
     ),
     "an infinite line": (
-        lambda: figures.lines([1, 2], {"a": [1, float("inf")]}, x_label="x", y_label="y"),
+        lambda: figures.draw_lines([1, 2], {"a": [1, float("inf")]}, x_label="x", y_label="y"),
         ValueError,
         "series must hold finite numbers, or nan where nothing was measured; got inf",
     ),
     "no place": (
-        lambda: figures.lines([1, float("nan")], {"a": [1, 2]}, x_label="x", y_label="y"),
+        lambda: figures.draw_lines([1, float("nan")], {"a": [1, 2]}, x_label="x", y_label="y"),
         ValueError,
         r"x must hold finite numbers, got \[1.0, nan\]",
     ),
     "logarithm": (
-        lambda: figures.lines([1, 2], {"a": [0, 1]}, x_label="x", y_label="y"),
+        lambda: figures.draw_lines([1, 2], {"a": [0, 1]}, x_label="x", y_label="y"),
         ValueError,
         "must be positive on logarithmic axes, got 0; pass log=False",
     ),
@@ -917,7 +927,7 @@ class TestRooms:
     def test_drawing_does_not_import_pyplot(self) -> None:
         program = (
             "import sys, torch; from literate_attention import figures;"
-            "figures.attention_matrix(torch.ones(1, 1), ['a'])._repr_mimebundle_();"
+            "figures.draw_attention_matrix(torch.ones(1, 1), ['a'])._repr_mimebundle_();"
             "print('matplotlib' in sys.modules, 'matplotlib.pyplot' in sys.modules)"
         )
         assert run(program) == "True False"

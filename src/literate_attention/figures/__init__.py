@@ -7,37 +7,37 @@ import it, ``from literate_attention import figures`` does.
 """
 
 from literate_attention.figures._card import Drawing
-from literate_attention.figures.heads import heads, weight_split
-from literate_attention.figures.matrices import (
-    attention_matrices,
-    attention_matrix,
-    dropout_masks,
-    matrix_product,
-    projections,
+from literate_attention.figures.story.matrices import (
+    draw_attention_matrices,
+    draw_attention_matrix,
+    draw_dropout_masks,
+    draw_matrix_product,
+    draw_projections,
 )
-from literate_attention.figures.one_query import (
-    context_vector,
-    dot_products,
-    normalising,
-    weighted_sum,
+from literate_attention.figures.story.one_query import (
+    draw_context_vector,
+    draw_dot_products,
+    draw_normalising,
+    draw_weighted_sum,
 )
-from literate_attention.figures.points import embedding_points
-from literate_attention.figures.sequences import bottleneck, lines
+from literate_attention.figures.story.points import draw_embedding_points
+from literate_attention.figures.story.sequences import draw_bottleneck, draw_lines
+from literate_attention.figures.story.several_heads import draw_heads, draw_weight_split
 
 __all__ = [
     "Drawing",
-    "attention_matrices",
-    "attention_matrix",
-    "bottleneck",
-    "context_vector",
-    "dot_products",
-    "dropout_masks",
-    "embedding_points",
-    "heads",
-    "lines",
-    "matrix_product",
-    "normalising",
-    "projections",
-    "weight_split",
-    "weighted_sum",
+    "draw_attention_matrices",
+    "draw_attention_matrix",
+    "draw_bottleneck",
+    "draw_context_vector",
+    "draw_dot_products",
+    "draw_dropout_masks",
+    "draw_embedding_points",
+    "draw_heads",
+    "draw_lines",
+    "draw_matrix_product",
+    "draw_normalising",
+    "draw_projections",
+    "draw_weight_split",
+    "draw_weighted_sum",
 ]

@@ -90,7 +90,7 @@ class Drawing:
 
     Example:
         >>> from literate_attention import figures
-        >>> drawing = figures.attention_matrix(torch.tensor([[0.25, 0.75]]), ["it"], keys=["a", "b"])
+        >>> drawing = figures.draw_attention_matrix(torch.tensor([[0.25, 0.75]]), ["it"], keys=["a", "b"])
         >>> drawing.alt
         "Attention weights, 1 query by 2 keys. Row 1, 'it', attends most to 'b', 0.75."
     """

@@ -40,7 +40,7 @@ _THICKEST = 7.0
 _POSITIVE, _NEGATIVE = "#82b4de", "#e39a5f"
 
 
-def context_vector(
+def draw_context_vector(
     inputs: Float[Tensor, "num_tokens embed_dim"],
     weights: Float[Tensor, "num_tokens"],
     tokens: Sequence[str],
@@ -65,7 +65,7 @@ def context_vector(
     Example:
         >>> import torch
         >>> weights = torch.tensor([0.25, 0.75])
-        >>> context_vector(torch.eye(2), weights, ["one", "step"], query=0).alt
+        >>> draw_context_vector(torch.eye(2), weights, ["one", "step"], query=0).alt
         "The context vector of 'one' is a weighted sum of 2 inputs: 0.25 of 'one', 0.75 of 'step'.
         The thickest arrow comes from 'step'. The sum is (0.25, 0.75)."
     """
@@ -115,7 +115,7 @@ def context_vector(
         )
 
 
-def dot_products(
+def draw_dot_products(
     query: Float[Tensor, "embed_dim"],
     inputs: Float[Tensor, "num_tokens embed_dim"],
     tokens: Sequence[str],
@@ -136,7 +136,7 @@ def dot_products(
 
     Example:
         >>> import torch
-        >>> dot_products(torch.tensor([2.0, 3.0]), torch.eye(2), ["one", "step"]).alt
+        >>> draw_dot_products(torch.tensor([2.0, 3.0]), torch.eye(2), ["one", "step"]).alt
         "Scores of 2 inputs, each the dot product with the query (2.00, 3.00): 'one' 2.00, 'step' 3.00.
         The highest is that of 'step'."
     """
@@ -170,7 +170,7 @@ def dot_products(
         )
 
 
-def normalising(
+def draw_normalising(
     scores: Float[Tensor, "num_tokens"], tokens: Sequence[str], *, decimals: int = 4
 ) -> Drawing:
     """Draw scores beside the weights made from them: divided by their sum, and sent through a softmax.
@@ -189,7 +189,7 @@ def normalising(
 
     Example:
         >>> import torch
-        >>> normalising(torch.tensor([1.0, 3.0]), ["one", "step"], decimals=2).alt
+        >>> draw_normalising(torch.tensor([1.0, 3.0]), ["one", "step"], decimals=2).alt
         "2 scores, sum 4.00, and the weights made from them. The score 3.00 of 'step' becomes 0.75 when
         divided by the sum, 0.88 by softmax. The score 1.00 of 'one' becomes 0.25 when divided by the
         sum, 0.12 by softmax."
@@ -242,7 +242,7 @@ def normalising(
         )
 
 
-def weighted_sum(
+def draw_weighted_sum(
     inputs: Float[Tensor, "num_tokens embed_dim"],
     weights: Float[Tensor, "num_tokens"],
     tokens: Sequence[str],
@@ -263,7 +263,7 @@ def weighted_sum(
 
     Example:
         >>> import torch
-        >>> weighted_sum(torch.eye(2), torch.tensor([0.25, 0.75]), ["one", "step"]).alt
+        >>> draw_weighted_sum(torch.eye(2), torch.tensor([0.25, 0.75]), ["one", "step"]).alt
         "A weighted sum of 2 inputs. 'one' adds 0.25 times (1.00, 0.00), 'step' adds 0.75 times
         (0.00, 1.00). The sum is (0.250, 0.750)."
     """

@@ -35,7 +35,7 @@ _HIGHEST = 190.0
 Box = tuple[float, float, float, float]
 
 
-def embedding_points(inputs: Float[Tensor, "num_tokens 3"], tokens: Sequence[str]) -> Drawing:
+def draw_embedding_points(inputs: Float[Tensor, "num_tokens 3"], tokens: Sequence[str]) -> Drawing:
     """Draw embeddings as points in space: what is alike in all three numbers stands close together.
 
     Each point stands on a stem, so that the eye finds its place on the floor. The closest pair is set off.
@@ -54,7 +54,7 @@ def embedding_points(inputs: Float[Tensor, "num_tokens 3"], tokens: Sequence[str
     Example:
         >>> import torch
         >>> x = torch.tensor([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.5, 0.0]])
-        >>> embedding_points(x, ["a", "b", "c"]).alt
+        >>> draw_embedding_points(x, ["a", "b", "c"]).alt
         "3 tokens as points in space. The closest are 'b' and 'c', 0.50 apart; the farthest are 'a' and
         'c', 1.12 apart."
     """

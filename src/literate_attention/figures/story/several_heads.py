@@ -30,7 +30,7 @@ from literate_attention.figures._card import (
 )
 
 
-def heads(
+def draw_heads(
     weights: Float[Tensor, "num_heads num_tokens num_tokens"],
     tokens: Sequence[str],
     *,
@@ -56,7 +56,7 @@ def heads(
     Example:
         >>> import torch
         >>> weights = torch.tensor([[[1.0, 0.0], [0.6, 0.4]], [[1.0, 0.0], [0.1, 0.9]]])
-        >>> heads(weights, ["one", "step"], contexts=weights @ torch.eye(2)).alt
+        >>> draw_heads(weights, ["one", "step"], contexts=weights @ torch.eye(2)).alt
         "2 heads, each with weights of 2 by 2. In head 1, 'step' attends most to 'one', 0.60. In head 2,
         'step' attends most to 'step', 0.90. Their context vectors, each 2 wide, are put side by side: 4
         wide."
@@ -151,7 +151,7 @@ def _draw_joined(page: Card, z: Array, tokens: Sequence[str], left: float, y: fl
     return y + num_tokens * LINE + 8
 
 
-def weight_split(
+def draw_weight_split(
     x: Shaped[Tensor, "batch num_tokens embed_dim"],
     tokens: Sequence[str],
     *,
@@ -177,7 +177,7 @@ def weight_split(
 
     Example:
         >>> import torch
-        >>> weight_split(torch.arange(12).reshape(1, 3, 4), ["a", "b", "c"], num_heads=2).alt
+        >>> draw_weight_split(torch.arange(12).reshape(1, 3, 4), ["a", "b", "c"], num_heads=2).alt
         'Split among 2 heads. At first (1, 3, 4): each of 3 tokens has 4 numbers. After view (1, 3, 2, 2):
         each vector is cut into 2 pieces. After transpose(1, 2) (1, 2, 3, 2): each head has a sequence of 3
         tokens of its own.'

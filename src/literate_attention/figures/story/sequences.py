@@ -42,7 +42,7 @@ _DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 1)), 
 _MOST_MARKERS = 16
 
 
-def bottleneck(
+def draw_bottleneck(
     source: Sequence[str],
     target: Sequence[str] | None = None,
     weights: Float[Tensor, "target_len source_len"] | None = None,
@@ -65,7 +65,7 @@ def bottleneck(
         ValueError: there are no tokens, or shapes or the position do not fit.
 
     Example:
-        >>> bottleneck(["guten", "Tag"], ["good", "day"]).alt
+        >>> draw_bottleneck(["guten", "Tag"], ["good", "day"]).alt
         "Above: an encoder reads 2 tokens and hands one hidden state to a decoder, which writes 2. Below,
         with attention: each of the 2 target tokens looks at all 2 source tokens itself; the arrows of
         'day' are set off."
@@ -135,7 +135,7 @@ def _draw_chains(
     return places[0], places[1]
 
 
-def lines(
+def draw_lines(
     x: Shaped[Tensor, "points"] | Sequence[float | int],
     series: Mapping[str, Shaped[Tensor, "points"] | Sequence[float | int]],
     *,
@@ -163,7 +163,7 @@ def lines(
             positive.
 
     Example:
-        >>> lines([1, 10], {"loop": [2.0, 200.0]}, x_label="tokens", y_label="time in ms").alt
+        >>> draw_lines([1, 10], {"loop": [2.0, 200.0]}, x_label="tokens", y_label="time in ms").alt
         'time in ms over tokens, on logarithmic axes, from 1 to 10. loop: from 2 to 200.'
     """
     places = _row("x", x)

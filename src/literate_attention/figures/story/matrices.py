@@ -44,7 +44,7 @@ _MOST_ROWS_IN_WORDS = 12
 _T = TypeVar("_T")
 
 
-def attention_matrix(
+def draw_attention_matrix(
     weights: Float[Tensor, "q_len kv_len"],
     tokens: Sequence[str],
     *,
@@ -78,11 +78,11 @@ def attention_matrix(
 
     Example:
         >>> import torch
-        >>> attention_matrix(torch.tensor([[0.9, 0.1], [0.5, 0.5]]), ["one", "step"]).alt
+        >>> draw_attention_matrix(torch.tensor([[0.9, 0.1], [0.5, 0.5]]), ["one", "step"]).alt
         "Attention weights, 2 queries by 2 keys. Row 1, 'one', attends most to 'one', 0.90.
         Row 2, 'step', attends most to 'one' and 'step', 0.50."
     """
-    return attention_matrices(
+    return draw_attention_matrices(
         {title: weights},
         tokens,
         keys=keys,
@@ -92,7 +92,7 @@ def attention_matrix(
     )
 
 
-def attention_matrices(
+def draw_attention_matrices(
     matrices: Mapping[str, Float[Tensor, "q_len kv_len"]],
     tokens: Sequence[str],
     *,
@@ -126,7 +126,7 @@ def attention_matrices(
         >>> scores = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
         >>> mask = torch.tensor([[True, False], [True, True]])
         >>> after = scores.masked_fill(~mask, -torch.inf)
-        >>> attention_matrices(
+        >>> draw_attention_matrices(
         ...     {"Before": scores, "After": after}, ["one", "step"], attn_mask=mask
         ... ).alt
         "Before, 2 queries by 2 keys. Row 1, 'one', attends most to 'step', 2.00. Row 2, 'step', attends
@@ -249,7 +249,7 @@ def _in_words(
             yield f"Row {i + 1}, '{queries[i]}', attends {how} to {where}."
 
 
-def dropout_masks(
+def draw_dropout_masks(
     masks: Mapping[str, Shaped[Tensor, "rows columns"]], *, columns: int = 2
 ) -> Drawing:
     """Draw what dropout keeps (blue) and what it drops (crossed out), one grid for each mask.
@@ -267,7 +267,7 @@ def dropout_masks(
 
     Example:
         >>> import torch
-        >>> dropout_masks({"torch": torch.tensor([[2.0, 0.0], [2.0, 2.0]])}).alt
+        >>> draw_dropout_masks({"torch": torch.tensor([[2.0, 0.0], [2.0, 2.0]])}).alt
         'Dropout mask torch, 2 by 2: 3 of 4 are kept.'
     """
     some("the number of masks", len(masks))
@@ -306,7 +306,7 @@ def _draw_mask(page: Card, title: str, grid: Array, x: float, y: float, cell: fl
             page.line((across - arm, down - tilt), (across + arm, down + tilt), zorder=3)
 
 
-def matrix_product(
+def draw_matrix_product(
     left: Float[Tensor, "m n"], right: Float[Tensor, "n p"], *, row: int, column: int
 ) -> Drawing:
     """Draw the rule of the matrix product: a row on the left times a column on the right makes one number.
@@ -330,7 +330,7 @@ def matrix_product(
     Example:
         >>> import torch
         >>> a, b = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]])
-        >>> matrix_product(a, b, row=0, column=0).alt
+        >>> draw_matrix_product(a, b, row=0, column=0).alt
         'A matrix of shape (1, 2) times one of shape (2, 1) gives one of shape (1, 1).
         Row 1 times column 1: 1.00·3.00 + 2.00·4.00 = 11.00.'
     """
@@ -384,7 +384,7 @@ def matrix_product(
         )
 
 
-def projections(
+def draw_projections(
     inputs: Float[Tensor, "num_tokens d_in"],
     weights: Mapping[str, Float[Tensor, "d_in d_out"]],
     tokens: Sequence[str],
@@ -407,7 +407,7 @@ def projections(
     Example:
         >>> import torch
         >>> x, w = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]])
-        >>> projections(x, {"query": w}, ["one"]).alt
+        >>> draw_projections(x, {"query": w}, ["one"]).alt
         "Inputs of shape (1, 2), times 1 weight matrix. W_query of shape (2, 1) makes the query vectors, of
         shape (1, 1); that of 'one' is (11.00)."
     """
