@@ -4,6 +4,7 @@ import operator
 
 import torch
 from torch import Tensor
+from torch import distributed as dist
 
 
 def require_floating(name: str, tensor: Tensor) -> None:
@@ -117,4 +118,117 @@ def require_context(num_tokens: int, context_length: int) -> None:
         raise ValueError(
             f"the sequence has {num_tokens} tokens, but context_length is {context_length}; "
             f"shorten the sequence or build the module with context_length={num_tokens}"
+        )
+
+
+def require_partial(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None) -> None:
+    """Refuse queries and a part of the keys and values that do not belong together."""
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        require_tokens(name, tensor, called="head_dim")
+    require_width("key", key, query.shape[-1], "the width of query")
+    require_as_many_values(key, value)
+    if attn_mask is not None:
+        require_mask(attn_mask, (query.shape[-2], key.shape[-2]))
+
+
+def require_as_many_values(key: Tensor, value: Tensor) -> None:
+    """Refuse keys and values that are not matched one to one."""
+    if key.shape[-2] != value.shape[-2]:
+        raise ValueError(
+            f"key and value must have the same number of tokens, "
+            f"got {key.shape[-2]} keys and {value.shape[-2]} values"
+        )
+
+
+def require_same_queries(one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]) -> None:
+    """Refuse to merge what was found for other queries."""
+    shapes = [tuple(tuple(tensor.shape) for tensor in part) for part in (one, other)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            f"both parts must have context vectors and log-sum-exps of the same shapes, "
+            f"got {shapes[0]} and {shapes[1]}"
+        )
+
+
+def require_cut(num_tokens: int, world_size: int, chunks_each: int) -> None:
+    """Refuse a sequence that cannot be cut into as many chunks of one size for each process."""
+    require_at_least("num_tokens", num_tokens, 1)
+    require_at_least("world_size", world_size, 1)
+    num_chunks = world_size * chunks_each
+    if num_tokens % num_chunks:
+        fitting = num_tokens + -num_tokens % num_chunks
+        raise ValueError(
+            f"{num_tokens} tokens cannot be cut into {num_chunks} chunks of one size, "
+            f"{chunks_each} for each of {world_size} processes; pad the sequence to {fitting} tokens"
+        )
+
+
+def require_shard(x: Tensor, shard: Tensor) -> None:
+    """Refuse positions that a sequence does not have."""
+    require_tokens("x", x, called="width")
+    if shard.numel() and int(shard.max()) >= x.shape[-2]:
+        raise ValueError(
+            f"the shard has a token at position {int(shard.max())}, "
+            f"but the sequence has {x.shape[-2]} tokens"
+        )
+
+
+def require_shards(together: Tensor, shards: Tensor) -> None:
+    """Refuse parts that are not as long together as the shards."""
+    require_tokens("parts", together, called="width")
+    if together.shape[-2] != shards.numel():
+        raise ValueError(
+            f"the parts must have as many tokens as the shards, {shards.numel()}, "
+            f"got {together.shape[-2]}"
+        )
+
+
+def require_ring(
+    query: Tensor, key: Tensor, value: Tensor, block_size: int, group: dist.ProcessGroup | None
+) -> None:
+    """Refuse what cannot go round a ring of processes."""
+    if not dist.is_initialized():
+        raise RuntimeError(
+            "there is no group of processes: call torch.distributed.init_process_group in each of "
+            "them first, and start them with torchrun"
+        )
+    require_at_least("block_size", block_size, 1)
+    require_partial(query, key, value, None)
+    shapes = tuple(query.shape), tuple(key.shape), tuple(value.shape)
+    if query.ndim < 3 or query.shape[:-3] != key.shape[:-3] or key.shape[:-1] != value.shape[:-1]:
+        raise ValueError(
+            f"query, key and value must be (*batch, heads, tokens, width), with equal batches, and as many "
+            f"heads of keys as of values, got shapes {shapes[0]}, {shapes[1]} and {shapes[2]}"
+        )
+    if query.shape[-3] % key.shape[-3]:
+        raise ValueError(
+            f"num_heads must be a multiple of num_kv_heads, got {query.shape[-3]} heads of queries "
+            f"and {key.shape[-3]} of keys"
+        )
+    if query.shape[-2] != key.shape[-2]:
+        raise ValueError(
+            f"a process must hold queries and keys of the same tokens, got {query.shape[-2]} queries "
+            f"and {key.shape[-2]} keys"
+        )
+    require_same_on_all_processes(shapes, group)
+
+
+def require_same_on_all_processes(shapes: object, group: dist.ProcessGroup | None) -> None:
+    """Refuse shapes that differ from those of another process: it would wait for numbers that never come."""
+    everywhere: list[object] = [None] * dist.get_world_size(group)
+    dist.all_gather_object(everywhere, shapes, group=group)
+    for rank, there in enumerate(everywhere):
+        if there != everywhere[0]:
+            raise ValueError(
+                f"every process must hold query, key and value of the same shapes, got {everywhere[0]} "
+                f"on process 0 and {there} on process {rank}; cut the sequence by ring_shards"
+            )
+
+
+def require_torchrun(module: str) -> None:
+    """Refuse to look for other processes where nobody has started any."""
+    if not dist.is_torchelastic_launched():
+        raise SystemExit(
+            f"start this with as many processes as there shall be in the ring, such as 4: "
+            f"torchrun --nproc-per-node 4 -m {module}"
         )

@@ -1,0 +1,471 @@
+"""Attention on one sequence that is spread over several processes: keys and values go round in a ring."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch import distributed as dist
+from torch.autograd.function import once_differentiable
+
+from literate_attention._checks import (
+    require_cut,
+    require_partial,
+    require_ring,
+    require_same_queries,
+    require_shard,
+    require_shards,
+)
+
+# Attention to a part of the keys
+
+
+def partial_attention(
+    query: Float[Tensor, "*batch q_len head_dim"],
+    key: Float[Tensor, "*#batch kv_len head_dim"],
+    value: Float[Tensor, "*#batch kv_len value_dim"],
+    *,
+    attn_mask: Bool[Tensor, "q_len kv_len"] | None = None,
+    scale: float | None = None,
+) -> tuple[Float[Tensor, "*batch q_len value_dim"], Float[Tensor, "*batch q_len 1"]]:
+    r"""Attend to a part of the keys, and say how much weight that part has.
+
+    .. math:: Z = \operatorname{softmax}(S) \, V, \qquad L_i = \log \sum_j e^{S_{ij}}, \qquad
+              S = \frac{Q K^\top}{\sqrt{d_k}}
+
+    The logarithm of the sum of exponentials is all that :func:`merge_partials` has to know, beside the
+    context vectors, of keys and values that are no longer there.
+
+    Args:
+        query: what asks.
+        key: the keys of this part.
+        value: the values of this part.
+        attn_mask: True in row i, column j: query i may attend to key j.
+        scale: what scores are multiplied by; by default :math:`1/\sqrt{d_k}`.
+
+    Returns:
+        The context vectors as if there were no other keys, and one :math:`L_i` for each query. A query
+        without a key has zeros, and minus infinity.
+
+    Raises:
+        TypeError: an argument does not hold floating-point numbers, or the mask is not boolean.
+        ValueError: sizes do not fit.
+
+    Example:
+        Two keys with a score of zero have the weight :math:`2 e^0`, of which the logarithm is 0.6931.
+
+        >>> partial_attention(torch.zeros(1, 3), torch.ones(2, 3), torch.tensor([[1.0], [5.0]]))
+        (tensor([[3.]]), tensor([[0.6931]]))
+    """
+    require_partial(query, key, value, attn_mask)
+    scores = partial_scores(query, key, attn_mask, scale)
+    logsumexp = scores.logsumexp(dim=-1, keepdim=True)
+    return exponentials(scores, logsumexp) @ value, logsumexp
+
+
+def partial_scores(
+    query: Tensor, key: Tensor, attn_mask: Tensor | None, scale: float | None
+) -> Tensor:
+    """Score keys against queries; minus infinity where a query may not attend."""
+    scores = query * (query.shape[-1] ** -0.5 if scale is None else scale) @ key.mT
+    return scores if attn_mask is None else scores.masked_fill(~attn_mask, -torch.inf)
+
+
+def exponentials(scores: Tensor, logsumexp: Tensor) -> Tensor:
+    """Divide each exponential by a sum of which the logarithm is known: weights, if it is the row's own."""
+    # A query that has met no key has -inf on both sides, and -inf - -inf would be no number.
+    return (scores - logsumexp.clamp(min=torch.finfo(logsumexp.dtype).min)).exp()
+
+
+def merge_partials(
+    one: tuple[Float[Tensor, "*batch q_len value_dim"], Float[Tensor, "*batch q_len 1"]],
+    other: tuple[Float[Tensor, "*batch q_len value_dim"], Float[Tensor, "*batch q_len 1"]],
+) -> tuple[Float[Tensor, "*batch q_len value_dim"], Float[Tensor, "*batch q_len 1"]]:
+    r"""Merge what the same queries found in two parts of the keys.
+
+    .. math:: L = \log\left(e^{L_1} + e^{L_2}\right), \qquad Z = e^{L_1 - L} Z_1 + e^{L_2 - L} Z_2
+
+    It is the step of the online softmax :cite:p:`milakov2018`, with a part of the keys in the place of one
+    key. The order of the parts does not matter.
+
+    Args:
+        one: context vectors and log-sum-exps, as :func:`partial_attention` returns them.
+        other: those of the other part.
+
+    Returns:
+        Context vectors and log-sum-exps of both parts together.
+
+    Raises:
+        ValueError: the parts are not of the same shape.
+
+    Example:
+        Three keys with a score of zero, one of them on its own: it gets a third of the weight.
+
+        >>> zeros = torch.zeros(3, 2)
+        >>> value = torch.tensor([[0.0], [3.0], [4.0]])
+        >>> first = partial_attention(zeros[:1], zeros[:1], value[:1])
+        >>> rest = partial_attention(zeros[:1], zeros[1:], value[1:])
+        >>> merge_partials(first, rest)
+        (tensor([[2.3333]]), tensor([[1.0986]]))
+    """
+    require_same_queries(one, other)
+    (context, logsumexp), (other_context, other_logsumexp) = one, other
+    merged = torch.logaddexp(logsumexp, other_logsumexp)
+    share, other_share = exponentials(logsumexp, merged), exponentials(other_logsumexp, merged)
+    return share * context + other_share * other_context, merged
+
+
+def partial_gradients(
+    query: Float[Tensor, "*batch q_len head_dim"],
+    key: Float[Tensor, "*#batch kv_len head_dim"],
+    value: Float[Tensor, "*#batch kv_len value_dim"],
+    context: Float[Tensor, "*batch q_len value_dim"],
+    logsumexp: Float[Tensor, "*batch q_len 1"],
+    upstream: Float[Tensor, "*batch q_len value_dim"],
+    *,
+    attn_mask: Bool[Tensor, "q_len kv_len"] | None = None,
+    scale: float | None = None,
+) -> tuple[Float[Tensor, "..."], Float[Tensor, "..."], Float[Tensor, "..."]]:
+    r"""Take the step back through the attention to a part of the keys.
+
+    With the weights :math:`A = e^{S - L}` of this part among *all* keys, and :math:`G` the gradient of the
+    context vectors,
+
+    .. math:: \partial V = A^\top G, \qquad
+              \partial S = A \odot \left(G V^\top - \textstyle\sum_c G_{ic} Z_{ic}\right), \qquad
+              \partial Q = \frac{\partial S \, K}{\sqrt{d_k}}, \qquad
+              \partial K = \frac{\partial S^\top Q}{\sqrt{d_k}}
+
+    Nothing but :math:`Z` and :math:`L` is kept from the way forward: the weights are computed a second time,
+    as FlashAttention does :cite:p:`dao2022`.
+
+    Args:
+        query: what asked.
+        key: the keys of this part.
+        value: the values of this part.
+        context: the context vectors, of all parts together.
+        logsumexp: the log-sum-exps, of all parts together.
+        upstream: the gradient of the context vectors, :math:`G`.
+        attn_mask: True in row i, column j: query i could attend to key j.
+        scale: what scores were multiplied by; by default :math:`1/\sqrt{d_k}`.
+
+    Returns:
+        What this part adds to the gradient of the queries, and the gradients of its keys and of its values.
+
+    Raises:
+        TypeError: an argument does not hold floating-point numbers, or the mask is not boolean.
+        ValueError: sizes do not fit.
+
+    Example:
+        With a single key its weight is 1, and stays 1 whatever the query is.
+
+        >>> query, key, value, upstream = torch.tensor([[2.0]]), torch.ones(1, 1), *torch.ones(2, 1, 1)
+        >>> context, logsumexp = partial_attention(query, key, value)
+        >>> partial_gradients(query, key, value, context, logsumexp, 5 * upstream)
+        (tensor([[0.]]), tensor([[0.]]), tensor([[5.]]))
+    """
+    require_partial(query, key, value, attn_mask)
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    weights = exponentials(partial_scores(query, key, attn_mask, scale), logsumexp)
+    pull = (upstream * context).sum(dim=-1, keepdim=True)
+    of_scores = weights * (upstream @ value.mT - pull) * scale
+    of_key, of_value = of_scores.mT @ query, weights.mT @ upstream
+    # Query heads that share a key add up what they want of it.
+    return of_scores @ key, of_key.sum_to_size(key.shape), of_value.sum_to_size(value.shape)
+
+
+# Who holds which tokens
+
+
+def ring_shards(
+    num_tokens: int, world_size: int, *, zigzag: bool = True
+) -> Int[Tensor, "world_size num_chunks chunk_tokens"]:
+    r"""Say which tokens each process holds.
+
+    .. math:: \text{process } r \text{ of } n \text{ holds the chunks } r \text{ and } 2n - 1 - r
+
+    of the sequence cut into :math:`2n` chunks. In this zig-zag order every process has an early chunk and a
+    late one, so that a causal mask leaves all of them the same work. Without it, process r holds the chunk
+    r of n.
+
+    Args:
+        num_tokens: the length of the whole sequence.
+        world_size: the number of processes, :math:`n`.
+        zigzag: whether each process holds two chunks, an early one and a late one.
+
+    Returns:
+        For each process, the positions of its tokens, chunk by chunk.
+
+    Raises:
+        TypeError: a size is not a whole number.
+        ValueError: a size is below 1, or the tokens cannot be cut into chunks of one size.
+
+    Example:
+        >>> ring_shards(8, 2)
+        tensor([[[0, 1],
+                 [6, 7]],
+        <BLANKLINE>
+                [[2, 3],
+                 [4, 5]]])
+        >>> ring_shards(8, 2, zigzag=False)
+        tensor([[[0, 1, 2, 3]],
+        <BLANKLINE>
+                [[4, 5, 6, 7]]])
+    """
+    require_cut(num_tokens, world_size, chunks_each=2 if zigzag else 1)
+    positions = torch.arange(num_tokens, device="cpu")
+    if not zigzag:
+        return positions.view(world_size, 1, -1)
+    chunks = positions.view(2 * world_size, -1)
+    return torch.stack([chunks[:world_size], chunks.flip(0)[:world_size]], dim=1)
+
+
+def take_shard(
+    x: Float[Tensor, "*batch num_tokens width"], shard: Int[Tensor, "num_chunks chunk_tokens"]
+) -> Float[Tensor, "*batch shard_tokens width"]:
+    r"""Take from a sequence the tokens of one process.
+
+    .. math:: (x_r)_j = x_i \quad \text{where token } i \text{ is the } j\text{th that process } r
+              \text{ holds}
+
+    Args:
+        x: one vector for each token of the whole sequence.
+        shard: the positions of the tokens to take, one row of :func:`ring_shards`.
+
+    Returns:
+        The vectors of these tokens.
+
+    Raises:
+        TypeError: `x` does not hold floating-point numbers.
+        ValueError: the shard has a position that the sequence does not have.
+
+    Example:
+        >>> x = torch.arange(8.0).view(8, 1)
+        >>> take_shard(x, ring_shards(8, 2)[0]).flatten()
+        tensor([0., 1., 6., 7.])
+    """
+    require_shard(x, shard)
+    return x[..., shard.flatten(), :]
+
+
+def join_shards(
+    parts: Sequence[Float[Tensor, "*batch shard_tokens width"]],
+    shards: Int[Tensor, "world_size num_chunks chunk_tokens"],
+) -> Float[Tensor, "*batch num_tokens width"]:
+    r"""Put the tokens of all processes back in their order: the inverse of :func:`take_shard`.
+
+    .. math:: x_i = (x_r)_j \quad \text{where token } i \text{ is the } j\text{th that process } r
+              \text{ holds}
+
+    Args:
+        parts: the vectors that each process holds.
+        shards: which tokens they are, as :func:`ring_shards` says.
+
+    Returns:
+        One vector for each token of the whole sequence.
+
+    Raises:
+        TypeError: the parts do not hold floating-point numbers.
+        ValueError: the parts do not have as many tokens as the shards.
+
+    Example:
+        >>> x, shards = torch.arange(8.0).view(8, 1), ring_shards(8, 2)
+        >>> join_shards([take_shard(x, shard) for shard in shards], shards).flatten()
+        tensor([0., 1., 2., 3., 4., 5., 6., 7.])
+    """
+    together = torch.cat(list(parts), dim=-2)
+    require_shards(together, shards)
+    return together[..., shards.flatten().argsort(), :]
+
+
+Tile = tuple[slice, slice, Tensor | None]
+"""Which queries meet which keys, and which of these keys each of these queries may attend to."""
+
+
+def tiles(
+    q_shard: Tensor,
+    kv_shard: Tensor,
+    is_causal: bool,
+    block_size: int,
+    device: torch.device,
+) -> Iterator[Tile]:
+    """Cut the scores between two shards into tiles; leave out those whose keys are all in the future."""
+    for rows, q_at in blocks(q_shard, block_size):
+        for columns, k_at in blocks(kv_shard, block_size):
+            if not is_causal or k_at[-1] <= q_at[0]:
+                yield rows, columns, None
+            elif k_at[0] <= q_at[-1]:
+                yield rows, columns, (q_at[:, None] >= k_at).to(device)
+
+
+def blocks(shard: Tensor, block_size: int) -> Iterator[tuple[slice, Tensor]]:
+    """Cut each chunk of a shard into blocks: where they are in the process, and where in the sequence."""
+    start = 0
+    for chunk in shard:
+        for positions in chunk.split(block_size):
+            yield slice(start, start + len(positions)), positions
+            start += len(positions)
+
+
+# The ring
+
+
+class Ring:
+    """The processes of a group in a circle: each sends to the next one, and receives from the one before.
+
+    Args:
+        group: the processes, by default all.
+    """
+
+    def __init__(self, group: dist.ProcessGroup | None = None) -> None:
+        self.group = group
+        self.rank, self.size = dist.get_rank(group), dist.get_world_size(group)
+        processes = dist.get_process_group_ranks(group)
+        self.next = processes[(self.rank + 1) % self.size]
+        self.previous = processes[self.rank - 1]
+
+    def pass_on(self, *tensors: Tensor) -> Callable[[], tuple[Tensor, ...]]:
+        """Begin to send tensors to the next process, and return what waits for those of the previous one."""
+        if self.size == 1:
+            return lambda: tensors
+        arriving = tuple(torch.empty_like(tensor) for tensor in tensors)
+        transfers = dist.batch_isend_irecv(
+            [dist.P2POp(dist.isend, tensor, self.next, self.group) for tensor in tensors]
+            + [dist.P2POp(dist.irecv, tensor, self.previous, self.group) for tensor in arriving]
+        )
+
+        def arrived() -> tuple[Tensor, ...]:
+            for transfer in transfers:
+                transfer.wait()
+            return arriving
+
+        return arrived
+
+    def rounds(self, *tensors: Tensor) -> Iterator[tuple[int, tuple[Tensor, ...]]]:
+        """Yield every process's tensors, and whose they are, while the next ones are on their way."""
+        for step in range(self.size):
+            is_last = step == self.size - 1
+            arrived = None if is_last else self.pass_on(*tensors)
+            yield (self.rank - step) % self.size, tensors
+            if arrived is not None:
+                tensors = arrived()
+
+
+class RingAttention(torch.autograd.Function):
+    """Attention whose keys and values go round a ring, and whose gradients go round with them."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        ring: Ring,
+        tiles_with: Callable[[int], Iterator[Tile]],
+        scale: float | None,
+    ) -> Tensor:
+        """Merge what the queries find in each shard as it comes by."""
+        context = zeros(*query.shape[:-1], value.shape[-1], like=query)
+        logsumexp = zeros(*query.shape[:-1], 1, like=query) - torch.inf
+        for owner, (k, v) in ring.rounds(key, value):
+            for rows, columns, attn_mask in tiles_with(owner):
+                tile = take(query, rows), take(k, columns), take(v, columns)
+                found = partial_attention(*tile, attn_mask=attn_mask, scale=scale)
+                so_far = context[..., rows, :], logsumexp[..., rows, :]
+                context[..., rows, :], logsumexp[..., rows, :] = merge_partials(so_far, found)
+        ctx.save_for_backward(query, key, value, context, logsumexp)
+        ctx.ring, ctx.tiles_with, ctx.scale = ring, tiles_with, scale
+        return context
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+        """Let each shard collect its gradient from process to process, until it is home again."""
+        query, key, value, context, logsumexp = ctx.saved_tensors
+        of_query, of_key, of_value = (zeros(*x.shape, like=x) for x in (query, key, value))
+        for owner, (k, v) in ctx.ring.rounds(key, value):
+            for rows, columns, attn_mask in ctx.tiles_with(owner):
+                found = partial_gradients(
+                    *(take(query, rows), take(k, columns), take(v, columns)),
+                    *(take(x, rows) for x in (context, logsumexp, upstream)),
+                    attn_mask=attn_mask,
+                    scale=ctx.scale,
+                )
+                of_query[..., rows, :] += found[0]
+                of_key[..., columns, :] += found[1]
+                of_value[..., columns, :] += found[2]
+            of_key, of_value = ctx.ring.pass_on(of_key, of_value)()
+        return of_query, of_key, of_value, None, None, None
+
+
+def take(x: Tensor, tokens: slice) -> Tensor:
+    """Take some tokens, in float32 at least: sums of half precision lose too many digits."""
+    return x[..., tokens, :].to(torch.promote_types(x.dtype, torch.float32))
+
+
+def zeros(*shape: int, like: Tensor) -> Tensor:
+    """Make zeros to add to, in float32 at least."""
+    dtype = torch.promote_types(like.dtype, torch.float32)
+    return torch.zeros(shape, dtype=dtype, device=like.device)
+
+
+def attend_in_ring(
+    query: Float[Tensor, "*batch num_heads shard_tokens head_dim"],
+    key: Float[Tensor, "*batch num_kv_heads shard_tokens head_dim"],
+    value: Float[Tensor, "*batch num_kv_heads shard_tokens value_dim"],
+    *,
+    is_causal: bool = False,
+    zigzag: bool = True,
+    scale: float | None = None,
+    block_size: int = 256,
+    group: dist.ProcessGroup | None = None,
+) -> Float[Tensor, "*batch num_heads shard_tokens value_dim"]:
+    r"""Attend to a whole sequence of which each process holds a part.
+
+    .. math:: Z_r = \operatorname{softmax}\!\left(\frac{Q_r K^\top}{\sqrt{d_k}}\right) V, \qquad
+              K = (K_1, \dots, K_n), \quad V = (V_1, \dots, V_n)
+
+    No process ever holds the whole sequence: keys and values go from each to the next one, and after
+    :math:`n - 1` steps every query has met every key :cite:p:`liu2023`. All processes of the group call it
+    at the same time, as they do for any collective operation of ``torch.distributed``.
+
+    Args:
+        query: what the tokens of this process ask.
+        key: the keys of the tokens of this process; as many heads as the queries, or fewer that are shared.
+        value: their values.
+        is_causal: each token attends to itself and to the tokens before it in the whole sequence.
+        zigzag: whether the processes hold the tokens in zig-zag order; see :func:`ring_shards`.
+        scale: what scores are multiplied by; by default :math:`1/\sqrt{d_k}`.
+        block_size: the most queries and keys whose scores are held at one time.
+        group: the processes, by default all.
+
+    Returns:
+        The context vectors of the tokens of this process.
+
+    Raises:
+        RuntimeError: there is no group of processes yet.
+        TypeError: an argument does not hold floating-point numbers, or the block size is no whole number.
+        ValueError: sizes do not fit, heads cannot be shared evenly, or processes hold different shapes.
+
+    Example:
+        A ring of one process is attention as it always was.
+
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> query, key = torch.zeros(1, 4, 2), torch.zeros(1, 4, 2)
+        >>> value = torch.tensor([[[0.0], [1.0], [3.0], [5.0]]])
+        >>> attend_in_ring(query, key, value, is_causal=True).flatten()
+        tensor([0.0000, 0.5000, 1.3333, 2.2500])
+        >>> dist.destroy_process_group()
+    """
+    require_ring(query, key, value, block_size, group)
+    ring = Ring(group)
+    shards = ring_shards(ring.size * query.shape[-2], ring.size, zigzag=zigzag)
+
+    def tiles_with(owner: int) -> Iterator[Tile]:
+        return tiles(shards[ring.rank], shards[owner], is_causal, block_size, query.device)
+
+    grouped = query.unflatten(-3, (key.shape[-3], -1))
+    shared = (x.unsqueeze(-3).contiguous() for x in (key, value))
+    context = RingAttention.apply(grouped, *shared, ring, tiles_with, scale)
+    return context.flatten(-4, -3).to(query.dtype)

@@ -1,0 +1,106 @@
+"""Attention in a ring of processes, compared with attention in one process.
+
+It is started with as many processes as you like::
+
+    torchrun --nproc-per-node 4 -m literate_attention.models.ring_comparison
+"""
+
+import os
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from collections.abc import Sequence
+from time import perf_counter
+
+import torch
+from torch import Tensor
+from torch import distributed as dist
+from torch.nn.functional import scaled_dot_product_attention
+
+from literate_attention._checks import require_torchrun
+from literate_attention.models.ring_attention import (
+    attend_in_ring,
+    join_shards,
+    ring_shards,
+    take_shard,
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Attend in a ring, forward and backward, and say how far that is from what one process computes."""
+    options = read_options(arguments)
+    device = join_processes(options.device)
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    shards = ring_shards(options.num_tokens, world_size, zigzag=options.zigzag)
+    inputs, upstream = draw_inputs(options)
+
+    held = [take_shard(x, shards[rank]).to(device).requires_grad_() for x in inputs]
+    held_upstream = take_shard(upstream, shards[rank]).to(device)
+    start = perf_counter()
+    context = attend_in_ring(*held, is_causal=options.causal, zigzag=options.zigzag)
+    gradients = torch.autograd.grad(context, held, held_upstream)
+    found = [on_all_processes(x.detach(), shards) for x in (context, *gradients)]
+    seconds = perf_counter() - start
+
+    if rank == 0:
+        for number, chunks in enumerate(shards):
+            tokens = " and ".join(f"{chunk[0]} to {chunk[-1]}" for chunk in chunks.tolist())
+            print(f"process {number} of {world_size} on {device.type}: tokens {tokens}")
+        print(f"forward and backward in the ring: {seconds:.2f} s")
+        query, key, value = (x.to(device).requires_grad_() for x in inputs)
+        expected = scaled_dot_product_attention(
+            query, key, value, is_causal=options.causal, enable_gqa=True
+        )
+        of_inputs = torch.autograd.grad(expected, (query, key, value), upstream.to(device))
+        names = "context", "gradient of query", "gradient of key", "gradient of value"
+        for name, ours, theirs in zip(names, found, (expected, *of_inputs), strict=True):
+            print(f"{name}: differs by at most {(ours - theirs).abs().max():.1e} from one process")
+            torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+    dist.destroy_process_group()
+
+
+def read_options(arguments: Sequence[str] | None) -> Namespace:
+    """Read from the command line what is compared."""
+    parser = ArgumentParser(
+        description="Attention in a ring of processes, compared with one process."
+    )
+    parser.add_argument("--num-tokens", type=int, default=1024)
+    parser.add_argument("--num-heads", type=int, default=4)
+    parser.add_argument("--num-kv-heads", type=int, default=2)
+    parser.add_argument("--head-dim", type=int, default=64)
+    parser.add_argument("--causal", action=BooleanOptionalAction, default=True)
+    parser.add_argument("--zigzag", action=BooleanOptionalAction, default=True)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    return parser.parse_args(arguments)
+
+
+def join_processes(device_name: str) -> torch.device:
+    """Meet the other processes that torchrun has started, each on a GPU of its own if there are GPUs."""
+    require_torchrun("literate_attention.models.ring_comparison")
+    if device_name == "cpu":
+        dist.init_process_group("gloo")
+        return torch.device("cpu")
+    device = torch.device(device_name, int(os.environ["LOCAL_RANK"]))
+    torch.cuda.set_device(device)
+    dist.init_process_group("nccl", device_id=device)
+    return device
+
+
+def draw_inputs(options: Namespace) -> tuple[list[Tensor], Tensor]:
+    """Draw queries, keys, values and the gradient that comes from above: the same on every process."""
+    generator = torch.Generator().manual_seed(123)
+
+    def draw(num_heads: int) -> Tensor:
+        return torch.randn(1, num_heads, options.num_tokens, options.head_dim, generator=generator)
+
+    query, upstream = draw(options.num_heads), draw(options.num_heads)
+    return [query, draw(options.num_kv_heads), draw(options.num_kv_heads)], upstream
+
+
+def on_all_processes(part: Tensor, shards: Tensor) -> Tensor:
+    """Gather what the processes hold, in the order of the sequence."""
+    parts = [torch.empty_like(part) for _ in shards]
+    dist.all_gather(parts, part.contiguous())
+    return join_shards(parts, shards)
+
+
+if __name__ == "__main__":
+    main()
