@@ -1,5 +1,14 @@
 """Attention, from six toy embeddings to a GPT-2-sized module: the library that the book teaches."""
 
+from literate_attention.models.ring_attention import (
+    attend_in_ring,
+    join_shards,
+    merge_partials,
+    partial_attention,
+    partial_gradients,
+    ring_shards,
+    take_shard,
+)
 from literate_attention.story.causal_attention import (
     CausalAttention,
     causal_mask,
@@ -58,6 +67,7 @@ __all__ = [
     "MultiHeadAttentionWrapper",
     "SelfAttention_v1",
     "SelfAttention_v2",
+    "attend_in_ring",
     "attention_output",
     "attention_weights",
     "causal_mask",
@@ -67,13 +77,18 @@ __all__ = [
     "dropout_mask",
     "fused_attention",
     "gpt2_tokenizer",
+    "join_shards",
     "load_the_verdict",
     "mask_scores",
     "mask_weights",
     "merge_heads",
+    "merge_partials",
     "naive_softmax",
     "normalize_by_sum",
+    "partial_attention",
+    "partial_gradients",
     "pick_device",
+    "ring_shards",
     "scaled_dot_product_attention",
     "score_all_queries",
     "score_one_query",
@@ -81,5 +96,6 @@ __all__ = [
     "simple_attention",
     "softmax",
     "split_heads",
+    "take_shard",
     "toy_embeddings",
 ]

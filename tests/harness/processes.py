@@ -1,0 +1,66 @@
+"""Processes that compute together, as torchrun starts them. To start one takes seconds, so they are kept."""
+
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import distributed as dist
+
+
+class Processes:
+    """Some processes that wait for work; the first few of them can form a group of their own."""
+
+    def __init__(self, lines: list[Connection]) -> None:
+        self.lines = lines
+
+    def run(self, count: int, work: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Call `work(group, *arguments)` in the first `count` processes, and return what each one returns.
+
+        An error that a process raises is returned in the place of its result.
+        """
+        for line in self.lines[:count]:
+            line.send_bytes(pickle.dumps((count, work, arguments)))
+        return [pickle.loads(line.recv_bytes()) for line in self.lines[:count]]
+
+
+@contextmanager
+def processes(count: int, folder: Path) -> Iterator[Processes]:
+    """Start processes, and end them."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["torch", "literate_attention"])
+    pipes = [context.Pipe() for _ in range(count)]
+    started = [
+        context.Process(target=_wait_for_work, args=(rank, count, folder / "store", there))
+        for rank, (_, there) in enumerate(pipes)
+    ]
+    for process in started:
+        process.start()
+    lines = [here for here, _ in pipes]
+    try:
+        yield Processes(lines)
+    finally:
+        for line in lines:
+            line.send_bytes(pickle.dumps(None))
+        for process in started:
+            process.join()
+
+
+def _wait_for_work(rank: int, size: int, store: Path, line: Connection) -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group(
+        "gloo", store=dist.FileStore(str(store), size), rank=rank, world_size=size
+    )
+    groups = {count: dist.new_group(list(range(count))) for count in range(1, size + 1)}
+    while (task := pickle.loads(line.recv_bytes())) is not None:
+        count, work, arguments = task
+        try:
+            result = work(groups[count], *arguments)
+        except Exception as error:
+            result = error
+        line.send_bytes(pickle.dumps(result))
+    dist.destroy_process_group()

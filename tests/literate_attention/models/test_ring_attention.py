@@ -1,0 +1,487 @@
+"""A ring of processes computes what one process computes, and shares the work evenly."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from harness import ring
+from harness.processes import Processes, processes
+from torch import Tensor
+from torch import distributed as dist
+from torch.testing import assert_close
+
+from literate_attention import (
+    attend_in_ring,
+    causal_mask,
+    join_shards,
+    merge_partials,
+    partial_attention,
+    partial_gradients,
+    ring_shards,
+    scaled_dot_product_attention,
+    take_shard,
+)
+from literate_attention.models import ring_comparison
+from literate_attention.models.ring_attention import blocks, tiles
+
+Q_LEN, KV_LEN, HEAD_DIM, VALUE_DIM = 3, 13, 7, 11
+BATCH, KV_HEADS, SHARED_BY = 2, 3, 5
+
+
+def random_tensor(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def query_key_value(q_len: int = Q_LEN, kv_len: int = KV_LEN) -> tuple[Tensor, Tensor, Tensor]:
+    return (
+        random_tensor(BATCH, q_len, HEAD_DIM, seed=1),
+        random_tensor(BATCH, kv_len, HEAD_DIM, seed=2),
+        random_tensor(BATCH, kv_len, VALUE_DIM, seed=3),
+    )
+
+
+# A part of the keys
+
+PARTS = [(13,), (1, 12), (6, 7), (2, 3, 5, 3), (1,) * 13]
+
+
+@pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
+@pytest.mark.parametrize("sizes", PARTS, ids=str)
+def test_parts_in_any_order_merge_to_the_whole(sizes: tuple[int, ...], is_causal: bool) -> None:
+    """The order of the parts does not matter."""
+    query, key, value = query_key_value()
+    mask = causal_mask(Q_LEN, KV_LEN) if is_causal else None
+    masks = (None,) * len(sizes) if mask is None else mask.split(sizes, dim=-1)
+    parts = [
+        partial_attention(query, k, v, attn_mask=each)
+        for k, v, each in zip(key.split(sizes, -2), value.split(sizes, -2), masks, strict=True)
+    ]
+    scores = query @ key.mT / HEAD_DIM**0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    for ordered in (parts, parts[::-1]):
+        first, *rest = ordered
+        for part in rest:
+            first = merge_partials(first, part)
+        context, logsumexp = first
+        assert_close(context, scaled_dot_product_attention(query, key, value, attn_mask=mask))
+        assert_close(logsumexp, scores.logsumexp(dim=-1, keepdim=True))
+
+
+def test_a_part_is_attention_by_loops(
+    attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
+) -> None:
+    query, key, value = query_key_value()
+    attn_mask = random_tensor(Q_LEN, KV_LEN, seed=5) > 0
+    context, _ = partial_attention(query, key, value, attn_mask=attn_mask, scale=0.3)
+    assert_close(context, attend_by_loops(query, key, value, attn_mask, 0.3)[0])
+
+
+def test_a_part_by_hand() -> None:
+    """Scores 0 and log 3: weights 1/4 and 3/4; the logarithm of 1 + 3."""
+    query, key = (
+        torch.tensor([[1.0]]),
+        torch.tensor([[0.0], [3.0]]).log1p()
+        * torch.tensor([[1.0], [torch.tensor(3.0).log() / torch.tensor(4.0).log()]]),
+    )
+    context, logsumexp = partial_attention(query, key, torch.tensor([[4.0], [8.0]]))
+    assert_close(context, torch.tensor([[7.0]]))
+    assert_close(logsumexp, torch.tensor([[4.0]]).log())
+
+
+@pytest.mark.parametrize("hidden", ["neither", "first", "second", "both"])
+def test_a_query_without_a_key_in_one_part_is_still_right(hidden: str) -> None:
+    query, key, value = query_key_value()
+    mask = torch.ones(Q_LEN, KV_LEN, dtype=torch.bool)
+    mask[1, :6] = hidden in ("neither", "second")
+    mask[1, 6:] = hidden in ("neither", "first")
+    parts = [
+        partial_attention(query, key[:, part], value[:, part], attn_mask=mask[:, part])
+        for part in (slice(0, 6), slice(6, None))
+    ]
+    context, logsumexp = merge_partials(*parts)
+    assert_close(context, scaled_dot_product_attention(query, key, value, attn_mask=mask))
+    assert (logsumexp == -torch.inf).any() == (hidden == "both")
+    gradients = partial_gradients(
+        query, key, value, context, logsumexp, torch.ones_like(context), attn_mask=mask
+    )
+    assert all(gradient.isfinite().all() for gradient in gradients)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e4, -1e4])
+def test_large_scores_do_not_overflow(size: float) -> None:
+    query, key, value = query_key_value()
+    halves = [slice(0, 6), slice(6, None)]
+    parts = [partial_attention(size * query, key[:, half], value[:, half]) for half in halves]
+    context, _ = merge_partials(*parts)
+    assert_close(context, scaled_dot_product_attention(size * query, key, value))
+
+
+@pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
+@pytest.mark.parametrize("sizes", PARTS, ids=str)
+def test_gradients_of_the_parts_are_those_of_the_whole(
+    sizes: tuple[int, ...], is_causal: bool
+) -> None:
+    leaves = [x.requires_grad_() for x in query_key_value()]
+    mask = causal_mask(Q_LEN, KV_LEN) if is_causal else torch.ones(Q_LEN, KV_LEN, dtype=torch.bool)
+    expected = scaled_dot_product_attention(*leaves, attn_mask=mask, scale=0.3)
+    upstream = random_tensor(*expected.shape, seed=9)
+    of_query, of_key, of_value = torch.autograd.grad(expected, leaves, upstream)
+
+    query, key, value = (x.detach() for x in leaves)
+    found = partial_attention(query, key, value, attn_mask=mask, scale=0.3)
+    parts = [
+        partial_gradients(query, k, v, *found, upstream, attn_mask=each, scale=0.3)
+        for k, v, each in zip(
+            key.split(sizes, -2), value.split(sizes, -2), mask.split(sizes, -1), strict=True
+        )
+    ]
+    assert_close(sum(part[0] for part in parts), of_query)
+    assert_close(torch.cat([part[1] for part in parts], dim=-2), of_key)
+    assert_close(torch.cat([part[2] for part in parts], dim=-2), of_value)
+
+
+def test_query_heads_may_share_keys() -> None:
+    """One head of keys for five heads of queries: nothing is copied by hand, gradients add up."""
+    query = random_tensor(BATCH, KV_HEADS, SHARED_BY, Q_LEN, HEAD_DIM, seed=1)
+    key = random_tensor(BATCH, KV_HEADS, 1, KV_LEN, HEAD_DIM, seed=2)
+    value = random_tensor(BATCH, KV_HEADS, 1, KV_LEN, VALUE_DIM, seed=3)
+    copied = [x.expand(-1, -1, SHARED_BY, -1, -1) for x in (key, value)]
+    context, logsumexp = partial_attention(query, key, value)
+    assert_close((context, logsumexp), partial_attention(query, *copied))
+    upstream = random_tensor(*context.shape, seed=9)
+    shared = partial_gradients(query, key, value, context, logsumexp, upstream)
+    alone = partial_gradients(query, *copied, context, logsumexp, upstream)
+    for name, ours, each in zip("qkv", shared, alone, strict=True):
+        assert_close(ours, each if name == "q" else each.sum(dim=2, keepdim=True))
+
+
+# Who holds what
+
+
+@pytest.mark.parametrize("zigzag", [True, False], ids=["zig-zag", "in order"])
+@pytest.mark.parametrize(("num_tokens", "world_size"), [(2, 1), (12, 3), (40, 4), (70, 5)])
+def test_shards_hold_each_token_once(num_tokens: int, world_size: int, zigzag: bool) -> None:
+    shards = ring_shards(num_tokens, world_size, zigzag=zigzag)
+    assert len(shards) == world_size
+    assert sorted(shards.flatten().tolist()) == list(range(num_tokens))
+    assert (shards.diff(dim=-1) == 1).all()
+    x = random_tensor(BATCH, num_tokens, HEAD_DIM)
+    assert torch.equal(join_shards([take_shard(x, shard) for shard in shards], shards), x)
+
+
+@pytest.mark.parametrize("block_size", [1, 2, 3, 5, 100])
+@pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
+@pytest.mark.parametrize("zigzag", [True, False], ids=["zig-zag", "in order"])
+def test_tiles_cover_what_may_be_attended_once(
+    zigzag: bool, is_causal: bool, block_size: int
+) -> None:
+    shards = ring_shards(30, 3, zigzag=zigzag)
+    met = torch.zeros(30, 30)
+    for q_shard in shards:
+        for kv_shard in shards:
+            q_at, k_at = q_shard.flatten(), kv_shard.flatten()
+            for rows, columns, mask in tiles(
+                q_shard, kv_shard, is_causal, block_size, torch.device("cpu")
+            ):
+                tile = torch.ones(len(q_at[rows]), len(k_at[columns])) if mask is None else mask
+                assert tile.any()
+                met[q_at[rows][:, None], k_at[columns]] += tile
+    assert torch.equal(met.bool(), causal_mask(30) if is_causal else torch.ones(30, 30).bool())
+    assert met.max() == 1
+
+
+def test_blocks_do_not_reach_over_a_gap() -> None:
+    (shard, _) = ring_shards(28, 2)
+    assert [(rows.start, rows.stop, at.tolist()) for rows, at in blocks(shard, 4)] == [
+        (0, 4, [0, 1, 2, 3]),
+        (4, 7, [4, 5, 6]),
+        (7, 11, [21, 22, 23, 24]),
+        (11, 14, [25, 26, 27]),
+    ]
+
+
+# The ring
+
+SIZES = (1, 2, 3, 4)
+NUM_TOKENS = 48  # for 1, 2, 3 and 4 processes, with two chunks for each
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+    with processes(max(SIZES), tmp_path_factory.mktemp("processes")) as started:
+        yield started
+
+
+def whole_sequence(dtype: torch.dtype = torch.float64) -> tuple[list[Tensor], Tensor]:
+    heads = KV_HEADS * SHARED_BY
+    query = random_tensor(BATCH, heads, NUM_TOKENS, HEAD_DIM, seed=1, dtype=dtype)
+    key = random_tensor(BATCH, KV_HEADS, NUM_TOKENS, HEAD_DIM, seed=2, dtype=dtype)
+    value = random_tensor(BATCH, KV_HEADS, NUM_TOKENS, VALUE_DIM, seed=3, dtype=dtype)
+    return [query, key, value], random_tensor(
+        BATCH, heads, NUM_TOKENS, VALUE_DIM, seed=4, dtype=dtype
+    )
+
+
+def in_one_process(
+    whole: list[Tensor], upstream: Tensor, is_causal: bool, scale: float | None = None
+) -> list[Tensor]:
+    leaves = [x.detach().requires_grad_() for x in whole]
+    context = torch.nn.functional.scaled_dot_product_attention(
+        *leaves, is_causal=is_causal, scale=scale, enable_gqa=True
+    )
+    return [context.detach(), *torch.autograd.grad(context, leaves, upstream)]
+
+
+def joined(found: list[list[Tensor]], zigzag: bool = True) -> list[Tensor]:
+    for each in found:
+        if isinstance(each, Exception):
+            raise each
+    shards = ring_shards(NUM_TOKENS, len(found), zigzag=zigzag)
+    return [join_shards(parts, shards) for parts in zip(*found, strict=True)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("zigzag", [True, False], ids=["zig-zag", "in order"])
+@pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
+@pytest.mark.parametrize("block_size", [5, 256])
+def test_a_ring_computes_what_one_process_computes(
+    workers: Processes, size: int, zigzag: bool, is_causal: bool, block_size: int
+) -> None:
+    """Context vectors and gradients, with query heads that share keys and values."""
+    whole, upstream = whole_sequence()
+    options = {"is_causal": is_causal, "zigzag": zigzag, "block_size": block_size, "scale": 0.3}
+    found = joined(workers.run(size, ring.attend, whole, upstream, options), zigzag)
+    expected = in_one_process(whole, upstream, is_causal, scale=0.3)
+    for name, ours, theirs in zip(["context", *"qkv"], found, expected, strict=True):
+        assert_close(ours, theirs, msg=lambda text, name=name: f"{name}: {text}")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+def test_in_any_precision(workers: Processes, dtype: torch.dtype) -> None:
+    whole, upstream = whole_sequence(dtype)
+    found = joined(workers.run(4, ring.attend, whole, upstream, {"is_causal": True}))
+    exact = in_one_process([x.double() for x in whole], upstream.double(), is_causal=True)
+    for ours, expected in zip(found, exact, strict=True):
+        assert ours.dtype == dtype
+        # what is merged from four shards is rounded with each
+        few_roundings = 8 * torch.finfo(dtype).eps * expected.abs().max().item()
+        assert_close(ours.double(), expected, rtol=0, atol=few_roundings)
+
+
+@pytest.mark.parametrize("fault", ring.FAULTS)
+def test_a_ring_with_a_fault_is_noticed(workers: Processes, fault: str) -> None:
+    whole, upstream = whole_sequence()
+    options = {"is_causal": True, "block_size": 5}
+    found = joined(workers.run(4, ring.attend_with_fault, fault, whole, upstream, options))
+    with pytest.raises(AssertionError, match="Mismatched elements"):
+        assert_close(found, in_one_process(whole, upstream, is_causal=True))
+
+
+def test_zigzag_shares_the_work_evenly(workers: Processes) -> None:
+    """Counted: no process does more than 1.15 of an equal part; in order, one does much more."""
+    whole, upstream = whole_sequence()
+    busiest = {}
+    for zigzag in (True, False):
+        options = {"is_causal": True, "zigzag": zigzag, "block_size": 2}
+        counts = workers.run(4, ring.count_scores, whole, upstream, options)
+        busiest[zigzag] = max(counts) * 4 / sum(counts)
+    assert 1 <= busiest[True] <= 1.15
+    assert busiest[False] > 1.5
+
+
+def test_change_the_future_and_the_past_does_not_move(workers: Processes) -> None:
+    whole, upstream = whole_sequence()
+    options = {"is_causal": True}
+    before, *_ = joined(workers.run(3, ring.attend, whole, upstream, options))
+    for now in (0, 7, 30):
+        changed = [x.clone() for x in whole]
+        for x in changed:
+            x[..., now + 1 :, :] += 100
+        after, *_ = joined(workers.run(3, ring.attend, changed, upstream, options))
+        assert_close(after[..., : now + 1, :], before[..., : now + 1, :])
+        assert not after[..., now + 1 :, :].isclose(before[..., now + 1 :, :]).all(dim=-1).any()
+
+
+# What is refused
+
+
+@pytest.fixture
+def ring_of_one() -> Iterator[None]:
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()
+
+
+@pytest.mark.usefixtures("unchecked", "ring_of_one")
+@pytest.mark.parametrize(
+    ("shapes", "options", "message"),
+    [
+        (
+            [(4, 8, 3)] * 3,
+            {"block_size": 0},
+            "block_size must be at least 1, got 0",
+        ),
+        (
+            [(8, 3)] * 3,
+            {},
+            (
+                "query, key and value must be (*batch, heads, tokens, width), with equal batches, and as "
+                "many heads of keys as of values, got shapes (8, 3), (8, 3) and (8, 3)"
+            ),
+        ),
+        (
+            [(2, 4, 8, 3), (1, 4, 8, 3), (1, 4, 8, 3)],
+            {},
+            "got shapes (2, 4, 8, 3), (1, 4, 8, 3) and (1, 4, 8, 3)",
+        ),
+        (
+            [(4, 8, 3), (2, 8, 3), (4, 8, 3)],
+            {},
+            "got shapes (4, 8, 3), (2, 8, 3) and (4, 8, 3)",
+        ),
+        (
+            [(4, 8, 3), (3, 8, 3), (3, 8, 3)],
+            {},
+            "num_heads must be a multiple of num_kv_heads, got 4 heads of queries and 3 of keys",
+        ),
+        (
+            [(4, 6, 3), (4, 8, 3), (4, 8, 3)],
+            {},
+            "a process must hold queries and keys of the same tokens, got 6 queries and 8 keys",
+        ),
+        (
+            [(4, 7, 3)] * 3,
+            {},
+            (
+                "7 tokens cannot be cut into 2 chunks of one size, 2 for each of 1 processes; "
+                "pad the sequence to 8 tokens"
+            ),
+        ),
+    ],
+)
+def test_refuses_arguments(
+    shapes: list[tuple[int, ...]], options: dict[str, Any], message: str
+) -> None:
+    arguments = [torch.ones(shape) for shape in shapes]
+    with pytest.raises(ValueError, match=re.escape(message)):
+        attend_in_ring(*arguments, **options)
+
+
+def test_refuses_shards_of_unequal_length(workers: Processes) -> None:
+    """It says so in every process, where a process alone would wait for numbers that never come."""
+    held = [[torch.ones(1, length, 2)] * 3 for length in (4, 4, 6)]
+    message = (
+        "every process must hold query, key and value of the same shapes, "
+        "got ((1, 4, 2), (1, 4, 2), (1, 4, 2)) on process 0 "
+        "and ((1, 6, 2), (1, 6, 2), (1, 6, 2)) on process 2; cut the sequence by ring_shards"
+    )
+    for error in workers.run(3, ring.attend_to_what_is_held, held, {}):
+        assert isinstance(error, ValueError)
+        assert str(error) == message
+
+
+def test_refuses_to_be_alone() -> None:
+    message = (
+        "there is no group of processes: call torch.distributed.init_process_group in each of them "
+        "first, and start them with torchrun"
+    )
+    with pytest.raises(RuntimeError, match=re.escape(message)):
+        attend_in_ring(*[torch.ones(1, 4, 2)] * 3)
+
+
+ROW = torch.ones(1, 2)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: partial_attention(ROW.long(), ROW, ROW),
+            TypeError,
+            "query must hold floating-point numbers, got torch.int64",
+        ),
+        (
+            lambda: partial_attention(ROW, torch.ones(1, 3), ROW),
+            ValueError,
+            "the last dimension of key must be the width of query = 2, got shape (1, 3)",
+        ),
+        (
+            lambda: partial_attention(ROW, torch.ones(3, 2), ROW),
+            ValueError,
+            "key and value must have the same number of tokens, got 3 keys and 1 values",
+        ),
+        (
+            lambda: partial_gradients(
+                ROW, ROW, ROW, ROW, ROW[:, :1], ROW, attn_mask=torch.ones(2, 1).bool()
+            ),
+            ValueError,
+            "attn_mask must fit scores of shape (1, 1), (*batch, queries, keys), got shape (2, 1)",
+        ),
+        (
+            lambda: merge_partials((ROW, ROW[:, :1]), (torch.ones(3, 2), torch.ones(3, 1))),
+            ValueError,
+            (
+                "both parts must have context vectors and log-sum-exps of the same shapes, "
+                "got ((1, 2), (1, 1)) and ((3, 2), (3, 1))"
+            ),
+        ),
+        (
+            lambda: ring_shards(10, 4),
+            ValueError,
+            (
+                "10 tokens cannot be cut into 8 chunks of one size, 2 for each of 4 processes; "
+                "pad the sequence to 16 tokens"
+            ),
+        ),
+        (lambda: ring_shards(8, 0), ValueError, "world_size must be at least 1, got 0"),
+        (lambda: ring_shards(8.0, 2), TypeError, "num_tokens must be a whole number, got 8.0"),
+        (
+            lambda: take_shard(torch.ones(6, 2), ring_shards(8, 2)[0]),
+            ValueError,
+            "the shard has a token at position 7, but the sequence has 6 tokens",
+        ),
+        (
+            lambda: join_shards([ROW, ROW], ring_shards(8, 2)),
+            ValueError,
+            "the parts must have as many tokens as the shards, 8, got 2",
+        ),
+    ],
+)
+def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        call()
+
+
+# The command
+
+
+def test_the_command_compares_with_one_process() -> None:
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "-m"]
+    module = "literate_attention.models.ring_comparison"
+    sizes = ["--num-tokens", "64", "--device", "cpu"]
+    result = subprocess.run([*command, module, *sizes], capture_output=True, text=True, check=True)
+    lines = result.stdout.splitlines()
+    assert lines[:2] == [
+        "process 0 of 2 on cpu: tokens 0 to 15 and 48 to 63",
+        "process 1 of 2 on cpu: tokens 16 to 31 and 32 to 47",
+    ]
+    found = re.findall(r"^(.*): differs by at most (\S+) from one process$", result.stdout, re.M)
+    assert [name for name, _ in found] == [
+        "context",
+        "gradient of query",
+        "gradient of key",
+        "gradient of value",
+    ]
+    assert all(0 < float(difference) < 1e-5 for _, difference in found)
+
+
+def test_the_command_says_how_it_is_started() -> None:
+    message = "torchrun --nproc-per-node 4 -m literate_attention.models.ring_comparison"
+    with pytest.raises(SystemExit, match=message):
+        ring_comparison.main([])
