@@ -41,7 +41,7 @@ def attend_to_what_is_held(
 
 
 def count_scores(group: dist.ProcessGroup, *arguments: Any) -> int:
-    """Count the scores that this process computes, forward and backward, at the one place that computes them."""
+    """Count the scores that this process computes, forward and backward."""
     count = 0
 
     def counted(*arguments: Any) -> Tensor:
