@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from harness.places import ROOT
+from harness.places import DOCS, ROOT
 from jaxtyping import AbstractArray
 from torch import Tensor, nn
 
@@ -155,14 +155,13 @@ def test_shapes_are_found_where_they_are_written() -> None:
 
 # Which way the imports go
 
-CHAPTERS = [
-    "inputs",
-    "simple_attention",
-    "self_attention",
-    "causal_attention",
-    "multi_head_attention",
-]
-BELOW = ["_checks", "fused_attention", "reproducibility"]
+CHAPTERS = re.findall(
+    r"^((?:story|models|learned)/\w+)$",
+    (DOCS / "index.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+"""In the order in which one reads them: the index is the only place that holds it."""
+BELOW = {"_checks", "trust/reproducibility", "story/fused_attention"}
 MODULES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
 
 
@@ -178,21 +177,26 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if name != "__init__.py"])
+def may_import(module: str) -> set[str]:
+    """Return which modules of the package a module may import, as paths without their ending."""
+    stem = module.removesuffix(".py")
+    room = stem.partition("/")[0]
+    if room == "figures":
+        return {name.removesuffix(".py") for name in MODULES if name.startswith("figures/")}
+    if room == "exercises":
+        return {*BELOW, *CHAPTERS}
+    if stem in BELOW:
+        return {"_checks"} - {stem}
+    assert stem in CHAPTERS, f"{stem} is no chapter of the index, and what others stand on neither"
+    return {*BELOW, *CHAPTERS[: CHAPTERS.index(stem)]}
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if not name.endswith("__init__.py")])
 def test_a_module_imports_only_what_comes_before_it(module: str) -> None:
     """Chapters import earlier chapters, and what lies below them all; drawings import drawings."""
-    stem = module.removesuffix(".py")
-    if stem.startswith("figures/"):
-        allowed = {"figures"}
-    elif stem in CHAPTERS:
-        allowed = {*BELOW, *CHAPTERS[: CHAPTERS.index(stem)]}
-    elif stem == "exercises":
-        allowed = {*BELOW, *CHAPTERS}
-    else:
-        assert stem in BELOW, f"{stem} has no place yet: add it to the order in this test"
-        allowed = {"_checks"} - {stem}
-    ours = {name for name in imports(SOURCE / module) if name.startswith("literate_attention")}
-    assert {name.split(".")[1] for name in ours} <= allowed
+    ours = {name for name in imports(SOURCE / module) if name.startswith("literate_attention.")}
+    stems = {name.partition(".")[2].replace(".", "/") for name in ours}
+    assert stems <= may_import(module)
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -296,28 +300,3 @@ def test_importing_does_nothing(watched_import: dict[str, Any]) -> None:
     """No file is written, no network asked, no process started, no generator or setting touched."""
     assert watched_import["events"] == []
     assert not watched_import["changed"]
-
-
-# Where things are
-
-
-def test_the_readme_names_every_file_and_no_other() -> None:
-    """A stranger finds the room for an idea in the README's tree: one line for each file."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    tree = readme.partition("## Where things are")[2].partition("```\n\n")[0]
-    named = set(re.findall(r"^ *(?:\w+/)?([\w.-]*\w)  ", tree, re.MULTILINE)) - {"test_x.py"}
-    built = {"_build", "__pycache__", ".ruff_cache", "recorded", "measurements", "egg-info"}
-    paths = [
-        path
-        for room in ("docs", "src", "tests")
-        for path in (ROOT / room).rglob("*")
-        if not built & set(path.parts)
-    ]
-    files = {path.name for path in paths if path.is_file()} - {"__init__.py", "py.typed"}
-    stems = {path.stem for path in paths}
-    understood = {name for name in files if name.startswith("test_") and name[5:-3] in stems}
-    assert files - understood - named == set()
-    elsewhere = {path.name for path in ROOT.iterdir()} | {
-        path.name for room in (".ci", ".github") for path in (ROOT / room).rglob("*")
-    }
-    assert named - files - elsewhere == set()

@@ -31,10 +31,10 @@ from literate_attention import (
     InputEmbedding,
     create_dataloader_v1,
     gpt2_tokenizer,
-    inputs,
     load_the_verdict,
     toy_embeddings,
 )
+from literate_attention.story import inputs
 
 # The toy sentence
 

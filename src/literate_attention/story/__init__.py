@@ -1,0 +1,1 @@
+"""The story: from six toy embeddings to multi-head attention, one module for each chapter."""
