@@ -36,6 +36,7 @@ NOT_LOCKED = [
 ]
 SITE = Path("docs/_build/html")
 LETTERS_ON_A_LINE_OF_A_PAGE = "80"
+SIDE_BY_SIDE = ("-n", "logical", "--dist", "loadscope")
 
 
 def install(session: nox.Session, lock: str = LOCK) -> None:
@@ -93,6 +94,19 @@ def proof(session: nox.Session) -> None:
 def lint(session: nox.Session) -> None:
     """Check style and types, in the modules and in the pages' cells."""
     install(session)
+    check_style(session)
+
+
+@nox.session(default=False)
+def check(session: nox.Session) -> None:
+    """Do all that CI asks for, in one environment: style, the book, every test; it needs Chromium."""
+    install(session, LOCK_WITH_PEERS)
+    check_style(session)
+    sphinx(session, "html")
+    session.run("python", "-m", "pytest", *SIDE_BY_SIDE, *session.posargs)
+
+
+def check_style(session: nox.Session) -> None:
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
     lint_cells(session)
