@@ -24,23 +24,22 @@ from collections.abc import Iterable, Iterator
 from html import unescape
 from importlib import metadata
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
+import tinycss2  # type: ignore[import-untyped]
 from fontTools import subset  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
+from tinycss2.ast import Node  # type: ignore[import-untyped]
 
 BUILDERS = ("html", "dirhtml", "singlehtml")
 ITALICS = (0x210E, *range(0x1D434, 0x1D468), *range(0x1D6E2, 0x1D71C))
 MATH = "stix-two-math.woff2"
 WHOLE_MATH = "ziamath/fonts/STIXTwoMath-Regular.ttf"
-TOKEN = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|\\.|[{};]', re.DOTALL)
 FILE = re.compile(r"[\w.-]+\.\w+")
 WORD = re.compile(r"[A-Za-z_][\w-]*")
-NAME = re.compile(r"[.#](-?[A-Za-z_](?:[\w-]|\\.)*)")
-BRACKETS = re.compile(r"\([^()\[\]]*\)|\[[^()\[\]]*\]")
-SELECTORS = re.compile(r",(?![^()\[\]]*[)\]])")
 ICON = re.compile(r"\\(f[0-9a-f]{3})|([\uf000-\uf8ff])")
 FORMULA = re.compile(r"<math\b.*?</math>", re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
@@ -49,45 +48,56 @@ TAG = re.compile(r"<[^>]*>")
 # Style sheets
 
 
+def cut_style(css: str, words: set[str], store: Path) -> str:
+    """Return what is left of a style sheet; it is kept in the store, as parsing takes a second."""
+    question = json.dumps([css, sorted(words.intersection(WORD.findall(css)))])
+    stored = stored_under(question.encode(), "css", store)
+    if not stored.exists():
+        write_once(stored, prune(css, words).encode())
+    return stored.read_text(encoding="utf-8")
+
+
 def prune(css: str, words: set[str]) -> str:
     """Leave out the rules of a style sheet whose selectors name what is not among the words."""
-    kept = []
-    for prelude, body in _rules(css):
-        if body is None:
-            kept.append(prelude)
-        elif prelude.startswith(("@media", "@supports")):
-            inner = prune(body, words)
-            kept.append(f"{prelude}{{{inner}}}" if inner else "")
-        elif prelude.startswith("@"):
-            kept.append(f"{prelude}{{{body}}}")
+    return "".join(_pruned(tinycss2.parse_stylesheet(css, skip_whitespace=True), words))
+
+
+def _pruned(rules: Iterable[Node], words: set[str]) -> Iterator[str]:
+    for rule in rules:
+        if rule.type == "qualified-rule":
+            selectors = [one for one in _selectors(rule.prelude) if _may_match(one, words)]
+            if selectors:
+                body = tinycss2.serialize(rule.content)
+                yield f"{','.join(map(_text, selectors))}{{{body}}}"
+        elif rule.type == "at-rule" and rule.at_keyword in ("media", "supports"):
+            inner = tinycss2.parse_rule_list(rule.content, skip_whitespace=True)
+            if text := "".join(_pruned(inner, words)):
+                yield f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}{{{text}}}"
         else:
-            selectors = [one for one in SELECTORS.split(prelude) if _may_match(one, words)]
-            kept.append(f"{','.join(selectors)}{{{body}}}" if selectors else "")
-    return "".join(kept)
+            yield rule.serialize()
 
 
-def _rules(css: str) -> Iterator[tuple[str, str | None]]:
-    """Yield the rules of a style sheet as prelude and body; statements and comments have no body."""
-    depth = start = opened = 0
-    for token in TOKEN.finditer(css):
-        between = css[start : token.start()].strip()
-        if token[0] == "{":
-            opened = opened if depth else token.start()
-            depth += 1
-        elif token[0] == "}":
-            depth -= 1
-            if not depth:
-                yield css[start:opened].strip(), css[opened + 1 : token.start()]
-                start = token.end()
-        elif not depth and (token[0] == ";" or (token[0].startswith("/*") and not between)):
-            yield css[start : token.end()].strip(), None
-            start = token.end()
+def _selectors(prelude: list[Node]) -> list[list[Node]]:
+    """Part a list of selectors at its commas; those in brackets belong to one selector."""
+    found: list[list[Node]] = [[]]
+    for node in prelude:
+        if node == ",":
+            found.append([])
+        else:
+            found[-1].append(node)
+    return found
 
 
-def _may_match(selector: str, words: set[str]) -> bool:
-    while (bare := BRACKETS.sub("", selector)) != selector:  # :not(.a) and :is(.a, .b) need no .a
-        selector = bare
-    return all(name.replace("\\", "") in words for name in NAME.findall(selector))
+def _may_match(selector: list[Node], words: set[str]) -> bool:
+    """Tell whether each class and id is a word; :not(.a) and :is(.a, .b) need no .a."""
+    classes = {
+        after.value for dot, after in pairwise(selector) if dot == "." and after.type == "ident"
+    }
+    return classes | {node.value for node in selector if node.type == "hash"} <= words
+
+
+def _text(selector: list[Node]) -> str:
+    return tinycss2.serialize(selector).strip()
 
 
 # Fonts
@@ -112,12 +122,9 @@ def cut_font(source: Path, target: Path, wanted: set[int], store: Path) -> None:
     """Write a font that holds the wanted characters and no other; take it from the store if it is there."""
     content = source.read_bytes()
     question = content + json.dumps(sorted(wanted)).encode()
-    stored = store / f"{hashlib.sha256(question).hexdigest()}.woff2"
+    stored = stored_under(question, "woff2", store)
     if not stored.exists():
-        store.mkdir(exist_ok=True)
-        partial = stored.with_suffix(".partial")
-        partial.write_bytes(subset_of(content, wanted))
-        os.replace(partial, stored)
+        write_once(stored, subset_of(content, wanted))
     shutil.copyfile(stored, target)
 
 
@@ -144,6 +151,19 @@ def subset_of(font: bytes, wanted: set[int]) -> bytes:
 # Files
 
 
+def stored_under(question: bytes, kind: str, store: Path) -> Path:
+    """Return where the answer to a question is kept."""
+    return store / f"{hashlib.sha256(question).hexdigest()}.{kind}"
+
+
+def write_once(path: Path, content: bytes) -> None:
+    """Write a file of the store, whole or not at all."""
+    path.parent.mkdir(exist_ok=True)
+    partial = path.with_suffix(".partial")
+    partial.write_bytes(content)
+    os.replace(partial, path)
+
+
 def used(static: Path, pages: str) -> dict[Path, str]:
     """Return the files that pages name, also by way of style sheets and scripts, with their texts."""
     left = {path for path in static.rglob("*") if path.is_file() and path.suffix != ".map"}
@@ -159,17 +179,18 @@ def used(static: Path, pages: str) -> dict[Path, str]:
     return found
 
 
-def cut(files: dict[Path, str], pages: str, fonts: Path) -> None:
+def cut(files: dict[Path, str], pages: str, store: Path) -> None:
     """Cut the files that pages use down to what they use of them."""
     scripts = [text for path, text in files.items() if path.suffix == ".js"]
     words = {word for text in (pages, *scripts) for word in WORD.findall(text)}
-    styles = {path: prune(text, words) for path, text in files.items() if path.suffix == ".css"}
+    sheets = [path for path in files if path.suffix == ".css"]
+    styles = {path: cut_style(files[path], words, store) for path in sheets}
     for path, text in styles.items():
         path.write_text(text, encoding="utf-8")
     wanted = icons("".join(styles.values()))
     for path in files:
         if "fontawesome" in path.parts and path.suffix == ".woff2":
-            cut_font(path, path, wanted, fonts)
+            cut_font(path, path, wanted, store)
 
 
 def math_font() -> Path:
@@ -182,15 +203,15 @@ def cut_site(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.name not in BUILDERS:
         return
     site, static = Path(app.outdir), Path(app.outdir, "_static")
-    known, fonts = Path(app.doctreedir, "lean.json"), Path(app.doctreedir, "fonts")
+    known, store = Path(app.doctreedir, "assets.json"), Path(app.doctreedir, "assets")
     before = json.loads(known.read_text(encoding="utf-8")) if known.exists() else {}
     if state([site / name for name in before], site) != before or not before:
         html = [path for path in sorted(site.rglob("*.html")) if static not in path.parents]
         pages = "".join(path.read_text(encoding="utf-8") for path in html)
         files = used(static, pages)
-        cut(files, pages, fonts)
+        cut(files, pages, store)
         writers = "".join(text for text in files.values() if "Math/MathML" in text)
-        cut_font(math_font(), static / MATH, characters(pages, writers), fonts)
+        cut_font(math_font(), static / MATH, characters(pages, writers), store)
         before = state([*files, static / MATH, *html], site)
         known.write_text(json.dumps(before), encoding="utf-8")
     for path in static.rglob("*"):

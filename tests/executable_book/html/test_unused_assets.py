@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 from fontTools.ttLib import TTFont
 
-from executable_book.html.unused_assets import characters, cut_font, icons, math_font, prune, used
+from executable_book.html.unused_assets import (
+    characters,
+    cut_font,
+    cut_style,
+    icons,
+    math_font,
+    prune,
+    used,
+)
 
 WORDS = {"cell", "note", "main"}
 
@@ -18,7 +26,7 @@ WORDS = {"cell", "note", "main"}
         (".gone,.cell{a:b}", ".cell{a:b}"),
         ("p:not(.gone){a:b}", "p:not(.gone){a:b}"),
         (":is(.gone,.cell):before{a:b}", ":is(.gone,.cell):before{a:b}"),
-        ("a[href$='.gone']{a:b}", "a[href$='.gone']{a:b}"),
+        ('a[href$=".gone"]{a:b}', 'a[href$=".gone"]{a:b}'),
         ("@media print{.gone{a:b}}", ""),
         ("@media print{.gone{a:b}.cell{a:b}}", "@media print{.cell{a:b}}"),
         ("@font-face{src:url(x.gone)}", "@font-face{src:url(x.gone)}"),
@@ -34,6 +42,16 @@ def test_rules_stay_if_pages_name_what_they_need(css: str, kept: str) -> None:
 def test_pruning_twice_is_pruning_once() -> None:
     css = '@charset "utf-8";.cell,.gone{a:b}@media print{p{a:b}}:is(.gone){a:b}'
     assert prune(prune(css, WORDS), WORDS) == prune(css, WORDS)
+
+
+def test_a_style_sheet_is_cut_once_for_the_same_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    css = ".cell{a:b}.gone{a:b}"
+    first = cut_style(css, WORDS, tmp_path / "store")
+    monkeypatch.setattr("executable_book.html.unused_assets.prune", lambda css, words: "cut again")
+    assert cut_style(css, WORDS | {"elsewhere"}, tmp_path / "store") == first == ".cell{a:b}"
+    assert cut_style(css, WORDS | {"gone"}, tmp_path / "store") == "cut again"
 
 
 def test_icons_are_found_written_out_and_as_characters() -> None:
@@ -62,7 +80,9 @@ def test_a_font_holds_what_is_wanted(tmp_path: Path) -> None:
 def test_a_font_is_cut_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = tmp_path / "first.woff2", tmp_path / "second.woff2"
     cut_font(math_font(), first, {ord("a")}, tmp_path / "store")
-    monkeypatch.setattr("lean.subset_of", lambda font, wanted: b"cut again")
+    monkeypatch.setattr(
+        "executable_book.html.unused_assets.subset_of", lambda font, wanted: b"cut again"
+    )
     cut_font(math_font(), second, {ord("a")}, tmp_path / "store")
     assert second.read_bytes() == first.read_bytes()
     cut_font(math_font(), second, {ord("b")}, tmp_path / "store")
