@@ -312,9 +312,9 @@ def test_the_lock_and_the_device_are_part_of_every_key(whole: Whole) -> None:
     ("name", "value"),
     [
         ("sys.version", "3.99"),
-        ("kernel_server.metadata.version", lambda name: "99"),
-        ("store._processor", lambda: "another"),
-        ("store._accelerators", lambda: ["a GPU"]),
+        ("executable_book.run.warm_server.metadata.version", lambda name: "99"),
+        ("executable_book.run.output_store._processor", lambda: "another"),
+        ("executable_book.run.output_store._accelerators", lambda: ["a GPU"]),
         ("platform.platform", lambda: "another"),
     ],
 )

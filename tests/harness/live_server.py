@@ -22,11 +22,12 @@ def serving(
 ) -> Iterator[tuple[ClientConnection, "subprocess.Popen[bytes]"]]:
     """Serve a folder of pages, by the modules in `source`; yield what hears of builds, and the process."""
     port = free_port()
-    kept_warm = [sys.executable, warm_server.__file__, "run"]
+    kept_warm = [sys.executable, "-m", warm_server.__name__, "run"]
     live = [sys.executable, "-m", live_preview.__name__, "--port", str(port)]
     built = docs / "_build"
+    watch = ["--watch", str(source)] if source else []
     process = subprocess.Popen(
-        [*kept_warm, *live, "-d", str(built / "doctrees"), str(docs), str(built / "html")],
+        [*kept_warm, *live, *watch, "-d", str(built / "doctrees"), str(docs), str(built / "html")],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,

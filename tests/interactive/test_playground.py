@@ -156,7 +156,7 @@ def spoken(page: Any) -> Any:
 def test_numbers_are_computed_when_the_library_or_the_script_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import playground
+    from interactive import playground
 
     library, script = tmp_path / "library.py", tmp_path / "script.py"
     library.write_text("", encoding="utf-8")

@@ -4,10 +4,8 @@ Sources vouch for what `:verifies:` claims. Every other text output, and every g
 recorded in `docs/recorded/<page>.txt`, and each build compares by value: a change in the library
 that changes a page fails, until the records are rewritten, and then the diff shows what it did.
 
-A record stands under the first line of its cell's code, so that cells may be moved and inserted:
-
-    >>> print(scores)
-        tensor([0.9544, 1.4950])
+A record stands under the first line of its cell's code, so that cells may be moved and inserted: below
+`>>> print(scores)` follows, indented, what the cell printed.
 
 Numbers in values may differ by what `printed` allows; all other text has to be equal. A cell whose
 output cannot be the same twice says why: `:nondeterministic: it measures time`.

@@ -1,6 +1,6 @@
 """Notebooks run side by side, each in a kernel of its own, driven by nbclient.
 
-The kernels are warm: forks of a server that has the imports done (see `kernel_server`). Where a server
+The kernels are warm: forks of a server that has the imports done (see `warm_server`). Where a server
 cannot be had (another system than Linux, or it died), plain kernels do the same work, only later. This
 module knows nothing of Sphinx.
 """

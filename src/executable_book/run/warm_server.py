@@ -12,7 +12,7 @@ standard input, a kernel with the connection that asked for it, or with its pare
 
 This module knows nothing of Sphinx, nor of notebooks. As a program it is
 
-    python kernel_server.py run COMMAND...     run a command beside a server that outlives its builds
+    python warm_server.py run COMMAND...     run a command beside a server that outlives its builds
 
 which is how an author's saves are shown at once: each build finds the server by its environment.
 """

@@ -274,7 +274,7 @@ def test_a_page_whose_execution_went_wrong_is_left_alone(
     record(book)
     before = records(book)
     book.page("page", "# Page\n\n" + cell("print('half')"))
-    monkeypatch.setattr("recorded.unfinished", lambda env: {"page"})
+    monkeypatch.setattr("executable_book.check.recorded_outputs.unfinished", lambda env: {"page"})
     assert book.build().warnings == []
     build = record(book)
     assert "records of page stay as they are" in build.said

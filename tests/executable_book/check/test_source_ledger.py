@@ -259,7 +259,7 @@ def test_a_page_that_ended_early_is_reported_once(book, monkeypatch: pytest.Monk
     """The failing cell is reported by `execution`; the cells after it need no message each."""
     code = "print('tensor([0.9544, 1.4850])')"
     book.page("page", "# Page\n\n" + cell("scores", "pass") + cell("scores", code))
-    monkeypatch.setattr("ledger.unfinished", lambda env: {"page"})
+    monkeypatch.setattr("executable_book.check.source_ledger.unfinished", lambda env: {"page"})
     build = book.build()
     assert "page.md:13: " in build.warnings[0]
     assert not any("nothing that is a value" in line for line in build.warnings)

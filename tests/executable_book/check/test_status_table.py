@@ -37,7 +37,7 @@ print("ours")
 
 @pytest.fixture
 def book(new_book: Callable[..., object]) -> object:
-    book = new_book("executable_book.check.status_table")
+    book = new_book("executable_book")
     conf = (book.folder / "conf.py").read_text(encoding="utf-8")
     book.write("conf.py", re.sub("nb_custom_formats.*", "", conf))
     book.write("sources.toml", LEDGER)

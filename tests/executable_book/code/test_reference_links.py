@@ -246,8 +246,8 @@ def test_nothing(): ...
 
 def test_the_reference_has_an_entry_for_every_public_name(new_book: Callable[..., object]) -> None:
     book = new_book("sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinxcontrib.bibtex")
-    for name in ("api.md", "references.bib"):
-        shutil.copy(ROOT / "docs" / name, book.folder / name)
+    for name in ("reference/api.md", "references.bib"):
+        shutil.copy(ROOT / "docs" / name, book.folder)
     html = book.build(bibtex_bibfiles=["references.bib"]).html("api")
     public = package_source.library_in(ROOT / "src" / "literate_attention").public
     missing = [name for name, item in public.items() if f'id="{item.full}"' not in html]
@@ -270,7 +270,7 @@ def test_every_public_name_is_tested() -> None:
     package = package_source.library_in(ROOT / "src" / "literate_attention")
     public = frozenset(package.public)
     tested: set[str] = set()
-    for path in (ROOT / "tests").glob("test_*.py"):
+    for path in (ROOT / "tests").rglob("test_*.py"):
         tested |= proofs_by_name(
             path.read_text(encoding="utf-8"), "literate_attention", public
         ).keys()

@@ -490,8 +490,11 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> dict[str, NotebookNod
     out = tmp_path_factory.mktemp("book")
     sphinx = [sys.executable, "-m", "sphinx", "-b", "html", "--quiet", "-d", out / "doctrees"]
     subprocess.run([*sphinx, ROOT / "docs", out / "html"], check=True)
-    paths = sorted((out / "html" / "notebooks").rglob("*.ipynb"))
-    return {path.stem: nbformat.read(path, as_version=4) for path in paths}
+    folder = out / "html" / "notebooks"
+    return {
+        path.relative_to(folder).with_suffix("").as_posix(): nbformat.read(path, as_version=4)
+        for path in sorted(folder.rglob("*.ipynb"))
+    }
 
 
 @pytest.fixture(scope="module")
@@ -544,7 +547,12 @@ def pictures(cell: NotebookNode) -> list[str]:
     ]
 
 
-SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
+DOCS = ROOT / "docs"
+SOURCES = {
+    path.relative_to(DOCS).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
+    for path in DOCS.rglob("*.md")
+    if "_build" not in path.parts
+}
 PAGES = sorted(page for page, source in SOURCES.items() if "kernelspec:" in source)
 
 

@@ -153,7 +153,7 @@ def copied(project: Project, root: Path) -> Project:
 
 @pytest.fixture(scope="session", autouse=True)
 def warm() -> Iterator[None]:
-    """One server for all builds of this module, as `kernel_server.py run` gives it to an author's builds."""
+    """One server for all builds of this module, as `warm_server.py run` gives it to an author's builds."""
     with warm_server.server() as address, pytest.MonkeyPatch.context() as patch:
         patch.setenv(warm_server.ADDRESS, address)
         yield
@@ -289,7 +289,7 @@ def test_what_changed_runs_again_and_nothing_else(
     assert project.build().executed == ["one", "two"]
 
     with monkeypatch.context() as patch:
-        patch.setattr(kernels, "execute", None)
+        patch.setattr(notebook_runner, "execute", None)
         assert project.build().status == 0
         project.page("two", "More prose.\n", cell("print('two')", ":tags: [hide-input]"))
         assert project.build().status == 0
@@ -506,7 +506,7 @@ def test_a_server_of_other_code_or_packages_is_not_asked(monkeypatch: pytest.Mon
     monkeypatch.setenv(warm_server.ADDRESS, f"{real}-of-yesterday")
     (ours,) = [printed(execution) for execution in run(code)]
     assert theirs != ours
-    monkeypatch.setattr(kernel_server, "PACKAGES", ("torch",))
+    monkeypatch.setattr(warm_server, "PACKAGES", ("torch",))
     monkeypatch.setenv(warm_server.ADDRESS, real)
     assert warm_server.running() is None
 
@@ -700,7 +700,7 @@ def test_builds_killed_at_any_moment_end_as_one_that_was_not(
 def test_two_builds_never_write_one_folder_at_once(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unfinished, "PATIENCE_SECONDS", 0)
+    monkeypatch.setattr(interrupted_builds, "PATIENCE_SECONDS", 0)
     project.page("page", "Text.\n", head="")
     (project.root / "build").mkdir()
     hold = (
