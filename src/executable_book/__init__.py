@@ -15,6 +15,7 @@ PARTS = (
     "check.measurements",
     "check.status_table",
     "code.listings",
+    "check.taught_code",
     "code.reference_links",
     "code.signatures",
     "html.citations",

@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+
+from executable_book.code.abridged import first_line
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Item:
         first: its first line.
         last: its last line.
         code: its source, without docstrings.
+        own: its name where it is defined, such as `story.simple_attention.softmax`.
+        node: its definition, as `ast` found it in the file.
     """
 
     name: str
@@ -33,17 +37,37 @@ class Item:
     first: int
     last: int
     code: str
+    own: str
+    node: ast.stmt = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class PythonFile:
+    """A file of the package, and what it defines at its top."""
+
+    file: Path
+    text: str
+    tree: ast.Module
+    defined: frozenset[str]
 
 
 @dataclass(frozen=True)
 class Library:
-    """A package and its public names."""
+    """A package, its public names, and all that its modules define at their top, public or not."""
 
     folder: Path
     public: dict[str, Item]
+    modules: dict[str, PythonFile] = field(compare=False, repr=False)
+
+    @property
+    def definitions(self) -> frozenset[str]:
+        """The names of all definitions, such as `story.simple_attention.softmax`."""
+        return frozenset(
+            f"{name}.{one}" for name, part in self.modules.items() for one in part.defined
+        )
 
     def find(self, name: str) -> Item:
-        """Return what a name means: a public name, a part of one, or `module.name`.
+        """Return what a name means: a public name, a part of one, `module.name`, or a name that is unique.
 
         Raises:
             LookupError: the package defines no such thing.
@@ -53,12 +77,20 @@ class Library:
         for owner, item in self.public.items():
             if name.startswith(f"{owner}."):
                 path = f"{owner.rpartition('.')[2]}{name.removeprefix(owner)}"
-                return _item(name, item.full + name.removeprefix(owner), item.file, path)
+                return _item(
+                    self.folder, name, item.full + name.removeprefix(owner), item.file, path
+                )
         parts = name.split(".")
         for end in range(1, len(parts)):
             file = self.folder.joinpath(*parts[:end]).with_suffix(".py")
             if file.exists():
-                return _item(name, f"{self.folder.name}.{name}", file, ".".join(parts[end:]))
+                return _item(
+                    self.folder, name, f"{self.folder.name}.{name}", file, ".".join(parts[end:])
+                )
+        found = [one for one, module in self.modules.items() if parts[0] in module.defined]
+        if len(found) == 1:
+            full = f"{self.folder.name}.{found[0]}.{name}"
+            return _item(self.folder, name, full, self.modules[found[0]].file, name)
         raise LookupError(f"the package {self.folder.name} has no {name!r}")
 
 
@@ -70,15 +102,20 @@ def library_in(folder: Path) -> Library:
 
 @lru_cache(maxsize=1)
 def _read(folder: Path, state: tuple[tuple[Path, int], ...]) -> Library:
-    public = {}
+    public, modules = {}, {}
     for file, _ in state:
-        module = ".".join(file.relative_to(folder).with_suffix("").parts)
+        module = _module(folder, file)
+        if file.name != "__init__.py":
+            text = file.read_text(encoding="utf-8")
+            tree = _parse(text)
+            defined = frozenset(name for one in tree.body for name in _defined_by(one))
+            modules[module] = PythonFile(file, text, tree, defined)
         room = module.removesuffix("__init__").rstrip(".")
         for name, origin in _names(folder, file):
             called = f"{room}.{name}" if room else name
             where = called if room else f"{_module(folder, origin)}.{name}"
-            public[called] = _item(called, f"{folder.name}.{where}", origin, name)
-    return Library(folder, public)
+            public[called] = _item(folder, called, f"{folder.name}.{where}", origin, name)
+    return Library(folder, public, modules)
 
 
 def _names(folder: Path, file: Path) -> Iterator[tuple[str, Path]]:
@@ -104,7 +141,7 @@ def _module(folder: Path, file: Path) -> str:
     return ".".join(file.relative_to(folder).with_suffix("").parts)
 
 
-def _item(name: str, full: str, file: Path, path: str) -> Item:
+def _item(folder: Path, name: str, full: str, file: Path, path: str) -> Item:
     """Make an item of the definition at a path within a file, such as `Dropout.forward`."""
     text = file.read_text(encoding="utf-8")
     node: ast.AST = _parse(text)
@@ -115,12 +152,21 @@ def _item(name: str, full: str, file: Path, path: str) -> Item:
         except StopIteration:
             raise LookupError(f"{file.name} does not define {path!r}") from None
     assert isinstance(node, ast.stmt)
-    first = _first_line(node)
+    first = first_line(node)
     last = node.end_lineno or first
     lines = text.splitlines()
     hidden = set(_docstring_lines(node))
     code = "\n".join(lines[n - 1] for n in range(first, last + 1) if n not in hidden)
-    return Item(name, full, file, first, last, textwrap.dedent(code))
+    return Item(
+        name,
+        full,
+        file,
+        first,
+        last,
+        textwrap.dedent(code),
+        f"{_module(folder, file)}.{path}",
+        node,
+    )
 
 
 def _defined_by(node: ast.AST) -> list[str]:
@@ -139,11 +185,5 @@ def _docstring_lines(node: ast.AST) -> Iterator[int]:
     for each in ast.walk(node):
         if isinstance(each, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(each) is not None:
             docstring, *rest = each.body
-            below = _first_line(rest[0]) if rest else (docstring.end_lineno or docstring.lineno) + 1
+            below = first_line(rest[0]) if rest else (docstring.end_lineno or docstring.lineno) + 1
             yield from range(docstring.lineno, below)
-
-
-def _first_line(statement: ast.stmt) -> int:
-    """Return where a statement begins, its decorators included."""
-    decorators = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])

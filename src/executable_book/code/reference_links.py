@@ -59,9 +59,9 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
         if block.get("language") == "ipython3":
             uses = uses_in(block.astext(), page)
         elif "library" in block:
-            item = library.find(block["library"])
-            uses = uses_in(block.astext(), scope_of(item, library))
-            names |= {item.name} & library.public.keys()
+            items = [library.find(name) for name in block["library"]]
+            uses = uses_in(block.astext(), scope_of(items[0], library))
+            names |= {item.name for item in items} & library.public.keys()
         else:
             continue
         block["api_uses"] = list(firsts(uses))

@@ -14,6 +14,7 @@ from urllib.parse import urljoin
 
 import nbformat
 from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode  # type: ignore[import-untyped]
 from nbformat import NotebookNode
 from sphinx import addnodes
 from sphinx.util import logging
@@ -111,7 +112,7 @@ class PlainMarkdown:
                 yield self._table(node)
             case nodes.transition():
                 yield "---"
-            case nodes.container() | nodes.compound() | addnodes.glossary():
+            case nodes.container() | nodes.compound() | addnodes.glossary() | HideCodeCellNode():
                 yield from self._blocks(node, level)
             case nodes.Text() if not node.strip():
                 pass

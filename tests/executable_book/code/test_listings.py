@@ -2,7 +2,9 @@
 
 import ast
 import inspect
+import re
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -91,11 +93,12 @@ def test_parts_and_private_names_are_found_too(small: package_source.Library) ->
     assert small.find("Thing.method").code == 'def method(self):\n    return "of a thing"'
     assert small.find("Thing.method").full == "small.one.Thing.method"
     assert small.find("one._hidden").code == "def _hidden(x):\n    return x"
+    assert small.find("_hidden").own == "one._hidden"
     assert small.find("room.draw").code == "def draw():\n    return 1"
 
 
 @pytest.mark.parametrize(
-    "name", ["nothing", "one.nothing", "Thing.nothing", "nowhere.act", "aside"]
+    "name", ["nothing", "one.nothing", "Thing.nothing", "nowhere.act", "Thing.method.x"]
 )
 def test_what_is_not_there_is_an_error(small: package_source.Library, name: str) -> None:
     with pytest.raises(LookupError, match=name.rpartition(".")[2]):
@@ -140,7 +143,7 @@ def test_what_is_shown_is_the_source() -> None:
 
 @pytest.fixture
 def book(new_book: Callable[..., object], small: package_source.Library) -> object:
-    return new_book("executable_book.code.listings")
+    return new_book("executable_book.code.listings", "executable_book.html.foldable")
 
 
 def block(name: str, caption: str = "What it does.") -> str:
@@ -152,9 +155,110 @@ def test_a_page_shows_code_under_its_name(book, small: package_source.Library) -
     build = book.build(literate_library=str(small.folder))
     html = build.html("page")
     assert build.warnings == []
-    assert '<span class="nf">act</span>' in html
-    assert "At length" not in html
+    assert code_in(html) == [
+        "@functools.cache\ndef act(x):\n    y = x  # a comment\n    return _hidden(y)"
+    ]
     assert "act</span></code>: It <em>acts</em>." in html
+    assert re.search(
+        r'Without docstrings and types: <a [^>]*blob/HEAD/[^"]*small/one.py#L9-L17">in full</a>\.',
+        html,
+    )
+
+
+def code_in(html: str) -> list[str]:
+    """Return the code of the listings on a page."""
+    return [
+        unescape(re.sub("<[^>]*>", "", block)).strip("\n")
+        for block in re.findall(r'<div class="highlight"><pre>(.*?)</pre>', html, re.DOTALL)
+    ]
+
+
+def test_a_listing_may_show_several_definitions(book, small: package_source.Library) -> None:
+    book.page("page", block("CONSTANT _hidden"))
+    build = book.build(literate_library=str(small.folder))
+    assert code_in(build.html("page")) == ["CONSTANT = 3\n\n\ndef _hidden(x):\n    return x"]
+    assert build.warnings == []
+
+
+def test_a_folded_listing_is_closed_under_its_caption(book, small: package_source.Library) -> None:
+    book.page("page", block("act", ":folded:\nHow it acts."))
+    html = book.build(literate_library=str(small.folder)).html("page")
+    closed = html.partition('<details class="folded')[2].partition("</details>")[0]
+    assert "<summary>How it acts.</summary>" in closed
+    assert "_hidden(y)" in code_in(closed)[0]
+    assert html.count("How it acts.") == 1
+
+
+LATER = """# {title}
+
+```{{library}} Thing.method
+:{option}: aside
+
+What it does.
+```
+"""
+
+
+@pytest.fixture
+def growing(book, small: package_source.Library) -> object:
+    (small.folder / "one.py").write_text(
+        "CONSTANT = 1\n\n\ndef act(): ...\n\n\nclass Thing:\n    def method(self):\n"
+        "        if self.fast:\n            return aside()\n        return 1\n"
+    )
+    book.write("index.md", "# Index\n\n```{toctree}\nsecond\nfirst\n```\n")
+    book.page("second", LATER.format(title="Early", option="until"))
+    book.page("first", LATER.format(title="Late & more", option="new"))
+    return book
+
+
+def test_what_comes_later_is_left_out_and_marked_where_it_comes(
+    growing, small: package_source.Library
+) -> None:
+    build = growing.build(literate_library=str(small.folder))
+    assert build.warnings == []
+    early, late = build.html("second"), build.html("first")
+    assert code_in(early) == ["def method(self):\n    return 1"]
+    assert re.search(
+        r'aside</span></code> comes in <a [^>]*href="first.html"><span>Late &amp; more', early
+    )
+    assert code_in(late) == [
+        "def method(self):\n    if self.fast:\n        return aside()\n    return 1"
+    ]
+    marked = "".join(re.findall(r'<span class="hll">(.*?)\n</span>', late, re.DOTALL))
+    assert re.sub("<[^>]*>", "", marked).split() == ["if", "self.fast:", "return", "aside()"]
+
+
+def test_the_way_to_what_comes_later_is_kept_up_to_date(
+    growing, small: package_source.Library
+) -> None:
+    settings = {"literate_library": str(small.folder)}
+    growing.build(**settings)
+    growing.page("first", LATER.format(title="Later still", option="new"))
+    build = growing.build(**settings)
+    assert "second" in build.written
+    assert "Later still" in build.html("second")
+    assert growing.build(**settings).written == []
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("until", "nothing in the listing uses 'nothing', which it leaves out"),
+        ("new", "nothing in the listing uses nothing, which is new"),
+    ],
+)
+def test_an_option_that_does_nothing_fails_the_build(
+    option: str, message: str, book, small: package_source.Library
+) -> None:
+    book.page("page", block("act", f":{option}: nothing\n\nIt acts."))
+    build = book.build(literate_library=str(small.folder))
+    assert any(message in line for line in build.warnings)
+
+
+def test_code_of_two_files_is_no_listing(book, small: package_source.Library) -> None:
+    book.page("page", block("act alone.check"))
+    build = book.build(literate_library=str(small.folder))
+    assert any("a listing shows code of one file" in line for line in build.warnings)
 
 
 def test_a_page_follows_the_file(book, small: package_source.Library) -> None:

@@ -1,0 +1,159 @@
+"""The library is read on the pages: whole, and in an order that can be followed.
+
+Two checks, at every build:
+
+* Every statement of a taught module stands on a page, in a listing. Docstrings, imports, `__all__`, types
+  and refusals of bad input are no part of the story (see `abridged`). What waits for a later chapter counts
+  where it is shown.
+* A listing uses no name of the library that was not shown before, by an earlier page, earlier on its page, or
+  by itself; or that a cell defined.
+
+And the lines of listings fit the page.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from executable_book.check.repeated_warnings import Finding, judge, kept
+from executable_book.code.abridged import LETTERS_ON_A_LINE, Place, first_line, place_of, told
+from executable_book.code.listings import LISTINGS, Shown, arrivals, library_of, told_in_order
+from executable_book.code.name_usage import Scope
+from executable_book.code.package_source import Library, PythonFile
+
+CHECK = "taught-code"
+
+
+def judge_code(app: Sphinx) -> Iterator[Finding]:
+    """Say what of the library cannot be read, or only too late."""
+    library = library_of(app.config, app.srcdir)
+    pages: dict[str, list[Shown | str]] = kept(app.env, LISTINGS)
+    listings = [
+        (page, one) for page, found in pages.items() for one in found if isinstance(one, Shown)
+    ]
+    places: dict[Path, set[Place]] = {}
+    for _, shown in listings:
+        places.setdefault(shown.file, set()).update(shown.places)
+    for name, module in library.modules.items():
+        if name.partition(".")[0] in app.config.literate_taught:
+            yield from unread(module, places.get(module.file, set()))
+    if app.config.literate_taught:
+        order = [(page, pages[page]) for page in told_in_order(app.env) if page in pages]
+        yield from too_early(order, library)
+    found = arrivals(app.env)
+    for page, shown in listings:
+        for name in shown.until:
+            if (shown.names, name) not in found:
+                yield Finding(
+                    page, shown.line, f"no listing shows what {name!r} adds, with `:new:`"
+                )
+        for line in shown.code.splitlines():
+            if app.config.literate_taught and len(line) > LETTERS_ON_A_LINE:
+                message = (
+                    f"a line of {len(line)} letters is cut at {LETTERS_ON_A_LINE}: {line.strip()}"
+                )
+                yield Finding(page, shown.line, message)
+
+
+def unread(module: PythonFile, shown: set[Place]) -> Iterator[Finding]:
+    """Yield the statements of a module that stand on no page; what stands within one is not named again."""
+    missing = [one for one in told(module.tree) if place_of(one) not in shown]
+    last = 0
+    for one in missing:
+        if one.lineno > last:
+            within = [
+                other for other in missing if one.lineno < other.lineno <= (one.end_lineno or 0)
+            ]
+            last = max([one.lineno, *(other.end_lineno or 0 for other in within)])
+            more = f" (and {len(within)} more statements in it)" if within else ""
+            code = module.text.splitlines()[one.lineno - 1].strip()
+            yield Finding(str(module.file), first_line(one), f"stands on no page: {code}{more}")
+
+
+def too_early(
+    pages: Iterable[tuple[str, list[Shown | str]]], library: Library
+) -> Iterator[Finding]:
+    """Yield the names that listings use before a reader has seen them."""
+    seen: set[str] = set()
+    for page, found in pages:
+        for one in found:
+            if isinstance(one, str):
+                seen |= {f".{name}" for name in defined_by(one)}
+                continue
+            seen |= {*one.names, *(owner_of(name, library) for name in one.names)}
+            for name in sorted(used_by(one, library)):
+                if not is_seen(name, seen):
+                    message = (
+                        f"the listing of {', '.join(one.names)} uses {name}, which no earlier page shows, "
+                        "nor this one before"
+                    )
+                    yield Finding(page, one.line, message)
+
+
+def is_seen(name: str, seen: set[str]) -> bool:
+    """Tell whether a name was shown, or all of what it is a part of, or a cell has defined one like it."""
+    owner, _, last = name.rpartition(".")
+    return bool({name, f"{owner}.*", f".{last}"} & seen)
+
+
+def owner_of(name: str, library: Library) -> str:
+    """Return the class that a method belongs to, `Class.*` for a class itself: all of it."""
+    owner = name.rpartition(".")[0]
+    return f"{name}.*" if owner in library.modules else owner
+
+
+def used_by(listing: Shown, library: Library) -> set[str]:
+    """Return the names of the library that a listing uses, its own parts and methods included."""
+    module = next(one for one, part in library.modules.items() if part.file == listing.file)
+    scope = Scope(library.folder.name, library.definitions)
+    scope.read_imports(library.modules[module].text)
+    scope.meaning |= {name: f"{module}.{name}" for name in library.modules[module].defined}
+    used = {use.name for use in scope.uses(listing.code)}
+    for name in listing.names:
+        owner = name.removeprefix(f"{module}.").partition(".")[0]
+        methods = methods_of(library.modules[module].tree, owner)
+        for node in ast.walk(ast.parse(listing.code)):
+            match node:
+                case ast.Attribute(value=ast.Name(id="self"), attr=attr) if attr in methods:
+                    used.add(f"{module}.{owner}.{attr}")
+    return used
+
+
+def methods_of(tree: ast.Module, name: str) -> set[str]:
+    """Return the names of the methods of a class, nothing for any other name."""
+    return {
+        one.name
+        for owner in tree.body
+        if isinstance(owner, ast.ClassDef) and owner.name == name
+        for one in owner.body
+        if isinstance(one, ast.FunctionDef)
+    }
+
+
+def defined_by(code: str) -> set[str]:
+    """Return the functions, classes and names that a cell defines; none if it is no Python, on purpose."""
+    try:
+        statements = ast.parse(code).body
+    except SyntaxError:
+        return set()
+    found: set[str] = set()
+    for one in statements:
+        match one:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                found.add(name)
+    return found
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the checks, and which folders of the package are taught."""
+    app.setup_extension("executable_book.code.listings")
+    app.add_config_value("literate_taught", [], "", types=[list])
+    judge(app, CHECK, judge_code)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

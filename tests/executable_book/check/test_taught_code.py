@@ -1,0 +1,155 @@
+"""All of the taught library stands on the pages, and in an order that can be followed."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+LIBRARY = {
+    "__init__.py": "from small.story.first import first\nfrom small.story.second import Second\n",
+    "_checks.py": "def require_it(x):\n    print(x)\n",
+    "story/first.py": '''"""A module."""
+
+from small._checks import require_it
+
+__all__ = ["first"]
+LIMIT: int = 3
+
+
+def first(x: int) -> int:
+    """Do it."""
+    require_it(x)
+    if x > LIMIT:
+        y = _helper(x)
+        return y
+    return x
+
+
+def _helper(x):
+    return x
+''',
+    "story/second.py": """from small.story.first import first
+
+
+class Second:
+    def forward(self, x):
+        return self.part(first(x))
+
+    def part(self, x):
+        return x
+""",
+    "figures/drawn.py": "def draw():\n    return 1\n",
+}
+SETTINGS = {"literate_library": "../small", "literate_taught": ["story"]}
+ALL = ("LIMIT", "_helper", "first", "Second")
+
+
+@pytest.fixture
+def book(new_book: Callable[..., object], tmp_path: Path) -> object:
+    for name, text in LIBRARY.items():
+        path = tmp_path / "small" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return new_book("executable_book.check.taught_code")
+
+
+def listings(*names: str, options: str = "") -> str:
+    return "# Page\n\n" + "\n".join(
+        f"```{{library}} {name}\n{options}\nIt.\n```\n" for name in names
+    )
+
+
+def complaints(build) -> list[str]:
+    return [
+        line.partition("WARNING: ")[2].removesuffix(" [literate.taught-code]")
+        for line in build.warnings
+    ]
+
+
+def test_a_book_that_shows_everything_in_order_passes(book) -> None:
+    book.page("page", listings(*ALL))
+    assert book.build(**SETTINGS).warnings == []
+
+
+def test_a_statement_that_stands_on_no_page_fails_every_build(book) -> None:
+    book.page("page", listings("LIMIT", "first", "Second.forward"))
+    for build in (book.build(**SETTINGS), book.build(**SETTINGS)):
+        assert build.status == 1
+        assert [line for line in complaints(build) if "stands" in line] == [
+            "stands on no page: def _helper(x): (and 1 more statements in it)",
+            "stands on no page: class Second: (and 2 more statements in it)",
+        ]
+        assert any("first.py:18: WARNING" in line for line in build.warnings)
+
+
+def test_what_is_left_for_later_counts_where_it_is_shown(book) -> None:
+    early = listings("first", options=":until: LIMIT\n")
+    book.page("page", early + listings("LIMIT", "_helper", "Second")[6:])
+    assert [line for line in complaints(book.build(**SETTINGS)) if "stands" in line] == [
+        "stands on no page: if x > LIMIT: (and 2 more statements in it)",
+    ]
+    book.page("q", listings("first", options=":new: LIMIT\n"))
+    assert complaints(book.build(**SETTINGS)) == []
+
+
+def test_a_statement_that_is_added_is_noticed(book, tmp_path: Path) -> None:
+    book.page("page", listings(*ALL))
+    assert book.build(**SETTINGS).status == 0
+    path = tmp_path / "small" / "story" / "second.py"
+    path.write_text(path.read_text() + "\n\ndef new():\n    return 1\n")
+    assert complaints(book.build(**SETTINGS)) == [
+        "stands on no page: def new(): (and 1 more statements in it)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "late"),
+    [
+        (("_helper", "first", "LIMIT", "Second"), "story.first.first uses story.first.LIMIT"),
+        (("LIMIT", "_helper", "Second", "first"), "story.second.Second uses story.first.first"),
+        (
+            ("LIMIT", "_helper", "first", "Second.forward", "Second"),
+            "story.second.Second.forward uses story.second.Second.part",
+        ),
+    ],
+)
+def test_a_name_that_is_used_too_early_fails_every_build(
+    names: tuple[str, ...], late: str, book
+) -> None:
+    book.page("page", listings(*names))
+    for build in (book.build(**SETTINGS), book.build(**SETTINGS)):
+        assert complaints(build) == [
+            f"the listing of {late}, which no earlier page shows, nor this one before"
+        ]
+
+
+def test_the_order_is_that_of_the_table_of_contents(book) -> None:
+    book.write("index.md", "# Index\n\n```{toctree}\nzebra\nant\n```\n")
+    book.page("zebra", listings("LIMIT", "_helper", "first"))
+    book.page("ant", listings("Second"))
+    assert book.build(**SETTINGS).warnings == []
+    book.write("index.md", "# Index\n\n```{toctree}\nant\nzebra\n```\n")
+    assert any("Second uses" in line for line in complaints(book.build(**SETTINGS)))
+
+
+def test_what_a_cell_defines_may_be_used(book) -> None:
+    cell = "# A\n\n```{code-cell}\nLIMIT = 4\n```\n"
+    book.page("a", cell)
+    book.page("b", listings("_helper", "first", "LIMIT", "Second"))
+    assert book.build(**SETTINGS).warnings == []
+
+
+def test_a_promise_of_later_code_is_kept(book) -> None:
+    text = listings("LIMIT", "_helper", "first", "Second", "Second.forward")
+    book.page("page", text + "\n```{library} Second.forward\n:until: part\n\nIt.\n```\n")
+    assert complaints(book.build(**SETTINGS)) == []
+    book.page("page", listings("first", options=":until: x\n"))
+    assert "no listing shows what 'x' adds, with `:new:`" in complaints(book.build(**SETTINGS))
+
+
+def test_a_line_that_does_not_fit_the_page_fails_the_build(book, tmp_path: Path) -> None:
+    path = tmp_path / "small" / "figures" / "drawn.py"
+    path.write_text(f"def draw():\n    # {'x' * 75}\n    return 1\n")
+    book.page("page", listings(*ALL, "figures.drawn.draw"))
+    (found,) = complaints(book.build(**SETTINGS))
+    assert found.startswith("a line of 81 letters is cut at 80: # xxx")

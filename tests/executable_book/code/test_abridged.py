@@ -1,0 +1,355 @@
+"""Code on a page is the source without docstrings, types and refusals, and else as its author wrote it."""
+
+import ast
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from harness.places import ROOT
+
+from executable_book.code import abridged
+from executable_book.code.abridged import abridge, bodies, new_lines, place_of, told
+
+
+def shown(source: str, *until: str) -> str:
+    source = dedent(source).lstrip("\n")
+    return abridge(source, ast.parse(source).body[-1], until).code
+
+
+def same(found: str, expected: str) -> None:
+    assert found == dedent(expected).strip("\n")
+
+
+def test_docstrings_types_and_refusals_are_left_out() -> None:
+    source = '''
+        class Head(nn.Module, Base[int]):
+            """A head."""
+
+            width: int
+
+            def __init__(self, d_in: int, names: tuple[str, ...] = ("a", "b"), *, bias: bool = False) -> None:
+                """Make it.
+
+                At length.
+                """
+                super().__init__()
+                for name, size in (("d_in", d_in),):
+                    require_at_least(name, size, 1)
+                if bias:
+                    _require_bias(bias)
+                # This is about what is refused.
+                self._require_known(names)
+
+                # Why it is so.
+                self.layer: nn.Linear = nn.Linear(d_in, 2)  # on purpose
+
+            @overload
+            def forward(self, x: int) -> int: ...
+
+            def forward(
+                self,
+                x: Float[Tensor, "*batch n"],
+            ) -> (
+                Float[Tensor, "n"]
+                | tuple[Tensor, Tensor]
+            ):
+                if x.ndim < 2:
+                    raise ValueError("no")
+                return self.layer(x)  # type: ignore[no-any-return]
+
+            def _require_known(self, names: object) -> None:
+                print(names)
+    '''
+    same(
+        shown(source),
+        """
+        class Head(nn.Module, Base):
+            def __init__(self, d_in, names=("a", "b"), *, bias=False):
+                super().__init__()
+
+                # Why it is so.
+                self.layer = nn.Linear(d_in, 2)  # on purpose
+
+            def forward(self, x):
+                return self.layer(x)
+        """,
+    )
+
+
+def test_it_says_what_was_left_out() -> None:
+    def kinds(source: str) -> tuple[str, ...]:
+        return abridge(source, ast.parse(source).body[0]).left_out
+
+    assert kinds("x = 1\n") == ()
+    assert kinds("x: int = 1\n") == ("types",)
+    assert kinds("def f(x: int):\n    '''Do.'''\n    require_it(x)\n    return x\n") == (
+        "docstrings",
+        "types",
+        "refusals",
+    )
+
+
+def test_fields_are_more_than_types() -> None:
+    source = """
+        @dataclass(frozen=True)
+        class Config:
+            width: int
+            depth: int = 2
+    """
+    same(shown(source), source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(*args: int, **rest: object) -> None:\n    return args, rest\n",
+        "def f(a: int, /, b: str = ' -> ', *, c: float | None = None) -> 'str':\n    return a, b, c\n",
+        "async def f(é: int) -> dict[str, int]:\n    return é\n",
+        "@cache\ndef f(x: 'int' = (1)) -> (int):\n    y: int = (\n        x\n    )\n    return y\n",
+        "def f(\n    first: int,\n    second: str,\n) -> None:\n    first = second\n",
+    ],
+)
+def test_what_is_left_is_the_same_program(source: str) -> None:
+    """What Python reads in the listing is what it reads in the file, types aside."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.returns = None
+            node.body = [
+                ast.Assign([one.target], one.value, lineno=1)
+                if isinstance(one, ast.AnnAssign)
+                else one
+                for one in node.body
+            ]
+    assert ast.dump(ast.parse(shown(source))) == ast.dump(ast.parse(ast.unparse(tree)))
+
+
+def test_signatures_are_joined_or_wrapped() -> None:
+    assert shown("def f(\n    first: int,\n    second: int,\n) -> int:\n    return 1\n") == (
+        "def f(first, second):\n    return 1"
+    )
+    long = ", ".join(f"an_argument_{n}: int" for n in range(5))
+    same(
+        shown(f"def f({long}) -> int:\n    return 1\n"),
+        """
+        def f(
+            an_argument_0, an_argument_1, an_argument_2, an_argument_3, an_argument_4
+        ):
+            return 1
+        """,
+    )
+
+
+def test_nothing_but_a_docstring_is_dots() -> None:
+    same(
+        shown('class E(Exception):\n    """Wrong."""\n'),
+        """
+        class E(Exception): ...
+        """,
+    )
+    same(
+        shown(
+            'class E:\n    def f(self):\n        """Do."""\n\n'
+            '    def g(self):\n        """Do."""\n        return 1\n'
+        ),
+        """
+        class E:
+            def f(self): ...
+
+            def g(self):
+                return 1
+        """,
+    )
+
+
+def test_a_refusal_that_is_asked_for_is_shown() -> None:
+    source = "def require_it(x: int) -> None:\n    '''Do.'''\n    if not x:\n        raise ValueError(x)\n"
+    assert shown(source) == "def require_it(x):\n    if not x:\n        raise ValueError(x)"
+
+
+FORWARD = """
+    def forward(self, x: Tensor, cache: Cache | None = None, scale=1.0):
+        q, k = self.project(x)
+        if cache is not None:
+            k = cache.update(k)
+        if self.window:
+            # In one kernel.
+            return fused(q, k)
+        elif scale:
+            return attend(q, k, mask=self.mask(cache), scale=scale)
+        weights = softmax(q @ k.mT)
+        return (weights, k) if cache else weights
+"""
+
+
+def test_what_comes_later_is_left_out() -> None:
+    same(
+        shown(FORWARD, "cache"),
+        """
+        def forward(self, x, scale=1.0):
+            q, k = self.project(x)
+            if self.window:
+                # In one kernel.
+                return fused(q, k)
+            elif scale:
+                return attend(q, k, scale=scale)
+            weights = softmax(q @ k.mT)
+            return weights
+        """,
+    )
+
+
+def test_a_branch_that_comes_later_leaves_the_other_one() -> None:
+    same(
+        shown(FORWARD, "fused", "cache"),
+        """
+        def forward(self, x, scale=1.0):
+            q, k = self.project(x)
+            if scale:
+                return attend(q, k, scale=scale)
+            weights = softmax(q @ k.mT)
+            return weights
+        """,
+    )
+    source = """
+        def f(x):
+            if x:
+                y = fused(x)
+            else:
+                # slowly
+                for one in x:
+                    y = one
+            return y
+    """
+    same(
+        shown(source, "fused"),
+        """
+        def f(x):
+            # slowly
+            for one in x:
+                y = one
+            return y
+        """,
+    )
+    same(
+        shown(source, "one"),
+        """
+        def f(x):
+            if x:
+                y = fused(x)
+            return y
+        """,
+    )
+
+
+def test_methods_and_loops_come_later_too() -> None:
+    source = """
+        class A:
+            def f(self):
+                for one in self.cached():
+                    print(one)
+                with self.cached() as it:
+                    print(it)
+                return 1
+
+            def cached(self):
+                return 2
+    """
+    same(
+        shown(source, "cached"),
+        """
+        class A:
+            def f(self):
+                return 1
+        """,
+    )
+
+
+def test_what_is_new_is_what_was_left_out() -> None:
+    before, after = shown(FORWARD, "fused"), shown(FORWARD)
+    lines = after.splitlines()
+    assert [lines[number - 1].strip() for number in new_lines(before, after)] == [
+        "if self.window:",
+        "# In one kernel.",
+        "return fused(q, k)",
+        "elif scale:",
+    ]
+
+
+def test_a_statement_counts_as_shown_only_if_all_of_it_is() -> None:
+    source = dedent(FORWARD)
+    tree = ast.parse(source)
+    whole = abridge(source, tree.body[0])
+    assert whole.statements == {place_of(one) for one in told(tree)}
+    assert not whole.later
+    part = abridge(source, tree.body[0], ["cache"])
+    assert part.later
+    missing = {
+        source.splitlines()[line - 1].strip() for line, _ in whole.statements - part.statements
+    }
+    assert missing == {
+        "def forward(self, x: Tensor, cache: Cache | None = None, scale=1.0):",
+        "if cache is not None:",
+        "k = cache.update(k)",
+        "return attend(q, k, mask=self.mask(cache), scale=scale)",
+        "return (weights, k) if cache else weights",
+    }
+
+
+def test_what_is_told_of_a_module() -> None:
+    source = dedent('''
+        """A module."""
+
+        from typing import TYPE_CHECKING, Literal
+
+        if TYPE_CHECKING:
+            import torch
+
+        Stream = Literal["a", "b"]
+        __all__ = ["f"]
+        LIMIT: Final = 3
+        """A limit."""
+
+        def _require_it(x):
+            print(x)
+
+        def f(x):
+            """Do."""
+            _require_it(x)
+            import math
+            if x:
+                raise ValueError
+            for one in x:
+                require_it(one)
+            while x:
+                x -= 1
+    ''')
+    lines = source.splitlines()
+    assert [lines[one.lineno - 1].strip() for one in told(ast.parse(source))] == [
+        "LIMIT: Final = 3",
+        "def f(x):",
+        "import math",
+        "while x:",
+        "x -= 1",
+    ]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "src").glob("*_*/*/*.py")), ids=lambda path: path.stem
+)
+def test_all_that_is_told_can_be_shown(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In every module of this repository: the listing of a definition shows all statements of its story."""
+    monkeypatch.setattr(abridged, "laid_out", str)
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign):
+            story = {place_of(one) for one in told(ast.Module([node], []))}
+            found = abridge(text, node)
+            if story:
+                assert found.statements == story
+            count = sum(isinstance(one, ast.stmt) for one in ast.walk(ast.parse(found.code)))
+            assert count >= len(story)
+            assert all(isinstance(part, list) for part in bodies(node))
