@@ -1,5 +1,22 @@
 """Attention, from six toy embeddings to a GPT-2-sized module: the library that the book teaches."""
 
+from literate_attention.models.grouped_query_attention import (
+    GroupedQueryAttention,
+    grouped_attention,
+    stack_groups,
+    unstack_groups,
+    window_mask,
+)
+from literate_attention.models.kv_cache import (
+    KVCache,
+    empty_caches,
+    generate,
+    greedy,
+    keep_top_k,
+    keep_top_p,
+    sample,
+)
+from literate_attention.models.real_model import LLAMA_NAMES, llama_model, rename_weights
 from literate_attention.models.ring_attention import (
     attend_in_ring,
     join_shards,
@@ -8,6 +25,23 @@ from literate_attention.models.ring_attention import (
     partial_gradients,
     ring_shards,
     take_shard,
+)
+from literate_attention.models.rotary_embeddings import (
+    RotaryEmbedding,
+    interleaved_to_half_split,
+    rotary_frequencies,
+    rotate_half_split,
+    rotate_interleaved,
+    scale_linear,
+    scale_llama3,
+    scale_yarn,
+    yarn_attention_factor,
+)
+from literate_attention.models.transformer_block import (
+    LanguageModel,
+    RMSNorm,
+    SwiGLU,
+    TransformerBlock,
 )
 from literate_attention.story.causal_attention import (
     CausalAttention,
@@ -57,16 +91,24 @@ from literate_attention.trust.reproducibility import (
 )
 
 __all__ = [
+    "LLAMA_NAMES",
     "SAMPLE_TEXT",
     "TOY_TOKENS",
     "CausalAttention",
     "Dropout",
     "GPTDatasetV1",
+    "GroupedQueryAttention",
     "InputEmbedding",
+    "KVCache",
+    "LanguageModel",
     "MultiHeadAttention",
     "MultiHeadAttentionWrapper",
+    "RMSNorm",
+    "RotaryEmbedding",
     "SelfAttention_v1",
     "SelfAttention_v2",
+    "SwiGLU",
+    "TransformerBlock",
     "attend_in_ring",
     "attention_output",
     "attention_weights",
@@ -75,9 +117,17 @@ __all__ = [
     "create_dataloader_v1",
     "drop",
     "dropout_mask",
+    "empty_caches",
     "fused_attention",
+    "generate",
     "gpt2_tokenizer",
+    "greedy",
+    "grouped_attention",
+    "interleaved_to_half_split",
     "join_shards",
+    "keep_top_k",
+    "keep_top_p",
+    "llama_model",
     "load_the_verdict",
     "mask_scores",
     "mask_weights",
@@ -88,7 +138,15 @@ __all__ = [
     "partial_attention",
     "partial_gradients",
     "pick_device",
+    "rename_weights",
     "ring_shards",
+    "rotary_frequencies",
+    "rotate_half_split",
+    "rotate_interleaved",
+    "sample",
+    "scale_linear",
+    "scale_llama3",
+    "scale_yarn",
     "scaled_dot_product_attention",
     "score_all_queries",
     "score_one_query",
@@ -96,6 +154,10 @@ __all__ = [
     "simple_attention",
     "softmax",
     "split_heads",
+    "stack_groups",
     "take_shard",
     "toy_embeddings",
+    "unstack_groups",
+    "window_mask",
+    "yarn_attention_factor",
 ]

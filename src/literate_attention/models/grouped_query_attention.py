@@ -1,0 +1,349 @@
+"""Grouped-query attention: several heads of queries share one head of keys and values."""
+
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Shaped
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention as _kernel
+
+from literate_attention._checks import require_at_least, require_mask, require_tokens
+from literate_attention.models.rotary_embeddings import RotaryEmbedding
+from literate_attention.models.transformer_block import RMSNorm
+from literate_attention.story.causal_attention import causal_mask
+from literate_attention.story.multi_head_attention import merge_heads, split_heads
+from literate_attention.story.self_attention import attention_output, attention_weights
+
+
+def window_mask(
+    q_len: int, kv_len: int, window: int, *, device: torch.device | str | None = None
+) -> Bool[Tensor, "q_len kv_len"]:
+    r"""Say which query may attend to which key, if it sees only the last few: its own and some before it.
+
+    .. math:: M_{ij} = \bigl[\, p_i - w < j \le p_i \,\bigr], \qquad p_i = i + (n_k - n_q)
+
+    As with :func:`~literate_attention.causal_mask` the queries are the last of the sequence. A window of
+    :math:`w` is :math:`w` keys, the query's own included.
+
+    Args:
+        q_len: the number of queries, :math:`n_q`.
+        kv_len: the number of keys, :math:`n_k`.
+        window: how many keys a query sees, :math:`w`.
+        device: where the mask is put.
+
+    Returns:
+        True in row i, column j: query i may attend to key j.
+
+    Raises:
+        TypeError: a number is not whole.
+        ValueError: a length is below 0, or the window below 1.
+
+    Example:
+        >>> window_mask(3, 4, window=2)
+        tensor([[ True,  True, False, False],
+                [False,  True,  True, False],
+                [False, False,  True,  True]])
+    """
+    require_at_least("window", window, 1)
+    return causal_mask(q_len, kv_len, device=device).triu(kv_len - q_len - window + 1)
+
+
+def stack_groups(
+    x: Shaped[Tensor, "*batch num_heads q_len width"], num_kv_heads: int
+) -> Shaped[Tensor, "*batch num_kv_heads rows width"]:
+    r"""Put the heads of a group one below the other, so that each head of keys has one long list of queries.
+
+    .. math:: (h, n, d) \to (h_{kv}, g \cdot n, d), \qquad g = h / h_{kv}
+
+    Neighbours make a group: with 6 heads and 2 groups, heads 0, 1, 2 share the first keys.
+
+    Args:
+        x: what belongs to queries, head by head.
+        num_kv_heads: how many heads of keys there are, :math:`h_{kv}`.
+
+    Returns:
+        A view of `x`, if its memory allows one.
+
+    Raises:
+        TypeError: ``num_kv_heads`` is not a whole number.
+        ValueError: it does not divide the number of heads.
+
+    Example:
+        >>> stack_groups(torch.arange(8.0).reshape(4, 1, 2), num_kv_heads=2)
+        tensor([[[0., 1.],
+                 [2., 3.]],
+        <BLANKLINE>
+                [[4., 5.],
+                 [6., 7.]]])
+    """
+    require_groups(x.shape[-3], num_kv_heads)
+    return x.unflatten(-3, (num_kv_heads, -1)).flatten(-3, -2)
+
+
+def unstack_groups(
+    x: Shaped[Tensor, "*batch num_kv_heads rows width"], num_heads: int
+) -> Shaped[Tensor, "*batch num_heads q_len width"]:
+    r"""Give each head of a group its rows back; undo :func:`stack_groups`.
+
+    .. math:: (h_{kv}, g \cdot n, d) \to (h, n, d)
+
+    Args:
+        x: the rows of all heads of a group, one below the other.
+        num_heads: how many heads of queries there are, :math:`h`.
+
+    Returns:
+        A view of `x`, if its memory allows one.
+
+    Raises:
+        TypeError: ``num_heads`` is not a whole number.
+        ValueError: it is no multiple of the number of heads of keys.
+
+    Example:
+        >>> x = torch.arange(24.0).reshape(6, 2, 2)
+        >>> torch.equal(unstack_groups(stack_groups(x, num_kv_heads=3), num_heads=6), x)
+        True
+    """
+    num_kv_heads = x.shape[-3]
+    require_groups(num_heads, num_kv_heads)
+    return x.unflatten(-2, (num_heads // num_kv_heads, -1)).flatten(-4, -3)
+
+
+def grouped_attention(
+    query: Float[Tensor, "*batch num_heads q_len head_dim"],
+    key: Float[Tensor, "*batch num_kv_heads kv_len head_dim"],
+    value: Float[Tensor, "*batch num_kv_heads kv_len head_dim"],
+    *,
+    attn_mask: Bool[Tensor, "*some #q_len #kv_len"] | None = None,
+    is_causal: bool = False,
+    need_weights: bool = False,
+) -> (
+    Float[Tensor, "*batch num_heads q_len head_dim"]
+    | tuple[
+        Float[Tensor, "*batch num_heads q_len head_dim"],
+        Float[Tensor, "*batch num_heads q_len kv_len"],
+    ]
+):
+    r"""Attend, each head of queries to the keys and values of its group.
+
+    .. math:: Z_i = \operatorname{softmax}\!\left(\frac{Q_i K_{g(i)}^\top}{\sqrt{d}}\right) V_{g(i)},
+              \qquad g(i) = \left\lfloor \frac{i \, h_{kv}}{h} \right\rfloor
+
+    No key is copied for a second head, neither by torch's kernel nor here :cite:p:`ainslie2023`.
+
+    Args:
+        query: what asks.
+        key: what is compared with the queries of a group.
+        value: what is averaged.
+        attn_mask: True in row i, column j: query i may attend to key j.
+        is_causal: use :func:`~literate_attention.causal_mask`: queries are the last tokens.
+        need_weights: whether the weights that were used are returned too.
+
+    Returns:
+        The context vectors; with ``need_weights`` also the weights.
+
+    Raises:
+        TypeError: an argument does not hold floating-point numbers, or the mask is not boolean.
+        ValueError: sizes do not fit, or ``attn_mask`` and ``is_causal`` are given together.
+
+    Example:
+        >>> query, key = torch.zeros(4, 1, 2), torch.zeros(2, 3, 2)
+        >>> value = torch.arange(12.0).reshape(2, 3, 2)
+        >>> grouped_attention(query, key, value)[:, 0]
+        tensor([[2., 3.],
+                [2., 3.],
+                [8., 9.],
+                [8., 9.]])
+    """
+    require_grouped_attention(query, key, value, attn_mask, is_causal)
+    num_heads, num_kv_heads = query.shape[-3], key.shape[-3]
+    q_len, kv_len = query.shape[-2], key.shape[-2]
+    if is_causal and (need_weights or q_len != kv_len):
+        attn_mask, is_causal = causal_mask(q_len, kv_len, device=query.device), False
+    if not need_weights:
+        return _kernel(query, key, value, attn_mask, is_causal=is_causal, enable_gqa=True)
+    if attn_mask is not None:
+        attn_mask = attn_mask.expand(*query.shape[:-1], kv_len)
+        attn_mask = stack_groups(attn_mask, num_kv_heads)
+    weights = attention_weights(stack_groups(query, num_kv_heads), key, attn_mask=attn_mask)
+    context = attention_output(weights, value)
+    return unstack_groups(context, num_heads), unstack_groups(weights, num_heads)
+
+
+class GroupedQueryAttention(nn.Module):
+    r"""Causal attention in which groups of heads share keys and values, as in the models of today.
+
+    .. math::
+        Z = [\text{head}_1, \dots, \text{head}_h] \, W_o, \qquad
+        \text{head}_i = \operatorname{softmax}\!\left(
+            \frac{R(Q_i) \, R(K_{g(i)})^\top}{\sqrt{d}} + M\right) V_{g(i)}
+
+    With as many heads of keys as of queries it is multi-head attention, with a single one multi-query
+    attention :cite:p:`shazeer2019`, and in between grouped-query attention :cite:p:`ainslie2023`.
+    :math:`R` turns by position. Nothing has a bias and nothing is dropped.
+
+    Args:
+        d_in: how wide an input is.
+        d_out: how wide an output is.
+        num_heads: how many heads of queries.
+        num_kv_heads: how many heads of keys and values; each serves ``num_heads / num_kv_heads`` heads of
+            queries. Some call this number groups, others the size of one.
+        head_dim: how wide a query, a key and a value is; by default ``d_out / num_heads``.
+        rope: what turns queries and keys by their position; all layers of a model may share one.
+        window: how many keys a query sees, its own included; by default all before it.
+        qk_norm: whether each query and key is brought to one length before it is turned
+            :cite:p:`henry2020`.
+        eps: the :math:`\epsilon` of these norms.
+
+    Raises:
+        TypeError: a size is not a whole number.
+        ValueError: a size is below 1, ``num_heads`` is not divisible by ``num_kv_heads``, or ``d_out`` not by
+            ``num_heads`` where no ``head_dim`` is given.
+
+    Example:
+        >>> attention = GroupedQueryAttention(d_in=12, d_out=12, num_heads=6, num_kv_heads=2)
+        >>> attention.W_query.weight.shape, attention.W_key.weight.shape
+        (torch.Size([12, 12]), torch.Size([4, 12]))
+        >>> attention(torch.ones(2, 5, 12)).shape
+        torch.Size([2, 5, 12])
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        num_heads: int,
+        num_kv_heads: int,
+        *,
+        head_dim: int | None = None,
+        rope: RotaryEmbedding | None = None,
+        window: int | None = None,
+        qk_norm: bool = False,
+        eps: float = 1e-5,
+    ) -> None:
+        super().__init__()
+        require_sizes(d_in, d_out, num_heads, num_kv_heads, head_dim, window)
+        self.num_heads = num_heads
+        self.num_kv_heads = num_kv_heads
+        self.head_dim = head_dim or d_out // num_heads
+        self.window = window
+        self.rope = rope
+        self.W_query = nn.Linear(d_in, num_heads * self.head_dim, bias=False)
+        self.W_key = nn.Linear(d_in, num_kv_heads * self.head_dim, bias=False)
+        self.W_value = nn.Linear(d_in, num_kv_heads * self.head_dim, bias=False)
+        self.out_proj = nn.Linear(num_heads * self.head_dim, d_out, bias=False)
+        self.query_norm = RMSNorm(self.head_dim, eps) if qk_norm else nn.Identity()
+        self.key_norm = RMSNorm(self.head_dim, eps) if qk_norm else nn.Identity()
+
+    def forward(
+        self,
+        x: Float[Tensor, "*batch num_tokens d_in"],
+        *,
+        cache: Any | None = None,
+        attn_mask: Bool[Tensor, "*some #num_tokens #kv_len"] | None = None,
+        need_weights: bool = False,
+    ) -> (
+        Float[Tensor, "*batch num_tokens d_out"]
+        | tuple[
+            Float[Tensor, "*batch num_tokens d_out"],
+            Float[Tensor, "*batch num_heads num_tokens kv_len"],
+        ]
+    ):
+        """Let every token attend to itself and to the tokens before it, once for each head.
+
+        Args:
+            x: one vector for each token.
+            cache: what keeps the keys and values of the tokens before these, and takes theirs.
+            attn_mask: True in row i, column j: token i may attend to key j. It takes the place of the
+                causal mask and of the window.
+            need_weights: whether the attention weights are returned too.
+
+        Returns:
+            The context vectors; with ``need_weights`` also the weights.
+
+        Raises:
+            TypeError: `x` does not hold floating-point numbers, or the mask is not boolean.
+            ValueError: `x` has fewer than 2 dimensions or another width than ``d_in``, the mask does not fit,
+                or there are more tokens than positions or room in the cache.
+        """
+        require_tokens("x", x, self.W_query.in_features)
+        query = self.query_norm(split_heads(self.W_query(x), self.num_heads))
+        key = self.key_norm(split_heads(self.W_key(x), self.num_kv_heads))
+        value = split_heads(self.W_value(x), self.num_kv_heads)
+        if self.rope is not None:
+            start = 0 if cache is None else cache.num_tokens
+            query, key = self.rope(query, start), self.rope(key, start)
+        if cache is not None:
+            key, value = cache.append(key, value)
+        if self.window is not None and attn_mask is None:
+            attn_mask = window_mask(x.shape[-2], key.shape[-2], self.window, device=x.device)
+        attended = grouped_attention(
+            query,
+            key,
+            value,
+            attn_mask=attn_mask,
+            is_causal=attn_mask is None,
+            need_weights=need_weights,
+        )
+        if isinstance(attended, tuple):
+            context, weights = attended
+            return self.out_proj(merge_heads(context)), weights
+        return self.out_proj(merge_heads(attended))
+
+
+def require_groups(num_heads: int, num_kv_heads: int) -> None:
+    """Refuse heads that cannot be shared out evenly among the heads of keys and values."""
+    require_at_least("num_heads", num_heads, 1)
+    require_at_least("num_kv_heads", num_kv_heads, 1)
+    if num_heads % num_kv_heads:
+        raise ValueError(
+            f"num_heads must be divisible by num_kv_heads, got {num_heads} and {num_kv_heads}"
+        )
+
+
+def require_grouped_attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool
+) -> None:
+    """Refuse queries, keys, values and masks that do not belong together."""
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        require_tokens(name, tensor, query.shape[-1], "the width of query")
+        if tensor.ndim < 3 or tensor.shape[:-3] != query.shape[:-3]:
+            raise ValueError(
+                f"{name} must have dimensions {(*query.shape[:-3], 'heads', 'tokens', 'head_dim')}, "
+                f"got shape {tuple(tensor.shape)}"
+            )
+    require_groups(query.shape[-3], key.shape[-3])
+    if key.shape != value.shape:
+        raise ValueError(
+            f"key and value must have the same shape, "
+            f"got {tuple(key.shape)} and {tuple(value.shape)}"
+        )
+    if attn_mask is None:
+        return
+    if is_causal:
+        raise ValueError(
+            "attn_mask and is_causal were given together; combine them: "
+            "attn_mask & causal_mask(q_len, kv_len)"
+        )
+    require_mask(attn_mask, (*query.shape[:-1], key.shape[-2]))
+
+
+def require_sizes(
+    d_in: int,
+    d_out: int,
+    num_heads: int,
+    num_kv_heads: int,
+    head_dim: int | None,
+    window: int | None,
+) -> None:
+    """Refuse sizes that do not make an attention."""
+    require_at_least("d_in", d_in, 1)
+    require_at_least("d_out", d_out, 1)
+    require_groups(num_heads, num_kv_heads)
+    if head_dim is not None:
+        require_at_least("head_dim", head_dim, 1)
+    elif d_out % num_heads:
+        raise ValueError(
+            f"d_out must be divisible by num_heads, got {d_out} and {num_heads}; or give a head_dim"
+        )
+    if window is not None:
+        require_at_least("window", window, 1)

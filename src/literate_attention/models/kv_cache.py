@@ -1,0 +1,345 @@
+"""One token at a time: what is kept of the tokens before, and how a text is continued."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from literate_attention._checks import require_above, require_at_least, require_token_ids
+from literate_attention.models.transformer_block import LanguageModel
+
+
+class KVCache:
+    r"""The keys and values of the tokens that one attention has seen.
+
+    A key and a value depend on their own token and on those before it, never on one that comes later, so they
+    are computed once and kept. Queries are not kept: each asks once.
+
+    .. math:: \text{bytes} = 2 \cdot \text{batch} \cdot h_{kv} \cdot n \cdot d \cdot \text{bytes per number}
+
+    Room for all tokens is taken at once, and nothing is moved while the text grows.
+
+    Args:
+        batch: how many sequences.
+        num_kv_heads: how many heads of keys and values, :math:`h_{kv}`.
+        max_tokens: how many tokens there is room for, :math:`n`.
+        head_dim: how wide a key or value is, :math:`d`.
+        device: where to keep them.
+        dtype: the type of their numbers.
+
+    Raises:
+        TypeError: a size is not a whole number.
+        ValueError: a size is below 1.
+
+    Example:
+        >>> cache = KVCache(batch=1, num_kv_heads=1, max_tokens=4, head_dim=2)
+        >>> _ = cache.append(torch.ones(1, 1, 3, 2), torch.ones(1, 1, 3, 2))
+        >>> keys, values = cache.append(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 1, 2))
+        >>> keys[0, 0, :, 0]
+        tensor([1., 1., 1., 0.])
+    """
+
+    def __init__(
+        self,
+        batch: int,
+        num_kv_heads: int,
+        max_tokens: int,
+        head_dim: int,
+        *,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        shape = (batch, num_kv_heads, max_tokens, head_dim)
+        require_cache_sizes(shape)
+        self.keys = torch.empty(shape, device=device, dtype=dtype)
+        self.values = torch.empty(shape, device=device, dtype=dtype)
+        self.num_tokens = 0
+
+    def append(
+        self,
+        key: Float[Tensor, "batch num_kv_heads new_tokens head_dim"],
+        value: Float[Tensor, "batch num_kv_heads new_tokens head_dim"],
+    ) -> tuple[
+        Float[Tensor, "batch num_kv_heads num_tokens head_dim"],
+        Float[Tensor, "batch num_kv_heads num_tokens head_dim"],
+    ]:
+        """Keep the keys and values of new tokens, and return those of all tokens so far.
+
+        Args:
+            key: the keys of the tokens that follow those in the cache.
+            value: their values.
+
+        Returns:
+            Views of all keys and of all values so far.
+
+        Raises:
+            TypeError: they are on another device or of another type than the cache.
+            ValueError: they are for another batch, other heads or another width, or there is no room.
+        """
+        require_room(self, key, value)
+        start, self.num_tokens = self.num_tokens, self.num_tokens + key.shape[-2]
+        self.keys[:, :, start : self.num_tokens] = key
+        self.values[:, :, start : self.num_tokens] = value
+        return self.keys[:, :, : self.num_tokens], self.values[:, :, : self.num_tokens]
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the cache takes, full or empty."""
+        return self.keys.nbytes + self.values.nbytes
+
+
+def empty_caches(model: LanguageModel, batch: int, max_tokens: int) -> list[KVCache]:
+    r"""Make a cache for every block of a model.
+
+    .. math:: \text{bytes per token} = 2 \cdot L \cdot h_{kv} \cdot d \cdot \text{bytes per number}
+
+    Args:
+        model: of blocks whose attention is a
+            :class:`~literate_attention.models.grouped_query_attention.GroupedQueryAttention`.
+        batch: how many sequences.
+        max_tokens: how many tokens there is room for.
+
+    Returns:
+        Empty caches on the model's device, of its type.
+
+    Raises:
+        TypeError: a size is not a whole number.
+        ValueError: a size is below 1.
+
+    Example:
+        >>> from literate_attention import GroupedQueryAttention, TransformerBlock
+        >>> attention = GroupedQueryAttention(12, 12, num_heads=6, num_kv_heads=2)
+        >>> model = LanguageModel(11, 12, [TransformerBlock(attention, 12, hidden_dim=16)])
+        >>> [cache.nbytes for cache in empty_caches(model, batch=1, max_tokens=10)]
+        [320]
+    """
+    weight = model.token_embedding.weight
+    return [
+        KVCache(
+            batch,
+            block.attention.num_kv_heads,
+            max_tokens,
+            block.attention.head_dim,
+            device=weight.device,
+            dtype=weight.dtype,
+        )
+        for block in model.blocks
+    ]
+
+
+def greedy(logits: Float[Tensor, "*batch vocab_size"]) -> Int[Tensor, "*batch"]:
+    r"""Choose the most probable token.
+
+    .. math:: t = \operatorname{argmax}_i \, \text{logits}_i
+
+    Args:
+        logits: one score for each token of the vocabulary.
+
+    Returns:
+        The id of the token with the highest score; of equal ones, one.
+
+    Raises:
+        IndexError: there are no scores.
+
+    Example:
+        >>> greedy(torch.tensor([0.1, 2.0, 0.3]))
+        tensor(1)
+    """
+    return logits.argmax(dim=-1)
+
+
+def keep_top_k(
+    logits: Float[Tensor, "*batch vocab_size"], k: int
+) -> Float[Tensor, "*batch vocab_size"]:
+    r"""Leave only the k most probable tokens in the running.
+
+    .. math:: \text{logits}'_i = \begin{cases}
+        \text{logits}_i & \text{if it is among the } k \text{ highest} \\ -\infty & \text{else} \end{cases}
+
+    Args:
+        logits: one score for each token of the vocabulary.
+        k: how many tokens stay; more of them where scores are equal.
+
+    Returns:
+        The logits, with the others at :math:`-\infty`.
+
+    Raises:
+        TypeError: ``k`` is not a whole number.
+        ValueError: ``k`` is below 1.
+
+    Example:
+        >>> keep_top_k(torch.tensor([0.1, 2.0, 0.3]), k=2)
+        tensor([ -inf, 2.0000, 0.3000])
+    """
+    require_at_least("k", k, 1)
+    lowest = logits.topk(min(k, logits.shape[-1])).values[..., -1:]
+    return logits.masked_fill(logits < lowest, -torch.inf)
+
+
+def keep_top_p(
+    logits: Float[Tensor, "*batch vocab_size"], p: float
+) -> Float[Tensor, "*batch vocab_size"]:
+    r"""Leave only the most probable tokens in the running, as many as it takes to reach a probability of p.
+
+    .. math:: \text{logits}'_i = \begin{cases}
+        \text{logits}_i & \text{if those more probable have less than } p \text{ together} \\
+        -\infty & \text{else} \end{cases}
+
+    Also known as nucleus sampling :cite:p:`holtzman2020`.
+
+    Args:
+        logits: one score for each token of the vocabulary.
+        p: the probability that those that stay have at least together, above 0.
+
+    Returns:
+        The logits, with the others at :math:`-\infty`.
+
+    Raises:
+        ValueError: ``p`` is not above 0.
+
+    Example:
+        >>> keep_top_p(torch.tensor([0.5, 0.1, 0.4]).log(), p=0.6).exp()
+        tensor([0.5000, 0.0000, 0.4000])
+    """
+    require_above("p", p, 0.0)
+    probabilities, order = logits.softmax(dim=-1).sort(dim=-1, descending=True)
+    before = probabilities.cumsum(dim=-1) - probabilities
+    hidden = (before >= p).scatter(-1, order, before >= p)
+    return logits.masked_fill(hidden, -torch.inf)
+
+
+def sample(
+    logits: Float[Tensor, "batch vocab_size"],
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    generator: torch.Generator | None = None,
+) -> Int[Tensor, " batch"]:
+    r"""Draw a token by its probability.
+
+    .. math:: P(t = i) = \operatorname{softmax}(\text{logits} / T)_i
+
+    Below a temperature of 1 probable tokens become more probable still, above it less so. It is drawn on the
+    CPU, so that a seed means the same everywhere.
+
+    Args:
+        logits: one score for each token of the vocabulary.
+        temperature: what the scores are divided by, :math:`T`.
+        top_k: draw among so many tokens only: :func:`keep_top_k`.
+        top_p: draw among the most probable tokens only: :func:`keep_top_p`.
+        generator: where random numbers come from; by default torch's own.
+
+    Returns:
+        One token id for each row.
+
+    Raises:
+        TypeError: ``top_k`` is not a whole number.
+        ValueError: ``temperature`` or ``top_p`` is not above 0, or ``top_k`` below 1.
+
+    Example:
+        >>> sample(torch.tensor([[0.1, 2.0, 0.3]]), top_k=1)
+        tensor([1])
+    """
+    require_above("temperature", temperature, 0.0)
+    logits = logits / temperature
+    if top_k is not None:
+        logits = keep_top_k(logits, top_k)
+    if top_p is not None:
+        logits = keep_top_p(logits, top_p)
+    probabilities = logits.float().softmax(dim=-1).cpu()
+    drawn = torch.multinomial(probabilities, num_samples=1, generator=generator)
+    return drawn.squeeze(-1).to(logits.device)
+
+
+@torch.no_grad()
+def generate(
+    model: LanguageModel,
+    token_ids: Int[Tensor, "batch num_tokens"],
+    max_new_tokens: int,
+    *,
+    choose: Callable[[Tensor], Tensor] = greedy,
+    stop_token: int | None = None,
+    caches: Sequence[KVCache] | None = None,
+    progress: Callable[[range], Iterable[int]] = iter,
+) -> Int[Tensor, "batch longer"]:
+    r"""Continue texts, one token at a time.
+
+    .. math:: t_{n+1} = \text{choose}\bigl(\text{logits}(t_1, \dots, t_n)\bigr)
+
+    The prompt runs through the model at once; after that, each step takes only the token that was just
+    chosen, because keys and values of all the others are in the caches.
+
+    Args:
+        model: what says how probable each token is.
+        token_ids: the beginnings, all equally long.
+        max_new_tokens: the most tokens to add.
+        choose: takes the logits of the next token, a row for each text, and returns its ids: :func:`greedy`,
+            or :func:`sample` with your settings.
+        stop_token: the token that ends a text; what follows it in a batch repeats it.
+        caches: empty ones, e.g. to keep them for a longer text later; by default new ones.
+        progress: wraps the steps, as ``tqdm`` does, to show how far it is.
+
+    Returns:
+        The texts with what was added.
+
+    Raises:
+        TypeError: the token ids are not integers, or the number of tokens is not whole.
+        ValueError: a token id is outside the vocabulary, there is no token to begin with, ``max_new_tokens``
+            is below 1, or the texts become longer than the model or a cache has room for.
+
+    Example:
+        >>> from literate_attention import GroupedQueryAttention, TransformerBlock
+        >>> attention = GroupedQueryAttention(12, 12, num_heads=6, num_kv_heads=2)
+        >>> model = LanguageModel(11, 12, [TransformerBlock(attention, 12, hidden_dim=16)])
+        >>> generate(model, torch.tensor([[1, 7]]), max_new_tokens=3).shape
+        torch.Size([1, 5])
+    """
+    require_at_least("max_new_tokens", max_new_tokens, 1)
+    require_token_ids(token_ids, model.token_embedding.num_embeddings)
+    require_at_least("the number of tokens to begin with", token_ids.shape[-1], 1)
+    batch, num_tokens = token_ids.shape
+    caches = caches or empty_caches(model, batch, num_tokens + max_new_tokens)
+    new = token_ids
+    finished = torch.zeros(batch, dtype=torch.bool, device=token_ids.device)
+    for _ in progress(range(max_new_tokens)):
+        logits = model.logits(model.hidden_states(new, caches)[:, -1])
+        chosen = choose(logits)
+        if stop_token is not None:
+            chosen = chosen.masked_fill(finished, stop_token)
+            finished = chosen == stop_token
+        new = chosen.unsqueeze(-1)
+        token_ids = torch.cat([token_ids, new], dim=-1)
+        if finished.all():
+            break
+    return token_ids
+
+
+def require_cache_sizes(shape: tuple[int, int, int, int]) -> None:
+    """Refuse a cache without room."""
+    names = ("batch", "num_kv_heads", "max_tokens", "head_dim")
+    for name, size in zip(names, shape, strict=True):
+        require_at_least(name, size, 1)
+
+
+def require_room(cache: KVCache, key: Tensor, value: Tensor) -> None:
+    """Refuse what is not made for this cache, or is too much for it; nothing is kept then."""
+    batch, num_kv_heads, max_tokens, head_dim = cache.keys.shape
+    for name, tensor in (("key", key), ("value", value)):
+        expected = (batch, num_kv_heads, key.shape[-2], head_dim)
+        if tensor.shape != expected:
+            raise ValueError(
+                f"the cache is for a {name} of shape (batch, num_kv_heads, num_tokens, head_dim) = "
+                f"{expected}, got {tuple(tensor.shape)}; make a cache for each batch"
+            )
+        if tensor.dtype != cache.keys.dtype or tensor.device != cache.keys.device:
+            raise TypeError(
+                f"the cache holds {cache.keys.dtype} on {cache.keys.device}, "
+                f"got a {name} of {tensor.dtype} on {tensor.device}; make a cache like the model"
+            )
+    if cache.num_tokens + key.shape[-2] > max_tokens:
+        raise ValueError(
+            f"the cache has room for {max_tokens} tokens and holds {cache.num_tokens}, "
+            f"got {key.shape[-2]} more; make it with max_tokens={cache.num_tokens + key.shape[-2]}"
+        )

@@ -1,0 +1,367 @@
+"""Rotary position embeddings: a token's place is an angle, and only differences of angles matter."""
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from literate_attention._checks import (
+    require_above,
+    require_at_least,
+    require_context,
+    require_even,
+    require_tokens,
+)
+
+
+def rotary_frequencies(head_dim: int, base: float = 10_000.0) -> Float[Tensor, " pairs"]:
+    r"""Say how far each pair of numbers turns from one token to the next, in radians.
+
+    .. math:: \theta_i = b^{-2i/d}, \qquad i = 0, 1, \dots, d/2 - 1
+
+    The first pair turns fast and tells neighbours apart; the last turns so slowly that it still differs
+    after thousands of tokens :cite:p:`su2021`.
+
+    Args:
+        head_dim: how wide a query or key is, :math:`d`; two numbers make a pair.
+        base: :math:`b`. The larger, the slower the last pairs turn.
+
+    Returns:
+        One angle for each pair, in float32 as models are trained with it.
+
+    Raises:
+        TypeError: ``head_dim`` is not a whole number.
+        ValueError: ``head_dim`` is odd or below 1, or ``base`` is not above 1.
+
+    Example:
+        >>> rotary_frequencies(head_dim=4)
+        tensor([1.0000, 0.0100])
+    """
+    require_even("head_dim", head_dim)
+    require_above("base", base, 1.0)
+    return 1.0 / base ** (torch.arange(0, head_dim, 2).float() / head_dim)
+
+
+def rotate_half_split(
+    x: Float[Tensor, "*batch num_tokens head_dim"],
+    cos: Float[Tensor, "num_tokens pairs"],
+    sin: Float[Tensor, "num_tokens pairs"],
+) -> Float[Tensor, "*batch num_tokens head_dim"]:
+    r"""Turn each pair of numbers by its angle; number i of the first half is paired with i of the second.
+
+    .. math::
+        \begin{pmatrix} x_i \\ x_{i + d/2} \end{pmatrix} \to
+        \begin{pmatrix} \cos\phi_i & -\sin\phi_i \\ \sin\phi_i & \cos\phi_i \end{pmatrix}
+        \begin{pmatrix} x_i \\ x_{i + d/2} \end{pmatrix}
+
+    That is the pairing of Llama in transformers, and of this book. The other one is
+    :func:`rotate_interleaved`.
+
+    Args:
+        x: queries or keys.
+        cos: the cosine of each token's angle, for each pair.
+        sin: the sine of it.
+
+    Returns:
+        The queries or keys, turned; their lengths are what they were.
+
+    Raises:
+        TypeError: `x` does not hold floating-point numbers.
+        ValueError: `x` has fewer than 2 dimensions, or is not twice as wide as there are pairs.
+
+    Example:
+        A quarter of a turn takes (1, 2) to (-2, 1), and (3, 4) to (-4, 3).
+
+        >>> zero, one = torch.zeros(1, 2), torch.ones(1, 2)
+        >>> rotate_half_split(torch.tensor([[1.0, 3.0, 2.0, 4.0]]), cos=zero, sin=one)
+        tensor([[-2., -4.,  1.,  3.]])
+    """
+    require_tokens("x", x, 2 * cos.shape[-1], "twice the number of angles")
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+
+
+def rotate_interleaved(
+    x: Float[Tensor, "*batch num_tokens head_dim"],
+    cos: Float[Tensor, "num_tokens pairs"],
+    sin: Float[Tensor, "num_tokens pairs"],
+) -> Float[Tensor, "*batch num_tokens head_dim"]:
+    r"""Turn each pair of numbers by its angle; neighbours are pairs.
+
+    .. math::
+        \begin{pmatrix} x_{2i} \\ x_{2i + 1} \end{pmatrix} \to
+        \begin{pmatrix} \cos\phi_i & -\sin\phi_i \\ \sin\phi_i & \cos\phi_i \end{pmatrix}
+        \begin{pmatrix} x_{2i} \\ x_{2i + 1} \end{pmatrix}
+
+    That is the pairing of the paper :cite:p:`su2021`, of Meta's Llama and of GGUF files. The same numbers in
+    another order are what :func:`rotate_half_split` turns: see :func:`interleaved_to_half_split`.
+
+    Args:
+        x: queries or keys.
+        cos: the cosine of each token's angle, for each pair.
+        sin: the sine of it.
+
+    Returns:
+        The queries or keys, turned; their lengths are what they were.
+
+    Raises:
+        TypeError: `x` does not hold floating-point numbers.
+        ValueError: `x` has fewer than 2 dimensions, or is not twice as wide as there are pairs.
+
+    Example:
+        A quarter of a turn takes (1, 2) to (-2, 1), and (3, 4) to (-4, 3).
+
+        >>> zero, one = torch.zeros(1, 2), torch.ones(1, 2)
+        >>> rotate_interleaved(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), cos=zero, sin=one)
+        tensor([[-2.,  1., -4.,  3.]])
+    """
+    require_tokens("x", x, 2 * cos.shape[-1], "twice the number of angles")
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+
+
+def interleaved_to_half_split(
+    weight: Float[Tensor, "rows *columns"], num_heads: int
+) -> Float[Tensor, "rows *columns"]:
+    r"""Reorder what a projection puts out, so that the other pairing turns the same pairs.
+
+    .. math:: (0, 1, 2, 3, \dots, d - 1) \to (0, 2, 4, \dots, d - 2, \; 1, 3, 5, \dots, d - 1)
+
+    within each head. Queries and keys are reordered alike, so that no score changes. A checkpoint for one
+    pairing runs with the other without any error, and with wrong scores: this is what it needs.
+
+    Args:
+        weight: the weight of a projection to queries or keys, or its bias.
+        num_heads: how many heads its rows belong to.
+
+    Returns:
+        The same rows in another order.
+
+    Raises:
+        TypeError: ``num_heads`` is not a whole number.
+        ValueError: the rows cannot be shared out among the heads in pairs.
+
+    Example:
+        >>> interleaved_to_half_split(torch.tensor([1.0, 1.1, 2.0, 2.1]), num_heads=1)
+        tensor([1.0000, 2.0000, 1.1000, 2.1000])
+    """
+    require_pairs(len(weight), num_heads)
+    return weight.unflatten(0, (num_heads, -1, 2)).transpose(1, 2).flatten(0, 2)
+
+
+def scale_linear(frequencies: Float[Tensor, " pairs"], factor: float) -> Float[Tensor, " pairs"]:
+    r"""Slow all pairs down alike, so that a longer text takes no larger angles.
+
+    .. math:: \theta'_i = \theta_i / s
+
+    Known as position interpolation :cite:p:`chen2023`.
+
+    Args:
+        frequencies: from :func:`rotary_frequencies`.
+        factor: how many times longer the text may be, :math:`s`.
+
+    Returns:
+        The slower frequencies.
+
+    Raises:
+        ValueError: ``factor`` is not above 0.
+
+    Example:
+        >>> scale_linear(rotary_frequencies(head_dim=4), factor=2.0)
+        tensor([0.5000, 0.0050])
+    """
+    require_above("factor", factor, 0.0)
+    return frequencies / factor
+
+
+def scale_llama3(
+    frequencies: Float[Tensor, " pairs"],
+    factor: float,
+    original_context: int,
+    low_rotations: float = 1.0,
+    high_rotations: float = 4.0,
+) -> Float[Tensor, " pairs"]:
+    r"""Slow down only the pairs that never made a full turn, as Llama 3.1 does.
+
+    .. math:: \theta'_i = \gamma_i \theta_i + (1 - \gamma_i) \frac{\theta_i}{s}, \qquad
+              \gamma_i = \operatorname{clip}\!\left(\frac{r_i - \alpha}{\beta - \alpha}, 0, 1\right), \qquad
+              r_i = \frac{L \, \theta_i}{2 \pi}
+
+    :math:`r_i` counts the turns of a pair in a text as long as those it was trained on. Pairs with many
+    turns tell neighbours apart and stay as they are :cite:p:`grattafiori2024`.
+
+    Args:
+        frequencies: from :func:`rotary_frequencies`.
+        factor: how many times slower a slow pair becomes, :math:`s`.
+        original_context: how many tokens the texts of the first training had, :math:`L`.
+        low_rotations: pairs with fewer turns are slowed down in full, :math:`\alpha`. transformers calls it
+            ``low_freq_factor``.
+        high_rotations: pairs with more turns are left alone, :math:`\beta`: ``high_freq_factor``.
+
+    Returns:
+        The frequencies, some slower.
+
+    Raises:
+        TypeError: ``original_context`` is not a whole number.
+        ValueError: ``factor`` is not above 0, ``original_context`` below 1, or ``high_rotations`` not above
+            ``low_rotations``.
+
+    Example:
+        >>> scale_llama3(rotary_frequencies(head_dim=4), factor=4.0, original_context=100)
+        tensor([1.0000, 0.0025])
+    """
+    require_above("factor", factor, 0.0)
+    require_at_least("original_context", original_context, 1)
+    require_above("high_rotations", high_rotations, low_rotations)
+    rotations = original_context * frequencies / (2 * math.pi)
+    kept = ((rotations - low_rotations) / (high_rotations - low_rotations)).clamp(0, 1)
+    return kept * frequencies + (1 - kept) * frequencies / factor
+
+
+def scale_yarn(
+    frequencies: Float[Tensor, " pairs"],
+    factor: float,
+    original_context: int,
+    base: float = 10_000.0,
+    low_rotations: float = 1.0,
+    high_rotations: float = 32.0,
+) -> Float[Tensor, " pairs"]:
+    r"""Slow down the pairs with few turns, with a ramp over the pairs themselves, as YaRN does.
+
+    .. math:: \theta'_i = \gamma_i \theta_i + (1 - \gamma_i) \frac{\theta_i}{s}, \qquad
+              \gamma_i = 1 - \operatorname{clip}\!\left(\frac{i - i_\beta}{i_\alpha - i_\beta}, 0, 1\right),
+              \qquad i_r = \frac{d}{2} \log_b \frac{L}{2 \pi r}
+
+    :math:`i_r` is the pair that makes :math:`r` turns in :math:`L` tokens, rounded outwards. YaRN also
+    sharpens the scores: :func:`yarn_attention_factor` :cite:p:`peng2023`.
+
+    Args:
+        frequencies: from :func:`rotary_frequencies`.
+        factor: how many times slower a slow pair becomes, :math:`s`.
+        original_context: how many tokens the texts of the first training had, :math:`L`.
+        base: of the frequencies, :math:`b`.
+        low_rotations: pairs with fewer turns are slowed down in full, :math:`\alpha`. transformers calls it
+            ``beta_slow``.
+        high_rotations: pairs with more turns are left alone, :math:`\beta`: ``beta_fast``.
+
+    Returns:
+        The frequencies, some slower.
+
+    Raises:
+        TypeError: ``original_context`` is not a whole number.
+        ValueError: ``factor`` is not above 0, ``original_context`` below 1, ``base`` not above 1, or
+            ``high_rotations`` not above ``low_rotations``.
+
+    Example:
+        >>> scale_yarn(rotary_frequencies(head_dim=4), factor=4.0, original_context=100)
+        tensor([1.0000, 0.0025])
+    """
+    require_above("factor", factor, 0.0)
+    require_at_least("original_context", original_context, 1)
+    require_above("base", base, 1.0)
+    require_above("high_rotations", high_rotations, low_rotations)
+    first, last = (
+        len(frequencies) * math.log(original_context / (2 * math.pi * rotations), base)
+        for rotations in (high_rotations, low_rotations)
+    )
+    first, last = max(math.floor(first), 0), min(math.ceil(last), 2 * len(frequencies) - 1)
+    pair = torch.arange(len(frequencies), device=frequencies.device)
+    kept = 1 - ((pair - first) / max(last - first, 0.001)).clamp(0, 1)
+    return kept * frequencies + (1 - kept) * frequencies / factor
+
+
+def yarn_attention_factor(factor: float) -> float:
+    r"""Say by how much YaRN lengthens queries and keys, so that a longer text does not blur the weights.
+
+    .. math:: m = 0.1 \ln s + 1
+
+    Args:
+        factor: how many times longer the text may be, :math:`s`.
+
+    Returns:
+        What cosines and sines are multiplied by.
+
+    Raises:
+        ValueError: ``factor`` is not above 0.
+
+    Example:
+        >>> yarn_attention_factor(1.0)
+        1.0
+    """
+    require_above("factor", factor, 0.0)
+    return 0.1 * math.log(max(factor, 1.0)) + 1.0
+
+
+class RotaryEmbedding(nn.Module):
+    r"""Turn queries and keys by angles that grow with their position.
+
+    .. math:: \phi_{p,i} = p \, \theta_i, \qquad
+              \langle R_p q, R_k k \rangle = \langle q, R_{k - p} k \rangle
+
+    The second equation is the point: two rotations of a scalar product leave only their difference, so a
+    score depends on how far two tokens are apart and not on where they stand :cite:p:`su2021`.
+
+    Args:
+        frequencies: from :func:`rotary_frequencies`, perhaps scaled.
+        context_length: how many positions there are.
+        attention_factor: what cosines and sines are multiplied by: see :func:`yarn_attention_factor`.
+
+    Raises:
+        TypeError: ``context_length`` is not a whole number.
+        ValueError: ``context_length`` is below 1.
+
+    Example:
+        >>> rope = RotaryEmbedding(rotary_frequencies(head_dim=2), context_length=8)
+        >>> rope(torch.tensor([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]))
+        tensor([[ 1.0000,  0.0000],
+                [ 0.5403,  0.8415],
+                [-0.4161,  0.9093]])
+    """
+
+    cos: Tensor
+    sin: Tensor
+
+    def __init__(
+        self,
+        frequencies: Float[Tensor, " pairs"],
+        context_length: int,
+        attention_factor: float = 1.0,
+    ) -> None:
+        super().__init__()
+        require_at_least("context_length", context_length, 1)
+        positions = torch.arange(context_length, device=frequencies.device)
+        angles = torch.outer(positions.to(frequencies.dtype), frequencies)
+        self.register_buffer("cos", attention_factor * angles.cos(), persistent=False)
+        self.register_buffer("sin", attention_factor * angles.sin(), persistent=False)
+
+    def forward(
+        self, x: Float[Tensor, "*batch num_tokens head_dim"], start: int = 0
+    ) -> Float[Tensor, "*batch num_tokens head_dim"]:
+        """Turn each query or key by its position.
+
+        Args:
+            x: queries or keys of neighbouring tokens.
+            start: the position of the first of them.
+
+        Returns:
+            The queries or keys, turned.
+
+        Raises:
+            TypeError: `x` does not hold floating-point numbers.
+            ValueError: `x` has fewer than 2 dimensions or another width than the frequencies are for, or a
+                position lies beyond ``context_length``.
+        """
+        stop = start + x.shape[-2]
+        require_context(stop, len(self.cos))
+        return rotate_half_split(x, self.cos[start:stop], self.sin[start:stop])
+
+
+def require_pairs(rows: int, num_heads: int) -> None:
+    """Refuse rows that cannot be shared out among heads in pairs."""
+    require_at_least("num_heads", num_heads, 1)
+    if rows % (2 * num_heads):
+        raise ValueError(
+            f"the rows must be pairs of each head, a multiple of 2 * num_heads, "
+            f"got {rows} rows and num_heads = {num_heads}"
+        )

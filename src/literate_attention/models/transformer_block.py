@@ -1,0 +1,286 @@
+"""Where attention sits: in a block, in a stack of blocks, in a model that names the next token."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import silu
+
+from literate_attention._checks import (
+    require_at_least,
+    require_floating,
+    require_token_ids,
+    require_tokens,
+    require_width,
+)
+
+
+class RMSNorm(nn.Module):
+    r"""Divide each vector by the root of its mean square, and weigh its elements.
+
+    .. math:: \text{norm}(x)_i = w_i \, \frac{x_i}{\sqrt{\frac{1}{d} \sum_j x_j^2 + \epsilon}}
+
+    It keeps of layer normalization what helps: vectors of one size. No mean is subtracted, nothing is added
+    :cite:p:`zhang2019`.
+
+    Args:
+        embed_dim: how wide a vector is, :math:`d`.
+        eps: what keeps a vector of zeros from a division by zero, :math:`\epsilon`.
+
+    Raises:
+        TypeError: ``embed_dim`` is not a whole number.
+        ValueError: ``embed_dim`` is below 1.
+
+    Example:
+        >>> RMSNorm(2, eps=0.0)(torch.tensor([1.0, 7.0])).detach()
+        tensor([0.2000, 1.4000])
+    """
+
+    def __init__(self, embed_dim: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        require_at_least("embed_dim", embed_dim, 1)
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(embed_dim))
+
+    def forward(self, x: Float[Tensor, "*batch embed_dim"]) -> Float[Tensor, "*batch embed_dim"]:
+        """Bring each vector to the same size.
+
+        Args:
+            x: vectors along the last dimension.
+
+        Returns:
+            Vectors of the same shape and type.
+
+        Raises:
+            TypeError: `x` does not hold floating-point numbers.
+            ValueError: `x` has another width than ``embed_dim``.
+        """
+        require_floating("x", x)
+        require_width("x", x, len(self.weight), "embed_dim")
+        # In half precision a square can be too large for its type.
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        mean_square = wide.square().mean(dim=-1, keepdim=True)
+        return self.weight * (wide / (mean_square + self.eps).sqrt()).to(x.dtype)
+
+
+class SwiGLU(nn.Module):
+    r"""The feed-forward part of a block: widen each vector, open or close each element, narrow it again.
+
+    .. math:: \text{FFN}(x) = \bigl(\operatorname{SiLU}(x W_{gate}) \odot x W_{up}\bigr) W_{down}
+
+    Every token is treated on its own. The gate decides for each element how much of it passes
+    :cite:p:`shazeer2020`.
+
+    Args:
+        embed_dim: how wide an input and an output are.
+        hidden_dim: how wide it is in between.
+
+    Raises:
+        TypeError: a size is not a whole number.
+        ValueError: a size is below 1.
+
+    Example:
+        >>> SwiGLU(embed_dim=3, hidden_dim=8)(torch.ones(2, 6, 3)).shape
+        torch.Size([2, 6, 3])
+    """
+
+    def __init__(self, embed_dim: int, hidden_dim: int) -> None:
+        super().__init__()
+        require_at_least("embed_dim", embed_dim, 1)
+        require_at_least("hidden_dim", hidden_dim, 1)
+        self.W_gate = nn.Linear(embed_dim, hidden_dim, bias=False)
+        self.W_up = nn.Linear(embed_dim, hidden_dim, bias=False)
+        self.W_down = nn.Linear(hidden_dim, embed_dim, bias=False)
+
+    def forward(self, x: Float[Tensor, "*batch embed_dim"]) -> Float[Tensor, "*batch embed_dim"]:
+        """Transform each vector on its own.
+
+        Args:
+            x: vectors along the last dimension.
+
+        Returns:
+            Vectors of the same shape.
+
+        Raises:
+            TypeError: `x` does not hold floating-point numbers.
+            ValueError: `x` has another width than ``embed_dim``.
+        """
+        require_floating("x", x)
+        require_width("x", x, self.W_gate.in_features, "embed_dim")
+        return self.W_down(silu(self.W_gate(x)) * self.W_up(x))
+
+
+class TransformerBlock(nn.Module):
+    r"""One layer of a transformer: attention, then feed-forward, each added to what came in.
+
+    .. math::
+        y &= x + \text{Attention}(\text{norm}_1(x)) \\
+        z &= y + \text{FFN}(\text{norm}_2(y))
+
+    The sum that runs past both parts is the residual stream. The norms stand before the parts and not on
+    the stream, so that a deep stack can be trained :cite:p:`xiong2020`.
+
+    Args:
+        attention: what lets tokens look at each other: a module from vectors to vectors of the same width.
+        embed_dim: how wide a vector of the stream is.
+        hidden_dim: how wide the feed-forward part is inside.
+        eps: the :math:`\epsilon` of both norms.
+
+    Raises:
+        TypeError: a size is not a whole number.
+        ValueError: a size is below 1.
+
+    Example:
+        >>> from literate_attention import MultiHeadAttention
+        >>> attention = MultiHeadAttention(4, 4, context_length=6, dropout=0.0, num_heads=2)
+        >>> TransformerBlock(attention, embed_dim=4, hidden_dim=16)(torch.ones(2, 6, 4)).shape
+        torch.Size([2, 6, 4])
+    """
+
+    def __init__(
+        self, attention: nn.Module, embed_dim: int, hidden_dim: int, eps: float = 1e-5
+    ) -> None:
+        super().__init__()
+        self.attention_norm = RMSNorm(embed_dim, eps)
+        self.attention = attention
+        self.feed_forward_norm = RMSNorm(embed_dim, eps)
+        self.feed_forward = SwiGLU(embed_dim, hidden_dim)
+
+    def forward(
+        self, x: Float[Tensor, "*batch num_tokens embed_dim"], **options: Any
+    ) -> Float[Tensor, "*batch num_tokens embed_dim"]:
+        """Let the tokens look at each other, then let each think on its own.
+
+        Args:
+            x: one vector for each token.
+            **options: what else the attention is told, such as ``cache``.
+
+        Returns:
+            One vector for each token.
+
+        Raises:
+            TypeError: `x` does not hold floating-point numbers.
+            ValueError: `x` has fewer than 2 dimensions, or another width than ``embed_dim``.
+        """
+        require_tokens("x", x, len(self.attention_norm.weight), "embed_dim")
+        x = x + self.attention(self.attention_norm(x), **options)
+        return x + self.feed_forward(self.feed_forward_norm(x))
+
+
+class LanguageModel(nn.Module):
+    r"""From token ids to a score for every token that may come next.
+
+    .. math:: \text{logits} = \text{norm}\bigl(\text{block}_L(\cdots \text{block}_1(E_t))\bigr) \, E^\top
+
+    The table of embeddings is used twice: to look up what a token means, and at the end to compare the last
+    vector with every token of the vocabulary (*tied* weights :cite:p:`press2017`).
+
+    Args:
+        vocab_size: how many tokens there are.
+        embed_dim: how wide a vector of the residual stream is.
+        blocks: the layers, first to last.
+        eps: the :math:`\epsilon` of the last norm.
+
+    Raises:
+        TypeError: a size is not a whole number.
+        ValueError: a size is below 1.
+
+    Example:
+        >>> from literate_attention import MultiHeadAttention
+        >>> blocks = [
+        ...     TransformerBlock(MultiHeadAttention(4, 4, 6, 0.0, num_heads=2), 4, hidden_dim=16)
+        ...     for _ in range(3)
+        ... ]
+        >>> model = LanguageModel(vocab_size=11, embed_dim=4, blocks=blocks)
+        >>> model(torch.tensor([[1, 7, 2, 5]])).shape
+        torch.Size([1, 4, 11])
+    """
+
+    def __init__(
+        self, vocab_size: int, embed_dim: int, blocks: Iterable[nn.Module], eps: float = 1e-5
+    ) -> None:
+        super().__init__()
+        require_at_least("vocab_size", vocab_size, 1)
+        self.token_embedding = nn.Embedding(vocab_size, embed_dim)
+        self.blocks = nn.ModuleList(blocks)
+        self.final_norm = RMSNorm(embed_dim, eps)
+
+    def hidden_states(
+        self,
+        token_ids: Int[Tensor, "*batch num_tokens"],
+        caches: Sequence[Any] | None = None,
+        **options: Any,
+    ) -> Float[Tensor, "*batch num_tokens embed_dim"]:
+        """Carry each token through all blocks.
+
+        Args:
+            token_ids: whole numbers from 0 to ``vocab_size - 1``.
+            caches: one for each block, with what it has seen before.
+            **options: what else every attention is told.
+
+        Returns:
+            One vector for each token, as the last norm leaves it.
+
+        Raises:
+            TypeError: the token ids are not integers.
+            ValueError: a token id is outside the vocabulary, or there are not as many caches as blocks.
+        """
+        require_token_ids(token_ids, self.token_embedding.num_embeddings)
+        require_one_for_each_block(caches, len(self.blocks))
+        x = self.token_embedding(token_ids)
+        for layer, block in enumerate(self.blocks):
+            if caches is not None:
+                options["cache"] = caches[layer]
+            x = block(x, **options)
+        return self.final_norm(x)
+
+    def logits(
+        self, hidden: Float[Tensor, "*batch embed_dim"]
+    ) -> Float[Tensor, "*batch vocab_size"]:
+        """Compare vectors with the embedding of every token.
+
+        Args:
+            hidden: vectors along the last dimension, from :meth:`hidden_states`.
+
+        Returns:
+            One score for each token of the vocabulary; a softmax makes probabilities of them.
+
+        Raises:
+            TypeError: ``hidden`` does not hold floating-point numbers.
+            ValueError: ``hidden`` has another width than the embeddings.
+        """
+        require_floating("hidden", hidden)
+        require_width("hidden", hidden, self.token_embedding.embedding_dim, "embed_dim")
+        return hidden @ self.token_embedding.weight.T
+
+    def forward(
+        self,
+        token_ids: Int[Tensor, "*batch num_tokens"],
+        caches: Sequence[Any] | None = None,
+        **options: Any,
+    ) -> Float[Tensor, "*batch num_tokens vocab_size"]:
+        """Score, at every place, each token of the vocabulary as the next one.
+
+        Args:
+            token_ids: whole numbers from 0 to ``vocab_size - 1``.
+            caches: one for each block, with what it has seen before.
+            **options: what else every attention is told.
+
+        Returns:
+            The logits of the next token, at every place.
+
+        Raises:
+            TypeError: the token ids are not integers.
+            ValueError: a token id is outside the vocabulary, or there are not as many caches as blocks.
+        """
+        return self.logits(self.hidden_states(token_ids, caches, **options))
+
+
+def require_one_for_each_block(caches: Sequence[Any] | None, num_blocks: int) -> None:
+    """Refuse another number of caches than blocks."""
+    if caches is not None and len(caches) != num_blocks:
+        raise ValueError(
+            f"every block needs a cache of its own, got {len(caches)} caches for {num_blocks} blocks"
+        )

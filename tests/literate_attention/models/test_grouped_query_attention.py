@@ -1,0 +1,444 @@
+"""Heads that share keys and values: against loops, torch's kernel, multi-head attention, wrong twins."""
+
+import copy
+import itertools
+import re
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention as torch_attention
+from torch.profiler import ProfilerActivity, profile
+from torch.testing import assert_close
+
+from literate_attention import (
+    GroupedQueryAttention,
+    KVCache,
+    MultiHeadAttention,
+    RotaryEmbedding,
+    causal_mask,
+    grouped_attention,
+    rotary_frequencies,
+    stack_groups,
+    unstack_groups,
+    window_mask,
+)
+
+BATCH, NUM_TOKENS, D_IN, D_OUT, HEADS, KV_HEADS, HEAD_DIM, CONTEXT = 2, 5, 7, 12, 6, 2, 10, 13
+Q_LEN, KV_LEN = 3, 5
+
+both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "explicit"])
+each_batch = pytest.mark.parametrize("batch", [(), (2,), (2, 3)], ids=str)
+each_kind = pytest.mark.parametrize("num_kv_heads", [1, 2, 6], ids=["mqa", "gqa", "mha"])
+
+
+def random_tensor(*shape: int, seed: int = 7, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def query_key_value(
+    *batch: int, num_kv_heads: int = KV_HEADS, q_len: int = Q_LEN, kv_len: int = KV_LEN
+) -> tuple[Tensor, Tensor, Tensor]:
+    return (
+        random_tensor(*batch, HEADS, q_len, HEAD_DIM, seed=1),
+        random_tensor(*batch, num_kv_heads, kv_len, HEAD_DIM, seed=2),
+        random_tensor(*batch, num_kv_heads, kv_len, HEAD_DIM, seed=3),
+    )
+
+
+def rope() -> RotaryEmbedding:
+    return RotaryEmbedding(rotary_frequencies(HEAD_DIM, base=100.0), CONTEXT)
+
+
+def seeded(num_kv_heads: int = KV_HEADS, **options: object) -> GroupedQueryAttention:
+    torch.manual_seed(123)
+    settings = {"head_dim": HEAD_DIM, "rope": rope(), **options}
+    return GroupedQueryAttention(D_IN, D_OUT, HEADS, num_kv_heads, **settings).double()
+
+
+def run(attention: GroupedQueryAttention, x: Tensor, need_weights: bool, **told: object) -> Tensor:
+    result = attention(x, need_weights=need_weights, **told)
+    return result[0] if need_weights else result
+
+
+# Windows
+
+
+@pytest.mark.parametrize("window", range(1, 8))
+@pytest.mark.parametrize(("q_len", "kv_len"), [(5, 5), (3, 5), (1, 5), (0, 3)])
+def test_a_window_counts_the_querys_own_key(q_len: int, kv_len: int, window: int) -> None:
+    mask = window_mask(q_len, kv_len, window)
+    for row, column in itertools.product(range(q_len), range(kv_len)):
+        position = row + kv_len - q_len
+        assert mask[row, column] == (position - window < column <= position)
+        assert not mask[row].sum() > window
+
+
+# Groups
+
+
+@each_batch
+@each_kind
+def test_stacking_keeps_heads_of_a_group_together(
+    batch: tuple[int, ...], num_kv_heads: int
+) -> None:
+    x, group = random_tensor(*batch, HEADS, Q_LEN, HEAD_DIM), HEADS // num_kv_heads
+    stacked = stack_groups(x, num_kv_heads)
+    assert stacked.shape == (*batch, num_kv_heads, group * Q_LEN, HEAD_DIM)
+    for head, row in itertools.product(range(HEADS), range(Q_LEN)):
+        below = (head % group) * Q_LEN + row
+        assert torch.equal(stacked[..., head // group, below, :], x[..., head, row, :])
+    assert torch.equal(unstack_groups(stacked, HEADS), x)
+
+
+@both_paths
+@each_batch
+@each_kind
+@pytest.mark.parametrize("masked", ["not", "causal", "by hand", "by head"])
+def test_attention_agrees_with_loops(
+    need_weights: bool,
+    batch: tuple[int, ...],
+    num_kv_heads: int,
+    masked: str,
+    attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
+) -> None:
+    query, key, value = query_key_value(*batch, num_kv_heads=num_kv_heads)
+    allowed = {
+        "not": None,
+        "causal": causal_mask(Q_LEN, KV_LEN),
+        "by hand": random_tensor(Q_LEN, KV_LEN) > 0,
+        "by head": random_tensor(HEADS, Q_LEN, KV_LEN) > 0,
+    }[masked]
+    is_causal = masked == "causal"
+    result = grouped_attention(
+        query,
+        key,
+        value,
+        attn_mask=None if is_causal else allowed,
+        is_causal=is_causal,
+        need_weights=need_weights,
+    )
+    context, weights = result if need_weights else (result, None)
+    of = [head * num_kv_heads // HEADS for head in range(HEADS)]
+    expected, expected_weights = attend_by_loops(
+        query, key[..., of, :, :], value[..., of, :, :], allowed
+    )
+    assert_close(context, expected)
+    if weights is not None:
+        assert_close(weights, expected_weights)
+
+
+@both_paths
+def test_neighbours_share_keys_and_not_every_other_head(need_weights: bool) -> None:
+    """`repeat_interleave` gives each group its keys; `repeat` would give them to every other head."""
+    query, key, value = query_key_value(BATCH)
+    result = grouped_attention(query, key, value, need_weights=need_weights)
+    context = result[0] if need_weights else result
+    right, wrong = (
+        torch_attention(query, spread(key), spread(value))
+        for spread in (
+            lambda x: x.repeat_interleave(HEADS // KV_HEADS, dim=1),
+            lambda x: x.repeat(1, HEADS // KV_HEADS, 1, 1),
+        )
+    )
+    assert_close(context, right)
+    assert (context - wrong).abs().max() > 0.1
+
+
+@both_paths
+def test_the_queries_are_the_last_tokens_and_not_the_first(need_weights: bool) -> None:
+    """torch's `is_causal` aligns upper-left: its first query would see the first key only."""
+    query, key, value = query_key_value(BATCH)
+    result = grouped_attention(query, key, value, is_causal=True, need_weights=need_weights)
+    context = result[0] if need_weights else result
+    upper_left = torch_attention(query, key, value, is_causal=True, enable_gqa=True)
+    lower_right = torch_attention(query, key, value, causal_mask(Q_LEN, KV_LEN), enable_gqa=True)
+    assert_close(context, lower_right)
+    assert (context - upper_left).abs().max() > 0.1
+
+
+@both_paths
+@pytest.mark.parametrize("kv_len", [1, Q_LEN, KV_LEN])
+def test_gradients(need_weights: bool, kv_len: int) -> None:
+    arguments = query_key_value(1, q_len=min(Q_LEN, kv_len), kv_len=kv_len)
+
+    def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        result = grouped_attention(query, key, value, is_causal=True, need_weights=need_weights)
+        return result[0] if need_weights else result
+
+    assert torch.autograd.gradcheck(attend, [tensor.requires_grad_() for tensor in arguments])
+
+
+@both_paths
+def test_no_key_is_copied_for_a_second_head(need_weights: bool) -> None:
+    """One query, many keys: all that is allocated is far smaller than one copy of the keys."""
+    query, key, value = (
+        tensor.float()
+        for tensor in (
+            random_tensor(1, 9, 1, 64),
+            random_tensor(1, 3, 4096, 64),
+            random_tensor(1, 3, 4096, 64),
+        )
+    )
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+        grouped_attention(query, key, value, need_weights=need_weights)
+    taken = sum(
+        max(event.self_cpu_memory_usage, 0)
+        for event in recorded.events()
+        if event.name != "[memory]"
+    )
+    assert taken < key.nbytes / 2
+
+
+# The module
+
+
+@both_paths
+@pytest.mark.parametrize("batch", [(), (2,)], ids=str)
+@each_kind
+@pytest.mark.parametrize(("window", "qk_norm"), [(None, False), (3, True)])
+def test_the_module_agrees_with_loops(
+    need_weights: bool,
+    batch: tuple[int, ...],
+    num_kv_heads: int,
+    window: int | None,
+    qk_norm: bool,
+    attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
+) -> None:
+    attention = seeded(num_kv_heads, window=window, qk_norm=qk_norm)
+    if qk_norm:
+        attention.query_norm.weight.data = random_tensor(HEAD_DIM, seed=1)
+        attention.key_norm.weight.data = random_tensor(HEAD_DIM, seed=2)
+    x = random_tensor(*batch, NUM_TOKENS, D_IN)
+
+    def heads(layer: torch.nn.Linear, norm: torch.nn.Module | None) -> list[Tensor]:
+        rows = layer.weight.split(HEAD_DIM)
+        split = [torch.einsum("...ni,oi->...no", x, weight) for weight in rows]
+        if norm is not None and qk_norm:
+            split = [
+                norm.weight * head / (head.square().mean(-1, keepdim=True) + norm.eps).sqrt()
+                for head in split
+            ]
+        return split if norm is None else [attention.rope(head) for head in split]
+
+    query = torch.stack(heads(attention.W_query, attention.query_norm), dim=-3)
+    key, value = (
+        torch.stack(each, dim=-3)
+        for each in (heads(attention.W_key, attention.key_norm), heads(attention.W_value, None))
+    )
+    of = [head * num_kv_heads // HEADS for head in range(HEADS)]
+    allowed = window_mask(NUM_TOKENS, NUM_TOKENS, window or NUM_TOKENS)
+    context, weights = attend_by_loops(query, key[..., of, :, :], value[..., of, :, :], allowed)
+    together = torch.cat(context.unbind(-3), dim=-1)
+    expected = torch.einsum("...ni,oi->...no", together, attention.out_proj.weight)
+    assert_close(run(attention, x, need_weights), expected)
+    assert_close(attention(x, need_weights=True)[1], weights)
+
+
+@both_paths
+def test_with_a_head_of_keys_for_each_head_it_is_multi_head_attention(need_weights: bool) -> None:
+    ours = seeded(HEADS, rope=None, head_dim=None)
+    theirs = MultiHeadAttention(D_IN, D_OUT, CONTEXT, dropout=0.0, num_heads=HEADS).double()
+    theirs.load_state_dict({**ours.state_dict(), "out_proj.bias": torch.zeros(D_OUT)}, strict=True)
+    x = random_tensor(BATCH, NUM_TOKENS, D_IN)
+    assert_close(run(ours, x, need_weights), theirs(x))
+
+
+def test_the_width_of_a_head_is_free() -> None:
+    attention = seeded()
+    assert attention.W_query.weight.shape == (HEADS * HEAD_DIM, D_IN)
+    assert attention.W_key.weight.shape == (KV_HEADS * HEAD_DIM, D_IN)
+    assert attention.out_proj.weight.shape == (D_OUT, HEADS * HEAD_DIM)
+    assert GroupedQueryAttention(D_IN, D_OUT, HEADS, KV_HEADS).head_dim == D_OUT // HEADS
+
+
+@both_paths
+@pytest.mark.parametrize("window", [None, 3])
+def test_change_the_future_and_the_past_does_not_move(
+    need_weights: bool, window: int | None
+) -> None:
+    attention, x = seeded(window=window), random_tensor(BATCH, NUM_TOKENS, D_IN)
+    before = run(attention, x, need_weights)
+    for now in range(NUM_TOKENS - 1):
+        changed = x.clone()
+        changed[:, now + 1 :] += 1
+        after = run(attention, changed, need_weights)
+        assert_close(after[:, : now + 1], before[:, : now + 1])
+        assert not after[:, now + 1 :].isclose(before[:, now + 1 :]).all(dim=-1).any()
+
+
+@both_paths
+def test_a_window_forgets_what_left_it(need_weights: bool) -> None:
+    """Token 4 with a window of 3 sees tokens 2, 3 and 4; token 1 is the first that it does not see."""
+    attention, x = seeded(window=3), random_tensor(NUM_TOKENS, D_IN)
+    before = run(attention, x, need_weights)[4]
+    for token, matters in enumerate([False, False, True, True, True]):
+        changed = x.clone()
+        changed[token] += 1
+        assert before.allclose(run(attention, changed, need_weights)[4]) != matters
+
+
+@both_paths
+def test_without_positions_the_order_of_the_past_does_not_matter(need_weights: bool) -> None:
+    x = random_tensor(NUM_TOKENS, D_IN)
+    shuffled = x[[2, 0, 3, 1, 4]]
+    plain, turned = seeded(rope=None), seeded()
+    assert_close(run(plain, shuffled, need_weights)[4], run(plain, x, need_weights)[4])
+    assert not run(turned, shuffled, need_weights)[4].allclose(run(turned, x, need_weights)[4])
+
+
+@both_paths
+def test_a_mask_by_hand_takes_the_place_of_the_causal_one(need_weights: bool) -> None:
+    attention, x = seeded(window=2), random_tensor(BATCH, NUM_TOKENS, D_IN)
+    everything = torch.ones(NUM_TOKENS, NUM_TOKENS, dtype=torch.bool)
+    attention.rope = None
+    forwards = run(attention, x, need_weights, attn_mask=everything)
+    backwards = run(attention, x.flip(1), need_weights, attn_mask=everything)
+    assert_close(forwards, backwards.flip(1))
+
+
+@both_paths
+def test_hidden_padding_changes_nothing(need_weights: bool) -> None:
+    """Texts of unequal length, padded on the left: each says what it says alone."""
+    attention = seeded()
+    texts = [random_tensor(length, D_IN, seed=length) for length in (2, 5, 3)]
+    padded = torch.stack(
+        [torch.cat([torch.full((5 - len(text), D_IN), 9.0), text]) for text in texts]
+    )
+    filled = torch.tensor([[place >= 5 - len(text) for place in range(5)] for text in texts])
+    mask = causal_mask(5) & filled[:, None, None, :]
+    context = run(attention, padded, need_weights, attn_mask=mask)
+    for row, text in zip(context, texts, strict=True):
+        assert row.isfinite().all()
+        assert_close(row[5 - len(text) :], run(attention, text, need_weights), atol=1e-6, rtol=0)
+
+
+@both_paths
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+def test_a_module_can_change_its_dtype(need_weights: bool, dtype: torch.dtype) -> None:
+    attention, x = seeded(qk_norm=True), random_tensor(BATCH, NUM_TOKENS, D_IN)
+    expected = run(attention, x, need_weights)
+    context = run(copy.deepcopy(attention).to(dtype), x.to(dtype), need_weights)
+    assert context.dtype == dtype
+    # about ten roundings in a row, of numbers up to ten
+    assert_close(context.double(), expected, rtol=0, atol=100 * torch.finfo(dtype).eps)
+
+
+def test_a_module_moves_to_another_device() -> None:
+    context = seeded(window=2).to("meta")(random_tensor(BATCH, NUM_TOKENS, D_IN).to("meta"))
+    assert context.is_meta
+    assert context.shape == (BATCH, NUM_TOKENS, D_OUT)
+
+
+# What is refused
+
+X = torch.ones(BATCH, NUM_TOKENS, D_IN)
+Q, KV = torch.ones(BATCH, HEADS, Q_LEN, 4), torch.ones(BATCH, KV_HEADS, KV_LEN, 4)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: GroupedQueryAttention(8, 12, 6, 4),
+            ValueError,
+            "num_heads must be divisible by num_kv_heads, got 6 and 4",
+        ),
+        (
+            lambda: GroupedQueryAttention(8, 10, 6, 2),
+            ValueError,
+            "d_out must be divisible by num_heads, got 10 and 6; or give a head_dim",
+        ),
+        (
+            lambda: GroupedQueryAttention(8, 12, 6, 0),
+            ValueError,
+            "num_kv_heads must be at least 1, got 0",
+        ),
+        (
+            lambda: GroupedQueryAttention(8, 12, 6.0, 2),
+            TypeError,
+            "num_heads must be a whole number, got 6.0",
+        ),
+        (
+            lambda: GroupedQueryAttention(8, 12, 6, 2, head_dim=0),
+            ValueError,
+            "head_dim must be at least 1, got 0",
+        ),
+        (
+            lambda: GroupedQueryAttention(8, 12, 6, 2, window=0),
+            ValueError,
+            "window must be at least 1, got 0",
+        ),
+        (lambda: window_mask(2, 2, 0), ValueError, "window must be at least 1, got 0"),
+        (
+            lambda: stack_groups(torch.ones(5, 2, 2), 2),
+            ValueError,
+            "num_heads must be divisible by num_kv_heads, got 5 and 2",
+        ),
+        (
+            lambda: unstack_groups(torch.ones(2, 2, 2), 5),
+            ValueError,
+            "num_heads must be divisible by num_kv_heads, got 5 and 2",
+        ),
+        (
+            lambda: grouped_attention(Q, torch.ones(BATCH, 4, KV_LEN, 4), KV),
+            ValueError,
+            "num_heads must be divisible by num_kv_heads, got 6 and 4",
+        ),
+        (
+            lambda: grouped_attention(Q, KV, KV[:, :, :4]),
+            ValueError,
+            "key and value must have the same shape, got (2, 2, 5, 4) and (2, 2, 4, 4)",
+        ),
+        (
+            lambda: grouped_attention(Q, KV[:1], KV[:1]),
+            ValueError,
+            "key must have dimensions (2, 'heads', 'tokens', 'head_dim'), got shape (1, 2, 5, 4)",
+        ),
+        (
+            lambda: grouped_attention(Q, KV[..., :3], KV[..., :3]),
+            ValueError,
+            "the last dimension of key must be the width of query = 4, got shape (2, 2, 5, 3)",
+        ),
+        (
+            lambda: grouped_attention(Q, KV, KV, attn_mask=torch.ones(3, 5)),
+            TypeError,
+            "attn_mask must be boolean, True = may attend, got torch.float32",
+        ),
+        (
+            lambda: grouped_attention(Q, KV, KV, attn_mask=causal_mask(3, 4)),
+            ValueError,
+            "attn_mask must fit scores of shape (2, 6, 3, 5), (*batch, queries, keys), got shape (3, 4)",
+        ),
+        (
+            lambda: grouped_attention(Q, KV, KV, attn_mask=causal_mask(3, 5), is_causal=True),
+            ValueError,
+            "attn_mask and is_causal were given together",
+        ),
+        (
+            lambda: seeded().float()(X[..., :3]),
+            ValueError,
+            "the last dimension of x must be d_in = 7, got shape (2, 5, 3)",
+        ),
+        (
+            lambda: seeded().float()(X.long()),
+            TypeError,
+            "x must hold floating-point numbers, got torch.int64",
+        ),
+        (
+            lambda: seeded().float()(X.repeat(1, 3, 1)),
+            ValueError,
+            "the sequence has 15 tokens, but context_length is 13",
+        ),
+        (
+            lambda: seeded().float()(X, cache=KVCache(1, KV_HEADS, 9, HEAD_DIM)),
+            ValueError,
+            "(1, 2, 5, 10), got (2, 2, 5, 10)",
+        ),
+    ],
+)
+def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        call()

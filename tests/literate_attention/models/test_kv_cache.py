@@ -1,0 +1,376 @@
+"""A cache changes how long it takes and nothing else; then what is chosen from the logits."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.profiler import ProfilerActivity, profile
+from torch.testing import assert_close
+
+from literate_attention import (
+    GroupedQueryAttention,
+    KVCache,
+    LanguageModel,
+    RotaryEmbedding,
+    TransformerBlock,
+    causal_mask,
+    empty_caches,
+    generate,
+    greedy,
+    keep_top_k,
+    keep_top_p,
+    rotary_frequencies,
+    sample,
+)
+
+BATCH, KV_HEADS, MAX_TOKENS, HEAD_DIM, LAYERS, WIDTH, VOCABULARY = 2, 3, 13, 4, 2, 10, 11
+
+
+def random_tensor(*shape: int, seed: int = 7, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def small_model(window: int | None = None, dtype: torch.dtype = torch.float64) -> LanguageModel:
+    torch.manual_seed(123)
+    rope = RotaryEmbedding(rotary_frequencies(HEAD_DIM, base=100.0), 40)
+    blocks = [
+        TransformerBlock(
+            GroupedQueryAttention(
+                WIDTH,
+                WIDTH,
+                num_heads=6,
+                num_kv_heads=KV_HEADS,
+                head_dim=HEAD_DIM,
+                rope=rope,
+                window=window,
+            ),
+            WIDTH,
+            hidden_dim=17,
+        )
+        for _ in range(LAYERS)
+    ]
+    return LanguageModel(VOCABULARY, WIDTH, blocks).to(dtype)
+
+
+def text(length: int, batch: int = BATCH) -> Tensor:
+    generator = torch.Generator().manual_seed(length)
+    return torch.randint(VOCABULARY, (batch, length), generator=generator)
+
+
+# The cache
+
+
+def test_a_cache_returns_all_that_it_was_given_in_order() -> None:
+    cache = KVCache(BATCH, KV_HEADS, MAX_TOKENS, HEAD_DIM, dtype=torch.float64)
+    key, value = (
+        random_tensor(BATCH, KV_HEADS, MAX_TOKENS, HEAD_DIM, seed=seed) for seed in (1, 2)
+    )
+    for start, stop in ((0, 5), (5, 6), (6, 6), (6, 13)):
+        keys, values = cache.append(key[:, :, start:stop], value[:, :, start:stop])
+        assert cache.num_tokens == stop
+        assert torch.equal(keys, key[:, :, :stop])
+        assert torch.equal(values, value[:, :, :stop])
+
+
+def test_a_cache_takes_its_room_once() -> None:
+    """What comes back are views of the same memory, whatever is added."""
+    cache = KVCache(1, KV_HEADS, MAX_TOKENS, HEAD_DIM)
+    places = set()
+    for _ in range(MAX_TOKENS):
+        keys, values = cache.append(*torch.ones(2, 1, KV_HEADS, 1, HEAD_DIM))
+        places.add((keys.data_ptr(), values.data_ptr()))
+    assert len(places) == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64], ids=str)
+def test_the_bytes_of_a_cache_can_be_counted_by_hand(dtype: torch.dtype) -> None:
+    caches = empty_caches(small_model(dtype=dtype), batch=BATCH, max_tokens=MAX_TOKENS)
+    expected = 2 * LAYERS * KV_HEADS * HEAD_DIM * MAX_TOKENS * BATCH * dtype.itemsize
+    assert sum(cache.nbytes for cache in caches) == expected
+
+
+def test_what_is_refused_is_not_kept() -> None:
+    cache = KVCache(1, KV_HEADS, 4, HEAD_DIM)
+    cache.append(*torch.ones(2, 1, KV_HEADS, 3, HEAD_DIM))
+    with pytest.raises(ValueError, match="room for 4 tokens and holds 3, got 2 more"):
+        cache.append(*torch.zeros(2, 1, KV_HEADS, 2, HEAD_DIM))
+    keys, _ = cache.append(*torch.ones(2, 1, KV_HEADS, 1, HEAD_DIM))
+    assert torch.equal(keys, torch.ones(1, KV_HEADS, 4, HEAD_DIM))
+
+
+# Any split of a text
+
+
+@settings(deadline=None, max_examples=50)  # the first call takes longer than all others
+@given(
+    chunks=st.lists(st.integers(1, 6), min_size=1, max_size=6),
+    window=st.sampled_from([None, 1, 3, 5]),
+    batch=st.integers(1, 3),
+)
+def test_any_split_of_a_text_equals_the_whole(
+    chunks: list[int], window: int | None, batch: int
+) -> None:
+    model, token_ids = small_model(window), text(sum(chunks), batch)
+    caches = empty_caches(model, batch, max_tokens=sum(chunks))
+    with torch.no_grad():
+        pieces = [model(piece, caches=caches) for piece in token_ids.split(chunks, dim=1)]
+        assert_close(torch.cat(pieces, dim=1), model(token_ids))
+        context, weights = model.blocks[0].attention(
+            random_tensor(batch, 2, WIDTH), need_weights=True
+        )
+    assert context.shape == (batch, 2, WIDTH)
+    assert weights.shape == (batch, 6, 2, 2)
+
+
+@pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "explicit"])
+def test_weights_with_a_cache_reach_back_to_the_first_token(need_weights: bool) -> None:
+    attention, x = small_model().blocks[0].attention, random_tensor(BATCH, 5, WIDTH)
+    cache = KVCache(BATCH, KV_HEADS, 5, HEAD_DIM, dtype=torch.float64)
+    with torch.no_grad():
+        attention(x[:, :3], cache=cache, need_weights=need_weights)
+        context, weights = attention(x[:, 3:], cache=cache, need_weights=True)
+        expected, expected_weights = attention(x, need_weights=True)
+    assert_close(context, expected[:, 3:])
+    assert_close(weights, expected_weights[:, :, 3:])
+
+
+class Trimmed(KVCache):
+    """A wrong twin: it forgets what has left the window before the new tokens have attended."""
+
+    window = 3
+
+    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        keys, values = super().append(key, value)
+        return keys[:, :, -self.window :], values[:, :, -self.window :]
+
+
+def test_a_cache_that_is_trimmed_too_early_is_noticed() -> None:
+    attention, x = small_model(window=3).blocks[0].attention, random_tensor(1, 6, WIDTH)
+    results = []
+    for kind in (KVCache, Trimmed):
+        cache = kind(1, KV_HEADS, 6, HEAD_DIM, dtype=torch.float64)
+        with torch.no_grad():
+            results.append([attention(piece, cache=cache) for piece in x.split([3, 3], dim=1)])
+    (first, second), (twin_first, twin_second) = results
+    assert_close(twin_first, first)
+    assert (twin_second - second).abs().max() > 1e-3
+    assert_close(second, attention(x)[:, 3:])
+
+
+# Continuing a text
+
+
+def test_greedy_decoding_is_what_the_whole_text_would_choose_again_and_again() -> None:
+    model, token_ids = small_model(), text(4)
+    expected = token_ids
+    for _ in range(9):
+        with torch.no_grad():
+            expected = torch.cat([expected, model(expected)[:, -1:].argmax(-1)], dim=1)
+    assert torch.equal(generate(model, token_ids, max_new_tokens=9), expected)
+
+
+def test_a_batch_says_what_each_of_its_texts_says() -> None:
+    model, token_ids = small_model(), text(4, batch=3)
+    together = generate(model, token_ids, max_new_tokens=6)
+    for row, alone in zip(together, token_ids, strict=True):
+        assert torch.equal(row, generate(model, alone[None], max_new_tokens=6)[0])
+
+
+def test_every_step_but_the_first_takes_one_token() -> None:
+    model, seen = small_model(), []
+    model.token_embedding.register_forward_hook(lambda _, given, __: seen.append(given[0].shape))
+    generate(model, text(5), max_new_tokens=4)
+    assert seen == [(BATCH, 5), (BATCH, 1), (BATCH, 1), (BATCH, 1)]
+
+
+def test_nothing_as_large_as_a_cache_is_allocated_while_decoding() -> None:
+    """The cache is written in place: all other tensors are small beside it."""
+    model = small_model()
+    caches = empty_caches(model, batch=1, max_tokens=40)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+        generate(model, text(2, batch=1), max_new_tokens=12, caches=caches)
+    largest = max(event.self_cpu_memory_usage for event in recorded.events())
+    assert 0 < largest < caches[0].keys.nbytes / 2
+
+
+def test_a_text_ends_at_the_stop_token() -> None:
+    choices = iter([[3, 4], [9, 5], [6, 9], [7, 7]])
+    added = generate(
+        small_model(),
+        text(2),
+        max_new_tokens=4,
+        choose=lambda logits: torch.tensor(next(choices)),
+        stop_token=9,
+    )[:, 2:]
+    assert added.tolist() == [[3, 9, 9], [4, 5, 9]]
+
+
+def test_progress_sees_every_step() -> None:
+    seen = []
+
+    def watch(steps: range) -> Iterator[int]:
+        for step in steps:
+            seen.append((step, len(steps)))
+            yield step
+
+    generate(small_model(), text(2), max_new_tokens=3, progress=watch)
+    assert seen == [(0, 3), (1, 3), (2, 3)]
+
+
+def test_decoding_makes_no_graph() -> None:
+    assert not generate(small_model(), text(2), max_new_tokens=1).requires_grad
+    assert torch.is_grad_enabled()
+
+
+# Choosing
+
+
+def test_greedy_takes_the_highest() -> None:
+    assert greedy(torch.tensor([[0.1, 0.3, 0.2], [5.0, 4.0, 3.0]])).tolist() == [1, 0]
+
+
+def test_only_the_highest_stay() -> None:
+    logits = torch.tensor([[0.1, 0.4, 0.2, 0.3], [4.0, 3.0, 2.0, 1.0]])
+    hidden = -torch.inf
+    assert keep_top_k(logits, 2).tolist() == [
+        [hidden, logits[0, 1], hidden, logits[0, 3]],
+        [4.0, 3.0, hidden, hidden],
+    ]
+    assert torch.equal(keep_top_k(logits, 99), logits)
+
+
+@pytest.mark.parametrize(
+    ("p", "stay"),
+    [(0.05, "b"), (0.49, "b"), (0.51, "bd"), (0.79, "bd"), (0.81, "bdc"), (1.0, "abcd")],
+)
+def test_as_many_stay_as_it_takes(p: float, stay: str) -> None:
+    logits = torch.tensor([[0.05, 0.5, 0.15, 0.3]]).log()
+    kept = keep_top_p(logits, p).isfinite()[0].tolist()
+    assert {letter for letter, keeps in zip("abcd", kept, strict=True) if keeps} == set(stay)
+
+
+def test_tokens_are_drawn_as_often_as_they_are_probable() -> None:
+    torch.manual_seed(123)
+    probabilities = torch.tensor([0.5, 0.0, 0.125, 0.375])
+    drawn = sample(probabilities.log().expand(20_000, -1))
+    shares = torch.bincount(drawn, minlength=4) / 20_000
+    # four standard deviations
+    assert_close(shares, probabilities, atol=0.015, rtol=0)
+    assert shares[1] == 0
+
+
+def test_a_low_temperature_chooses_like_greedy() -> None:
+    logits = random_tensor(50, VOCABULARY)
+    assert torch.equal(sample(logits, temperature=1e-4), greedy(logits))
+    warm = Counter(sample(logits[:1].expand(500, -1), temperature=100.0).tolist())
+    assert len(warm) == VOCABULARY
+
+
+def test_a_seed_decides_what_is_drawn() -> None:
+    choose = partial(sample, temperature=1.5, top_k=7, top_p=0.95)
+    model = small_model()
+
+    def tell(seed: int) -> list[int]:
+        generator = torch.Generator().manual_seed(seed)
+        told = generate(model, text(2), 20, choose=partial(choose, generator=generator))
+        return told.flatten().tolist()
+
+    assert tell(1) == tell(1) != tell(2)
+
+
+# What is refused
+
+
+def appended(
+    cache: KVCache, *shape: int, dtype: torch.dtype = torch.float32, device: str = "cpu"
+) -> None:
+    cache.append(*torch.ones(2, *shape, dtype=dtype, device=device))
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: KVCache(1, 3, 0, 4), ValueError, "max_tokens must be at least 1, got 0"),
+        (lambda: KVCache(1.0, 3, 5, 4), TypeError, "batch must be a whole number, got 1.0"),
+        (
+            lambda: appended(KVCache(1, 3, 5, 4), 2, 3, 1, 4),
+            ValueError,
+            "(1, 3, 1, 4), got (2, 3, 1, 4); make a cache for each batch",
+        ),
+        (
+            lambda: KVCache(1, 3, 5, 4).append(torch.ones(1, 3, 2, 4), torch.ones(1, 3, 1, 4)),
+            ValueError,
+            "(1, 3, 2, 4), got (1, 3, 1, 4)",
+        ),
+        (
+            lambda: appended(KVCache(1, 3, 5, 4), 1, 3, 1, 4, dtype=torch.float64),
+            TypeError,
+            "the cache holds torch.float32 on cpu, got a key of torch.float64 on cpu",
+        ),
+        (
+            lambda: appended(KVCache(1, 3, 5, 4), 1, 3, 1, 4, device="meta"),
+            TypeError,
+            "the cache holds torch.float32 on cpu, got a key of torch.float32 on meta",
+        ),
+        (
+            lambda: appended(KVCache(1, 3, 5, 4), 1, 3, 6, 4),
+            ValueError,
+            "the cache has room for 5 tokens and holds 0, got 6 more; make it with max_tokens=6",
+        ),
+        (
+            lambda: generate(small_model(), text(38), max_new_tokens=5),
+            ValueError,
+            "the sequence has 41 tokens, but context_length is 40",
+        ),
+        (
+            lambda: generate(small_model(), text(3), max_new_tokens=0),
+            ValueError,
+            "max_new_tokens must be at least 1, got 0",
+        ),
+        (
+            lambda: generate(small_model(), text(3)[:, :0], max_new_tokens=1),
+            ValueError,
+            "the number of tokens to begin with must be at least 1, got 0",
+        ),
+        (
+            lambda: generate(small_model(), text(3) + VOCABULARY, max_new_tokens=1),
+            ValueError,
+            "is outside the vocabulary of 11 tokens (0 to 10)",
+        ),
+        (lambda: keep_top_k(torch.ones(3), 0), ValueError, "k must be at least 1, got 0"),
+        (lambda: keep_top_p(torch.ones(3), 0.0), ValueError, "p must be above 0.0, got 0.0"),
+        (
+            lambda: sample(torch.ones(1, 3), temperature=0.0),
+            ValueError,
+            "temperature must be above 0.0, got 0.0",
+        ),
+    ],
+)
+def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        call()
+
+
+def test_a_mask_by_hand_and_a_cache_go_together() -> None:
+    """Texts of unequal length, padded on the left, decoded with a cache: as each alone."""
+    model, padding = small_model(), 2
+    token_ids = text(6, batch=1)
+    padded = torch.cat([torch.zeros(1, padding, dtype=torch.int64), token_ids], dim=1)
+    mask = causal_mask(6 + padding)
+    mask[:, :padding] = False
+    caches = empty_caches(model, 1, 6 + padding)
+    with torch.no_grad():
+        pieces = [
+            model(padded[:, piece], caches=caches, attn_mask=mask[piece, : piece.stop])
+            for piece in (slice(0, 5), slice(5, 7), slice(7, 8))
+        ]
+        expected = model(token_ids)
+    # the tables of angles are rounded to float32
+    assert_close(torch.cat(pieces, dim=1)[:, padding:], expected, atol=1e-6, rtol=0)

@@ -1,0 +1,308 @@
+"""What the models of transformers say with the same weights: `nox -s oracles`."""
+
+import importlib
+import random
+from itertools import pairwise
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from literate_attention import (
+    LLAMA_NAMES,
+    LanguageModel,
+    RotaryEmbedding,
+    empty_caches,
+    generate,
+    keep_top_k,
+    keep_top_p,
+    llama_model,
+    rename_weights,
+    rotary_frequencies,
+    scale_linear,
+    scale_llama3,
+    scale_yarn,
+    yarn_attention_factor,
+)
+
+pytestmark = pytest.mark.oracle
+
+CONTEXT, BASE = 64, 1000.0
+KINDS = ("Llama", "Mistral", "Qwen3")
+SEEDS = range(5)
+# Bounds of a whole model's logits of about one: both compute norms and angles in float32 even in float64.
+TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-5, torch.bfloat16: 3e-2}
+
+each_kind = pytest.mark.parametrize("kind", KINDS)
+each_seed = pytest.mark.parametrize("seed", SEEDS)
+each_dtype = pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+
+
+@pytest.fixture(scope="session")
+def transformers() -> ModuleType:
+    return importlib.import_module("transformers")
+
+
+def sizes(seed: int) -> dict[str, int]:
+    """Draw sizes of a model: heads that share keys in all ways, a head's width that is free."""
+    draw = random.Random(seed)
+    num_kv_heads = draw.choice([1, 2, 3])
+    num_heads = num_kv_heads * draw.choice([1, 2, 5])
+    return {
+        "vocab_size": draw.choice([53, 101]),
+        "embed_dim": num_heads * draw.choice([5, 7]),  # so transformers asks
+        "hidden_dim": draw.choice([31, 47]),
+        "num_layers": draw.choice([1, 2, 3]),
+        "num_heads": num_heads,
+        "num_kv_heads": num_kv_heads,
+        "head_dim": draw.choice([4, 6, 14]),
+    }
+
+
+def theirs(transformers: ModuleType, kind: str, seed: int, window: int | None) -> nn.Module:
+    size = sizes(seed)
+    torch.manual_seed(seed)
+    config = getattr(transformers, f"{kind}Config")(
+        vocab_size=size["vocab_size"],
+        hidden_size=size["embed_dim"],
+        intermediate_size=size["hidden_dim"],
+        num_hidden_layers=size["num_layers"],
+        num_attention_heads=size["num_heads"],
+        num_key_value_heads=size["num_kv_heads"],
+        head_dim=size["head_dim"],
+        max_position_embeddings=CONTEXT,
+        rope_parameters={"rope_type": "default", "rope_theta": BASE},
+        rms_norm_eps=1e-5,
+        tie_word_embeddings=True,
+        initializer_range=0.2,
+        **({"sliding_window": window} if kind == "Mistral" else {}),
+    )
+    model: nn.Module = getattr(transformers, f"{kind}ForCausalLM")(config).eval()
+    for name, parameter in model.named_parameters():
+        if "norm" in name:  # they begin as ones, which would hide a norm that is left out
+            nn.init.normal_(parameter, mean=1.0, std=0.2)
+    return model
+
+
+def ours(model: nn.Module, kind: str, seed: int, window: int | None) -> LanguageModel:
+    size = sizes(seed)
+    rope = RotaryEmbedding(rotary_frequencies(size["head_dim"], BASE), CONTEXT)
+    built = llama_model(**size, rope=rope, window=window, qk_norm=kind == "Qwen3")
+    built.load_state_dict(renamed(model, size["num_layers"]))
+    return built
+
+
+def renamed(model: nn.Module, num_layers: int) -> dict[str, Tensor]:
+    weights = model.state_dict()
+    del weights["lm_head.weight"]  # it is that of the embedding
+    return rename_weights(weights, num_layers)
+
+
+def pair(
+    transformers: ModuleType, kind: str, seed: int, dtype: torch.dtype = torch.float32
+) -> tuple[nn.Module, LanguageModel]:
+    window = 4 + seed if kind == "Mistral" else None
+    reference = theirs(transformers, kind, seed, window)
+    model = ours(reference, kind, seed, window)
+    return reference.to(dtype), model.to(dtype)
+
+
+def text(seed: int, length: int = 23, batch: int | None = None) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(53, (batch or 1 + seed % 3, length), generator=generator)
+
+
+def scaled(expected: Tensor, tolerance: float) -> dict[str, float]:
+    return {"rtol": 0.0, "atol": tolerance * max(1.0, expected.abs().max().item())}
+
+
+# Outputs and gradients
+
+
+@each_kind
+@each_seed
+@each_dtype
+def test_logits_are_equal(
+    transformers: ModuleType, kind: str, seed: int, dtype: torch.dtype
+) -> None:
+    reference, model = pair(transformers, kind, seed, dtype)
+    with torch.no_grad():
+        expected = reference(text(seed)).logits
+        assert_close(model(text(seed)), expected, **scaled(expected, TOLERANCE[dtype]))
+
+
+@each_kind
+@each_seed
+def test_gradients_are_equal(transformers: ModuleType, kind: str, seed: int) -> None:
+    reference, model = pair(transformers, kind, seed, torch.float64)
+    token_ids = text(seed)
+    for each in (reference, model):
+        logits = each(token_ids)
+        logits = logits if isinstance(logits, Tensor) else logits.logits
+        nn.functional.cross_entropy(
+            logits[:, :-1].flatten(0, 1), token_ids[:, 1:].flatten()
+        ).backward()
+    expected = {name: weight.grad for name, weight in reference.named_parameters()}
+    gradients = rename_weights(expected, len(model.blocks))
+    for name, parameter in model.named_parameters():
+        assert_close(parameter.grad, gradients[name], **scaled(gradients[name], 1e-6))
+
+
+@each_kind
+def test_texts_of_unequal_length_are_padded_alike(transformers: ModuleType, kind: str) -> None:
+    """On the right nothing has to be hidden; on the left, padding is hidden and positions are shifted."""
+    reference, model = pair(transformers, kind, seed=0, dtype=torch.float64)
+    token_ids = text(0, length=11, batch=3)
+    filled = torch.tensor([[place >= 11 - length for place in range(11)] for length in (4, 11, 7)])
+    reach = model.blocks[0].attention.window or 11
+    causal = torch.ones(11, 11, dtype=torch.bool).tril().triu(1 - reach)
+    with torch.no_grad():
+        positions = (filled.cumsum(1) - 1).clamp(min=0)
+        expected = reference(
+            token_ids, attention_mask=filled.long(), position_ids=positions
+        ).logits[filled]
+        logits = model(token_ids, attn_mask=causal & filled[:, None, None, :])[filled]
+    assert_close(logits, expected, **scaled(expected, 1e-6))
+
+
+# A cache, and what is chosen
+
+
+@each_kind
+@each_seed
+def test_any_split_equals_their_whole(transformers: ModuleType, kind: str, seed: int) -> None:
+    reference, model = pair(transformers, kind, seed, torch.float64)
+    token_ids, draw = text(seed), random.Random(seed)
+    with torch.no_grad():
+        expected = reference(token_ids).logits
+        for _ in range(3):
+            cuts = sorted({0, 23, *draw.sample(range(1, 23), draw.randint(0, 6))})
+            chunks = [stop - start for start, stop in pairwise(cuts)]
+            caches = empty_caches(model, len(token_ids), max_tokens=23)
+            pieces = [model(piece, caches=caches) for piece in token_ids.split(chunks, dim=1)]
+            assert_close(torch.cat(pieces, dim=1), expected, **scaled(expected, 1e-6))
+
+
+@each_kind
+@each_seed
+def test_the_same_text_is_generated(transformers: ModuleType, kind: str, seed: int) -> None:
+    reference, model = pair(transformers, kind, seed, torch.float64)
+    token_ids = text(seed, length=7)
+    expected = reference.generate(
+        token_ids,
+        attention_mask=torch.ones_like(token_ids),
+        max_new_tokens=30,
+        do_sample=False,
+        eos_token_id=None,
+        pad_token_id=0,
+    )
+    assert torch.equal(generate(model, token_ids, max_new_tokens=30), expected)
+
+
+def test_the_same_tokens_stay_in_the_running(transformers: ModuleType) -> None:
+    logits = torch.randn(50, 101, generator=torch.Generator().manual_seed(7))
+    for k in (1, 2, 7, 101):
+        assert_close(keep_top_k(logits, k), transformers.TopKLogitsWarper(k)(None, logits))
+    for p in (0.1, 0.5, 0.9, 0.99):
+        assert_close(keep_top_p(logits, p), transformers.TopPLogitsWarper(p)(None, logits))
+
+
+# Rotations
+
+
+@pytest.mark.parametrize("head_dim", [4, 10, 64, 128])
+@pytest.mark.parametrize("base", [100.0, 10_000.0, 500_000.0])
+def test_scaled_frequencies_are_equal(transformers: ModuleType, head_dim: int, base: float) -> None:
+    functions = transformers.modeling_rope_utils.ROPE_INIT_FUNCTIONS
+    plain = rotary_frequencies(head_dim, base)
+
+    def expected(kind: str, **settings: Any) -> tuple[Tensor, float]:
+        config = transformers.LlamaConfig(
+            head_dim=head_dim,
+            max_position_embeddings=32_768,
+            rope_parameters={"rope_type": kind, "rope_theta": base, **settings},
+        )
+        frequencies, factor = functions[kind](config, "cpu")
+        return frequencies, factor
+
+    assert_close(scale_linear(plain, 4.0), expected("linear", factor=4.0)[0])
+    llama3 = {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    for factor, original in ((8.0, 8192), (32.0, 8192), (2.0, 16), (4.0, 100)):
+        context = {"factor": factor, "original_max_position_embeddings": original}
+        assert_close(
+            scale_llama3(plain, factor, original), expected("llama3", **context, **llama3)[0]
+        )
+        frequencies, attention_factor = expected("yarn", **context)
+        assert_close(scale_yarn(plain, factor, original, base), frequencies)
+        assert yarn_attention_factor(factor) == pytest.approx(attention_factor)
+
+
+# Wrong twins: the comparisons above would notice each of them
+
+TOO_WIDE = "a window of one key more"
+
+
+def twin(model: LanguageModel, fault: str) -> None:
+    for block in model.blocks:
+        attention = block.attention
+        if fault == TOO_WIDE:
+            attention.window += 1
+        elif fault == "no rotation":
+            attention.rope = None
+        elif fault == "the other pairing":
+            with torch.no_grad():
+                for layer in (attention.W_query, attention.W_key):
+                    rows = layer.weight.unflatten(0, (-1, attention.head_dim // 2, 2))
+                    layer.weight.copy_(rows.transpose(1, 2).flatten(0, 2))
+        elif fault == "no norm of queries":
+            attention.query_norm = nn.Identity()
+        elif fault == "keys of every other head":
+            with torch.no_grad():
+                of_a_head = (attention.num_kv_heads, -1, attention.head_dim)
+                rows = attention.W_query.weight.unflatten(0, of_a_head)
+                columns = attention.out_proj.weight.unflatten(1, of_a_head)
+                attention.W_query.weight.copy_(rows.transpose(0, 1).flatten(0, 2))
+                attention.out_proj.weight.copy_(columns.transpose(1, 2).flatten(1, 3))
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault"),
+    [
+        ("Llama", "no rotation"),
+        ("Llama", "the other pairing"),
+        ("Llama", "keys of every other head"),
+        ("Mistral", TOO_WIDE),
+        ("Qwen3", "no norm of queries"),
+    ],
+)
+def test_a_wrong_twin_is_noticed(transformers: ModuleType, kind: str, fault: str) -> None:
+    seed = next(
+        seed
+        for seed in range(100)
+        if sizes(seed)["num_kv_heads"] == 3
+        and sizes(seed)["num_heads"] == 6
+        and sizes(seed)["head_dim"] > 4
+    )
+    reference, model = pair(transformers, kind, seed)
+    if kind == "Mistral":
+        seed = 0
+        reference, model = pair(transformers, kind, seed)
+    with torch.no_grad():
+        expected = reference(text(seed)).logits
+        assert_close(model(text(seed)), expected, **scaled(expected, 1e-5))
+        twin(model, fault)
+        assert (model(text(seed)) - expected).abs().max() > 0.01
+
+
+def test_the_table_has_every_name_of_their_checkpoints(transformers: ModuleType) -> None:
+    names = {
+        name
+        for kind in KINDS
+        for name in theirs(transformers, kind, seed=0, window=4).state_dict()
+        if name != "lm_head.weight"
+    }
+    layers = range(sizes(0)["num_layers"])
+    assert names == {name.format(layer) for name in LLAMA_NAMES.values() for layer in layers}

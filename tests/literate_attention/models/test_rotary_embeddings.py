@@ -1,0 +1,261 @@
+"""Rotations: by hand, by complex numbers, and what they leave of two positions."""
+
+import cmath
+import math
+import re
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.testing import assert_close
+
+from literate_attention import (
+    RotaryEmbedding,
+    interleaved_to_half_split,
+    rotary_frequencies,
+    rotate_half_split,
+    rotate_interleaved,
+    scale_linear,
+    scale_llama3,
+    scale_yarn,
+    split_heads,
+    yarn_attention_factor,
+)
+
+BATCH, HEADS, NUM_TOKENS, HEAD_DIM, CONTEXT, D_IN = 2, 3, 5, 14, 31, 11
+ROTATIONS = {"half-split": rotate_half_split, "interleaved": rotate_interleaved}
+
+each_rotation = pytest.mark.parametrize("rotate", ROTATIONS.values(), ids=ROTATIONS)
+
+
+def random_tensor(*shape: int, seed: int = 7) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def angles(positions: Tensor) -> Tensor:
+    return torch.outer(positions.double(), rotary_frequencies(HEAD_DIM, base=100.0).double())
+
+
+# Angles
+
+
+def test_frequencies_fall_from_one_turn_of_a_radian() -> None:
+    frequencies = rotary_frequencies(8, base=10_000.0)
+    assert_close(frequencies, torch.tensor([1.0, 0.1, 0.01, 0.001]))
+
+
+def test_the_table_holds_position_times_frequency() -> None:
+    rope = RotaryEmbedding(rotary_frequencies(HEAD_DIM, base=100.0).double(), CONTEXT)
+    for position in range(CONTEXT):
+        for pair in range(HEAD_DIM // 2):
+            angle = position * 100.0 ** (-2 * pair / HEAD_DIM)
+            # the frequencies are rounded to float32
+            assert rope.cos[position, pair].item() == pytest.approx(math.cos(angle), abs=1e-5)
+            assert rope.sin[position, pair].item() == pytest.approx(math.sin(angle), abs=1e-5)
+
+
+# Rotations
+
+
+@pytest.mark.parametrize("batch", [(), (2,), (2, 3), (0,)], ids=str)
+@each_rotation
+def test_a_rotation_is_a_product_of_complex_numbers(
+    rotate: Callable[..., Tensor], batch: tuple[int, ...]
+) -> None:
+    x, phi = random_tensor(*batch, NUM_TOKENS, HEAD_DIM), angles(torch.arange(NUM_TOKENS))
+    turned = rotate(x, phi.cos(), phi.sin())
+    assert turned.shape == x.shape
+    pairs = HEAD_DIM // 2
+    for pair in range(pairs):
+        real, imaginary = (
+            (pair, pair + pairs) if rotate is rotate_half_split else (2 * pair, 2 * pair + 1)
+        )
+        for token in range(NUM_TOKENS):
+            unit = cmath.exp(1j * phi[token, pair].item())
+            expected = torch.complex(x[..., token, real], x[..., token, imaginary]) * unit
+            assert_close(turned[..., token, real], expected.real)
+            assert_close(turned[..., token, imaginary], expected.imag)
+
+
+@each_rotation
+def test_a_rotation_keeps_lengths(rotate: Callable[..., Tensor]) -> None:
+    x, phi = random_tensor(BATCH, NUM_TOKENS, HEAD_DIM), angles(torch.arange(NUM_TOKENS))
+    assert_close(rotate(x, phi.cos(), phi.sin()).norm(dim=-1), x.norm(dim=-1))
+
+
+@each_rotation
+@settings(deadline=None)  # the first call takes longer than all others
+@given(st.integers(0, 10_000), st.integers(0, 10_000), st.integers(0, 10_000))
+def test_only_the_distance_matters(
+    rotate: Callable[..., Tensor], query_at: int, key_at: int, shift: int
+) -> None:
+    """The score of two tokens is the same, wherever the two stand."""
+    query, key = random_tensor(1, HEAD_DIM, seed=1), random_tensor(1, HEAD_DIM, seed=2)
+
+    def score(first: int, second: int) -> Tensor:
+        (q, k) = angles(torch.tensor([first])), angles(torch.tensor([second]))
+        return (rotate(query, q.cos(), q.sin()) * rotate(key, k.cos(), k.sin())).sum()
+
+    assert_close(score(query_at + shift, key_at + shift), score(query_at, key_at))
+
+
+def test_distance_does_matter() -> None:
+    rope = RotaryEmbedding(rotary_frequencies(HEAD_DIM, 100.0).double(), CONTEXT)
+    query, key = (random_tensor(1, HEAD_DIM, seed=seed).expand(CONTEXT, -1) for seed in (1, 2))
+    scores = rope(query) @ rope(key).mT
+    diagonals = torch.stack([scores.diagonal(-distance)[0] for distance in range(CONTEXT)])
+    assert len(set(diagonals.tolist())) == CONTEXT
+    for distance in range(CONTEXT):
+        same = scores.diagonal(-distance)
+        assert_close(same, same[:1].expand_as(same))
+
+
+@pytest.mark.parametrize("start", [0, 1, 7, CONTEXT - NUM_TOKENS])
+def test_a_text_that_starts_later_is_a_piece_of_the_longer_one(start: int) -> None:
+    rope = RotaryEmbedding(rotary_frequencies(HEAD_DIM), CONTEXT).double()
+    x = random_tensor(BATCH, HEADS, CONTEXT, HEAD_DIM)
+    piece = slice(start, start + NUM_TOKENS)
+    assert torch.equal(rope(x[..., piece, :], start), rope(x)[..., piece, :])
+
+
+# Two pairings
+
+
+def test_reordered_rows_make_one_pairing_of_the_other() -> None:
+    """Scores are equal to the last bit but one; with the wrong pairing they are not even close."""
+    x = random_tensor(BATCH, NUM_TOKENS, D_IN)
+    phi = angles(torch.arange(NUM_TOKENS))
+    weights = [random_tensor(HEADS * HEAD_DIM, D_IN, seed=seed) for seed in (1, 2)]
+
+    def scores(rotate: Callable[..., Tensor], *weights: Tensor) -> Tensor:
+        query, key = (
+            rotate(split_heads(x @ weight.T, HEADS), phi.cos(), phi.sin()) for weight in weights
+        )
+        return query @ key.mT
+
+    reordered = [interleaved_to_half_split(weight, HEADS) for weight in weights]
+    expected = scores(rotate_interleaved, *weights)
+    assert_close(scores(rotate_half_split, *reordered), expected)
+    assert not scores(rotate_half_split, *weights)[..., 1:, :1].isclose(expected[..., 1:, :1]).any()
+
+
+def test_reordering_worked_by_hand() -> None:
+    rows = torch.arange(12.0)
+    expected = torch.tensor([0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11]).float()
+    assert torch.equal(interleaved_to_half_split(rows, num_heads=2), expected)
+    assert torch.equal(
+        interleaved_to_half_split(rows[:, None].expand(12, 5), num_heads=2),
+        expected[:, None].expand(12, 5),
+    )
+
+
+# Longer texts
+
+FREQUENCIES = rotary_frequencies(64, base=10_000.0)
+
+
+def test_linear_scaling_squeezes_positions() -> None:
+    longer = RotaryEmbedding(scale_linear(FREQUENCIES, 4.0), 128)
+    assert_close(longer.cos[::4], RotaryEmbedding(FREQUENCIES, 32).cos)
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [
+        lambda frequencies: scale_llama3(frequencies, 8.0, original_context=1024),
+        lambda frequencies: scale_yarn(frequencies, 8.0, original_context=1024),
+    ],
+    ids=["llama3", "yarn"],
+)
+def test_fast_pairs_stay_and_slow_pairs_are_slowed_down(scale: Callable[[Tensor], Tensor]) -> None:
+    ratio = FREQUENCIES / scale(FREQUENCIES)
+    turns = 1024 * FREQUENCIES / (2 * math.pi)
+    assert_close(ratio[turns > 40], torch.ones_like(ratio[turns > 40]))
+    assert_close(ratio[turns < 0.5], torch.full_like(ratio[turns < 0.5], 8.0))
+    assert (ratio.diff() >= -1e-6).all()
+    assert ((ratio > 1.01) & (ratio < 7.99)).sum() > 3
+
+
+def test_llama3_scaling_worked_by_hand() -> None:
+    """With 16 pi tokens, a pair that turns by 1/4 a token makes 2 turns: a third of the way from 1 to 4."""
+    frequencies = torch.tensor([0.25], dtype=torch.float64)
+    scaled = scale_llama3(16 * math.pi / 50 * frequencies, 8.0, original_context=50)
+    kept = 1 / 3
+    expected = 16 * math.pi / 50 * 0.25 * (kept + (1 - kept) / 8)
+    assert_close(scaled, torch.tensor([expected], dtype=torch.float64))
+
+
+def test_yarn_lengthens_queries_and_keys() -> None:
+    assert yarn_attention_factor(4.0) == pytest.approx(1 + 0.1 * math.log(4))
+    assert yarn_attention_factor(0.5) == 1.0
+    plain, longer = (RotaryEmbedding(FREQUENCIES, 8, factor) for factor in (1.0, 1.25))
+    x = random_tensor(3, 64).float()
+    assert_close(longer(x), 1.25 * plain(x))
+
+
+# The module
+
+
+def test_the_tables_are_no_part_of_a_checkpoint_but_move_with_the_module() -> None:
+    rope = RotaryEmbedding(FREQUENCIES, 8)
+    assert rope.state_dict() == {}
+    assert rope.to(torch.bfloat16).cos.dtype == torch.bfloat16
+    assert rope.to("meta").sin.is_meta
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: rotary_frequencies(7),
+            ValueError,
+            "head_dim must be even, since RoPE turns pairs of numbers, got 7",
+        ),
+        (lambda: rotary_frequencies(0), ValueError, "head_dim must be at least 1, got 0"),
+        (lambda: rotary_frequencies(8, 1.0), ValueError, "base must be above 1.0, got 1.0"),
+        (
+            lambda: RotaryEmbedding(FREQUENCIES, 0),
+            ValueError,
+            "context_length must be at least 1, got 0",
+        ),
+        (
+            lambda: RotaryEmbedding(FREQUENCIES, 8)(torch.ones(5, 64), start=4),
+            ValueError,
+            "the sequence has 9 tokens, but context_length is 8",
+        ),
+        (
+            lambda: RotaryEmbedding(FREQUENCIES, 8)(torch.ones(5, 32)),
+            ValueError,
+            "the last dimension of x must be twice the number of angles = 64, got shape (5, 32)",
+        ),
+        (
+            lambda: rotate_interleaved(torch.ones(5, 3), torch.ones(5, 2), torch.ones(5, 2)),
+            ValueError,
+            "the last dimension of x must be twice the number of angles = 4, got shape (5, 3)",
+        ),
+        (
+            lambda: interleaved_to_half_split(torch.ones(10, 2), num_heads=2),
+            ValueError,
+            "a multiple of 2 * num_heads, got 10 rows and num_heads = 2",
+        ),
+        (lambda: scale_linear(FREQUENCIES, 0.0), ValueError, "factor must be above 0.0, got 0.0"),
+        (
+            lambda: scale_llama3(FREQUENCIES, 8.0, 1024, 4.0, 4.0),
+            ValueError,
+            "high_rotations must be above 4.0, got 4.0",
+        ),
+        (
+            lambda: scale_yarn(FREQUENCIES, 8.0, 0),
+            ValueError,
+            "original_context must be at least 1, got 0",
+        ),
+        (lambda: yarn_attention_factor(-1.0), ValueError, "factor must be above 0.0, got -1.0"),
+    ],
+)
+def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        call()

@@ -1,0 +1,217 @@
+"""The parts around attention, alone and stacked."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from literate_attention import LanguageModel, MultiHeadAttention, RMSNorm, SwiGLU, TransformerBlock
+
+BATCH, NUM_TOKENS, WIDTH, HIDDEN, VOCABULARY, CONTEXT = 2, 5, 6, 17, 11, 13
+
+
+def random_tensor(*shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(7), dtype=dtype)
+
+
+def block() -> TransformerBlock:
+    attention = MultiHeadAttention(WIDTH, WIDTH, CONTEXT, dropout=0.0, num_heads=3)
+    return TransformerBlock(attention, WIDTH, HIDDEN)
+
+
+def model(layers: int = 3) -> LanguageModel:
+    torch.manual_seed(123)
+    return LanguageModel(VOCABULARY, WIDTH, [block() for _ in range(layers)]).double()
+
+
+# The norm
+
+
+def test_a_norm_worked_by_hand() -> None:
+    """The mean square of (3, 4, 0, 0) is 25 / 4; its root 2.5."""
+    norm = RMSNorm(4, eps=0.0)
+    norm.weight.data = torch.tensor([1.0, 10.0, 1.0, 1.0])
+    assert_close(norm(torch.tensor([3.0, 4.0, 0.0, 0.0])), torch.tensor([1.2, 16.0, 0.0, 0.0]))
+
+
+@pytest.mark.parametrize("batch", [(), (2,), (2, 3), (0,)], ids=str)
+def test_the_norm_agrees_with_torchs_module(batch: tuple[int, ...]) -> None:
+    ours, theirs = RMSNorm(WIDTH, 0.25).double(), nn.RMSNorm(WIDTH, 0.25, dtype=torch.float64)
+    ours.weight.data = theirs.weight.data = random_tensor(WIDTH)
+    x = random_tensor(*batch, WIDTH)
+    assert_close(ours(x), theirs(x))
+
+
+def test_the_size_of_a_vector_does_not_matter_but_its_direction_does() -> None:
+    norm, x = RMSNorm(WIDTH, eps=0.0).double(), random_tensor(WIDTH)
+    assert_close(norm(1000 * x), norm(x))
+    assert_close(norm(x).square().mean().sqrt(), torch.tensor(1.0, dtype=torch.float64))
+    assert_close(norm(-x), -norm(x))
+
+
+def test_a_vector_of_zeros_stays_one() -> None:
+    assert torch.equal(RMSNorm(WIDTH)(torch.zeros(WIDTH)), torch.zeros(WIDTH))
+
+
+def test_a_half_precision_square_may_be_too_large_for_its_type() -> None:
+    x = torch.tensor([3000.0, 4000.0], dtype=torch.float16)
+    assert x.square().isinf().all()
+    normed = RMSNorm(2).half()(x)
+    assert normed.dtype == torch.float16
+    assert_close(normed.float(), torch.tensor([1.2, 1.6]) / 2**0.5, atol=1e-3, rtol=0)
+
+
+# The feed-forward part
+
+
+def test_the_feed_forward_part_is_its_formula() -> None:
+    part, x = SwiGLU(WIDTH, HIDDEN).double(), random_tensor(BATCH, NUM_TOKENS, WIDTH)
+    gate = torch.einsum("...i,oi->...o", x, part.W_gate.weight)
+    up = torch.einsum("...i,oi->...o", x, part.W_up.weight)
+    inner = gate / (1 + torch.exp(-gate)) * up
+    assert_close(part(x), torch.einsum("...i,oi->...o", inner, part.W_down.weight))
+
+
+def test_the_feed_forward_part_sees_each_token_alone() -> None:
+    part, x = SwiGLU(WIDTH, HIDDEN).double(), random_tensor(NUM_TOKENS, WIDTH)
+    assert_close(part(x), torch.stack([part(token) for token in x]))
+
+
+# The block and the stack
+
+
+def test_a_block_adds_what_its_parts_say_to_the_stream() -> None:
+    one, x = block().double(), random_tensor(BATCH, NUM_TOKENS, WIDTH)
+    y = x + one.attention(one.attention_norm(x))
+    assert_close(one(x), y + one.feed_forward(one.feed_forward_norm(y)))
+
+
+def test_a_block_whose_parts_say_nothing_changes_nothing() -> None:
+    one, x = block().double(), random_tensor(BATCH, NUM_TOKENS, WIDTH)
+    with torch.no_grad():
+        one.attention.out_proj.weight.zero_()
+        one.attention.out_proj.bias.zero_()
+        one.feed_forward.W_down.weight.zero_()
+    assert torch.equal(one(x), x)
+
+
+def test_a_block_hands_on_what_the_attention_is_told() -> None:
+    class Attention(nn.Module):
+        def forward(self, x: Tensor, *, factor: float) -> Tensor:
+            return factor * x
+
+    one, x = TransformerBlock(Attention(), WIDTH, HIDDEN).double(), random_tensor(3, WIDTH)
+    assert not one(x, factor=0.0).isclose(one(x, factor=1.0)).any()
+
+
+def test_the_model_is_its_parts_one_after_the_other() -> None:
+    ours, token_ids = model(), torch.tensor([[1, 7, 2], [5, 5, 10]])
+    x = ours.token_embedding.weight[token_ids]
+    for one in ours.blocks:
+        x = one(x)
+    expected = torch.einsum("bne,ve->bnv", ours.final_norm(x), ours.token_embedding.weight)
+    assert_close(ours(token_ids), expected)
+
+
+def test_the_embedding_is_both_the_first_and_the_last_matrix() -> None:
+    names = [name for name, _ in model(layers=1).named_parameters()]
+    assert [name for name in names if "blocks" not in name] == [
+        "token_embedding.weight",
+        "final_norm.weight",
+    ]
+
+
+def test_change_the_future_and_the_past_does_not_move() -> None:
+    ours, token_ids = model(), torch.tensor([[1, 7, 2, 5, 3]])
+    before = ours(token_ids)
+    for now in range(4):
+        changed = token_ids.clone()
+        changed[:, now + 1 :] = (changed[:, now + 1 :] + 1) % VOCABULARY
+        after = ours(changed)
+        assert_close(after[:, : now + 1], before[:, : now + 1])
+        assert not after[:, now + 1 :].isclose(before[:, now + 1 :]).any()
+
+
+def test_a_stack_learns_a_text_by_heart() -> None:
+    """Gradients reach every parameter, and they point the right way."""
+    torch.manual_seed(123)
+    ours = LanguageModel(VOCABULARY, WIDTH, [block() for _ in range(2)])
+    text = torch.tensor([[1, 7, 2, 5, 3, 1, 9, 4]])
+    optimizer = torch.optim.AdamW(ours.parameters(), lr=0.03)
+    losses = []
+    for _ in range(60):
+        loss = nn.functional.cross_entropy(ours(text[:, :-1]).flatten(0, 1), text[0, 1:])
+        optimizer.zero_grad()
+        loss.backward()
+        assert all(parameter.grad.abs().sum() > 0 for parameter in ours.parameters())
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.05 < losses[0]
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: RMSNorm(0), ValueError, "embed_dim must be at least 1, got 0"),
+        (lambda: SwiGLU(3, 0), ValueError, "hidden_dim must be at least 1, got 0"),
+        (lambda: SwiGLU(3.5, 4), TypeError, "embed_dim must be a whole number, got 3.5"),
+        (lambda: LanguageModel(0, 3, []), ValueError, "vocab_size must be at least 1, got 0"),
+        (
+            lambda: RMSNorm(3)(torch.ones(5)),
+            ValueError,
+            "the last dimension of x must be embed_dim = 3, got shape (5,)",
+        ),
+        (
+            lambda: RMSNorm(3)(torch.ones(3, dtype=torch.int64)),
+            TypeError,
+            "x must hold floating-point numbers, got torch.int64",
+        ),
+        (
+            lambda: SwiGLU(3, 4)(torch.ones(2, 5)),
+            ValueError,
+            "the last dimension of x must be embed_dim = 3, got shape (2, 5)",
+        ),
+        (
+            lambda: block()(torch.ones(2, 5)),
+            ValueError,
+            "the last dimension of x must be embed_dim = 6, got shape (2, 5)",
+        ),
+        (
+            lambda: model()(torch.ones(1, 2)),
+            TypeError,
+            "token_ids must be integers, got torch.float32",
+        ),
+        (
+            lambda: model()(torch.tensor([[0, 11]])),
+            ValueError,
+            "token id 11 is outside the vocabulary of 11 tokens (0 to 10)",
+        ),
+        (
+            lambda: model()(torch.tensor([[0, -1]])),
+            ValueError,
+            "token id -1 is outside the vocabulary of 11 tokens (0 to 10)",
+        ),
+        (
+            lambda: model()(torch.tensor(3)),
+            ValueError,
+            "token_ids must have at least 1 dimension (num_tokens), got a single number",
+        ),
+        (
+            lambda: model()(torch.tensor([[3]]), caches=[None]),
+            ValueError,
+            "every block needs a cache of its own, got 1 caches for 3 blocks",
+        ),
+        (
+            lambda: model().logits(torch.ones(5)),
+            ValueError,
+            "the last dimension of hidden must be embed_dim = 6, got shape (5,)",
+        ),
+    ],
+)
+def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        call()
