@@ -80,7 +80,17 @@ def docs(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests that need no browser and not the whole book; `-- ...` goes to pytest."""
     install(session)
-    session.run("python", "-m", "pytest", "-m", "not browser and not whole", *session.posargs)
+    session.run(
+        "python", "-m", "pytest", "-m", "not browser and not whole and not oracle", *session.posargs
+    )
+
+
+@nox.session
+def oracles(session: nox.Session) -> None:
+    """Compare our models with those of transformers, and with the real one; `-- ...` goes to pytest."""
+    install(session, LOCK_WITH_PEERS)
+    session.install("--no-deps", *nox.project.dependency_groups(PROJECT, "model-alone"))
+    session.run("python", "-m", "pytest", "-m", "oracle", *session.posargs)
 
 
 @nox.session

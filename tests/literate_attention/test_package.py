@@ -89,8 +89,9 @@ def test_a_docstring_begins_with_one_sentence(name: str) -> None:
 
 @each_callable
 def test_a_docstring_explains_every_argument(name: str) -> None:
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     parameters = [
-        f"*{parameter.name}" if parameter.kind == parameter.VAR_POSITIONAL else parameter.name
+        stars.get(parameter.kind, "") + parameter.name
         for parameter in inspect.signature(CALLABLES[name]).parameters.values()
         if parameter.name != "self"
     ]

@@ -1,6 +1,7 @@
 """One token at a time: what is kept of the tokens before, and how a text is continued."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 
 import torch
 from jaxtyping import Float, Int
@@ -8,6 +9,8 @@ from torch import Tensor
 
 from literate_attention._checks import require_above, require_at_least, require_token_ids
 from literate_attention.models.transformer_block import LanguageModel
+
+Choice: TypeAlias = Callable[[Float[Tensor, "batch vocab_size"]], Int[Tensor, " batch"]]
 
 
 class KVCache:
@@ -115,16 +118,17 @@ def empty_caches(model: LanguageModel, batch: int, max_tokens: int) -> list[KVCa
         [320]
     """
     weight = model.token_embedding.weight
+    attentions: list[Any] = [block.attention for block in model.blocks]
     return [
         KVCache(
             batch,
-            block.attention.num_kv_heads,
+            attention.num_kv_heads,
             max_tokens,
-            block.attention.head_dim,
+            attention.head_dim,
             device=weight.device,
             dtype=weight.dtype,
         )
-        for block in model.blocks
+        for attention in attentions
     ]
 
 
@@ -259,7 +263,7 @@ def generate(
     token_ids: Int[Tensor, "batch num_tokens"],
     max_new_tokens: int,
     *,
-    choose: Callable[[Tensor], Tensor] = greedy,
+    choose: Choice = greedy,
     stop_token: int | None = None,
     caches: Sequence[KVCache] | None = None,
     progress: Callable[[range], Iterable[int]] = iter,
