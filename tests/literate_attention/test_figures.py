@@ -10,7 +10,7 @@ import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from torch.testing import assert_close
 import literate_attention as la
 from literate_attention import TOY_TOKENS, figures
 from literate_attention.figures import Drawing
+from literate_attention.figures._card import BLUE, COLOURS, INK, ORANGE, PAPER, Colour
 
 MINUS = "\N{MINUS SIGN}"
 SOURCE = Path(la.__file__).parent
@@ -61,6 +62,13 @@ def masks() -> dict[str, Tensor]:
 
 
 DRAWINGS: dict[str, Callable[[], Drawing]] = {
+    "roadmap": lambda: figures.draw_roadmap(),
+    "roadmap, first": lambda: figures.draw_roadmap("simple_attention"),
+    "roadmap, last": lambda: figures.draw_roadmap("multi_head_attention"),
+    "gpt": lambda: figures.draw_gpt(TOY_TOKENS[:-1], TOY_TOKENS[-1]),
+    "gpt, small": lambda: figures.draw_gpt(["one"], "step", num_layers=1, highlight="block"),
+    "gpt, long words": lambda: figures.draw_gpt(LONG, LONG[0], highlight=None),
+    "colours": figures.draw_colours,
     "embedding_points": lambda: figures.draw_embedding_points(X, TOY_TOKENS),
     "context_vector": lambda: figures.draw_context_vector(X, WEIGHTS[1], TOY_TOKENS, query=1),
     "context_vector, wide": lambda: figures.draw_context_vector(
@@ -491,8 +499,20 @@ class TestLooks:
     @each_name
     def test_a_card_fits_a_phone_and_its_letters_are_large(self, name: str) -> None:
         drawing = drawn(name)
-        assert drawing.figure.get_figwidth() * 96 == pytest.approx(360)
-        assert min(text.get_fontsize() for text in visible_texts(drawing)) >= 9
+        on_a_phone = 360 / (drawing.figure.get_figwidth() * 96)
+        smallest = min(text.get_fontsize() for text in visible_texts(drawing)) * 96 / 72
+        assert smallest * on_a_phone >= 10
+
+    def test_a_card_is_nearly_as_wide_as_the_text_on_a_laptop(self) -> None:
+        root = ET.fromstring(svg(drawn("attention_matrix")))
+        width, height = (
+            float(root.attrib[side].removesuffix("pt")) for side in ("width", "height")
+        )
+        assert width * 96 / 72 == pytest.approx(640)
+        assert height / width == pytest.approx(
+            drawn("attention_matrix").figure.get_figheight()
+            / drawn("attention_matrix").figure.get_figwidth()
+        )
 
     @each_name
     def test_the_card_is_opaque(self, name: str) -> None:
@@ -515,7 +535,7 @@ class TestLooks:
 
     def test_where_numbers_do_not_fit_a_scale_explains_the_colours(self) -> None:
         drawing = drawn("matrices side by side")
-        assert meshes(drawing)["scale"].max() == pytest.approx(HEAD_WEIGHTS.max().item())
+        assert meshes(drawing)["scale"].max() == pytest.approx(1.0)
         assert "scale" not in meshes(drawn("mask on weights"))
 
     def test_matrices_of_one_figure_share_their_colours(self) -> None:
@@ -529,6 +549,63 @@ class TestLooks:
 def luminance(rgb: Any) -> Any:
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     return linear @ np.array([0.2126, 0.7152, 0.0722])
+
+
+class TestColours:
+    """One colour means one thing, and one scale serves all weights."""
+
+    @pytest.mark.parametrize("shade", [0, 1], ids=["tint", "strong"])
+    def test_no_two_things_look_alike(self, shade: int) -> None:
+        """A difference of 2.3 in CIELAB is just noticeable; these are told apart at a glance."""
+        numbers = {"above": Colour("#8fbbe3", BLUE), "below": Colour("#eab07f", ORANGE)}
+        colours = {name: lab(colour[shade]) for name, colour in (COLOURS | numbers).items()}
+        for one, other in combinations(colours, 2):
+            apart = np.linalg.norm(colours[one] - colours[other])
+            assert apart > 15, f"{one} and {other} are {apart:.1f} apart"
+
+    def test_tints_carry_letters_and_paper_carries_strong_colours(self) -> None:
+        for tint, strong in COLOURS.values():
+            for letters, ground in ((strong, PAPER), (strong, tint), (INK, tint)):
+                light, dark = sorted((ink_luminance(letters), ink_luminance(ground)), reverse=True)
+                assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+    def test_an_even_row_looks_even(self) -> None:
+        """A weight has the same colour in every figure, however large the others are."""
+        even = figures.draw_attention_matrix(torch.full((1, 6), 1 / 6), ["a"], keys=TOY_TOKENS)
+        uneven = figures.draw_attention_matrix(
+            torch.tensor([[1 / 6, 5 / 6]]), ["a"], keys=["b", "c"]
+        )
+        heads = figures.draw_heads(torch.full((1, 6, 6), 1 / 6), TOY_TOKENS)
+        (first,), (second,), (third,) = (d.figure.findobj(QuadMesh) for d in (even, uneven, heads))
+        assert first.norm(1 / 6) == second.norm(1 / 6) == third.norm(1 / 6)
+
+    def test_weights_that_dropout_scaled_up_still_differ(self) -> None:
+        drawing = figures.draw_attention_matrix(torch.tensor([[1.0, 2.0]]), ["a"], keys=["b", "c"])
+        (mesh,) = drawing.figure.findobj(QuadMesh)
+        assert mesh.norm(2.0) > mesh.norm(1.0)
+
+    def test_queries_keys_and_values_keep_their_colours(self) -> None:
+        for name in PROJECTIONS:
+            (mesh,) = (
+                mesh
+                for mesh in drawn("projections").figure.findobj(QuadMesh)
+                if mesh.get_label() == name
+            )
+            assert np.allclose(mesh.get_facecolor()[0, :3], to_rgb(COLOURS[name].tint))
+
+
+def lab(colour: str) -> Any:
+    rgb = np.array(to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    to_xyz = np.array(
+        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    )
+    x, y, z = np.cbrt(to_xyz @ linear / (0.9505, 1.0, 1.089))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def ink_luminance(colour: str) -> float:
+    return float(luminance(np.array(to_rgb(colour))))
 
 
 class TestBytes:
@@ -863,6 +940,21 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         lambda: figures.draw_bottleneck(two, []),
         ValueError,
         "the number of target tokens must be at least 1, got 0",
+    ),
+    "no such chapter": (
+        lambda: figures.draw_roadmap("simple"),
+        ValueError,
+        "here must be one of simple_attention, self_attention, .*, got 'simple'",
+    ),
+    "no such part": (
+        lambda: figures.draw_gpt(two, "c", highlight="heads"),
+        ValueError,
+        "highlight must be one of embeddings, attention, .*, got 'heads'",
+    ),
+    "no layers": (
+        lambda: figures.draw_gpt(two, "c", num_layers=0),
+        ValueError,
+        "num_layers must be at least 1, got 0",
     ),
     "step": (
         lambda: figures.draw_bottleneck(two, two, step=2),

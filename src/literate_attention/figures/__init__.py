@@ -20,6 +20,7 @@ from literate_attention.figures.story.one_query import (
     draw_normalising,
     draw_weighted_sum,
 )
+from literate_attention.figures.story.overviews import draw_colours, draw_gpt, draw_roadmap
 from literate_attention.figures.story.points import draw_embedding_points
 from literate_attention.figures.story.sequences import draw_bottleneck, draw_lines
 from literate_attention.figures.story.several_heads import draw_heads, draw_weight_split
@@ -29,15 +30,18 @@ __all__ = [
     "draw_attention_matrices",
     "draw_attention_matrix",
     "draw_bottleneck",
+    "draw_colours",
     "draw_context_vector",
     "draw_dot_products",
     "draw_dropout_masks",
     "draw_embedding_points",
+    "draw_gpt",
     "draw_heads",
     "draw_lines",
     "draw_matrix_product",
     "draw_normalising",
     "draw_projections",
+    "draw_roadmap",
     "draw_weight_split",
     "draw_weighted_sum",
 ]

@@ -1,8 +1,9 @@
 """The card that every figure is drawn on: one palette, one lettering, a few shapes to draw with.
 
-A card is as wide as a phone's column and measured in points, from its top left corner, so that every
-shape knows where it stands and nothing is left to a layout engine. The card is opaque: a figure looks the
-same on a light and on a dark page. Where colours tell things apart, a label or a shape does too.
+A card is measured in points, from its top left corner, so that every shape knows where it stands and
+nothing is left to a layout engine. It is shown as wide as the text on a laptop and as the screen on a
+phone, where its letters are still legible. It is opaque, so that it can be read on any page. One colour
+means one thing in the whole book, and where colours tell things apart, a label or a shape does too.
 """
 
 import io
@@ -34,8 +35,10 @@ Array = NDArray[Any]
 Real = float | int
 Point = tuple[Real, Real]
 
-WIDTH: Final = 270.0
-"""How wide a card is, in points: 360 CSS pixels."""
+WIDTH: Final = 320.0
+"""How wide a card is, in points."""
+_ENLARGED: Final = 1.5
+"""How much larger a page shows it, where there is room: 640 CSS pixels wide."""
 MARGIN: Final = 10.0
 TEXT: Final = 10.0
 SMALL_TEXT: Final = 9.0
@@ -48,14 +51,43 @@ INK: Final = "#22272e"
 QUIET: Final = "#5a6069"
 RULE: Final = "#c9c7c0"
 SHADE: Final = "#ecebe6"
-BLUE: Final = "#0b5fa5"
-ORANGE: Final = "#b04a00"
-TINTS: Final = ("#c5dcf0", "#f8d3ab", "#bfe3d6", "#e8cbe2")
-"""Backgrounds that tell heads apart; each carries ink."""
-STRONG: Final = (BLUE, ORANGE, "#00705a", "#8a3c7c", "#6b5900", INK)
-"""Lines and letters that tell heads and series apart, in the order of `TINTS`."""
+
+
+class Colour(NamedTuple):
+    """What one thing is drawn in: a ground that carries ink, and a line or a letter that paper carries."""
+
+    tint: str
+    strong: str
+
+
+BLUE: Final = "#14559c"
+"""Weights, and numbers above zero."""
+ORANGE: Final = "#a44303"
+"""Numbers below zero."""
+INPUT: Final = Colour(SHADE, QUIET)
+QUERY: Final = Colour("#f6cbd0", "#b00f35")
+KEY: Final = Colour("#fbd98c", "#7d5200")
+VALUE: Final = Colour("#bfe6c0", "#1c6b2f")
+CONTEXT: Final = Colour("#d6cdf7", "#5634b0")
+HEADS: Final = (
+    Colour("#a9e1ea", "#00636f"),
+    Colour("#f7bfee", "#9c1587"),
+    Colour("#dcea86", "#556000"),
+)
+"""The first, second and third head; further heads begin again at the first."""
+COLOURS: Final[dict[str, Colour]] = {
+    "input": INPUT,
+    "query": QUERY,
+    "key": KEY,
+    "value": VALUE,
+    "context": CONTEXT,
+    **{f"head {number}": colour for number, colour in enumerate(HEADS, start=1)},
+}
+"""The code of colours that the notation page explains."""
+SERIES: Final = (INK, BLUE, ORANGE, QUIET, "#4a3c8c", "#3d6b6b")
+"""Lines of a chart; each has a dash and a marker of its own as well."""
 HEAT: Final = LinearSegmentedColormap.from_list(
-    "literate", ["#8a3a00", "#eeb080", "#ffffff", "#a3c8e8", "#14508c"]
+    "literate", ["#7d2f00", "#eab07f", "#ffffff", "#8fbbe3", "#123f7e"]
 )
 """White is zero, blue is above, orange is below; the darker, the further away."""
 
@@ -120,7 +152,12 @@ class Drawing:
         return buffer.getvalue()
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, Any]]:
-        svg = self._render("svg").decode()
+        svg = re.sub(
+            r'( (?:width|height)=")([\d.]+)(?=pt")',
+            lambda side: f"{side[1]}{_ENLARGED * float(side[2]):g}",
+            self._render("svg").decode(),
+            count=2,
+        )
         # isolated: ids stay apart where a notebook puts several figures into one page
         return {"image/svg+xml": svg}, {"image/svg+xml": {"isolated": True}, "alt": self.alt}
 
@@ -248,10 +285,10 @@ def _text_width(text: str, size: Real, weight: str) -> float:
     return float(width)
 
 
-def shorten(text: str, room: Real) -> str:
+def shorten(text: str, room: Real, weight: str = "normal") -> str:
     """Cut a text off where it no longer fits."""
     shown = text
-    while shown and text_width(shown) > room:
+    while shown and text_width(shown, weight=weight) > room:
         shown = f"{shown[:-2]}…" if len(shown) > 1 else ""
     return shown
 
@@ -525,10 +562,10 @@ class Card:
         """Draw the border between the cells that a mask allows and those that it hides."""
         for i, j in np.argwhere(allowed[:, 1:] != allowed[:, :-1]):
             edge, top = x + (j + 1) * width, y + i * height
-            self.line((edge, top), (edge, top + height), color=ORANGE, width=2, zorder=4)
+            self.line((edge, top), (edge, top + height), color=INK, width=2, zorder=4)
         for i, j in np.argwhere(allowed[1:] != allowed[:-1]):
             edge, start = y + (i + 1) * height, x + j * width
-            self.line((start, edge), (start + width, edge), color=ORANGE, width=2, zorder=4)
+            self.line((start, edge), (start + width, edge), color=INK, width=2, zorder=4)
 
     def bar(
         self,

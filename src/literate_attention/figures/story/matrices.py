@@ -9,15 +9,16 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from literate_attention.figures._card import (
-    BLUE,
+    COLOURS,
     INK,
+    INPUT,
+    KEY,
     LINE,
     MARGIN,
-    ORANGE,
+    QUERY,
     QUIET,
     RULE,
     SHADE,
-    TINTS,
     WIDTH,
     Array,
     Card,
@@ -56,8 +57,9 @@ def draw_attention_matrix(
 ) -> Drawing:
     """Draw attention weights or scores as a heat map, one row for each query.
 
-    White is zero, the darkest blue is the largest number; numbers below zero are orange. Minus infinity is
-    a grey cell.
+    White is zero and the darkest blue is 1, so that weights look alike in all figures and an even row looks
+    even. If a number is larger, the darkest blue is that number. Numbers below zero are orange. Minus
+    infinity is a grey cell.
 
     Args:
         weights: the weights or the scores.
@@ -105,11 +107,11 @@ def draw_attention_matrices(
     """Draw several matrices in the same colours: before and after a mask, or one for each head.
 
     Args:
-        matrices: for each title a matrix of weights or scores, as in :func:`attention_matrix`.
+        matrices: for each title a matrix of weights or scores, as in :func:`draw_attention_matrix`.
         tokens: what each query is called.
         keys: what each key is called; by default as the queries.
         decimals: how many decimals are written, where they fit.
-        attn_mask: True in row i, column j: query i may attend to key j; see :func:`attention_matrix`.
+        attn_mask: True in row i, column j: query i may attend to key j; see :func:`draw_attention_matrix`.
         highlight: which row to frame, counted from 0.
         columns: how many matrices stand side by side. Where numbers do not fit, a scale explains the
             colours.
@@ -146,13 +148,13 @@ def draw_attention_matrices(
         title: np.isneginf(values) | (~allowed & (values == 0)) for title, values in panels.items()
     }
     shown = np.concatenate([values[~hidden[title]] for title, values in panels.items()])
-    limit = float(abs(shown).max(initial=0.0))
+    limit = float(abs(shown).max(initial=1.0))
     columns, gap = min(some("columns", columns), len(panels)), 14.0
     left = MARGIN + max(label_width(queries), text_width("query ↓")) + 5
 
     def cell_width(right: float) -> float:
         room = WIDTH - left - right - (columns - 1) * gap
-        return min(36.0, room / (columns * shape[1]))
+        return min(44.0, room / (columns * shape[1]))
 
     right = MARGIN
     for _ in range(2):  # narrower cells let the last label reach further
@@ -189,7 +191,7 @@ def draw_attention_matrices(
                 )
                 page.border(allowed, x, y, cell, height)
                 if highlight is not None:
-                    page.frame(x, y + highlight * height, shape[1] * cell, height, ORANGE)
+                    page.frame(x, y + highlight * height, shape[1] * cell, height, QUERY.strong)
             y += shape[0] * height + gap
         if not written:
             page.colour_scale(left, y, limit, signed=bool((shown < 0).any()), decimals=decimals)
@@ -312,7 +314,8 @@ def draw_matrix_product(
     """Draw the rule of the matrix product: a row on the left times a column on the right makes one number.
 
     The second matrix stands above the product and the first beside it, so that the row and the column
-    meet at the number that they make.
+    meet at the number that they make. The row is drawn as a query and the column as a key: this is the
+    product that attention takes of them.
 
     Args:
         left: the first matrix.
@@ -345,15 +348,15 @@ def draw_matrix_product(
     index("column", column, p)
     result = first @ second
     gap = 12.0
-    cell = min(34.0, (WIDTH - 2 * MARGIN - gap) / (n + p))
+    cell = min(40.0, (WIDTH - 2 * MARGIN - gap) / (n + p))
     height = min(20.0, max(LINE, cell))
     first_x = (WIDTH - (n + p) * cell - gap) / 2
     second_x = first_x + n * cell + gap
     with card() as page:
         y = MARGIN + 6
         rule = [
-            ("(", INK), (f"{m}", BLUE), (f", {n}) @ ({n}, ", INK), (f"{p}", ORANGE),
-            (")  →  (", INK), (f"{m}", BLUE), (", ", INK), (f"{p}", ORANGE), (")", INK),
+            ("(", INK), (f"{m}", QUERY.strong), (f", {n}) @ ({n}, ", INK), (f"{p}", KEY.strong),
+            (")  →  (", INK), (f"{m}", QUERY.strong), (", ", INK), (f"{p}", KEY.strong), (")", INK),
         ]  # fmt: skip
         page.words((WIDTH - sum(text_width(text) for text, _ in rule)) / 2, y, rule)
         top = y + LINE + LINE
@@ -361,17 +364,18 @@ def draw_matrix_product(
         page.text(second_x + p * cell / 2, top - 9, f"right ({n}, {p})", color=QUIET)
         page.text(first_x + n * cell / 2, bottom - 9, f"left ({m}, {n})", color=QUIET)
         page.text(second_x + p * cell / 2, bottom - 9, f"product ({m}, {p})", color=QUIET)
-        page.cells(second, second_x, top, cell, height, name="right", tint=TINTS[1])
-        page.cells(first, first_x, bottom, cell, height, name="left", tint=TINTS[0])
+        page.cells(second, second_x, top, cell, height, name="right", tint=KEY.tint)
+        page.cells(first, first_x, bottom, cell, height, name="left", tint=QUERY.tint)
         page.cells(result, second_x, bottom, cell, height, name="product", tint=SHADE)
         across, down = second_x + column * cell, bottom + row * height
-        page.frame(first_x, down, n * cell, height, BLUE)
-        page.frame(across, top, cell, n * height, ORANGE)
+        page.frame(first_x, down, n * cell, height, QUERY.strong)
+        page.frame(across, top, cell, n * height, KEY.strong)
         page.frame(across, down, cell, height, INK)
         y = bottom + m * height + 15
         written = number(result[row, column])
         factors = first[row], second[:, column]
-        terms = products(*factors, (BLUE, ORANGE), WIDTH - 2 * MARGIN - text_width(f" = {written}"))
+        room = WIDTH - 2 * MARGIN - text_width(f" = {written}")
+        terms = products(*factors, (QUERY.strong, KEY.strong), room)
         sum_in_colours = [*terms, (f" = {written}", INK)]
         page.words(
             (WIDTH - sum(text_width(text) for text, _ in sum_in_colours)) / 2, y, sum_in_colours
@@ -422,7 +426,7 @@ def draw_projections(
     alone = num_tokens == 1
     left = MARGIN + (0 if alone else label_width(tokens) + 4)
     fan, sign, gap = 30.0, 14.0, 14.0
-    cell = min(27.0, (WIDTH - left - MARGIN - fan - sign) / (d_in + 2 * d_out))
+    cell = min(32.0, (WIDTH - left - MARGIN - fan - sign) / (d_in + 2 * d_out))
     band = LINE + max(num_tokens, d_in) * LINE
     middle = MARGIN + (len(matrices) * (band + gap) - gap) / 2 + LINE / 2
     weight_x = left + d_in * cell + fan
@@ -432,7 +436,7 @@ def draw_projections(
         page.heading(MARGIN, top - 9, tokens[0] if alone else "inputs")
         if not alone:
             page.row_labels(tokens, left - 4, top, LINE)
-        page.cells(x, left, top, cell, LINE, name="inputs", tint=SHADE)
+        page.cells(x, left, top, cell, LINE, name="inputs", tint=INPUT.tint)
         sentences = []
         for place, (name, matrix) in enumerate(matrices.items()):
             y = MARGIN + place * (band + gap) + LINE
@@ -443,8 +447,9 @@ def draw_projections(
             page.text(weight_x + d_out * cell / 2, above - 9, f"@ W_{name}")
             page.cells(matrix, weight_x, above, cell, LINE, name=f"W_{name}", limit=limit)
             page.text(output_x - sign / 2, centre, "=")
-            page.text(output_x + d_out * cell / 2, beside - 9, name, weight="bold")
-            tint = TINTS[place % len(TINTS)]
+            color = COLOURS[name].strong if name in COLOURS else INK
+            page.text(output_x + d_out * cell / 2, beside - 9, name, weight="bold", color=color)
+            tint = COLOURS.get(name, INPUT).tint
             page.cells(output, output_x, beside, cell, LINE, name=name, tint=tint)
             sentences.append(
                 f"W_{name} of shape ({d_in}, {d_out}) makes the {name} vectors, of shape "

@@ -8,15 +8,15 @@ from torch import Tensor
 
 from literate_attention.figures._card import (
     BLUE,
+    CONTEXT,
     INK,
     LINE,
     MARGIN,
-    ORANGE,
     PAPER,
+    QUERY,
     QUIET,
     RULE,
     SHADE,
-    TINTS,
     WIDTH,
     Drawing,
     Ruler,
@@ -37,7 +37,8 @@ from literate_attention.figures._card import (
 )
 
 _THICKEST = 7.0
-_POSITIVE, _NEGATIVE = "#82b4de", "#e39a5f"
+_POSITIVE, _NEGATIVE = "#8fbbe3", "#eab07f"
+_SCORE = "#d5d3cb"
 
 
 def draw_context_vector(
@@ -87,7 +88,7 @@ def draw_context_vector(
         result_x, result_y = (WIDTH - embed_dim * result_cell) / 2, bottom + 120
         for j, token in enumerate(tokens):
             middle = MARGIN + (j + 0.5) * column
-            color = ORANGE if j == query else INK
+            color = QUERY.strong if j == query else INK
             page.text(middle, MARGIN + LINE / 2, shorten(token, column - 2), color=color)
             page.cells(x[j, :, None], middle - cell / 2, top, cell, LINE, name=f"x{j}", limit=limit)
             if decimals is not None:
@@ -100,11 +101,13 @@ def draw_context_vector(
                 width=_THICKEST * w[j] / (w.max() or 1.0),
                 name=f"weight{j}",
             )
-        page.frame(MARGIN + (query + 0.5) * column - cell / 2, top, cell, embed_dim * LINE, ORANGE)
+        query_x = MARGIN + (query + 0.5) * column - cell / 2
+        page.frame(query_x, top, cell, embed_dim * LINE, QUERY.strong)
         page.cells(context[None], result_x, result_y, result_cell, 20, name="context", limit=limit)
-        page.frame(result_x, result_y, embed_dim * result_cell, 20, ORANGE)
+        page.frame(result_x, result_y, embed_dim * result_cell, 20, CONTEXT.strong)
         y = result_y + 34
-        page.text(WIDTH / 2, y, f"z{superscript(query)}, the context vector of {tokens[query]}")
+        named = f"z{superscript(query)}, the context vector of {tokens[query]}"
+        page.text(WIDTH / 2, y, named, color=CONTEXT.strong)
         shares = [f"{number(share)} of '{token}'" for share, token in zip(w, tokens, strict=True)]
         return page.finish(
             y + LINE / 2 + MARGIN,
@@ -150,11 +153,11 @@ def draw_dot_products(
     written = [number(score) for score in scores]
     ruler = Ruler.over(scores, room - 4 - max(text_width(text, weight="bold") for text in written))
     with card() as page:
-        page.words(MARGIN, MARGIN + 6, [("query  ", INK), (shorten(vector(q), 200), ORANGE)])
+        page.words(MARGIN, MARGIN + 6, [("query  ", INK), (shorten(vector(q), 240), QUERY.strong)])
         y = MARGIN + LINE + 14
         for j, (token, score) in enumerate(zip(tokens, scores, strict=True)):
             page.text(left - 6, y, token, ha="right")
-            page.words(left, y, products(q, x[j], (ORANGE, INK), room))
+            page.words(left, y, products(q, x[j], (QUERY.strong, INK), room))
             y += LINE - 2
             color = _POSITIVE if score >= 0 else _NEGATIVE
             page.bar(left, y, 10, ruler, score, color=color, name=f"score{j}")
@@ -209,9 +212,9 @@ def draw_normalising(
     room = (WIDTH - left - MARGIN - 2 * gap) / 3
     of_weights = Ruler.over(np.concatenate([by_sum, by_softmax]), room)
     columns = (
-        ("score", values, Ruler.over(values, room), "#d5d3cb"),
-        ("÷ sum", by_sum, of_weights, TINTS[0]),
-        ("softmax", by_softmax, of_weights, TINTS[0]),
+        ("score", values, Ruler.over(values, room), _SCORE),
+        ("÷ sum", by_sum, of_weights, _POSITIVE),
+        ("softmax", by_softmax, of_weights, _POSITIVE),
     )
     with card() as page:
         top = MARGIN + LINE + 4
@@ -224,7 +227,7 @@ def draw_normalising(
             for i, value in enumerate(column):
                 y = top + (i + 0.5) * row
                 page.box(x, y - 9, room, 18, fill=SHADE, zorder=0)
-                shade = color if value >= 0 else TINTS[1]
+                shade = color if value >= 0 else _NEGATIVE
                 page.bar(x, y, 18, ruler, value, color=shade, name=f"{name}{i}")
                 page.text(x + 4, y, number(value, decimals), ha="left")
             page.line((x, bottom + 3), (x + room, bottom + 3))
@@ -301,7 +304,7 @@ def draw_weighted_sum(
             y += row
         page.line((MARGIN, y + 4), (WIDTH - MARGIN, y + 4))
         y += 8
-        page.text(bars - 8, y + row / 2, "sum = z", ha="right", weight="bold")
+        page.text(bars - 8, y + row / 2, "sum = z", ha="right", weight="bold", color=CONTEXT.strong)
         for k, start in enumerate(columns):
             if decimals is not None:
                 page.text(start, y + 9, number(sums[-1, k], decimals), ha="left", weight="bold")
@@ -313,7 +316,7 @@ def draw_weighted_sum(
                     ruler,
                     share,
                     start=sums[j, k] - share,
-                    color=BLUE,
+                    color=CONTEXT.strong,
                     edge=PAPER,
                     name=f"sum{j},{k}",
                 )

@@ -12,7 +12,6 @@ from literate_attention.figures._card import (
     INK,
     LINE,
     MARGIN,
-    ORANGE,
     PAPER,
     QUIET,
     RULE,
@@ -84,13 +83,13 @@ def draw_embedding_points(inputs: Float[Tensor, "num_tokens 3"], tokens: Sequenc
     with card() as page:
         _draw_room(page, place, low, high)
         for i, (spot, foot) in enumerate(zip(spots, feet, strict=True)):
-            color = ORANGE if i in near else BLUE
+            color = BLUE if i in near else QUIET
             page.line(foot, spot, color=color, zorder=2)
             page.circle(*foot, 1.2, color, color)
         rest = [i for i in range(len(x)) if i not in near]
         for name, chosen, color, marker in (
-            ("points", rest, BLUE, "o"),
-            ("closest", list(near), ORANGE, "D"),
+            ("points", rest, QUIET, "o"),
+            ("closest", list(near), BLUE, "D"),
         ):
             page.axes.plot(
                 [spots[i][0] for i in chosen],
@@ -108,7 +107,7 @@ def draw_embedding_points(inputs: Float[Tensor, "num_tokens 3"], tokens: Sequenc
             WIDTH / 2,
             y,
             f"closest: {tokens[near[0]]} and {tokens[near[1]]}, {number(apart[near])} apart",
-            color=ORANGE,
+            color=BLUE,
         )
         return page.finish(
             y + LINE / 2 + MARGIN,
@@ -172,7 +171,7 @@ def _label_points(
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in spots]
     taken += [(x - 1, top, x + 1, foot) for (x, top), (_, foot) in zip(spots, feet, strict=True)]
     for i in sorted(range(len(tokens)), key=lambda i: (i not in near, spots[i][1])):
-        weight, color = ("bold", ORANGE) if i in near else ("normal", INK)
+        weight, color = ("bold", BLUE) if i in near else ("normal", INK)
         width = text_width(tokens[i], weight=weight)
         x, y = _free_place(spots[i], width, taken)
         taken.append(_around(x, y, width))

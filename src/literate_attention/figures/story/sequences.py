@@ -13,15 +13,16 @@ from torch import Tensor
 
 from literate_attention.figures._card import (
     BLUE,
+    INK,
+    INPUT,
     LINE,
     MARGIN,
-    ORANGE,
     PAPER,
+    QUERY,
     QUIET,
     RULE,
-    STRONG,
+    SERIES,
     TEXT,
-    TINTS,
     WIDTH,
     Array,
     Card,
@@ -84,7 +85,7 @@ def draw_bottleneck(
         top, bottom = 62.0, 152.0
         encoder, decoder = _draw_chains(page, source, target, top, bottom)
         middle = (top + bottom) / 2
-        page.box(WIDTH / 2 - 42, middle - 11, 84, 22, fill=TINTS[2], edge=STRONG[2], rounding=4)
+        page.box(WIDTH / 2 - 42, middle - 11, 84, 22, fill=PAPER, edge=INK, line=1.5, rounding=4)
         page.text(WIDTH / 2, middle, "hidden state")
         page.arrow((encoder[-1] - 2, top + 11), (WIDTH / 2 + 45, middle - 2), width=2)
         page.arrow((WIDTH / 2 - 44, middle + 2), (decoder[0] + 4, bottom - 12), width=2)
@@ -93,7 +94,7 @@ def draw_bottleneck(
         page.line((MARGIN, 192), (WIDTH - MARGIN, 192), color=RULE)
         page.heading(MARGIN, 210, "attention")
         top, bottom = 256.0, 350.0
-        encoder, decoder = _draw_chains(page, source, target, top, bottom)
+        encoder, decoder = _draw_chains(page, source, target, top, bottom, step)
         for i, to in enumerate(decoder):
             for j, origin in enumerate(encoder):
                 if i == step:
@@ -116,18 +117,21 @@ def draw_bottleneck(
 
 
 def _draw_chains(
-    page: Card, source: Sequence[str], target: Sequence[str], top: float, bottom: float
+    page: Card,
+    source: Sequence[str],
+    target: Sequence[str],
+    top: float,
+    bottom: float,
+    asks: int | None = None,
 ) -> tuple[list[float], list[float]]:
     """Draw the states of encoder and decoder, each handing over to the next; return where they stand."""
     places = []
-    for tokens, y, side, fill, edge in (
-        (source, top, -1, TINTS[0], BLUE),
-        (target, bottom, 1, TINTS[1], ORANGE),
-    ):
+    for tokens, y, side in ((source, top, -1), (target, bottom, 1)):
         column = (WIDTH - 2 * MARGIN) / len(tokens)
         middles = [MARGIN + (i + 0.5) * column for i in range(len(tokens))]
-        for x, token in zip(middles, tokens, strict=True):
-            page.circle(x, y, 9, fill, edge)
+        for i, (x, token) in enumerate(zip(middles, tokens, strict=True)):
+            colour = QUERY if side == 1 and i == asks else INPUT
+            page.circle(x, y, 9, *colour)
             page.text(x, y + side * 19, shorten(token, column - 2))
         for x, following in pairwise(middles):
             page.arrow((x + 10, y), (following - 11, y))
@@ -167,8 +171,8 @@ def draw_lines(
         'time in ms over tokens, on logarithmic axes, from 1 to 10. loop: from 2 to 200.'
     """
     places = _row("x", x)
-    if not 1 <= len(series) <= len(STRONG):
-        raise ValueError(f"series must hold 1 to {len(STRONG)} lines, got {len(series)}")
+    if not 1 <= len(series) <= len(SERIES):
+        raise ValueError(f"series must hold 1 to {len(SERIES)} lines, got {len(series)}")
     ys = {name: _row(name, values) for name, values in series.items()}
     for name, values in ys.items():
         if len(values) != len(places):
@@ -190,7 +194,7 @@ def draw_lines(
     rows = _legend_rows(list(ys))
     styles: dict[str, dict[str, Any]] = {
         name: {
-            "color": STRONG[i],
+            "color": SERIES[i],
             "linestyle": _DASHES[i],
             "marker": _MARKERS[i] if len(places) <= _MOST_MARKERS else "",
             "markersize": 5,

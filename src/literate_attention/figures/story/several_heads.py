@@ -6,13 +6,12 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from literate_attention.figures._card import (
+    HEADS,
+    INPUT,
     LINE,
     MARGIN,
     QUIET,
     RULE,
-    SHADE,
-    STRONG,
-    TINTS,
     WIDTH,
     Array,
     Card,
@@ -38,6 +37,8 @@ def draw_heads(
     attn_mask: Bool[Tensor, "num_tokens num_tokens"] | None = None,
 ) -> Drawing:
     """Draw what each head looks at; then what it hands back, and all of it put side by side.
+
+    Weights are coloured as in :func:`draw_attention_matrix`, what a head hands back in the head's own colour.
 
     Args:
         weights: the attention weights of each head.
@@ -67,13 +68,14 @@ def draw_heads(
     z = None if contexts is None else array("contexts", contexts, num_heads, num_tokens, "head_dim")
     tokens = labels("tokens", tokens, num_tokens, "queries")
     allowed = allowed_pairs(attn_mask, (num_tokens, num_tokens))
+    limit = max(1.0, float(abs(w).max()))
     left = MARGIN + label_width(tokens) + 4
     arrow = 14.0
     room = WIDTH - left - MARGIN
     wide = 0.0 if z is None else min(30.0, 0.4 * room / z.shape[2])
     taken = 0.0 if z is None else arrow + z.shape[2] * wide
     overhang = 0.0 if taken else column_label_overhang(tokens, room / num_tokens)
-    cell = min(34.0, (room - max(taken, overhang)) / num_tokens)
+    cell = min(40.0, (room - max(taken, overhang)) / num_tokens)
     height = num_tokens * LINE
     end = left + num_tokens * cell
     with card() as page:
@@ -94,19 +96,19 @@ def draw_heads(
                 cell,
                 LINE,
                 name=f"weights{h}",
-                limit=float(abs(w).max()),
+                limit=limit,
                 hidden=~allowed & (w[h] == 0),
                 alike=w,
             )
             page.border(allowed, left, y, cell, LINE)
             if z is not None:
                 page.arrow((end + 2, y + height / 2), (end + arrow - 2, y + height / 2))
-                tint = TINTS[h % len(TINTS)]
+                tint = HEADS[h % len(HEADS)].tint
                 x = end + arrow
                 page.cells(z[h], x, y, wide, LINE, name=f"contexts{h}", tint=tint, alike=z)
             y += height + 8
         if not written:
-            page.colour_scale(left, y, float(w.max()), signed=False, decimals=2)
+            page.colour_scale(left, y, limit, signed=False, decimals=2)
             y += LINE + 8
         if z is not None:
             y = _draw_joined(page, z, tokens, left, y + 4)
@@ -146,7 +148,7 @@ def _draw_joined(page: Card, z: Array, tokens: Sequence[str], left: float, y: fl
     cell = min(30.0, (WIDTH - left - MARGIN) / (num_heads * head_dim))
     for h in range(num_heads):
         x = left + h * head_dim * cell
-        tint = TINTS[h % len(TINTS)]
+        tint = HEADS[h % len(HEADS)].tint
         page.cells(z[h], x, y, cell, LINE, name=f"joined{h}", tint=tint, alike=z)
     return y + num_tokens * LINE + 8
 
@@ -201,7 +203,7 @@ def draw_weight_split(
     labelled = label_width(tokens) + 6
     left = MARGIN + labelled
     gap = 10.0
-    cell = min(34.0, (WIDTH - left - MARGIN - (num_heads - 1) * gap) / embed_dim)
+    cell = min(40.0, (WIDTH - left - MARGIN - (num_heads - 1) * gap) / embed_dim)
     height = num_tokens * LINE
     with card() as page:
         y = _draw_step(page, MARGIN, "one vector for each token", shapes[0])
@@ -211,11 +213,11 @@ def draw_weight_split(
                 x_behind, y_behind, embed_dim * cell, height, fill="white", edge=RULE, zorder=0
             )
         page.row_labels(tokens, left - 6, y, LINE)
-        page.cells(values[0], left, y, cell, LINE, name="x", tint=SHADE, decimals=decimals)
+        page.cells(values[0], left, y, cell, LINE, name="x", tint=INPUT.tint, decimals=decimals)
         y = _draw_step(page, y + height + 12, "view", shapes[1])
         page.row_labels(tokens, left - 6, y, LINE)
         for h, piece in enumerate(pieces):
-            place, tint = left + h * (head_dim * cell + gap), TINTS[h % len(TINTS)]
+            place, tint = left + h * (head_dim * cell + gap), HEADS[h % len(HEADS)].tint
             page.cells(
                 piece,
                 place,
@@ -243,7 +245,7 @@ def draw_weight_split(
                 cell,
                 LINE,
                 name=f"head{h}",
-                tint=TINTS[h % len(TINTS)],
+                tint=HEADS[h % len(HEADS)].tint,
                 decimals=decimals,
                 alike=values,
             )
@@ -258,7 +260,7 @@ def draw_weight_split(
 
 
 def _name_head(page: Card, h: int, y: float, x: float) -> None:
-    page.text(x, y, f"head {h + 1}", ha="left", weight="bold", color=STRONG[h % len(TINTS)])
+    page.text(x, y, f"head {h + 1}", ha="left", weight="bold", color=HEADS[h % len(HEADS)].strong)
 
 
 def _draw_step(page: Card, y: float, what: str, shape: str) -> float:
