@@ -1037,8 +1037,8 @@ class TestRooms:
             assert not {name for name in imports(path) if name.startswith("matplotlib")}, path
 
     def test_every_drawing_is_tested(self) -> None:
-        drawn = {name.split(",")[0] for name in DRAWINGS}
-        assert set(figures.__all__) - {"Drawing", "attention_matrices"} <= drawn
+        drawn = {f"draw_{name.split(',')[0]}" for name in DRAWINGS}
+        assert set(figures.__all__) - {"Drawing", "draw_attention_matrices"} <= drawn
 
 
 def run(program: str) -> str:
