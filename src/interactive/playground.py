@@ -1,7 +1,7 @@
 """The playground: its place on the page, the numbers that it starts from, and those it is proved by.
 
 The directive writes what every reader sees first, and what is all without a script or on paper: a
-sentence and three tables. `_static/playground.js` puts the live playground in their place. It finds its
+sentence and three tables. The scripts in `_static/playground/` put the live one in their place. It finds its
 starting numbers in an attribute of the element, as a page opened from file:// can fetch nothing and a
 strict policy forbids inline scripts.
 
@@ -31,7 +31,11 @@ from executable_book.run.output_store import fingerprint, write_atomically
 
 CHECK = "playground"
 SCRIPT = Path(__file__).with_name("playground_numbers.py")
-PROOF = "playground-vectors.json"
+SCRIPTS = (
+    *("arithmetic", "links", "state", "elements", "announcements", "tables"),
+    *("settings", "equation", "matrices", "explanation", "page"),
+)
+"""The files of the page's script, each of which needs those before it."""
 WITHOUT_SCRIPT = (
     "The playground is alive in a web browser with JavaScript. Without it, here is what it starts from, "
     "and what the library makes of it."
@@ -68,8 +72,6 @@ def compute(app: Sphinx) -> None:
         made = {"problem": f"{SCRIPT.name} failed: {error_in(run.stderr)}"}
     else:
         made = {"fingerprint": now, **json.loads(run.stdout)}
-        proof = {"vectors": made.pop("vectors")}  # for the tests, and much larger than all else
-        write_atomically(path.with_name(PROOF), json.dumps(proof))
     write_atomically(path, json.dumps(made))
 
 
@@ -142,8 +144,9 @@ def load_script(
     if app.builder.name == "epub" or doctree is None:
         return
     if any(doctree.findall(Playground)):
-        app.add_js_file("playground.js", loading_method="defer")
-        app.add_css_file("playground.css")
+        for name in SCRIPTS:
+            app.add_js_file(f"playground/{name}.js", loading_method="defer")
+        app.add_css_file("playground/playground.css")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

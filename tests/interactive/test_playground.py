@@ -5,6 +5,7 @@ import functools
 import json
 import math
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,8 +18,10 @@ import pytest
 import torch
 from harness.browser import chromium
 from harness.places import DOCS
+from harness.playground_vectors import presets, vectors
 
 import literate_attention as la
+from interactive.playground import SCRIPTS
 
 SRC = DOCS.parent / "src" / "literate_attention"
 WIDTHS = {"phone": 360, "desk": 1280}
@@ -29,7 +32,7 @@ browser_test = pytest.mark.browser
 
 def write_book(folder: Path) -> None:
     """Write a book of one page, with the settings that this page needs of the real one."""
-    folder.mkdir(parents=True)
+    shutil.copytree(DOCS / "_static" / "playground", folder / "_static" / "playground")
     text = (DOCS / "playground.md").read_text(encoding="utf-8")
     text = text.partition("## Where to read on")[
         0
@@ -40,7 +43,7 @@ def write_book(folder: Path) -> None:
         "extensions = ['myst_nb', 'interactive.playground']\n"
         "copyright, version = 'nobody', '1'\n"
         "html_theme = 'sphinx_book_theme'\n"
-        f"html_static_path = {[str(DOCS / '_static' / f'playground.{kind}') for kind in ('js', 'css')]}\n"
+        "html_static_path = ['_static']\n"
         "html_context = {'default_mode': 'auto'}\n"
         "nb_execution_mode = 'off'\n"
         f"execution_depends = [{str(SRC)!r}]\n"
@@ -68,9 +71,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def numbers(site: Path) -> dict[str, Any]:
-    """Return the library's numbers, as the build left them."""
-    files = (site.parent / name for name in ("playground.json", "playground-vectors.json"))
-    return {key: value for file in files for key, value in json.loads(file.read_text()).items()}
+    """Return the library's numbers: what the build left, and what its script must equal."""
+    built: dict[str, Any] = json.loads((site.parent / "playground.json").read_text())
+    return {**built, "presets": presets(), "vectors": vectors()}
 
 
 @pytest.fixture(scope="module")
@@ -170,18 +173,16 @@ def test_numbers_are_computed_when_the_library_or_the_script_has_changed(
         playground.compute(app)
         return json.loads(stored.read_text(encoding="utf-8"))
 
-    first = computed('{"number": 1, "vectors": []}')
+    first = computed('{"number": 1}')
     assert first["number"] == 1
     stored.write_text(json.dumps({**first, "number": 7}), encoding="utf-8")
-    assert (
-        computed('{"number": 1, "vectors": []}')["number"] == 7
-    )  # neither has changed: nothing was computed
+    assert computed('{"number": 1}')["number"] == 7  # neither has changed: nothing was computed
     library.write_text("# changed", encoding="utf-8")
-    assert computed('{"number": 1, "vectors": []}')["number"] == 1
-    assert computed('{"number": 2, "vectors": []}')["number"] == 2
+    assert computed('{"number": 1}')["number"] == 1
+    assert computed('{"number": 2}')["number"] == 2
     for damaged in ("", "{", "[]", "{}"):
         stored.write_text(damaged, encoding="utf-8")
-        assert computed('{"number": 2, "vectors": []}')["number"] == 2
+        assert computed('{"number": 2}')["number"] == 2
     library.write_text("# broken", encoding="utf-8")
     script.write_text("raise ValueError('no numbers\\nfor you')", encoding="utf-8")
     for _ in range(2):
@@ -199,15 +200,14 @@ def test_where_there_is_no_script_the_tables_stand(tmp_path: Path, builder: str)
     text = " ".join(page.read_text(encoding="utf-8").split())
     assert "Without it, here is what it starts from" in text
     assert "0.2379" in text
-    assert "_static/playground." not in text
+    assert "_static/playground/" not in text
 
 
 def test_only_a_page_with_a_playground_loads_its_script(site: Path) -> None:
-    assert "playground.js" in (site / "playground.html").read_text(encoding="utf-8")
+    assert "playground/page.js" in (site / "playground.html").read_text(encoding="utf-8")
     for page in ("index", "search", "genindex"):
         text = (site / f"{page}.html").read_text(encoding="utf-8")
-        assert "playground.js" not in text
-        assert "playground.css" not in text
+        assert "_static/playground/" not in text
 
 
 def test_vectors_cover_every_choice_of_steps_and_both_streams(numbers: dict[str, Any]) -> None:
@@ -821,9 +821,9 @@ def test_a_strict_policy_stops_nothing(site: Path, browser: Any) -> None:
     """Neither an inline script nor an inline style: the widget alone, under a policy that allows none."""
     html = (site / "playground.html").read_text(encoding="utf-8")
     (data,) = re.findall(r'<div class="playground" data-beginning="[^"]*">', html)
+    scripts = "".join(f'<script defer src="playground/{name}.js"></script>' for name in SCRIPTS)
     bare = f"""<!doctype html><html lang="en"><title>Bare</title>
-        <link rel="stylesheet" href="playground.css"><script defer src="playground.js"></script>
-        {data}</div></html>"""
+        <link rel="stylesheet" href="playground/playground.css">{scripts}{data}</div></html>"""
     policy = "default-src 'none'; script-src 'self'; style-src 'self'"
     page = browser.new_page()
 

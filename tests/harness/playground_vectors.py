@@ -1,0 +1,132 @@
+"""What the library makes of random settings of the playground: its script must equal it."""
+
+import itertools
+import random
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+import literate_attention as la
+from interactive.playground_numbers import NUM_HEADS, PROJECTIONS, decimals, lists, tensor
+
+STEPS = ("projections", "scores", "scaling", "mask", "softmax", "dropout", "heads")
+ROUNDS = 3
+
+Settings = dict[str, Any]
+
+
+def presets() -> dict[str, Any]:
+    """Return the context vectors that the book's own functions and classes give for its examples."""
+    x = tensor(decimals(la.toy_embeddings()))
+
+    torch.manual_seed(123)
+    projected = la.SelfAttention_v1(3, 2).double()
+    torch.manual_seed(123)
+    heads = la.MultiHeadAttentionWrapper(3, 2, 6, 0.0, NUM_HEADS).double()
+    torch.manual_seed(789)
+    causal = la.CausalAttention(3, 2, 6, 0.5).double()
+    causal.dropout = la.Dropout(0.5, stream="mkl")
+    torch.manual_seed(123)
+    dropped = causal(x)
+    contexts = {
+        "simple": la.simple_attention(x),
+        "projected": projected(x),
+        "causal": causal.eval()(x),
+        "causal with dropout": dropped,
+        "heads": heads(x),
+    }
+    return lists(contexts)
+
+
+def vectors(seed: int = 2017) -> list[dict[str, Any]]:
+    """Return random settings for every choice of steps, each with all that the library makes of it."""
+    draw = random.Random(seed)
+    choices = itertools.product((False, True), repeat=len(STEPS))
+    settings = [
+        _random_settings(draw, list(itertools.compress(STEPS, chosen)))
+        for chosen in choices
+        for _ in range(ROUNDS)
+    ]
+    return [{"settings": one, "expected": attend(one)} for one in settings]
+
+
+def attend(settings: Settings) -> dict[str, Any]:
+    """Compute with the library what the playground shows for these settings."""
+    steps = set(settings["steps"])
+    x = tensor(settings["embeddings"])
+    torch.manual_seed(settings["dropout"]["seed"])
+    num_heads = NUM_HEADS if steps >= {"projections", "heads"} else 1
+    heads = [_head(settings, steps, x, head) for head in settings["weights"][:num_heads]]
+    return {
+        "heads": [lists(head) for head in heads],
+        "context": torch.cat([head["context"] for head in heads], dim=-1).tolist(),
+    }
+
+
+def _head(
+    settings: Settings, steps: set[str], x: Tensor, weights: dict[str, Any]
+) -> dict[str, Any]:
+    query, key, value = (
+        x @ tensor(weights[name]) if "projections" in steps else x for name in PROJECTIONS
+    )
+    stages = _stages(settings, steps, query, key) if "scores" in steps else {}
+    attended = list(stages.values())[-1] if stages else torch.eye(len(x), dtype=x.dtype)
+    context = la.attention_output(attended, value)
+    if "scores" in steps and "softmax" in steps and "dropout" not in steps:
+        _check_against_one_call(steps, (query, key, value), context)
+    return {
+        "query": query,
+        "key": key,
+        "value": value,
+        "stages": stages,
+        "weights": attended,
+        "context": context,
+    }
+
+
+def _stages(settings: Settings, steps: set[str], query: Tensor, key: Tensor) -> dict[str, Tensor]:
+    """Compute the matrix after each step that is on. Without a softmax, what is hidden is zero."""
+    mask = la.causal_mask(len(query))
+    rate, stream = settings["dropout"]["rate"], settings["dropout"]["stream"]
+    hide = la.mask_scores if "softmax" in steps else lambda scores, mask: scores * mask
+    actions = {
+        "scaling": lambda matrix: matrix / query.shape[-1] ** 0.5,
+        "mask": lambda matrix: hide(matrix, mask),
+        "softmax": la.softmax,
+        "dropout": lambda matrix: la.drop(matrix, rate, stream),
+    }
+    matrix = query @ key.mT if "projections" in steps else la.score_all_queries(query)
+    stages = {"scores": matrix}
+    for step, action in actions.items():
+        if step in steps:
+            matrix = stages[step] = action(matrix)
+    return stages
+
+
+def _check_against_one_call(
+    steps: set[str], qkv: tuple[Tensor, Tensor, Tensor], context: Tensor
+) -> None:
+    """Hold the chain of steps against torch's one function for all of them."""
+    scale = None if "scaling" in steps else 1.0
+    expected = scaled_dot_product_attention(*qkv, is_causal="mask" in steps, scale=scale)
+    torch.testing.assert_close(context, expected)
+
+
+def _random_settings(draw: random.Random, steps: list[str]) -> Settings:
+    size = draw.choice((0.1, 1.0, 10.0, 100.0))
+
+    def matrix(rows: int, columns: int, size: float) -> list[list[float]]:
+        return [[round(draw.uniform(-size, size), 3) for _ in range(columns)] for _ in range(rows)]
+
+    return {
+        "embeddings": matrix(6, 3, size),
+        "steps": steps,
+        "weights": [{name: matrix(3, 2, 1.0) for name in PROJECTIONS} for _ in range(NUM_HEADS)],
+        "dropout": {
+            "rate": draw.choice((0.0, 0.1, 0.2, 0.5, 0.9)),
+            "seed": draw.choice((0, 123, 2**32 - 1, draw.getrandbits(32))),
+            "stream": draw.choice(("torch", "mkl")),
+        },
+    }
