@@ -51,6 +51,8 @@ WRAPPER = module(lambda: la.MultiHeadAttentionWrapper(3, 2, 6, 0.0, 2))
 CONTEXT, HEAD_WEIGHTS = WRAPPER(X, need_weights=True)
 HEAD_CONTEXTS = la.split_heads(CONTEXT, 2)
 PROJECTIONS = {"query": V1.W_query, "key": V1.W_key, "value": V1.W_value}
+COUNTED = torch.arange(12).view(3, 4)
+VIEWED = COUNTED.view(3, 2, 2)
 
 
 def masks() -> dict[str, Tensor]:
@@ -136,6 +138,36 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     ),
     "weight_split, counting": lambda: figures.draw_weight_split(
         torch.arange(64).view(2, 4, 8), list("abcd"), num_heads=2
+    ),
+    "exercises": lambda: figures.draw_exercises(TOY_TOKENS),
+    "exercises, long words": lambda: figures.draw_exercises(LONG),
+    "exercises, one": lambda: figures.draw_exercises(["one"]),
+    "masked_row": lambda: figures.draw_masked_row(SCORES[2], TOY_TOKENS, query=2),
+    "masked_row, first": lambda: figures.draw_masked_row(-SCORES[0], TOY_TOKENS, query=0),
+    "masked_row, last": lambda: figures.draw_masked_row(3 * SCORES[5], TOY_TOKENS, query=5),
+    "head_arcs": lambda: figures.draw_head_arcs(
+        {f"head {h + 1}": row for h, row in enumerate(HEAD_WEIGHTS[:, 5])}, TOY_TOKENS, query=5
+    ),
+    "head_arcs, many": lambda: figures.draw_head_arcs(
+        {f"head {h + 1}": torch.eye(12)[h] for h in range(4)},
+        [f"token {i}" for i in range(12)],
+        query=3,
+        together=torch.full((12,), 1 / 12),
+    ),
+    "reading_order": lambda: figures.draw_reading_order(
+        {"x": COUNTED, "view": VIEWED, "transpose(0, 1)": VIEWED.transpose(0, 1)},
+        embed_dim=4,
+        num_heads=2,
+    ),
+    "shapes": lambda: figures.draw_shapes(
+        [
+            ("x", torch.ones(2, 6, 3), "b n d_in", "input"),
+            ("W_key(x)", torch.ones(2, 6, 8), "b n d_out", "key"),
+            ("view", torch.ones(2, 6, 2, 4), "b n h d_k", "heads"),
+            ("transpose(1, 2)", torch.ones(2, 2, 6, 4), "b h n d_k", "heads"),
+            ("scores and weights", torch.ones(2, 2, 6, 6), "b h n n", "heads"),
+            ("merge", torch.ones(2, 6, 8), "b n d_out", "heads"),
+        ]
     ),
     "bottleneck": lambda: figures.draw_bottleneck(TOY_TOKENS),
     "bottleneck, translating": lambda: figures.draw_bottleneck(

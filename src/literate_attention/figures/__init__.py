@@ -7,6 +7,8 @@ import it, ``from literate_attention import figures`` does.
 """
 
 from literate_attention.figures._card import Drawing
+from literate_attention.figures.story.hiding import draw_exercises, draw_masked_row
+from literate_attention.figures.story.layout import draw_reading_order, draw_shapes
 from literate_attention.figures.story.matrices import (
     draw_attention_matrices,
     draw_attention_matrix,
@@ -23,7 +25,11 @@ from literate_attention.figures.story.one_query import (
 from literate_attention.figures.story.overviews import draw_colours, draw_gpt, draw_roadmap
 from literate_attention.figures.story.points import draw_embedding_points
 from literate_attention.figures.story.sequences import draw_bottleneck, draw_lines
-from literate_attention.figures.story.several_heads import draw_heads, draw_weight_split
+from literate_attention.figures.story.several_heads import (
+    draw_head_arcs,
+    draw_heads,
+    draw_weight_split,
+)
 
 __all__ = [
     "Drawing",
@@ -35,13 +41,18 @@ __all__ = [
     "draw_dot_products",
     "draw_dropout_masks",
     "draw_embedding_points",
+    "draw_exercises",
     "draw_gpt",
+    "draw_head_arcs",
     "draw_heads",
     "draw_lines",
+    "draw_masked_row",
     "draw_matrix_product",
     "draw_normalising",
     "draw_projections",
+    "draw_reading_order",
     "draw_roadmap",
+    "draw_shapes",
     "draw_weight_split",
     "draw_weighted_sum",
 ]

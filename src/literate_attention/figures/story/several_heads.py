@@ -1,17 +1,20 @@
 """Drawings of several heads: what each looks at, and how vectors are split among them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from literate_attention.figures._card import (
     HEADS,
+    INK,
     INPUT,
     LINE,
     MARGIN,
     QUIET,
     RULE,
+    SMALL_TEXT,
     WIDTH,
     Array,
     Card,
@@ -22,10 +25,14 @@ from literate_attention.figures._card import (
     column_label_height,
     column_label_overhang,
     count,
+    index,
     label_width,
     labels,
     largest,
+    not_negative,
     number,
+    shorten,
+    some,
 )
 
 
@@ -268,3 +275,106 @@ def _draw_step(page: Card, y: float, what: str, shape: str) -> float:
     page.heading(MARGIN, y + 6, what)
     page.text(WIDTH - MARGIN, y + 6, shape, ha="right", color=QUIET)
     return y + LINE + 8
+
+
+def draw_head_arcs(
+    heads: Mapping[str, Float[Tensor, "num_tokens"]],
+    tokens: Sequence[str],
+    *,
+    query: int,
+    together: Float[Tensor, "num_tokens"] | None = None,
+) -> Drawing:
+    """Draw where one token looks, once for each head: the thicker an arc, the larger the weight.
+
+    Args:
+        heads: for each title the weights of one head, a row of them.
+        tokens: what each token is called.
+        query: which token looks, counted from 0.
+        together: the weights of a single attention, to be drawn above the heads.
+
+    Returns:
+        The drawing. Its text tells where the token looks most.
+
+    Raises:
+        TypeError: weights are not a tensor, or the labels are a single string.
+        ValueError: there is no head, shapes or labels do not fit, a weight is negative, or there is no such
+            token.
+
+    Example:
+        >>> import torch
+        >>> rows = {"head 1": torch.tensor([0.9, 0.1]), "head 2": torch.tensor([0.2, 0.8])}
+        >>> draw_head_arcs(rows, ["one", "step"], query=1).alt
+        "Where 'step' looks. head 1: most to 'one', 0.90. head 2: most to 'step', 0.80."
+    """
+    some("the number of heads", len(heads))
+    first = next(iter(heads.values()))
+    num_tokens = array("weights", first, "num_tokens").shape[0]
+    rows = {name: array(name, given, num_tokens) for name, given in heads.items()}
+    colours = [HEADS[h % len(HEADS)].strong for h in range(len(rows))]
+    if together is not None:
+        rows = {_TOGETHER: array("together", together, num_tokens), **rows}
+        colours.insert(0, INK)
+    for name, row in rows.items():
+        not_negative(name, row)
+    tokens = labels("tokens", tokens, num_tokens, "tokens")
+    index("query", query, num_tokens)
+    pitch = (WIDTH - 2 * MARGIN) / num_tokens
+    high, size = 34.0, SMALL_TEXT if pitch < 30 else 10.0
+    with card() as page:
+        y = MARGIN
+        for (name, row), colour in zip(rows.items(), colours, strict=True):
+            page.text(MARGIN, y + 6, name, ha="left", weight="bold", color=colour)
+            y += LINE + high
+            asks = MARGIN + (query + 0.5) * pitch
+            for j, weight in enumerate(row):
+                looked_at = MARGIN + (j + 0.5) * pitch
+                tall = 0.5 * high + 0.5 * high * abs(j - query) / max(1, num_tokens - 1)
+                _draw_look(page, asks, looked_at, y - 2, tall, weight, colour, f"{name}{j}")
+                page.text(looked_at, y + 21, number(weight), size=size, color=QUIET)
+            for j, token in enumerate(tokens):
+                page.text(
+                    MARGIN + (j + 0.5) * pitch,
+                    y + 7,
+                    shorten(token, pitch - 2),
+                    weight="bold" if j == query else "normal",
+                    size=size,
+                )
+            y += 2 * LINE + 8
+        return page.finish(
+            y - 8 + MARGIN,
+            f"Where '{tokens[query]}' looks.",
+            *(
+                f"{name}: most to {largest(row, tokens)}, {number(row.max())}."
+                for name, row in rows.items()
+            ),
+        )
+
+
+_TOGETHER = "one row of weights for everything"
+_THICKEST_LOOK = 6.0
+
+
+def _draw_look(
+    page: Card,
+    start: float,
+    end: float,
+    y: float,
+    height: float,
+    weight: float,
+    colour: str,
+    name: str,
+) -> None:
+    """Draw an arc from the token that looks to the one that it looks at, as thick as the weight is large."""
+    angles = np.linspace(0, np.pi, 33)
+    reach = (end - start) / 2 if start != end else 5.0
+    middle = (start + end) / 2
+    across = middle - reach * np.cos(angles)
+    page.axes.plot(
+        across,
+        y - height * np.sin(angles),
+        color=colour,
+        linewidth=_THICKEST_LOOK * weight,
+        solid_capstyle="round",
+        label=f"look {name}",
+        zorder=3,
+    )
