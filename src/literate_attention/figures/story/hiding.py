@@ -127,9 +127,9 @@ def draw_masked_row(
     Example:
         >>> import torch
         >>> draw_masked_row(torch.tensor([0.0, 0.0, 9.0]), ["a", "b", "c"], query=1).alt
-        "The scores of 'b' with 3 keys. 2 pass: 'a' and 'b'. 1 stops at the mask: 'c' becomes minus
-        infinity, and its exponential is 0. The exponentials sum to 2.00; divided by that sum, the largest weight is 0.50, for
-        'a' and 'b'."
+        "The scores of 'b' with 3 keys. 2 pass: 'a' and 'b'. 1 stops at the mask: 'c' becomes minus infinity,
+        and its exponential is 0. The exponentials sum to 2.00; divided by that sum, the largest weight is
+        0.50, for 'a' and 'b'."
     """
     values = array("scores", scores, "kv_len")
     tokens = labels("tokens", tokens, len(values), "keys")
