@@ -53,7 +53,7 @@ python_maximum_signature_line_length = 88
 html_math_renderer = "mathml"
 myst_update_mathjax = False
 nitpick_ignore_regex = [
-    ("py:.*", r"(torch|jaxtyping|tiktoken|matplotlib|collections|os|pathlib)(\..*)?"),
+    ("py:.*", r"(torch|jaxtyping|tiktoken|matplotlib|argparse|collections|os|pathlib)(\..*)?"),
     ("py:.*", r"(nn|Tensor|DataLoader|Dataset)(\..*)?"),
 ]
 

@@ -71,6 +71,20 @@ def split(answer: object) -> Verdict:
     return exercises.check_split(answer, X, num_heads=2)
 
 
+def merging(
+    context: Callable[..., Tensor], logsumexp: Callable[..., Tensor] = torch.logaddexp
+) -> Verdict:
+    """Check a merge by what it makes of context vectors and of log-sum-exps."""
+    return exercises.check_merge(
+        lambda one, other: (context(*one, *other), logsumexp(one[1], other[1]))
+    )
+
+
+def by_shares(z1: Tensor, l1: Tensor, z2: Tensor, l2: Tensor) -> Tensor:
+    first, second = torch.stack([l1, l2]).softmax(dim=0)
+    return first * z1 + second * z2
+
+
 def attend(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
     return scaled_dot_product_attention(query, key, value, is_causal=is_causal)
 
@@ -123,6 +137,7 @@ def hidden(mask: Tensor = MASK, scores: Tensor = SCORES / 2**0.5) -> Tensor:
 # What is right
 
 RIGHT: dict[str, Verdict] = {
+    "merge": merging(by_shares),
     "windows": windows(19),
     "windows, as a tensor": windows(torch.tensor(19)),
     "lookup": lookup(TABLE[IDS]),
@@ -164,6 +179,15 @@ def test_a_right_answer_is_right(name: str) -> None:
 # What is wrong, and said
 
 WRONG: list[tuple[Verdict, str]] = [
+    (merging(lambda z1, l1, z2, l2: (z1 + z2) / 2), "both parts count alike"),
+    (merging(lambda z1, l1, z2, l2: z1 + z2), "added, not averaged"),
+    (merging(lambda z1, l1, z2, l2: l1.exp() * z1 + l2.exp() * z2), "sum of the shares is not one"),
+    (merging(lambda z1, l1, z2, l2: (l1 * z1 + l2 * z2) / (l1 + l2)), "not of their exponentials"),
+    (merging(lambda z1, l1, z2, l2: by_shares(z2, l1, z1, l2)), "the share of the other"),
+    (merging(by_shares, torch.maximum), "the larger of both"),
+    (merging(by_shares, torch.add), "add the exponentials"),
+    (merging(by_shares, lambda l1, l2: l1.exp() + l2.exp()), "the logarithm is missing"),
+    (exercises.check_merge(lambda one, other: one[0]), "a pair is expected"),
     (windows(18), "the first window counts too"),
     (exercises.check_windows(14, 60, 4, 4), "Right"),
     (exercises.check_windows(15, 60, 4, 4), "the last window needs a target"),
@@ -324,6 +348,7 @@ CHECKS: dict[str, Callable[[object], Verdict]] = {
     "split": split,
     "parameters": parameters,
     "attention": exercises.check_attention,
+    "merge": exercises.check_merge,
 }
 JUNK: dict[str, object] = {
     "nothing": None,
@@ -364,7 +389,7 @@ def test_a_check_changes_nothing() -> None:
 
 
 INDEX = (DOCS / "index.md").read_text(encoding="utf-8")
-CHAPTERS = re.findall(r"^story/\w+$", INDEX, re.MULTILINE)
+CHAPTERS = re.findall(r"^(?:story|models)/\w+$", INDEX, re.MULTILINE)
 
 
 @pytest.mark.parametrize("chapter", [*CHAPTERS, "trust/reproducibility"])

@@ -139,6 +139,7 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "weight_split, counting": lambda: figures.draw_weight_split(
         torch.arange(64).view(2, 4, 8), list("abcd"), num_heads=2
     ),
+<<<<<<< HEAD
     "exercises": lambda: figures.draw_exercises(TOY_TOKENS),
     "exercises, long words": lambda: figures.draw_exercises(LONG),
     "exercises, one": lambda: figures.draw_exercises(["one"]),
@@ -169,6 +170,14 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
             ("merge", torch.ones(2, 6, 8), "b n d_out", "heads"),
         ]
     ),
+=======
+    "ring": lambda: figures.draw_ring(TOY_TOKENS, la.ring_shards(6, 3, zigzag=False)),
+    "ring of one": lambda: figures.draw_ring(list("ab"), la.ring_shards(2, 1)),
+    "ring_work": lambda: figures.draw_ring_work(
+        {"in order": la.ring_shards(8, 4, zigzag=False), "zig-zag": la.ring_shards(8, 4)}
+    ),
+    "ring_work, many tokens": lambda: figures.draw_ring_work({"zig-zag": la.ring_shards(48, 3)}),
+>>>>>>> af26487 (Figures of the ring in the book's colours, and what they refuse)
     "bottleneck": lambda: figures.draw_bottleneck(TOY_TOKENS),
     "bottleneck, translating": lambda: figures.draw_bottleneck(
         ("Ihre", "Reise", "beginnt"), TOY_TOKENS, WEIGHTS[:, :3], step=1
@@ -1033,6 +1042,22 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         ValueError,
         "must be positive on logarithmic axes, got 0; pass log=False",
     ),
+    "tokens of a ring": (
+        lambda: figures.draw_ring(["a"], la.ring_shards(2, 1)),
+        ValueError,
+        "tokens must name 2 tokens, got 1 labels",
+    ),
+    "a large ring": (
+        lambda: figures.draw_ring(list("abcdefghij"), la.ring_shards(10, 5)),
+        ValueError,
+        "shards must be for 1 to 4 processes, got 5",
+    ),
+    "the work of a large ring": (
+        lambda: figures.draw_ring_work({"in order": la.ring_shards(10, 5)}),
+        ValueError,
+        "in order must be for 1 to 4 processes, got 5",
+    ),
+    "no order": (lambda: figures.draw_ring_work({}), ValueError, "orders must be 1 or 2, got 0"),
 }
 
 

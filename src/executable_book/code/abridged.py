@@ -166,9 +166,11 @@ def is_type(statement: ast.stmt, *, of_fields: bool = False) -> bool:
 
 
 def is_plumbing(statement: ast.stmt) -> bool:
-    """Tell whether a statement of a module is an import, or says what is public."""
+    """Tell whether a statement of a module is an import, says what is public, or starts it as a program."""
     match statement:
         case ast.Import() | ast.ImportFrom():
+            return True
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
             return True
         case ast.Assign(targets=[ast.Name(id="__all__")]):
             return True

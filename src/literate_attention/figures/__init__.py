@@ -7,6 +7,7 @@ import it, ``from literate_attention import figures`` does.
 """
 
 from literate_attention.figures._card import Drawing
+from literate_attention.figures.models.rings import draw_ring, draw_ring_work
 from literate_attention.figures.story.hiding import draw_exercises, draw_masked_row
 from literate_attention.figures.story.layout import draw_reading_order, draw_shapes
 from literate_attention.figures.story.matrices import (
@@ -51,6 +52,8 @@ __all__ = [
     "draw_normalising",
     "draw_projections",
     "draw_reading_order",
+    "draw_ring",
+    "draw_ring_work",
     "draw_roadmap",
     "draw_shapes",
     "draw_weight_split",

@@ -68,14 +68,19 @@ def partial_scores(
     query: Tensor, key: Tensor, attn_mask: Tensor | None, scale: float | None
 ) -> Tensor:
     """Score keys against queries; minus infinity where a query may not attend."""
-    scores = query * (query.shape[-1] ** -0.5 if scale is None else scale) @ key.mT
-    return scores if attn_mask is None else scores.masked_fill(~attn_mask, -torch.inf)
+    if scale is None:
+        scale = query.shape[-1] ** -0.5
+    scores = (query * scale) @ key.mT
+    if attn_mask is not None:
+        scores = scores.masked_fill(~attn_mask, -torch.inf)
+    return scores
 
 
 def exponentials(scores: Tensor, logsumexp: Tensor) -> Tensor:
     """Divide each exponential by a sum of which the logarithm is known: weights, if it is the row's own."""
-    # A query that has met no key has -inf on both sides, and -inf - -inf would be no number.
-    return (scores - logsumexp.clamp(min=torch.finfo(logsumexp.dtype).min)).exp()
+    # Without a key both are -inf, and their difference would be no number.
+    lowest = torch.finfo(logsumexp.dtype).min
+    return (scores - logsumexp.clamp(min=lowest)).exp()
 
 
 def merge_partials(
@@ -112,7 +117,8 @@ def merge_partials(
     require_same_queries(one, other)
     (context, logsumexp), (other_context, other_logsumexp) = one, other
     merged = torch.logaddexp(logsumexp, other_logsumexp)
-    share, other_share = exponentials(logsumexp, merged), exponentials(other_logsumexp, merged)
+    share = exponentials(logsumexp, merged)
+    other_share = exponentials(other_logsumexp, merged)
     return share * context + other_share * other_context, merged
 
 
@@ -166,10 +172,12 @@ def partial_gradients(
         (tensor([[0.]]), tensor([[0.]]), tensor([[5.]]))
     """
     require_partial(query, key, value, attn_mask)
-    scale = query.shape[-1] ** -0.5 if scale is None else scale
-    weights = exponentials(partial_scores(query, key, attn_mask, scale), logsumexp)
-    pull = (upstream * context).sum(dim=-1, keepdim=True)
-    of_scores = weights * (upstream @ value.mT - pull) * scale
+    if scale is None:
+        scale = query.shape[-1] ** -0.5
+    scores = partial_scores(query, key, attn_mask, scale)
+    weights = exponentials(scores, logsumexp)
+    average = (upstream * context).sum(dim=-1, keepdim=True)
+    of_scores = weights * (upstream @ value.mT - average) * scale
     of_key, of_value = of_scores.mT @ query, weights.mT @ upstream
     # Query heads that share a key add up what they want of it.
     return of_scores @ key, of_key.sum_to_size(key.shape), of_value.sum_to_size(value.shape)
@@ -279,17 +287,13 @@ def join_shards(
     return together[..., shards.flatten().argsort(), :]
 
 
-Tile = tuple[slice, slice, Tensor | None]
-"""Which queries meet which keys, and which of these keys each of these queries may attend to."""
-
-
 def tiles(
     q_shard: Tensor,
     kv_shard: Tensor,
     is_causal: bool,
     block_size: int,
     device: torch.device,
-) -> Iterator[Tile]:
+) -> Iterator[tuple[slice, slice, Tensor | None]]:
     """Cut the scores between two shards into tiles; leave out those whose keys are all in the future."""
     for rows, q_at in blocks(q_shard, block_size):
         for columns, k_at in blocks(kv_shard, block_size):
@@ -320,7 +324,8 @@ class Ring:
 
     def __init__(self, group: dist.ProcessGroup | None = None) -> None:
         self.group = group
-        self.rank, self.size = dist.get_rank(group), dist.get_world_size(group)
+        self.rank = dist.get_rank(group)
+        self.size = dist.get_world_size(group)
         processes = dist.get_process_group_ranks(group)
         self.next = processes[(self.rank + 1) % self.size]
         self.previous = processes[self.rank - 1]
@@ -330,10 +335,9 @@ class Ring:
         if self.size == 1:
             return lambda: tensors
         arriving = tuple(torch.empty_like(tensor) for tensor in tensors)
-        transfers = dist.batch_isend_irecv(
-            [dist.P2POp(dist.isend, tensor, self.next, self.group) for tensor in tensors]
-            + [dist.P2POp(dist.irecv, tensor, self.previous, self.group) for tensor in arriving]
-        )
+        sends = [dist.P2POp(dist.isend, x, self.next, self.group) for x in tensors]
+        receives = [dist.P2POp(dist.irecv, x, self.previous, self.group) for x in arriving]
+        transfers = dist.batch_isend_irecv(sends + receives)
 
         def arrived() -> tuple[Tensor, ...]:
             for transfer in transfers:
@@ -362,7 +366,7 @@ class RingAttention(torch.autograd.Function):
         key: Tensor,
         value: Tensor,
         ring: Ring,
-        tiles_with: Callable[[int], Iterator[Tile]],
+        tiles_with: Callable[[int], Iterator[tuple[slice, slice, Tensor | None]]],
         scale: float | None,
     ) -> Tensor:
         """Merge what the queries find in each shard as it comes by."""
@@ -373,7 +377,8 @@ class RingAttention(torch.autograd.Function):
                 tile = take(query, rows), take(k, columns), take(v, columns)
                 found = partial_attention(*tile, attn_mask=attn_mask, scale=scale)
                 so_far = context[..., rows, :], logsumexp[..., rows, :]
-                context[..., rows, :], logsumexp[..., rows, :] = merge_partials(so_far, found)
+                merged = merge_partials(so_far, found)
+                context[..., rows, :], logsumexp[..., rows, :] = merged
         ctx.save_for_backward(query, key, value, context, logsumexp)
         ctx.ring, ctx.tiles_with, ctx.scale = ring, tiles_with, scale
         return context
@@ -460,10 +465,12 @@ def attend_in_ring(
     """
     require_ring(query, key, value, block_size, group)
     ring = Ring(group)
-    shards = ring_shards(ring.size * query.shape[-2], ring.size, zigzag=zigzag)
+    num_tokens = ring.size * query.shape[-2]
+    shards = ring_shards(num_tokens, ring.size, zigzag=zigzag)
 
-    def tiles_with(owner: int) -> Iterator[Tile]:
-        return tiles(shards[ring.rank], shards[owner], is_causal, block_size, query.device)
+    def tiles_with(owner: int) -> Iterator[tuple[slice, slice, Tensor | None]]:
+        held, arrived = shards[ring.rank], shards[owner]
+        return tiles(held, arrived, is_causal, block_size, query.device)
 
     grouped = query.unflatten(-3, (key.shape[-3], -1))
     shared = (x.unsqueeze(-3).contiguous() for x in (key, value))

@@ -29,13 +29,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = read_options(arguments)
     device = join_processes(options.device)
     rank, world_size = dist.get_rank(), dist.get_world_size()
-    shards = ring_shards(options.num_tokens, world_size, zigzag=options.zigzag)
+    zigzag, is_causal = options.zigzag, options.causal
+    shards = ring_shards(options.num_tokens, world_size, zigzag=zigzag)
     inputs, upstream = draw_inputs(options)
 
-    held = [take_shard(x, shards[rank]).to(device).requires_grad_() for x in inputs]
-    held_upstream = take_shard(upstream, shards[rank]).to(device)
+    *held, held_upstream = (take_shard(x, shards[rank]).to(device) for x in (*inputs, upstream))
+    held = [x.requires_grad_() for x in held]
     start = perf_counter()
-    context = attend_in_ring(*held, is_causal=options.causal, zigzag=options.zigzag)
+    context = attend_in_ring(*held, is_causal=is_causal, zigzag=zigzag)
     gradients = torch.autograd.grad(context, held, held_upstream)
     found = [on_all_processes(x.detach(), shards) for x in (context, *gradients)]
     seconds = perf_counter() - start
@@ -43,32 +44,32 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if rank == 0:
         for number, chunks in enumerate(shards):
             tokens = " and ".join(f"{chunk[0]} to {chunk[-1]}" for chunk in chunks.tolist())
-            print(f"process {number} of {world_size} on {device.type}: tokens {tokens}")
+            print(f"process {number} on {device.type}: tokens {tokens}")
         print(f"forward and backward in the ring: {seconds:.2f} s")
         query, key, value = (x.to(device).requires_grad_() for x in inputs)
         expected = scaled_dot_product_attention(
-            query, key, value, is_causal=options.causal, enable_gqa=True
+            query, key, value, is_causal=is_causal, enable_gqa=True
         )
         of_inputs = torch.autograd.grad(expected, (query, key, value), upstream.to(device))
-        names = "context", "gradient of query", "gradient of key", "gradient of value"
+        names = "context", "query gradient", "key gradient", "value gradient"
         for name, ours, theirs in zip(names, found, (expected, *of_inputs), strict=True):
-            print(f"{name}: differs by at most {(ours - theirs).abs().max():.1e} from one process")
-            torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+            difference = (ours - theirs.cpu()).abs().max()
+            print(f"{name}: at most {difference:.1e} from one process")
+            torch.testing.assert_close(ours, theirs.cpu(), rtol=1e-4, atol=1e-5)
     dist.destroy_process_group()
 
 
 def read_options(arguments: Sequence[str] | None) -> Namespace:
     """Read from the command line what is compared."""
-    parser = ArgumentParser(
-        description="Attention in a ring of processes, compared with one process."
-    )
+    parser = ArgumentParser(description="Attention in a ring, compared with one process.")
     parser.add_argument("--num-tokens", type=int, default=1024)
     parser.add_argument("--num-heads", type=int, default=4)
     parser.add_argument("--num-kv-heads", type=int, default=2)
     parser.add_argument("--head-dim", type=int, default=64)
     parser.add_argument("--causal", action=BooleanOptionalAction, default=True)
     parser.add_argument("--zigzag", action=BooleanOptionalAction, default=True)
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    enough_gpus = torch.cuda.device_count() >= int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    parser.add_argument("--device", default="cuda" if enough_gpus else "cpu")
     return parser.parse_args(arguments)
 
 
@@ -99,7 +100,7 @@ def on_all_processes(part: Tensor, shards: Tensor) -> Tensor:
     """Gather what the processes hold, in the order of the sequence."""
     parts = [torch.empty_like(part) for _ in shards]
     dist.all_gather(parts, part.contiguous())
-    return join_shards(parts, shards)
+    return join_shards(parts, shards).cpu()
 
 
 if __name__ == "__main__":

@@ -325,6 +325,9 @@ def test_what_is_told_of_a_module() -> None:
                 require_it(one)
             while x:
                 x -= 1
+
+        if __name__ == "__main__":
+            f(1)
     ''')
     lines = source.splitlines()
     assert [lines[one.lineno - 1].strip() for one in told(ast.parse(source))] == [
