@@ -139,7 +139,6 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "weight_split, counting": lambda: figures.draw_weight_split(
         torch.arange(64).view(2, 4, 8), list("abcd"), num_heads=2
     ),
-<<<<<<< HEAD
     "exercises": lambda: figures.draw_exercises(TOY_TOKENS),
     "exercises, long words": lambda: figures.draw_exercises(LONG),
     "exercises, one": lambda: figures.draw_exercises(["one"]),
@@ -170,14 +169,12 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
             ("merge", torch.ones(2, 6, 8), "b n d_out", "heads"),
         ]
     ),
-=======
     "ring": lambda: figures.draw_ring(TOY_TOKENS, la.ring_shards(6, 3, zigzag=False)),
     "ring of one": lambda: figures.draw_ring(list("ab"), la.ring_shards(2, 1)),
     "ring_work": lambda: figures.draw_ring_work(
         {"in order": la.ring_shards(8, 4, zigzag=False), "zig-zag": la.ring_shards(8, 4)}
     ),
     "ring_work, many tokens": lambda: figures.draw_ring_work({"zig-zag": la.ring_shards(48, 3)}),
->>>>>>> af26487 (Figures of the ring in the book's colours, and what they refuse)
     "bottleneck": lambda: figures.draw_bottleneck(TOY_TOKENS),
     "bottleneck, translating": lambda: figures.draw_bottleneck(
         ("Ihre", "Reise", "beginnt"), TOY_TOKENS, WEIGHTS[:, :3], step=1
