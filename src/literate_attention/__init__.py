@@ -48,9 +48,8 @@ from literate_attention.story.causal_attention import (
     causal_mask,
     mask_scores,
     mask_weights,
-    scaled_dot_product_attention,
 )
-from literate_attention.story.fused_attention import fused_attention
+from literate_attention.story.fused_attention import scaled_dot_product_attention
 from literate_attention.story.inputs import (
     SAMPLE_TEXT,
     TOY_TOKENS,
@@ -84,6 +83,7 @@ from literate_attention.story.simple_attention import (
 )
 from literate_attention.trust.reproducibility import (
     Dropout,
+    disable_tf32,
     drop,
     dropout_mask,
     pick_device,
@@ -115,10 +115,10 @@ __all__ = [
     "causal_mask",
     "context_vector",
     "create_dataloader_v1",
+    "disable_tf32",
     "drop",
     "dropout_mask",
     "empty_caches",
-    "fused_attention",
     "generate",
     "gpt2_tokenizer",
     "greedy",

@@ -7,8 +7,18 @@ from torch import Tensor
 from torch import distributed as dist
 
 
+def require_tensor(name: str, value: object) -> None:
+    """Refuse what is not a tensor, as a list or an array of NumPy."""
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{name} must be a tensor, got {type(value).__name__}; "
+            f"convert it first, e.g. torch.tensor({name})"
+        )
+
+
 def require_floating(name: str, tensor: Tensor) -> None:
     """Refuse integer and boolean tensors: attention is a weighted average of real numbers."""
+    require_tensor(name, tensor)
     if not tensor.is_floating_point():
         raise TypeError(
             f"{name} must hold floating-point numbers, got {tensor.dtype}; "
@@ -30,6 +40,23 @@ def require_tokens(
         require_width(name, tensor, width, called)
 
 
+def require_heads(name: str, tensor: Tensor) -> None:
+    """Refuse what is not a sequence of vectors for each head."""
+    require_floating(name, tensor)
+    if tensor.ndim < 3:
+        raise ValueError(
+            f"{name} must have at least 3 dimensions (num_heads, num_tokens, head_dim), "
+            f"got {tensor.ndim}: shape {tuple(tensor.shape)}"
+        )
+
+
+def require_head_split(name: str, width: int, num_heads: int) -> None:
+    """Refuse a width that does not divide evenly among the heads."""
+    require_at_least("num_heads", num_heads, 1)
+    if width % num_heads:
+        raise ValueError(f"{name} must be divisible by num_heads, got {width} and {num_heads}")
+
+
 def require_width(name: str, tensor: Tensor, expected: int, called: str) -> None:
     """Refuse a tensor whose last dimension is not as wide as expected."""
     if tensor.ndim == 0 or tensor.shape[-1] != expected:
@@ -41,15 +68,17 @@ def require_width(name: str, tensor: Tensor, expected: int, called: str) -> None
 
 def require_mask(attn_mask: Tensor, scores_shape: tuple[int, ...]) -> None:
     """Refuse an attention mask that is not boolean, or cannot be spread over the scores."""
+    require_tensor("attn_mask", attn_mask)
     if attn_mask.dtype != torch.bool:
         raise TypeError(
             f"attn_mask must be boolean, True = may attend, got {attn_mask.dtype}; "
             f"a mask of ones that hide becomes mask == 0"
         )
     given = tuple(attn_mask.shape)
-    if not 2 <= len(given) <= len(scores_shape) or any(
-        size not in (1, wanted)
-        for size, wanted in zip(reversed(given), reversed(scores_shape), strict=False)
+    sizes = zip(reversed(given), reversed(scores_shape), strict=False)
+    if not 2 <= len(given) <= len(scores_shape) or not all(
+        size == 1 or size == wanted
+        for size, wanted in sizes  # torch.compile does not look into a tuple
     ):
         raise ValueError(
             f"attn_mask must fit scores of shape {tuple(scores_shape)}, (*batch, queries, keys), "
@@ -94,6 +123,29 @@ def require_attention(
             "attn_mask & causal_mask(q_len, kv_len)"
         )
     require_mask(attn_mask, (*query.shape[:-1], key.shape[-2]))
+
+
+def require_token_ids(token_ids: Tensor, vocab_size: int) -> None:
+    """Refuse what are not ids of tokens, or ids of tokens that the vocabulary does not have.
+
+    Only ids on the CPU are looked at: to read a number from a GPU means to wait until it has done all that
+    it was given, and there the table of embeddings refuses such ids itself.
+    """
+    require_tensor("token_ids", token_ids)
+    if token_ids.is_floating_point() or token_ids.dtype == torch.bool:
+        raise TypeError(f"token_ids must be integers, got {token_ids.dtype}")
+    if token_ids.ndim == 0:
+        raise ValueError(
+            "token_ids must have at least 1 dimension (num_tokens), got a single number"
+        )
+    if token_ids.device.type != "cpu" or token_ids.numel() == 0 or torch.compiler.is_compiling():
+        return
+    lowest, highest = (int(bound) for bound in token_ids.aminmax())
+    if lowest < 0 or highest >= vocab_size:
+        stray = lowest if lowest < 0 else highest
+        raise ValueError(
+            f"token id {stray} is outside the vocabulary of {vocab_size} tokens (0 to {vocab_size - 1})"
+        )
 
 
 def require_at_least(name: str, value: int, least: int) -> None:

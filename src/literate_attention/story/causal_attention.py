@@ -8,15 +8,11 @@ from torch import Tensor, nn
 
 from literate_attention._checks import (
     require_at_least,
-    require_attention,
     require_context,
     require_dropout_rate,
     require_mask,
     require_tokens,
 )
-from literate_attention.story.fused_attention import fused_attention
-from literate_attention.story.self_attention import attention_output, attention_weights
-from literate_attention.trust.reproducibility import Dropout, DropoutStream, drop
 
 
 def causal_mask(
@@ -113,78 +109,6 @@ def mask_scores(
     return scores.masked_fill(~attn_mask, -torch.inf)
 
 
-def scaled_dot_product_attention(
-    query: Float[Tensor, "*batch q_len head_dim"],
-    key: Float[Tensor, "*batch kv_len head_dim"],
-    value: Float[Tensor, "*batch kv_len value_dim"],
-    attn_mask: Bool[Tensor, "*#batch #q_len #kv_len"] | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    *,
-    dropout_stream: DropoutStream | None = None,
-    need_weights: bool = False,
-) -> (
-    Float[Tensor, "*batch q_len value_dim"]
-    | tuple[Float[Tensor, "*batch q_len value_dim"], Float[Tensor, "*batch q_len kv_len"]]
-):
-    r"""Attend, with a mask and with dropout on the weights.
-
-    .. math:: Z = \text{Dropout}\!\left(\operatorname{softmax}\!\left(
-              \frac{Q K^\top}{\sqrt{d_k}}\right)\right) V
-
-    That is scaled dot-product attention :cite:p:`vaswani2017`, with the arguments of torch's function. Causal
-    and multi-head attention leave it to this function to choose between the two ways to compute it. Where
-    somebody wants to see the weights, or to say from which stream dropout draws, scores, weights and average
-    are computed one after the other; else torch's fused kernel does all at once :cite:p:`dao2022`.
-
-    Args:
-        query: what asks.
-        key: what is compared with the query.
-        value: what is averaged.
-        attn_mask: True in row i, column j: query i may attend to key j.
-        dropout_p: the probability that a weight is dropped. It is applied whenever it is not zero.
-        is_causal: use :func:`causal_mask`.
-        scale: what scores are multiplied by; by default :math:`1/\sqrt{d_k}`.
-        dropout_stream: where the dropout mask comes from; see
-            :func:`.dropout_mask`. By default the device's own stream.
-        need_weights: whether the weights that were used are returned too.
-
-    Returns:
-        The context vectors; with ``need_weights`` also the weights, after dropout.
-
-    Raises:
-        TypeError: an argument does not hold floating-point numbers, or the mask is not boolean.
-        ValueError: sizes do not fit, the dropout rate is outside [0, 1), or ``attn_mask`` and
-            ``is_causal`` are given together.
-
-    Example:
-        >>> x = torch.eye(2)
-        >>> scaled_dot_product_attention(x, x, x, is_causal=True, need_weights=True)[1]
-        tensor([[1.0000, 0.0000],
-                [0.3302, 0.6698]])
-    """
-    require_attention(query, key, value, attn_mask, dropout_p, is_causal)
-    q_len, kv_len = query.shape[-2], key.shape[-2]
-    explicit = need_weights or dropout_stream is not None
-    if is_causal and (explicit or q_len != kv_len):
-        attn_mask, is_causal = causal_mask(q_len, kv_len, device=query.device), False
-    if not explicit:
-        return fused_attention(
-            query,
-            key,
-            value,
-            attn_mask=attn_mask,
-            dropout_p=dropout_p,
-            is_causal=is_causal,
-            scale=scale,
-        )
-    weights = attention_weights(query, key, attn_mask=attn_mask, scale=scale)
-    weights = drop(weights, dropout_p, dropout_stream)
-    context = attention_output(weights, value)
-    return (context, weights) if need_weights else context
-
-
 class CausalAttention(nn.Module):
     r"""Self-attention on batches, with a causal mask and dropout on the weights.
 
@@ -227,7 +151,7 @@ class CausalAttention(nn.Module):
         self.register_load_state_dict_pre_hook(forget_stored_mask)
 
     def forward(
-        self, x: Float[Tensor, "*batch num_tokens d_in"], need_weights: bool = False
+        self, x: Float[Tensor, "*batch num_tokens d_in"], *, need_weights: bool = False
     ) -> (
         Float[Tensor, "*batch num_tokens d_out"]
         | tuple[
@@ -250,22 +174,16 @@ class CausalAttention(nn.Module):
         """
         require_tokens("x", x, self.W_query.in_features)
         require_context(x.shape[-2], self.context_length)
-        return scaled_dot_product_attention(
-            self.W_query(x),
-            self.W_key(x),
-            self.W_value(x),
-            is_causal=True,
-            need_weights=need_weights,
-            **dropout_arguments(self.dropout),
-        )
-
-
-def dropout_arguments(dropout: nn.Dropout) -> dict[str, Any]:
-    """Say to :func:`scaled_dot_product_attention` what a dropout module would do now."""
-    if not dropout.training:
-        return {}
-    stream = dropout.stream if isinstance(dropout, Dropout) else None
-    return {"dropout_p": dropout.p, "dropout_stream": stream}
+        num_tokens = x.shape[-2]
+        query = self.W_query(x)
+        key = self.W_key(x)
+        value = self.W_value(x)
+        scores = (query / key.shape[-1] ** 0.5) @ key.mT
+        scores = mask_scores(scores, causal_mask(num_tokens, device=x.device))
+        weights = torch.softmax(scores, dim=-1)
+        weights = self.dropout(weights)
+        context = weights @ value
+        return (context, weights) if need_weights else context
 
 
 def forget_stored_mask(

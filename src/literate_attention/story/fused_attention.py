@@ -1,19 +1,17 @@
 """Attention in one kernel, which never writes the matrix of weights to memory."""
 
-from math import prod
-
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention as _kernel
+from torch.nn.functional import scaled_dot_product_attention as torch_attention
 
 from literate_attention._checks import require_attention
+from literate_attention.story.causal_attention import causal_mask
 
 
-def fused_attention(
+def scaled_dot_product_attention(
     query: Float[Tensor, "*batch q_len head_dim"],
     key: Float[Tensor, "*batch kv_len head_dim"],
     value: Float[Tensor, "*batch kv_len value_dim"],
-    *,
     attn_mask: Bool[Tensor, "*#batch #q_len #kv_len"] | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
@@ -34,7 +32,8 @@ def fused_attention(
         value: what is averaged.
         attn_mask: True in row i, column j: query i may attend to key j.
         dropout_p: the probability that a weight is dropped. Nothing asks whether this is training.
-        is_causal: query i may attend to keys 0 to i. Only for as many queries as keys.
+        is_causal: use :func:`~literate_attention.story.causal_attention.causal_mask`: the queries are the
+            last of the sequence, where torch takes them to be the first.
         scale: what scores are multiplied by; by default :math:`1/\sqrt{d_k}`.
 
     Returns:
@@ -42,35 +41,53 @@ def fused_attention(
 
     Raises:
         TypeError: an argument does not hold floating-point numbers, or the mask is not boolean.
-        ValueError: sizes do not fit, the dropout rate is outside [0, 1), ``attn_mask`` and ``is_causal`` are
-            given together, or ``is_causal`` with another number of queries than keys.
+        ValueError: sizes do not fit, the dropout rate is outside [0, 1), or ``attn_mask`` and ``is_causal``
+            are given together.
 
     Example:
         >>> import torch
         >>> query, key = torch.zeros(1, 2), torch.zeros(3, 2)
-        >>> fused_attention(query, key, torch.tensor([[1.0], [2.0], [6.0]]))
+        >>> scaled_dot_product_attention(query, key, torch.tensor([[1.0], [2.0], [6.0]]))
         tensor([[3.]])
     """
     require_attention(query, key, value, attn_mask, dropout_p, is_causal)
-    if is_causal and query.shape[-2] != key.shape[-2]:
-        raise ValueError(
-            f"is_causal needs as many queries as keys, got {query.shape[-2]} and {key.shape[-2]}; "
-            f"pass attn_mask=causal_mask(q_len, kv_len) instead"
-        )
-    # torch's fused kernels take four dimensions; with any other number torch computes the explicit form,
-    # and needs quadratic memory for it.
-    if query.ndim == 4:
-        if attn_mask is not None and attn_mask.ndim == 3:
-            attn_mask = attn_mask.unsqueeze(0)
-        return _kernel(query, key, value, attn_mask, dropout_p, is_causal, scale=scale)
-    batch = query.shape[:-2]
-    if attn_mask is not None and attn_mask.ndim > 2:
-        attn_mask = _as_four_dimensions(attn_mask.expand(*batch, -1, -1))
-    query, key, value = (_as_four_dimensions(tensor) for tensor in (query, key, value))
-    context = _kernel(query, key, value, attn_mask, dropout_p, is_causal, scale=scale)
-    return context.reshape(*batch, *context.shape[-2:])
+    *batch, q_len, _ = query.shape
+    kv_len = key.shape[-2]
+    if is_causal and q_len != kv_len:
+        attn_mask, is_causal = causal_mask(q_len, kv_len, device=query.device), False
+    if attn_mask is not None:
+        if len(batch) > 2:
+            attn_mask = attn_mask.expand(*batch, -1, -1)
+        attn_mask = as_four_dimensions(attn_mask)
+    context = torch_attention(
+        as_four_dimensions(query),
+        as_four_dimensions(key),
+        as_four_dimensions(value),
+        attn_mask,
+        dropout_p,
+        is_causal,
+        scale=scale,
+    )
+    return context.reshape(*batch, q_len, value.shape[-1])
 
 
-def _as_four_dimensions(tensor: Tensor) -> Tensor:
-    *batch, rows, columns = tensor.shape
-    return tensor.reshape(prod(batch), 1, rows, columns)
+def as_four_dimensions(
+    x: Shaped[Tensor, "*batch rows columns"],
+) -> Shaped[Tensor, "batch num_heads rows columns"]:
+    r"""View any number of batch dimensions as two: torch has fused kernels for no other number.
+
+    .. math:: (n, d) \to (1, 1, n, d), \qquad (b, n, d) \to (1, b, n, d), \qquad
+              (a, b, h, n, d) \to (a \cdot b, h, n, d)
+
+    Args:
+        x: a matrix, or any number of them.
+
+    Returns:
+        The same matrices.
+
+    Example:
+        >>> import torch
+        >>> as_four_dimensions(torch.ones(5, 2, 3)).shape
+        torch.Size([1, 5, 2, 3])
+    """
+    return x[None, None].flatten(0, -4)

@@ -19,7 +19,7 @@ from tiktoken.load import data_gym_to_mergeable_bpe_ranks
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
-from literate_attention._checks import require_at_least, require_context
+from literate_attention._checks import require_at_least, require_context, require_token_ids
 
 TOY_TOKENS: Final = ("Your", "journey", "starts", "with", "one", "step")
 """The sentence that the whole book follows, one word a token."""
@@ -346,27 +346,11 @@ class InputEmbedding(nn.Module):
 
         Raises:
             TypeError: the token ids are not integers.
-            ValueError: a token id is outside the vocabulary, or there are more tokens than positions.
+            ValueError: there are more tokens than positions, or an id on the CPU is outside the vocabulary.
+                Elsewhere the ids are not looked at, since that would mean to wait for a GPU.
         """
-        if token_ids.is_floating_point() or token_ids.dtype == torch.bool:
-            raise TypeError(f"token_ids must be integers, got {token_ids.dtype}")
-        if token_ids.ndim == 0:
-            raise ValueError(
-                "token_ids must have at least 1 dimension (num_tokens), got a single number"
-            )
+        require_token_ids(token_ids, self.token_embedding.num_embeddings)
         num_tokens = token_ids.shape[-1]
         require_context(num_tokens, self.position_embedding.num_embeddings)
-        self._require_known(token_ids)
         positions = torch.arange(num_tokens, device=token_ids.device)
         return self.token_embedding(token_ids) + self.position_embedding(positions)
-
-    def _require_known(self, token_ids: Int[Tensor, "..."]) -> None:
-        if token_ids.is_meta or token_ids.numel() == 0:
-            return
-        lowest, highest = (int(bound) for bound in token_ids.aminmax())
-        vocab_size = self.token_embedding.num_embeddings
-        if lowest < 0 or highest >= vocab_size:
-            stray = lowest if lowest < 0 else highest
-            raise ValueError(
-                f"token id {stray} is outside the vocabulary of {vocab_size} tokens (0 to {vocab_size - 1})"
-            )

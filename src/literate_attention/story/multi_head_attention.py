@@ -1,21 +1,27 @@
 """Multi-head attention: several attentions side by side, each with its own view of the tokens."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from literate_attention._checks import (
     require_at_least,
     require_context,
     require_dropout_rate,
+    require_head_split,
+    require_heads,
+    require_mask,
     require_tokens,
 )
 from literate_attention.story.causal_attention import (
     CausalAttention,
-    dropout_arguments,
+    causal_mask,
     forget_stored_mask,
-    scaled_dot_product_attention,
+    mask_scores,
 )
+
+# The next chapter's kernel: the class grows by one branch there, and stays one class.
+from literate_attention.story.fused_attention import scaled_dot_product_attention
 
 
 def split_heads(
@@ -63,6 +69,7 @@ def merge_heads(
         One vector for each token.
 
     Raises:
+        TypeError: `x` does not hold floating-point numbers.
         ValueError: `x` has fewer than 3 dimensions.
 
     Example:
@@ -70,29 +77,8 @@ def merge_heads(
         >>> torch.equal(merge_heads(split_heads(x, num_heads=2)), x)
         True
     """
-    if x.ndim < 3:
-        raise ValueError(
-            f"x must have at least 3 dimensions (num_heads, num_tokens, head_dim), "
-            f"got {x.ndim}: shape {tuple(x.shape)}"
-        )
+    require_heads("x", x)
     return x.transpose(-3, -2).flatten(-2)
-
-
-def require_head_split(name: str, width: int, num_heads: int) -> None:
-    """Refuse a width that does not divide evenly among the heads.
-
-    Args:
-        name: what the width is called.
-        width: the width.
-        num_heads: how many heads share it.
-
-    Raises:
-        TypeError: ``num_heads`` is not a whole number.
-        ValueError: ``num_heads`` is below 1, or does not divide the width.
-    """
-    require_at_least("num_heads", num_heads, 1)
-    if width % num_heads:
-        raise ValueError(f"{name} must be divisible by num_heads, got {width} and {num_heads}")
 
 
 class MultiHeadAttentionWrapper(nn.Module):
@@ -139,7 +125,7 @@ class MultiHeadAttentionWrapper(nn.Module):
         )
 
     def forward(
-        self, x: Float[Tensor, "*batch num_tokens d_in"], need_weights: bool = False
+        self, x: Float[Tensor, "*batch num_tokens d_in"], *, need_weights: bool = False
     ) -> (
         Float[Tensor, "*batch num_tokens width"]
         | tuple[
@@ -163,7 +149,8 @@ class MultiHeadAttentionWrapper(nn.Module):
         """
         if not need_weights:
             return torch.cat([head(x) for head in self.heads], dim=-1)
-        contexts, weights = zip(*(head(x, need_weights=True) for head in self.heads), strict=True)
+        results = [head(x, need_weights=True) for head in self.heads]
+        contexts, weights = zip(*results, strict=True)
         return torch.cat(contexts, dim=-1), torch.stack(weights, dim=-3)
 
 
@@ -225,7 +212,11 @@ class MultiHeadAttention(nn.Module):
         self.register_load_state_dict_pre_hook(forget_stored_mask)
 
     def forward(
-        self, x: Float[Tensor, "*batch num_tokens d_in"], need_weights: bool = False
+        self,
+        x: Float[Tensor, "*batch num_tokens d_in"],
+        *,
+        attn_mask: Bool[Tensor, "... #num_tokens #num_tokens"] | None = None,
+        need_weights: bool = False,
     ) -> (
         Float[Tensor, "*batch num_tokens d_out"]
         | tuple[
@@ -237,31 +228,46 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             x: one vector for each token.
+            attn_mask: True in row i, column j: token i may attend to token j, unless j comes after i. It is
+                spread over ``(*batch, num_heads, num_tokens, num_tokens)``: where ``is_token``, of shape
+                ``(batch, num_tokens)``, is False for padding, pass ``is_token[:, None, None, :]``.
             need_weights: whether the attention weights of every head are returned too.
 
         Returns:
-            The context vectors; with ``need_weights`` also the weights, after dropout.
+            The context vectors; with ``need_weights`` also the weights, after dropout. Where a token may
+            attend to none, its weights are zero, and so are the context vectors of its heads.
 
         Raises:
-            TypeError: `x` does not hold floating-point numbers.
+            TypeError: `x` does not hold floating-point numbers, or the mask is not boolean.
             ValueError: `x` has fewer than 2 dimensions, another width than ``d_in``, or more tokens than
-                ``context_length``.
+                ``context_length``; or the mask does not fit.
         """
         require_tokens("x", x, self.W_query.in_features)
         require_context(x.shape[-2], self.context_length)
-        query, key, value = (
-            split_heads(projection(x), self.num_heads)
-            for projection in (self.W_query, self.W_key, self.W_value)
-        )
-        attended = scaled_dot_product_attention(
-            query,
-            key,
-            value,
-            is_causal=True,
-            need_weights=need_weights,
-            **dropout_arguments(self.dropout),
-        )
-        if isinstance(attended, tuple):
-            context, weights = attended
-            return self.out_proj(merge_heads(context)), weights
-        return self.out_proj(merge_heads(attended))
+        num_tokens = x.shape[-2]
+        query = split_heads(self.W_query(x), self.num_heads)
+        key = split_heads(self.W_key(x), self.num_heads)
+        value = split_heads(self.W_value(x), self.num_heads)
+        if attn_mask is not None:
+            require_mask(attn_mask, (*query.shape[:-1], num_tokens))
+            attn_mask = attn_mask & causal_mask(num_tokens, device=x.device)
+        if not need_weights and type(self.dropout) is nn.Dropout:
+            context = scaled_dot_product_attention(
+                query,
+                key,
+                value,
+                attn_mask=attn_mask,
+                dropout_p=self.dropout.p if self.dropout.training else 0.0,
+                is_causal=attn_mask is None,
+            )
+            return self.out_proj(merge_heads(context))
+        scores = (query / self.head_dim**0.5) @ key.mT
+        scores = mask_scores(scores, causal_mask(num_tokens, device=x.device))
+        if attn_mask is not None:
+            scores = mask_scores(scores, attn_mask)
+        weights = torch.softmax(scores, dim=-1)
+        if attn_mask is not None:
+            weights = weights.masked_fill(~attn_mask, 0.0)  # nan, where no key is allowed
+        weights = self.dropout(weights)
+        context = self.out_proj(merge_heads(weights @ value))
+        return (context, weights) if need_weights else context

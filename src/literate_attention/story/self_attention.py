@@ -6,12 +6,13 @@ from torch import Tensor, nn
 
 from literate_attention._checks import (
     require_at_least,
-    require_mask,
     require_same_batch,
     require_tokens,
     require_width,
 )
-from literate_attention.story.fused_attention import fused_attention
+
+# The mask comes with the next chapter, and one function masks scores: the arrow to it points forward.
+from literate_attention.story.causal_attention import mask_scores
 
 
 def attention_weights(
@@ -52,13 +53,15 @@ def attention_weights(
     require_tokens("query", query, called="head_dim")
     require_tokens("key", key, query.shape[-1], "the width of query")
     require_same_batch("key", key, "query", query)
-    # Scaled before the product: a half-precision score may be too large for its type until it is scaled.
-    scores = (query * (query.shape[-1] ** -0.5 if scale is None else scale)) @ key.mT
-    if attn_mask is None:
-        return torch.softmax(scores, dim=-1)
-    require_mask(attn_mask, scores.shape)
-    weights = torch.softmax(scores.masked_fill(~attn_mask, -torch.inf), dim=-1)
-    return weights.masked_fill(~attn_mask.any(dim=-1, keepdim=True), 0.0)
+    if scale is None:
+        scale = query.shape[-1] ** -0.5
+    scores = (query * scale) @ key.mT  # scaled before the product: float16 would overflow
+    if attn_mask is not None:
+        scores = mask_scores(scores, attn_mask)
+    weights = torch.softmax(scores, dim=-1)
+    if attn_mask is not None:
+        weights = weights.masked_fill(~attn_mask, 0.0)  # nan, where no key is allowed
+    return weights
 
 
 def attention_output(
@@ -124,7 +127,7 @@ class SelfAttention_v1(nn.Module):
         self.W_value = nn.Parameter(torch.rand(d_in, d_out))
 
     def forward(
-        self, x: Float[Tensor, "*batch num_tokens d_in"], need_weights: bool = False
+        self, x: Float[Tensor, "*batch num_tokens d_in"], *, need_weights: bool = False
     ) -> (
         Float[Tensor, "*batch num_tokens d_out"]
         | tuple[
@@ -145,7 +148,13 @@ class SelfAttention_v1(nn.Module):
             ValueError: `x` has fewer than 2 dimensions, or another width than ``d_in``.
         """
         require_tokens("x", x, self.W_query.shape[0])
-        return _attend_to_all(x @ self.W_query, x @ self.W_key, x @ self.W_value, need_weights)
+        query = x @ self.W_query
+        key = x @ self.W_key
+        value = x @ self.W_value
+        scores = (query / key.shape[-1] ** 0.5) @ key.mT
+        weights = torch.softmax(scores, dim=-1)
+        context = weights @ value
+        return (context, weights) if need_weights else context
 
 
 class SelfAttention_v2(nn.Module):
@@ -182,7 +191,7 @@ class SelfAttention_v2(nn.Module):
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
 
     def forward(
-        self, x: Float[Tensor, "*batch num_tokens d_in"], need_weights: bool = False
+        self, x: Float[Tensor, "*batch num_tokens d_in"], *, need_weights: bool = False
     ) -> (
         Float[Tensor, "*batch num_tokens d_out"]
         | tuple[
@@ -203,13 +212,10 @@ class SelfAttention_v2(nn.Module):
             ValueError: `x` has fewer than 2 dimensions, or another width than ``d_in``.
         """
         require_tokens("x", x, self.W_query.in_features)
-        return _attend_to_all(self.W_query(x), self.W_key(x), self.W_value(x), need_weights)
-
-
-def _attend_to_all(
-    query: Tensor, key: Tensor, value: Tensor, need_weights: bool
-) -> Tensor | tuple[Tensor, Tensor]:
-    if not need_weights:
-        return fused_attention(query, key, value)
-    weights = attention_weights(query, key)
-    return attention_output(weights, value), weights
+        query = self.W_query(x)
+        key = self.W_key(x)
+        value = self.W_value(x)
+        scores = (query / key.shape[-1] ** 0.5) @ key.mT
+        weights = torch.softmax(scores, dim=-1)
+        context = weights @ value
+        return (context, weights) if need_weights else context

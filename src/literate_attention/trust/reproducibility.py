@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from literate_attention._checks import require_dropout_rate
+from literate_attention._checks import require_dropout_rate, require_tensor
 
 DropoutStream = Literal["torch", "mkl"]
 
@@ -73,7 +73,7 @@ def seed_everything(seed: int) -> None:
     """Start every random generator that the book uses from the same number.
 
     Seeds Python's ``random``, NumPy's global generator and torch's, on the CPU and on every accelerator.
-    It also asks torch for full float32 products on CUDA, as TF32 keeps fewer digits than the pages print.
+    Nothing else is changed.
 
     Args:
         seed: a whole number from 0 to 2**32 - 1.
@@ -93,6 +93,19 @@ def seed_everything(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
+
+
+def disable_tf32() -> None:
+    """Let graphics cards multiply float32 matrices with all their digits.
+
+    NVIDIA's format TF32 keeps three decimals, fewer than the pages print. torch does not use it by default,
+    but the environment or other code of the process may have switched it on. It stays off for the process.
+
+    Example:
+        >>> disable_tf32()
+        >>> torch.backends.cuda.matmul.allow_tf32
+        False
+    """
     torch.backends.cuda.matmul.allow_tf32 = False
 
 
@@ -182,6 +195,7 @@ def drop(
         The tensor with dropped elements at zero.
 
     Raises:
+        TypeError: `x` is not a tensor.
         ValueError: ``p`` is outside [0, 1), or the stream is unknown.
 
     Example:
@@ -189,6 +203,7 @@ def drop(
         >>> drop(torch.ones(6), p=0.5, stream="torch")
         tensor([2., 2., 0., 2., 2., 0.])
     """
+    require_tensor("x", x)
     require_dropout_rate("p", p)
     if stream is None:
         return torch.nn.functional.dropout(x, p)

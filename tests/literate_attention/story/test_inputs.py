@@ -370,6 +370,8 @@ def test_the_embedding_moves_to_another_device() -> None:
     [
         (torch.tensor([1.0]), TypeError, "token_ids must be integers, got torch.float32"),
         (torch.tensor([True]), TypeError, "token_ids must be integers, got torch.bool"),
+        ([1, 2], TypeError, "token_ids must be a tensor, got list"),
+        (None, TypeError, "token_ids must be a tensor, got NoneType"),
         (
             torch.tensor(1),
             ValueError,
@@ -395,6 +397,13 @@ def test_the_embedding_moves_to_another_device() -> None:
 def test_the_embedding_refuses(token_ids: Tensor, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=re.escape(message)):
         embedding()(token_ids)
+
+
+def test_the_embedding_does_not_wait_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No number of a tensor elsewhere is read: that would mean to wait until the GPU is done."""
+    embed, token_ids = embedding().to("meta"), torch.tensor([[1, 13]], device="meta")
+    monkeypatch.setattr(torch.Tensor, "aminmax", lambda _: pytest.fail("it looked at the ids"))
+    assert embed(token_ids).shape == (1, 2, WIDTH)
 
 
 def test_the_highest_token_and_the_last_position_are_allowed() -> None:

@@ -6,24 +6,26 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention as torch_attention
 from torch.testing import assert_close
 
 from literate_attention import (
     CausalAttention,
+    Dropout,
     MultiHeadAttention,
     MultiHeadAttentionWrapper,
     merge_heads,
+    scaled_dot_product_attention,
     score_all_queries,
     split_heads,
     toy_embeddings,
 )
+from literate_attention.story import multi_head_attention
 
 BATCH, NUM_TOKENS, D_IN, HEADS, HEAD_DIM, CONTEXT = 2, 5, 7, 3, 11, 13
 D_OUT = HEADS * HEAD_DIM
 
 both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "explicit"])
-each_batch = pytest.mark.parametrize("batch", [(), (2,), (2, 3), (0,), (1,)], ids=str)
+each_batch = pytest.mark.parametrize("batch", [(), (2, 3), (0,)], ids=str)
 
 
 def tokens(*batch: int, width: int = D_IN) -> Tensor:
@@ -107,42 +109,126 @@ def test_multi_head_attention_agrees_with_loops(
     assert_close(attention(x, need_weights=True)[1], torch.stack(weights, dim=-3))
 
 
-@both_paths
-def test_multi_head_attention_agrees_with_torchs_module(need_weights: bool) -> None:
-    """There, True in a mask means: hidden. The input must be as wide as the output."""
-    attention = seeded(MultiHeadAttention, D_OUT, d_in=D_OUT)
+def torchs_module(attention: MultiHeadAttention) -> nn.MultiheadAttention:
+    """Return torch's own module with the same weights. Its input must be as wide as its output."""
     theirs = nn.MultiheadAttention(D_OUT, HEADS, batch_first=True, dtype=torch.float64)
     with torch.no_grad():
         layers = attention.W_query, attention.W_key, attention.W_value
         theirs.in_proj_weight.copy_(torch.cat([layer.weight for layer in layers]))
         theirs.in_proj_bias.copy_(torch.cat([layer.bias for layer in layers]))
         theirs.out_proj.load_state_dict(attention.out_proj.state_dict())
-    x = tokens(BATCH, width=D_OUT)
-    hidden = torch.ones(NUM_TOKENS, NUM_TOKENS).triu(1) == 1
-    context, weights = theirs(x, x, x, attn_mask=hidden, average_attn_weights=False)
-    assert_close(run(attention, x, need_weights), context)
-    assert_close(attention(x, need_weights=True)[1], weights)
+    return theirs
 
 
 @both_paths
-def test_multi_head_attention_agrees_with_torchs_function(need_weights: bool) -> None:
-    attention, x = seeded(MultiHeadAttention, D_OUT), tokens(BATCH)
-    query, key, value = (
-        torch.stack(layer(x).split(HEAD_DIM, dim=-1), dim=1)
+@pytest.mark.parametrize("padded", [False, True])
+def test_multi_head_attention_agrees_with_torchs_module(need_weights: bool, padded: bool) -> None:
+    """There, True in a mask means: hidden. A batch of unequal texts is padded at the end."""
+    attention = seeded(MultiHeadAttention, D_OUT, d_in=D_OUT)
+    theirs = torchs_module(attention)
+    x = tokens(3, width=D_OUT)
+    is_token = torch.arange(NUM_TOKENS) < torch.tensor([NUM_TOKENS, 3, 1])[:, None]
+    hidden = torch.ones(NUM_TOKENS, NUM_TOKENS).triu(1) == 1
+    expected, expected_weights = theirs(
+        *(x, x, x),
+        attn_mask=hidden,
+        key_padding_mask=~is_token if padded else None,
+        average_attn_weights=False,
+    )
+    attn_mask = is_token[:, None, None, :] if padded else None
+    result = attention(x, attn_mask=attn_mask, need_weights=need_weights)
+    assert_close(result[0] if need_weights else result, expected)
+    if need_weights:
+        assert_close(result[1], expected_weights)
+
+
+@both_paths
+@pytest.mark.parametrize(
+    ("batch", "mask_shape"),
+    [
+        ((), (5, 5)),
+        ((), (HEADS, 1, 5)),
+        ((2,), (5, 5)),
+        ((2,), (2, HEADS, 5, 5)),
+        ((2, 3), (3, 1, 5, 1)),
+    ],
+    ids=str,
+)
+def test_under_a_mask_it_agrees_with_loops(
+    need_weights: bool,
+    batch: tuple[int, ...],
+    mask_shape: tuple[int, ...],
+    attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
+) -> None:
+    """Some tokens have no key left; the future stays hidden, whatever the mask says."""
+    attention, x = seeded(MultiHeadAttention, D_OUT), tokens(*batch)
+    attn_mask = torch.rand(mask_shape, generator=torch.Generator().manual_seed(3)) < 0.5
+    attn_mask[..., 0, 0] = False
+    allowed = attn_mask & (torch.ones(NUM_TOKENS, NUM_TOKENS).tril() == 1)
+    assert not allowed[..., 0, :].any()
+    projections = (
+        torch.stack(layer(x).split(HEAD_DIM, dim=-1), dim=-3)
         for layer in (attention.W_query, attention.W_key, attention.W_value)
     )
-    heads = torch_attention(query, key, value, is_causal=True)
-    expected = attention.out_proj(torch.cat(heads.unbind(1), dim=-1))
-    assert_close(run(attention, x, need_weights), expected)
+    heads, weights = attend_by_loops(*projections, allowed)
+    expected = attention.out_proj(torch.cat(heads.unbind(-3), dim=-1))
+    result = attention(x, attn_mask=attn_mask, need_weights=need_weights)
+    assert_close(result[0] if need_weights else result, expected)
+    if need_weights:
+        assert_close(result[1], weights)
+    (result[0] if need_weights else result).sum().backward()
+    assert all(parameter.grad.isfinite().all() for parameter in attention.parameters())
 
 
-@both_paths
-def test_the_wrapper_puts_its_heads_side_by_side(need_weights: bool) -> None:
+def test_padding_before_a_text_changes_nothing_but_the_place() -> None:
+    attention, x = seeded(MultiHeadAttention, D_OUT), tokens(1)
+    padded = torch.cat([torch.full((1, 2, D_IN), 1e6, dtype=torch.float64), x], dim=1)
+    is_token = torch.arange(NUM_TOKENS + 2) >= 2
+    context = attention(padded, attn_mask=is_token[None, None, None, :])
+    assert_close(context[:, 2:], attention(x))
+    assert_close(context[0, 0], attention.out_proj.bias)
+
+
+@pytest.mark.parametrize(
+    ("dropout", "need_weights", "fused"),
+    [
+        (nn.Dropout(0.0), False, True),
+        (nn.Dropout(0.5), False, True),
+        (nn.Dropout(0.0), True, False),
+        (Dropout(0.5), False, False),
+        (nn.Identity(), False, False),
+    ],
+    ids=str,
+)
+def test_one_place_decides_between_the_kernel_and_the_steps(
+    dropout: nn.Module, need_weights: bool, fused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def spy(*arguments: Tensor, **options: object) -> Tensor:
+        calls.append(options)
+        return scaled_dot_product_attention(*arguments, **options)
+
+    monkeypatch.setattr(multi_head_attention, "scaled_dot_product_attention", spy)
+    attention = seeded(MultiHeadAttention, D_OUT)
+    attention.dropout = dropout
+    attention(tokens(), need_weights=need_weights)
+    attention.eval()(tokens(), need_weights=need_weights)
+    rate = getattr(dropout, "p", 0.0)
+    expected = [
+        {"attn_mask": None, "dropout_p": p, "is_causal": True} for p in (rate, 0.0) if fused
+    ]
+    assert calls == expected
+
+
+def test_the_wrapper_puts_its_heads_side_by_side() -> None:
     attention, x = seeded(MultiHeadAttentionWrapper, HEAD_DIM), tokens(BATCH)
     heads = [head(x, need_weights=True) for head in attention.heads]
     assert len({head[0].sum().item() for head in heads}) == HEADS
-    assert_close(run(attention, x, need_weights), torch.cat([head[0] for head in heads], dim=-1))
-    weights = attention(x, need_weights=True)[1]
+    side_by_side = torch.cat([head[0] for head in heads], dim=-1)
+    assert_close(attention(x), side_by_side)
+    context, weights = attention(x, need_weights=True)
+    assert_close(context, side_by_side)
     assert weights.shape == (BATCH, HEADS, NUM_TOKENS, NUM_TOKENS)
     for index, (_, expected) in enumerate(heads):
         assert_close(weights[:, index], expected)
@@ -161,7 +247,7 @@ def test_both_classes_agree_when_the_weights_are_copied(need_weights: bool) -> N
         attention.out_proj.weight.copy_(torch.eye(D_OUT))
         attention.out_proj.bias.zero_()
     x = tokens(BATCH)
-    assert_close(run(attention, x, need_weights), run(wrapper, x, need_weights))
+    assert_close(run(attention, x, need_weights), wrapper(x))
     assert_close(attention(x, need_weights=True)[1], wrapper(x, need_weights=True)[1])
 
 
@@ -198,6 +284,10 @@ def test_the_sources_print_the_same(
     assert_published(run(three_heads, x[None], need_weights), "heads-output")
 
 
+def under_mask(attn_mask: object) -> Tensor:
+    return MultiHeadAttention(7, 6, 5, 0.0, num_heads=3)(torch.ones(2, 5, 7), attn_mask=attn_mask)
+
+
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("call", "error", "message"),
@@ -226,6 +316,19 @@ def test_the_sources_print_the_same(
             lambda: split_heads(torch.ones(5, 10, dtype=torch.int32), 2),
             TypeError,
             "x must hold floating-point numbers, got torch.int32",
+        ),
+        (lambda: split_heads([[1.0]], 1), TypeError, "x must be a tensor, got list"),
+        (lambda: merge_heads(None), TypeError, "x must be a tensor, got NoneType"),
+        (
+            lambda: under_mask(torch.ones(5, 5)),
+            TypeError,
+            "attn_mask must be boolean, True = may attend, got torch.float32",
+        ),
+        (lambda: under_mask([[True]]), TypeError, "attn_mask must be a tensor, got list"),
+        (
+            lambda: under_mask(torch.ones(2, 5) > 0),
+            ValueError,
+            "attn_mask must fit scores of shape (2, 3, 5, 5), (*batch, queries, keys), got shape (2, 5)",
         ),
         (
             lambda: merge_heads(torch.ones(5, 10)),

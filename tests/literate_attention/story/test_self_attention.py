@@ -27,9 +27,8 @@ MODULES = {
     "v2 with bias": lambda: SelfAttention_v2(D_IN, D_OUT, qkv_bias=True),
 }
 
-each_batch = pytest.mark.parametrize("batch", [(), (2,), (2, 3), (0,), (1,)], ids=str)
+each_batch = pytest.mark.parametrize("batch", [(), (2, 3), (0,)], ids=str)
 each_module = pytest.mark.parametrize("build", MODULES.values(), ids=MODULES)
-both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "explicit"])
 
 
 def seeded(build: Callable[[], nn.Module], dtype: torch.dtype = torch.float64) -> nn.Module:
@@ -47,10 +46,6 @@ def query_key_value(*batch: int) -> tuple[Tensor, Tensor, Tensor]:
         random_tensor(*batch, KV_LEN, HEAD_DIM, seed=2),
         random_tensor(*batch, KV_LEN, VALUE_DIM, seed=3),
     )
-
-
-def run(attention: nn.Module, x: Tensor, need_weights: bool) -> Tensor:
-    return attention(x, need_weights=True)[0] if need_weights else attention(x)
 
 
 def projected(attention: nn.Module, x: Tensor) -> list[Tensor]:
@@ -85,14 +80,10 @@ def test_weights_and_output_agree_with_loops(
     ("batch", "mask_shape"),
     [
         ((), (Q_LEN, KV_LEN)),
-        ((2, 3), (Q_LEN, KV_LEN)),
-        ((2,), (1, KV_LEN)),
         ((2,), (Q_LEN, 1)),
         ((2,), (2, Q_LEN, KV_LEN)),
-        ((2, 3), (2, 3, Q_LEN, KV_LEN)),
         ((2, 3), (2, 1, 1, KV_LEN)),
         ((2, 3), (3, Q_LEN, KV_LEN)),
-        ((0,), (Q_LEN, KV_LEN)),
     ],
     ids=str,
 )
@@ -166,28 +157,25 @@ def test_gradients_of_the_functions() -> None:
 
 
 @each_module
-@both_paths
 @each_batch
 def test_a_module_agrees_with_loops(
     build: Callable[[], nn.Module],
-    need_weights: bool,
     batch: tuple[int, ...],
     attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
 ) -> None:
     attention = seeded(build)
     x = random_tensor(*batch, NUM_TOKENS, D_IN)
-    context, weights = attend_by_loops(*projected(attention, x))
-    assert_close(run(attention, x, need_weights), context)
-    assert_close(attention(x, need_weights=True)[1], weights)
+    expected, expected_weights = attend_by_loops(*projected(attention, x))
+    context, weights = attention(x, need_weights=True)
+    assert_close(context, expected)
+    assert_close(weights, expected_weights)
 
 
 @each_module
-@both_paths
-def test_a_module_agrees_with_torch(build: Callable[[], nn.Module], need_weights: bool) -> None:
+def test_a_module_agrees_with_torch(build: Callable[[], nn.Module]) -> None:
     attention = seeded(build, torch.float32)
     x = random_tensor(2, NUM_TOKENS, D_IN, dtype=torch.float32)
-    expected = torch_attention(*projected(attention, x))
-    assert_close(run(attention, x, need_weights), expected)
+    assert_close(attention(x), torch_attention(*projected(attention, x)))
 
 
 @each_module
@@ -199,15 +187,14 @@ def test_tokens_in_another_order_give_outputs_in_that_order(
     assert_close(attention(x[:, order]), attention(x)[:, order])
 
 
-@both_paths
-def test_both_classes_agree_when_the_weights_are_copied(need_weights: bool) -> None:
+def test_both_classes_agree_when_the_weights_are_copied() -> None:
     """A linear layer keeps its weight transposed."""
     v1, v2 = seeded(MODULES["v1"]), seeded(MODULES["v2"])
     with torch.no_grad():
         for name in ("W_query", "W_key", "W_value"):
             getattr(v1, name).copy_(getattr(v2, name).weight.T)
     x = random_tensor(2, NUM_TOKENS, D_IN)
-    assert_close(run(v1, x, need_weights), run(v2, x, need_weights))
+    assert_close(v1(x), v2(x))
 
 
 def test_parameters_are_drawn_in_the_order_that_the_sources_draw_them() -> None:
@@ -229,13 +216,10 @@ def test_a_bias_is_an_option() -> None:
     assert seeded(MODULES["v2 with bias"]).W_value.bias.shape == (D_OUT,)
 
 
-@both_paths
-def test_the_sources_print_the_same(
-    need_weights: bool, assert_published: Callable[[Tensor, str], None]
-) -> None:
+def test_the_sources_print_the_same(assert_published: Callable[[Tensor, str], None]) -> None:
     x = toy_embeddings()
     torch.manual_seed(123)
-    assert_published(run(SelfAttention_v1(3, 2), x, need_weights), "self-attention-v1")
+    assert_published(SelfAttention_v1(3, 2)(x), "self-attention-v1")
     torch.manual_seed(789)
     attention = SelfAttention_v2(3, 2)
     assert_published(attention(x, need_weights=True)[1], "self-attention-v2-weights")
@@ -254,6 +238,9 @@ MASK = torch.ones(5, 5, dtype=torch.bool)
     [
         (lambda: attention_weights(INTEGERS, FLOATS), "query must hold floating-point numbers"),
         (lambda: attention_weights(FLOATS, INTEGERS), "key must hold floating-point numbers"),
+        (lambda: attention_weights(FLOATS.tolist(), FLOATS), "query must be a tensor, got list"),
+        (lambda: attention_weights(FLOATS, None), "key must be a tensor, got NoneType"),
+        (lambda: attention_output(FLOATS.numpy(), FLOATS), "weights must be a tensor, got ndarray"),
         (lambda: attention_output(INTEGERS, FLOATS), "weights must hold floating-point numbers"),
         (lambda: attention_output(FLOATS, INTEGERS), "value must hold floating-point numbers"),
         (

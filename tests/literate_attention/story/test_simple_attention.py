@@ -25,7 +25,7 @@ from literate_attention import (
 NUM_TOKENS, EMBED_DIM = 7, 5
 NORMALIZERS = [normalize_by_sum, naive_softmax, softmax]
 
-each_batch = pytest.mark.parametrize("batch", [(), (2,), (2, 3), (0,), (1,)], ids=str)
+each_batch = pytest.mark.parametrize("batch", [(), (2, 3), (0,)], ids=str)
 each_normalizer = pytest.mark.parametrize("normalize", NORMALIZERS, ids=lambda f: f.__name__)
 
 
@@ -202,6 +202,9 @@ FLOATS = torch.ones(7, 5)
         (lambda: normalize_by_sum(INTEGERS), "scores must hold floating-point numbers"),
         (lambda: naive_softmax(INTEGERS), "scores must hold floating-point numbers"),
         (lambda: softmax(INTEGERS), "scores must hold floating-point numbers"),
+        (lambda: softmax([1.0, 2.0]), "scores must be a tensor, got list"),
+        (lambda: simple_attention(FLOATS.numpy()), "inputs must be a tensor, got ndarray"),
+        (lambda: score_one_query(None, FLOATS), "query must be a tensor, got NoneType"),
     ],
 )
 def test_refuses_what_is_not_floating_point(call: Callable[[], Tensor], message: str) -> None:

@@ -17,7 +17,14 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from literate_attention import Dropout, drop, dropout_mask, pick_device, seed_everything
+from literate_attention import (
+    Dropout,
+    disable_tf32,
+    drop,
+    dropout_mask,
+    pick_device,
+    seed_everything,
+)
 
 STREAMS = ["torch", "mkl"]
 RATES = [0.1, 0.2, 0.5, 0.9]
@@ -126,9 +133,17 @@ def test_a_seed_repeats_every_generator(seed: int) -> None:
 
 
 @pytest.mark.usefixtures("generators_restored")
-def test_seeding_asks_for_full_products() -> None:
+def test_seeding_changes_nothing_but_the_generators() -> None:
+    for allowed in (True, False):
+        torch.backends.cuda.matmul.allow_tf32 = allowed
+        seed_everything(0)
+        assert torch.backends.cuda.matmul.allow_tf32 == allowed
+
+
+@pytest.mark.usefixtures("generators_restored")
+def test_tf32_can_be_switched_off() -> None:
     torch.backends.cuda.matmul.allow_tf32 = True
-    seed_everything(0)
+    disable_tf32()
     assert not torch.backends.cuda.matmul.allow_tf32
 
 
@@ -370,3 +385,10 @@ def test_refuses_an_unknown_stream(call: Callable[[], object]) -> None:
     message = "stream must be one of ('torch', 'mkl'), got 'intel'"
     with pytest.raises(ValueError, match=re.escape(message)):
         call()
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("x", [[1.0], None, np.ones(3)])
+def test_refuses_what_is_no_tensor(x: object) -> None:
+    with pytest.raises(TypeError, match=r"x must be a tensor, got (list|NoneType|ndarray)"):
+        drop(x, 0.5)
