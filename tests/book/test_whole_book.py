@@ -346,6 +346,10 @@ class Mutation:
 NOT_REPRODUCED, NOT_RECORDED = "does not reproduce {!r}", "is not the one recorded"
 FAILED = "this cell failed: "
 
+V2_SCORES = """        value = self.W_value(x)
+        scores = (query / key.shape[-1] ** 0.5) @ key.mT
+"""
+SOFTMAX = "        weights = torch.softmax(scores, dim=-1)\n"
 CREATE_QUERY, CREATE_KEY = (
     f"        self.W_{name} = nn.Linear(d_in, d_out, bias=qkv_bias)\n" for name in ("query", "key")
 )
@@ -373,8 +377,8 @@ ROUNDS: list[dict[str, Mutation]] = [
             "self-attention-v1",
             "self_attention",
             "self_attention",
-            "x @ self.W_query, x @ self.W_key",
-            "x @ self.W_key, x @ self.W_query",
+            "query = x @ self.W_query\n        key = x @ self.W_key\n",
+            "query = x @ self.W_key\n        key = x @ self.W_query\n",
         ),
         "parameters of CausalAttention drawn in another order": claims(
             "batch-keys",
@@ -388,8 +392,8 @@ ROUNDS: list[dict[str, Mutation]] = [
             "mha-weight-splits",
             "multi_head_attention",
             "multi_head_attention",
-            "return self.out_proj(merge_heads(attended))",
-            "return merge_heads(attended)",
+            "return self.out_proj(merge_heads(context))",
+            "return merge_heads(context)",
         ),
         "target not shifted": claims(
             "first-batch",
@@ -451,8 +455,8 @@ ROUNDS: list[dict[str, Mutation]] = [
             "self-attention-v2-weights",
             "self_attention",
             "self_attention",
-            "(query.shape[-1] ** -0.5 if scale is None else scale)",
-            "(1.0 if scale is None else scale)",
+            V2_SCORES,
+            V2_SCORES.replace(" / key.shape[-1] ** 0.5", ""),
         ),
         "heads merged without a transpose": Mutation(
             "multi_head_attention",
@@ -496,8 +500,8 @@ ROUNDS: list[dict[str, Mutation]] = [
             "batch-causal-context",
             "causal_attention",
             "causal_attention",
-            "            self.W_query(x),\n            self.W_key(x),\n",
-            "            self.W_key(x),\n            self.W_query(x),\n",
+            "query = self.W_query(x)\n        key = self.W_key(x)\n",
+            "query = self.W_key(x)\n        key = self.W_query(x)\n",
         ),
         "another first state of MKL's generator": claims(
             "dropout-half-ones",
@@ -540,18 +544,18 @@ ROUNDS: list[dict[str, Mutation]] = [
             "return scores.masked_fill(attn_mask, -torch.inf)",
         ),
         "the fused kernel without the mask": claims(
-            "mha-wrapper",
+            "mha-weight-splits",
             "multi_head_attention",
             "fused_attention",
-            "    context = _kernel(query, key, value, attn_mask, dropout_p, is_causal, scale=scale)\n",
-            "    context = _kernel(query, key, value, attn_mask, dropout_p, False, scale=scale)\n",
+            "        is_causal,\n        scale=scale,\n",
+            "        False,\n        scale=scale,\n",
         ),
         "softmax over the queries": claims(
             "self-attention-v2-weights",
             "self_attention",
             "self_attention",
-            "        return torch.softmax(scores, dim=-1)\n",
-            "        return torch.softmax(scores, dim=-2)\n",
+            V2_SCORES + SOFTMAX,
+            V2_SCORES + SOFTMAX.replace("dim=-1", "dim=-2"),
         ),
     },
 ]
