@@ -286,24 +286,6 @@ def require_torchrun(module: str) -> None:
         )
 
 
-def require_token_ids(token_ids: Tensor, vocab_size: int) -> None:
-    """Refuse what are not whole numbers from 0 to vocab_size - 1."""
-    if token_ids.is_floating_point() or token_ids.dtype == torch.bool:
-        raise TypeError(f"token_ids must be integers, got {token_ids.dtype}")
-    if token_ids.ndim == 0:
-        raise ValueError(
-            "token_ids must have at least 1 dimension (num_tokens), got a single number"
-        )
-    if token_ids.is_meta or token_ids.numel() == 0:
-        return
-    lowest, highest = (int(bound) for bound in token_ids.aminmax())
-    if lowest < 0 or highest >= vocab_size:
-        stray = lowest if lowest < 0 else highest
-        raise ValueError(
-            f"token id {stray} is outside the vocabulary of {vocab_size} tokens (0 to {vocab_size - 1})"
-        )
-
-
 def require_even(name: str, value: int) -> None:
     """Refuse an odd number."""
     require_at_least(name, value, 1)
