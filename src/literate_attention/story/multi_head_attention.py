@@ -147,11 +147,11 @@ class MultiHeadAttentionWrapper(nn.Module):
             ValueError: `x` has fewer than 2 dimensions, another width than ``d_in``, or more tokens than
                 ``context_length``.
         """
-        if not need_weights:
-            return torch.cat([head(x) for head in self.heads], dim=-1)
-        results = [head(x, need_weights=True) for head in self.heads]
-        contexts, weights = zip(*results, strict=True)
-        return torch.cat(contexts, dim=-1), torch.stack(weights, dim=-3)
+        if need_weights:
+            results = [head(x, need_weights=True) for head in self.heads]
+            contexts, weights = zip(*results, strict=True)
+            return torch.cat(contexts, dim=-1), torch.stack(weights, dim=-3)
+        return torch.cat([head(x) for head in self.heads], dim=-1)
 
 
 class MultiHeadAttention(nn.Module):
