@@ -43,6 +43,11 @@ from literate_attention.models.transformer_block import (
     SwiGLU,
     TransformerBlock,
 )
+from literate_attention.models.windows_and_sinks import (
+    RollingCache,
+    receptive_field,
+    sink_mask,
+)
 from literate_attention.story.causal_attention import (
     CausalAttention,
     causal_mask,
@@ -104,6 +109,7 @@ __all__ = [
     "MultiHeadAttention",
     "MultiHeadAttentionWrapper",
     "RMSNorm",
+    "RollingCache",
     "RotaryEmbedding",
     "SelfAttention_v1",
     "SelfAttention_v2",
@@ -138,6 +144,7 @@ __all__ = [
     "partial_attention",
     "partial_gradients",
     "pick_device",
+    "receptive_field",
     "rename_weights",
     "ring_shards",
     "rotary_frequencies",
@@ -152,6 +159,7 @@ __all__ = [
     "score_one_query",
     "seed_everything",
     "simple_attention",
+    "sink_mask",
     "softmax",
     "split_heads",
     "stack_groups",

@@ -1,0 +1,179 @@
+"""Windows and sinks: attention to the last few tokens, and to the first, with a cache that does not grow."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from literate_attention._checks import require_at_least, require_mask
+from literate_attention.models.grouped_query_attention import window_mask
+from literate_attention.story.causal_attention import causal_mask
+
+
+def sink_mask(
+    q_len: int,
+    kv_len: int,
+    window: int,
+    num_sinks: int,
+    *,
+    device: torch.device | str | None = None,
+) -> Bool[Tensor, "q_len kv_len"]:
+    r"""Say which query may attend to which key, if it sees the last few and the very first.
+
+    .. math:: M_{ij} = \bigl[\, j \le p_i \,\bigr] \wedge \bigl[\, p_i - w < j \;\vee\; j < s \,\bigr],
+              \qquad p_i = i + (n_k - n_q)
+
+    The first keys are *attention sinks*: trained models put weight there that they need nowhere else
+    :cite:p:`xiao2024`. Without sinks it is :func:`~literate_attention.window_mask`.
+
+    Args:
+        q_len: the number of queries, :math:`n_q`.
+        kv_len: the number of keys, :math:`n_k`.
+        window: how many keys a query sees, its own included, :math:`w`.
+        num_sinks: how many of the first keys it sees as well, :math:`s`.
+        device: where the mask is put.
+
+    Returns:
+        True in row i, column j: query i may attend to key j.
+
+    Raises:
+        TypeError: a number is not whole.
+        ValueError: a length or the number of sinks is below 0, or the window below 1.
+
+    Example:
+        >>> sink_mask(4, 4, window=2, num_sinks=1).int()
+        tensor([[1, 0, 0, 0],
+                [1, 1, 0, 0],
+                [1, 1, 1, 0],
+                [1, 0, 1, 1]], dtype=torch.int32)
+    """
+    require_at_least("num_sinks", num_sinks, 0)
+    mask = window_mask(q_len, kv_len, window, device=device)
+    past = causal_mask(q_len, kv_len, device=device)
+    mask[:, :num_sinks] = past[:, :num_sinks]
+    return mask
+
+
+def receptive_field(
+    attn_mask: Bool[Tensor, "num_tokens num_tokens"], num_layers: int
+) -> Bool[Tensor, "num_tokens num_tokens"]:
+    r"""Say which tokens can have an influence on which, through a stack of layers with the same mask.
+
+    .. math:: R_L = \bigl[\, M^L > 0 \,\bigr]
+
+    A token of the top layer sees tokens of the layer below, and these have seen others in their turn: a
+    window of :math:`w` reaches :math:`L (w - 1)` tokens back.
+
+    Args:
+        attn_mask: True in row i, column j: query i may attend to key j.
+        num_layers: how many layers, :math:`L`.
+
+    Returns:
+        True in row i, column j: what comes out for token i depends on what goes in for token j.
+
+    Raises:
+        TypeError: the mask is not boolean, or the number of layers is not whole.
+        ValueError: the mask is not square, or there is no layer.
+
+    Example:
+        >>> receptive_field(window_mask(4, 4, window=2), num_layers=2).int()
+        tensor([[1, 0, 0, 0],
+                [1, 1, 0, 0],
+                [1, 1, 1, 0],
+                [0, 1, 1, 1]], dtype=torch.int32)
+    """
+    require_mask(attn_mask, (len(attn_mask), len(attn_mask)))
+    require_at_least("num_layers", num_layers, 1)
+    reached = attn_mask
+    for _ in range(num_layers - 1):
+        reached = (attn_mask.float() @ reached.float()) > 0
+    return reached
+
+
+class RollingCache:
+    r"""A cache that does not grow: the keys and values that the next query can still see.
+
+    .. math:: \text{keys that are kept} \le s + w - 1
+
+    It keeps one key less than the window has, since the next token brings its own. It takes the place of a
+    :class:`~literate_attention.KVCache` where an attention has a window; keys and values that come in one
+    chunk have all been attended to before anything is forgotten. Positions go on counting.
+
+    Args:
+        window: how many keys a query sees, its own included, :math:`w`.
+        num_sinks: how many of the first keys are never forgotten, :math:`s`.
+
+    Raises:
+        TypeError: a number is not whole.
+        ValueError: the window is below 1, or the number of sinks below 0.
+
+    Example:
+        >>> cache = RollingCache(window=3)
+        >>> for token in range(5):
+        ...     key = torch.full((1, 1, 1, 1), float(token))
+        ...     keys, values = cache.append(key, key)
+        >>> keys.flatten(), cache.keys.flatten(), cache.num_tokens
+        (tensor([2., 3., 4.]), tensor([3., 4.]), 5)
+    """
+
+    def __init__(self, window: int, num_sinks: int = 0) -> None:
+        require_at_least("window", window, 1)
+        require_at_least("num_sinks", num_sinks, 0)
+        self.window = window
+        self.num_sinks = num_sinks
+        self.num_tokens = 0
+        self.keys: Tensor
+        self.values: Tensor
+
+    def append(
+        self,
+        key: Float[Tensor, "batch num_kv_heads new_tokens head_dim"],
+        value: Float[Tensor, "batch num_kv_heads new_tokens head_dim"],
+    ) -> tuple[
+        Float[Tensor, "batch num_kv_heads kept_and_new head_dim"],
+        Float[Tensor, "batch num_kv_heads kept_and_new head_dim"],
+    ]:
+        """Return what new tokens can see, and forget what no later one can.
+
+        Args:
+            key: the keys of the tokens that follow.
+            value: their values.
+
+        Returns:
+            The keys and the values that were kept, followed by the new ones.
+
+        Raises:
+            TypeError: they are on another device or of another type than those that were kept.
+            ValueError: they are for another batch, other heads or another width than those that were kept.
+        """
+        require_fitting(self, key, value)
+        new_tokens = key.shape[-2]
+        if self.num_tokens > 0:
+            key = torch.cat([self.keys, key], dim=-2)
+            value = torch.cat([self.values, value], dim=-2)
+        self.keys, self.values = self.kept(key), self.kept(value)
+        self.num_tokens += new_tokens
+        return key, value
+
+    def kept(self, x: Tensor) -> Tensor:
+        """Leave out what lies between the sinks and the window of the next token."""
+        last = max(self.num_sinks, x.shape[-2] - (self.window - 1))
+        return torch.cat([x[..., : self.num_sinks, :], x[..., last:, :]], dim=-2)
+
+
+def require_fitting(cache: RollingCache, key: Tensor, value: Tensor) -> None:
+    """Refuse keys and values that do not continue those that were kept; nothing is kept then."""
+    kept = (key, key) if cache.num_tokens == 0 else (cache.keys, cache.values)
+    for name, tensor, before in zip(("key", "value"), (key, value), kept, strict=True):
+        expected = (*before.shape[:-2], key.shape[-2], before.shape[-1])
+        if name == "value" and cache.num_tokens == 0:
+            expected = (*expected[:-1], value.shape[-1])
+        if tensor.shape != expected:
+            raise ValueError(
+                f"the cache is for a {name} of shape (batch, num_kv_heads, num_tokens, head_dim) = "
+                f"{tuple(expected)}, got {tuple(tensor.shape)}; make a cache for each batch"
+            )
+        if (tensor.dtype, tensor.device) != (before.dtype, before.device):
+            raise TypeError(
+                f"the cache holds {before.dtype} on {before.device}, "
+                f"got a {name} of {tensor.dtype} on {tensor.device}; make a cache for each model"
+            )

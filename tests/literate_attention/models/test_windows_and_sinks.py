@@ -1,0 +1,339 @@
+"""A window sees its own last keys, sinks the first; a rolling cache is exactly a mask, chunk by chunk."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from literate_attention import (
+    KVCache,
+    LanguageModel,
+    RollingCache,
+    RotaryEmbedding,
+    causal_mask,
+    llama_model,
+    receptive_field,
+    rename_weights,
+    rotary_frequencies,
+    sink_mask,
+    window_mask,
+)
+
+NUM_TOKENS, WINDOW, LAYERS = 17, 5, 3
+CUTS = [(17,), (1,) * 17, (7, 1, 1, 8), (2, 3, 5, 7), (13, 4)]
+
+
+def seeded_model(**attention: Any) -> LanguageModel:
+    torch.manual_seed(123)
+    model = llama_model(
+        11, 12, 16, num_layers=LAYERS, num_heads=6, num_kv_heads=2, head_dim=4, **attention
+    )
+    return model.to(torch.float64)
+
+
+def random_ids(batch: int = 2, num_tokens: int = NUM_TOKENS) -> Tensor:
+    return torch.randint(11, (batch, num_tokens), generator=torch.Generator().manual_seed(7))
+
+
+def in_chunks(
+    model: LanguageModel,
+    token_ids: Tensor,
+    sizes: tuple[int, ...],
+    make_cache: Callable[[], Any],
+    **options: Any,
+) -> Tensor:
+    caches = [make_cache() for _ in range(LAYERS)]
+    found = []
+    for chunk in token_ids.split(sizes, dim=-1):
+        found.append(model(chunk, caches, **options))
+    return torch.cat(found, dim=1)
+
+
+# Masks
+
+
+@pytest.mark.parametrize(("q_len", "kv_len"), [(7, 7), (1, 7), (3, 7), (7, 3), (0, 5)])
+@pytest.mark.parametrize("window", [1, 2, 5, 11])
+@pytest.mark.parametrize("num_sinks", [0, 1, 3])
+def test_a_query_sees_its_window_and_the_sinks(
+    q_len: int, kv_len: int, window: int, num_sinks: int
+) -> None:
+    mask = sink_mask(q_len, kv_len, window, num_sinks)
+    assert mask.shape == (q_len, kv_len)
+    for i in range(q_len):
+        position = i + kv_len - q_len
+        seen = {
+            j for j in range(kv_len) if j <= position and (j > position - window or j < num_sinks)
+        }
+        assert set(mask[i].nonzero().flatten().tolist()) == seen
+        assert len(seen) <= window + num_sinks
+
+
+def test_without_sinks_it_is_a_window() -> None:
+    assert torch.equal(sink_mask(5, 9, 3, 0), window_mask(5, 9, 3))
+    assert torch.equal(sink_mask(5, 9, 100, 2), causal_mask(5, 9))
+
+
+# What a stack sees
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3, 7])
+@pytest.mark.parametrize("window", [1, 2, 4])
+def test_each_layer_reaches_a_window_less_one_further(window: int, layers: int) -> None:
+    reached = receptive_field(window_mask(NUM_TOKENS, NUM_TOKENS, window), layers)
+    assert torch.equal(reached, window_mask(NUM_TOKENS, NUM_TOKENS, layers * (window - 1) + 1))
+
+
+@pytest.mark.parametrize("num_sinks", [0, 1])
+def test_the_receptive_field_is_where_a_change_is_felt(num_sinks: int) -> None:
+    """Change a token, and see what moves: in a model with the mask, not in the formula."""
+    model, token_ids = seeded_model(), random_ids(1)
+    mask = sink_mask(NUM_TOKENS, NUM_TOKENS, 3, num_sinks)
+    before = model(token_ids, attn_mask=mask)[0]
+    felt = torch.zeros(NUM_TOKENS, NUM_TOKENS, dtype=torch.bool)
+    for token in range(NUM_TOKENS):
+        changed = token_ids.clone()
+        changed[0, token] = (changed[0, token] + 1) % 11
+        felt[:, token] = (model(changed, attn_mask=mask)[0] != before).any(dim=-1)
+    assert torch.equal(felt, receptive_field(mask, LAYERS))
+
+
+# The rolling cache
+
+
+@pytest.mark.parametrize("sizes", CUTS, ids=str)
+def test_any_cut_of_a_text_equals_the_whole(sizes: tuple[int, ...]) -> None:
+    model, token_ids = seeded_model(window=WINDOW), random_ids()
+    found = in_chunks(model, token_ids, sizes, lambda: RollingCache(WINDOW))
+    assert_close(found, model(token_ids))
+
+
+@pytest.mark.parametrize("num_sinks", [1, 2, 4])
+@pytest.mark.parametrize("sizes", CUTS, ids=str)
+def test_with_sinks_too(sizes: tuple[int, ...], num_sinks: int) -> None:
+    model, token_ids = seeded_model(), random_ids()
+    caches = [RollingCache(WINDOW, num_sinks) for _ in range(LAYERS)]
+    found = []
+    for chunk in token_ids.split(sizes, dim=-1):
+        kept = min(caches[0].num_tokens, WINDOW - 1 + num_sinks)
+        mask = sink_mask(chunk.shape[-1], kept + chunk.shape[-1], WINDOW, num_sinks)
+        found.append(model(chunk, caches, attn_mask=mask))
+    whole = sink_mask(NUM_TOKENS, NUM_TOKENS, WINDOW, num_sinks)
+    assert_close(torch.cat(found, dim=1), model(token_ids, attn_mask=whole))
+
+
+@pytest.mark.parametrize("num_sinks", [0, 1, 3])
+def test_token_by_token_no_mask_is_needed(num_sinks: int) -> None:
+    """What is kept is what the next token may see: the cache is the mask."""
+    model, token_ids = seeded_model(), random_ids()
+    found = in_chunks(model, token_ids, (1,) * NUM_TOKENS, lambda: RollingCache(WINDOW, num_sinks))
+    mask = sink_mask(NUM_TOKENS, NUM_TOKENS, WINDOW, num_sinks)
+    assert_close(found, model(token_ids, attn_mask=mask))
+
+
+@pytest.mark.parametrize("window", [1, 2, 5])
+@pytest.mark.parametrize("num_sinks", [0, 1, 3])
+def test_it_keeps_no_more_than_the_next_token_can_see(window: int, num_sinks: int) -> None:
+    cache = RollingCache(window, num_sinks)
+    for token in range(NUM_TOKENS):
+        key = torch.full((1, 1, 1, 1), float(token))
+        keys, values = cache.append(key, -key)
+        seen = sink_mask(1, token + 1, window, num_sinks)[0].nonzero().flatten()
+        assert torch.equal(keys.flatten(), seen.float())
+        assert torch.equal(values, -keys)
+        assert cache.keys.shape[-2] == min(token + 1, window - 1 + num_sinks)
+        assert cache.num_tokens == token + 1
+
+
+class TrimmedTooEarly(RollingCache):
+    """A wrong twin: it forgets before the chunk has attended."""
+
+    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        super().append(key, value)
+        return self.keys, self.values
+
+
+class OneTooWide(RollingCache):
+    """A wrong twin: it counts the window plus the token itself."""
+
+    def __init__(self, window: int) -> None:
+        super().__init__(window + 1)
+
+
+class WithoutPositions(RollingCache):
+    """A wrong twin: positions begin anew with what is kept."""
+
+    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        found = super().append(key, value)
+        self.num_tokens = self.keys.shape[-2]
+        return found
+
+
+@pytest.mark.parametrize("twin", [OneTooWide, WithoutPositions])
+def test_wrong_twins_are_noticed(twin: Callable[[int], RollingCache]) -> None:
+    model, token_ids = seeded_rotary_model(), random_ids()
+    mask = window_mask(NUM_TOKENS, NUM_TOKENS, WINDOW)
+    found = in_chunks(model, token_ids, (1,) * NUM_TOKENS, lambda: twin(WINDOW))
+    with pytest.raises(AssertionError, match="Mismatched elements"):
+        assert_close(found, model(token_ids, attn_mask=mask))
+
+
+def test_a_cache_that_is_trimmed_too_early_is_noticed() -> None:
+    cache, early = RollingCache(3), TrimmedTooEarly(3)
+    chunk = torch.arange(6.0).view(1, 1, 6, 1)
+    assert cache.append(chunk, chunk)[0].shape[-2] == 6
+    assert early.append(chunk, chunk)[0].shape[-2] == 2
+
+
+def seeded_rotary_model() -> LanguageModel:
+    return seeded_model(rope=RotaryEmbedding(rotary_frequencies(4), context_length=64))
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_only_the_first_layer_can_be_encoded_again(layers: int) -> None:
+    """What a window holds of deeper layers has seen further back than the window."""
+    torch.manual_seed(123)
+    model = llama_model(11, 12, 16, num_layers=layers, num_heads=6, num_kv_heads=2, window=WINDOW)
+    model, token_ids = model.to(torch.float64), random_ids()
+    rolling = model(token_ids)[:, -1]
+    again = model(token_ids[:, -WINDOW:])[:, -1]
+    assert torch.allclose(rolling, again) == (layers == 1)
+
+
+def test_a_long_window_forgets_nothing() -> None:
+    model, token_ids = seeded_rotary_model(), random_ids()
+    growing = in_chunks(
+        model, token_ids, (7, 1, 9), lambda: KVCache(2, 2, NUM_TOKENS, 4, dtype=torch.float64)
+    )
+    rolling = in_chunks(model, token_ids, (7, 1, 9), lambda: RollingCache(NUM_TOKENS))
+    assert_close(rolling, growing)
+
+
+# What is refused
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: sink_mask(3, 3, 0, 1), ValueError, "window must be at least 1, got 0"),
+        (lambda: sink_mask(3, 3, 2, -1), ValueError, "num_sinks must be at least 0, got -1"),
+        (lambda: sink_mask(3, 3, 2.0, 1), TypeError, "window must be a whole number, got 2.0"),
+        (lambda: RollingCache(0), ValueError, "window must be at least 1, got 0"),
+        (lambda: RollingCache(2, -1), ValueError, "num_sinks must be at least 0, got -1"),
+        (
+            lambda: receptive_field(causal_mask(3), 0),
+            ValueError,
+            "num_layers must be at least 1, got 0",
+        ),
+        (
+            lambda: receptive_field(torch.ones(3, 3), 1),
+            TypeError,
+            "attn_mask must be boolean, True = may attend, got torch.float32",
+        ),
+        (
+            lambda: receptive_field(causal_mask(3, 5), 1),
+            ValueError,
+            "attn_mask must fit scores of shape (3, 3), (*batch, queries, keys), got shape (3, 5)",
+        ),
+    ],
+)
+def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        call()
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("shapes", "dtype", "error", "message"),
+    [
+        (
+            [(3, 2, 1, 4), (3, 2, 1, 4)],
+            torch.float32,
+            ValueError,
+            (
+                "the cache is for a key of shape (batch, num_kv_heads, num_tokens, head_dim) = "
+                "(1, 2, 1, 4), got (3, 2, 1, 4); make a cache for each batch"
+            ),
+        ),
+        (
+            [(1, 2, 1, 4), (1, 2, 3, 4)],
+            torch.float32,
+            ValueError,
+            (
+                "the cache is for a value of shape (batch, num_kv_heads, num_tokens, head_dim) = "
+                "(1, 2, 1, 4), got (1, 2, 3, 4)"
+            ),
+        ),
+        (
+            [(1, 2, 1, 4), (1, 2, 1, 4)],
+            torch.float64,
+            TypeError,
+            "the cache holds torch.float32 on cpu, got a key of torch.float64 on cpu",
+        ),
+    ],
+)
+def test_refuses_what_does_not_continue(
+    shapes: list[tuple[int, ...]], dtype: torch.dtype, error: type[Exception], message: str
+) -> None:
+    cache = RollingCache(3)
+    cache.append(torch.ones(1, 2, 5, 4), torch.ones(1, 2, 5, 4))
+    with pytest.raises(error, match=re.escape(message)):
+        cache.append(*(torch.ones(shape, dtype=dtype) for shape in shapes))
+    assert cache.num_tokens == 5
+    assert cache.keys.shape[-2] == 2
+
+
+# Against transformers
+
+
+@pytest.mark.oracle
+def test_mistrals_window_is_ours() -> None:
+    """Its window of 4 is 4 keys, the query's own included; its cache keeps 3."""
+    from transformers import MistralConfig, MistralForCausalLM
+
+    torch.manual_seed(123)
+    config = MistralConfig(
+        vocab_size=11,
+        hidden_size=12,
+        intermediate_size=16,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=3,
+        num_key_value_heads=1,
+        head_dim=4,
+        sliding_window=4,
+        tie_word_embeddings=True,
+        attn_implementation="eager",
+        rms_norm_eps=1e-5,
+    )
+    theirs = MistralForCausalLM(config).double().eval()
+    ours = llama_model(
+        11,
+        12,
+        16,
+        num_layers=LAYERS,
+        num_heads=3,
+        num_kv_heads=1,
+        head_dim=4,
+        rope=RotaryEmbedding(rotary_frequencies(4), context_length=64),
+        window=4,
+    ).double()
+    weights = {name: each for name, each in theirs.state_dict().items() if name != "lm_head.weight"}
+    ours.load_state_dict(rename_weights(weights, LAYERS))
+    token_ids = random_ids()
+    expected = theirs(token_ids).logits
+    assert_close(ours(token_ids), expected)
+    rolling = in_chunks(ours, token_ids, (2, 3, 5, 7), lambda: RollingCache(4))
+    assert_close(rolling, expected)
+    for wrong in (3, 5):
+        for block in ours.blocks:
+            block.attention.window = wrong
+        assert not torch.allclose(ours(token_ids), expected)
+    cache = theirs(token_ids, use_cache=True).past_key_values
+    ours_cache = RollingCache(4)
+    ours_cache.append(torch.ones(2, 1, NUM_TOKENS, 4), torch.ones(2, 1, NUM_TOKENS, 4))
+    assert cache.layers[0].keys.shape == ours_cache.keys.shape
