@@ -22,7 +22,7 @@ from IPython.core.formatters import DisplayFormatter
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_rgb
-from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 from matplotlib.text import Text
 from torch import Tensor
 from torch.testing import assert_close
@@ -71,6 +71,11 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "gpt, small": lambda: figures.draw_gpt(["one"], "step", num_layers=1, highlight="block"),
     "gpt, long words": lambda: figures.draw_gpt(LONG, LONG[0], highlight=None),
     "colours": figures.draw_colours,
+    "windows": lambda: figures.draw_windows(
+        ["I", " H", "AD", " always", " thought", " Jack", " G"], length=4, stride=2
+    ),
+    "windows, long words": lambda: figures.draw_windows(LONG, length=2, stride=1),
+    "input_embeddings": lambda: figures.draw_input_embeddings(X - 0.5, X.flip(0) - 1, TOY_TOKENS),
     "embedding_points": lambda: figures.draw_embedding_points(X, TOY_TOKENS),
     "context_vector": lambda: figures.draw_context_vector(X, WEIGHTS[1], TOY_TOKENS, query=1),
     "context_vector, wide": lambda: figures.draw_context_vector(
@@ -372,6 +377,23 @@ class TestData:
         assert_close(as_tensor(found["left"]), X)
         assert_close(as_tensor(found["right"]), V1.W_query.detach())
         assert_close(as_tensor(found["product"]), (X @ V1.W_query).detach())
+
+    def test_input_embeddings(self) -> None:
+        found = meshes(drawn("input_embeddings"))
+        assert_close(as_tensor(found["token embeddings"]), X - 0.5)
+        assert_close(as_tensor(found["position embeddings"]), X.flip(0) - 1)
+        assert_close(as_tensor(found["input embeddings"]), X + X.flip(0) - 1.5)
+
+    def test_windows_lie_where_their_tokens_are(self) -> None:
+        """Two windows of four, two tokens apart, and each target one token further than its input."""
+        drawing = drawn("windows")
+        texts = {text.get_text(): text.get_window_extent() for text in visible_texts(drawing)}
+        boxes = [patch.get_window_extent() for patch in drawing.figure.findobj(FancyBboxPatch)]
+        assert len(boxes) == 16
+        columns = sorted({round(box.x0) for box in boxes})
+        found = [columns.index(round(box.x0)) for box in boxes]
+        assert found == [*range(4), *range(1, 5), *range(2, 6), *range(3, 7)]
+        assert texts[" always"].x0 > boxes[2].x1 - 3
 
     def test_projections(self) -> None:
         found = meshes(figures.draw_projections(X, PROJECTIONS, TOY_TOKENS))
@@ -993,6 +1015,21 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         lambda: figures.draw_gpt(two, "c", num_layers=0),
         ValueError,
         "num_layers must be at least 1, got 0",
+    ),
+    "no window": (
+        lambda: figures.draw_windows(two, length=2, stride=1),
+        ValueError,
+        "tokens must be at least 3, got 2",
+    ),
+    "no stride": (
+        lambda: figures.draw_windows(two, length=1, stride=0),
+        ValueError,
+        "stride must be at least 1, got 0",
+    ),
+    "positions": (
+        lambda: figures.draw_input_embeddings(square, torch.ones(3, 2), two),
+        ValueError,
+        r"position_embeddings must have shape \(2, 2\), got \(3, 2\)",
     ),
     "step": (
         lambda: figures.draw_bottleneck(two, two, step=2),

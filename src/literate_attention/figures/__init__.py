@@ -9,6 +9,7 @@ import it, ``from literate_attention import figures`` does.
 from literate_attention.figures._card import Drawing
 from literate_attention.figures.models.rings import draw_ring, draw_ring_work
 from literate_attention.figures.story.hiding import draw_exercises, draw_masked_row
+from literate_attention.figures.story.inputs import draw_input_embeddings, draw_windows
 from literate_attention.figures.story.layout import draw_reading_order, draw_shapes
 from literate_attention.figures.story.matrices import (
     draw_attention_matrices,
@@ -46,6 +47,7 @@ __all__ = [
     "draw_gpt",
     "draw_head_arcs",
     "draw_heads",
+    "draw_input_embeddings",
     "draw_lines",
     "draw_masked_row",
     "draw_matrix_product",
@@ -58,4 +60,5 @@ __all__ = [
     "draw_shapes",
     "draw_weight_split",
     "draw_weighted_sum",
+    "draw_windows",
 ]

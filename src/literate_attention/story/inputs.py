@@ -25,21 +25,21 @@ TOY_TOKENS: Final = ("Your", "journey", "starts", "with", "one", "step")
 """The sentence that the whole book follows, one word a token."""
 
 SAMPLE_TEXT: Final = (
-    "I HAD always thought Jack Gisburn rather a cheap genius--though a good fellow enough--so it was no "
-    "great surprise to me to hear that, in the height of his glory, he had dropped his painting, married "
-    "a rich widow, and established himself in a villa on the Riviera."
+    "I HAD always thought Jack Gisburn rather a cheap genius--though a good "
+    "fellow enough--so it was no great surprise to me to hear that, in the "
+    "height of his glory, he had dropped his painting, married a rich widow, "
+    "and established himself in a villa on the Riviera."
 )
 """The opening sentence of Edith Wharton's story "The Verdict" (1908, in the public domain)."""
 
 _END_OF_TEXT: Final = "<|endoftext|>"
 _GPT2_VOCAB_SIZE: Final = 50257
 _GPT2_SPLIT: Final = (
-    r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
+    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++"
+    r"|\s++$|\s+(?!\S)|\s"
 )
-_GPT2_FILES: Final = {
-    "vocab.bpe": "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5",
-    "encoder.json": "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783",
-}
+_BPE_SHA256: Final = "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"
+_IDS_SHA256: Final = "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783"
 
 _STORY_URL: Final = (
     "https://raw.githubusercontent.com/rasbt/LLMs-from-scratch/main/"
@@ -101,14 +101,14 @@ def gpt2_tokenizer() -> tiktoken.Encoding:
 
 
 def _read_gpt2_tokenizer(folder: Path) -> tiktoken.Encoding:
-    for name, expected in _GPT2_FILES.items():
-        _require_sha256(folder / name, expected)
+    _require_sha256(folder / "vocab.bpe", _BPE_SHA256)
+    _require_sha256(folder / "encoder.json", _IDS_SHA256)
     ranks = data_gym_to_mergeable_bpe_ranks(
         vocab_bpe_file=str(folder / "vocab.bpe"),
         encoder_json_file=str(folder / "encoder.json"),
-        # tiktoken reads both from its own cache, if it finds them there: it has to check them as well
-        vocab_bpe_hash=_GPT2_FILES["vocab.bpe"],
-        encoder_json_hash=_GPT2_FILES["encoder.json"],
+        # tiktoken takes both from its own cache, if they are there, unchecked
+        vocab_bpe_hash=_BPE_SHA256,
+        encoder_json_hash=_IDS_SHA256,
     )
     return tiktoken.Encoding(
         name="gpt2",
@@ -161,8 +161,9 @@ def _fetch_once(url: str, sha256: str, path: Path) -> Path:
         if isinstance(error, urllib.error.HTTPError):
             error.close()  # it holds the answer, and the connection with it
         raise ConnectionError(
-            f"{path.name} is not in {path.parent} and could not be downloaded from {url} ({error}); "
-            f"connect to the network once, or put the file there yourself"
+            f"{path.name} is not in {path.parent} and could not be downloaded "
+            f"from {url} ({error}); connect to the network once, "
+            "or put the file there yourself"
         ) from None
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
@@ -171,7 +172,8 @@ def _fetch_once(url: str, sha256: str, path: Path) -> Path:
         _write_in_one_step(path, content)
     except OSError as error:
         raise OSError(
-            f"{path.name} could not be written to {path.parent} ({error}); choose another cache_dir"
+            f"{path.name} could not be written to {path.parent} ({error}); "
+            "choose another folder with the argument cache_dir"
         ) from None
     return path
 

@@ -595,7 +595,7 @@ def test_a_folder_that_cannot_be_written_is_named(
     folder = tmp_path / "file" / "cache"
     with refused(OSError, f"the-verdict.txt could not be written to {folder} ("):
         load_the_verdict(folder)
-    with refused(OSError, "); choose another cache_dir"):
+    with refused(OSError, "); choose another folder with the argument cache_dir"):
         load_the_verdict(folder)
 
 
