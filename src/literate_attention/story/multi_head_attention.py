@@ -252,7 +252,7 @@ class MultiHeadAttention(nn.Module):
             require_mask(attn_mask, (*query.shape[:-1], num_tokens))
             attn_mask = attn_mask & causal_mask(num_tokens, device=x.device)
         if not need_weights and type(self.dropout) is nn.Dropout:
-            context = scaled_dot_product_attention(
+            attended = scaled_dot_product_attention(
                 query,
                 key,
                 value,
@@ -260,7 +260,7 @@ class MultiHeadAttention(nn.Module):
                 dropout_p=self.dropout.p if self.dropout.training else 0.0,
                 is_causal=attn_mask is None,
             )
-            return self.out_proj(merge_heads(context))
+            return self.out_proj(merge_heads(attended))
         scores = (query / self.head_dim**0.5) @ key.mT
         scores = mask_scores(scores, causal_mask(num_tokens, device=x.device))
         if attn_mask is not None:
