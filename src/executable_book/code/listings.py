@@ -294,12 +294,18 @@ def _left_out(app: Sphinx, docname: str, about: LeftOut) -> Iterator[nodes.Node]
         refuri=source_link(app.config, where, *about["lines"]),
     )
     said += nodes.Text(".")
+    found = app.env.literate_arrivals  # type: ignore[attr-defined]
+    later: dict[tuple[str, str], list[str]] = {}
     for name in about["until"]:
-        if (tuple(about["names"]), name) in (found := app.env.literate_arrivals):  # type: ignore[attr-defined]
-            page, title = found[tuple(about["names"]), name]
-            said += [nodes.Text(" "), nodes.literal("", name), nodes.Text(" comes in ")]
-            said += make_refnode(app.builder, docname, page, "", nodes.inline("", title))
-            said += nodes.Text(".")
+        if arrival := found.get((tuple(about["names"]), name)):
+            later.setdefault(arrival, []).append(name)
+    for (page, title), names in later.items():
+        for place, name in enumerate(names):
+            between = " " if not place else " and " if name is names[-1] else ", "
+            said += [nodes.Text(between), nodes.literal("", name)]
+        said += nodes.Text(" comes in " if len(names) == 1 else " come in ")
+        said += make_refnode(app.builder, docname, page, "", nodes.inline("", title))
+        said += nodes.Text(".")
     yield said
 
 
