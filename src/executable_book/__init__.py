@@ -23,6 +23,7 @@ PARTS = (
     "html.image_preload",
     "html.mathml",
     "html.page_metadata",
+    "html.proof_marks",
     "html.provenance_foot",
     "html.search_index",
     "html.template_cache",

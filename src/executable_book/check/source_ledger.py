@@ -5,8 +5,8 @@ print exactly their values, in that order. What pages claim is kept as they are 
 all claims are compared with all entries anew, so that no check hangs on what happened to change.
 An entry that no cell claims is as much an error as a value that differs.
 
-The directive `{source-outputs}` shows the ledger to readers. Below each claiming cell stands a line
-that leads there, and from there a link leads back.
+The directive `{source-outputs}` shows the ledger to readers. The mark beside a claiming cell leads there
+(`html.proof_marks`), and from there a link leads back.
 """
 
 from __future__ import annotations
@@ -281,10 +281,11 @@ class Report:
         """Return the checks of a page's cells."""
         return [check for check in self.checks if check.docname == docname]
 
-    def shown_on(self, docname: str) -> list[tuple[Check, list[str]]]:
-        """Return all that a page shows of this report."""
-        known = {output.id: output.sources for output in self.ledger.outputs}
-        return [(check, known.get(check.output_id, [])) for check in self.on_page(docname)]
+    def shown_on(self, docname: str) -> list[tuple[Check, Output]]:
+        """Return all that a page shows of this report: its claims, with the entries that they name."""
+        known = {output.id: output for output in self.ledger.outputs}
+        claims = self.on_page(docname)
+        return [(one, known[one.output_id]) for one in claims if one.output_id in known]
 
 
 def compare(claim: Claim, ledger: Ledger, eps: float) -> Iterator[tuple[str, str]]:
@@ -322,15 +323,13 @@ def _decimals(label: str) -> Iterator[str]:
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep what a page claims, and mark where a line about it is to stand."""
+    """Keep what a page claims, and give each claiming cell an anchor."""
     claims: list[Claim] = []
     for cell in cells(app.env, doctree):
         if "verifies" in cell.options:
             claim = _claim(cell, [claim.anchor for claim in claims])
             claims.append(claim)
             cell.node["ids"].append(claim.anchor)
-            parent = cell.node.parent
-            parent.insert(parent.index(cell.node) + 1, ClaimNote(anchor=claim.anchor))
     if claims:
         keep(app.env, CLAIMS, app.env.docname, claims)
 
@@ -400,10 +399,6 @@ def ledger_path(env: BuildEnvironment) -> Path:
 
 
 # For readers -----------------------------------------------------------------------------------
-
-
-class ClaimNote(nodes.General, nodes.Element):
-    """Stands below a claiming cell until it is known what it reproduces."""
 
 
 class OutputStatus(nodes.General, nodes.Element):
@@ -499,10 +494,8 @@ def anchor_of(output_id: str) -> str:
 
 
 def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Put results and links where `collect` and `SourceOutputs` have left room for them."""
+    """Put results and links where `SourceOutputs` has left room for them."""
     report = report_of(app.env)
-    for note in list(doctree.findall(ClaimNote)):
-        note.replace_self(_claim_note(app, docname, report, note["anchor"]))
     for status in list(doctree.findall(OutputStatus)):
         status.replace_self(_output_status(app, docname, report, status["output_id"]))
     for summary in list(doctree.findall(LedgerSummary)):
@@ -518,19 +511,6 @@ def ledger_link(app: Sphinx, docname: str, output_id: str, text: str) -> nodes.N
             app.builder, docname, page, anchor_of(output_id), nodes.inline("", text)
         )
     return nodes.inline("", text)
-
-
-def _claim_note(app: Sphinx, docname: str, report: Report, anchor: str) -> nodes.Node:
-    """Say below a cell: Matches source 000, 002: scores-of-journey."""
-    note = nodes.paragraph("", "", classes=["source-match"])
-    for check, sources in report.shown_on(docname):
-        if check.anchor == anchor:
-            verb = "Does not match" if check.problem else "Matches"
-            note += nodes.Text(" " if note.children else "")
-            note += nodes.Text(f"{verb} source {', '.join(sources)}: ")
-            note += ledger_link(app, docname, check.output_id, check.output_id)
-            note += nodes.Text(".")
-    return note
 
 
 def _output_status(app: Sphinx, docname: str, report: Report, output_id: str) -> nodes.Node:

@@ -29,6 +29,7 @@ from executable_book.check.repeated_warnings import keep, kept
 from executable_book.code.listings import library_of
 from executable_book.code.name_usage import Proof, Scope, Use, proofs_by_name
 from executable_book.code.package_source import Item, Library
+from executable_book.html.code_lines import in_lines
 from executable_book.publish.repository import source_link
 
 USES = "api-uses"
@@ -219,12 +220,13 @@ def folded(summary: str, *content: nodes.Node) -> list[nodes.Node]:
 
 
 def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> None:
-    """Write a block of code, with its names as links."""
+    """Write a block of code in lines, with its names as links."""
     try:
         HTML5Translator.visit_literal_block(self, node)
     except nodes.SkipNode:
         if uses := node.get("api_uses"):
             self.body[-1] = with_links(self.body[-1], list(links_of(self, uses)))
+        self.body[-1] = in_lines(self.body[-1])
         raise
 
 

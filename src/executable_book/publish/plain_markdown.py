@@ -24,13 +24,15 @@ from sphinx_exercise.nodes import (  # type: ignore[import-untyped]
     solution_node,
 )
 
+from executable_book.html.proof_marks import ProofMark
+
 LOGGER = logging.getLogger(__name__)
 ANSWER = "# Your answer"
 SPECIAL = re.compile(r"[\\`*<$]|(?<![^\W_])_|_(?![^\W_])|\[(?=[^]]*\]\()")
 LINE_START = re.compile(r"^(\d+(?=[.)]\s)|(?=[#>+-]\s))", re.MULTILINE)
 SILENT = (nodes.Invisible, nodes.meta, nodes.raw)
-NOT_OURS = {"source-match", "toctree-wrapper"}
-"""What stands on the site only: links to the ledger, tables of contents."""
+NOT_OURS = {"toctree-wrapper"}
+"""What stands on the site only: tables of contents."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ class PlainMarkdown:
                 pass
             case nodes.container(attributes={"nb_element": "cell_code"}):
                 yield from self._cell(node)
+            case ProofMark():
+                yield f"*{node['sign']} {node['says']}.*"
             case nodes.section():
                 yield from self._blocks(node, level + 1)
             case nodes.title():

@@ -1,0 +1,100 @@
+"""What vouches for a cell, as a small mark beside it that unfolds.
+
+A cell that reproduces outputs of the sources has a check mark: unfolded, it says where they print them, and
+leads to the ledger. A cell that cannot print the same twice says why. There is at most one mark a cell. It is
+a `<details>`, so it needs no script; on paper, in e-books and in notebooks there is its short form, a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
+
+from executable_book.check.source_ledger import Check, Output, ledger_link, report_of
+
+MET, NOT_MET, VARIES = "✓", "✗", "≈"
+
+
+class ProofMark(nodes.General, nodes.Element):
+    """A mark: its sign, what it says in short, and what it says unfolded."""
+
+
+def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Put a mark after each cell that has something to show for itself."""
+    for cell in list(doctree.findall(_is_cell)):
+        assert isinstance(cell, nodes.container)
+        if mark := _mark(app, docname, cell):
+            cell.parent.insert(cell.parent.index(cell) + 1, mark)
+
+
+def _is_cell(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.container) and node.get("nb_element") == "cell_code"
+
+
+def _mark(app: Sphinx, docname: str, cell: nodes.container) -> nodes.Element | None:
+    options = cell["cell_metadata"]
+    if "verifies" in options:
+        shown = report_of(app.env).shown_on(docname)
+        return _of_sources(app, docname, [one for one in shown if one[0].anchor in cell["ids"]])
+    if reason := str(options.get("nondeterministic") or "").strip():
+        says = f"Not compared with the last build: {reason}"
+        return _in_format(app, VARIES, says, nodes.paragraph("", f"{says}."))
+    return None
+
+
+def _of_sources(
+    app: Sphinx, docname: str, claimed: list[tuple[Check, Output]]
+) -> nodes.Element | None:
+    if not claimed:
+        return None
+    met = not any(check.problem for check, _ in claimed)
+    sources = sorted({source for _, output in claimed for source in output.sources})
+    says = f"{'As' if met else 'Not as'} printed in source{'s' * (len(sources) > 1)} {', '.join(sources)}"
+    found = nodes.bullet_list()
+    for _, output in claimed:
+        link = ledger_link(app, docname, output.id, output.id)
+        places = nodes.bullet_list("", *_places(output))
+        found += nodes.list_item("", nodes.paragraph("", "", link), places)
+    return _in_format(app, MET if met else NOT_MET, says, nodes.paragraph("", f"{says}:"), found)
+
+
+def _places(output: Output) -> Iterator[nodes.Node]:
+    for place in output.places:
+        text = f"source {place.source}, line {place.line}: {place.section}"
+        misprint = ", with a misprint" * bool(place.misprint)
+        yield nodes.list_item("", nodes.paragraph("", text + misprint))
+
+
+def _in_format(app: Sphinx, sign: str, says: str, *unfolded: nodes.Node) -> nodes.Element:
+    if app.builder.format != "html" or app.builder.name == "epub":
+        return nodes.paragraph("", f"{sign} {says}.", classes=["proof"])
+    return ProofMark("", *unfolded, sign=sign, says=says)
+
+
+def visit(self: HTML5Translator, node: nodes.Element) -> None:
+    """Open a mark; what it says is heard at once, and seen once it is unfolded."""
+    sign, says = self.encode(node["sign"]), self.encode(node["says"])
+    self.body.append('<details class="proof">')
+    self.body.append(f'<summary>{sign}<span class="says"> {says}</span></summary>\n<div>\n')
+
+
+def depart(self: HTML5Translator, node: nodes.Element) -> None:
+    """Close a mark."""
+    self.body.append("</div>\n</details>\n")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the marks."""
+    app.setup_extension("executable_book.check.source_ledger")
+    app.add_node(ProofMark, html=(visit, depart))
+    app.connect("doctree-resolved", resolve)
+    return {
+        "version": "1",
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

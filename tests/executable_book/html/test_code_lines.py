@@ -1,0 +1,50 @@
+"""Code stands in lines that can wrap one by one, and is the same text as before."""
+
+import re
+from html import unescape
+
+import pytest
+from sphinx.highlighting import PygmentsBridge
+
+from executable_book.html.code_lines import in_lines
+
+CODE = '''def f(x):
+    """Say <much>
+    in lines.
+    """
+
+    return f"{x:>8}"  # é
+'''
+
+
+def text_of(html: str) -> str:
+    return unescape(re.sub("<[^>]*>", "", html))
+
+
+@pytest.mark.parametrize("emphasized", [[], [1, 6]])
+@pytest.mark.parametrize("language", ["python", "text"])
+def test_the_text_is_the_same(language: str, emphasized: list[int]) -> None:
+    html = PygmentsBridge("html").highlight_block(CODE, language, hl_lines=emphasized)
+    found = in_lines(html)
+    assert text_of(found) == text_of(html)
+    assert found.count("<span") == found.count("</span>")
+
+
+def test_each_line_is_a_box_that_knows_where_it_begins() -> None:
+    html = in_lines(PygmentsBridge("html").highlight_block(CODE, "python", hl_lines=[6]))
+    lines = html.partition("<pre>")[2].split("\n")
+    assert [
+        re.match(r'<span class="([^"]*)"(?: style="([^"]*)")?>', line)[0] for line in lines[:4]
+    ] == [
+        '<span class="line">',
+        *['<span class="line" style="--indent:4">'] * 3,
+    ]
+    assert lines[4] == ""  # an empty line needs no box
+    assert lines[5].startswith('<span class="line hll" style="--indent:4">')
+    for line in lines[:6]:
+        assert line.count("<span") == line.count("</span>")
+
+
+def test_what_is_no_code_stays_as_it_is() -> None:
+    assert in_lines("<p>one\ntwo</p>") == "<p>one\ntwo</p>"
+    assert in_lines("<pre></pre>") == "<pre></pre>"

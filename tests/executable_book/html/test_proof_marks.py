@@ -1,0 +1,107 @@
+"""What vouches for a cell is a small mark beside it that unfolds; where nothing unfolds, it is a line."""
+
+import re
+from collections.abc import Callable
+from html import unescape
+
+import pytest
+
+from executable_book.check import source_ledger
+
+PRINTED = {"three": "3", "four": "4"}
+
+
+def ledger(place: str = '{ source = "000", line = 7, section = "Scores" }') -> str:
+    sources = "".join(
+        f'[[source]]\nid = "{key}"\nkind = "x"\nwhat = "x"\nlines = 9\nsha256 = "0"\n'
+        for key in ("000", "002")
+    )
+    outputs = "".join(
+        f'[[output]]\nid = "{key}"\nprinted = "{text}"\nsha256 = "{source_ledger.seal(text)}"\n'
+        f"places = [{place}]\n"
+        for key, text in PRINTED.items()
+    )
+    return sources + outputs
+
+
+@pytest.fixture
+def book(new_book: Callable[..., object]) -> object:
+    book = new_book("executable_book.html.proof_marks", "executable_book.publish.notebooks")
+    book.write("sources.toml", ledger())
+    book.page("sources", "# Sources\n\n```{source-outputs}\n```\n")
+    return book
+
+
+def cell(code: str, option: str = "verifies: three four") -> str:
+    return f"# Page\n\n```{{code-cell}}\n:{option}\n\n{code}\n```\n\nMore.\n"
+
+
+BOTH = "print('3')\nprint('4')"
+
+
+def marks(html: str) -> list[str]:
+    return re.findall(r'<details class="proof">(.*?)</details>', html, re.DOTALL)
+
+
+def text_of(html: str) -> str:
+    return " ".join(unescape(re.sub("<[^>]*>", " ", html)).split())
+
+
+def test_a_mark_says_who_prints_the_same_and_where(book) -> None:
+    book.page("page", cell(BOTH))
+    build = book.build()
+    assert build.warnings == []
+    (mark,) = marks(build.html("page"))
+    assert '<summary>✓<span class="says"> As printed in source 000</span></summary>' in mark
+    assert text_of(mark.partition("</summary>")[2]) == (
+        "As printed in source 000: three source 000, line 7: Scores four source 000, line 7: Scores"
+    )
+    assert re.search(r'<a [^>]*href="sources.html#source-output-three"', mark)
+
+
+def test_it_comes_right_after_its_cell(book) -> None:
+    book.page("page", cell(BOTH))
+    html = book.build().html("page")
+    before, _, after = html.partition('<details class="proof">')
+    assert before.rstrip().endswith("</div>")
+    assert "<span>4" in before or "4\n" in before
+    assert "<p>More.</p>" in after
+
+
+def test_a_mark_names_all_sources_and_misprints(book) -> None:
+    places = (
+        '{ source = "002", line = 3, section = "In [1]" }, '
+        '{ source = "000", line = 7, section = "S", printed = "9", misprint = "a slip" }'
+    )
+    book.write("sources.toml", ledger(places))
+    book.page("page", cell(BOTH))
+    (mark,) = marks(book.build().html("page"))
+    assert "As printed in sources 000, 002" in mark
+    assert "source 000, line 7: S, with a misprint" in mark
+
+
+def test_what_is_not_as_printed_says_so(book) -> None:
+    book.page("page", cell("print('3')\nprint('5')"))
+    (mark,) = marks(book.build().html("page"))
+    assert '<summary>✗<span class="says"> Not as printed in source 000</span></summary>' in mark
+
+
+def test_a_mark_follows_the_ledger(book) -> None:
+    book.page("page", cell(BOTH))
+    book.build()
+    book.write("sources.toml", ledger('{ source = "002", line = 8, section = "Elsewhere" }'))
+    build = book.build()
+    assert "page" in build.written
+    assert "source 002, line 8: Elsewhere" in build.html("page")
+
+
+def test_a_cell_that_cannot_print_the_same_twice_says_why(book) -> None:
+    book.page("page", cell("print(3)", "nondeterministic: it measures time"))
+    (mark,) = marks(book.build().html("page"))
+    assert '≈<span class="says"> Not compared with the last build: it measures time</span>' in mark
+
+
+@pytest.mark.parametrize("option", ["tags: [x]", "verifies: unknown"])
+def test_other_cells_have_no_mark(option: str, book) -> None:
+    book.page("page", cell("print('3')", option))
+    assert marks(book.build().html("page")) == []
