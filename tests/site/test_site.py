@@ -492,7 +492,7 @@ def test_paper_shows_the_text_and_all_that_is_folded(
     opened: Callable[..., Any], html: dict[str, Html]
 ) -> None:
     """Each page prints well: nothing to click, nothing hidden, nothing cut off."""
-    hidden = """() => [...document.querySelectorAll("details > :not(summary)")]
+    hidden = """() => [...document.querySelectorAll("details:not(.proof) > :not(summary)")]
         .filter(e => !e.checkVisibility({contentVisibilityAuto: true})).length"""
     clutter = """() => [".bd-sidebar-primary", ".bd-sidebar-secondary", ".bd-header-article", ".headerlink",
         ".prev-next-footer", ".copybtn"].filter(name => document.querySelector(name)?.checkVisibility())"""

@@ -12,18 +12,19 @@ Three finer rules:
 * In scientific notation `eps` is relative to the largest number of the value: it must not swallow
   a tensor of `1.0000e-08`.
 * A bare number comes from Python, which prints every digit of a float. It must be met within `eps`
-  (relative to numbers greater than one); there is no half place to be generous with.
+  (relative to numbers greater than one); there is no half place to be generous with, unless an f-string
+  formatted it.
 
-What counts as a value: `tensor(...)`, `torch.Size(...)`, a list or tuple of numbers or tensors, and
-a bare number that stands alone on a line or ends it after a colon or an equals sign. All else,
-labels above all, is text.
+What counts as a value: `tensor(...)`, `torch.Size(...)`, a list or tuple of numbers or tensors, a bare
+number that stands alone on a line or ends it after a colon or an equals sign, and a number that an
+f-string formatted, wherever it stands: its exact value was noted. All else, labels above all, is text.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
@@ -122,7 +123,8 @@ def parse(text: str, exact: Sequence[Mapping[str, Any]] = ()) -> list[Value]:
     Args:
         text: What a program printed.
         exact: The exact values of the tensors in the text, in the order in which they were printed,
-            each as `{"text": as printed, "values": nested lists}`.
+            each as `{"text": as printed, "values": nested lists}`, and of the numbers that f-strings
+            formatted, each as `{"number": as printed, "values": a number}`.
 
     Returns:
         The values in the order in which they stand.
@@ -130,14 +132,50 @@ def parse(text: str, exact: Sequence[Mapping[str, Any]] = ()) -> list[Value]:
     return [piece for piece in split(text, exact) if isinstance(piece, Value)]
 
 
-def split(text: str, exact: Sequence[Mapping[str, Any]] = ()) -> list[str | Value]:
-    """Cut a text into its values and the text between them (see `parse`)."""
+def split(
+    text: str, exact: Sequence[Mapping[str, Any]] = (), formatted: Iterable[int] = ()
+) -> list[str | Value]:
+    """Cut a text into its values and the text between them (see `parse`).
+
+    Args:
+        text: What a program printed.
+        exact: The exact values of what is in it.
+        formatted: Which of its figures are values too, wherever they stand (see `formatted_figures`).
+    """
+    figures = [found.span() for found in FIGURE.finditer(text)]
+    known: dict[tuple[int, int], Any] = {figures[n]: None for n in formatted if n < len(figures)}
+    known |= {figures[n]: value for n, value in formatted_figures(text, exact).items()}
     pieces: list[str | Value] = []
     end = 0
-    for value in _Reader(text, _spans(text, exact)).values():
+    for value in _Reader(text, _spans(text, exact), known).values():
         pieces += [text[end : value.start], value]
         end = value.end
     return [*pieces, text[end:]]
+
+
+def formatted_figures(text: str, exact: Sequence[Mapping[str, Any]]) -> dict[int, float]:
+    """Find the figures in a text that f-strings formatted: which they are, counted from 0, and their values.
+
+    What is formatted need not be printed, nor in that order. But a figure can be taken for another only if
+    both are the same to the last digit that is printed.
+    """
+    figures = [(found.start(), found[0]) for found in FIGURE.finditer(text)]
+    tensors = _spans(text, exact)
+    free = {
+        number
+        for number, (start, _) in enumerate(figures)
+        if not any(first <= start < end for first, end, _ in tensors)
+    }
+    found: dict[int, float] = {}
+    at = 0
+    for known in exact:
+        if "number" in known:
+            same = [n for n in sorted(free) if figures[n][1] == known["number"]]
+            if same:
+                at = next((n for n in same if n >= at), same[0])
+                found[at] = _exact(known["values"])
+                free.remove(at)
+    return found
 
 
 def differences(got: Value, expected: Value, eps: float) -> list[Difference]:
@@ -192,10 +230,16 @@ def _agree(got: Number, printed: Number, eps: float, bare: bool) -> bool:
         return False
     if printed.kind == "gap" or (math.isnan(printed.value) and math.isnan(got.value)):
         return True
+    if printed.kind == "int" and isinstance(got.exact, float):  # an f-string left the decimals out
+        return abs(got.exact - printed.value) <= eps + _half_place(printed.text, formatted=True)
     if printed.kind != "float" or math.isinf(printed.value):
         return got.value == printed.value
-    slack = eps * max(1.0, abs(printed.value)) if bare else eps + _half_place(printed.text)
-    return abs(got.value - printed.value) <= slack
+    if bare:
+        eps *= max(1.0, abs(printed.value))
+        slack = 0.0 if got.exact is None else _half_place(printed.text, formatted=True)
+    else:
+        slack = _half_place(printed.text)
+    return abs(got.value - printed.value) <= eps + slack
 
 
 def _scale(value: Value) -> float:
@@ -206,11 +250,11 @@ def _scale(value: Value) -> float:
     return min(1.0, max(sizes)) if scientific else 1.0
 
 
-def _half_place(text: str) -> float:
-    """Return half of the last printed place; `1.` has no place to round to."""
+def _half_place(text: str, *, formatted: bool = False) -> float:
+    """Return half of the last printed place; `1.` has no place to round to, unless it was asked for."""
     mantissa, _, exponent = text.partition("e")
     decimals = len(mantissa.partition(".")[2])
-    return 0.5 * 10.0 ** (int(exponent or 0) - decimals) if decimals else 0.0
+    return 0.5 * 10.0 ** (int(exponent or 0) - decimals) if decimals or formatted else 0.0
 
 
 def _leaves(tree: Tree, index: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Number]]:
@@ -257,7 +301,7 @@ def _spans(text: str, exact: Sequence[Mapping[str, Any]]) -> list[tuple[int, int
     """Find where each exactly known tensor stands in the text."""
     spans, start = [], 0
     for known in exact:
-        found = text.find(known["text"], start)
+        found = text.find(known["text"], start) if "text" in known else -1
         if found >= 0:
             start = found + len(known["text"])
             spans.append((found, start, known["values"]))
@@ -312,8 +356,20 @@ class _Token:
         return self.start + len(self.text)
 
 
-def _tokens(text: str) -> list[_Token]:
-    return [_Token(_kind(found), found[0], found.start()) for found in TOKEN.finditer(text)]
+FIGURE = re.compile(r"(?<![\w.])-?(?:inf|nan|[0-9]+(?:\.[0-9]+)?(?:e[-+][0-9]+)?)")
+"""What looks like a number, whatever follows it."""
+
+
+def _tokens(text: str, figures: Iterable[tuple[int, int]]) -> list[_Token]:
+    """Cut a text into tokens; known figures are numbers, even in `1.5x`."""
+    tokens, at = [], 0
+    for start, end in [*sorted(figures), (len(text), len(text))]:
+        between = TOKEN.finditer(text, at, start)
+        tokens += [_Token(_kind(found), found[0], found.start()) for found in between]
+        if start < end:
+            tokens.append(_Token("number", text[start:end], start))
+        at = end
+    return tokens
 
 
 def _kind(found: re.Match[str]) -> TokenKind:
@@ -329,9 +385,15 @@ class _NotAValueError(Exception):
 class _Reader:
     """Walks over the tokens of one text."""
 
-    def __init__(self, text: str, exact: Sequence[tuple[int, int, Any]]) -> None:
-        self.tokens = _tokens(text)
+    def __init__(
+        self,
+        text: str,
+        exact: Sequence[tuple[int, int, Any]],
+        figures: Mapping[tuple[int, int], float | None],
+    ) -> None:
+        self.tokens = _tokens(text, figures)
         self.exact = exact
+        self.figures = {start: value for (start, _), value in figures.items()}
         self.at = 0
 
     def values(self) -> Iterator[Value]:
@@ -345,10 +407,9 @@ class _Reader:
     def _value(self) -> Value:
         token = self._peek()
         if token.kind == "number":
-            if not self._ends_its_line():
+            if token.start not in self.figures and not self._ends_its_line():
                 raise _NotAValueError
-            self.at += 1
-            return Value("number", Number(token.text), "", token.start, token.end)
+            return Value("number", self._number(), "", token.start, token.end)
         if token.text in ("tensor", "torch.Size"):
             return self._call()
         if token.text in ("[", "(") and not self._follows_a_name():
@@ -394,8 +455,7 @@ class _Reader:
         self._skip_newlines()
         token = self._peek()
         if token.kind == "number":
-            self.at += 1
-            return Number(token.text)
+            return self._number()
         if token.text in ("tensor", "torch.Size"):
             return self._call()
         closing = {"[": "]", "(": ")"}.get(token.text)
@@ -412,6 +472,10 @@ class _Reader:
                 self._expect(",")
             items.append(self._tree())
             self._skip_newlines()
+
+    def _number(self) -> Number:
+        token = self._take()
+        return Number(token.text, self.figures.get(token.start))
 
     def _ends_its_line(self) -> bool:
         """Tell whether a number stands alone on its line, or ends it after a colon or equals."""

@@ -31,7 +31,14 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
 from sphinx.util import logging
 
-from executable_book.check.printed_values import Value, differences, eps_for, split, table
+from executable_book.check.printed_values import (
+    Value,
+    differences,
+    eps_for,
+    formatted_figures,
+    split,
+    table,
+)
 from executable_book.check.repeated_warnings import Finding, judge, keep, kept
 from executable_book.run.executed_cells import Cell, cells, executed_with, unfinished
 from executable_book.run.output_store import write_atomically
@@ -156,7 +163,8 @@ def folder_of(app: Sphinx) -> Path:
 
 def compare(recorded: str, record: Record, eps: float) -> str:
     """Show how an output differs from what is recorded of it; return nothing if it does not."""
-    old, new = split(recorded), split(record.printed, record.exact)
+    formatted = formatted_figures(record.printed, record.exact)
+    old, new = split(recorded, formatted=formatted), split(record.printed, record.exact)
     if [_text(piece) for piece in old] != [_text(piece) for piece in new]:
         return changes(recorded, record.printed)
     values = (pair for pair in zip(old, new, strict=True) if isinstance(pair[0], Value))

@@ -5,6 +5,10 @@ at the end of the cell the notes follow as one more output, of the private type 
 
     [{"text": "tensor([0.4306, inf])", "values": [0.43062, "inf"]}, ...]
 
+So does each number that an f-string of a cell formats: `f"{x:.4f}"` notes
+
+    {"number": "0.4306", "values": 0.43062}
+
 Integers and booleans are exact, floats are doubles; JSON knows no infinities and no NaN, they are
 strings. A tensor that torch prints with gaps (`...`) has `null` for values. The build takes the output
 away before a page is shown.
@@ -12,9 +16,12 @@ away before a page is shown.
 
 from __future__ import annotations
 
+import ast
+import copy
 import functools
 import math
 import platform
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +32,10 @@ if TYPE_CHECKING:
 VALUES = "application/vnd.literate-attention.values+json"
 ABOUT = "_literate_about"
 """A hidden name in every page: a function that says what the page runs on."""
+NOTE = "_literate_note"
+"""A hidden name in every page: a function that notes what an f-string formats."""
 LARGEST_WITHOUT_GAPS = 1000
+FORMATTED = re.compile(r"\+?(?P<number>-?(?:inf|nan|\d+(?:\.\d+)?(?:e[-+]\d+)?))(?P<percent>%?)")
 
 
 def install(shell: InteractiveShell) -> None:
@@ -44,7 +54,9 @@ def install(shell: InteractiveShell) -> None:
             notes.clear()
 
     shell.events.register("post_run_cell", publish)
-    shell.push({ABOUT: about}, interactive=False)
+    shell.ast_transformers.append(NotesNumbers())
+    note = functools.partial(note_number, notes)
+    shell.push({ABOUT: about, NOTE: note}, interactive=False)
 
 
 def about() -> dict[str, str]:
@@ -76,6 +88,43 @@ def noting(original: Any, notes: list[dict[str, Any]]) -> Any:
         return text
 
     return wrapped
+
+
+class NotesNumbers(ast.NodeTransformer):
+    """Has the f-strings of a cell note the numbers that they format: `f"{x:.4f}"` passes on what notes `x`.
+
+    The f-string still does the formatting, so that its errors come from where they came from.
+    """
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.FormattedValue:
+        """Pass a value on by way of a note, if formatting it twice does no harm."""
+        self.generic_visit(node)
+        if node.conversion == -1 and node.format_spec and _is_harmless(node.format_spec):
+            spec = copy.deepcopy(node.format_spec)
+            call = ast.Call(ast.Name(NOTE, ast.Load()), [node.value, spec], [])
+            node.value = ast.fix_missing_locations(ast.copy_location(call, node.value))
+        return node
+
+
+def _is_harmless(spec: ast.expr) -> bool:
+    """Tell whether a specification is made of constants and plain names alone."""
+    if not isinstance(spec, ast.JoinedStr):
+        return False
+    inner = [part.value for part in spec.values if isinstance(part, ast.FormattedValue)]
+    return all(isinstance(value, ast.Name | ast.Constant) for value in inner)
+
+
+def note_number(notes: list[dict[str, Any]], value: Any, spec: str) -> Any:
+    """Note a floating-point number that is about to be formatted, and return it."""
+    try:
+        number = value if isinstance(value, float) else value.item()  # torch's, or NumPy's
+        found = FORMATTED.fullmatch(format(number, spec).strip())
+        if isinstance(number, float) and found:
+            exact = number * (100 if found["percent"] else 1)
+            notes.append({"number": found["number"], "values": _json_safe(exact)})
+    except Exception:
+        pass  # what cannot be formatted fails in a moment, where it always did
+    return value
 
 
 def values_of(tensor: torch.Tensor) -> Any:

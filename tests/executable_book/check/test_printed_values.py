@@ -6,7 +6,16 @@ import tomllib
 import pytest
 from harness.places import DOCS
 
-from executable_book.check.printed_values import Value, differences, eps_for, parse, split, table
+from executable_book.check.printed_values import (
+    FIGURE,
+    Value,
+    differences,
+    eps_for,
+    formatted_figures,
+    parse,
+    split,
+    table,
+)
 
 CPU = eps_for("cpu")
 
@@ -194,3 +203,55 @@ def test_a_number_by_index() -> None:
     assert value.at([0, 1]).text == "0.25"
     with pytest.raises(ValueError, match=r"no number at \[0, 2\] in a tensor of shape \(1, 2\)"):
         value.at([0, 2])
+
+
+# Numbers that f-strings formatted
+
+
+def formatted(*numbers: tuple[str, float]) -> list[dict[str, object]]:
+    return [{"number": text, "values": value} for text, value in numbers]
+
+
+@pytest.mark.parametrize(
+    ("printed", "got", "exact", "agree"),
+    [
+        # The last digit flips at a rounding boundary; the value has hardly moved.
+        ("mean 0.1234, more", "mean 0.1235, more", 0.1234505, True),
+        ("mean 0.1234, more", "mean 0.1235, more", 0.123454, False),
+        ("it is 1.4x faster", "it is 1.5x faster", 1.4500001, True),
+        ("it is 1.4x faster", "it is 1.5x faster", 1.46, False),
+        ("12.4% of all", "12.5% of all", 12.4500001, True),
+        ("about 15 tokens", "about 16 tokens", 15.5000001, True),
+        ("about 15 tokens", "about 16 tokens", 15.6, False),
+        ("error 6e-17", "error 6e-17", 6.4e-17, True),
+        ("error 6e-17", "error 7e-17", 6.6e-17, False),
+        ("n: 1.0", "n: 1.0", 1.04, True),
+        ("at -inf here", "at -inf here", -math.inf, True),
+    ],
+)
+def test_a_formatted_number_is_compared_by_its_value(
+    printed: str, got: str, exact: float, agree: bool
+) -> None:
+    ((figure, _),) = formatted_figures(got, formatted((FIGURE.findall(got)[0], exact))).items()
+    old = split(printed, formatted=[figure])
+    new = split(got, formatted((FIGURE.findall(got)[0], exact)))
+    assert [one for one in old if isinstance(one, str)] == [
+        one for one in new if isinstance(one, str)
+    ]
+    (before,), (after,) = ([one for one in text if isinstance(one, Value)] for text in (old, new))
+    assert (differences(after, before, CPU) == []) == agree
+
+
+def test_formatted_numbers_are_found_in_any_order_and_not_in_tensors() -> None:
+    text = "tensor([0.5, 0.25]) 0.25 and 10.25, then 0.50 of v2.0.25"
+    exact = [
+        *formatted(("0.50", 0.501), ("0.75", 0.75), ("0.25", 0.2512), ("0.25", 0.26)),
+        {"text": "tensor([0.5, 0.25])", "values": [0.51, 0.252]},
+    ]
+    assert formatted_figures(text, exact) == {4: 0.501, 2: 0.2512}
+    got = [number.exact for value in parse(text, exact) for _, number in value.numbers()]
+    assert got == [0.51, 0.252, 0.2512, 0.501]
+
+
+def test_numbers_that_nobody_noted_stay_text() -> None:
+    assert parse("mean 0.1234, more 1.5x") == []

@@ -463,7 +463,7 @@ print("sphinx" in sys.modules, "literate_attention" in sys.modules)
     assert [printed(execution) for execution in run(code)] == ["1 False\nFalse False\n"]
 
 
-def test_a_kernel_keeps_what_is_behind_each_printed_tensor() -> None:
+def test_a_kernel_keeps_what_is_behind_each_printed_tensor_and_formatted_number() -> None:
     code = """
 import torch
 print([torch.tensor(2), torch.tensor([True])])
@@ -475,7 +475,7 @@ torch.Size([2])
     assert printed(execution).startswith("[tensor(2), tensor([True])]\nParameter containing:\n")
     *_, last = execution.notebook.cells[0].outputs
     (notes,) = last.data.values()
-    assert [note["values"] for note in notes] == [2, [True], [["-inf", 0.5]], None, None]
+    assert [note["values"] for note in notes] == [2, [True], [["-inf", 0.5]], 1.5, None, None]
     assert notes[2]["text"] == "tensor([[  -inf, 0.5000]], requires_grad=True)"
 
 
