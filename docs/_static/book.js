@@ -40,3 +40,47 @@ addEventListener("afterprint", () => {
   const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   document.documentElement.dataset.theme = mode === "auto" ? system : mode;
 });
+
+// A figure of several frames, one below the other, becomes one to step through: by buttons, or by arrow keys.
+// The cell says how many frames there are, as in `tags: [steps-4]`. Without this script, all frames are shown.
+for (const cell of document.querySelectorAll("[class*='tag_steps-']")) {
+  const picture = cell.querySelector("figure img");
+  const last = Number(/tag_steps-(\d+)/.exec(cell.className)[1]) - 1;
+  const frame = document.createElement("div");
+  frame.className = "frame";
+  picture.replaceWith(frame);
+  frame.append(picture);
+  const controls = document.createElement("div");
+  controls.className = "step-controls";
+  controls.setAttribute("role", "group");
+  controls.setAttribute("aria-label", "Steps of this figure");
+  const back = document.createElement("button");
+  const said = document.createElement("output");
+  const on = document.createElement("button");
+  back.textContent = "← Back";
+  on.textContent = "Next →";
+  controls.append(back, said, on);
+  frame.after(controls);
+  let step = 0;
+  const show = (wanted) => {
+    step = Math.min(Math.max(wanted, 0), last);
+    frame.style.setProperty("--step", step);
+    said.value = `Step ${step + 1} of ${last + 1}`;
+    back.setAttribute("aria-disabled", step === 0);
+    on.setAttribute("aria-disabled", step === last);
+  };
+  back.addEventListener("click", () => show(step - 1));
+  on.addEventListener("click", () => show(step + 1));
+  controls.addEventListener("keydown", ({ key }) => {
+    if (key === "ArrowLeft") show(step - 1);
+    if (key === "ArrowRight") show(step + 1);
+  });
+  const cut = () => {
+    frame.style.setProperty("--steps", last + 1);
+    frame.style.maxWidth = `${picture.naturalWidth}px`;
+    frame.style.aspectRatio = `${picture.naturalWidth} / ${picture.naturalHeight / (last + 1)}`;
+  };
+  if (picture.complete && picture.naturalWidth) cut();
+  picture.addEventListener("load", cut);
+  show(0);
+}

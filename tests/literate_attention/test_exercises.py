@@ -55,6 +55,24 @@ def projected(answer: object) -> Verdict:
     return exercises.check_projected_context(answer, INPUTS, W_QUERY, W_KEY, W_VALUE, query=5)
 
 
+class Attending(nn.Module):
+    """Self-attention in one's own way: a function of x, query, key and value."""
+
+    def __init__(self, attend: Callable[..., object], **shapes: tuple[int, ...]) -> None:
+        super().__init__()
+        self.attend = attend
+        for name in ("W_query", "W_key", "W_value"):
+            matrix = torch.randn(shapes.get(name, (3, 2)), generator=GENERATOR)
+            self.register_parameter(name, nn.Parameter(matrix))
+
+    def forward(self, x: Tensor) -> object:
+        return self.attend(x, x @ self.W_query, x @ self.W_key, x @ self.W_value)
+
+
+def self_attention(attend: Callable[..., object], **shapes: tuple[int, ...]) -> Verdict:
+    return exercises.check_self_attention(Attending(attend, **shapes), INPUTS)
+
+
 def weights(answer: object) -> Verdict:
     return exercises.check_weights(answer, QUERIES, KEYS, is_causal=True)
 
@@ -150,6 +168,8 @@ RIGHT: dict[str, Verdict] = {
     "context vector": simple(simple_attention(INPUTS)[2]),
     "context vector, as printed": simple([0.4431, 0.6496, 0.5671]),
     "projected": projected(attention_weights(QUERIES, KEYS)[5] @ VALUES),
+    "self-attention": self_attention(lambda x, q, k, v: attention_weights(q, k) @ v),
+    "self-attention of the library": exercises.check_self_attention(SelfAttention_v1(3, 2), INPUTS),
     "copied": copied(lambda copy, original: None),
     "copied, not square": copied(lambda copy, original: None, d_out=2),
     "weights": weights(attention_weights(QUERIES, KEYS, attn_mask=MASK)),
@@ -188,6 +208,43 @@ WRONG: list[tuple[Verdict, str]] = [
     (merging(by_shares, torch.add), "add the exponentials"),
     (merging(by_shares, lambda l1, l2: l1.exp() + l2.exp()), "the logarithm is missing"),
     (exercises.check_merge(lambda one, other: one[0]), "a pair is expected"),
+    (
+        self_attention(lambda x, q, k, v: (q @ k.T).softmax(dim=-1) @ v),
+        "the scores are not scaled",
+    ),
+    (
+        self_attention(lambda x, q, k, v: attention_weights(k, q) @ v),
+        "query and key are swapped",
+    ),
+    (
+        self_attention(lambda x, q, k, v: attention_weights(q, k)),
+        "these are the weights, not the context vectors",
+    ),
+    (
+        self_attention(lambda x, q, k, v: attention_weights(q, k) @ x),
+        "the inputs are averaged, not the values",
+    ),
+    (
+        self_attention(lambda x, q, k, v: (q @ k.T / 3**0.5).softmax(dim=-1) @ v),
+        "the scores are scaled by the width of the inputs, not of the keys",
+    ),
+    (
+        self_attention(lambda x, q, k, v: attention_weights(q, k) @ v, W_key=(2, 3)),
+        r"W_key has the shape \(2, 3\), expected \(3, d_out\)",
+    ),
+    (
+        self_attention(lambda x, q, k, v: v, W_value=(3,)),
+        r"W_value has the shape \(3,\), expected",
+    ),
+    (
+        self_attention(lambda x, q, k, v: q @ v),
+        "it stops with RuntimeError: mat1 and mat2 shapes cannot be multiplied",
+    ),
+    (
+        exercises.check_self_attention(nn.Linear(3, 2), INPUTS),
+        "the module has no parameter W_query",
+    ),
+    (exercises.check_self_attention("v1", INPUTS), "a module is expected, got str"),
     (windows(18), "the first window counts too"),
     (exercises.check_windows(14, 60, 4, 4), "Right"),
     (exercises.check_windows(15, 60, 4, 4), "the last window needs a target"),
@@ -340,6 +397,7 @@ CHECKS: dict[str, Callable[[object], Verdict]] = {
     "softmax": exercises.check_softmax,
     "simple": simple,
     "projected": projected,
+    "self-attention": lambda answer: exercises.check_self_attention(answer, INPUTS),
     "weights": weights,
     "mask": window_mask,
     "dropout": exercises.check_dropout,

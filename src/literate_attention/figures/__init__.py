@@ -16,16 +16,16 @@ from literate_attention.figures.story.matrices import (
     draw_attention_matrix,
     draw_dropout_masks,
     draw_matrix_product,
+    draw_products,
     draw_projections,
 )
 from literate_attention.figures.story.one_query import (
     draw_context_vector,
-    draw_dot_products,
     draw_normalising,
-    draw_weighted_sum,
+    draw_query_steps,
 )
 from literate_attention.figures.story.overviews import draw_colours, draw_gpt, draw_roadmap
-from literate_attention.figures.story.points import draw_embedding_points
+from literate_attention.figures.story.points import draw_embedding_points, draw_pulls, draw_shadows
 from literate_attention.figures.story.sequences import draw_bottleneck, draw_lines
 from literate_attention.figures.story.several_heads import (
     draw_head_arcs,
@@ -40,7 +40,6 @@ __all__ = [
     "draw_bottleneck",
     "draw_colours",
     "draw_context_vector",
-    "draw_dot_products",
     "draw_dropout_masks",
     "draw_embedding_points",
     "draw_exercises",
@@ -52,13 +51,16 @@ __all__ = [
     "draw_masked_row",
     "draw_matrix_product",
     "draw_normalising",
+    "draw_products",
     "draw_projections",
+    "draw_pulls",
+    "draw_query_steps",
     "draw_reading_order",
     "draw_ring",
     "draw_ring_work",
     "draw_roadmap",
+    "draw_shadows",
     "draw_shapes",
     "draw_weight_split",
-    "draw_weighted_sum",
     "draw_windows",
 ]

@@ -519,6 +519,23 @@ class Card:
             solid_capstyle="projecting",
         )
 
+    def dashes(self, start: Point, end: Point) -> None:
+        """Draw what is only there to guide the eye."""
+        self.axes.plot(
+            *zip(start, end, strict=True),
+            color=RULE,
+            linewidth=1.0,
+            linestyle=(0, (2, 3)),
+            zorder=1,
+        )
+
+    def diamond(self, x: Real, y: Real, radius: Real, fill: str, edge: str) -> None:
+        """Draw a diamond."""
+        corners = ((x - radius, y), (x, y - radius), (x + radius, y), (x, y + radius))
+        self.axes.fill(
+            *zip(*corners, strict=True), facecolor=fill, edgecolor=edge, linewidth=1.2, zorder=4
+        )
+
     def arrow(
         self,
         start: Point,

@@ -1,7 +1,7 @@
 """Drawings of whole matrices: weights, masks, products, projections."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -9,12 +9,14 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from literate_attention.figures._card import (
+    BLUE,
     COLOURS,
     INK,
     INPUT,
     KEY,
     LINE,
     MARGIN,
+    PAPER,
     QUERY,
     QUIET,
     RULE,
@@ -22,6 +24,7 @@ from literate_attention.figures._card import (
     WIDTH,
     Array,
     Card,
+    Colour,
     Drawing,
     allowed_pairs,
     array,
@@ -42,6 +45,7 @@ from literate_attention.figures._card import (
 )
 
 _MOST_ROWS_IN_WORDS = 12
+_WEIGHT_TINT = "#c5dcf0"
 _T = TypeVar("_T")
 
 
@@ -386,6 +390,120 @@ def draw_matrix_product(
             f"A matrix of shape ({m}, {n}) times one of shape ({n}, {p}) gives one of shape ({m}, {p}).",
             f"Row {row + 1} times column {column + 1}: {spelled} = {written}.",
         )
+
+
+def draw_products(products: Sequence[Mapping[str, Float[Tensor, "_ _"]]]) -> Drawing:
+    """Draw matrix products as shapes: each matrix a block, as high as it has rows, as wide as it has columns.
+
+    Args:
+        products: one line each: for each name a matrix, in the order in which they are multiplied; the last
+            is their product. A name that contains query, key, value, context or input gives its block that
+            colour.
+
+    Returns:
+        The drawing. Its text tells the shapes, line by line.
+
+    Raises:
+        TypeError: a matrix is not a tensor.
+        ValueError: there is no product, matrices do not fit together, or the last is not their product.
+
+    Example:
+        >>> import torch
+        >>> x, w = torch.ones(5, 3), torch.ones(3, 2)
+        >>> draw_products([{"inputs": x, "W_query": w, "queries": x @ w}]).alt
+        'Matrix products as shapes. inputs (5, 3) times W_query (3, 2) gives queries (5, 2).'
+    """
+    some("the number of products", len(products))
+    rows = [
+        {name: array(name, matrix, "rows", "columns") for name, matrix in product.items()}
+        for product in products
+    ]
+    for row in rows:
+        *factors, (name, result) = row.items()
+        some("the number of factors", len(factors))
+        for (before, a), (after, b) in pairwise(factors):
+            if a.shape[1] != len(b):
+                raise ValueError(
+                    f"{before} has {a.shape[1]} columns, but {after} has {len(b)} rows; "
+                    f"both numbers must be the same"
+                )
+        expected = (
+            np.linalg.multi_dot([a for _, a in factors]) if len(factors) > 1 else factors[0][1]
+        )
+        if expected.shape != result.shape or not np.allclose(
+            expected, result, rtol=1e-3, atol=1e-4
+        ):
+            times = " times ".join(name for name, _ in factors)
+            raise ValueError(f"{name} must be {times}, but its numbers are others")
+    sign, gap = 22.0, 12.0
+
+    def width(row: Mapping[str, Array], unit: float) -> float:
+        blocks = (max(unit * m.shape[1], _caption_width(name, m)) for name, m in row.items())
+        return sum(blocks) + sign * (len(row) - 1)
+
+    room = WIDTH - 2 * MARGIN
+    unit = next(
+        (u for u in np.arange(13.0, 1.0, -0.5) if all(width(row, u) <= room for row in rows)), 1.0
+    )
+    sentences = []
+    with card() as page:
+        y = MARGIN
+        for row in rows:
+            height = unit * max(len(matrix) for matrix in row.values())
+            x = (WIDTH - width(row, unit)) / 2
+            middle = y + LINE + height / 2
+            for place, (name, matrix) in enumerate(row.items()):
+                high, wide = unit * len(matrix), unit * matrix.shape[1]
+                column = max(wide, _caption_width(name, matrix))
+                if place:
+                    page.text(x + sign / 2, middle, "=" if place == len(row) - 1 else "@")
+                    x += sign
+                colour = _role(name)
+                left, top = x + (column - wide) / 2, middle - high / 2
+                page.box(
+                    left, top, wide, high, fill=colour.tint, edge=colour.strong, line=1.2, zorder=2
+                )
+                for i in range(1, len(matrix)):
+                    page.line(
+                        (left, top + i * unit), (left + wide, top + i * unit), color=PAPER, zorder=3
+                    )
+                for j in range(1, matrix.shape[1]):
+                    page.line(
+                        (left + j * unit, top), (left + j * unit, top + high), color=PAPER, zorder=3
+                    )
+                page.text(
+                    x + column / 2, y + LINE / 2 - 2, name, color=colour.strong, weight="bold"
+                )
+                page.text(x + column / 2, y + LINE + height + 10, _shape(matrix), color=QUIET)
+                x += column
+            y += LINE + height + LINE + gap
+            *multiplied, last = [f"{name} {_shape(matrix)}" for name, matrix in row.items()]
+            sentences.append(f"{' times '.join(multiplied)} gives {last}.")
+        return page.finish(y - gap + MARGIN, "Matrix products as shapes.", *sentences)
+
+
+def _shape(matrix: Array) -> str:
+    return f"({len(matrix)}, {matrix.shape[1]})"
+
+
+def _caption_width(name: str, matrix: Array) -> float:
+    return max(text_width(name, weight="bold"), text_width(_shape(matrix)))
+
+
+def _role(name: str) -> Colour:
+    """Find the colour of what a matrix holds by its name."""
+    if name.startswith("W_"):
+        return Colour(PAPER, INK)
+    stems = {
+        "input": "input",
+        "quer": "query",
+        "key": "key",
+        "value": "value",
+        "context": "context",
+    }
+    return next(
+        (COLOURS[role] for stem, role in stems.items() if stem in name), Colour(_WEIGHT_TINT, BLUE)
+    )
 
 
 def draw_projections(

@@ -10,14 +10,17 @@ from literate_attention.figures._card import (
     BLUE,
     CONTEXT,
     INK,
+    INPUT,
+    KEY,
     LINE,
     MARGIN,
-    PAPER,
     QUERY,
     QUIET,
     RULE,
     SHADE,
+    VALUE,
     WIDTH,
+    Array,
     Drawing,
     Ruler,
     array,
@@ -29,10 +32,8 @@ from literate_attention.figures._card import (
     largest,
     not_negative,
     number,
-    products,
     shorten,
     superscript,
-    text_width,
     vector,
 )
 
@@ -118,61 +119,6 @@ def draw_context_vector(
         )
 
 
-def draw_dot_products(
-    query: Float[Tensor, "embed_dim"],
-    inputs: Float[Tensor, "num_tokens embed_dim"],
-    tokens: Sequence[str],
-) -> Drawing:
-    """Draw how a query scores each input: multiply number by number, then add up the products.
-
-    Args:
-        query: the vector that asks.
-        inputs: the vectors that are asked.
-        tokens: what each input is called.
-
-    Returns:
-        The drawing. Its text lists the scores and names the highest.
-
-    Raises:
-        TypeError: query or inputs are not a tensor, or the labels are a single string.
-        ValueError: shapes or labels do not fit.
-
-    Example:
-        >>> import torch
-        >>> draw_dot_products(torch.tensor([2.0, 3.0]), torch.eye(2), ["one", "step"]).alt
-        "Scores of 2 inputs, each the dot product with the query (2.00, 3.00): 'one' 2.00, 'step' 3.00.
-        The highest is that of 'step'."
-    """
-    x = array("inputs", inputs, "num_tokens", "embed_dim")
-    num_tokens, embed_dim = x.shape
-    q = array("query", query, embed_dim)
-    tokens = labels("tokens", tokens, num_tokens, "inputs")
-    scores = x @ q
-    left = MARGIN + label_width(tokens) + 6
-    room = WIDTH - left - MARGIN
-    written = [number(score) for score in scores]
-    ruler = Ruler.over(scores, room - 4 - max(text_width(text, weight="bold") for text in written))
-    with card() as page:
-        page.words(MARGIN, MARGIN + 6, [("query  ", INK), (shorten(vector(q), 240), QUERY.strong)])
-        y = MARGIN + LINE + 14
-        for j, (token, score) in enumerate(zip(tokens, scores, strict=True)):
-            page.text(left - 6, y, token, ha="right")
-            page.words(left, y, products(q, x[j], (QUERY.strong, INK), room))
-            y += LINE - 2
-            color = _POSITIVE if score >= 0 else _NEGATIVE
-            page.bar(left, y, 10, ruler, score, color=color, name=f"score{j}")
-            end = left + (max(score, 0.0) - ruler.low) * ruler.scale
-            page.text(end + 4, y, written[j], ha="left", weight="bold")
-            y += LINE + 6
-        listed = [f"'{token}' {score}" for token, score in zip(tokens, written, strict=True)]
-        return page.finish(
-            y - LINE - 6 + LINE / 2 + MARGIN,
-            f"Scores of {num_tokens} inputs, each the dot product with the query {vector(q)}: "
-            f"{', '.join(listed)}.",
-            f"The highest is that of {largest(scores, tokens)}.",
-        )
-
-
 def draw_normalising(
     scores: Float[Tensor, "num_tokens"], tokens: Sequence[str], *, decimals: int = 4
 ) -> Drawing:
@@ -245,87 +191,145 @@ def draw_normalising(
         )
 
 
-def draw_weighted_sum(
-    inputs: Float[Tensor, "num_tokens embed_dim"],
-    weights: Float[Tensor, "num_tokens"],
+def draw_query_steps(
+    query: Float[Tensor, "d_k"],
+    keys: Float[Tensor, "num_tokens d_k"],
+    values: Float[Tensor, "num_tokens d_v"],
     tokens: Sequence[str],
+    *,
+    asks: int,
+    scale: float = 1.0,
 ) -> Drawing:
-    """Draw a weighted sum step by step: each input shrinks to its share, and the shares are put end to end.
+    """Draw one query at work, in four frames of the same size, one below the other.
+
+    The query asks; each key answers with a score; a softmax turns scores into weights; the values, each
+    times its weight, add up to the context vector. Where keys and values are the same vectors, as they are
+    in attention without trainable weights, they are drawn once.
 
     Args:
-        inputs: one vector for each token.
-        weights: one weight for each token.
+        query: the vector that asks.
+        keys: the vectors that are asked.
+        values: the vectors that are averaged.
         tokens: what each token is called.
+        asks: whose query it is, counted from 0.
+        scale: what scores are multiplied by before the softmax.
 
     Returns:
-        The drawing. Its text lists what each token adds, and the sum.
+        The drawing. Its text goes through the four frames.
 
     Raises:
-        TypeError: inputs or weights are not a tensor, or the labels are a single string.
-        ValueError: shapes or labels do not fit.
+        TypeError: an argument is not a tensor, or the labels are a single string.
+        ValueError: shapes, labels or the position do not fit.
 
     Example:
         >>> import torch
-        >>> draw_weighted_sum(torch.eye(2), torch.tensor([0.25, 0.75]), ["one", "step"]).alt
-        "A weighted sum of 2 inputs. 'one' adds 0.25 times (1.00, 0.00), 'step' adds 0.75 times
-        (0.00, 1.00). The sum is (0.250, 0.750)."
+        >>> x = torch.eye(2)
+        >>> draw_query_steps(x[0], x, x, ["one", "step"], asks=0).alt
+        "One query in four steps. 1, the query of 'one', (1.00, 0.00), meets 2 vectors. 2, the scores:
+        'one' 1.00, 'step' 0.00. 3, the weights: 'one' 0.73, 'step' 0.27. 4, each vector times its weight,
+        added up: the context vector (0.73, 0.27)."
     """
-    x = array("inputs", inputs, "num_tokens", "embed_dim")
-    num_tokens, embed_dim = x.shape
-    w = array("weights", weights, num_tokens)
-    tokens = labels("tokens", tokens, num_tokens, "inputs")
-    shares = w[:, None] * x
-    sums = np.cumsum(shares, axis=0)
-    left = MARGIN + label_width(tokens) + 6
-    bars = left + text_width("weight") + 10
-    gap, row = 10.0, 29.0
-    room = (WIDTH - bars - MARGIN - (embed_dim - 1) * gap) / embed_dim
-    ruler = Ruler.over(np.concatenate([x, shares, sums]), room)
-    decimals = decimals_that_fit(np.concatenate([shares, sums]), room + gap - 4, most=3)
-    columns = [bars + k * (room + gap) for k in range(embed_dim)]
+    k = array("keys", keys, "num_tokens", "d_k")
+    num_tokens, width = k.shape
+    q = array("query", query, width)
+    v = array("values", values, num_tokens, "d_v")
+    tokens = labels("tokens", tokens, num_tokens, "keys")
+    index("asks", asks, num_tokens)
+    scores = k @ q
+    exponentials = np.exp(scale * (scores - scores.max()))
+    weights = exponentials / exponentials.sum()
+    context = weights @ v
+    same = k.shape == v.shape and bool((k == v).all())
+    blocks = {"input": (k, INPUT)} if same else {"key": (k, KEY), "value": (v, VALUE)}
+    left = MARGIN + label_width([*tokens, "context"]) + 6
+    gap, row = 8.0, 20.0
+    numbers = sum(block.shape[1] for block, _ in blocks.values())
+    room = WIDTH - MARGIN - left - (len(blocks) + 1) * gap
+    cell = min(30.0, 0.58 * room / numbers)
+    bar = (room - numbers * cell) / 2
+    of_scores, of_weights = Ruler.over(scores, bar), Ruler(0.0, 1.0, bar)
+    scaled = "" if scale == 1.0 else f"times {number(scale)}, then "
+    titles = (
+        "1  The query asks",
+        "2  Score: query times key" if not same else "2  Score: query times input",
+        f"3  Weight: {scaled}softmax",
+        "4  Average: weight times " + ("input" if same else "value") + ", added up",
+    )
+    height = MARGIN + 3 * LINE + 18 + num_tokens * row + row + 12 + MARGIN
     with card() as page:
-        y = MARGIN + 6
-        page.text(left, y, "weight", ha="left", color=QUIET)
-        page.box(bars, y - 4, 8, 8, fill=RULE)
-        page.text(bars + 12, y, "input", ha="left", color=QUIET)
-        page.box(bars + 50, y - 4, 8, 8, fill=BLUE)
-        page.text(bars + 62, y, "weight · input", ha="left", color=QUIET)
-        y += LINE - 2
-        for j, token in enumerate(tokens):
-            page.text(left - 6, y + row / 2, token, ha="right")
-            page.text(left, y + row / 2, number(w[j]), ha="left", color=BLUE, weight="bold")
-            for k, start in enumerate(columns):
-                if decimals is not None:
-                    page.text(start, y + 9, number(shares[j, k], decimals), ha="left")
-                for name, length, color in (("input", x, RULE), ("share", shares, BLUE)):
-                    page.bar(
-                        start, y + 20, 7, ruler, length[j, k], color=color, name=f"{name}{j},{k}"
+        for frame, title in enumerate(titles):
+            top = frame * height
+            page.heading(MARGIN, top + MARGIN + 6, title)
+            y = top + MARGIN + LINE + 6
+            page.text(left - 6, y + row / 2, "query", ha="right", color=QUERY.strong, weight="bold")
+            page.cells(q[None], left, y, cell, row, name=f"query{frame}", tint=QUERY.tint)
+            y += row + LINE + 2
+            page.row_labels(tokens, left - 6, y, row, bold=asks)
+            x = left
+            for name, (block, colour) in blocks.items():
+                shares = frame == 3 and name != "key"
+                heading = f"weight · {name}" if shares else name
+                page.text(x + block.shape[1] * cell / 2, y - 9, heading, color=colour.strong)
+                shown = weights[:, None] * block if shares else block
+                page.cells(shown, x, y, cell, row, name=f"{name}{frame}", tint=colour.tint)
+                if shares:
+                    page.line(
+                        (x, y + num_tokens * row + 5),
+                        (x + v.shape[1] * cell, y + num_tokens * row + 5),
                     )
-            y += row
-        page.line((MARGIN, y + 4), (WIDTH - MARGIN, y + 4))
-        y += 8
-        page.text(bars - 8, y + row / 2, "sum = z", ha="right", weight="bold", color=CONTEXT.strong)
-        for k, start in enumerate(columns):
-            if decimals is not None:
-                page.text(start, y + 9, number(sums[-1, k], decimals), ha="left", weight="bold")
-            for j, share in enumerate(shares[:, k]):
-                page.bar(
-                    start,
-                    y + 21,
-                    9,
-                    ruler,
-                    share,
-                    start=sums[j, k] - share,
-                    color=CONTEXT.strong,
-                    edge=PAPER,
-                    name=f"sum{j},{k}",
-                )
-        added = [
-            f"'{token}' adds {number(w[j])} times {vector(x[j])}" for j, token in enumerate(tokens)
-        ]
+                    page.cells(
+                        context[None],
+                        x,
+                        y + num_tokens * row + 10,
+                        cell,
+                        row,
+                        name="context",
+                        tint=CONTEXT.tint,
+                    )
+                    page.text(
+                        left - 6,
+                        y + num_tokens * row + 10 + row / 2,
+                        "context",
+                        ha="right",
+                        color=CONTEXT.strong,
+                        weight="bold",
+                    )
+                x += block.shape[1] * cell + gap
+            for name, column, ruler, since in (
+                ("score", scores, of_scores, 1),
+                ("weight", weights, of_weights, 2),
+            ):
+                if frame >= since:
+                    page.text(x + bar / 2, y - 9, name, color=QUIET)
+                    for j, value in enumerate(column):
+                        middle = y + (j + 0.5) * row
+                        page.box(x, middle - row / 2 + 1, bar, row - 2, fill=SHADE, zorder=0)
+                        tint = _POSITIVE if value >= 0 else _NEGATIVE
+                        page.bar(
+                            x, middle, row - 2, ruler, value, color=tint, name=f"{name}{frame},{j}"
+                        )
+                        page.text(
+                            x + 4,
+                            middle,
+                            number(value),
+                            ha="left",
+                            weight="bold" if since == frame else "normal",
+                        )
+                x += bar + gap
+            if frame:
+                page.line((0, top + 1), (WIDTH, top + 1), color=RULE)
+
+        def listed(values: Array) -> str:
+            return ", ".join(
+                f"'{token}' {number(value)}" for token, value in zip(tokens, values, strict=True)
+            )
+
+        what, met = ("vector", "vectors") if same else ("value", "keys")
         return page.finish(
-            y + row + MARGIN,
-            f"A weighted sum of {num_tokens} inputs.",
-            f"{', '.join(added)}.",
-            f"The sum is {vector(sums[-1], 3)}.",
+            len(titles) * height,
+            "One query in four steps.",
+            f"1, the query of '{tokens[asks]}', {vector(q)}, meets {num_tokens} {met}.",
+            f"2, the scores: {listed(scores)}.",
+            f"3, the weights: {listed(weights)}.",
+            f"4, each {what} times its weight, added up: the context vector {vector(context)}.",
         )
