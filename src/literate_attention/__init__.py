@@ -16,7 +16,18 @@ from literate_attention.models.kv_cache import (
     keep_top_p,
     sample,
 )
-from literate_attention.models.real_model import LLAMA_NAMES, llama_model, rename_weights
+from literate_attention.models.real_model import (
+    GGUF_NAMES,
+    LLAMA_NAMES,
+    SMOLLM2,
+    byte_level_tokenizer,
+    chat_prompt,
+    continue_text,
+    gpt2_attention,
+    llama_model,
+    load_smollm2,
+    rename_weights,
+)
 from literate_attention.models.ring_attention import (
     attend_in_ring,
     join_shards,
@@ -96,8 +107,10 @@ from literate_attention.trust.reproducibility import (
 )
 
 __all__ = [
+    "GGUF_NAMES",
     "LLAMA_NAMES",
     "SAMPLE_TEXT",
+    "SMOLLM2",
     "TOY_TOKENS",
     "CausalAttention",
     "Dropout",
@@ -118,14 +131,18 @@ __all__ = [
     "attend_in_ring",
     "attention_output",
     "attention_weights",
+    "byte_level_tokenizer",
     "causal_mask",
+    "chat_prompt",
     "context_vector",
+    "continue_text",
     "create_dataloader_v1",
     "disable_tf32",
     "drop",
     "dropout_mask",
     "empty_caches",
     "generate",
+    "gpt2_attention",
     "gpt2_tokenizer",
     "greedy",
     "grouped_attention",
@@ -134,6 +151,7 @@ __all__ = [
     "keep_top_k",
     "keep_top_p",
     "llama_model",
+    "load_smollm2",
     "load_the_verdict",
     "mask_scores",
     "mask_weights",

@@ -69,7 +69,7 @@ def test_the_names_of_the_sources_are_there() -> None:
 # Docstrings
 
 ONE_SENTENCE_SAYS_IT_ALL = {"Dropout.forward"}
-NEEDS_THE_NETWORK = {"load_the_verdict"}
+NEEDS_WHAT_NOT_EVERYBODY_HAS = {"load_the_verdict", "load_smollm2", "continue_text"}
 FORWARDS = {name for name in CALLABLES if name.endswith(".forward")}
 
 
@@ -120,7 +120,7 @@ def test_a_docstring_has_its_parts(name: str) -> None:
         takes = [parameter.annotation for parameter in signature.parameters.values()]
         if any(map(has_shapes, takes)) and has_shapes(signature.return_annotation):
             needed.add(".. math::")
-    if name not in ONE_SENTENCE_SAYS_IT_ALL | NEEDS_THE_NETWORK:
+    if name not in ONE_SENTENCE_SAYS_IT_ALL | NEEDS_WHAT_NOT_EVERYBODY_HAS:
         assert needed <= found
 
 
@@ -220,6 +220,8 @@ def test_a_module_imports_only_what_the_package_depends_on(module: str) -> None:
     allowed = {re.match(r"[\w-]+", need)[0].replace("-", "_") for need in PROJECT["dependencies"]}
     if not module.startswith("figures/"):
         allowed.remove("matplotlib")
+    if module == "models/model_file.py":
+        allowed.add("gguf")  # asked for only where a model's file is read for the first time
     roots = {name.split(".")[0] for name in imports(SOURCE / module)}
     assert roots - sys.stdlib_module_names - {"literate_attention"} <= allowed
 

