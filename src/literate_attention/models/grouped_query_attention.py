@@ -22,8 +22,8 @@ def window_mask(
 
     .. math:: M_{ij} = \bigl[\, p_i - w < j \le p_i \,\bigr], \qquad p_i = i + (n_k - n_q)
 
-    As with :func:`~literate_attention.causal_mask` the queries are the last of the sequence. A window of
-    :math:`w` is :math:`w` keys, the query's own included.
+    As with :func:`~literate_attention.story.causal_attention.causal_mask` the queries are the last of the
+    sequence. A window of :math:`w` is :math:`w` keys, the query's own included.
 
     Args:
         q_len: the number of queries, :math:`n_q`.
@@ -135,7 +135,7 @@ def grouped_attention(
         key: what is compared with the queries of a group.
         value: what is averaged.
         attn_mask: True in row i, column j: query i may attend to key j.
-        is_causal: use :func:`~literate_attention.causal_mask`: queries are the last tokens.
+        is_causal: hide the keys of later tokens; the queries are those of the last tokens.
         need_weights: whether the weights that were used are returned too.
 
     Returns:

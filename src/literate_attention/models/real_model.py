@@ -98,7 +98,8 @@ def llama_model(
         hidden_dim: how wide the feed-forward parts are inside, :math:`d_{ff}`.
         num_layers: how many blocks, :math:`L`.
         eps: the :math:`\epsilon` of all norms.
-        **attention: what every :class:`~literate_attention.GroupedQueryAttention` is made with.
+        **attention: what else every
+            :class:`~literate_attention.models.grouped_query_attention.GroupedQueryAttention` is made with.
 
     Returns:
         A model with random weights.
@@ -164,7 +165,7 @@ def gpt2_attention(
     num_heads: int,
     context_length: int = 1024,
 ) -> MultiHeadAttention:
-    r"""Put the attention of a GPT-2 checkpoint into a :class:`~literate_attention.MultiHeadAttention`.
+    r"""Put the attention of a GPT-2 checkpoint into the book's multi-head attention.
 
     .. math:: \text{c\_attn} = [W_q, W_k, W_v], \qquad \text{c\_proj} = W_o
 
@@ -334,7 +335,7 @@ def continue_text(
         tokenizer: from there, too.
         text: how it begins; special tokens are read as such.
         max_new_tokens: the most tokens to add.
-        **options: what else :func:`~literate_attention.generate` takes, such as ``choose`` and ``progress``.
+        **options: what else :func:`~literate_attention.models.kv_cache.generate` takes, such as ``choose``.
 
     Returns:
         What the model adds, up to the token that ends an answer.
