@@ -62,7 +62,7 @@ class RMSNorm(nn.Module):
         # In half precision a square can be too large for its type.
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         mean_square = wide.square().mean(dim=-1, keepdim=True)
-        return self.weight * (wide / (mean_square + self.eps).sqrt()).to(x.dtype)
+        return self.weight * (wide * torch.rsqrt(mean_square + self.eps)).to(x.dtype)
 
 
 class SwiGLU(nn.Module):
