@@ -28,6 +28,8 @@ MOST_OF_THE_FASTEST_PEER = 1.03
 MOST_OF_THE_BARE_KERNEL = 1.05
 LEAST_TIMES_FASTER_THAN_SOURCE = 2.5
 SOURCE_COUNTS_FROM = 1024
+MOST_OF_SOURCE_WITH_WEIGHTS = 1.05
+WEIGHTS_COUNT_FROM = 4096
 
 
 @dataclass(frozen=True)
@@ -195,6 +197,11 @@ def targets(results: list[Result]) -> list[Result]:
                     f"at least {LEAST_TIMES_FASTER_THAN_SOURCE} times as fast as the sources' class"
                 )
                 judged.append(target(what, where, of(row), most))
+        by_part = {row["part"]: row["times_ours"]["median"] for row in rows}
+        if {"explicit", "source"} <= set(by_part) and tokens >= WEIGHTS_COUNT_FROM:
+            what = f"with the weights, at most {MOST_OF_SOURCE_WITH_WEIGHTS} of the sources' class"
+            found = by_part["explicit"] / by_part["source"]
+            judged.append(target(what, where, found, MOST_OF_SOURCE_WITH_WEIGHTS))
     return judged
 
 

@@ -27,7 +27,7 @@ class Contender:
     biased: bool = False
     """Whether query, key and value have biases, and so which module of ours has equal parameters."""
     part: str = "peer"
-    """What it is measured for: peer, source (the explicit rung), bare, ours or aside."""
+    """What it is measured for: peer, source (step by step), explicit (ours, so), bare, ours or aside."""
     note: str = ""
     """In what it differs."""
 
@@ -112,7 +112,7 @@ def explicit(ours: MultiHeadAttention) -> Contender:
         "ours, with the weights",
         lambda x: ours(x, need_weights=True)[0],
         ours,
-        part="aside",
+        part="explicit",
         note="returns the weights of all heads",
     )
 

@@ -26,9 +26,10 @@ import build
 import contenders
 import duration
 import loader
-import measurements
 import memory
 import timing
+
+from executable_book.check import measurements
 
 COMMAND = runpy.run_path(str(ROOT / "tests" / "benchmarks" / "__main__.py"))
 KEPT = sorted((ROOT / "docs" / "measurements").glob("*.json"))
@@ -354,12 +355,17 @@ def test_targets_are_those_that_were_promised() -> None:
         row("bare", "bare", 0.94),
         row("source", "sources", 3.0),
         row("source", "sources", 1.1, tokens=128),
+        row("source", "sources", 4.0, tokens=4096),
+        row("explicit", "ours, with the weights", 4.4, tokens=4096),
     ]
-    peer, bare, source = attention.targets(rows)
+    peer, bare, source, long_source, with_weights = attention.targets(rows)
     assert "(fast)" in peer["target"]
     assert (peer["measured"], peer["most"], peer["met"]) == (1.0204, 1.03, True)
     assert (bare["measured"], bare["most"], bare["met"]) == (1.0638, 1.05, False)
     assert (source["measured"], source["most"], source["met"]) == (0.3333, 0.4, True)
+    assert (long_source["measured"], long_source["met"]) == (0.25, True)
+    assert (with_weights["measured"], with_weights["most"]) == (1.1, 1.05)
+    assert not with_weights["met"]
 
 
 def test_operations_are_those_that_torch_counts() -> None:

@@ -1,5 +1,7 @@
 """Attention without trainable weights: dot products, a softmax, a weighted average."""
 
+from typing import Literal, overload
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -169,6 +171,25 @@ def context_vector(
     return (weights.unsqueeze(-2) @ inputs).squeeze(-2)
 
 
+@overload
+def simple_attention(
+    inputs: Float[Tensor, "*batch num_tokens embed_dim"], *, need_weights: Literal[False] = False
+) -> Float[Tensor, "*batch num_tokens embed_dim"]: ...
+@overload
+def simple_attention(
+    inputs: Float[Tensor, "*batch num_tokens embed_dim"], *, need_weights: Literal[True]
+) -> tuple[
+    Float[Tensor, "*batch num_tokens embed_dim"], Float[Tensor, "*batch num_tokens num_tokens"]
+]: ...
+@overload
+def simple_attention(
+    inputs: Float[Tensor, "*batch num_tokens embed_dim"], *, need_weights: bool
+) -> (
+    Float[Tensor, "*batch num_tokens embed_dim"]
+    | tuple[
+        Float[Tensor, "*batch num_tokens embed_dim"], Float[Tensor, "*batch num_tokens num_tokens"]
+    ]
+): ...
 def simple_attention(
     inputs: Float[Tensor, "*batch num_tokens embed_dim"], *, need_weights: bool = False
 ) -> (
