@@ -196,7 +196,7 @@ def may_import(module: str) -> set[str]:
     if room == "figures":
         return {name.removesuffix(".py") for name in MODULES if name.startswith("figures/")}
     if room == "exercises":
-        return {*BELOW, *CHAPTERS}
+        return {*BELOW, "exercises/_judging", "exercises/_slips", *CHAPTERS}
     if stem in BELOW:
         return {"_checks"} - {stem}
     if stem in CHAPTERS:

@@ -1,0 +1,48 @@
+"""Checks for the exercises of the book: each takes your answer and says in words what is wrong with it.
+
+A check computes the right answer, and then the wrong ones that people give. If yours is one of these, it
+knows what you did. No check raises an error for a wrong answer, whatever it is: each returns a
+:class:`Verdict`, which prints as a sentence.
+"""
+
+from literate_attention.exercises._judging import Verdict
+from literate_attention.exercises.models.ring_attention import check_merge
+from literate_attention.exercises.story.causal_attention import (
+    check_dropout,
+    check_mask,
+    check_weights,
+)
+from literate_attention.exercises.story.inputs import check_lookup, check_windows
+from literate_attention.exercises.story.long_sequences import check_cost
+from literate_attention.exercises.story.multi_head_attention import (
+    check_heads,
+    check_parameter_count,
+    check_split,
+)
+from literate_attention.exercises.story.self_attention import (
+    check_copied_weights,
+    check_projected_context,
+    check_self_attention,
+)
+from literate_attention.exercises.story.simple_attention import check_context_vector, check_softmax
+from literate_attention.exercises.story.summary import check_attention
+
+__all__ = [
+    "Verdict",
+    "check_attention",
+    "check_context_vector",
+    "check_copied_weights",
+    "check_cost",
+    "check_dropout",
+    "check_heads",
+    "check_lookup",
+    "check_mask",
+    "check_merge",
+    "check_parameter_count",
+    "check_projected_context",
+    "check_self_attention",
+    "check_softmax",
+    "check_split",
+    "check_weights",
+    "check_windows",
+]

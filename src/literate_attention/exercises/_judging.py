@@ -1,0 +1,98 @@
+"""What a check says of an answer, and how it compares one with the right answer and with wrong ones."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a check says of an answer. It is true if the answer is right, and prints as a sentence.
+
+    Args:
+        right: whether the answer is right.
+        says: what is wrong, in words.
+
+    Example:
+        >>> Verdict(False, "The scores are not scaled.")
+        Not yet. The scores are not scaled.
+        >>> bool(Verdict(True))
+        True
+    """
+
+    right: bool
+    says: str = ""
+
+    def __bool__(self) -> bool:
+        return self.right
+
+    def __repr__(self) -> str:
+        return "Right." if self.right else f"Not yet. {self.says}"
+
+
+RIGHT = Verdict(True)
+
+
+def wrong(*says: str) -> Verdict:
+    """Put together what is wrong with an answer."""
+    text = ", and ".join(says)
+    return Verdict(False, f"{text[0].upper()}{text[1:]}.")
+
+
+def judge(answer: object, right: Tensor, slips: Iterable[tuple[str, Tensor]]) -> Verdict:
+    """Compare an answer with the right one, then with wrong ones, then say where it differs."""
+    given = numbers(answer)
+    if given is None:
+        return wrong(f"a tensor is expected, got {type(answer).__name__}")
+    right = right.detach().cpu().double()
+    if same(given, right):
+        return RIGHT
+    for says, slip in slips:
+        if same(given, slip.detach().cpu().double()):
+            return wrong(says)
+    if given.shape != right.shape:
+        return wrong(f"the shape is {tuple(given.shape)}, expected {tuple(right.shape)}")
+    if not right.ndim:
+        return wrong(f"the number is not {given.item():g}")
+    differs = ~torch.isclose(given, right, rtol=0, atol=TOLERANCE)
+    first = differs.nonzero()[0].tolist()
+    nan = "; some are not a number" if given.isnan().any() else ""
+    return wrong(
+        f"{int(differs.sum())} of {right.numel()} numbers differ, the first at {first}{nan}"
+    )
+
+
+TOLERANCE = 1e-4
+"""Loose enough for an answer that was typed from what torch prints."""
+
+
+def same(one: Tensor, other: Tensor) -> bool:
+    """Tell whether two tensors hold the same numbers, as far as they are printed."""
+    return one.shape == other.shape and torch.allclose(
+        one, other, rtol=0, atol=TOLERANCE, equal_nan=True
+    )
+
+
+def numbers(answer: object) -> Tensor | None:
+    """Return an answer as a tensor of float64, None if it is none."""
+    try:
+        return torch.as_tensor(answer).detach().cpu().double()
+    except (TypeError, ValueError, RuntimeError):
+        return None
+
+
+def result_of(function: object, *arguments: object, **options: object) -> object:
+    """Call what a reader wrote; an error becomes a verdict."""
+    if not callable(function):
+        return wrong(f"a function is expected, got {type(function).__name__}")
+    try:
+        return function(*arguments, **options)
+    except Exception as error:
+        return wrong(f"it stops with {type(error).__name__}: {str(error).rstrip('.')}")
+
+
+def judge_result(result: object, right: Tensor, slips: Iterable[tuple[str, Tensor]]) -> Verdict:
+    """Judge what a reader's function returned, unless it is a verdict already."""
+    return result if isinstance(result, Verdict) else judge(result, right, slips)

@@ -1,0 +1,82 @@
+"""Attention with slips: each table begins with what is right, and says nothing of it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+
+import torch
+from torch import Tensor
+
+from literate_attention.story.causal_attention import causal_mask
+
+SCALES: Mapping[str, float] = {
+    "": 0.5,
+    "the scores are not scaled": 0.0,
+    "the scores are scaled by d_k, not by its square root": 1.0,
+    "the scores are multiplied by the square root of d_k, not divided by it": -0.5,
+}
+"""The power of d_k by which scores are divided."""
+
+MASKS: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "": lambda mask: mask,
+    "nothing is hidden: every token sees the future": torch.ones_like,
+    "the mask hides the past and shows the future": lambda mask: mask.flip(0, 1),
+    "the mask hides what it should show and shows what it should hide": lambda mask: ~mask,
+    "one token of the future is left visible": lambda mask: torch.ones_like(mask).tril(1),
+    "no token sees itself": lambda mask: mask.tril(-1),
+}
+
+NORMALISE: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "": lambda scores: torch.softmax(scores, dim=-1),
+    "the softmax runs over the queries: the columns sum to one, not the rows": (
+        lambda scores: torch.softmax(scores, dim=-2)
+    ),
+    "the scores are divided by their sum, there is no softmax": (
+        lambda scores: scores / scores.sum(dim=-1, keepdim=True)
+    ),
+    "these are scores, the softmax is missing": lambda scores: scores,
+}
+
+HIDE: Mapping[str, tuple[float, bool]] = {
+    "": (-torch.inf, False),
+    "hidden scores are zero, not minus infinity: zero is a score like any other": (0.0, False),
+    "the mask comes after the softmax, and the rows were not made to sum to one again": (0.0, True),
+}
+"""What takes the place of a hidden number, and whether that is a weight."""
+
+
+def weights_with_slips(
+    query: Tensor, key: Tensor, *, is_causal: bool, scaled: bool = True
+) -> Iterator[tuple[list[str], Tensor]]:
+    """Yield what slips lead to which weights, the right ones first, then one slip, then two."""
+    scales = SCALES if scaled else {"": 0.0, "the scores are scaled, and should not be": 0.5}
+    mask = causal_mask(query.shape[-2], key.shape[-2], device=query.device)
+    masks = MASKS if is_causal else {"": torch.ones_like}
+    hides = HIDE if is_causal else {"": HIDE[""]}
+    steps = product(scales.items(), masks.items(), hides.items(), NORMALISE.items())
+    for choice in sorted(steps, key=lambda choice: sum(bool(says) for says, _ in choice)):
+        says = [name for name, _ in choice if name]
+        if len(says) > 2:
+            return
+        (_, power), (_, change), (_, (fill, after)), (_, normalise) = choice
+        hidden = ~change(mask)
+        scores = query @ key.mT / query.shape[-1] ** power
+        if after:
+            yield says, normalise(scores).masked_fill(hidden, fill)
+        else:
+            yield says, normalise(scores.masked_fill(hidden, fill))
+
+
+def contexts_with_slips(
+    query: Tensor, key: Tensor, value: Tensor, *, is_causal: bool
+) -> Iterator[tuple[str, Tensor]]:
+    """Yield what slips lead to which context vectors."""
+    for says, weights in weights_with_slips(query, key, is_causal=is_causal):
+        yield ", and ".join(says), weights @ value
+    for says, weights in weights_with_slips(query, key, is_causal=is_causal):
+        yield ", and ".join(["these are the weights, not the context vectors", *says]), weights
+    if key.shape == query.shape:
+        for says, weights in weights_with_slips(key, query, is_causal=is_causal):
+            yield ", and ".join(["query and key are swapped", *says]), weights @ value
+    if key.shape == value.shape:
+        for says, weights in weights_with_slips(query, key, is_causal=is_causal):
+            yield ", and ".join(["the keys are averaged, not the values", *says]), weights @ key
