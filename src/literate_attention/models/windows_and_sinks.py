@@ -23,7 +23,8 @@ def sink_mask(
               \qquad p_i = i + (n_k - n_q)
 
     The first keys are *attention sinks*: trained models put weight there that they need nowhere else
-    :cite:p:`xiao2024`. Without sinks it is :func:`~literate_attention.models.grouped_query_attention.window_mask`.
+    :cite:p:`xiao2024`. Without sinks it is
+    :func:`~literate_attention.models.grouped_query_attention.window_mask`.
 
     Args:
         q_len: the number of queries, :math:`n_q`.
@@ -94,9 +95,9 @@ class RollingCache:
 
     .. math:: \text{keys that are kept} \le s + w - 1
 
-    It keeps one key less than the window has, since the next token brings its own. It takes the place of a
-    :class:`~literate_attention.models.kv_cache.KVCache` where an attention has a window; keys and values that come in one
-    chunk have all been attended to before anything is forgotten. Positions go on counting.
+    It keeps one key less than the window has, since the next token brings its own. Where an attention has a
+    window, it takes the place of a :class:`~literate_attention.models.kv_cache.KVCache`. Keys and values that
+    come in one chunk have all been attended to before anything is forgotten. Positions go on counting.
 
     Args:
         window: how many keys a query sees, its own included, :math:`w`.
