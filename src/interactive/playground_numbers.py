@@ -36,7 +36,7 @@ def beginning() -> dict[str, Any]:
 def example() -> dict[str, Any]:
     """Return what the library makes of the beginning."""
     x = tensor(decimals(la.toy_embeddings()))
-    context, weights = la.simple_attention(x, need_weights=True)
+    context, weights = la.dot_product_attention(x, need_weights=True)
     return lists({"weights": weights, "context": context})
 
 

@@ -90,11 +90,11 @@ from literate_attention.story.self_attention import (
 )
 from literate_attention.story.simple_attention import (
     context_vector,
+    dot_product_attention,
     naive_softmax,
     normalize_by_sum,
     score_all_queries,
     score_one_query,
-    simple_attention,
     softmax,
 )
 from literate_attention.trust.reproducibility import (
@@ -138,6 +138,7 @@ __all__ = [
     "continue_text",
     "create_dataloader_v1",
     "disable_tf32",
+    "dot_product_attention",
     "drop",
     "dropout_mask",
     "empty_caches",
@@ -176,7 +177,6 @@ __all__ = [
     "score_all_queries",
     "score_one_query",
     "seed_everything",
-    "simple_attention",
     "sink_mask",
     "softmax",
     "split_heads",

@@ -285,9 +285,9 @@ kernelspec:
 ```{{code-cell}} python
 import torch
 
-from literate_attention import simple_attention, toy_embeddings
+from literate_attention import dot_product_attention, toy_embeddings
 
-context, weights = simple_attention(toy_embeddings(), need_weights=True)
+context, weights = dot_product_attention(toy_embeddings(), need_weights=True)
 print(context * {number})
 ```
 

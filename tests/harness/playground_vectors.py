@@ -31,7 +31,7 @@ def presets() -> dict[str, Any]:
     torch.manual_seed(123)
     dropped = causal(x)
     contexts = {
-        "simple": la.simple_attention(x),
+        "simple": la.dot_product_attention(x),
         "projected": projected(x),
         "causal": causal.eval()(x),
         "causal with dropout": dropped,

@@ -146,7 +146,7 @@ def texts(table: Any) -> list[str]:
 
 def context_of(embeddings: list[list[float]]) -> list[list[float]]:
     x = torch.tensor(embeddings, dtype=torch.float64)
-    return la.simple_attention(x).tolist()
+    return la.dot_product_attention(x).tolist()
 
 
 def spoken(page: Any) -> Any:
@@ -548,7 +548,7 @@ def test_a_state_travels_as_a_link(open_page: Callable[..., Any]) -> None:
     assert "#" not in other.url
     assert_shows(
         grid(other, "Z: context vectors"),
-        la.simple_attention(la.toy_embeddings().double()).tolist(),
+        la.dot_product_attention(la.toy_embeddings().double()).tolist(),
     )
 
 

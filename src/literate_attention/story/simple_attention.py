@@ -172,17 +172,17 @@ def context_vector(
 
 
 @overload
-def simple_attention(
+def dot_product_attention(
     inputs: Float[Tensor, "*batch num_tokens embed_dim"], *, need_weights: Literal[False] = False
 ) -> Float[Tensor, "*batch num_tokens embed_dim"]: ...
 @overload
-def simple_attention(
+def dot_product_attention(
     inputs: Float[Tensor, "*batch num_tokens embed_dim"], *, need_weights: Literal[True]
 ) -> tuple[
     Float[Tensor, "*batch num_tokens embed_dim"], Float[Tensor, "*batch num_tokens num_tokens"]
 ]: ...
 @overload
-def simple_attention(
+def dot_product_attention(
     inputs: Float[Tensor, "*batch num_tokens embed_dim"], *, need_weights: bool
 ) -> (
     Float[Tensor, "*batch num_tokens embed_dim"]
@@ -190,7 +190,7 @@ def simple_attention(
         Float[Tensor, "*batch num_tokens embed_dim"], Float[Tensor, "*batch num_tokens num_tokens"]
     ]
 ): ...
-def simple_attention(
+def dot_product_attention(
     inputs: Float[Tensor, "*batch num_tokens embed_dim"], *, need_weights: bool = False
 ) -> (
     Float[Tensor, "*batch num_tokens embed_dim"]
@@ -214,7 +214,7 @@ def simple_attention(
         ValueError: the inputs have fewer than 2 dimensions.
 
     Example:
-        >>> simple_attention(torch.tensor([[1.0, 0.0], [1.0, 0.0]]))
+        >>> dot_product_attention(torch.tensor([[1.0, 0.0], [1.0, 0.0]]))
         tensor([[1., 0.],
                 [1., 0.]])
     """

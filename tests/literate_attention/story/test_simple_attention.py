@@ -13,11 +13,11 @@ from torch.testing import assert_close
 
 from literate_attention import (
     context_vector,
+    dot_product_attention,
     naive_softmax,
     normalize_by_sum,
     score_all_queries,
     score_one_query,
-    simple_attention,
     softmax,
     toy_embeddings,
 )
@@ -78,7 +78,7 @@ def test_a_context_vector_is_a_weighted_sum(batch: tuple[int, ...]) -> None:
 @each_batch
 def test_attention_is_the_context_vector_of_every_token(batch: tuple[int, ...]) -> None:
     inputs = random_inputs(*batch)
-    context, weights = simple_attention(inputs, need_weights=True)
+    context, weights = dot_product_attention(inputs, need_weights=True)
     for i in range(NUM_TOKENS):
         expected = softmax(score_one_query(inputs[..., i, :], inputs))
         assert_close(weights[..., i, :], expected)
@@ -90,12 +90,12 @@ def test_attention_agrees_with_loops_and_with_torch(
     batch: tuple[int, ...], attend_by_loops: Callable[..., tuple[Tensor, Tensor]]
 ) -> None:
     inputs = random_inputs(*batch)
-    context, weights = simple_attention(inputs, need_weights=True)
+    context, weights = dot_product_attention(inputs, need_weights=True)
     by_loops, weights_by_loops = attend_by_loops(inputs, inputs, inputs, scale=1.0)
     assert_close(context, by_loops)
     assert_close(weights, weights_by_loops)
     assert_close(context, torch_attention(inputs, inputs, inputs, scale=1.0))
-    assert_close(simple_attention(inputs), context)
+    assert_close(dot_product_attention(inputs), context)
 
 
 def test_weights_worked_by_hand() -> None:
@@ -110,7 +110,7 @@ def test_attention_worked_by_hand() -> None:
     """Two unit vectors at a right angle score 1 with themselves and 0 with each other."""
     more, less = math.e / (1 + math.e), 1 / (1 + math.e)
     expected = torch.tensor([[more, less], [less, more]])
-    context, weights = simple_attention(torch.eye(2), need_weights=True)
+    context, weights = dot_product_attention(torch.eye(2), need_weights=True)
     assert_close(weights, expected)
     assert_close(context, expected)
 
@@ -146,24 +146,24 @@ def test_a_context_vector_does_not_depend_on_the_order_of_the_tokens() -> None:
     assert_close(
         context_vector(weights[:, order], inputs[:, order]), context_vector(weights, inputs)
     )
-    assert_close(simple_attention(inputs[:, order]), simple_attention(inputs)[:, order])
+    assert_close(dot_product_attention(inputs[:, order]), dot_product_attention(inputs)[:, order])
 
 
 def test_one_token_attends_to_itself() -> None:
     inputs = random_inputs(2)[:, :1]
-    assert_close(simple_attention(inputs), inputs)
+    assert_close(dot_product_attention(inputs), inputs)
 
 
 def test_gradients() -> None:
     inputs = random_inputs(2).requires_grad_()
-    assert torch.autograd.gradcheck(simple_attention, inputs)
+    assert torch.autograd.gradcheck(dot_product_attention, inputs)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("device", ["cpu", "meta"])
 def test_the_result_is_where_the_input_is(dtype: torch.dtype, device: str) -> None:
     inputs = random_inputs(2, dtype=dtype).to(device)
-    for result in simple_attention(inputs, need_weights=True):
+    for result in dot_product_attention(inputs, need_weights=True):
         assert result.dtype == dtype
         assert result.device.type == device
 
@@ -177,7 +177,7 @@ def test_the_sources_print_the_same(assert_published: Callable[[Tensor, str], No
     assert_published(softmax(scores), "weights-of-journey")
     assert_published(context_vector(softmax(scores), inputs), "context-of-journey")
     assert_published(score_all_queries(inputs), "scores-all")
-    context, weights = simple_attention(inputs, need_weights=True)
+    context, weights = dot_product_attention(inputs, need_weights=True)
     assert_published(weights, "weights-all")
     assert_published(context, "context-all")
 
@@ -191,7 +191,7 @@ FLOATS = torch.ones(7, 5)
     ("call", "message"),
     [
         (
-            lambda: simple_attention(INTEGERS),
+            lambda: dot_product_attention(INTEGERS),
             "inputs must hold floating-point numbers, got torch.int64; convert it first, e.g. inputs.float()",
         ),
         (lambda: score_all_queries(INTEGERS), "inputs must hold floating-point numbers"),
@@ -203,7 +203,7 @@ FLOATS = torch.ones(7, 5)
         (lambda: naive_softmax(INTEGERS), "scores must hold floating-point numbers"),
         (lambda: softmax(INTEGERS), "scores must hold floating-point numbers"),
         (lambda: softmax([1.0, 2.0]), "scores must be a tensor, got list"),
-        (lambda: simple_attention(FLOATS.numpy()), "inputs must be a tensor, got ndarray"),
+        (lambda: dot_product_attention(FLOATS.numpy()), "inputs must be a tensor, got ndarray"),
         (lambda: score_one_query(None, FLOATS), "query must be a tensor, got NoneType"),
     ],
 )
@@ -217,7 +217,7 @@ def test_refuses_what_is_not_floating_point(call: Callable[[], Tensor], message:
     ("call", "message"),
     [
         (
-            lambda: simple_attention(FLOATS[0]),
+            lambda: dot_product_attention(FLOATS[0]),
             "inputs must have at least 2 dimensions (num_tokens, embed_dim), got 1: shape (5,)",
         ),
         (lambda: score_all_queries(FLOATS[0]), "inputs must have at least 2 dimensions"),
