@@ -55,7 +55,8 @@ def attention_weights(
     require_same_batch("key", key, "query", query)
     if scale is None:
         scale = query.shape[-1] ** -0.5
-    scores = (query * scale) @ key.mT  # scaled before the product: float16 would overflow
+    # Scaled before the product, or float16 would overflow.
+    scores = (query * scale) @ key.mT
     if attn_mask is not None:
         scores = mask_scores(scores, attn_mask)
     weights = torch.softmax(scores, dim=-1)
