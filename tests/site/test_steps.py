@@ -1,0 +1,83 @@
+"""A figure to step through: by mouse, by keyboard, whole without a script. The book has to be built first."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from harness.browser import SITE, chromium, serve
+from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+CHAPTERS = ("story/simple_attention.html", "story/self_attention.html")
+FIGURE = "[class*='tag_steps-']"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@contextmanager
+def opened(browser: Browser, chapter: str, **options: Any) -> Iterator[Page]:
+    with serve(SITE) as address:
+        page = browser.new_page(reduced_motion="reduce", **options)
+        page.goto(address + chapter, wait_until="networkidle")
+        yield page
+        page.close()
+
+
+def seen(page: Page) -> tuple[float, float]:
+    """Return where the visible frame begins, and how high it is, as parts of the picture."""
+    first, height = page.evaluate(
+        """figure => {
+            const frame = document.querySelector(`${figure} .frame`).getBoundingClientRect();
+            const picture = document.querySelector(`${figure} img`).getBoundingClientRect();
+            return [(frame.top - picture.top) / picture.height, frame.height / picture.height];
+        }""",
+        FIGURE,
+    )
+    return round(first, 2), round(height, 2)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_one_frame_is_seen_at_a_time(browser: Browser, chapter: str) -> None:
+    with opened(browser, chapter) as page:
+        said = page.locator(f"{FIGURE} output")
+        assert (said.inner_text(), seen(page)) == ("Step 1 of 4", (0.0, 0.25))
+        page.get_by_role("button", name="Next").click()
+        assert (said.inner_text(), seen(page)) == ("Step 2 of 4", (0.25, 0.25))
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        assert (said.inner_text(), seen(page)) == ("Step 4 of 4", (0.75, 0.25))
+        assert page.get_by_role("button", name="Next").get_attribute("aria-disabled") == "true"
+        page.keyboard.press("ArrowLeft")
+        assert (said.inner_text(), seen(page)) == ("Step 3 of 4", (0.5, 0.25))
+
+
+def test_without_a_script_all_frames_are_seen(browser: Browser) -> None:
+    with opened(browser, CHAPTERS[0], java_script_enabled=False) as page:
+        assert page.locator(f"{FIGURE} .frame").count() == 0
+        box = page.locator(f"{FIGURE} img").bounding_box()
+        assert box is not None
+        assert box["height"] > 2 * box["width"]
+
+
+def test_a_frame_moves_only_for_those_who_like_motion(browser: Browser) -> None:
+    duration = "getComputedStyle(document.querySelector('.frame img')).transitionDuration"
+    with opened(browser, CHAPTERS[0]) as page:
+        assert page.evaluate(duration) == "0s"
+        page.emulate_media(reduced_motion="no-preference")
+        assert page.evaluate(duration) != "0s"
+
+
+def test_paper_shows_all_frames(browser: Browser) -> None:
+    with opened(browser, CHAPTERS[0]) as page:
+        page.get_by_role("button", name="Next").click()
+        page.emulate_media(media="print")
+        first, height = seen(page)
+        assert (first, height) == (0.0, 1.0)
+        assert not page.locator(".step-controls").is_visible()
