@@ -392,8 +392,8 @@ ROUNDS: list[dict[str, Mutation]] = [
             "mha-weight-splits",
             "multi_head_attention",
             "multi_head_attention",
-            "return self.out_proj(merge_heads(context))",
-            "return merge_heads(context)",
+            "return self.out_proj(merge_heads(attended))",
+            "return merge_heads(attended)",
         ),
         "target not shifted": claims(
             "first-batch",
@@ -463,7 +463,7 @@ ROUNDS: list[dict[str, Mutation]] = [
             "return x.transpose(-3, -2).flatten(-2)",
             "return x.reshape(*x.shape[:-3], x.shape[-2], -1)",
             "multi_head_attention",
-            "import merge_heads, scaled_dot_product_attention",
+            "from literate_attention import merge_heads",
             NOT_RECORDED,
         ),
         "stride ignored": claims(
@@ -537,7 +537,7 @@ ROUNDS: list[dict[str, Mutation]] = [
     },
     {
         "the mask the wrong way round": claims(
-            "unprojected-masked-scores",
+            "batch-masked-scores",
             "causal_attention",
             "causal_attention",
             "return scores.masked_fill(~attn_mask, -torch.inf)",
@@ -687,7 +687,7 @@ def spoilt(book: Book) -> list[tuple[str, str]]:
     """Spoil pages, one each in its own way; return each place, and what has to be said of it."""
     book.change("docs/simple_attention.md", "s: context-of-journey\n", "s: context-of-nobody\n")
     book.change("docs/inputs.md", ":verifies: first-batch second-batch\n", "")
-    book.change("docs/causal_attention.md", "So we hide the future:", "So we hide 0.25 of it:")
+    book.change("docs/causal_attention.md", "So each token may attend", "So 0.25 of it may attend")
     book.change(
         "docs/multi_head_attention.md",
         'print("context_vecs.shape:", side_by_side.shape)',
