@@ -233,8 +233,8 @@ def draw_colours() -> Drawing:
     Example:
         >>> draw_colours().alt
         'The colours of the figures. One each for: input, query, key, value, context, head 1, head 2,
-        head 3. Numbers are orange below zero, white at zero and blue above it; a weight of 1 is the
-        darkest blue. What a mask hides is grey.'
+        head 3. Numbers are orange below zero, colourless at zero and blue above it; a weight of 1 is the
+        strongest blue. What a mask hides is grey.'
     """
     columns, gap = 4, 8.0
     width = (WIDTH - 2 * MARGIN - (columns - 1) * gap) / columns
@@ -247,20 +247,20 @@ def draw_colours() -> Drawing:
             page.box(x, y, width, 26, fill=colour.tint, edge=colour.strong, line=1.5, rounding=4)
             page.text(x + width / 2, y + 13, name, color=colour.strong, weight="bold")
         y += 44
-        cell = 27.0
-        steps = np.linspace(-1, 1, 9)[None]
-        page.cells(steps, MARGIN, y, cell, 20, name="numbers", limit=1.0)
+        cell = 24.0
+        steps = np.linspace(-1, 1, 11)[None]
+        page.cells(steps, MARGIN, y, cell, 20, name="numbers", limit=1.0, decimals=1)
         page.box(
             WIDTH - MARGIN - 26, y, 26, 20, fill="#e9e7e1", edge="#b9b6ad", line=0, hatch="//////"
         )
         y += 31
         page.text(MARGIN, y, "below zero", ha="left", color=ORANGE)
-        page.text(MARGIN + 9 * cell, y, "weights: 0 to 1", ha="right", color=BLUE)
+        page.text(MARGIN + 11 * cell, y, "weights: 0 to 1", ha="right", color=BLUE)
         page.text(WIDTH - MARGIN, y, "hidden", ha="right", color=QUIET)
         return page.finish(
             y + LINE / 2 + MARGIN,
             f"The colours of the figures. One each for: {', '.join(COLOURS)}.",
-            "Numbers are orange below zero, white at zero and blue above it; "
-            "a weight of 1 is the darkest blue.",
+            "Numbers are orange below zero, colourless at zero and blue above it; "
+            "a weight of 1 is the strongest blue.",
             "What a mask hides is grey.",
         )
