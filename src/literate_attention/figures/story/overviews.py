@@ -255,7 +255,7 @@ def draw_colours() -> Drawing:
         )
         y += 31
         page.text(MARGIN, y, "below zero", ha="left", color=ORANGE)
-        page.text(MARGIN + 11 * cell, y, "weights: 0 to 1", ha="right", color=BLUE)
+        page.text(MARGIN + 8 * cell, y, "weights: 0 to 1", color=BLUE)
         page.text(WIDTH - MARGIN, y, "hidden", ha="right", color=QUIET)
         return page.finish(
             y + LINE / 2 + MARGIN,
