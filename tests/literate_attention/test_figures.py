@@ -640,7 +640,8 @@ class TestColours:
                 for mesh in drawn("projections").figure.findobj(QuadMesh)
                 if mesh.get_label() == name
             )
-            assert np.allclose(mesh.get_facecolor()[0, :3], to_rgb(COLOURS[name].tint))
+            shown = mesh.to_rgba(mesh.get_array())[..., :3]
+            assert np.allclose(shown, to_rgb(COLOURS[name].tint))
 
 
 def lab(colour: str) -> Any:
