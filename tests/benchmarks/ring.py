@@ -22,7 +22,6 @@ from memory import forget_peak, resident
 from timing import finish_on, spread
 from torch import Tensor
 from torch import distributed as dist
-from torch.distributed.tensor.experimental import context_parallel
 
 from literate_attention.models import ring_attention
 from literate_attention.models.ring_attention import attend_in_ring, partial_scores
@@ -217,6 +216,8 @@ def kernel(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 @contextmanager
 def in_context_parallel(processes: int) -> Iterator[None]:
     """Let torch's kernel go round a ring of its own; it shares tokens out in zig-zag order, too."""
+    from torch.distributed.tensor.experimental import context_parallel
+
     mesh = dist.init_device_mesh("cuda", (processes,))
     any_sequence = torch.zeros(1, 1, WARM_UP_TOKENS * processes, 1, device="cuda")
     with context_parallel(mesh, buffers=[any_sequence], buffer_seq_dims=[2]):

@@ -27,6 +27,7 @@ import contenders
 import duration
 import loader
 import memory
+import ring
 import timing
 
 from executable_book.check import measurements
@@ -438,6 +439,19 @@ def test_linear_and_quadratic_memory_are_told_apart() -> None:
 
     assert judged(lambda tokens: 5 + 0.015 * tokens)
     assert not judged(lambda tokens: 5 + 0.015 * tokens + 1e-4 * tokens**2)
+
+
+def test_a_ring_is_held_to_equal_work_and_to_memory_that_falls() -> None:
+    def met(mib: float, work: float) -> list[bool]:
+        row = {"contender": "ring", "tokens": 8, "most_of_equal_work": work}
+        alone = {**row, "processes": 1, "mib": 100.0, "most_of_equal_work": 1.0}
+        in_order = {**row, "contender": "ring, in order", "processes": 4, "mib": 100.0}
+        judged = ring.targets([alone, in_order, {**row, "processes": 4, "mib": mib}])
+        return [target["met"] for target in judged]
+
+    assert met(26.0, 1.0) == [True, True]
+    assert met(50.0, 1.0) == [False, True]
+    assert met(26.0, 1.73) == [True, False]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the resident size is read from /proc")
