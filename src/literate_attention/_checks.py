@@ -109,11 +109,7 @@ def require_attention(
     require_width("key", key, query.shape[-1], "the width of query")
     require_same_batch("key", key, "query", query)
     require_same_batch("value", value, "query", query)
-    if key.shape[-2] != value.shape[-2]:
-        raise ValueError(
-            f"key and value must have the same number of tokens, "
-            f"got {key.shape[-2]} keys and {value.shape[-2]} values"
-        )
+    require_as_many_values(key, value)
     require_dropout_rate("dropout_p", dropout_p)
     if attn_mask is None:
         return

@@ -201,9 +201,8 @@ def may_import(module: str) -> set[str]:
         return {"_checks"} - {stem}
     if stem in CHAPTERS:
         return {*BELOW, *CHAPTERS[: CHAPTERS.index(stem)], AHEAD.get(stem, stem)}
-    earlier = PARTS[
-        : PARTS.index(room) + 1
-    ]  # not a chapter: what several of its part have in common
+    # not a chapter: what several of its part have in common
+    earlier = PARTS[: PARTS.index(room) + 1]
     return {*BELOW, *(name.removesuffix(".py") for name in MODULES if name.startswith(earlier))}
 
 
