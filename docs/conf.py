@@ -23,6 +23,7 @@ extensions = [
     "interactive.playground",
 ]
 exclude_patterns = ["_build"]
+literate_taught = ["story", "trust"]
 nitpicky = True
 numfig = True
 math_numfig = True

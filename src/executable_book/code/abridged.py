@@ -94,16 +94,32 @@ def new_lines(before: str, after: str) -> list[int]:
 
 @lru_cache(maxsize=1024)
 def laid_out(code: str) -> str:
-    """Lay code out as `ruff format` does, in lines that fit a page."""
+    """Lay code out as `ruff format` does, in lines that fit a page.
+
+    A comment that makes its line too long moves above it, or else the code would be broken for its sake.
+    """
     ran = subprocess.run(
         [find_ruff_bin(), "format", "--isolated", "--line-length", str(LETTERS_ON_A_LINE), "-"],
-        input=code,
+        input=_comments_above(code),
         capture_output=True,
         text=True,
         encoding="utf-8",
         check=True,
     )
     return ran.stdout.strip("\n")
+
+
+def _comments_above(code: str) -> str:
+    lines = code.splitlines(keepends=True)
+    above: dict[int, str] = {}
+    for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        number, column = token.start
+        line = lines[number - 1] if number <= len(lines) else ""
+        before = line[:column].rstrip()
+        if token.type == tokenize.COMMENT and before and len(line.rstrip()) > LETTERS_ON_A_LINE:
+            indent = line[: len(line) - len(line.lstrip())]
+            above[number - 1] = f"{indent}{token.string}\n{before}\n"
+    return "".join(above.get(number, line) for number, line in enumerate(lines))
 
 
 def first_line(statement: ast.stmt) -> int:

@@ -54,7 +54,8 @@ def scaled_dot_product_attention(
     *batch, q_len, _ = query.shape
     kv_len = key.shape[-2]
     if is_causal and q_len != kv_len:
-        attn_mask, is_causal = causal_mask(q_len, kv_len, device=query.device), False
+        attn_mask = causal_mask(q_len, kv_len, device=query.device)
+        is_causal = False
     if attn_mask is not None:
         if len(batch) > 2:
             attn_mask = attn_mask.expand(*batch, -1, -1)

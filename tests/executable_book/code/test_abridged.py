@@ -142,6 +142,21 @@ def test_signatures_are_joined_or_wrapped() -> None:
     )
 
 
+def test_a_comment_that_makes_a_line_too_long_stands_above_it() -> None:
+    long = "why it is so, at some length"
+    same(
+        shown(
+            f"def f(x):\n    y = {' + '.join(['x' * 10] * 4)}  # {long}\n    return y  # short\n"
+        ),
+        f"""
+        def f(x):
+            # {long}
+            y = {" + ".join(["x" * 10] * 4)}
+            return y  # short
+        """,
+    )
+
+
 def test_nothing_but_a_docstring_is_dots() -> None:
     same(
         shown('class E(Exception):\n    """Wrong."""\n'),
