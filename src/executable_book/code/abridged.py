@@ -4,8 +4,8 @@ What is left out is cut from the source, so that comments and the author's layou
 `ruff format` closes the gaps, in lines that fit a page. Pure: nothing is imported or run.
 
 * Docstrings, types and overloads: the API reference has them.
-* Refusals of bad input: calls of functions named `require_*`, branches that do nothing but raise an error,
-  and loops and branches that hold nothing else.
+* Refusals of bad input: calls of functions named `require_*`, branches and handlers that do nothing but
+  raise an error, and loops and branches that hold nothing else.
 * What a later chapter adds: the statements, arguments and branches that use certain names.
 """
 
@@ -156,6 +156,14 @@ def is_refusal(statement: ast.stmt) -> bool:
     return False
 
 
+def is_only_refused(statement: ast.stmt) -> bool:
+    """Tell whether a statement tries something, and does nothing but raise an error if that fails."""
+    match statement:
+        case ast.Try(handlers=[_, *_] as handlers, orelse=[], finalbody=[]):
+            return all(isinstance(one.body[0], ast.Raise) for one in handlers)
+    return False
+
+
 def _requires(name: str) -> bool:
     return name.lstrip("_").startswith("require_")
 
@@ -202,6 +210,10 @@ def _told(
         or is_type(statement, of_fields=of_fields)
         or (of_module and is_plumbing(statement))
     ):
+        return
+    if isinstance(statement, ast.Try) and is_only_refused(statement):
+        for part in statement.body:
+            yield from _told(part)
         return
     of_fields = has_fields(statement)
     inner = [one for part in bodies(statement) for one in part]
@@ -278,6 +290,9 @@ class _Scissors:
             return False
         if isinstance(node, ast.If):
             return self._if(node)
+        if is_only_refused(node):
+            assert isinstance(node, ast.Try)
+            return self._try(node)
         return self.definition(node, of_fields=of_fields)
 
     def definition(self, node: ast.stmt, *, of_fields: bool = False) -> bool:
@@ -370,10 +385,24 @@ class _Scissors:
         while self.lines[header].strip() != "else:":
             header += 1
         self._cut_lines(node.lineno, header + 1)
-        step = other.col_offset - node.col_offset
-        for line in range(header + 1, node.end_lineno or node.lineno):
-            if self.lines[line].strip():
-                self.cuts.append((self.starts[line], self.starts[line] + step, ""))
+        last = node.end_lineno or node.lineno
+        self._dedent(header + 2, last, other.col_offset - node.col_offset)
+
+    def _try(self, node: ast.Try) -> bool:
+        """Keep what is tried, where what follows if it fails is an error all the same."""
+        self.left_out.add(REFUSALS)
+        last = node.body[-1].end_lineno or 0
+        self.cuts.append((self.starts[node.lineno - 1], self.starts[node.lineno], ""))
+        self._dedent(node.lineno + 1, last, node.body[0].col_offset - node.col_offset)
+        self._cut_lines(last + 1, node.end_lineno or 0)
+        return self._block(node.body)
+
+    def _dedent(self, first: int, last: int, step: int) -> None:
+        for start, line in zip(
+            self.starts[first - 1 : last], self.lines[first - 1 : last], strict=False
+        ):
+            if line.strip():
+                self.cuts.append((start, start + step, ""))
 
     # Parts of statements
 

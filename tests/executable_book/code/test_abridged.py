@@ -179,6 +179,42 @@ def test_nothing_but_a_docstring_is_dots() -> None:
     )
 
 
+def test_what_is_tried_stands_alone_if_failing_is_refused() -> None:
+    source = """
+        def f(x):
+            try:
+                # Why.
+                y = open(x)
+
+                require_it(y)
+            except OSError:
+                raise ValueError("no") from None
+            except TypeError as error:
+                raise ValueError(error) from None
+            try:
+                y.close()
+            except OSError:
+                y = None
+                raise
+            return y
+    """
+    same(
+        shown(source),
+        """
+        def f(x):
+            # Why.
+            y = open(x)
+
+            try:
+                y.close()
+            except OSError:
+                y = None
+                raise
+            return y
+        """,
+    )
+
+
 def test_a_refusal_that_is_asked_for_is_shown() -> None:
     source = "def require_it(x: int) -> None:\n    '''Do.'''\n    if not x:\n        raise ValueError(x)\n"
     assert shown(source) == "def require_it(x):\n    if not x:\n        raise ValueError(x)"
