@@ -146,11 +146,10 @@ def _item(folder: Path, name: str, full: str, file: Path, path: str) -> Item:
     text = file.read_text(encoding="utf-8")
     node: ast.AST = _parse(text)
     for part in path.split("."):
-        found = (each for each in ast.iter_child_nodes(node) if part in _defined_by(each))
-        try:
-            node = next(found)
-        except StopIteration:
-            raise LookupError(f"{file.name} does not define {path!r}") from None
+        found = [each for each in ast.iter_child_nodes(node) if part in _defined_by(each)]
+        if not found:
+            raise LookupError(f"{file.name} does not define {path!r}")
+        node = found[-1]  # the first may be overloads
     assert isinstance(node, ast.stmt)
     first = first_line(node)
     last = node.end_lineno or first

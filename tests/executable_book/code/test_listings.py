@@ -89,6 +89,13 @@ def test_code_comes_without_docstrings(small: package_source.Library) -> None:
     assert small.find("CONSTANT").code == "CONSTANT: int = 3"
 
 
+def test_of_an_overloaded_function_it_is_the_last_definition(small: package_source.Library) -> None:
+    path = small.folder / "alone.py"
+    path.write_text("__all__ = ['f']\n\n\n@overload\ndef f(x: int): ...\ndef f(x):\n    return x\n")
+    item = package_source.library_in(small.folder).find("alone.f")
+    assert item.code == "def f(x):\n    return x"
+
+
 def test_parts_and_private_names_are_found_too(small: package_source.Library) -> None:
     assert small.find("Thing.method").code == 'def method(self):\n    return "of a thing"'
     assert small.find("Thing.method").full == "small.one.Thing.method"
