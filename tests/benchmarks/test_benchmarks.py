@@ -443,15 +443,25 @@ def test_linear_and_quadratic_memory_are_told_apart() -> None:
 
 def test_a_ring_is_held_to_equal_work_and_to_memory_that_falls() -> None:
     def met(mib: float, work: float) -> list[bool]:
-        row = {"contender": "ring", "tokens": 8, "most_of_equal_work": work}
-        alone = {**row, "processes": 1, "mib": 100.0, "most_of_equal_work": 1.0}
-        in_order = {**row, "contender": "ring, in order", "processes": 4, "mib": 100.0}
-        judged = ring.targets([alone, in_order, {**row, "processes": 4, "mib": mib}])
-        return [target["met"] for target in judged]
+        def row(processes: int, tokens: int, mib: float, work: float = 1.0) -> dict[str, Any]:
+            return {
+                "contender": "ring",
+                "processes": processes,
+                "tokens": tokens,
+                "mib": mib,
+                "most_of_equal_work": work,
+            }
 
-    assert met(26.0, 1.0) == [True, True]
-    assert met(50.0, 1.0) == [False, True]
-    assert met(26.0, 1.73) == [True, False]
+        two = [row(2, tokens, 5 + tokens / 200) for tokens in (100, 400)]
+        four = [row(4, 100, 5 + mib / 4), row(4, 400, 5 + mib, work)]
+        in_order = {**row(4, 400, 9.0, 1.7), "contender": "ring, in order"}
+        judged = ring.targets([row(1, 100, 50.0), *two, *four, in_order])
+        memory, *_, work_of_four = [target["met"] for target in judged]
+        return [memory, work_of_four]
+
+    assert met(1.0, 1.0) == [True, True]
+    assert met(2.0, 1.0) == [False, True]
+    assert met(1.0, 1.73) == [True, False]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the resident size is read from /proc")
