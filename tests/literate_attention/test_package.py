@@ -199,11 +199,12 @@ def may_import(module: str) -> set[str]:
         return {*BELOW, "exercises/_judging", "exercises/_slips", *CHAPTERS}
     if stem in BELOW:
         return {"_checks"} - {stem}
+    in_common = {name.removesuffix(".py") for name in MODULES if name.startswith(f"{room}/")}
     if stem in CHAPTERS:
-        return {*BELOW, *CHAPTERS[: CHAPTERS.index(stem)], AHEAD.get(stem, stem)}
-    # not a chapter: what several of its part have in common
-    earlier = PARTS[: PARTS.index(room) + 1]
-    return {*BELOW, *(name.removesuffix(".py") for name in MODULES if name.startswith(earlier))}
+        earlier = CHAPTERS[: CHAPTERS.index(stem)]
+        return {*BELOW, *earlier, *in_common.difference(CHAPTERS), AHEAD.get(stem, stem)}
+    before = PARTS[: PARTS.index(room) + 1]  # no chapter, but what chapters of its part stand on
+    return {*BELOW, *(name.removesuffix(".py") for name in MODULES if name.startswith(before))}
 
 
 @pytest.mark.parametrize("module", [name for name in MODULES if not name.endswith("__init__.py")])
