@@ -253,10 +253,9 @@ def largest(values: Array, names: Sequence[str]) -> str:
     return best[0] if len(best) == 1 else f"{', '.join(best[:-1])} and {best[-1]}"
 
 
-def superscript(position: int) -> str:
-    """Write a token's place, counted from 1, as the sources do: a small (2) for position 1."""
-    digits = str(position + 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"⁽{digits}⁾"
+def subscript(position: int) -> str:
+    """Write a token's place, counted from 1, as the formulas do: a small 2 below the line for position 1."""
+    return str(position + 1).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
 
 
 def products(a: Array, b: Array, colors: tuple[str, str], room: Real) -> list[tuple[str, str]]:

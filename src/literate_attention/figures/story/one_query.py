@@ -33,7 +33,7 @@ from literate_attention.figures._card import (
     not_negative,
     number,
     shorten,
-    superscript,
+    subscript,
     vector,
 )
 
@@ -107,7 +107,7 @@ def draw_context_vector(
         page.cells(context[None], result_x, result_y, result_cell, 20, name="context", limit=limit)
         page.frame(result_x, result_y, embed_dim * result_cell, 20, CONTEXT.strong)
         y = result_y + 34
-        named = f"z{superscript(query)}, the context vector of {tokens[query]}"
+        named = f"z{subscript(query)}, the context vector of {tokens[query]}"
         page.text(WIDTH / 2, y, named, color=CONTEXT.strong)
         shares = [f"{number(share)} of '{token}'" for share, token in zip(w, tokens, strict=True)]
         return page.finish(
