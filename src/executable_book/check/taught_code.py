@@ -40,11 +40,12 @@ def judge_code(app: Sphinx) -> Iterator[Finding]:
     for _, shown in listings:
         places.setdefault(shown.file, set()).update(shown.places)
     for name, module in library.modules.items():
-        if name.partition(".")[0] in app.config.literate_taught:
+        if is_taught(name, app):
             yield from unread(module, places.get(module.file, set()))
-    if app.config.literate_taught:
-        order = [(page, pages[page]) for page in told_in_order(app.env) if page in pages]
-        yield from too_early(order, library)
+    order = [(page, pages[page]) for page in told_in_order(app.env) if page in pages]
+    for shown, finding in too_early(order, library):
+        if is_taught(shown.names[0], app):
+            yield finding
     found = arrivals(app.env)
     for page, shown in listings:
         for name in shown.until:
@@ -53,11 +54,16 @@ def judge_code(app: Sphinx) -> Iterator[Finding]:
                     page, shown.line, f"no listing shows what {name!r} adds, with `:new:`"
                 )
         for line in shown.code.splitlines():
-            if app.config.literate_taught and len(line) > LETTERS_ON_A_LINE:
+            if is_taught(shown.names[0], app) and len(line) > LETTERS_ON_A_LINE:
                 message = (
                     f"a line of {len(line)} letters is cut at {LETTERS_ON_A_LINE}: {line.strip()}"
                 )
                 yield Finding(page, shown.line, message)
+
+
+def is_taught(name: str, app: Sphinx) -> bool:
+    """Tell whether a module, or what stands in one, is in a folder that the book teaches."""
+    return name.partition(".")[0] in app.config.literate_taught
 
 
 def unread(module: PythonFile, shown: set[Place]) -> Iterator[Finding]:
@@ -77,8 +83,8 @@ def unread(module: PythonFile, shown: set[Place]) -> Iterator[Finding]:
 
 def too_early(
     pages: Iterable[tuple[str, list[Shown | str]]], library: Library
-) -> Iterator[Finding]:
-    """Yield the names that listings use before a reader has seen them."""
+) -> Iterator[tuple[Shown, Finding]]:
+    """Yield the listings that use a name before a reader has seen it, and what to say of it."""
     seen: set[str] = set()
     for page, found in pages:
         for one in found:
@@ -92,7 +98,7 @@ def too_early(
                         f"the listing of {', '.join(one.names)} uses {name}, which no earlier page shows, "
                         "nor this one before"
                     )
-                    yield Finding(page, one.line, message)
+                    yield one, Finding(page, one.line, message)
 
 
 def is_seen(name: str, seen: set[str]) -> bool:

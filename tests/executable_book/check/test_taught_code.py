@@ -148,8 +148,14 @@ def test_a_promise_of_later_code_is_kept(book) -> None:
 
 
 def test_a_line_that_does_not_fit_the_page_fails_the_build(book, tmp_path: Path) -> None:
-    path = tmp_path / "small" / "figures" / "drawn.py"
+    path = tmp_path / "small" / "story" / "drawn.py"
     path.write_text(f"def draw():\n    # {'x' * 75}\n    return 1\n")
-    book.page("page", listings(*ALL, "figures.drawn.draw"))
+    book.page("page", listings(*ALL, "story.drawn.draw"))
     (found,) = complaints(book.build(**SETTINGS))
     assert found.startswith("a line of 81 letters is cut at 80: # xxx")
+
+
+def test_what_is_not_taught_is_nobodys_business(book) -> None:
+    book.page("page", listings(*ALL[2:]))
+    assert book.build(**SETTINGS).status == 1
+    assert book.build(literate_library="../small").status == 0
