@@ -157,6 +157,7 @@ def grouped_attention(
     require_grouped_attention(query, key, value, attn_mask, is_causal)
     num_heads, num_kv_heads = query.shape[-3], key.shape[-3]
     q_len, kv_len = query.shape[-2], key.shape[-2]
+    is_causal = is_causal and q_len > 1  # a single query is the last token's, and sees all keys
     if is_causal and (need_weights or q_len != kv_len):
         attn_mask, is_causal = causal_mask(q_len, kv_len, device=query.device), False
     if not need_weights:
