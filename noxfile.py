@@ -58,9 +58,9 @@ def docs(session: nox.Session) -> None:
     """Build the book into docs/_build/html; a warning is an error. `-- --record --profile pdf epub`."""
     install(session)
     switches = {
-        "--record": ("-D", "literate_record=1"),
-        "--profile": ("-D", "literate_profile=1"),
-        "pdf": ("-D", "literate_pdf=1"),
+        "--record": ("-D", "book_record=1"),
+        "--profile": ("-D", "book_profile=1"),
+        "pdf": ("-D", "book_pdf=1"),
         "epub": (),
     }
     unknown = [argument for argument in session.posargs if argument not in switches]
@@ -144,11 +144,8 @@ def lint_cells(session: nox.Session) -> None:
 def live(session: nox.Session) -> None:
     """Serve the book at http://127.0.0.1:8000 and build again at each save."""
     install(session)
-    kept_warm = ("python", "-m", "executable_book.run.warm_server", "run")
     options = ("--watch", "src", "-d", "docs/_build/doctrees-html", *session.posargs)
-    session.run(
-        *kept_warm, "python", "-m", "executable_book.run.live_preview", *options, "docs", str(SITE)
-    )
+    session.run("python", "-m", "executable_book.run.live_preview", *options, "docs", str(SITE))
 
 
 @nox.session

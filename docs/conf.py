@@ -23,7 +23,6 @@ extensions = [
     "interactive.playground",
 ]
 exclude_patterns = ["_build"]
-literate_taught = ["story", "trust"]
 nitpicky = True
 numfig = True
 math_numfig = True
@@ -31,11 +30,29 @@ math_eqref_format = "({number})"
 
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-execution_depends = ["../src/literate_attention", "../.ci/requirements.txt", "measurements"]
+book_package = "../src/literate_attention"
+book_distribution = "literate-attention"
+book_tests = "../tests"
+book_taught = ["story", "trust"]
+book_ledger = "sources.toml"
+book_cut_assets = True
+book_depends = ["../src/literate_attention", "../.ci/requirements.txt", "measurements"]
+book_device = "literate_attention.trust.reproducibility:pick_device"
+book_variables = ["LITERATE_DEVICE"]
+book_versions = ["torch"]
+book_kernel_preload = [
+    "matplotlib.pyplot",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+    "numpy",
+    "torch",
+    "torch.distributed.tensor",  # which torch.testing imports when it first compares
+    "tiktoken",
+]
+book_kernel_startup = ["executable_book.run.kernels.torch_tensors:install"]
+
 nb_code_prompt_show = "Code"
-nb_execution_mode = (
-    "off"  # pages come to MyST-NB with their outputs: see executable_book.run.page_execution
-)
+nb_execution_mode = "off"  # executable_book hands MyST-NB pages that have their outputs
 nb_execution_timeout = 120  # seconds, for one cell on a busy machine
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 nb_merge_streams = True
@@ -86,5 +103,5 @@ html_theme_options = {
 }
 
 copybutton_selector = "div:not(.output) > div.highlight pre"  # outputs are to be read, not copied
-epub_exclude_files = [".unfinished", ".buildinfo.bak"]  # what builds leave for the next build
+epub_exclude_files = [".buildinfo.bak"]  # what Sphinx leaves for the next build
 notfound_urls_prefix = urlsplit(html_baseurl).path

@@ -25,9 +25,11 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
-from executable_book.check.repeated_warnings import Finding, judge, keep, kept
-from executable_book.html.table_nodes import table
-from executable_book.run.output_store import fingerprint, write_atomically
+from executable_book.check.repeated_warnings import Finding, judge
+from executable_book.files_on_disk import write_atomically
+from executable_book.html.table_nodes import new_table
+from executable_book.page_facts import keep, kept
+from executable_book.run.fingerprint import fingerprint
 
 CHECK = "playground"
 SCRIPT = Path(__file__).with_name("playground_numbers.py")
@@ -64,7 +66,7 @@ def numbers_of(app: Sphinx) -> Path:
 def compute(app: Sphinx) -> None:
     """Have the library's numbers in the build folder, fresh; or, until the next build, why there are none."""
     path = numbers_of(app)
-    now = fingerprint([SCRIPT, *(Path(app.confdir, name) for name in app.config.execution_depends)])
+    now = fingerprint([SCRIPT, *(Path(app.confdir, name) for name in app.config.book_depends)])
     if is_made_by(path, now):
         return
     run = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False)
@@ -110,7 +112,7 @@ def fill(app: Sphinx, doctree: nodes.document) -> None:
             lines = [
                 [token, *(f"{x:.4f}" for x in row)] for token, row in zip(tokens, rows, strict=True)
             ]
-            element += table([title, *columns], lines, "output")
+            element += new_table([title, *columns], lines, "output")
 
 
 def judge_numbers(app: Sphinx) -> Iterator[Finding]:
@@ -151,7 +153,7 @@ def load_script(
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive."""
-    app.setup_extension("executable_book.run.page_execution")
+    app.setup_extension("executable_book")
     # A visitor for "epub" by name would make Sphinx forget those that others have for HTML.
     visitors: dict[str, Any] = dict.fromkeys(("latex", "text"), (pass_by, pass_by))
     app.add_node(Playground, html=(visit_html, depart_html), **visitors)

@@ -25,14 +25,14 @@ METHOD = """
 Every build is a process of its own, in a copy of the repository. The book is built with the same
 settings, pages and extensions by both sides, but for what executes: ours, or MyST-NB alone in its
 mode `force`, which is one page after the other. What stands on our execution (the playground, the
-downloads) is left out of both. MyST-NB does not merge streams here: the notebooks that it leaves
+archive) is left out of both. MyST-NB does not merge streams here: the notebooks that it leaves
 would hold some pieces twice. Cold means that nothing is there but the pages. Both ran in turns.
 The generated pages each import torch and the library, print a tensor, and draw one figure.
 """
 PACKAGES = ("sphinx", "myst-nb", "sphinx-book-theme", "ipykernel", "nbsphinx")
-PAGES_OF_EXECUTION = ("playground", "status")
+PAGES_OF_EXECUTION = ("playground", "trust/status")
 EMPTY_PAGE = "---\nmyst:\n  html_meta:\n    description: Left out.\n---\n\n# Left out\n"
-PART_OF_EXECUTION = ("archive", "execution", "notebooks", "playground", "status")
+LEFT_OUT = ("interactive.playground",)
 ROUNDS, ROUNDS_COLD = 7, 3
 PAGES = (1, 10, 50, 100, 200)
 MOST_PAGES_OF_OTHERS = 10
@@ -45,7 +45,7 @@ TARGETS = {
     "seconds from saving a cell to its output, served live": 2.0,
     "cost of a page beyond 100, as a share of that of one before": 1.2,
 }
-EDITED = "summary"
+EDITED = "story/summary"
 DRAWING = "image/svg+xml"
 
 
@@ -123,12 +123,13 @@ def measure() -> dict[str, Any]:
 def the_book(folder: Path) -> Iterator[dict[str, Any]]:
     """Build the book cold, after no change, and after edits."""
     whole = Project(copy_of_the_book(folder / "whole"))
-    ours = like_for_like(folder / "ours", "extensions.append('execution')")
+    ours = like_for_like(folder / "ours", "")
     stock = like_for_like(
         folder / "stock",
-        "nb_execution_mode = 'force'\nnb_execution_timeout = 600\nnb_merge_streams = False",
+        "book_execute = nb_merge_streams = False\n"
+        "nb_execution_mode = 'force'\nnb_execution_timeout = 600",
     )
-    off = like_for_like(folder / "off", "nb_execution_mode = 'off'")
+    off = like_for_like(folder / "off", "book_execute = False")
 
     said: list[str] = []
     cold = {
@@ -200,7 +201,8 @@ def like_for_like(folder: Path, settings: str) -> Project:
     (docs / "conf.py").write_text(
         "from pathlib import Path\n"
         "exec(Path(__file__).with_name('conf_of_the_book.py').read_text())\n"
-        f"extensions = [name for name in extensions if name not in {PART_OF_EXECUTION}]\n"
+        f"extensions = [name for name in extensions if name not in {LEFT_OUT}]\n"
+        "book_archive = False\n"
         f"{settings}\n"
     )
     for name in PAGES_OF_EXECUTION:
@@ -299,8 +301,9 @@ plt.show()
 ```
 """
 WRITERS = {
-    "ours": "extensions = ['myst_nb', 'execution']\nnb_execution_mode = 'off'\n"
-    "nb_custom_formats = {}\n",
+    "ours": "extensions = ['executable_book']\nnb_execution_mode = 'off'\n"
+    "book_archive = book_cut_assets = False\n"
+    "book_kernel_preload = ['matplotlib.pyplot', 'torch']\n",
     "stock MyST-NB": "extensions = ['myst_nb']\nnb_execution_mode = 'force'\n",
     "nbsphinx": "extensions = ['nbsphinx']\nnbsphinx_execute = 'always'\n",
 }
@@ -332,8 +335,7 @@ def pages(folder: Path, name: str, count: int) -> Project:
     """Write pages, and the settings to build them with."""
     docs = folder / "docs"
     docs.mkdir(parents=True)
-    extensions = ROOT / "docs" / "_ext"
-    conf = f"import sys\nsys.path.insert(0, {str(extensions)!r})\nhtml_theme = 'basic'\n"
+    conf = "html_theme = 'basic'\n"
     (docs / "conf.py").write_text(conf + WRITERS[name])
     (docs / "index.rst").write_text("Index\n=====\n\n.. toctree::\n   :glob:\n\n   page*\n")
     for number in range(1, count + 1):

@@ -86,7 +86,7 @@ def test_a_number_that_is_none_is_not_written(tmp_path: Path) -> None:
 
 
 def test_every_build_reports_a_changed_measurement(new_book: Callable[..., Any]) -> None:
-    book = new_book("executable_book.check.measurements")
+    book = new_book("measurements")
     book.page("page", "# Page\n")
     path = book.folder / "measurements" / "speed.json"
     path.parent.mkdir()

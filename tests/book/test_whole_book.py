@@ -30,8 +30,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 from sphinx.util.console import strip_escape_sequences
 
 from executable_book.check import source_ledger
-from executable_book.run import notebook_runner, warm_server
-from executable_book.run.output_store import fingerprint
+from executable_book.run.fingerprint import fingerprint
+from executable_book.run.kernels import notebook_runner, warm_server
 from executable_book.run.page_execution import code_only, parse
 
 NOT_COPIED = (".git", ".nox", ".venv", ".*_cache", "__pycache__", "_build", "tests")
@@ -312,9 +312,9 @@ def test_the_lock_and_the_device_are_part_of_every_key(whole: Whole) -> None:
     ("name", "value"),
     [
         ("sys.version", "3.99"),
-        ("executable_book.run.warm_server.metadata.version", lambda name: "99"),
-        ("executable_book.run.output_store._processor", lambda: "another"),
-        ("executable_book.run.output_store._accelerators", lambda: ["a GPU"]),
+        ("executable_book.run.kernels.kernel_settings.metadata.version", lambda name: "99"),
+        ("executable_book.run.fingerprint._processor", lambda: "another"),
+        ("executable_book.run.fingerprint._accelerators", lambda: ["a GPU"]),
         ("platform.platform", lambda: "another"),
     ],
 )

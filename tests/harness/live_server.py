@@ -13,7 +13,7 @@ from pathlib import Path
 
 from websockets.sync.client import ClientConnection, connect
 
-from executable_book.run import live_preview, warm_server
+from executable_book.run import live_preview
 
 
 @contextmanager
@@ -22,12 +22,11 @@ def serving(
 ) -> Iterator[tuple[ClientConnection, "subprocess.Popen[bytes]"]]:
     """Serve a folder of pages, by the modules in `source`; yield what hears of builds, and the process."""
     port = free_port()
-    kept_warm = [sys.executable, "-m", warm_server.__name__, "run"]
     live = [sys.executable, "-m", live_preview.__name__, "--port", str(port)]
     built = docs / "_build"
     watch = ["--watch", str(source)] if source else []
     process = subprocess.Popen(
-        [*kept_warm, *live, *watch, "-d", str(built / "doctrees"), str(docs), str(built / "html")],
+        [*live, *watch, "-d", str(built / "doctrees"), str(docs), str(built / "html")],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,

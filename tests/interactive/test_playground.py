@@ -46,8 +46,9 @@ def write_book(folder: Path) -> None:
         "html_static_path = ['_static']\n"
         "html_context = {'default_mode': 'auto'}\n"
         "nb_execution_mode = 'off'\n"
-        f"execution_depends = [{str(SRC)!r}]\n"
-        "suppress_warnings = ['epub.unknown_project_files']\n",  # the mark of a running build
+        f"book_depends = [{str(SRC)!r}]\n"
+        "book_cut_assets = book_archive = False\n"
+        "suppress_warnings = ['book.descriptions', 'book.prose-numbers']\n",
         encoding="utf-8",
     )
 
@@ -163,7 +164,7 @@ def test_numbers_are_computed_when_the_library_or_the_script_has_changed(
 
     library, script = tmp_path / "library.py", tmp_path / "script.py"
     library.write_text("", encoding="utf-8")
-    config = SimpleNamespace(execution_depends=[library])
+    config = SimpleNamespace(book_depends=[library])
     app: Any = SimpleNamespace(confdir=tmp_path, outdir=tmp_path / "html", config=config)
     monkeypatch.setattr(playground, "SCRIPT", script)
     stored = tmp_path / "playground.json"

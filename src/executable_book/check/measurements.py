@@ -15,9 +15,8 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from executable_book.check.repeated_warnings import Finding, judge
+from executable_book.check.repeated_warnings import Finding
 
-CHECK = "measurements"
 FOLDER = "measurements"
 SEAL = "sha256"
 EVERYWHERE = ("machine", "versions")
@@ -61,14 +60,3 @@ def judge_measurements(app: Sphinx) -> Iterator[Finding]:
             read(path)
         except ValueError as error:
             yield Finding(str(path), 0, f"not a measurement: {error}; measure again")
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the check."""
-    judge(app, CHECK, judge_measurements)
-    return {
-        "version": "1",
-        "env_version": 1,
-        "parallel_read_safe": True,
-        "parallel_write_safe": True,
-    }

@@ -20,19 +20,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
 
-from executable_book.check.repeated_warnings import Finding, judge, keep, kept
+from executable_book.check.repeated_warnings import Finding
 from executable_book.check.source_ledger import Ledger, ledger_link, ledger_path, load
+from executable_book.page_facts import keep, kept
 
-CHECK = "prose-numbers"
+TYPED_NUMBERS = "typed-numbers"
 # Not part of a version, a name or a longer number.
-DECIMAL = re.compile(r"(?<![\w.])(?<![A-Za-z]-)\d+\.\d+(?!\.?\d)")
+TYPED_NUMBER = re.compile(r"(?<![\w.])(?<![A-Za-z]-)\d+\.\d+(?!\.?\d)")
 QUOTATION = re.compile(r"(?P<id>[\w-]+)(?:\[(?P<index>\d+(?:, ?\d+)*)\])?")
 FREE = (
     nodes.literal_block,
@@ -50,11 +50,11 @@ WAY_OUT = "glue it from a cell with {glue:text}, or quote a source with {quoted}
 def bare_numbers(doctree: nodes.document) -> Iterator[tuple[nodes.Node, str, str]]:
     """Yield the node of each number that is typed by hand, the number, and what is wrong with it."""
     for node in doctree.findall(nodes.Text):
-        for number in DECIMAL.findall(node.astext()):
+        for number in TYPED_NUMBER.findall(node.astext()):
             if message := _complaint(node, number):
                 yield node, number, message
     for image in doctree.findall(nodes.image):
-        for number in DECIMAL.findall(image.get("alt", "")):
+        for number in TYPED_NUMBER.findall(image.get("alt", "")):
             if not any(map(_is_output, _ancestors(image))):
                 yield image, number, f"the number {number} in an alternative text: say it in words"
 
@@ -111,7 +111,8 @@ class Quoted(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Look the number up; what goes wrong is reported with the page's other findings."""
         path = ledger_path(self.env)
-        self.env.note_dependency(path)
+        if path:
+            self.env.note_dependency(path)
         node = QuotedNumber(self.rawtext, classes=["quoted"])
         self.set_source_info(node)
         try:
@@ -142,7 +143,7 @@ def quote(quotation: str, book: Ledger) -> tuple[str, str]:
     return named["id"], value.at(index).text
 
 
-def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+def link_quotations(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Link each quotation to its entry in the ledger."""
     for node in doctree.findall(QuotedNumber):
         if "output_id" in node:
@@ -163,25 +164,10 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     if found:
         lines = Path(app.env.doc2path(app.env.docname)).read_text(encoding="utf-8").splitlines()
         findings = [(_line(node, typed, lines), message) for node, typed, message in found]
-        keep(app.env, CHECK, app.env.docname, findings)
+        keep(app.env, TYPED_NUMBERS, app.env.docname, findings)
 
 
 def judge_numbers(app: Sphinx) -> Iterator[Finding]:
     """Report what was kept."""
-    for docname, found in kept(app.env, CHECK).items():
+    for docname, found in kept(app.env, TYPED_NUMBERS).items():
         yield from (Finding(docname, line, message) for line, message in found)
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the check and the role."""
-    app.setup_extension("executable_book.check.source_ledger")
-    app.add_role("quoted", Quoted())
-    app.connect("doctree-read", collect)
-    app.connect("doctree-resolved", resolve)
-    judge(app, CHECK, judge_numbers)
-    return {
-        "version": "1",
-        "env_version": 1,
-        "parallel_read_safe": True,
-        "parallel_write_safe": True,
-    }

@@ -202,7 +202,7 @@ def differences(got: Value, expected: Value, eps: float) -> list[Difference]:
     ]
 
 
-def table(found: Sequence[Difference]) -> str:
+def difference_table(found: Sequence[Difference]) -> str:
     """Lay differences out in columns, the first few of them."""
     rows = [("index", "printed", "got", "delta")]
     for one in found[:ROWS_SHOWN]:

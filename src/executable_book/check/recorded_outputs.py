@@ -10,7 +10,7 @@ A record stands under the first line of its cell's code, so that cells may be mo
 Numbers in values may differ by what `printed` allows; all other text has to be equal. A cell whose
 output cannot be the same twice says why: `:nondeterministic: it measures time`.
 
-`sphinx-build -D literate_record=1` shows what changes and rewrites the records. It leaves alone what
+`sphinx-build -D book_record=1` shows what changes and rewrites the records. It leaves alone what
 agrees, and refuses to start on uncommitted changes, so that a commit holds its result alone.
 """
 
@@ -33,18 +33,19 @@ from sphinx.util import logging
 
 from executable_book.check.printed_values import (
     Value,
+    difference_table,
     differences,
     eps_for,
     formatted_figures,
     split,
-    table,
 )
-from executable_book.check.repeated_warnings import Finding, judge, keep, kept
-from executable_book.run.executed_cells import Cell, cells, executed_with, unfinished
-from executable_book.run.output_store import write_atomically
+from executable_book.check.repeated_warnings import Finding
+from executable_book.files_on_disk import write_atomically
+from executable_book.page_facts import keep, kept
+from executable_book.run.executed_cells import ExecutedCell, cells, executed_with, failed_pages
 
 LOGGER = logging.getLogger(__name__)
-CHECK = "recorded"
+RECORDS = "records"
 LINES_SHOWN = 12
 WAY_OUT = "if that is right, record it (`nox -s docs -- --record`)"
 
@@ -58,7 +59,7 @@ class Record(NamedTuple):
     exact: list[dict[str, Any]]
 
 
-class Page(NamedTuple):
+class PageRecords(NamedTuple):
     """What a page prints, and what is wrong with its cells."""
 
     records: list[Record]
@@ -80,10 +81,10 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
             records.append(Record(key, cell.line, _tidy(cell.printed), cell.exact))
     flaws = [(cell.line, flaw) for cell in found for flaw in _flaws(cell)]
     if records or flaws:
-        keep(app.env, CHECK, app.env.docname, Page(records, flaws))
+        keep(app.env, RECORDS, app.env.docname, PageRecords(records, flaws))
 
 
-def _first_line(cell: Cell) -> str:
+def _first_line(cell: ExecutedCell) -> str:
     """Return the first line of code that is no comment."""
     lines = (line.strip() for line in cell.code.splitlines())
     return next((line for line in lines if line and not line.startswith("#")), "(hidden code)")
@@ -101,7 +102,7 @@ def _glued(env: BuildEnvironment) -> Iterator[Record]:
                 yield Record(f"glue {name}", 0, _tidy(data["text/plain"]), [])
 
 
-def _flaws(cell: Cell) -> Iterator[str]:
+def _flaws(cell: ExecutedCell) -> Iterator[str]:
     if "nondeterministic" in cell.options:
         if not str(cell.options["nondeterministic"] or "").strip():
             yield "`:nondeterministic:` needs a reason"
@@ -169,7 +170,7 @@ def compare(recorded: str, record: Record, eps: float) -> str:
         return changes(recorded, record.printed)
     values = (pair for pair in zip(old, new, strict=True) if isinstance(pair[0], Value))
     found = [one for want, got in values for one in differences(got, want, eps)]  # type: ignore[arg-type]
-    return table(found) if found else ""
+    return difference_table(found) if found else ""
 
 
 def _text(piece: str | Value) -> str | None:
@@ -210,18 +211,18 @@ def _changed_words(old: str, new: str) -> str:
 
 def judge_records(app: Sphinx) -> Iterator[Finding]:
     """Compare all pages with all records, or rewrite the records and then say what is wrong still."""
-    if app.config.literate_record:
+    if app.config.book_record:
         rewrite(app)
-    pages: dict[str, Page] = kept(app.env, CHECK)
+    pages: dict[str, PageRecords] = kept(app.env, RECORDS)
     for docname, page in pages.items():
         yield from (Finding(docname, line, flaw) for line, flaw in page.flaws)
-        if docname not in unfinished(app.env):
+        if docname not in failed_pages(app.env):
             yield from _judge_page(app, docname, page)
     for path in _leftovers(app, pages):
         yield Finding(str(path), 0, f"no page prints what is recorded here; {WAY_OUT}")
 
 
-def _judge_page(app: Sphinx, docname: str, page: Page) -> Iterator[Finding]:
+def _judge_page(app: Sphinx, docname: str, page: PageRecords) -> Iterator[Finding]:
     path = file_of(app, docname)
     try:
         recorded = _recorded(path)
@@ -245,10 +246,10 @@ def _recorded(path: Path) -> dict[str, tuple[int, str]]:
     return read(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def _leftovers(app: Sphinx, pages: dict[str, Page]) -> list[Path]:
+def _leftovers(app: Sphinx, pages: dict[str, PageRecords]) -> list[Path]:
     """Return the files of records that belong to no page."""
     wanted = {file_of(app, docname) for docname, page in pages.items() if page.records}
-    wanted |= {file_of(app, docname) for docname in unfinished(app.env)}
+    wanted |= {file_of(app, docname) for docname in failed_pages(app.env)}
     return sorted(set(folder_of(app).rglob("*.txt")) - wanted)
 
 
@@ -257,11 +258,11 @@ def _leftovers(app: Sphinx, pages: dict[str, Page]) -> list[Path]:
 
 def rewrite(app: Sphinx) -> None:
     """Show what changes, then rewrite the records of all pages that executed well."""
-    pages: dict[str, Page] = kept(app.env, CHECK)
-    for docname in sorted(unfinished(app.env)):
+    pages: dict[str, PageRecords] = kept(app.env, RECORDS)
+    for docname in sorted(failed_pages(app.env)):
         LOGGER.info("records of %s stay as they are: mend its cells first", docname)
     for docname, page in pages.items():
-        if docname not in unfinished(app.env) and page.records:
+        if docname not in failed_pages(app.env) and page.records:
             _rewrite_page(app, docname, page.records)
     for path in _leftovers(app, pages):
         LOGGER.info("- recorded/%s", path.relative_to(folder_of(app)).as_posix())
@@ -290,9 +291,10 @@ def _rewrite_page(app: Sphinx, docname: str, records: list[Record]) -> None:
 
 def refuse_dirty_tree(app: Sphinx) -> None:
     """Stop before a build that records, if a commit could not hold its result alone."""
-    if app.config.literate_record:
+    if app.config.book_record:
         docs = Path(app.srcdir)
-        command = ["git", "status", "--porcelain", "--", str(docs), str(docs.parent / "src")]
+        depends = [str(Path(app.confdir, path)) for path in app.config.book_depends]
+        command = ["git", "status", "--porcelain", "--", str(docs), *depends]
         try:
             result = subprocess.run(command, cwd=docs, capture_output=True, text=True, check=True)
         except (OSError, subprocess.CalledProcessError) as error:
@@ -302,17 +304,3 @@ def refuse_dirty_tree(app: Sphinx) -> None:
                 "Recording needs a clean tree, so that one commit holds its result alone: "
                 f"commit or put aside {', '.join(changed)}, then record."
             )
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the check, and the setting that records."""
-    app.add_config_value("literate_record", False, "", types=[bool])
-    app.connect("builder-inited", refuse_dirty_tree)
-    app.connect("doctree-read", collect)
-    judge(app, CHECK, judge_records)
-    return {
-        "version": "1",
-        "env_version": 1,
-        "parallel_read_safe": True,
-        "parallel_write_safe": True,
-    }

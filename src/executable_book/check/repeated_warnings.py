@@ -1,35 +1,33 @@
-"""Facts that pages leave behind, and what is found wrong with them, said again at every build.
+"""What is found wrong is said again at every build.
 
-Sphinx does not read an unchanged page twice, and skips its consistency check when nothing changed:
-a warning given while reading is heard once, and the second build of a broken book passes. So a
-check here works in two steps. While a page is read it *keeps* facts about it, in the environment,
-which forgets them with the page and merges them from parallel readers. At the end of every build
-it *judges* all facts of all pages anew, and each finding becomes a warning (an error under `-W`).
+Sphinx does not read an unchanged page twice, and skips its consistency check when nothing changed: a warning
+given while reading is heard once, and the second build of a broken book passes. So a check here works in two
+steps. While a page is read it *keeps* facts about it (see `page_facts`). At the end of every build it
+*judges* all facts of all pages anew, and each finding becomes a warning (an error under `-W`). What is judged
+must not depend on which pages were read in this build.
 
-A check calls `judge(app, its_name, function)` in its `setup`, and `keep(env, its_name, ...)` as it
-reads. What is judged must not depend on which pages were read in this build.
-
-Warnings of others (an unknown role, a dead reference) are said again in another way: a build that
-follows one with such warnings reads and writes all pages.
+Warnings of others (an unknown role, a dead reference) are said again in another way: a build that follows one
+with such warnings reads and writes all pages.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging as stdlib_logging
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
+from executable_book.files_on_disk import digest_of
+
 LOGGER = logging.getLogger(__name__)
-KIND = "literate"
-Facts: TypeAlias = dict[str, dict[str, Any]]
+KIND = "book"
+"""The type of our warnings; the subtype is the name of the check: `suppress_warnings = ["book.ledger"]`."""
 
 
 @dataclass(frozen=True, order=True)
@@ -44,19 +42,8 @@ class Finding:
 Judge: TypeAlias = Callable[[Sphinx], Iterable[Finding]]
 
 
-def keep(env: BuildEnvironment, check: str, docname: str, fact: Any) -> None:
-    """Remember what a check learnt about a page, until the page is read again."""
-    _facts(env).setdefault(check, {})[docname] = fact
-
-
-def kept(env: BuildEnvironment, check: str) -> dict[str, Any]:
-    """Return what a check learnt about each page, in the order of their names."""
-    return dict(sorted(_facts(env).get(check, {}).items()))
-
-
 def judge(app: Sphinx, check: str, function: Judge) -> None:
-    """Have a check's findings reported as warnings of type `literate` at the end of every build."""
-    app.setup_extension(__name__)
+    """Have a check's findings reported as warnings of type `book` at the end of every build."""
     _judged.add(f"{KIND}.{check}")
 
     def report(app: Sphinx, exception: Exception | None) -> None:
@@ -77,31 +64,14 @@ def _place(env: BuildEnvironment, one: Finding) -> str:
     return f"{path}:{one.line or 1}"
 
 
-def _facts(env: BuildEnvironment) -> Facts:
-    if not hasattr(env, "literate_facts"):
-        env.literate_facts = {}  # type: ignore[attr-defined]
-    facts: Facts = env.literate_facts  # type: ignore[attr-defined]
-    return facts
-
-
-def _forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
-    for pages in _facts(env).values():
-        pages.pop(docname, None)
-
-
-def _merge(app: Sphinx, env: BuildEnvironment, docnames: Set[str], other: BuildEnvironment) -> None:
-    for check, pages in _facts(other).items():
-        for docname in docnames & pages.keys():
-            keep(env, check, docname, pages[docname])
-
-
-class _Counter(stdlib_logging.Handler):
+class WarningCounter(stdlib_logging.Handler):
     """Counts the warnings that nobody judges again."""
 
     def __init__(self, app: Sphinx) -> None:
         super().__init__(stdlib_logging.WARNING)
         self.app = app
         self.count = 0
+        stdlib_logging.getLogger(logging.NAMESPACE).addHandler(self)
 
     def emit(self, record: stdlib_logging.LogRecord) -> None:
         """Count one warning."""
@@ -118,7 +88,7 @@ class _Counter(stdlib_logging.Handler):
                 _mark(app).unlink(missing_ok=True)
 
 
-def _start_afresh(app: Sphinx, config: Config) -> None:
+def start_afresh(app: Sphinx, config: Config) -> None:
     """Forget all pages if the last build ended with warnings."""
     if _mark(app).exists():
         (app.doctreedir / ENV_PICKLE_FILENAME).unlink(missing_ok=True)
@@ -128,24 +98,6 @@ def _mark(app: Sphinx) -> Path:
     return Path(app.doctreedir) / ".warned"
 
 
-def _digest_of_checks() -> str:
-    """Return a digest of all extensions: facts that an older check kept are no facts."""
-    files = sorted(path for path in Path(__file__).parents[1].rglob("*.py") if path.is_file())
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Let facts come and go with their pages."""
-    app.add_config_value("literate_checks", _digest_of_checks(), "env", types=[str])
-    counter = _Counter(app)
-    stdlib_logging.getLogger(logging.NAMESPACE).addHandler(counter)
-    app.connect("config-inited", _start_afresh)
-    app.connect("build-finished", counter.remember, priority=999)
-    app.connect("env-purge-doc", _forget)
-    app.connect("env-merge-info", _merge)
-    return {
-        "version": "1",
-        "env_version": 1,
-        "parallel_read_safe": True,
-        "parallel_write_safe": True,
-    }
+def digest_of_tools() -> str | None:
+    """Return a digest of this tool chain, all of it: facts that an older check kept are no facts."""
+    return digest_of(Path(__file__).parents[1])

@@ -28,15 +28,26 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-from executable_book.check.printed_values import Value, differences, eps_for, parse, split, table
-from executable_book.check.repeated_warnings import Finding, judge, keep, kept
-from executable_book.run.executed_cells import Cell, cells, executed_with, unfinished
+from executable_book.check.printed_values import (
+    Value,
+    difference_table,
+    differences,
+    eps_for,
+    parse,
+    split,
+)
+from executable_book.check.repeated_warnings import Finding
+from executable_book.page_facts import keep, keep_of_book, kept, kept_of_book
+from executable_book.placeholders import Placeholder
+from executable_book.run.executed_cells import ExecutedCell, cells, executed_with, failed_pages
 
 LOGGER = logging.getLogger(__name__)
-CLAIMS = "claims"
+CLAIMS, REPORT, TITLES = "claims", "ledger-report", "claim-titles"
 LEDGER_PAGES = "ledger-pages"
 SUMMARY_PAGES = "ledger-summary-pages"
-DECIMAL = re.compile(r"(?<![\w.])(?<![A-Za-z]-)[-+]?\d+(?:\.\d+(?:e[-+]?\d+)?|e[-+]?\d+)(?!\.?\d)")
+PRINTED_NUMBER = re.compile(
+    r"(?<![\w.])(?<![A-Za-z]-)[-+]?\d+(?:\.\d+(?:e[-+]?\d+)?|e[-+]?\d+)(?!\.?\d)"
+)
 NOT_REACHED = "the page ended before this cell"  # which `execution` reports
 
 
@@ -117,12 +128,14 @@ def seal(text: str) -> str:
     return hashlib.sha256("".join(text.split()).encode()).hexdigest()[:16]
 
 
-def load(path: Path) -> tuple[Ledger, tuple[Finding, ...]]:
-    """Read a ledger.
+def load(path: Path | None) -> tuple[Ledger, tuple[Finding, ...]]:
+    """Read a ledger; a book without one has an empty one.
 
     Returns:
         The ledger, and what is wrong with it. What cannot be read is left out.
     """
+    if path is None:
+        return Ledger((), ()), ()
     try:
         return _read(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
@@ -310,7 +323,10 @@ def compare(claim: Claim, ledger: Ledger, eps: float) -> Iterator[tuple[str, str
     for output, value in zip(expected, got, strict=True):
         found = differences(value, output.value, eps)
         if found:
-            yield output.id, f"the cell does not reproduce {output.id!r}:\n{table(found)}"
+            yield (
+                output.id,
+                f"the cell does not reproduce {output.id!r}:\n{difference_table(found)}",
+            )
         elif unchecked:
             yield output.id, f"the cell also prints {unchecked}, which no entry checks"
         else:
@@ -319,7 +335,7 @@ def compare(claim: Claim, ledger: Ledger, eps: float) -> Iterator[tuple[str, str
 
 def _decimals(label: str) -> Iterator[str]:
     """Yield the decimal numbers of a label; versions such as 2.13.0 and names such as GPT-3.5 are none."""
-    yield from DECIMAL.findall(label)
+    yield from PRINTED_NUMBER.findall(label)
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
@@ -334,7 +350,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
         keep(app.env, CLAIMS, app.env.docname, claims)
 
 
-def _claim(cell: Cell, taken: list[str]) -> Claim:
+def _claim(cell: ExecutedCell, taken: list[str]) -> Claim:
     ids = tuple(str(cell.options["verifies"] or "").split())
     anchor = "-".join(["reproduces", *ids[:1]])
     repeats = sum(other == anchor or other.startswith(f"{anchor}--") for other in taken)
@@ -346,7 +362,7 @@ def _claim(cell: Cell, taken: list[str]) -> Claim:
 def _judge_claims(env: BuildEnvironment, ledger: Ledger) -> Iterator[Check]:
     for docname, claims in kept(env, CLAIMS).items():
         eps = eps_for(executed_with(env, docname).get("device", "cpu"))
-        ended_early = docname in unfinished(env)
+        ended_early = docname in failed_pages(env)
         for claim in claims:
             for output_id, problem in compare(claim, ledger, eps):
                 if ended_early and not claim.printed:
@@ -356,7 +372,7 @@ def _judge_claims(env: BuildEnvironment, ledger: Ledger) -> Iterator[Check]:
 
 def report_of(env: BuildEnvironment) -> Report:
     """Return what the build found out, once all pages have been read."""
-    report: Report = env.literate_report  # type: ignore[attr-defined]
+    report: Report = kept_of_book(env, REPORT)
     return report
 
 
@@ -364,11 +380,9 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Compare all claims with all entries; return the pages that now show something else."""
     ledger, problems = load(ledger_path(env))
     report = Report(ledger, problems, tuple(_judge_claims(env, ledger)))
-    before: Report | None = getattr(env, "literate_report", None)
-    env.literate_report = report  # type: ignore[attr-defined]
+    before: Report | None = keep_of_book(env, REPORT, report)
     titles = {page: env.titles[page].astext() for page in kept(env, CLAIMS)}
-    titles_before = getattr(env, "literate_claim_titles", titles)
-    env.literate_claim_titles = titles  # type: ignore[attr-defined]
+    titles_before = keep_of_book(env, TITLES, titles)
     if before is None:
         return []
     changed = [page for page in kept(env, CLAIMS) if before.shown_on(page) != report.shown_on(page)]
@@ -384,29 +398,23 @@ def judge_ledger(app: Sphinx) -> Iterator[Finding]:
     for check in report.checks:
         if check.problem not in ("", NOT_REACHED):
             yield Finding(check.docname, check.line, check.problem)
-    path = ledger_path(app.env)
-    for output in report.ledger.outputs:
-        if not report.claims_of(output.id):
-            line = _line_of(path.read_text(encoding="utf-8"), output.id)
-            yield Finding(str(path), line, f"output {output.id!r} is claimed by no cell")
+    if path := ledger_path(app.env):
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        for output in report.ledger.outputs:
+            if not report.claims_of(output.id):
+                message = f"output {output.id!r} is claimed by no cell"
+                yield Finding(str(path), _line_of(text, output.id), message)
     verified = sum(report.is_verified(output.id) for output in report.ledger.outputs)
-    LOGGER.info("%d of %d source outputs verified", verified, len(report.ledger.outputs))
+    if report.ledger.outputs:
+        LOGGER.info("%d of %d source outputs verified", verified, len(report.ledger.outputs))
 
 
-def ledger_path(env: BuildEnvironment) -> Path:
-    """Return where the ledger is."""
-    return Path(env.srcdir) / env.config.literate_ledger
+def ledger_path(env: BuildEnvironment) -> Path | None:
+    """Return where the ledger is; None if the book has none."""
+    return Path(env.srcdir, env.config.book_ledger) if env.config.book_ledger else None
 
 
 # For readers -----------------------------------------------------------------------------------
-
-
-class OutputStatus(nodes.General, nodes.Element):
-    """Stands in the ledger's page until it is known whether an entry is met, and where."""
-
-
-class LedgerSummary(nodes.General, nodes.Element):
-    """Stands in the ledger's page until it is known how many entries are met."""
 
 
 class SourceOutputsSummary(SphinxDirective):
@@ -415,7 +423,7 @@ class SourceOutputsSummary(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Leave room for the sentence."""
         keep(self.env, SUMMARY_PAGES, self.env.docname, True)
-        return [LedgerSummary()]
+        return [Placeholder(kind="ledger summary")]
 
 
 class SourceOutputs(SphinxDirective):
@@ -424,12 +432,13 @@ class SourceOutputs(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Build what the file says; results are filled in after all pages have been read."""
         path = ledger_path(self.env)
-        self.env.note_dependency(path)
+        if path:
+            self.env.note_dependency(path)
         keep(self.env, LEDGER_PAGES, self.env.docname, True)
         ledger, _ = load(path)
         sources = _section("The sources", *(_about_source(source) for source in ledger.sources))
         outputs = _section("The outputs", *(_about_output(output) for output in ledger.outputs))
-        return [LedgerSummary(), sources, outputs]
+        return [Placeholder(kind="ledger summary"), sources, outputs]
 
 
 def _section(title: str, *children: nodes.Node) -> nodes.section:
@@ -460,7 +469,7 @@ def _about_output(output: Output) -> nodes.Node:
         "",
         nodes.rubric("", "", nodes.literal("", output.id), **{"heading-level": 3}),
         places,
-        OutputStatus(output_id=output.id),
+        Placeholder(kind="output status", output_id=output.id),
         *_folded("As printed", output.printed),
         ids=[anchor_of(output.id)],
         classes=["source-output"],
@@ -493,15 +502,12 @@ def anchor_of(output_id: str) -> str:
     return f"source-output-{output_id}"
 
 
-def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Put results and links where `SourceOutputs` has left room for them."""
+def ledger_summary(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
+    """Say on the ledger's page how many entries are met."""
     report = report_of(app.env)
-    for status in list(doctree.findall(OutputStatus)):
-        status.replace_self(_output_status(app, docname, report, status["output_id"]))
-    for summary in list(doctree.findall(LedgerSummary)):
-        verified = sum(report.is_verified(output.id) for output in report.ledger.outputs)
-        text = f"On this build, {verified} of {len(report.ledger.outputs)} source outputs verified."
-        summary.replace_self(nodes.paragraph("", text, classes=["source-outputs-summary"]))
+    verified = sum(report.is_verified(output.id) for output in report.ledger.outputs)
+    text = f"On this build, {verified} of {len(report.ledger.outputs)} source outputs verified."
+    return [nodes.paragraph("", text, classes=["source-outputs-summary"])]
 
 
 def ledger_link(app: Sphinx, docname: str, output_id: str, text: str) -> nodes.Node:
@@ -513,8 +519,9 @@ def ledger_link(app: Sphinx, docname: str, output_id: str, text: str) -> nodes.N
     return nodes.inline("", text)
 
 
-def _output_status(app: Sphinx, docname: str, report: Report, output_id: str) -> nodes.Node:
-    """Say in the ledger: verified on this build, reproduced in Self-attention."""
+def output_status(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
+    """Say in the ledger: verified on this build, reproduced in the chapter on scores."""
+    report, output_id = report_of(app.env), place["output_id"]
     verified = report.is_verified(output_id)
     classes = ["source-output-status", "verified" if verified else "not-verified"]
     text = "Verified on this build" if verified else "Not verified on this build"
@@ -527,21 +534,4 @@ def _output_status(app: Sphinx, docname: str, report: Report, output_id: str) ->
         name = nodes.inline("", f"{title} ({seen[title]})" if seen[title] > 1 else title)
         status += make_refnode(app.builder, docname, check.docname, check.anchor, name)
     status += nodes.Text(".")
-    return status
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the ledger."""
-    app.add_config_value("literate_ledger", "sources.toml", "env", types=[str])
-    app.add_directive("source-outputs", SourceOutputs)
-    app.add_directive("source-outputs-summary", SourceOutputsSummary)
-    app.connect("doctree-read", collect)
-    app.connect("env-updated", update)
-    app.connect("doctree-resolved", resolve)
-    judge(app, "ledger", judge_ledger)
-    return {
-        "version": "1",
-        "env_version": 1,
-        "parallel_read_safe": True,
-        "parallel_write_safe": True,
-    }
+    return [status]

@@ -7,7 +7,7 @@ are those that `nox -s bench -- build` measured and kept.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -16,12 +16,13 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from executable_book.check import measurements, recorded_outputs
-from executable_book.check.repeated_warnings import keep, kept
 from executable_book.check.source_ledger import report_of
-from executable_book.html.table_nodes import Cell, table
+from executable_book.html.table_nodes import TableCell, new_table
+from executable_book.page_facts import keep, keep_of_book, kept, kept_of_book
+from executable_book.placeholders import Placeholder
 from executable_book.run import page_execution
 
-PAGES = "status"
+PAGES = ROWS = "status"
 HEAD = ("Page", "Cells", "Verified", "Recorded", "Run time")
 MEASURED = "seconds that a page's cells took"
 
@@ -37,25 +38,21 @@ class Row(NamedTuple):
     title: str
 
 
-class StatusTable(nodes.General, nodes.Element):
-    """Stands on a page until all pages are known."""
-
-
 class Status(SphinxDirective):
     """Shows the state of the book."""
 
     def run(self) -> list[nodes.Node]:
         """Leave room for the table."""
         keep(self.env, PAGES, self.env.docname, True)
-        return [StatusTable()]
+        return [Placeholder(kind="status table")]
 
 
 def rows_of(app: Sphinx) -> list[Row]:
     """Return what is known of each executed page, in the order of the book."""
-    records, times = kept(app.env, recorded_outputs.CHECK), run_times(Path(app.srcdir))
+    records, times = kept(app.env, recorded_outputs.RECORDS), run_times(Path(app.srcdir))
     root = app.config.root_doc
     order = [root, *app.env.toctree_includes.get(root, ())]
-    pages = kept(app.env, page_execution.CHECK)
+    pages = kept(app.env, page_execution.EXECUTIONS)
     return [
         Row(
             docname,
@@ -87,19 +84,18 @@ def run_times(srcdir: Path) -> dict[str, str]:
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Return the pages that show the state of the book, if that has changed."""
-    before, now = getattr(env, "literate_status", None), rows_of(app)
-    env.literate_status = now  # type: ignore[attr-defined]
+    now = rows_of(app)
+    before = keep_of_book(env, ROWS, now)
     return [] if before in (None, now) else list(kept(env, PAGES))
 
 
-def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Put the table where `Status` has left room for it."""
-    for room in list(doctree.findall(StatusTable)):
-        rows: list[Row] = app.env.literate_status  # type: ignore[attr-defined]
-        room.replace_self(table(HEAD, lines_of(app, docname, rows), "status"))
+def status_table(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
+    """Return the table that `Status` has left room for."""
+    rows: list[Row] = kept_of_book(app.env, ROWS)
+    return [new_table(HEAD, lines_of(app, docname, rows), "status")]
 
 
-def lines_of(app: Sphinx, docname: str, rows: list[Row]) -> list[list[Cell]]:
+def lines_of(app: Sphinx, docname: str, rows: list[Row]) -> list[list[TableCell]]:
     """Return the table's lines, each with a link to its page."""
     return [
         [
@@ -109,16 +105,3 @@ def lines_of(app: Sphinx, docname: str, rows: list[Row]) -> list[list[Cell]]:
         ]
         for row in rows
     ]
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directive."""
-    app.add_directive("status", Status)
-    app.connect("env-updated", update, priority=600)  # once the ledger has been compared
-    app.connect("doctree-resolved", resolve)
-    return {
-        "version": "1",
-        "env_version": 1,
-        "parallel_read_safe": True,
-        "parallel_write_safe": True,
-    }

@@ -16,17 +16,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from sphinx.application import Sphinx
 
-from executable_book.check.repeated_warnings import Finding, judge, kept
+from executable_book.check.repeated_warnings import Finding
 from executable_book.code.abridged import LETTERS_ON_A_LINE, Place, first_line, place_of, told
 from executable_book.code.listings import LISTINGS, Shown, arrivals, library_of, told_in_order
 from executable_book.code.name_usage import Scope
 from executable_book.code.package_source import Library, PythonFile
-
-CHECK = "taught-code"
+from executable_book.page_facts import kept
 
 
 def judge_code(app: Sphinx) -> Iterator[Finding]:
@@ -63,7 +61,7 @@ def judge_code(app: Sphinx) -> Iterator[Finding]:
 
 def is_taught(name: str, app: Sphinx) -> bool:
     """Tell whether a module, or what stands in one, is in a folder that the book teaches."""
-    return name.partition(".")[0] in app.config.literate_taught
+    return name.partition(".")[0] in app.config.book_taught
 
 
 def unread(module: PythonFile, shown: set[Place]) -> Iterator[Finding]:
@@ -155,11 +153,3 @@ def defined_by(code: str) -> set[str]:
             case ast.Assign(targets=[ast.Name(id=name)]):
                 found.add(name)
     return found
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the checks, and which folders of the package are taught."""
-    app.setup_extension("executable_book.code.listings")
-    app.add_config_value("literate_taught", [], "", types=[list])
-    judge(app, CHECK, judge_code)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

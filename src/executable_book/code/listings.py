@@ -1,7 +1,7 @@
 """The directive `{library}`: the code of something that the package defines, as a chapter shows it.
 
-    ```{library} attention_weights
-    From queries and keys to weights.
+    ```{library} sieve
+    From all numbers to the primes.
     ```
 
 The text is the caption. Docstrings, types and refusals of bad input are left out (see `abridged`); the
@@ -32,12 +32,13 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-from executable_book.check.repeated_warnings import keep, kept
 from executable_book.code.abridged import Abridged, Place, abridge, new_lines
 from executable_book.code.package_source import Item, Library, library_in
+from executable_book.page_facts import keep, keep_of_book, kept, kept_of_book
+from executable_book.placeholders import Placeholder
 from executable_book.publish.repository import source_link
 
-LISTINGS = "listings"
+LISTINGS, ARRIVALS = "listings", "listings-arrivals"
 
 
 class Shown(NamedTuple):
@@ -62,13 +63,20 @@ class Shown(NamedTuple):
     new: tuple[str, ...]
 
 
-class LeftOut(nodes.General, nodes.Inline, nodes.Element):
-    """Stands in a caption until it is known where to read what a listing leaves out."""
-
-
 def library_of(config: Config, srcdir: str | Path) -> Library:
     """Return the package that a book teaches."""
-    return library_in(Path(srcdir, config.literate_library).resolve())
+    return library_in(folder_of_package(config, srcdir))
+
+
+def folder_of_package(config: Config, srcdir: str | Path) -> Path | None:
+    """Return where the package is that a book teaches; None if it teaches none."""
+    return Path(srcdir, config.book_package).resolve() if config.book_package else None
+
+
+def repository_path(config: Config, srcdir: str | Path, file: Path) -> str:
+    """Return the path of a file of the package within the repository."""
+    folder = folder_of_package(config, srcdir)
+    return file.relative_to(folder.parents[1]).as_posix() if folder else file.name
 
 
 def _words(argument: str | None) -> tuple[str, ...]:
@@ -97,7 +105,8 @@ class LibraryCode(SphinxDirective):
         self.env.note_dependency(first.file)
         until, new = (self.options.get(name, ()) for name in ("until", "new"))
         text, messages = self.parse_inline(" ".join(self.content))
-        about = LeftOut(
+        about = Placeholder(
+            kind="left out",
             kinds=listing.left_out,
             until=until,
             names=listing.names,
@@ -258,8 +267,8 @@ def arrivals(env: BuildEnvironment) -> dict[tuple[tuple[str, ...], str], str]:
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Find out where later code comes; return the pages that now say otherwise."""
     now = {key: (page, env.titles[page].astext()) for key, page in arrivals(env).items()}
-    before = getattr(env, "literate_arrivals", now)
-    env.literate_arrivals = now  # type: ignore[attr-defined]
+    before = keep_of_book(env, ARRIVALS, now)
+    before = now if before is None else before
     changed = {key for key, value in {*before.items()} ^ {*now.items()}}
     return [
         docname
@@ -273,28 +282,22 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     ]
 
 
-def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Say in captions what is left out, and where it stands."""
-    for about in list(doctree.findall(LeftOut)):
-        about.replace_self(list(_left_out(app, docname, about)))
-
-
-def _left_out(app: Sphinx, docname: str, about: LeftOut) -> Iterator[nodes.Node]:
+def left_out(app: Sphinx, docname: str, about: Placeholder) -> Iterator[nodes.Node]:
+    """Say in a caption what is left out, and where it stands."""
     kinds = about["kinds"]
     said = nodes.inline("", " ", classes=["left-out"])
     if kinds:
         said += nodes.Text("Without ")
         said += nodes.Text(" and ".join(filter(None, [", ".join(kinds[:-1]), kinds[-1]])))
         said += nodes.Text(": ")
-    root = Path(app.srcdir, app.config.literate_library).resolve().parents[1]
-    where = about["file"].relative_to(root).as_posix()
+    where = repository_path(app.config, app.srcdir, about["file"])
     said += nodes.reference(
         "",
         "in full" if kinds else "the file",
         refuri=source_link(app.config, where, *about["lines"]),
     )
     said += nodes.Text(".")
-    found = app.env.literate_arrivals  # type: ignore[attr-defined]
+    found = kept_of_book(app.env, ARRIVALS)
     later: dict[tuple[str, str], list[str]] = {}
     for name in about["until"]:
         if arrival := found.get((tuple(about["names"]), name)):
@@ -323,20 +326,3 @@ class FoldListings(SphinxPostTransform):
                 fold += block.children
                 block.children = []
                 block += fold
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directive."""
-    app.setup_extension("executable_book.publish.repository")
-    app.add_config_value("literate_library", "../src/literate_attention", "env", types=[str])
-    app.add_directive("library", LibraryCode)
-    app.add_post_transform(FoldListings)
-    app.connect("doctree-read", collect)
-    app.connect("env-updated", update)
-    app.connect("doctree-resolved", resolve)
-    return {
-        "version": "1",
-        "env_version": 2,
-        "parallel_read_safe": True,
-        "parallel_write_safe": True,
-    }

@@ -22,12 +22,12 @@ class Item:
 
     Attributes:
         name: how a page calls it, such as `softmax` or `figures.lines`.
-        full: how the API reference calls it, such as `literate_attention.story.simple_attention.softmax`.
+        full: how the API reference calls it, such as `package.part.module.act`.
         file: where it stands.
         first: its first line.
         last: its last line.
         code: its source, without docstrings.
-        own: its name where it is defined, such as `story.simple_attention.softmax`.
+        own: its name where it is defined, such as `part.module.act`.
         node: its definition, as `ast` found it in the file.
     """
 
@@ -61,7 +61,7 @@ class Library:
 
     @property
     def definitions(self) -> frozenset[str]:
-        """The names of all definitions, such as `story.simple_attention.softmax`."""
+        """The names of all definitions, such as `part.module.act`."""
         return frozenset(
             f"{name}.{one}" for name, part in self.modules.items() for one in part.defined
         )
@@ -94,8 +94,10 @@ class Library:
         raise LookupError(f"the package {self.folder.name} has no {name!r}")
 
 
-def library_in(folder: Path) -> Library:
-    """Read a package, unless it is known and has not changed."""
+def library_in(folder: Path | None) -> Library:
+    """Read a package, unless it is known and has not changed; there is nothing in none."""
+    if folder is None:
+        return Library(Path("no-package"), {}, {})
     files = sorted(folder.rglob("*.py"))
     return _read(folder, tuple((file, file.stat().st_mtime_ns) for file in files))
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from html import escape, unescape
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from docutils import nodes
 from sphinx import addnodes
@@ -25,15 +25,16 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 from sphinx.writers.html5 import HTML5Translator
 
-from executable_book.check.repeated_warnings import keep, kept
-from executable_book.code.listings import library_of
+from executable_book.code.listings import library_of, repository_path
 from executable_book.code.name_usage import Proof, Scope, Use, proofs_by_name
 from executable_book.code.package_source import Item, Library
 from executable_book.html.code_lines import in_lines
+from executable_book.page_facts import keep, keep_of_book, kept, kept_of_book
+from executable_book.placeholders import Placeholder
 from executable_book.publish.repository import source_link
 
-USES = "api-uses"
-REFERENCES = "api-references"
+USES, REFERENCES = "api-uses", "api-references"
+PUBLIC, ENTRIES, PROOFS = "api-public", "api-entries", "api-proofs"
 PIECE = re.compile(r"<[^>]*>|[^<]+")
 
 
@@ -42,10 +43,6 @@ class Tested(NamedTuple):
 
     file: str
     proof: Proof
-
-
-class Facts(nodes.General, nodes.Element):
-    """Stands in an entry of the API reference until it is known who uses what it describes."""
 
 
 # Reading
@@ -110,7 +107,10 @@ def leave_room(doctree: nodes.document, names: dict[str, str]) -> bool:
     for entry, name in entries:
         content = next(part for part in entry.children if isinstance(part, addnodes.desc_content))
         parts = [isinstance(part, addnodes.desc) for part in content.children]
-        content.insert(parts.index(True) if True in parts else len(parts), Facts(name=name))
+        content.insert(
+            parts.index(True) if True in parts else len(parts),
+            Placeholder(kind="api entry", name=name),
+        )
     return bool(entries)
 
 
@@ -122,9 +122,8 @@ def outdated(
 ) -> list[str]:
     """Have all pages read again once other names are public: they were read with the names of before."""
     now = {name: item.full for name, item in library_of(app.config, app.srcdir).public.items()}
-    before = getattr(env, "literate_public", now)
-    env.literate_public = now  # type: ignore[attr-defined]
-    return [] if before == now else sorted(kept(env, USES).keys() - removed)
+    before = keep_of_book(env, PUBLIC, now)
+    return [] if before in (None, now) else sorted(kept(env, USES).keys() - removed)
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -135,8 +134,7 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
             pages.setdefault(name, []).append(docname)
     titles = {page: env.titles[page].astext() for page in kept(env, USES)}
     facts = (pages, tests_of(app, env), titles)
-    before = getattr(env, "literate_api", None)
-    env.literate_api = facts  # type: ignore[attr-defined]
+    before = keep_of_book(env, ENTRIES, facts)
     return [] if before in (None, facts) else list(kept(env, REFERENCES))
 
 
@@ -144,36 +142,35 @@ def tests_of(app: Sphinx, env: BuildEnvironment) -> dict[str, list[Tested]]:
     """Return the tests of each public name. Files that were read by an earlier build are not read again."""
     library = library_of(app.config, app.srcdir)
     package = library.folder.name, frozenset(library.public)
-    before = getattr(env, "literate_proofs", {})
+    if app.config.book_tests == "" or not library.public:
+        return {}
+    before = kept_of_book(env, PROOFS) or {}
+    root = Path(app.srcdir, app.config.book_tests).resolve()
     now: dict[tuple[str, str, frozenset[str]], dict[str, list[Proof]]] = {}
     found: dict[str, list[Tested]] = {}
-    for path in sorted(Path(app.srcdir, app.config.literate_tests).resolve().rglob("test_*.py")):
+    for path in sorted(root.rglob("test_*.py")):
         code = path.read_text(encoding="utf-8")
         key = (hashlib.sha256(code.encode()).hexdigest(), *package)
         now[key] = before[key] if key in before else proofs_by_name(code, *package)
         for name, of_name in now[key].items():
-            found.setdefault(name, []).extend(Tested(path.name, proof) for proof in of_name)
-    env.literate_proofs = now  # type: ignore[attr-defined]
+            found.setdefault(name, []).extend(
+                Tested(path.relative_to(root.parent).as_posix(), proof) for proof in of_name
+            )
+    keep_of_book(env, PROOFS, now)
     return found
 
 
 # Writing: entries of the reference
 
 
-def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Show in each entry its source, the pages that use it, and its tests."""
-    for room in list(doctree.findall(Facts)):
-        room.replace_self(list(facts_of(app, docname, room["name"])))
-
-
-def facts_of(app: Sphinx, docname: str, name: str) -> Iterator[nodes.Node]:
-    """Yield what is known of a public name."""
-    used, tested, _ = app.env.literate_api  # type: ignore[attr-defined]
+def entry_facts(app: Sphinx, docname: str, place: Placeholder) -> Iterator[nodes.Node]:
+    """Yield what an entry shows of a public name: the pages that use it, its source, its tests."""
+    name = place["name"]
+    used, tested, _ = kept_of_book(app.env, ENTRIES)
     item = library_of(app.config, app.srcdir).public[name]
     if pages := [page for page in used.get(name, ()) if page != docname]:
         yield used_in(app, docname, pages)
-    root = Path(app.srcdir, app.config.literate_library).resolve().parents[1]
-    where = item.file.relative_to(root).as_posix()
+    where = repository_path(app.config, app.srcdir, item.file)
     code = nodes.literal_block(item.code, item.code, language="python")
     link = repository_link(app, where, item.first, item.last, where)
     yield from folded("Source", code, nodes.paragraph("", "", link))
@@ -198,7 +195,7 @@ def tests_list(app: Sphinx, tests: list[Tested]) -> nodes.bullet_list:
         links = nodes.bullet_list()
         for _, proof in group:
             text = proof.name.removeprefix("test_").replace("_", " ")
-            link = repository_link(app, f"tests/{file}", proof.first, proof.last, text)
+            link = repository_link(app, file, proof.first, proof.last, text)
             links += nodes.list_item("", nodes.paragraph("", "", link))
         files += nodes.list_item("", nodes.paragraph("", "", nodes.literal("", file)), links)
     return files
@@ -258,24 +255,3 @@ def with_links(html: str, links: list[tuple[int, str]]) -> str:
             piece = f'<a class="api-link" href="{escape(target)}">{piece}</a>' if target else piece
         pieces.append(piece)
     return start + opening + "".join(pieces)
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register links and facts."""
-    app.setup_extension("executable_book.code.listings")
-    app.setup_extension("executable_book.publish.repository")
-    app.add_config_value("literate_tests", "../tests", "env", types=[str])
-    app.add_node(Facts)
-    app.add_node(
-        nodes.literal_block, override=True, html=(visit_literal_block, depart_literal_block)
-    )
-    app.connect("env-get-outdated", outdated)
-    app.connect("doctree-read", collect)
-    app.connect("env-updated", update)
-    app.connect("doctree-resolved", resolve)
-    return {
-        "version": "1",
-        "env_version": 1,
-        "parallel_read_safe": True,
-        "parallel_write_safe": True,
-    }

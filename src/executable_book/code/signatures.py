@@ -6,10 +6,7 @@ forbids.
 
 from __future__ import annotations
 
-from typing import Any
-
 from sphinx import addnodes
-from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 AS_LINES = {
@@ -32,9 +29,3 @@ def depart(self: HTML5Translator, node: addnodes.desc_parameterlist) -> None:
     self.body[node["begins"] :] = [
         AS_LINES.get(piece.strip(), piece) for piece in self.body[node["begins"] :]
     ]
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Replace how lists of parameters are written."""
-    app.add_node(addnodes.desc_parameterlist, override=True, html=(visit, depart))
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

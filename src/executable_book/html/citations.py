@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
@@ -25,10 +23,3 @@ def drop_anchors(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for node in doctree.findall(nodes.inline):
         if "bibtex-citation" in node["classes"]:
             node["ids"] = []
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Replace how entries and citations are written."""
-    app.add_node(nodes.citation, override=True, html=(visit, depart))
-    app.connect("doctree-resolved", drop_anchors)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

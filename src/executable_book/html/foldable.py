@@ -10,11 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from docutils import nodes
-from myst_nb.sphinx_ import HideCodeCellNode  # type: ignore[import-untyped]
-from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.writers.html5 import HTML5Translator
-from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
 OPEN_IN = ("epub",)
 
@@ -52,18 +49,3 @@ class UniqueIds(SphinxPostTransform):
         for section in self.document.findall(nodes.section):
             if section["ids"] in (["exercise-content"], ["solution-content"]):
                 section["ids"] = []
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Replace how folds are written."""
-    app.setup_extension("myst_nb")
-    app.setup_extension("sphinx_exercise")
-    app.add_node(HideCodeCellNode, override=True, html=(visit_code, depart))
-    app.add_node(
-        solution_node,
-        override=True,
-        html=(visit_solution, depart),
-        singlehtml=(visit_solution, depart),
-    )
-    app.add_post_transform(UniqueIds)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

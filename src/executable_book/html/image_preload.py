@@ -17,9 +17,3 @@ def find(
         found := re.search(r'<img [^>]*src="([^"]*)"', context["body"])
     ):
         context["first_picture"] = found[1]
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Look for it on each page."""
-    app.connect("html-page-context", find)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,14 +2,13 @@
 
 math-core turns LaTeX into MathML when the book is built. Brackets and roots grow with what they hold only in
 a font that is made for mathematics, and not every machine has one. So the book brings STIX Two Math: see
-lean.py.
+`unused_assets`.
 """
 
 from __future__ import annotations
 
 import re
 from html import escape, unescape
-from typing import Any
 
 from docutils import nodes
 from math_core import LatexError, LatexToMathML
@@ -32,9 +31,7 @@ def to_mathml(latex: str, node: nodes.Node, *, display: bool) -> str:
         mathml = CONVERTER.convert_with_local_state(latex, displaystyle=display)
         return NAMED.sub(lambda name: unescape(name[0]), mathml)
     except LatexError as error:
-        LOGGER.warning(
-            "formula %r: %s", latex, error, location=node, type="literate", subtype="math"
-        )
+        LOGGER.warning("formula %r: %s", latex, error, location=node, type="book", subtype="math")
         return f"<code>{escape(latex)}</code>"
 
 
@@ -67,10 +64,3 @@ def keep_whole(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             whole = nodes.inline(classes=["whole"])
             formula.replace_self(whole)
             whole += [formula, nodes.Text(mark[0])]
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the renderer; conf.py chooses it with `html_math_renderer = "mathml"`."""
-    app.connect("doctree-resolved", keep_whole)
-    app.add_html_math_renderer("mathml", (visit_inline, None), (visit_display, None))
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,21 +14,22 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from executable_book.check.repeated_warnings import Finding, judge, keep, kept
+from executable_book.check.repeated_warnings import Finding
+from executable_book.page_facts import keep, kept
 
-CHECK = "page-meta"
+DESCRIPTIONS = "descriptions"
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Keep a page's description."""
     named = (meta for meta in doctree.findall(nodes.meta) if meta.get("name") == "description")
     description = next((meta["content"] for meta in named), "")
-    keep(app.env, CHECK, app.env.docname, description)
+    keep(app.env, DESCRIPTIONS, app.env.docname, description)
 
 
 def judge_descriptions(app: Sphinx) -> Iterator[Finding]:
     """Report the pages that do not say what they are about."""
-    for docname, description in kept(app.env, CHECK).items():
+    for docname, description in kept(app.env, DESCRIPTIONS).items():
         if not description:
             yield Finding(docname, 0, "the page has no description (myst: html_meta: description)")
 
@@ -41,25 +42,13 @@ def add_tags(
         return
     tags = {
         "og:title": app.env.titles[page].astext(),
-        "og:description": kept(app.env, CHECK)[page],
+        "og:description": kept(app.env, DESCRIPTIONS)[page],
         "og:type": "website" if page == app.config.root_doc else "article",
         "og:site_name": app.config.project,
-        "og:url": context["pageurl"],
+        "og:url": context["pageurl"] or "",
     }
     context["metatags"] += "".join(
         f'\n    <meta property="{name}" content="{escape(content)}" />'
         for name, content in tags.items()
+        if content
     )
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the tags and the check."""
-    app.connect("doctree-read", collect)
-    app.connect("html-page-context", add_tags)
-    judge(app, CHECK, judge_descriptions)
-    return {
-        "version": "1",
-        "env_version": 1,
-        "parallel_read_safe": True,
-        "parallel_write_safe": True,
-    }

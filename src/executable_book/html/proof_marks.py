@@ -8,7 +8,6 @@ a `<details>`, so it needs no script; on paper, in e-books and in notebooks ther
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -23,7 +22,7 @@ class ProofMark(nodes.General, nodes.Element):
     """A mark: its sign, what it says in short, and what it says unfolded."""
 
 
-def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+def add_marks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Put a mark after each cell that has something to show for itself."""
     for cell in list(doctree.findall(_is_cell)):
         assert isinstance(cell, nodes.container)
@@ -85,16 +84,3 @@ def visit(self: HTML5Translator, node: nodes.Element) -> None:
 def depart(self: HTML5Translator, node: nodes.Element) -> None:
     """Close a mark."""
     self.body.append("</div>\n</details>\n")
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the marks."""
-    app.setup_extension("executable_book.check.source_ledger")
-    app.add_node(ProofMark, html=(visit, depart))
-    app.connect("doctree-resolved", resolve)
-    return {
-        "version": "1",
-        "env_version": 1,
-        "parallel_read_safe": True,
-        "parallel_write_safe": True,
-    }

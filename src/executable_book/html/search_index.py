@@ -34,9 +34,3 @@ def restore(app: Sphinx, env: BuildEnvironment) -> None:
             env._search_index_index_entries = entries_in(js_index.loads(text), env.found_docs)
         except (OSError, ValueError, LookupError):
             return  # there is no index yet: all pages are written
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Restore the entries when all pages are read."""
-    app.connect("env-updated", restore)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from docutils import nodes
 
-Cell = str | nodes.Node
+TableCell = str | nodes.Node
 
 
-def table(head: Sequence[Cell], lines: Sequence[Sequence[Cell]], style: str) -> nodes.table:
+def new_table(
+    head: Sequence[TableCell], lines: Sequence[Sequence[TableCell]], style: str
+) -> nodes.table:
     """Return a table whose first column labels its rows."""
     columns = [
         nodes.colspec(colwidth=max(map(width, column)), stub=int(number == 0))
@@ -19,12 +21,12 @@ def table(head: Sequence[Cell], lines: Sequence[Sequence[Cell]], style: str) -> 
     return nodes.table("", nodes.tgroup("", *columns, *body, cols=len(head)), classes=[style])
 
 
-def row(cells: Sequence[Cell]) -> nodes.row:
+def row(cells: Sequence[TableCell]) -> nodes.row:
     """Return a row of a table."""
     content = (nodes.Text(cell) if isinstance(cell, str) else cell for cell in cells)
     return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in content))
 
 
-def width(cell: Cell) -> int:
+def width(cell: TableCell) -> int:
     """Return how many letters a cell has; a column has one at least."""
     return max(1, len(cell if isinstance(cell, str) else cell.astext()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from jinja2 import FileSystemBytecodeCache
 from sphinx.application import Sphinx
@@ -17,9 +16,3 @@ def keep_compiled(app: Sphinx) -> None:
         folder.mkdir(exist_ok=True)
         cache = FileSystemBytecodeCache(str(folder))
         app.builder.templates.environment.bytecode_cache = cache
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Keep templates."""
-    app.connect("builder-inited", keep_compiled)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

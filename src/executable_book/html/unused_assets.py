@@ -26,13 +26,14 @@ from importlib import metadata
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 from unicodedata import normalize
 
 import tinycss2  # type: ignore[import-untyped]
 from fontTools import subset  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 from tinycss2.ast import Node  # type: ignore[import-untyped]
+
+from executable_book.files_on_disk import write_atomically
 
 BUILDERS = ("html", "dirhtml", "singlehtml")
 ITALICS = (0x210E, *range(0x1D434, 0x1D468), *range(0x1D6E2, 0x1D71C))
@@ -200,8 +201,9 @@ def math_font() -> Path:
 
 def cut_site(app: Sphinx, exception: Exception | None) -> None:
     """Cut the site that was built, unless nothing has changed since it was last cut."""
-    if exception or app.builder.name not in BUILDERS:
+    if exception or app.builder.name not in BUILDERS or not app.config.book_cut_assets:
         return
+    logging.getLogger("fontTools").setLevel(logging.WARNING)
     site, static = Path(app.outdir), Path(app.outdir, "_static")
     known, store = Path(app.doctreedir, "assets.json"), Path(app.doctreedir, "assets")
     before = json.loads(known.read_text(encoding="utf-8")) if known.exists() else {}
@@ -213,7 +215,7 @@ def cut_site(app: Sphinx, exception: Exception | None) -> None:
         writers = "".join(text for text in files.values() if "Math/MathML" in text)
         cut_font(math_font(), static / MATH, characters(pages, writers), store)
         before = state([*files, static / MATH, *html], site)
-        known.write_text(json.dumps(before), encoding="utf-8")
+        write_atomically(known, json.dumps(before))
     for path in static.rglob("*"):
         if path.is_file() and path.relative_to(site).as_posix() not in before:
             path.unlink()
@@ -223,10 +225,3 @@ def state(paths: Iterable[Path], folder: Path) -> dict[str, list[int]]:
     """Return what tells whether any of the files has changed."""
     facts = {path.relative_to(folder).as_posix(): path.stat() for path in paths if path.exists()}
     return {name: [fact.st_size, fact.st_mtime_ns] for name, fact in sorted(facts.items())}
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Cut the site when all else is written."""
-    logging.getLogger("fontTools").setLevel(logging.WARNING)
-    app.connect("build-finished", cut_site, priority=910)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -28,11 +28,11 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
-from executable_book.check.repeated_warnings import kept
+from executable_book.files_on_disk import write_atomically
+from executable_book.page_facts import kept
 from executable_book.publish.plain_markdown import PlainMarkdown
 from executable_book.publish.repository import CHANGED
-from executable_book.run.output_store import write_atomically
-from executable_book.run.page_execution import CHECK, executed_notebook, tags_of
+from executable_book.run.page_execution import EXECUTIONS, executed_notebook, tags_of
 
 FOLDER = "notebooks"
 BRANCH = "notebooks"
@@ -54,15 +54,17 @@ def setup_cell(config: Config, address: str, needs: list[str]) -> NotebookNode:
         address: where the page is on the web.
         needs: other packages that the page imports.
     """
-    commit, changed, _ = config.literate_commit.partition(CHANGED)
-    package = f"{config.literate_package} @ git+{config.literate_repository}"
-    lines = [f"# {address}"]
+    commit, changed, _ = config.book_commit.partition(CHANGED)
+    lines, packages = [f"# {address}"], needs
+    if config.book_distribution:
+        package = f"{config.book_distribution} @ git+{config.book_repository}"
+        packages = [f"{package}@{commit}" if commit else package, *needs]
     if not commit:
         lines.append("# No commit is known of which this page was built. The newest is installed.")
     elif changed:
         lines.append("# This page was built with changes that the commit below does not hold.")
-    packages = [f"{package}@{commit}" if commit else package, *needs]
-    lines.append(" ".join(["%pip install --quiet", *(f'"{name}"' for name in packages)]))
+    if packages:
+        lines.append(" ".join(["%pip install --quiet", *(f'"{name}"' for name in packages)]))
     return nbformat.v4.new_code_cell("\n".join(lines))
 
 
@@ -75,7 +77,8 @@ def further_packages(codes: list[str], package: str) -> list[str]:
                 modules |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 modules.add(node.module.partition(".")[0])
-    needs = {re.split(r"[^\w-]", need)[0] for need in metadata.requires(package) or ()}
+    requirements = metadata.requires(package) or () if package else ()
+    needs = {re.split(r"[^\w-]", need)[0] for need in requirements}
     comes_along = {package, "ipython", *needs}
     known = sys.stdlib_module_names | {name.replace("-", "_") for name in comes_along}
     found = {providers().get(name, [name])[0] for name in modules - known}
@@ -121,7 +124,7 @@ def notebook_of(
     numbers = app.env.toc_fignumbers.get(docname, {})
     cells = PlainMarkdown(address, numbers, code, solutions).cells(page)
     codes = [cell.source for cell in cells if cell.cell_type == "code"]
-    needs = further_packages(codes, app.config.literate_package)
+    needs = further_packages(codes, app.config.book_distribution)
     cells.insert(0, setup_cell(app.config, address, needs))
     for number, cell in enumerate(cells):
         cell.id = f"cell-{number}"
@@ -160,7 +163,7 @@ def missing(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Have pages written again whose notebooks are gone."""
     if not is_site(app):
         return []
-    return [docname for docname in kept(env, CHECK) if not path_of(app, docname).exists()]
+    return [docname for docname in kept(env, EXECUTIONS) if not path_of(app, docname).exists()]
 
 
 def is_site(app: Sphinx) -> bool:
@@ -175,7 +178,7 @@ def add_links(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Hand the links to a page's notebooks to `_templates/notebook-links.html`."""
-    if not is_site(app) or page not in kept(app.env, CHECK):
+    if not is_site(app) or page not in kept(app.env, EXECUTIONS):
         return
     names = {"Notebook": path_of(app, page)}
     if path_of(app, page, solutions=True).exists():
@@ -184,18 +187,7 @@ def add_links(
     context["notebooks"] = {
         name: context["pathto"](address, 1) for name, address in addresses.items()
     }
-    repository = app.config.literate_repository
+    repository = app.config.book_repository
     if repository.startswith(GITHUB):
         name = repository.removeprefix(GITHUB)
         context["colab"] = f"{COLAB}{name}/blob/{BRANCH}/{page}.ipynb"
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Publish the notebooks."""
-    app.setup_extension("executable_book.run.page_execution")
-    app.setup_extension("executable_book.publish.repository")
-    app.add_config_value("literate_package", "literate-attention", "html", types=[str])
-    app.connect("env-get-updated", missing)
-    app.connect("doctree-resolved", publish, priority=900)
-    app.connect("html-page-context", add_links)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

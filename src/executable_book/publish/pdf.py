@@ -1,4 +1,4 @@
-"""The whole book as one PDF, `literate-attention.pdf` beside the output folder, when `literate_pdf` is set.
+"""The whole book as one PDF beside the output folder, when `book_pdf` is set.
 
 The text of all pages, in the order of the contents, becomes one page. Its links lead within it, its figures
 and equations keep their numbers, and Chromium prints it with page numbers and an outline. What is folded on
@@ -12,14 +12,14 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import urljoin
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
 
-NAME = "literate-attention.pdf"
+from executable_book.publish.zip_archive import file_name
+
 TEXT = re.compile(r'(<article class="bd-article">)(.*?)(</article>)', re.DOTALL)
 ID = re.compile(r'(?<=\sid=")([^"]*)(?=")')
 LINK = re.compile(r'(?<=\shref=")([\w-]*)(?:\.html)?(?:#([^"]*))?(?=")')
@@ -93,7 +93,7 @@ def print_page(page: Path, target: Path) -> None:
 
 def print_book(app: Sphinx, exception: Exception | None) -> None:
     """Print the book that was built."""
-    if exception or app.builder.name != "html" or not app.config.literate_pdf:
+    if exception or app.builder.name != "html" or not app.config.book_pdf:
         return
     site = Path(app.outdir)
     pages = {
@@ -102,13 +102,6 @@ def print_book(app: Sphinx, exception: Exception | None) -> None:
     whole = site / "_whole_book.html"
     try:
         whole.write_text(one_page(pages, app.config.html_baseurl), encoding="utf-8")
-        print_page(whole, site.with_name(NAME))
+        print_page(whole, site.with_name(f"{file_name(app.config)}.pdf"))
     finally:
         whole.unlink(missing_ok=True)
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Print when all else is written."""
-    app.add_config_value("literate_pdf", False, "", types=[bool])
-    app.connect("build-finished", print_book, priority=930)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -127,7 +127,7 @@ class PlainMarkdown:
                     "a notebook cannot say <%s>",
                     type(node).__name__,
                     location=node,
-                    type="literate",
+                    type="book",
                     subtype="notebooks",
                 )
 

@@ -10,9 +10,7 @@ import os
 import subprocess
 import tomllib
 from pathlib import Path
-from typing import Any
 
-from sphinx.application import Sphinx
 from sphinx.config import Config
 
 IN_ENVIRONMENT = ("SOURCE_COMMIT", "GITHUB_SHA", "READTHEDOCS_GIT_COMMIT_HASH")
@@ -45,15 +43,5 @@ def _git(folder: Path, *command: str) -> str:
 
 def source_link(config: Config, path: str, first: int, last: int) -> str:
     """Return the address of some lines of a file, as they are in the commit that is being built."""
-    commit = config.literate_commit.removesuffix(CHANGED) or "HEAD"
-    return f"{config.literate_repository}/blob/{commit}/{path}#L{first}-L{last}"
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register what is known of the book's origin as settings."""
-    root = Path(app.confdir).parent
-    app.add_config_value("literate_commit", commit_of(root), "html", types=[str])
-    app.add_config_value(
-        "literate_repository", repository_in(root / "pyproject.toml"), "html", types=[str]
-    )
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    commit = config.book_commit.removesuffix(CHANGED) or "HEAD"
+    return f"{config.book_repository}/blob/{commit}/{path}#L{first}-L{last}"

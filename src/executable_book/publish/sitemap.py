@@ -6,7 +6,6 @@ An extension for it exists, but it lists what a build wrote: after a build that 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 from urllib.parse import urljoin
 from xml.sax.saxutils import escape
 
@@ -29,9 +28,3 @@ def write_sitemap(app: Sphinx, exception: Exception | None) -> None:
         base = app.config.html_baseurl
         addresses = [urljoin(base, app.builder.get_target_uri(page)) for page in pages]
         Path(app.outdir, NAME).write_text(sitemap(addresses), encoding="utf-8")
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Write the sitemap when all pages are written."""
-    app.connect("build-finished", write_sitemap)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

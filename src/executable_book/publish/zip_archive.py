@@ -1,4 +1,4 @@
-"""The site as one file, `literate-attention.zip` beside the output folder, to be read without a network.
+"""The site as one file beside the output folder, to be read without a network.
 
 Unpacked, it opens from the disk, search included. The same site gives the same bytes.
 """
@@ -7,20 +7,25 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.config import Config
 
-NAME = "literate-attention"
+
+def file_name(config: Config) -> str:
+    """Return what a book is called where it is one file: its title, in small letters and hyphens."""
+    return nodes.make_id(config.project)
 
 
 def write_archive(app: Sphinx, exception: Exception | None) -> None:
     """Pack the site that was built, unless the archive is as new as the site."""
-    if exception or app.builder.name != "html" or not app.config.literate_archive:
+    if exception or app.builder.name != "html" or not app.config.book_archive:
         return
     site = Path(app.outdir)
-    target = site.with_name(f"{NAME}.zip")
+    name = file_name(app.config)
+    target = site.with_name(f"{name}.zip")
     files = [
         path for path in sorted(site.rglob("*")) if path.is_file() and not is_hidden(path, site)
     ]
@@ -31,7 +36,7 @@ def write_archive(app: Sphinx, exception: Exception | None) -> None:
     with ZipFile(partial, "w") as archive:
         for path in files:
             # A date of its own would make each archive another one.
-            entry = ZipInfo(f"{NAME}/{path.relative_to(site).as_posix()}")
+            entry = ZipInfo(f"{name}/{path.relative_to(site).as_posix()}")
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, path.read_bytes(), ZIP_DEFLATED)
     os.replace(partial, target)
@@ -40,10 +45,3 @@ def write_archive(app: Sphinx, exception: Exception | None) -> None:
 def is_hidden(path: Path, site: Path) -> bool:
     """Tell whether a file, or a folder that it is in, is for the build and not for readers."""
     return any(part.startswith(".") for part in path.relative_to(site).parts)
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Write the archive when the site is finished."""
-    app.add_config_value("literate_archive", True, "", types=[bool])
-    app.connect("build-finished", write_archive, priority=920)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

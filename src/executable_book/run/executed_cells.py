@@ -9,11 +9,13 @@ from typing import Any
 from docutils import nodes
 from sphinx.environment import BuildEnvironment
 
-from executable_book.check.repeated_warnings import kept
+from executable_book.page_facts import kept
+from executable_book.run.kernels.notebook_runner import EXECUTED_WITH
+from executable_book.run.page_execution import EXECUTIONS
 
 
 @dataclass(frozen=True)
-class Cell:
+class ExecutedCell:
     """A code cell: its node in the page, its code, what it printed, and the exact values."""
 
     node: nodes.container
@@ -29,7 +31,7 @@ class Cell:
         return options
 
 
-def cells(env: BuildEnvironment, doctree: nodes.document) -> list[Cell]:
+def cells(env: BuildEnvironment, doctree: nodes.document) -> list[ExecutedCell]:
     """Return the code cells of the page that is being read, in order."""
     starts = env.metadata[env.docname].get("source_map", [])
     found = [node for node in doctree.findall(nodes.container) if _is(node, "cell_code")]
@@ -37,23 +39,23 @@ def cells(env: BuildEnvironment, doctree: nodes.document) -> list[Cell]:
 
 
 def executed_with(env: BuildEnvironment, docname: str) -> dict[str, str]:
-    """Return the `device` and the versions of `torch` and `python` that executed a page.
+    """Return the `device` and the versions that executed a page, by name.
 
     The notebook carries them in its metadata, of which myst-nb makes JSON in the page's metadata.
     """
-    return dict(json.loads(env.metadata[docname].get("literate_attention", "{}")))
+    return dict(json.loads(env.metadata[docname].get(EXECUTED_WITH, "{}")))
 
 
-def unfinished(env: BuildEnvironment) -> set[str]:
+def failed_pages(env: BuildEnvironment) -> set[str]:
     """Return the pages whose execution went wrong: what they printed is not to be relied on."""
-    return {docname for docname, page in kept(env, "execution").items() if page.findings}
+    return {docname for docname, page in kept(env, EXECUTIONS).items() if page.findings}
 
 
-def _cell(node: nodes.container, starts: list[int]) -> Cell:
+def _cell(node: nodes.container, starts: list[int]) -> ExecutedCell:
     code = [child.astext() for child in node.children if _is(child, "cell_code_source")]
     outputs = [child for child in node.children if _is(child, "cell_code_output")]
     texts = [_text(output) for container in outputs for output in container.children]
-    return Cell(
+    return ExecutedCell(
         node=node,
         line=starts[node["cell_index"]] if starts else node.line or 0,
         code="\n".join(code),

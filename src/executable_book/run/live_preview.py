@@ -6,10 +6,13 @@ edited page. Here the first build runs in the server itself, and every later one
 the library or of an extension takes effect like any other.
 
     python -m executable_book.run.live_preview SOURCES SITE [OPTIONS OF sphinx-autobuild]
+
+One server of warm kernels serves all builds; it ends with this process.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import multiprocessing
 import os
@@ -19,10 +22,16 @@ from pathlib import Path
 
 import sphinx_autobuild.__main__ as autobuild  # type: ignore[import-untyped]
 from sphinx.cmd.build import main as build
+from sphinx.config import Config
+from sphinx.errors import ConfigError
+from sphinx.util.tags import Tags
 from sphinx_autobuild.build import Builder  # type: ignore[import-untyped]
 from sphinx_autobuild.utils import show_message  # type: ignore[import-untyped]
 
 from executable_book.run import interrupted_builds
+from executable_book.run.kernels import warm_server
+from executable_book.run.kernels.kernel_settings import KernelSettings
+from executable_book.run.page_execution import kernel_settings
 
 OURS = Path(__file__).parents[2]
 WHAT_BUILDS_WRITE = "/_build/"
@@ -61,13 +70,28 @@ def forget_modules() -> None:
             del sys.modules[name]
 
 
+def settings_in(folder: str) -> KernelSettings:
+    """Return what a book wants of its kernels, without building it."""
+    config = Config.read(folder, overrides={}, tags=Tags())
+    for name in ("book_kernel_preload", "book_kernel_startup", "book_versions"):
+        config.add(name, [], "", list)
+    config.add("book_device", "", "", str)
+    return kernel_settings(config)
+
+
 def main() -> None:
     """Serve, with the arguments of this process."""
-    if sys.platform == "linux":
-        multiprocessing.set_start_method("fork")
-    autobuild.Builder = WarmBuilder
-    options = ("--re-ignore", WHAT_BUILDS_WRITE, "-D", "literate_archive=0")
-    autobuild.main([*options, *sys.argv[1:]])
+    arguments = sys.argv[1:]
+    with contextlib.ExitStack() as stack:
+        if sys.platform == "linux":
+            multiprocessing.set_start_method("fork")
+            with contextlib.suppress(ConfigError):  # which the first build reports
+                settings = settings_in(autobuild._parse_args(arguments)[0].sourcedir)
+                address = stack.enter_context(warm_server.server(settings))
+                os.environ[warm_server.ADDRESS] = address
+        autobuild.Builder = WarmBuilder
+        options = ("--re-ignore", WHAT_BUILDS_WRITE, "-D", "book_archive=0")
+        autobuild.main([*options, *arguments])
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from docutils import nodes
@@ -30,22 +29,27 @@ from myst_nb.sphinx_ext import add_global_html_resources  # type: ignore[import-
 from myst_parser.config.main import MdParserConfig
 from nbformat import NotebookNode
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from executable_book.check.repeated_warnings import Finding, judge, keep, kept
-from executable_book.run import notebook_runner
-from executable_book.run.kernel_startup import VALUES
-from executable_book.run.output_store import NOTE, Store, disk_errors, fingerprint, key_of, sha256
+from executable_book.check.repeated_warnings import Finding
+from executable_book.files_on_disk import disk_errors, sha256
+from executable_book.page_facts import keep, kept
+from executable_book.run.execution_store import NOTE, ExecutionStore, key_of
+from executable_book.run.fingerprint import fingerprint
+from executable_book.run.kernels import notebook_runner
+from executable_book.run.kernels.kernel_settings import KernelSettings
+from executable_book.run.kernels.kernel_startup import VALUES
 
 LOGGER = logging.getLogger(__name__)
-CHECK = "execution"
+EXECUTIONS = "executions"
 EXPECTED = "raises-exception"
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 
 
 @dataclass(frozen=True)
-class Page:
+class ExecutedPage:
     """What the environment keeps of an executed page."""
 
     digest: str
@@ -69,7 +73,7 @@ class Ready:
 
     notebook: NotebookNode
     executed: NotebookNode
-    page: Page
+    page: ExecutedPage
 
 
 # What an execution depends on
@@ -113,7 +117,7 @@ def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode
     does a figure's alternative text. Of an error that was meant to happen, only its last line is
     shown: the way there is files of this machine.
     """
-    for name in ("language_info", "literate_attention"):
+    for name in ("language_info", notebook_runner.EXECUTED_WITH):
         notebook.metadata[name] = executed.metadata.get(name, {})
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
@@ -209,6 +213,8 @@ def read_page(text: str, docname: str, config: MdParserConfig, path: str) -> Not
 
 def written_notebook(env: BuildEnvironment, docname: str) -> NotebookNode | None:
     """Return the notebook of a page as it is written, or None if the page executes nothing."""
+    if not env.config.book_execute:
+        return None
     path = Path(env.doc2path(docname))
     text = path.read_text(encoding="utf-8") if path.suffix == ".md" else ""
     if not is_myst_markdown_notebook(text):
@@ -222,14 +228,25 @@ def time_saved(env: BuildEnvironment, docname: str) -> int:
     return Path(env.doc2path(docname)).stat().st_mtime_ns
 
 
-def store_of(app: Sphinx) -> Store:
+def store_of(app: Sphinx) -> ExecutionStore:
     """Return the store of a build: beside the output folder, so that all builders share it."""
-    return Store(Path(app.outdir.parent, "executions"))
+    return ExecutionStore(Path(app.outdir.parent, "executions"))
 
 
 def fingerprint_of(app: Sphinx) -> str:
     """Return the fingerprint of a build."""
-    return fingerprint(Path(app.confdir, path) for path in app.config.execution_depends)
+    depends = [Path(app.confdir, path) for path in app.config.book_depends]
+    return fingerprint(depends, kernel_settings(app.config), app.config.book_variables)
+
+
+def kernel_settings(config: Config) -> KernelSettings:
+    """Return what a book wants of its kernels."""
+    return KernelSettings(
+        preload=tuple(config.book_kernel_preload),
+        startup=tuple(config.book_kernel_startup),
+        versions=tuple(config.book_versions),
+        device=config.book_device,
+    )
 
 
 def outdated(
@@ -239,14 +256,14 @@ def outdated(
     now = fingerprint_of(app)
     store = store_of(app)
 
-    def is_current(docname: str, page: Page) -> bool:
+    def is_current(docname: str, page: ExecutedPage) -> bool:
         return (
             page.fingerprint == now
             and page.saved == time_saved(env, docname)
             and store.load(page.key) is not None
         )
 
-    pages = kept(env, CHECK)
+    pages = kept(env, EXECUTIONS)
     return [name for name in pages.keys() - removed if not is_current(name, pages[name])]
 
 
@@ -269,7 +286,7 @@ def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         starts = zip(notebook.metadata["source_map"], notebook.cells, strict=True)
         lines = tuple(line for line, cell in starts if cell.cell_type == "code")
         findings = tuple((lines[cell], say) for cell, say in problems(notebook, failure))
-        page = Page(cells_digest(notebook), now, saved[docname], lines, findings)
+        page = ExecutedPage(cells_digest(notebook), now, saved[docname], lines, findings)
         _ready[docname] = Ready(notebook, executed, page)
 
     missing = {}
@@ -295,6 +312,7 @@ def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         notebook_runner.execute(
             missing,
             {docname: str(Path(env.doc2path(docname)).parent) for docname in missing},
+            kernel_settings(app.config),
             timeout=app.config.nb_execution_timeout,
             done=done,
             fell_back=lambda why: LOGGER.info("plain kernels take over: %s", why, color=NOTE),
@@ -316,12 +334,12 @@ def remember(app: Sphinx, doctree: nodes.document) -> None:
     """Keep of an executed page what later builds need to know."""
     docname = app.env.docname
     if docname in _ready:
-        keep(app.env, CHECK, docname, _ready[docname].page)
+        keep(app.env, EXECUTIONS, docname, _ready[docname].page)
 
 
-def report(app: Sphinx) -> Iterator[Finding]:
+def judge_executions(app: Sphinx) -> Iterator[Finding]:
     """Report what went wrong on any page, read in this build or not."""
-    for docname, page in kept(app.env, CHECK).items():
+    for docname, page in kept(app.env, EXECUTIONS).items():
         for line, message in page.findings:
             yield Finding(docname, line, message)
 
@@ -330,7 +348,7 @@ def executed_notebook(app: Sphinx, docname: str) -> NotebookNode | None:
     """Return a page with its outputs, read in this build or not; None if it executes nothing."""
     if docname in _ready:
         return _ready[docname].notebook
-    page: Page | None = kept(app.env, CHECK).get(docname)
+    page: ExecutedPage | None = kept(app.env, EXECUTIONS).get(docname)
     if page is None or page.saved != time_saved(app.env, docname):
         return None
     written, executed = written_notebook(app.env, docname), store_of(app).load(page.key)
@@ -340,13 +358,13 @@ def executed_notebook(app: Sphinx, docname: str) -> NotebookNode | None:
 def run_times(app: Sphinx) -> dict[str, list[float]]:
     """Return how many seconds each code cell took when it last ran, by page."""
     store = store_of(app)
-    stored = {docname: store.load(page.key) for docname, page in kept(app.env, CHECK).items()}
+    stored = {docname: store.load(page.key) for docname, page in kept(app.env, EXECUTIONS).items()}
     return {docname: one.metadata["seconds"] for docname, one in stored.items() if one}
 
 
 def profile(app: Sphinx) -> Iterator[str]:
     """List the ten slowest cells of the book."""
-    pages = kept(app.env, CHECK)
+    pages = kept(app.env, EXECUTIONS)
     cells = [
         (seconds, f"{docname}:{pages[docname].lines[number]}")
         for docname, times in run_times(app).items()
@@ -368,29 +386,9 @@ def copy_styles_first(app: Sphinx) -> None:
         add_global_html_resources(app, None)
 
 
-def finish(app: Sphinx, exception: Exception | None) -> None:
+def tidy(app: Sphinx, exception: Exception | None) -> None:
     """Tidy the store, and list the slowest cells on request."""
     if exception is None:
-        store_of(app).prune(page.key for page in kept(app.env, CHECK).values())
-        if app.config.literate_profile:
+        store_of(app).prune(page.key for page in kept(app.env, EXECUTIONS).values())
+        if app.config.book_profile:
             LOGGER.info("the slowest cells:\n%s", "\n".join(profile(app)))
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Execute the pages of a book."""
-    app.setup_extension("executable_book.run.interrupted_builds")
-    app.setup_extension("myst_nb")
-    app.add_config_value("execution_depends", [], "", list)
-    app.add_config_value("literate_profile", False, "", bool)
-    app.connect("builder-inited", copy_styles_first)
-    app.connect("env-get-outdated", outdated)
-    app.connect("env-before-read-docs", prepare)
-    app.connect("doctree-read", remember)
-    app.connect("build-finished", finish)
-    judge(app, CHECK, report)
-    return {
-        "version": "1",
-        "env_version": 1,
-        "parallel_read_safe": True,
-        "parallel_write_safe": True,
-    }

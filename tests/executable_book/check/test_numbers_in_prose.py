@@ -21,7 +21,7 @@ outputs = [glued("weight", "0.2379"), glued("text", "'0.24'")]
 
 @pytest.fixture
 def book(new_book: Callable[..., object]) -> object:
-    book = new_book("executable_book.check.numbers_in_prose")
+    book = new_book("prose-numbers", book_ledger="sources.toml")
     entries = {"weights": WEIGHTS, "total": "1.0", "shape": "torch.Size([6, 2])"}
     book.write(
         "sources.toml",
@@ -36,8 +36,8 @@ def book(new_book: Callable[..., object]) -> object:
 
 
 def numbers_found(build) -> list[str]:
-    found = (line for line in build.warnings if "[literate.prose-numbers]" in line)
-    return [line.partition("docs/")[2].partition(" [literate")[0] for line in found]
+    found = (line for line in build.warnings if "[book.prose-numbers]" in line)
+    return [line.partition("docs/")[2].partition(" [book")[0] for line in found]
 
 
 @pytest.mark.parametrize(

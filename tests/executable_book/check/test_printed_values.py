@@ -9,12 +9,12 @@ from harness.places import DOCS
 from executable_book.check.printed_values import (
     FIGURE,
     Value,
+    difference_table,
     differences,
     eps_for,
     formatted_figures,
     parse,
     split,
-    table,
 )
 
 CPU = eps_for("cpu")
@@ -182,20 +182,20 @@ def test_exact_values_of_a_long_tensor_are_counted_from_both_ends() -> None:
 
 def test_the_table_names_index_printed_got_and_delta() -> None:
     found = differences(one("tensor([[0.5, 0.25]])"), one("tensor([[0.5, 0.75]])"), CPU)
-    assert table(found).split() == [
+    assert difference_table(found).split() == [
         *["index", "printed", "got", "delta", "[0,", "1]", "0.75", "0.25", "-5.00e-01"]
     ]
 
 
 def test_the_table_shows_the_digits_that_were_not_printed() -> None:
     found = differences(one("tensor([0.1235])", [0.12345678901]), one("tensor([0.1234])"), CPU)
-    assert "0.123456789  +5.68e-05" in table(found)
+    assert "0.123456789  +5.68e-05" in difference_table(found)
 
 
 def test_the_table_stops_after_a_few_rows() -> None:
     found = differences(one(f"tensor({[0.5] * 20})"), one(f"tensor({[0.7] * 20})"), CPU)
-    assert table(found).endswith("and 12 more")
-    assert len(table(found).splitlines()) == 10
+    assert difference_table(found).endswith("and 12 more")
+    assert len(difference_table(found).splitlines()) == 10
 
 
 def test_a_number_by_index() -> None:

@@ -19,12 +19,12 @@ def cell(code: str, option: str = "") -> str:
 def tensor(shown: str, *values: float) -> str:
     """Return code that prints a tensor and leaves its exact values, as the kernels do."""
     known = [{"text": shown, "values": list(values)}]
-    return f"scores = None\nmetadata = {{'printed_values': {known!r}}}\nprint({shown!r})"
+    return f"scores = None\nprinted_values = {known!r}\nprint({shown!r})"
 
 
 @pytest.fixture
 def book(new_book: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> object:
-    book = new_book("executable_book.check.recorded_outputs")
+    book = new_book("recorded", book_depends=["../src"])
     book.write("../.gitignore", "_build/\n")
     book.page(
         "page",
@@ -53,7 +53,7 @@ def commit(book) -> None:
 
 def record(book):
     commit(book)
-    return book.build(literate_record=True)
+    return book.build(book_record=True)
 
 
 def records(book, page: str = "page") -> str:
@@ -211,18 +211,18 @@ def test_recording_refuses_a_dirty_tree(book) -> None:
     book.page("page", "# Other\n")
     book.write("../src/new.py", "")
     with pytest.raises(SphinxError, match=r"commit or put aside docs/page.md, src/, then record"):
-        book.build(literate_record=True)
+        book.build(book_record=True)
     assert not (book.folder / "recorded").exists()
 
 
 def test_recording_needs_git(
     new_book: Callable[..., object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    book = new_book("executable_book.check.recorded_outputs")
+    book = new_book("recorded", book_depends=["../src"])
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(book.folder.parent.parent))
     book.page("page", "# Page\n")
     with pytest.raises(SphinxError, match="Recording needs a git checkout"):
-        book.build(literate_record=True)
+        book.build(book_record=True)
 
 
 def test_what_sources_or_nobody_vouch_for_is_not_recorded(book) -> None:
@@ -274,7 +274,7 @@ def test_a_page_whose_execution_went_wrong_is_left_alone(
     record(book)
     before = records(book)
     book.page("page", "# Page\n\n" + cell("print('half')"))
-    monkeypatch.setattr("executable_book.check.recorded_outputs.unfinished", lambda env: {"page"})
+    monkeypatch.setattr("executable_book.check.recorded_outputs.failed_pages", lambda env: {"page"})
     assert book.build().warnings == []
     build = record(book)
     assert "records of page stay as they are" in build.said
@@ -290,7 +290,13 @@ def test_the_ledger_is_never_touched(book) -> None:
 @pytest.mark.parametrize(
     ("output", "text"),
     [
-        ("new_output('display_data', {'image/svg+xml': '<svg/>', 'text/plain': '<Figure>'})", None),
+        (
+            (
+                "new_output('display_data', {'image/svg+xml': '<svg/>', 'text/plain': '<Figure>'},"
+                " metadata={'alt': 'a figure'})"
+            ),
+            None,
+        ),
         ("new_output('execute_result', {'text/plain': 'torch.Size([2])'})", "torch.Size([2])"),
         ("new_output('display_data', {'text/html': '<b>2</b>', 'text/plain': 'x'})", "<b>2</b>"),
         ("new_output('display_data', {'text/markdown': '*two*', 'text/plain': 'x'})", "two"),

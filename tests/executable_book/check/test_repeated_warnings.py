@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from harness.books import settings_for
 
 BROKEN = {
     "while reading": "{nosuchrole}`x`",
@@ -13,7 +14,7 @@ BROKEN = {
 
 @pytest.fixture
 def book(new_book: Callable[..., object]) -> object:
-    book = new_book("executable_book.check.repeated_warnings")
+    book = new_book()
     book.page("other", "# Other\n")
     return book
 
@@ -30,7 +31,7 @@ def test_warnings_of_others_come_back_until_they_are_mended(book, prose: str) ->
 
 
 def test_our_own_warnings_come_back_where_nobody_judges_them_again(new_book) -> None:
-    book = new_book("executable_book.check.repeated_warnings", "executable_book.html.mathml")
+    book = new_book()
     book.page("page", "# Page\n\n{math}`\\frac{1}{`\n")
     settings = {"html_math_renderer": "mathml"}
     builds = [book.build(**settings), book.build(**settings), book.build(jobs=2, **settings)]
@@ -40,11 +41,12 @@ def test_our_own_warnings_come_back_where_nobody_judges_them_again(new_book) -> 
 
 def test_a_suppressed_warning_is_none(book) -> None:
     book.page("page", "# Page\n\n{ref}`nowhere`\n")
-    settings = {"suppress_warnings": ["ref.ref"]}
+    settings = settings_for()
+    settings["suppress_warnings"].append("ref.ref")
     assert book.build(**settings).status == 0
     assert book.build(**settings).written == []
 
 
 def test_pages_are_read_again_when_a_check_changed(book) -> None:
     book.build()
-    assert set(book.build(literate_checks="another").written) == {"index", "other"}
+    assert set(book.build(book_tools="another").written) == {"index", "other"}

@@ -35,7 +35,7 @@ GOOD = source() + output("scores", SCORES) + output("shape", SHAPE)
 
 @pytest.fixture
 def book(new_book: Callable[..., object]) -> object:
-    book = new_book("executable_book.check.source_ledger", "executable_book.html.proof_marks")
+    book = new_book("ledger", book_ledger="sources.toml")
     book.write("sources.toml", GOOD)
     book.page("sources", "# Sources\n\n```{source-outputs}\n```\n")
     book.page("good", "# Good\n\n" + cell("shape", f"print('shape: {SHAPE}')"))
@@ -204,7 +204,7 @@ def test_exact_values_decide_where_they_are_known(book) -> None:
     def code(last: float) -> str:
         shown = "tensor([0.9544, 1.4951])"
         values = [{"text": shown, "values": [0.9544, last]}]
-        return f"metadata = {{'printed_values': {values!r}}}\nprint({shown!r})"
+        return f"printed_values = {values!r}\nprint({shown!r})"
 
     claim_scores(book, code(1.49505001))
     assert book.build().status == 0
@@ -215,10 +215,10 @@ def test_exact_values_decide_where_they_are_known(book) -> None:
 def test_the_device_that_ran_the_page_sets_the_tolerance(book) -> None:
     shown = "tensor([0.9544, 1.4951])"
     values = [{"text": shown, "values": [0.9544, 1.495054]}]
-    code = f"metadata = {{'printed_values': {values!r}}}\nprint({shown!r})\n"
+    code = f"printed_values = {values!r}\nprint({shown!r})\n"
     claim_scores(book, code)
     assert book.build().status == 1
-    device = "notebook_metadata = {'literate_attention': {'device': 'cuda'}}"
+    device = "executed_with = {'device': 'cuda', 'python': '3.11'}"
     claim_scores(book, code + device)
     assert book.build().status == 0
 
@@ -259,7 +259,7 @@ def test_a_page_that_ended_early_is_reported_once(book, monkeypatch: pytest.Monk
     """The failing cell is reported by `execution`; the cells after it need no message each."""
     code = "print('tensor([0.9544, 1.4850])')"
     book.page("page", "# Page\n\n" + cell("scores", "pass") + cell("scores", code))
-    monkeypatch.setattr("executable_book.check.source_ledger.unfinished", lambda env: {"page"})
+    monkeypatch.setattr("executable_book.check.source_ledger.failed_pages", lambda env: {"page"})
     build = book.build()
     assert "page.md:13: " in build.warnings[0]
     assert not any("nothing that is a value" in line for line in build.warnings)

@@ -37,19 +37,7 @@ print("ours")
 
 @pytest.fixture
 def book(new_book: Callable[..., object]) -> object:
-    book = new_book(
-        *(
-            f"executable_book.{part}"
-            for part in (
-                "run.page_execution",
-                "check.source_ledger",
-                "check.recorded_outputs",
-                "check.status_table",
-            )
-        )
-    )
-    conf = (book.folder / "conf.py").read_text(encoding="utf-8")
-    book.write("conf.py", re.sub("nb_custom_formats.*", "", conf))
+    book = new_book("execution", "ledger", "recorded", book_ledger="sources.toml")
     book.write("sources.toml", LEDGER)
     book.write("recorded/one.txt", '>>> print("ours")\n    ours\n')
     book.page("one", PAGE % "3")

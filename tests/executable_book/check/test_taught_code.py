@@ -40,7 +40,7 @@ class Second:
 """,
     "figures/drawn.py": "def draw():\n    return 1\n",
 }
-SETTINGS = {"literate_library": "../small", "literate_taught": ["story"]}
+SETTINGS = {"book_package": "../small", "book_taught": ["story"]}
 ALL = ("LIMIT", "_helper", "first", "Second")
 
 
@@ -50,7 +50,7 @@ def book(new_book: Callable[..., object], tmp_path: Path) -> object:
         path = tmp_path / "small" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return new_book("executable_book.check.taught_code")
+    return new_book("taught-code")
 
 
 def listings(*names: str, options: str = "") -> str:
@@ -61,7 +61,7 @@ def listings(*names: str, options: str = "") -> str:
 
 def complaints(build) -> list[str]:
     return [
-        line.partition("WARNING: ")[2].removesuffix(" [literate.taught-code]")
+        line.partition("WARNING: ")[2].removesuffix(" [book.taught-code]")
         for line in build.warnings
     ]
 
@@ -158,4 +158,4 @@ def test_a_line_that_does_not_fit_the_page_fails_the_build(book, tmp_path: Path)
 def test_what_is_not_taught_is_nobodys_business(book) -> None:
     book.page("page", listings(*ALL[2:]))
     assert book.build(**SETTINGS).status == 1
-    assert book.build(literate_library="../small").status == 0
+    assert book.build(book_package="../small").status == 0

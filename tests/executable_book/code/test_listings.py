@@ -150,7 +150,7 @@ def test_what_is_shown_is_the_source() -> None:
 
 @pytest.fixture
 def book(new_book: Callable[..., object], small: package_source.Library) -> object:
-    return new_book("executable_book.code.listings", "executable_book.html.foldable")
+    return new_book()
 
 
 def block(name: str, caption: str = "What it does.") -> str:
@@ -159,7 +159,7 @@ def block(name: str, caption: str = "What it does.") -> str:
 
 def test_a_page_shows_code_under_its_name(book, small: package_source.Library) -> None:
     book.page("page", block("act", "It *acts*."))
-    build = book.build(literate_library=str(small.folder))
+    build = book.build(book_package=str(small.folder))
     html = build.html("page")
     assert build.warnings == []
     assert code_in(html) == [
@@ -182,14 +182,14 @@ def code_in(html: str) -> list[str]:
 
 def test_a_listing_may_show_several_definitions(book, small: package_source.Library) -> None:
     book.page("page", block("CONSTANT _hidden"))
-    build = book.build(literate_library=str(small.folder))
+    build = book.build(book_package=str(small.folder))
     assert code_in(build.html("page")) == ["CONSTANT = 3\n\n\ndef _hidden(x):\n    return x"]
     assert build.warnings == []
 
 
 def test_a_folded_listing_is_closed_under_its_caption(book, small: package_source.Library) -> None:
     book.page("page", block("act", ":folded:\nHow it acts."))
-    html = book.build(literate_library=str(small.folder)).html("page")
+    html = book.build(book_package=str(small.folder)).html("page")
     closed = html.partition('<details class="folded')[2].partition("</details>")[0]
     assert "<summary>How it acts.</summary>" in closed
     assert "_hidden(y)" in code_in(closed)[0]
@@ -221,7 +221,7 @@ def growing(book, small: package_source.Library) -> object:
 def test_what_comes_later_is_left_out_and_marked_where_it_comes(
     growing, small: package_source.Library
 ) -> None:
-    build = growing.build(literate_library=str(small.folder))
+    build = growing.build(book_package=str(small.folder))
     assert build.warnings == []
     early, late = build.html("second"), build.html("first")
     assert code_in(early) == ["def method(self):\n    return 1"]
@@ -231,14 +231,14 @@ def test_what_comes_later_is_left_out_and_marked_where_it_comes(
     assert code_in(late) == [
         "def method(self):\n    if self.fast:\n        return aside()\n    return 1"
     ]
-    marked = "".join(re.findall(r'<span class="hll">(.*?)\n</span>', late, re.DOTALL))
+    marked = " ".join(re.findall(r'<span class="line hll"[^>]*>(.*)</span>', late))
     assert re.sub("<[^>]*>", "", marked).split() == ["if", "self.fast:", "return", "aside()"]
 
 
 def test_the_way_to_what_comes_later_is_kept_up_to_date(
     growing, small: package_source.Library
 ) -> None:
-    settings = {"literate_library": str(small.folder)}
+    settings = {"book_package": str(small.folder)}
     growing.build(**settings)
     growing.page("first", LATER.format(title="Later still", option="new"))
     build = growing.build(**settings)
@@ -258,19 +258,19 @@ def test_an_option_that_does_nothing_fails_the_build(
     option: str, message: str, book, small: package_source.Library
 ) -> None:
     book.page("page", block("act", f":{option}: nothing\n\nIt acts."))
-    build = book.build(literate_library=str(small.folder))
+    build = book.build(book_package=str(small.folder))
     assert any(message in line for line in build.warnings)
 
 
 def test_code_of_two_files_is_no_listing(book, small: package_source.Library) -> None:
     book.page("page", block("act alone.check"))
-    build = book.build(literate_library=str(small.folder))
+    build = book.build(book_package=str(small.folder))
     assert any("a listing shows code of one file" in line for line in build.warnings)
 
 
 def test_a_page_follows_the_file(book, small: package_source.Library) -> None:
     book.page("page", block("alone.check"))
-    settings = {"literate_library": str(small.folder)}
+    settings = {"book_package": str(small.folder)}
     assert '<span class="mi">2</span>' in book.build(**settings).html("page")
     (small.folder / "alone.py").write_text("__all__ = ['check']\n\n\ndef check():\n    return 4\n")
     assert '<span class="mi">4</span>' in book.build(**settings).html("page")
@@ -278,5 +278,5 @@ def test_a_page_follows_the_file(book, small: package_source.Library) -> None:
 
 def test_a_name_that_is_not_there_fails_the_build(book, small: package_source.Library) -> None:
     book.page("page", block("missing"))
-    build = book.build(literate_library=str(small.folder))
+    build = book.build(book_package=str(small.folder))
     assert any("the package small has no 'missing'" in line for line in build.warnings)

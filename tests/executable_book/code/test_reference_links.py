@@ -113,7 +113,7 @@ def book(new_book: Callable[..., object], tmp_path: Path) -> object:
     (tmp_path / "tests" / "test_one.py").write_text(
         "from small import act\n\n\ndef test_it_acts():\n    act()\n"
     )
-    book = new_book("executable_book.code.listings", "executable_book.code.reference_links")
+    book = new_book()
     book.page("page", "# Using\n\n```{code-cell}\nfrom math import pi\n```\n")
     book.page("plain", "# Plain\n\n```python\nfrom small import other\n```\n")
     book.write(
@@ -125,9 +125,10 @@ def book(new_book: Callable[..., object], tmp_path: Path) -> object:
 
 
 SETTINGS = {
-    "literate_library": "../src/small",
-    "literate_commit": "c0ffee",
-    "literate_repository": "https://example.org/repo",
+    "book_package": "../src/small",
+    "book_tests": "../tests",
+    "book_commit": "c0ffee",
+    "book_repository": "https://example.org/repo",
     "nb_custom_formats": {},
 }
 
@@ -245,7 +246,9 @@ def test_nothing(): ...
 
 
 def test_the_reference_has_an_entry_for_every_public_name(new_book: Callable[..., object]) -> None:
-    book = new_book("sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinxcontrib.bibtex")
+    book = new_book(
+        extensions=("sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinxcontrib.bibtex")
+    )
     for name in ("reference/api.md", "references.bib"):
         shutil.copy(ROOT / "docs" / name, book.folder)
     html = book.build(bibtex_bibfiles=["references.bib"]).html("api")
@@ -257,7 +260,7 @@ def test_the_reference_has_an_entry_for_every_public_name(new_book: Callable[...
 
 
 def test_parameters_are_lines_and_no_list(new_book: Callable[..., object]) -> None:
-    book = new_book("executable_book.code.signatures")
+    book = new_book()
     signature = "act(first: int, *, second: str = 'x') -> int"
     book.write("api.md", f"# R\n\n```{{eval-rst}}\n.. py:function:: {signature}\n\n   Act.\n```\n")
     html = book.build(python_maximum_signature_line_length=20).html("api")

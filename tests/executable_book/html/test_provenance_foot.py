@@ -6,12 +6,12 @@ import pytest
 
 from executable_book.check import source_ledger
 
-ABOUT = "notebook_metadata = {'literate_attention': {'device': %r, 'torch': '2.13.0', 'python': '3.11'}}"
+ABOUT = "executed_with = {'device': %r, 'torch': '2.13.0', 'python': '3.11'}"
 
 
 @pytest.fixture
 def book(new_book: Callable[..., object]) -> object:
-    book = new_book("executable_book.html.provenance_foot")
+    book = new_book(book_ledger="sources.toml")
     book.write(
         "sources.toml",
         '[[source]]\nid = "000"\nkind = "x"\nwhat = "x"\nlines = 9\nsha256 = "0"\n'

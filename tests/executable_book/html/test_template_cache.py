@@ -2,7 +2,7 @@
 
 
 def test_templates_are_compiled_once(new_book) -> None:
-    book = new_book("executable_book.html.template_cache")
+    book = new_book()
     conf = (book.folder / "conf.py").read_text(encoding="utf-8")
     book.write("conf.py", conf + "templates_path = ['_templates']\n")
     book.write(

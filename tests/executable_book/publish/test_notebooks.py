@@ -1,58 +1,44 @@
 """Every page downloads as a notebook with outputs, which runs elsewhere and says from which commit it is."""
 
-import asyncio
-import io
-import os
 import re
 import subprocess
 import sys
-import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import nbformat
 import pytest
+from harness.books import Book, Build, make_book
+from harness.kernels import KERNELS
 from harness.places import ROOT
-from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_output
 from packaging.requirements import Requirement
-from sphinx.testing.util import SphinxTestApp
-from sphinx.util.console import strip_escape_sequences
 
-from executable_book.check.printed_values import eps_for
-from executable_book.check.recorded_outputs import Record, compare
 from executable_book.publish.notebooks import as_a_reader_has_it, further_packages, setup_cell
 from executable_book.publish.plain_markdown import code_span, escape, fenced
 from executable_book.publish.repository import commit_of, repository_in
-from executable_book.run import warm_server
-from literate_attention import pick_device
 
 # sphinx-exercise and sphinxcontrib-bibtex still ask for what Sphinx 11 will remove.
 pytestmark = pytest.mark.filterwarnings("ignore::sphinx.deprecation.RemovedInSphinx11Warning")
 
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-HEAD = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n\n"
-CONF = """
-extensions = [
-    "myst_nb", "sphinx_exercise", "sphinxcontrib.bibtex", "executable_book.run.page_execution",
-    "executable_book.html.mathml", "executable_book.publish.notebooks"
-]
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
-nb_execution_mode = "off"
-nb_merge_streams = True
-numfig = math_numfig = True
-math_eqref_format = "({number})"
-html_math_renderer = "mathml"
-html_theme = "basic"
-html_baseurl = "https://example.org/book/"
-bibtex_bibfiles = ["references.bib"]
-bibtex_reference_style = "author_year"
-exclude_patterns = ["_build"]
-"""
+SETTINGS = {
+    "numfig": True,
+    "math_numfig": True,
+    "math_eqref_format": "({number})",
+    "html_math_renderer": "mathml",
+    "html_baseurl": "https://example.org/book/",
+    "bibtex_bibfiles": ["references.bib"],
+    "bibtex_reference_style": "author_year",
+    "book_distribution": "literate-attention",
+    "book_repository": "https://github.com/someone/book",
+    "book_kernel_preload": [*KERNELS.preload],
+    "book_kernel_startup": [*KERNELS.startup],
+    "book_versions": [*KERNELS.versions],
+}
 PAGE = r"""
 # A title with $x_i$
 
@@ -136,85 +122,51 @@ print(2 + 2)
 """
 
 
-class Project:
-    """A throwaway book, and its notebooks."""
-
-    def __init__(self, root: Path) -> None:
-        self.docs = root / "docs"
-        self.docs.mkdir(parents=True)
-        self.write("conf.py", CONF)
-        self.write("index.md", "# Index\n\n```{toctree}\npage\nother\npapers\n```\n")
-        self.write("other.md", f"{HEAD}# Other\n\n```{{code-cell}}\n6 * 7\n```\n")
-        self.write("papers.md", "# Papers\n\n```{bibliography}\n```\n")
-        self.write("page.md", HEAD + PAGE)
-        self.write(
-            "references.bib",
-            "@article{somebody2020, author={Some Body}, title={On}, journal={X}, year={2020}}\n",
-        )
-
-    def write(self, name: str, text: str) -> None:
-        (self.docs / name).write_text(text, encoding="utf-8")
-
-    def build(self, commit: str = COMMIT, **settings: Any) -> str:
-        """Build, and return what the build warned of."""
-        app = SphinxTestApp(
-            "html",
-            srcdir=self.docs,
-            status=(said := io.StringIO()),
-            warning=(warned := io.StringIO()),
-            confoverrides={
-                "literate_commit": commit,
-                "literate_repository": "https://github.com/someone/book",
-                **settings,
-            },
-        )
-        self.headers: dict[str, dict[str, Any]] = {}
-        app.connect("html-page-context", self._keep_header, priority=900)
-        try:
-            app.build()
-        finally:
-            app.cleanup()
-        self.said = said.getvalue()
-        return strip_escape_sequences(warned.getvalue())
-
-    def _keep_header(
-        self, app: object, page: str, _: str, context: dict[str, Any], *__: object
-    ) -> None:
-        self.headers[page] = {name: context.get(name) for name in ("notebooks", "colab")}
-
-    @property
-    def html(self) -> Path:
-        return self.docs / "_build" / "html"
-
-    def notebook(self, name: str) -> NotebookNode:
-        notebook = nbformat.read(self.html / "notebooks" / f"{name}.ipynb", as_version=4)
-        nbformat.validate(notebook)
-        return notebook
-
-    def published(self) -> dict[str, bytes]:
-        paths = sorted((self.html / "notebooks").rglob("*.ipynb"))
-        return {path.name: path.read_bytes() for path in paths}
+def make_project(root: Path) -> Book:
+    book = make_book(root, "sphinxcontrib.bibtex", **SETTINGS)
+    book.write("index.md", "# Index\n\n```{toctree}\npage\nother\npapers\n```\n")
+    book.page("other", "# Other\n\n```{code-cell}\n6 * 7\n```\n")
+    book.write("papers.md", "# Papers\n\n```{bibliography}\n```\n")
+    book.page("page", PAGE)
+    book.write(
+        "references.bib",
+        "@article{somebody2020, author={Some Body}, title={On}, journal={X}, year={2020}}\n",
+    )
+    return book
 
 
-@pytest.fixture(scope="module", autouse=True)
-def warm() -> Iterator[None]:
-    with warm_server.server() as address, pytest.MonkeyPatch.context() as patch:
-        patch.setenv(warm_server.ADDRESS, address)
-        yield
+def build(book: Book, commit: str = COMMIT, **settings: Any) -> Build:
+    return book.build(book_commit=commit, **settings)
+
+
+def notebook_of(book: Book, name: str) -> NotebookNode:
+    notebook = nbformat.read(book.html / "notebooks" / f"{name}.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    return notebook
+
+
+def published(book: Book) -> dict[str, bytes]:
+    paths = sorted((book.html / "notebooks").rglob("*.ipynb"))
+    return {path.name: path.read_bytes() for path in paths}
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Return a book that was built once. Tests leave it as it is."""
-    project = Project(tmp_path_factory.mktemp("notebooks"))
-    assert project.build() == ""
-    return project
+def built(tmp_path_factory: pytest.TempPathFactory, warm: None) -> tuple[Book, Build]:
+    """Return a book that was built once, and its build. Tests leave it as it is."""
+    book = make_project(tmp_path_factory.mktemp("notebooks"))
+    return book, build(book)
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Project:
+def project(built: tuple[Book, Build]) -> Book:
+    assert built[1].warnings == []
+    return built[0]
+
+
+@pytest.fixture
+def own(tmp_path: Path, warm: None) -> Book:
     """Return a book for one test to change."""
-    return Project(tmp_path)
+    return make_project(tmp_path)
 
 
 def text_of(notebook: NotebookNode) -> str:
@@ -228,15 +180,15 @@ def codes_of(notebook: NotebookNode) -> list[str]:
 # What a reader downloads
 
 
-def test_the_first_cell_installs_the_commit_that_built_the_page(project: Project) -> None:
-    assert project.notebook("page").cells[0].source == (
+def test_the_first_cell_installs_the_commit_that_built_the_page(project: Book) -> None:
+    assert notebook_of(project, "page").cells[0].source == (
         "# https://example.org/book/page.html\n"
         f'%pip install --quiet "literate-attention @ git+https://github.com/someone/book@{COMMIT}"'
     )
 
 
-def test_outputs_are_there(project: Project) -> None:
-    notebook = project.notebook("page")
+def test_outputs_are_there(project: Book) -> None:
+    notebook = notebook_of(project, "page")
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     assert [output.get("text") for output in outputs] == [
         "outside 3.141592653589793\n",
@@ -244,12 +196,12 @@ def test_outputs_are_there(project: Project) -> None:
         "4\n",
     ]
     assert "<svg" in outputs[1].data["image/svg+xml"]
-    assert project.notebook("other").cells[2].outputs[0].data["text/plain"] == "42"
+    assert notebook_of(project, "other").cells[2].outputs[0].data["text/plain"] == "42"
 
 
-def test_prose_is_plain_markdown(project: Project) -> None:
+def test_prose_is_plain_markdown(project: Book) -> None:
     """No directive, role or label is left; numbers stand in their places."""
-    text = text_of(project.notebook("page"))
+    text = text_of(notebook_of(project, "page"))
     for expected in (
         "# A title with $x_i$",
         "Plain words, *stress*, **weight**, `code`, a 2\\*3, a snake_case, and",
@@ -271,8 +223,11 @@ def test_prose_is_plain_markdown(project: Project) -> None:
     assert not re.search(r"```\{|\{[a-z:]+\}`|\(eq-one\)", text)
 
 
-def test_students_get_no_solutions_but_room_for_their_own(project: Project) -> None:
-    students, instructors = project.notebook("page"), project.notebook("page_with_solutions")
+def test_students_get_no_solutions_but_room_for_their_own(project: Book) -> None:
+    students, instructors = (
+        notebook_of(project, "page"),
+        notebook_of(project, "page_with_solutions"),
+    )
     assert "Solution" not in text_of(students)
     assert "So easy" not in text_of(students)
     assert "solved" not in "".join(codes_of(students))
@@ -285,9 +240,9 @@ def test_students_get_no_solutions_but_room_for_their_own(project: Project) -> N
     assert without == [code for code in codes_of(instructors) if "solved" not in code]
 
 
-def test_the_header_leads_to_the_notebooks_and_to_colab(project: Project) -> None:
+def test_the_header_leads_to_the_notebooks_and_to_colab(built: tuple[Book, Build]) -> None:
     """Colab opens what the workflow puts on a branch of the repository."""
-    header = project.headers["page"]
+    header = built[1].contexts["page"]
     assert header["notebooks"] == {
         "Notebook": "notebooks/page.ipynb",
         "Notebook with solutions": "notebooks/page_with_solutions.ipynb",
@@ -298,19 +253,21 @@ def test_the_header_leads_to_the_notebooks_and_to_colab(project: Project) -> Non
     assert re.search(r"git push --force \S+ notebooks$", publish, re.MULTILINE)
     template = (ROOT / "docs" / "_templates" / "notebook-links.html").read_text(encoding="utf-8")
     for address in (*header["notebooks"].values(), header["colab"]):
-        assert f'href="{address}"' in jinja2.Template(template).render(header)
+        assert f'href="{address}"' in jinja2.Template(template).render(
+            notebooks=header["notebooks"], colab=header["colab"]
+        )
 
 
-def test_a_plain_page_has_no_such_links(project: Project) -> None:
-    assert project.headers["papers"] == {"notebooks": None, "colab": None}
+def test_a_plain_page_has_no_such_links(built: tuple[Book, Build]) -> None:
+    assert not {"notebooks", "colab"} & built[1].contexts["papers"].keys()
 
 
-def test_a_page_without_exercises_has_one_notebook(project: Project) -> None:
-    assert set(project.published()) == {"other.ipynb", "page.ipynb", "page_with_solutions.ipynb"}
+def test_a_page_without_exercises_has_one_notebook(project: Book) -> None:
+    assert set(published(project)) == {"other.ipynb", "page.ipynb", "page_with_solutions.ipynb"}
 
 
-def test_a_notebook_holds_nothing_that_only_this_build_needs(project: Project) -> None:
-    notebook = project.notebook("page_with_solutions")
+def test_a_notebook_holds_nothing_that_only_this_build_needs(project: Book) -> None:
+    notebook = notebook_of(project, "page_with_solutions")
     assert set(notebook.metadata) == {"kernelspec", "language_info"}
     assert not [code for code in codes_of(notebook) if "glue" in code]
     metadata = [dict(cell.metadata) for cell in notebook.cells if cell.metadata]
@@ -330,11 +287,11 @@ def test_what_is_glued_and_what_prints_otherwise_each_time() -> None:
     assert cell.outputs == [note, printed]
 
 
-def test_what_cannot_be_said_in_a_notebook_is_reported(own: Project) -> None:
-    own.write("page.md", HEAD + "# P\n\n:::{sidebar} Beside\nText\n:::\n\n```{code-cell}\n1\n```\n")
+def test_what_cannot_be_said_in_a_notebook_is_reported(own: Book) -> None:
+    own.page("page", "# P\n\n:::{sidebar} Beside\nText\n:::\n\n```{code-cell}\n1\n```\n")
     own.write("other.md", "# Other\n\n:::{sidebar} Beside\nNot executed, so no notebook.\n:::\n")
-    assert re.findall(r"\w+\.md.*a notebook cannot.*", own.build()) == [
-        "page.md:9: WARNING: a notebook cannot say <sidebar> [literate.notebooks]"
+    assert re.findall(r"\w+\.md.*a notebook cannot.*", build(own).err) == [
+        "page.md:8: WARNING: a notebook cannot say <sidebar> [book.notebooks]"
     ]
 
 
@@ -362,11 +319,11 @@ def test_backticks_stay_within_code() -> None:
 
 
 class Settings:
-    literate_package = "literate-attention"
-    literate_repository = "https://github.com/someone/book"
+    book_distribution = "literate-attention"
+    book_repository = "https://github.com/someone/book"
 
     def __init__(self, commit: str) -> None:
-        self.literate_commit = commit
+        self.book_commit = commit
 
 
 def said_of(commit: str, *needs: str) -> list[str]:
@@ -430,7 +387,7 @@ def test_the_first_cell_works(tmp_path: Path) -> None:
         pytest.skip("this is no git checkout")
     commit = git(ROOT, "rev-parse", "HEAD")
     settings = Settings(commit)
-    settings.literate_repository = f"file://localhost{ROOT}"
+    settings.book_repository = f"file://localhost{ROOT}"
     install = setup_cell(settings, "page.html", []).source.splitlines()[-1]  # type: ignore[arg-type]
     requirement = Requirement(re.search('"(.*)"', install)[1])  # type: ignore[index]
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -444,131 +401,38 @@ def test_the_first_cell_works(tmp_path: Path) -> None:
 # Builds
 
 
-def test_a_new_commit_is_in_every_notebook_and_runs_nothing(own: Project) -> None:
-    own.build()
-    own.build(commit="f" * 40)
-    assert "executed" not in own.said
-    for name, content in own.published().items():
+def test_a_new_commit_is_in_every_notebook_and_runs_nothing(own: Book) -> None:
+    build(own)
+    ended = build(own, commit="f" * 40)
+    assert ended.executed == []
+    for name, content in published(own).items():
         assert b"f" * 40 in content, name
         assert COMMIT.encode() not in content, name
 
 
-def test_a_title_that_changes_elsewhere_changes_the_notebook(own: Project) -> None:
+def test_a_title_that_changes_elsewhere_changes_the_notebook(own: Book) -> None:
     """Pages are written again when pages that they refer to change; so are their notebooks."""
-    own.build()
-    text = (own.docs / "other.md").read_text(encoding="utf-8")
+    build(own)
+    text = own.text("other.md")
     own.write("other.md", text.replace("# Other", "# Another"))
-    own.build()
-    after_change = own.published()
-    own.build(freshenv=True)
-    assert own.published() == after_change
+    build(own)
+    after_change = published(own)
+    build(own, freshenv=True)
+    assert published(own) == after_change
 
 
-def test_notebooks_that_are_gone_come_back_and_run_nothing(own: Project) -> None:
-    own.build()
-    before = own.published()
+def test_notebooks_that_are_gone_come_back_and_run_nothing(own: Book) -> None:
+    build(own)
+    before = published(own)
     for path in own.html.rglob("*.ipynb"):
         path.unlink()
-    own.build()
-    assert "executed" not in own.said
-    assert own.published() == before
+    ended = build(own)
+    assert ended.executed == []
+    assert published(own) == before
 
 
-def test_solutions_go_when_the_exercises_go(own: Project) -> None:
-    own.build()
-    own.write("page.md", f"{HEAD}# Page\n\n```{{code-cell}}\n1\n```\n")
-    own.build()
-    assert set(own.published()) == {"other.ipynb", "page.ipynb"}
-
-
-# The notebooks of this book, executed elsewhere
-
-
-@pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> dict[str, NotebookNode]:
-    """Build this book, and return its notebooks."""
-    out = tmp_path_factory.mktemp("book")
-    sphinx = [sys.executable, "-m", "sphinx", "-b", "html", "--quiet", "-d", out / "doctrees"]
-    subprocess.run([*sphinx, ROOT / "docs", out / "html"], check=True)
-    folder = out / "html" / "notebooks"
-    return {
-        path.relative_to(folder).with_suffix("").as_posix(): nbformat.read(path, as_version=4)
-        for path in sorted(folder.rglob("*.ipynb"))
-    }
-
-
-@pytest.fixture(scope="module")
-def executed(
-    published: dict[str, NotebookNode], tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, NotebookNode]:
-    """Execute all notebooks far from the repository, in plain kernels, with the package from its wheel."""
-    packages, away = tmp_path_factory.mktemp("packages"), tmp_path_factory.mktemp("away")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(packages)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    for wheel in packages.glob("*.whl"):
-        zipfile.ZipFile(wheel).extractall(packages)
-    environment = {**os.environ, **warm_server.environment(), "PYTHONPATH": str(packages)}
-    places = asyncio.Semaphore(os.cpu_count() or 1)
-    where = new_code_cell("import literate_attention\nliterate_attention.__file__")
-
-    async def execute(notebook: NotebookNode) -> NotebookNode:
-        notebook = nbformat.from_dict(notebook)
-        for cell in notebook.cells:
-            if cell.cell_type == "code":
-                cell.outputs = []
-        # The first cell would need a network. A test above has seen it at work.
-        notebook.cells[0].metadata["tags"] = ["skip-execution"]
-        notebook.cells.append(nbformat.from_dict(where))
-        settings = {"timeout": 300, "resources": {"metadata": {"path": str(away)}}}
-        async with places:
-            await NotebookClient(notebook, **settings).async_execute(env=environment)
-        assert str(packages) in notebook.cells.pop().outputs[0].data["text/plain"]
-        return notebook
-
-    async def execute_all() -> list[NotebookNode]:
-        return await asyncio.gather(*map(execute, published.values()))
-
-    return dict(zip(published, asyncio.run(execute_all()), strict=True))
-
-
-def text_outputs(cell: NotebookNode) -> str:
-    texts = (
-        output.get("text") or output.get("evalue") or output.get("data", {}).get("text/plain", "")
-        for output in cell.outputs
-    )
-    return "".join(texts)
-
-
-def pictures(cell: NotebookNode) -> list[str]:
-    return [
-        picture
-        for output in cell.outputs
-        if (picture := output.get("data", {}).get("image/svg+xml"))
-    ]
-
-
-DOCS = ROOT / "docs"
-SOURCES = {
-    path.relative_to(DOCS).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
-    for path in DOCS.rglob("*.md")
-    if "_build" not in path.parts
-}
-PAGES = sorted(page for page, source in SOURCES.items() if "kernelspec:" in source)
-
-
-@pytest.mark.parametrize("solutions", ["", "_with_solutions"], ids=["students", "instructors"])
-@pytest.mark.parametrize("page", PAGES)
-def test_a_downloaded_notebook_gives_what_the_site_shows(
-    page: str, solutions: str, published: dict[str, NotebookNode], executed: dict[str, NotebookNode]
-) -> None:
-    name = page + solutions
-    if name not in published:
-        assert solutions
-        assert "solution-start" not in SOURCES[page]
-        return
-    eps = eps_for(pick_device().type)
-    for before, after in zip(published[name].cells, executed[name].cells, strict=True):
-        if before.cell_type == "code" and "nondeterministic" not in before.metadata:
-            got = Record("", 0, text_outputs(after), [])
-            assert not compare(text_outputs(before), got, eps), before.source
-            assert pictures(after) == pictures(before), before.source
+def test_solutions_go_when_the_exercises_go(own: Book) -> None:
+    build(own)
+    own.page("page", "# Page\n\n```{code-cell}\n1\n```\n")
+    build(own)
+    assert set(published(own)) == {"other.ipynb", "page.ipynb"}

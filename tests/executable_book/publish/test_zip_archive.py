@@ -16,7 +16,7 @@ def site(folder: Path) -> SimpleNamespace:
     (out / ".buildinfo").write_text("not for readers", encoding="utf-8")
     (out / ".doctrees").mkdir()
     (out / ".doctrees" / "index.doctree").write_text("nor this", encoding="utf-8")
-    config = SimpleNamespace(literate_archive=True)
+    config = SimpleNamespace(book_archive=True, project="Some Book")
     return SimpleNamespace(outdir=out, builder=SimpleNamespace(name="html"), config=config)
 
 
@@ -27,23 +27,23 @@ def test_the_same_site_gives_the_same_bytes(tmp_path: Path) -> None:
         for path in app.outdir.rglob("*"):
             os.utime(path, (date, date))
         write_archive(app, None)
-        archives.append((tmp_path / name / "literate-attention.zip").read_bytes())
+        archives.append((tmp_path / name / "some-book.zip").read_bytes())
     assert archives[0] == archives[1]
 
 
 def test_it_holds_all_that_readers_need_in_one_folder(tmp_path: Path) -> None:
     write_archive(site(tmp_path), None)
-    with ZipFile(tmp_path / "literate-attention.zip") as archive:
+    with ZipFile(tmp_path / "some-book.zip") as archive:
         assert archive.namelist() == [
-            "literate-attention/_static/book.css",
-            "literate-attention/index.html",
+            "some-book/_static/book.css",
+            "some-book/index.html",
         ]
 
 
 def test_it_is_written_again_only_when_the_site_is_newer(tmp_path: Path) -> None:
     app = site(tmp_path)
     write_archive(app, None)
-    archive = tmp_path / "literate-attention.zip"
+    archive = tmp_path / "some-book.zip"
     os.utime(archive, (2_000_000_000, 2_000_000_000))
     write_archive(app, None)
     assert archive.stat().st_mtime == 2_000_000_000
@@ -54,11 +54,11 @@ def test_it_is_written_again_only_when_the_site_is_newer(tmp_path: Path) -> None
 
 def test_it_is_left_out_on_request(tmp_path: Path) -> None:
     app = site(tmp_path)
-    app.config.literate_archive = False
+    app.config.book_archive = False
     write_archive(app, None)
-    assert not (tmp_path / "literate-attention.zip").exists()
+    assert not (tmp_path / "some-book.zip").exists()
 
 
 def test_a_build_that_failed_leaves_none(tmp_path: Path) -> None:
     write_archive(site(tmp_path), ValueError("broken"))
-    assert not (tmp_path / "literate-attention.zip").exists()
+    assert not (tmp_path / "some-book.zip").exists()

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from harness.books import make_book
 from harness.live_server import serving
 from websockets.exceptions import ConnectionClosed
 
@@ -34,12 +35,8 @@ def book(tmp_path: Path) -> Path:
     docs.mkdir(parents=True)
     shutil.copytree(Path(executable_book.__file__).parent, source / "executable_book")
     (source / "ours.py").write_text(OURS % "one title", encoding="utf-8")
-    (docs / "conf.py").write_text(
-        "extensions = ['myst_nb', 'executable_book.publish.zip_archive',\n"
-        "    'executable_book.run.page_execution', 'ours']\n"
-        "html_theme = 'basic'\nexclude_patterns = ['_build']\nnb_execution_mode = 'off'\n",
-        encoding="utf-8",
-    )
+    made = make_book(docs.parent, "ours", book_archive=True, book_tools=None, project="Book")
+    made.write("conf.py", made.text("conf.py").replace("book_tools = None\n", ""))
     (docs / "index.md").write_text(PAGE % "'first'", encoding="utf-8")
     return docs
 
@@ -59,7 +56,7 @@ def test_a_save_is_built_and_announced_once(book: Path) -> None:
         assert "ZeroDivisionError" in page.read_text()
         with pytest.raises(TimeoutError):
             browser.recv(timeout=3)  # what a build writes is no reason for another
-    assert not (book / "_build" / "literate-attention.zip").exists()
+    assert not (book / "_build" / "book.zip").exists()
 
 
 def test_a_first_build_that_failed_keeps_no_later_one_out(book: Path) -> None:

@@ -1,20 +1,17 @@
-"""One server imports torch and matplotlib once; each page runs in a fork of it, a warm kernel.
+"""One server imports what pages need, once; each page runs in a fork of it, a warm kernel.
 
-A plain kernel spends about three seconds on imports before its first cell does any work; a fork of a
+A plain kernel may spend seconds on imports before its first cell does any work; a fork of a
 process that has them spends a few tenths. The fork is a real ipykernel, so a page gets the outputs that
 it would get anywhere else, and since every page has a fork of its own, none can see what another did.
-Nothing touches CUDA or starts a thread before the fork.
+Nothing may touch a GPU or start a thread before the fork.
 
     sphinx ---unix socket---> server (imports once) ---fork---> one kernel for each page
 
 Lifetimes hang on connections, so that even SIGKILL leaves no orphan: the server ends with its
 standard input, a kernel with the connection that asked for it, or with its parent.
 
-This module knows nothing of Sphinx, nor of notebooks. As a program it is
-
-    python warm_server.py run COMMAND...     run a command beside a server that outlives its builds
-
-which is how an author's saves are shown at once: each build finds the server by its environment.
+A server may outlive a build: other builds find it by their environment, which is how an author's saves are
+shown at once. This module knows nothing of Sphinx, nor of notebooks.
 """
 
 from __future__ import annotations
@@ -26,7 +23,6 @@ import importlib
 import json
 import logging
 import os
-import runpy
 import select
 import selectors
 import signal
@@ -35,11 +31,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import IO, Any, NoReturn, cast
 
-PRELOADED = (
+from executable_book.run.kernels.kernel_settings import KernelSettings
+from executable_book.run.kernels.kernel_startup import install
+
+OF_KERNELS = (
     "IPython.core.debugger",
     "IPython.core.oinspect",
     "IPython.extensions.storemagic",
@@ -49,18 +47,12 @@ PRELOADED = (
     "sqlite3",
     "tornado.platform.asyncio",
     "traitlets.config.argcomplete_config",
-    "matplotlib.pyplot",
-    "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_svg",
-    "numpy",
-    "torch",
-    "torch.distributed.tensor",  # which torch.testing imports when it first compares
-    "tiktoken",
 )
-PACKAGES = ("ipykernel", "ipython", "matplotlib", "numpy", "tiktoken", "torch")
-"""The distributions behind them: another version may give another output."""
-ADDRESS = "LITERATE_KERNEL_SERVER"
-HERE = Path(__file__).resolve()
+"""What every kernel imports sooner or later."""
+ADDRESS = "BOOK_KERNEL_SERVER"
+"""The environment variable that names a server that runs already."""
+FOLDER = Path(__file__).resolve().parent
+PROGRAM = (sys.executable, "-P", "-m", "executable_book.run.kernels.warm_server")
 MOST_BYTES_OF_A_SOCKETS_FOLDER = 80
 """The path of a socket may have about a hundred bytes, its name among them."""
 START_SECONDS = 120
@@ -87,6 +79,7 @@ def environment() -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "SOURCE_DATE_EPOCH": "0",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "MATPLOTLIBRC": str(FOLDER / "matplotlibrc"),
         "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         "OMP_NUM_THREADS": threads,
@@ -104,7 +97,7 @@ def _cores() -> int:
 # The kernel
 
 
-def run_kernel(connection_file: str) -> None:
+def run_kernel(settings: KernelSettings, connection_file: str) -> None:
     """Be a kernel, until told to stop."""
     from ipykernel.kernelapp import IPKernelApp
     from traitlets.config import Config
@@ -116,9 +109,8 @@ def run_kernel(connection_file: str) -> None:
         config.IPKernelApp.parent_handle = os.getppid()
     app = IPKernelApp.instance(config=config, connection_file=connection_file)
     app.initialize([])
-    startup = runpy.run_path(str(HERE.with_name("kernel_startup.py")))
     shell: Any = app.shell
-    startup["install"](shell)
+    install(shell, settings)
     app.start()
 
 
@@ -126,15 +118,15 @@ def run_kernel(connection_file: str) -> None:
 
 
 @contextlib.contextmanager
-def server() -> Iterator[str]:
+def server(settings: KernelSettings) -> Iterator[str]:
     """Have a warm server for as long as the context lasts, and get its address."""
     with tempfile.TemporaryDirectory(prefix="kernels-") as folder:
-        address = os.path.join(folder, identity())
+        address = os.path.join(folder, identity(settings))
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(address)
             listener.listen(64)
             process = subprocess.Popen(
-                [sys.executable, "-P", str(HERE), "serve", str(listener.fileno())],
+                [*PROGRAM, "serve", settings.to_json(), str(listener.fileno())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 env=environment(),
@@ -152,24 +144,17 @@ def server() -> Iterator[str]:
                 process.wait()
 
 
-def running() -> str | None:
+def running(settings: KernelSettings) -> str | None:
     """Return the address of a server that this process was told of, if it is what we would start now."""
     address = os.environ.get(ADDRESS)
-    return address if address and os.path.basename(address) == identity() else None
+    return address if address and os.path.basename(address) == identity(settings) else None
 
 
-def identity() -> str:
+def identity(settings: KernelSettings) -> str:
     """Tell servers apart by what they have imported: another one would run pages in other code."""
-    return hashlib.sha256(HERE.read_bytes() + json.dumps(versions()).encode()).hexdigest()[:16]
-
-
-def versions() -> dict[str, str | None]:
-    """Return the versions of what may change an output, as they are installed."""
-    found: dict[str, str | None] = dict.fromkeys(PACKAGES)
-    for name in PACKAGES:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
+    code = [path.read_bytes() for path in [*sorted(FOLDER.glob("*.py")), *settings.files()]]
+    imported = settings.to_json() + json.dumps(settings.installed())
+    return hashlib.sha256(b"".join([*code, imported.encode()])).hexdigest()[:16]
 
 
 def may_hold_sockets(folder: str) -> bool:
@@ -179,35 +164,36 @@ def may_hold_sockets(folder: str) -> bool:
 
 
 class _Server:
-    """Forks a kernel for each connection, and ends with its lifeline."""
+    """Forks a kernel for each connection, and ends when its owner closes a pipe."""
 
-    def __init__(self, listener: socket.socket, lifeline: int):
+    def __init__(self, settings: KernelSettings, listener: socket.socket, owner: int):
+        self.settings = settings
         self.listener = listener
-        self.lifeline = lifeline
+        self.owner = owner
         self.connections: dict[int, socket.socket] = {}
         self.selector = selectors.DefaultSelector()
 
     def serve(self) -> None:
-        """Import what pages need, then answer until the lifeline ends."""
-        for name in PRELOADED:
+        """Import what pages need, then answer until the owner is gone."""
+        for name in (*OF_KERNELS, *self.settings.preload):
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
         gc.collect()
         gc.freeze()
-        self.deaths, ring = os.pipe()
-        os.set_blocking(ring, False)
-        signal.set_wakeup_fd(ring)
+        self.exits, told_by_signals = os.pipe()
+        os.set_blocking(told_by_signals, False)
+        signal.set_wakeup_fd(told_by_signals)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        for readable in (self.listener, self.lifeline, self.deaths):
+        for readable in (self.listener, self.owner, self.exits):
             self.selector.register(readable, selectors.EVENT_READ)
         while True:
             for key, _ in self.selector.select():
-                if key.fd == self.lifeline:
+                if key.fd == self.owner:
                     for pid in self.connections:
                         _kill_group(pid)
                     return
-                if key.fd == self.deaths:
-                    self.bury()
+                if key.fd == self.exits:
+                    self.report_exits()
                 elif key.fileobj is self.listener:
                     self.accept()
                 elif key.data in self.connections:  # who asked for this kernel is gone
@@ -226,16 +212,16 @@ class _Server:
             self.selector.close()
             for one in (self.listener, connection, *self.connections.values()):
                 one.close()
-            _become_kernel(**json.loads(request))
+            _become_kernel(self.settings, **json.loads(request))
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
         self.connections[pid] = connection
         self.selector.register(connection, selectors.EVENT_READ, data=pid)
         _tell(connection, pid)
 
-    def bury(self) -> None:
-        """Tell each dead kernel's exit code to who asked for it."""
-        os.read(self.deaths, 4096)
+    def report_exits(self) -> None:
+        """Tell the exit code of each kernel that has ended to who asked for it."""
+        os.read(self.exits, 4096)
         while self.connections:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
@@ -257,7 +243,9 @@ def _kill_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def _become_kernel(connection_file: str, folder: str, environment: dict[str, str]) -> NoReturn:
+def _become_kernel(
+    settings: KernelSettings, connection_file: str, folder: str, environment: dict[str, str]
+) -> NoReturn:
     """Turn a fresh fork into a kernel: nothing of the server's is left but its imports."""
     status = 1
     try:
@@ -268,7 +256,7 @@ def _become_kernel(connection_file: str, folder: str, environment: dict[str, str
         os.environ.clear()
         os.environ.update(environment)
         os.chdir(folder)
-        run_kernel(connection_file)
+        run_kernel(settings, connection_file)
         status = 0
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 1
@@ -326,25 +314,18 @@ class ForkedProcess:
             os.kill(self.pid, number)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Be what the first argument says: a kernel, the server, or a command beside a server."""
+def main(arguments: Sequence[str]) -> None:
+    """Be what the first argument says: a kernel, or the server."""
     match arguments:
-        case ["kernel", connection_file]:
-            run_kernel(connection_file)
-        case ["serve", descriptor]:
-            _Server(socket.socket(fileno=int(descriptor)), lifeline=0).serve()
-            os._exit(0)  # torch takes its time to leave
-        case ["run", *command]:
-            signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is for the command to answer
-            with contextlib.ExitStack() as stack:
-                told = {ADDRESS: stack.enter_context(server())} if sys.platform == "linux" else {}
-                process = stack.enter_context(subprocess.Popen(command, env=os.environ | told))
-                signal.signal(signal.SIGTERM, lambda *_: process.terminate())
-                return process.wait()
+        case ["kernel", settings, connection_file]:
+            run_kernel(KernelSettings.from_json(settings), connection_file)
+        case ["serve", settings, descriptor]:
+            listener = socket.socket(fileno=int(descriptor))
+            _Server(KernelSettings.from_json(settings), listener, owner=0).serve()
+            os._exit(0)  # some libraries take their time to leave
         case _:
-            raise SystemExit(f"usage: {HERE.name} run COMMAND...")
-    return 0
+            raise SystemExit("usage: warm_server serve SETTINGS DESCRIPTOR | kernel SETTINGS FILE")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

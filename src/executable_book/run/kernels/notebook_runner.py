@@ -31,16 +31,19 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 from traitlets import Unicode
 
-from executable_book.run import warm_server
-from executable_book.run.kernel_startup import ABOUT
-from executable_book.run.warm_server import (
+from executable_book.run.kernels import warm_server
+from executable_book.run.kernels.kernel_settings import KernelSettings
+from executable_book.run.kernels.kernel_startup import ABOUT
+from executable_book.run.kernels.warm_server import (
     END_SECONDS,
     START_SECONDS,
     ForkedProcess,
     ServerLostError,
 )
 
-QUIET = logging.getLogger("literate.kernels")
+EXECUTED_WITH = "executed_with"
+"""Where a notebook's metadata say what it ran on."""
+QUIET = logging.getLogger("executable_book.kernels")
 QUIET.addHandler(logging.NullHandler())
 QUIET.propagate = False
 
@@ -59,6 +62,7 @@ class Execution:
 def execute(
     notebooks: Mapping[str, NotebookNode],
     folders: Mapping[str, str],
+    settings: KernelSettings,
     *,
     timeout: float,
     done: Callable[[str, Execution], None] = lambda name, execution: None,
@@ -69,6 +73,7 @@ def execute(
     Args:
         notebooks: what to execute, by name. They receive their outputs.
         folders: the working folder for each.
+        settings: what the book wants of its kernels.
         timeout: seconds that one cell may take.
         done: called with each page that is finished.
         fell_back: called once, with the reason, if plain kernels had to take over.
@@ -76,20 +81,22 @@ def execute(
     Returns:
         How it went, by name. A page that fails never stops the others.
     """
-    forge = _Forge(fell_back)
+    source = _KernelSource(settings, fell_back)
     with contextlib.ExitStack() as stack:
         if sys.platform == "linux":
             try:
-                forge.address = warm_server.running() or stack.enter_context(warm_server.server())
+                source.address = warm_server.running(settings) or stack.enter_context(
+                    warm_server.server(settings)
+                )
             except OSError as error:
                 fell_back(str(error))
-        return asyncio.run(_execute_all(notebooks, folders, forge, timeout, done))
+        return asyncio.run(_execute_all(notebooks, folders, source, timeout, done))
 
 
 async def _execute_all(
     notebooks: Mapping[str, NotebookNode],
     folders: Mapping[str, str],
-    forge: _Forge,
+    source: _KernelSource,
     timeout: float,
     done: Callable[[str, Execution], None],
 ) -> dict[str, Execution]:
@@ -100,12 +107,12 @@ async def _execute_all(
             try:
                 async with contextlib.AsyncExitStack() as stack:
                     async with turn:  # the next page need not wait for this kernel's end
-                        kernel = await stack.enter_async_context(forge.kernel(folders[name]))
+                        kernel = await stack.enter_async_context(source.kernel(folders[name]))
                         execution = await _run_cells(notebooks[name], kernel, timeout)
                     done(name, execution)
                     return execution
             except ServerLostError as error:
-                forge.give_up(str(error))
+                source.give_up(str(error))
 
     return dict(zip(notebooks, await asyncio.gather(*map(one, notebooks)), strict=True))
 
@@ -130,7 +137,7 @@ async def _run_cells(
         reply = await runner.async_wait_for_reply(request) or {}
         about = reply["content"]["user_expressions"]["about"]
         if about["status"] == "ok":
-            notebook.metadata["literate_attention"] = ast.literal_eval(about["data"]["text/plain"])
+            notebook.metadata[EXECUTED_WITH] = ast.literal_eval(about["data"]["text/plain"])
         else:
             execution.failure = number, f"{about['ename']}: {about['evalue']}"
     except CellExecutionError as error:
@@ -169,11 +176,12 @@ async def _language_info(client: AsyncKernelClient) -> Any:
     raise DeadKernelError(f"it did not answer for {START_SECONDS} s")
 
 
-class _Forge:
+class _KernelSource:
     """Where kernels come from: a warm server while there is one, else plain processes."""
 
-    def __init__(self, fell_back: Callable[[str], None]):
+    def __init__(self, settings: KernelSettings, fell_back: Callable[[str], None]):
         self.address: str | None = None
+        self._settings = settings
         self._fell_back = fell_back
 
     def give_up(self, reason: str) -> None:
@@ -187,7 +195,7 @@ class _Forge:
         """Start a kernel in a folder, and end it with the context."""
         with tempfile.TemporaryDirectory(prefix="kernel-") as private:
             kernel = AsyncKernelManager(
-                kernel_spec_manager=_ThisPython(),
+                kernel_spec_manager=_ThisPython(self._settings),
                 transport="ipc" if warm_server.may_hold_sockets(private) else "tcp",
                 connection_file=os.path.join(private, "kernel.json"),
                 log=QUIET,
@@ -227,8 +235,12 @@ async def _until(is_so: Callable[[], Awaitable[bool]], seconds: float) -> None:
 class _ThisPython(KernelSpecManager):
     """Knows one kernel: this interpreter, whatever is installed for the user or the machine."""
 
+    def __init__(self, settings: KernelSettings):
+        super().__init__()
+        self._settings = settings
+
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-        argv = [sys.executable, "-P", str(warm_server.HERE), "kernel", "{connection_file}"]
+        argv = [*warm_server.PROGRAM, "kernel", self._settings.to_json(), "{connection_file}"]
         return KernelSpec(argv=argv, display_name=kernel_name, language="python")
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-from executable_book.run.kernel_startup import NOTE, NotesNumbers, note_number
+from executable_book.run.kernels.formatted_numbers import NOTE, NotesNumbers, note_number
 
 
 def run(code: str, **names: Any) -> tuple[Any, list[tuple[str, Any]]]:
     """Run code as a kernel does; return what its last line is, and the notes."""
     notes: list[dict[str, Any]] = []
-    names = {**names, NOTE: functools.partial(note_number, notes)}
+    names = {**names, NOTE: functools.partial(note_number, notes.append)}
     tree = NotesNumbers().visit(ast.parse(code))
     *rest, last = tree.body
     exec(compile(ast.Module(rest, []), "cell", "exec"), names)

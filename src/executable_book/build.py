@@ -1,0 +1,161 @@
+"""The order of all that happens in a build, and what the tool chain adds to Sphinx.
+
+Each part offers functions and knows nothing of when they are called: that is written here, once. Within an
+event, functions run in the order in which they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode  # type: ignore[import-untyped]
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
+
+from executable_book import page_facts, placeholders, settings
+from executable_book.check import (
+    measurements,
+    numbers_in_prose,
+    recorded_outputs,
+    repeated_warnings,
+    source_ledger,
+    status_table,
+    taught_code,
+)
+from executable_book.code import listings, reference_links, signatures
+from executable_book.html import (
+    citations,
+    foldable,
+    image_preload,
+    mathml,
+    page_metadata,
+    proof_marks,
+    provenance_foot,
+    search_index,
+    template_cache,
+    unused_assets,
+)
+from executable_book.publish import notebooks, pdf, sitemap, zip_archive
+from executable_book.run import interrupted_builds, page_execution
+
+AFTER_ALL_OTHERS = 900
+"""Sphinx and other extensions connect their functions with a priority of 500."""
+
+CHECKS: dict[str, repeated_warnings.Judge] = {
+    "execution": page_execution.judge_executions,
+    "ledger": source_ledger.judge_ledger,
+    "recorded": recorded_outputs.judge_records,
+    "prose-numbers": numbers_in_prose.judge_numbers,
+    "measurements": measurements.judge_measurements,
+    "taught-code": taught_code.judge_code,
+    "descriptions": page_metadata.judge_descriptions,
+}
+"""What is asked of all pages at every build, by the name that warnings carry."""
+
+PLACEHOLDERS: dict[str, placeholders.Fill] = {
+    "api entry": reference_links.entry_facts,
+    "ledger summary": source_ledger.ledger_summary,
+    "left out": listings.left_out,
+    "output status": source_ledger.output_status,
+    "page foot": provenance_foot.page_foot,
+    "status table": status_table.status_table,
+}
+"""What is written once all pages have been read, by the kind of its placeholder."""
+
+
+def connect(app: Sphinx) -> None:
+    """Connect all parts."""
+    for extension in ("myst_nb", "sphinx_exercise"):
+        app.setup_extension(extension)
+    settings.declare(app)
+    interrupted_builds.make_folders(app)
+    warnings = repeated_warnings.WarningCounter(app)
+
+    def on(event: str, *functions: Callable[..., Any], priority: int = 500) -> None:
+        for function in functions:
+            app.connect(event, function, priority)
+
+    # A build begins.
+    on("config-inited", interrupted_builds.begin, repeated_warnings.start_afresh)
+    on("builder-inited", recorded_outputs.refuse_dirty_tree)
+    on("builder-inited", page_execution.copy_styles_first, template_cache.keep_compiled)
+
+    # Pages are read: those that changed, and those whose outputs may be others now.
+    on("env-get-outdated", page_execution.outdated, reference_links.outdated)
+    on("env-purge-doc", page_facts.forget)
+    on("env-before-read-docs", page_execution.prepare)
+    on("doctree-read", page_execution.remember)
+    on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
+    on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
+    on("doctree-read", provenance_foot.make_room)
+    on("env-merge-info", page_facts.merge)
+
+    # All pages are known: what do they say together, and which are to be written again?
+    on("env-updated", source_ledger.update, listings.update)
+    on("env-updated", status_table.update, reference_links.update, search_index.restore)
+    on("env-get-updated", notebooks.missing)
+
+    # Pages are written.
+    on("doctree-resolved", fill_placeholders, proof_marks.add_marks)
+    on("doctree-resolved", numbers_in_prose.link_quotations)
+    on("doctree-resolved", mathml.keep_whole, citations.drop_anchors)
+    on("doctree-resolved", notebooks.publish, priority=AFTER_ALL_OTHERS)
+    on("html-page-context", notebooks.add_links, page_metadata.add_tags, image_preload.find)
+
+    # A build ends: checks speak, the site is completed, cut and packed, and the next build may begin.
+    for name, check in CHECKS.items():
+        repeated_warnings.judge(app, name, check)
+    on(
+        "build-finished",
+        page_execution.tidy,
+        sitemap.write_sitemap,
+        unused_assets.cut_site,
+        zip_archive.write_archive,
+        pdf.print_book,
+        warnings.remember,
+        interrupted_builds.end,
+        interrupted_builds.explain_disk_errors,
+        priority=AFTER_ALL_OTHERS,
+    )
+
+    add_to_markup(app)
+    add_to_writers(app)
+
+
+def fill_placeholders(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Put what is known by now where parts have left room for it."""
+    placeholders.fill(app, doctree, docname, PLACEHOLDERS)
+
+
+def add_to_markup(app: Sphinx) -> None:
+    """Add what authors can write."""
+    app.add_directive("library", listings.LibraryCode)
+    app.add_directive("source-outputs", source_ledger.SourceOutputs)
+    app.add_directive("source-outputs-summary", source_ledger.SourceOutputsSummary)
+    app.add_directive("status", status_table.Status)
+    app.add_role("quoted", numbers_in_prose.Quoted())
+
+
+def add_to_writers(app: Sphinx) -> None:
+    """Replace how some things are written."""
+    app.add_html_math_renderer(
+        "mathml", (mathml.visit_inline, None), (mathml.visit_display, None)
+    )  # conf.py chooses it, with html_math_renderer
+    solution = (foldable.visit_solution, foldable.depart)
+    writers: dict[type[nodes.Element], dict[str, Any]] = {
+        HideCodeCellNode: {"html": (foldable.visit_code, foldable.depart)},
+        solution_node: {"html": solution, "singlehtml": solution},
+        nodes.citation: {"html": (citations.visit, citations.depart)},
+        addnodes.desc_parameterlist: {"html": (signatures.visit, signatures.depart)},
+        nodes.literal_block: {
+            "html": (reference_links.visit_literal_block, reference_links.depart_literal_block)
+        },
+    }
+    for node, visit_and_depart in writers.items():
+        app.add_node(node, override=True, **visit_and_depart)
+    app.add_node(proof_marks.ProofMark, html=(proof_marks.visit, proof_marks.depart))
+    app.add_post_transform(foldable.UniqueIds)
+    app.add_post_transform(listings.FoldListings)

@@ -1,0 +1,53 @@
+"""Files that are whole or not there, and what the disk refuses, said in one sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from sphinx.errors import SphinxError
+
+PARTIAL = ".partial"
+"""How the name of a file ends that is being written."""
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that nobody ever sees a part of it."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
+    with disk_errors(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            partial.write_text(text, encoding="utf-8")
+            os.replace(partial, path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                partial.unlink()
+            raise
+
+
+@contextlib.contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Say what the disk refuses in one sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise SphinxError(f"The build cannot write {path}: {error.strerror}.") from error
+
+
+def sha256(text: str) -> str:
+    """Return the digest of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digest_of(path: Path) -> str | None:
+    """Return a digest of a file, or of all files under a folder; None where there is nothing."""
+    if path.is_file():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    files = sorted(
+        file for file in path.rglob("*") if file.is_file() and "__pycache__" not in file.parts
+    )
+    digests = [f"{file.relative_to(path).as_posix()} {digest_of(file)}" for file in files]
+    return sha256("\n".join(digests)) if files else None

@@ -1,0 +1,45 @@
+"""What a book tells the tool chain, in its conf.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from executable_book.check.repeated_warnings import digest_of_tools
+from executable_book.publish.repository import commit_of, repository_in
+
+
+def declare(app: Sphinx) -> None:
+    """Declare all settings: name, what holds unless conf.py says otherwise, and what a change does."""
+    root = Path(app.confdir).parent
+
+    # The package that is taught; paths start from the book's folder
+    app.add_config_value("book_package", "", "env", str)  # its folder, e.g. "../src/package"
+    app.add_config_value("book_distribution", "", "html", str)  # what pip calls it
+    app.add_config_value("book_tests", "", "env", str)  # the folder of its tests
+    app.add_config_value("book_taught", [], "", list)  # the parts of it that pages show whole
+
+    # Execution
+    app.add_config_value("book_execute", True, "env", bool)
+    app.add_config_value("book_depends", [], "", list)  # files and folders that change outputs
+    app.add_config_value("book_variables", [], "", list)  # environment variables that do
+    app.add_config_value("book_kernel_preload", [], "", list)  # modules that kernels start with
+    app.add_config_value("book_kernel_startup", [], "", list)  # "module:function", called first
+    app.add_config_value("book_versions", [], "", list)  # distributions that a page's foot names
+    app.add_config_value("book_device", "", "", str)  # "module:function" that names the device
+    app.add_config_value("book_profile", False, "", bool)  # list the slowest cells
+
+    # Checks
+    app.add_config_value("book_ledger", "", "env", str)  # what sources print
+    app.add_config_value("book_record", False, "", bool)  # rewrite the recorded outputs
+    app.add_config_value("book_tools", digest_of_tools(), "env", str)  # not for conf.py
+
+    # What is published
+    app.add_config_value("book_repository", repository_in(root / "pyproject.toml"), "html", str)
+    app.add_config_value("book_commit", commit_of(root), "html", str)
+    app.add_config_value("book_archive", True, "", bool)
+    app.add_config_value("book_pdf", False, "", bool)
+    # Cut styles and fonts down to what pages use: for a theme whose templates link no file that other
+    # extensions copy, as these will not copy it over one that was cut.
+    app.add_config_value("book_cut_assets", False, "", bool)

@@ -1,0 +1,78 @@
+"""A fork of the server is a kernel like any other, only sooner; and it ends when nobody needs it."""
+
+import dataclasses
+import os
+from pathlib import Path
+
+import pytest
+from harness.books import Book, cell, wait_until
+from harness.kernels import KERNELS, printed, run, titled
+
+from executable_book.run.kernels import warm_server
+
+pytestmark = pytest.mark.usefixtures("warm")
+
+
+def test_no_page_sees_what_another_did() -> None:
+    code = """
+import builtins, os, sys, torch
+seen = [hasattr(builtins, "mark"), "MARK" in os.environ, hasattr(torch, "mark"), os.getcwd() != "/"]
+builtins.mark = torch.mark = sys.modules["mark"] = True
+os.environ["MARK"] = "1"
+os.chdir("/tmp")
+torch.set_default_dtype(torch.float64)
+print(seen, torch.initial_seed(), "mark" in sys.modules)
+%%
+torch.manual_seed(1)
+"""
+    texts = [printed(execution) for execution in run(*[code] * 5)]
+    assert texts == [texts[0]] * 5
+    assert texts[0].startswith("[False, False, False, False]")
+
+
+def test_nothing_touches_cuda_or_starts_a_thread_before_the_fork() -> None:
+    code = """
+import os, sys, torch
+print(len(os.listdir(f"/proc/{os.getppid()}/task")), torch.cuda.is_initialized())
+print("sphinx" in sys.modules, "literate_attention" in sys.modules)
+"""
+    assert [printed(execution) for execution in run(code)] == ["1 False\nFalse False\n"]
+
+
+def test_a_server_of_other_code_or_packages_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = f"import os; print({warm_server.ADDRESS!r} in os.environ, os.getppid())"
+    (theirs,) = [printed(execution) for execution in run(code)]
+    real = os.environ[warm_server.ADDRESS]
+    monkeypatch.setenv(warm_server.ADDRESS, f"{real}-of-yesterday")
+    (ours,) = [printed(execution) for execution in run(code)]
+    assert theirs != ours
+    others = dataclasses.replace(KERNELS, preload=("torch",))
+    monkeypatch.setenv(warm_server.ADDRESS, real)
+    assert warm_server.running(KERNELS) == real
+    assert warm_server.running(others) is None
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_killed_build_leaves_no_process_behind(
+    project: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(warm_server.ADDRESS)
+    pids = project.root / "pids"
+    code = (
+        f"import os, time\nopen({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{os.getppid()}}\\n')"
+    )
+    titled(project, "page", cell(f"{code}\ntime.sleep(100)"))
+    build = project.start()
+    wait_until(lambda: pids.exists() and pids.read_text().endswith("\n"))
+    kernel, server = map(int, pids.read_text().split())
+    assert alive(kernel)
+    assert alive(server)
+    build.kill()
+    build.wait()
+    wait_until(lambda: not alive(kernel) and not alive(server))

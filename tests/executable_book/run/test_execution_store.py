@@ -1,0 +1,65 @@
+"""A stored execution is whole and sound, or it is not there."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+import pytest
+from harness.books import Book, cell
+
+from executable_book.run.execution_store import ExecutionStore
+
+
+def sample() -> nbformat.NotebookNode:
+    output = nbformat.v4.new_output("stream", text="42\n")
+    cells = [nbformat.v4.new_code_cell("6 * 7", id="cell-0", outputs=[output])]
+    return nbformat.v4.new_notebook(cells=cells)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[: len(content) // 2],
+        lambda content: content.replace(b"42", b"43"),
+        lambda content: b"",
+        lambda content: b"[]",
+        lambda content: content.replace(b"checksum", b"chksum"),
+    ],
+    ids=["cut", "changed", "empty", "other", "unsealed"],
+)
+def test_a_damaged_execution_is_noticed_and_removed(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    store = ExecutionStore(tmp_path / "executions")
+    store.save("key", sample())
+    assert store.load("key").cells == sample().cells  # type: ignore[union-attr]
+    path = store.path("key")
+    path.write_bytes(damage(path.read_bytes()))
+    assert store.load("key") is None
+    assert not path.exists()
+
+
+def test_a_damaged_execution_is_replaced(new_book: Callable[..., Book]) -> None:
+    project = new_book("execution")
+    project.page("page", "# Page\n", cell("print(6 * 7)"))
+    project.build()
+    before = project.published()
+    (stored,) = project.stored
+    stored.write_bytes(stored.read_bytes()[:-50])
+    build = project.build()
+    assert build.status == 0
+    assert build.said.count("is damaged: its page runs again") == 1
+    assert build.executed == ["page"]
+    assert project.stored == [stored]
+    assert project.published() == before
+
+
+def test_what_nobody_used_for_weeks_is_forgotten(tmp_path: Path) -> None:
+    store = ExecutionStore(tmp_path)
+    for key in ("used", "unused", "recent"):
+        store.save(key, sample())
+    for key in ("used", "unused"):
+        os.utime(store.path(key), (0, 0))
+    store.prune(["used"])
+    assert sorted(path.stem for path in tmp_path.iterdir()) == ["recent", "used"]

@@ -1,0 +1,158 @@
+"""After a build that was killed at any moment, the next one ends as if nothing had happened."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from harness import killed_builds
+from harness.books import Book, cell, make_book
+from sphinx.errors import SphinxError
+
+from executable_book.run import interrupted_builds
+
+PICTURE = """
+from nbformat.v4 import new_output
+outputs = [new_output("display_data", {"image/svg+xml": "<svg/>"}, metadata={"alt": "nothing"})]
+"""
+
+
+@pytest.fixture
+def project(new_book: Callable[..., Book]) -> Book:
+    return new_book("execution")
+
+
+def test_an_unwritable_build_folder_is_one_sentence(project: Book) -> None:
+    project.built.write_text("in the way")
+    build = project.run()
+    assert build.status == 2
+    assert re.search(
+        r"The build cannot write \S+_build/html: [A-Z][a-z ]+\.$", build.err, re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize(("size", "blocks"), [(100_000, 64), (10, 8)], ids=["ours", "of Sphinx"])
+def test_a_full_disk_is_one_sentence(project: Book, size: int, blocks: int) -> None:
+    project.page("page", "# Page\n", cell(f"print('x' * {size})"))
+    build = project.run(within=["bash", "-c", f'ulimit -f {blocks}; exec "$@"', "bash"])
+    assert build.status == 2
+    assert re.search(r"The build cannot write .*File too large\.$", build.err, re.MULTILINE)
+
+
+# Killed builds
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> tuple[Book, int]:
+    """Return a book that was built once, and how many times that changed the disk."""
+    book = make_book(tmp_path_factory.mktemp("clean"), book_archive=True, project="A book")
+    book.page("one", "# One\n", cell(PICTURE))
+    book.page("two/deep", "# Deep\n", cell("print(6 * 7)"))
+    book.page("three", "# Three\n\nSee {doc}`one`.\n", head="")
+    return book, killed_builds.build(book)
+
+
+def ends_as_clean(book: Book, clean: Book, *, precious: bool) -> None:
+    """Build, and see that the result is that of a build that was not killed."""
+    assert killed_builds.build(book) > 0, (book.root / "said").read_text()
+    published = book.published()
+    if precious:
+        assert published.pop("precious") == b"mine"
+    different = [
+        name
+        for name in published.keys() | clean.published().keys()
+        if published.get(name) != clean.published().get(name)
+    ]
+    assert different == []
+
+
+def killed_everywhere(
+    clean: tuple[Book, int], folder: Path, step: int, *, precious: bool, torn: bool
+) -> None:
+    """Kill builds of a book at each step-th change of the disk, and build each to its end."""
+    book, changes = clean
+    assert changes > 50
+    for kill_at in range(1, changes, step):
+        victim = book.copied(folder / str(kill_at))
+        if precious:
+            victim.html.mkdir(parents=True)
+            (victim.html / "precious").write_text("mine")
+        assert killed_builds.build(victim, kill_at=kill_at, torn=torn) == kill_at
+        ends_as_clean(victim, book, precious=precious)
+
+
+@pytest.mark.parametrize("torn", [False, True], ids=["before a change", "amid a change"])
+@pytest.mark.parametrize("precious", [False, True], ids=["own folder", "folder of others"])
+def test_a_build_killed_at_some_moments_ends_as_one_that_was_not(
+    clean: tuple[Book, int], tmp_path: Path, precious: bool, torn: bool
+) -> None:
+    killed_everywhere(clean, tmp_path, 23, precious=precious, torn=torn)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("torn", [False, True], ids=["before a change", "amid a change"])
+@pytest.mark.parametrize("precious", [False, True], ids=["own folder", "folder of others"])
+def test_a_build_killed_at_any_moment_ends_as_one_that_was_not(
+    clean: tuple[Book, int], tmp_path: Path, precious: bool, torn: bool
+) -> None:
+    """After a kill before, or amid, any change of any file, the next build equals a clean one."""
+    killed_everywhere(clean, tmp_path, 1, precious=precious, torn=torn)
+
+
+def test_kills_may_follow_each_other(clean: tuple[Book, int], tmp_path: Path) -> None:
+    """Also the build that starts anew may be killed, while it clears what the first one left."""
+    book, changes = clean
+    victim = book.copied(tmp_path / "victim")
+    for kill_at in (changes - 3, 2, 5, 9, changes // 2, 3):
+        killed_builds.build(victim, kill_at=kill_at)
+    ends_as_clean(victim, book, precious=False)
+    assert "cut short" in (victim.root / "said").read_text()
+
+
+def test_a_build_after_a_whole_one_starts_nothing_anew(
+    clean: tuple[Book, int], tmp_path: Path
+) -> None:
+    book = clean[0].copied(tmp_path / "again")
+    for _ in range(2):
+        killed_builds.build(book)
+        assert "cut short" not in (book.root / "said").read_text()
+
+
+def test_what_others_keep_in_the_folder_stays(clean: tuple[Book, int], tmp_path: Path) -> None:
+    """Neither the first build nor a later one makes the folder ours: after a kill, all stays."""
+    book, changes = clean
+    victim = book.copied(tmp_path / "victim")
+    victim.html.mkdir(parents=True)
+    (victim.html / "precious").write_text("mine")
+    assert killed_builds.build(victim) > 0
+    victim.write("three.md", "# Three\n\nAnother text.\n")
+    killed_builds.build(victim, kill_at=changes // 4)
+    assert killed_builds.build(victim) > 0
+    assert (victim.html / "precious").read_text() == "mine"
+    assert "Another text." in (victim.html / "three.html").read_text()
+
+
+def test_two_builds_never_write_one_folder_at_once(
+    project: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interrupted_builds, "PATIENCE_SECONDS", 0)
+    project.page("page", "# Page\n", head="")
+    project.built.mkdir()
+    hold = (
+        "import fcntl, sys\n"
+        "lock = open('docs/_build/.html.lock', 'w')\n"
+        "fcntl.lockf(lock, fcntl.LOCK_EX)\n"
+        "print('held', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", hold], cwd=project.root, **pipes) as other:
+        assert other.stdout.readline() == b"held\n"
+        with pytest.raises(
+            SphinxError, match=r"^Another build is writing \S+/_build/html just now\.$"
+        ):
+            project.build()
+        other.stdin.close()
+    assert project.build().status == 0

@@ -1,0 +1,122 @@
+"""Another book: a library and a ledger of its own, no torch; nothing but a conf.py tells of it."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from harness.books import Book, Build
+from harness.places import ROOT
+
+BOOK = Path(__file__).with_name("second_book")
+LIBRARY = "src/little_numbers/sieves/eratosthenes.py"
+OTHERS = ("torch", "matplotlib", "tiktoken", "literate_attention", "interactive")
+"""What the other book needs; whoever imports it here fails."""
+
+
+@pytest.fixture(scope="module")
+def nothing_else(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a path of modules under which what only the other book needs cannot be imported."""
+    folder = tmp_path_factory.mktemp("absent")
+    for name in OTHERS:
+        (folder / f"{name}.py").write_text(f"raise ImportError('the second book needs no {name}')")
+    return f"{folder}:{ROOT / 'src'}"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, nothing_else: str) -> tuple[Book, Build]:
+    """Return the book, built once and kept in git. Tests copy it."""
+    book = Book(tmp_path_factory.mktemp("second") / "book")
+    shutil.copytree(BOOK, book.root)
+    book.write("../.gitignore", "_build/\n__pycache__/\n")
+    return book, book.run(PYTHONPATH=f"{nothing_else}:{book.root / 'src'}")
+
+
+@pytest.fixture
+def book(built: tuple[Book, Build], tmp_path: Path) -> Book:
+    """Return a copy of the book, with what was built."""
+    return Book(Path(shutil.copytree(built[0].root, tmp_path / "book")))
+
+
+@pytest.fixture
+def build(book: Book, nothing_else: str) -> Callable[..., Build]:
+    """Return a function that builds the copy in a process of its own."""
+    return lambda *options, **environment: book.run(
+        *options, PYTHONPATH=f"{nothing_else}:{book.root / 'src'}", **environment
+    )
+
+
+def test_it_builds_and_verifies(built: tuple[Book, Build]) -> None:
+    book, build = built
+    assert (build.status, build.err) == (0, "")
+    assert build.executed == ["primes"]
+    assert "1 of 1 source outputs verified" in build.said
+    page = build.text("primes")
+    assert "[2, 3, 5, 7, 11, 13, 17, 19]" in page
+    assert "a share of 0.25 is prime, and the last prime below twenty is\n19." in page
+    assert "Executed with Python 3" in page
+    assert "Verified on this build, reproduced in" in build.html("sources")
+    assert (book.built / "little-numbers.zip").exists()
+    assert (book.html / "notebooks/primes.ipynb").exists()
+
+
+def test_nothing_runs_when_nothing_changed(build: Callable[..., Build]) -> None:
+    again = build()
+    assert (again.status, again.err, again.executed) == (0, "", [])
+
+
+@pytest.mark.parametrize("file", ["src/little_numbers/__init__.py", LIBRARY, "src/new/at/depth.py"])
+def test_it_goes_stale_when_any_file_of_its_library_changes(
+    book: Book, build: Callable[..., Build], file: str
+) -> None:
+    path = book.root / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(path.read_text() + "\n# changed\n" if path.exists() else "")
+    stale = build()
+    assert (stale.status, stale.executed) == (0, ["primes"])
+
+
+def test_it_fails_while_its_library_is_wrong_and_recovers(
+    book: Book, build: Callable[..., Build]
+) -> None:
+    before = book.published()
+    book.change(f"../{LIBRARY}", "range(2, end)", "range(3, end)")
+    for _ in range(2):
+        wrong = build()
+        assert wrong.status == 1
+        assert "does not reproduce 'primes-below-twenty'" in wrong.err
+        assert "the output of `from fractions import Fraction` is not the one recorded" in wrong.err
+        assert "0 of 1 source outputs verified" in wrong.said
+    book.put_back()
+    mended = build()
+    assert (mended.status, mended.err, mended.executed) == (0, "", [])
+    after = book.published()
+    assert {name for name in before if before[name] != after[name]} <= {"searchindex.js"}
+
+
+def test_a_variable_that_it_names_is_part_of_every_key(build: Callable[..., Build]) -> None:
+    assert build(LITTLE_DEVICE="abacus").executed == ["primes"]
+
+
+def git(book: Book, *command: str) -> str:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    ran = subprocess.run(
+        ["git", *identity, *command], cwd=book.root, check=True, capture_output=True, text=True
+    )
+    return ran.stdout
+
+
+def test_it_records(book: Book, build: Callable[..., Build]) -> None:
+    git(book, "init", "--quiet")
+    git(book, "add", "-A")
+    git(book, "commit", "--quiet", "-m", "all")
+    record = ("-D", "book_record=1")
+    book.change("primes.md", "primes_below(100)), 100", "primes_below(1000)), 1000")
+    refused = build(*record)
+    assert refused.status == 2
+    assert "commit or put aside docs/primes.md, then record" in refused.err
+    git(book, "commit", "--quiet", "-a", "-m", "A larger share")
+    assert build(*record).status == 0
+    assert git(book, "status", "--porcelain").split() == ["M", "docs/recorded/primes.txt"]
+    assert ">>> glue share\n    0.168\n" in book.text("recorded/primes.txt")

@@ -1,0 +1,272 @@
+"""Throwaway books: write their pages and files, build them, look at the result."""
+
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
+from sphinx.testing.util import SphinxTestApp
+from sphinx.util.console import strip_escape_sequences
+
+from executable_book.build import CHECKS
+from executable_book.run.kernels.kernel_settings import KernelSettings
+from executable_book.run.kernels.kernel_startup import VALUES
+from executable_book.run.kernels.notebook_runner import EXECUTED_WITH, Execution
+
+FRONT_MATTER = """---
+file_format: mystnb
+kernelspec:
+  name: python3
+---
+"""
+INDEX = "# Index\n\n```{toctree}\n:glob:\n\n**\n```\n"
+SETTINGS: dict[str, Any] = {
+    "html_theme": "basic",
+    "exclude_patterns": ["_build"],
+    "myst_enable_extensions": ["colon_fence", "deflist", "dollarmath"],
+    "nb_execution_mode": "off",
+    "nb_execution_timeout": 60,
+    "nb_merge_streams": True,
+    "book_archive": False,
+    "book_cut_assets": False,
+    "book_tools": "the same at each build",
+}
+
+
+def cell(code: str, *options: str) -> str:
+    """Return a code cell as an author writes it."""
+    return "\n".join(["```{code-cell}", *options, code.strip("\n"), "```", ""]) + "\n"
+
+
+def settings_for(*checks: str) -> dict[str, Any]:
+    """Return settings under which the named checks speak, and the others are silent."""
+    silent = [f"book.{name}" for name in CHECKS if name not in checks]
+    return SETTINGS | {"suppress_warnings": silent}
+
+
+@dataclass
+class Build:
+    """A build that has ended, and what it left behind."""
+
+    status: int
+    said: str
+    err: str
+    out: Path
+    contexts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What the templates of the written pages got."""
+
+    @property
+    def written(self) -> list[str]:
+        return [*self.contexts]
+
+    @property
+    def warnings(self) -> list[str]:
+        """The lines of all warnings."""
+        return [line for line in self.err.splitlines() if line]
+
+    @property
+    def executed(self) -> list[str]:
+        """The pages that were executed."""
+        return sorted(re.findall(r"^executed (\S+) in", self.said, re.MULTILINE))
+
+    def html(self, page: str) -> str:
+        return (self.out / f"{page}.html").read_text(encoding="utf-8")
+
+    def text(self, page: str) -> str:
+        """Return the text of a page, without its tags."""
+        return re.sub("<[^>]*>", "", self.html(page))
+
+
+@dataclass
+class Book:
+    """A book in a folder of its own: pages in `docs`, the library in `src`."""
+
+    root: Path
+    before: dict[Path, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        return self.root / "docs"
+
+    @property
+    def built(self) -> Path:
+        return self.folder / "_build"
+
+    @property
+    def html(self) -> Path:
+        return self.built / "html"
+
+    @property
+    def stored(self) -> list[Path]:
+        return sorted((self.built / "executions").glob("*.ipynb"))
+
+    # Files
+
+    def configure(self, extensions: tuple[str, ...], settings: Mapping[str, Any]) -> None:
+        lines = [f"{name} = {value!r}" for name, value in settings.items()]
+        self.write("conf.py", "\n".join([f"extensions = {[*extensions]!r}", *lines, ""]))
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file; names start from the folder of pages."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def add(self, name: str, text: str) -> None:
+        self.write(name, self.text(name) + text)
+
+    def text(self, name: str) -> str:
+        return (self.folder / name).read_text(encoding="utf-8")
+
+    def page(self, name: str, *parts: str, head: str = FRONT_MATTER) -> None:
+        """Write a page that may execute something; the first part has its title."""
+        self.write(f"{name}.md", head + "\n".join(parts))
+
+    def change(self, name: str, old: str, new: str) -> None:
+        """Replace a text that stands in a file once, until all is put back."""
+        text = self.text(name)
+        assert text.count(old) == 1, f"{name} holds {text.count(old)} times {old!r}"
+        self.before.setdefault(self.folder / name, text)
+        self.write(name, text.replace(old, new))
+
+    def put_back(self) -> None:
+        for path, text in self.before.items():
+            path.write_text(text, encoding="utf-8")
+        self.before.clear()
+
+    def cell_lines(self, page: str) -> list[int]:
+        """Return the numbers of the lines that open the cells of a page."""
+        lines = self.text(f"{page}.md").splitlines()
+        return [number for number, line in enumerate(lines, 1) if line.startswith("```{code-cell}")]
+
+    def published(self) -> dict[str, bytes]:
+        """Return every file that readers can get."""
+        files = (path for path in self.html.rglob("*") if path.is_file())
+        names = {path.relative_to(self.html).as_posix(): path for path in files}
+        return {name: path.read_bytes() for name, path in names.items() if path.name[0] != "."}
+
+    def copied(self, root: Path) -> "Book":
+        """Return a copy, of which nothing is built."""
+        shutil.copytree(self.root, root, ignore=shutil.ignore_patterns("_build"))
+        return Book(root)
+
+    # Builds
+
+    def build(self, jobs: int = 1, builder: str = "html", **settings: Any) -> Build:
+        """Build in this process, which is quick."""
+        contexts: dict[str, dict[str, Any]] = {}
+        app = SphinxTestApp(
+            builder,
+            srcdir=self.folder,
+            status=(status := io.StringIO()),
+            warning=(warning := io.StringIO()),
+            parallel=jobs,
+            warningiserror=True,
+            confoverrides=settings,
+        )
+        app.connect(
+            "html-page-context",
+            lambda app, page, template, context, doctree: (
+                contexts.update({page: context}) if page in app.env.found_docs else None
+            ),
+        )
+        try:
+            app.build()
+        finally:
+            app.cleanup()
+        err = strip_escape_sequences(warning.getvalue())
+        return Build(app.statuscode, status.getvalue(), err, Path(app.outdir), contexts)
+
+    def command(self, *options: str) -> list[str]:
+        """Return the command that builds in a process of its own."""
+        sphinx = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-b", "html"]
+        return [*sphinx, *options, "-d", "docs/_build/doctrees", "docs", "docs/_build/html"]
+
+    def run(self, *options: str, within: Sequence[str] = (), **environment: str) -> Build:
+        """Build in a process of its own, within another command if one is given; wait for its end."""
+        ran = subprocess.run(
+            [*within, *self.command(*options)],
+            cwd=self.root,
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+        )
+        return Build(ran.returncode, ran.stdout, strip_escape_sequences(ran.stderr), self.html)
+
+    def start(self) -> "subprocess.Popen[bytes]":
+        """Start a build in a process of its own."""
+        quiet = subprocess.DEVNULL
+        return subprocess.Popen(self.command(), cwd=self.root, stdout=quiet, stderr=quiet)
+
+
+def make_book(root: Path, *extensions: str, **settings: Any) -> Book:
+    """Make a book whose contents are all its pages."""
+    book = Book(root)
+    book.write("index.md", INDEX)
+    book.configure(("executable_book", *extensions), settings_for() | settings)
+    return book
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    """Wait until something is so."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {seconds} s in vain"
+        time.sleep(0.002)
+
+
+# Execution without kernels
+
+
+def execute_here(
+    notebooks: Mapping[str, NotebookNode],
+    folders: Mapping[str, str],
+    settings: KernelSettings,
+    *,
+    timeout: float,
+    done: Callable[[str, Execution], None],
+    fell_back: Callable[[str], None],
+) -> dict[str, Execution]:
+    """Run cells in this process: quick, and all that most tests need of kernels.
+
+    What a cell assigns to `outputs` it shows, `printed_values` are noted as its exact values, and
+    `executed_with` is what the page ran on.
+    """
+    executions = {name: Execution(notebook) for name, notebook in notebooks.items()}
+    for name, execution in executions.items():
+        names: dict[str, Any] = {}
+        for number, one in enumerate(execution.notebook.cells):
+            out = io.StringIO()
+            try:
+                with redirect_stdout(out):
+                    exec(one.source, names)
+            except Exception as error:
+                execution.failure = number, f"{type(error).__name__}: {error}"
+                break
+            one.outputs = list(_outputs(out.getvalue(), names))
+            execution.seconds.append(0.0)
+        execution.notebook.metadata["language_info"] = {
+            "name": "python",
+            "pygments_lexer": "ipython3",
+        }
+        execution.notebook.metadata[EXECUTED_WITH] = names.get("executed_with", {})
+        done(name, execution)
+    return executions
+
+
+def _outputs(printed: str, names: dict[str, Any]) -> Iterator[NotebookNode]:
+    if printed:
+        yield new_output("stream", name="stdout", text=printed)
+    yield from names.pop("outputs", ())
+    if values := names.pop("printed_values", None):
+        yield new_output("display_data", {VALUES: values})

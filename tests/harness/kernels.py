@@ -1,0 +1,50 @@
+"""Kernels for tests: what they start with, and pages that run in them without a build."""
+
+from pathlib import Path
+
+import nbformat
+from harness.books import Book, make_book, settings_for
+
+from executable_book.run.kernels import notebook_runner
+from executable_book.run.kernels.kernel_settings import KernelSettings
+
+KERNELS = KernelSettings(
+    preload=("torch", "matplotlib.pyplot"),
+    startup=("executable_book.run.kernels.torch_tensors:install",),
+    versions=("torch",),
+)
+
+
+def run(*codes: str, settings: KernelSettings = KERNELS) -> list[notebook_runner.Execution]:
+    """Run pages, each given as its cells with `%%` between them."""
+    cells = [[nbformat.v4.new_code_cell(one) for one in code.split("%%\n")] for code in codes]
+    notebooks = {str(n): nbformat.v4.new_notebook(cells=one) for n, one in enumerate(cells)}
+    folders = dict.fromkeys(notebooks, "/")
+    return list(notebook_runner.execute(notebooks, folders, settings, timeout=60).values())
+
+
+def printed(execution: notebook_runner.Execution) -> str:
+    """Return what a page printed, which must not have failed."""
+    assert execution.failure is None, execution.failure
+    outputs = [output for one in execution.notebook.cells for output in one.outputs]
+    return "".join(output.get("text", "") for output in outputs)
+
+
+def book_with_kernels(root: Path, *checks: str) -> Book:
+    """Make a book whose pages run in real kernels, with a module that they may import."""
+    book = make_book(
+        root,
+        **settings_for("execution", *checks),
+        book_depends=["../src"],
+        book_variables=["SOME_DEVICE"],
+        book_kernel_preload=[*KERNELS.preload],
+        book_kernel_startup=[*KERNELS.startup],
+        book_versions=[*KERNELS.versions],
+    )
+    book.write("../src/library.py", "ANSWER = 42\n")
+    return book
+
+
+def titled(book: Book, name: str, *parts: str, **options: str) -> None:
+    """Write a page with a title."""
+    book.page(name, f"# {Path(name).stem.title()}\n", *parts, **options)
