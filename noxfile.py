@@ -111,6 +111,7 @@ def lint(session: nox.Session) -> None:
 def check(session: nox.Session) -> None:
     """Do all that CI asks for, in one environment: style, the book, every test; it needs Chromium."""
     install(session, LOCK_WITH_PEERS)
+    session.install("--no-deps", *nox.project.dependency_groups(PROJECT, "model-alone"))
     check_style(session)
     sphinx(session, "html")
     session.run("python", "-m", "pytest", *SIDE_BY_SIDE, *session.posargs)
