@@ -169,7 +169,9 @@ def picture(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Measure, and keep the figures under docs/measurements: all, or e.g. `-- loader website`."""
     install(session, LOCK_WITH_PEERS)
-    session.install("--no-deps", *nox.project.dependency_groups(PROJECT, "bench-alone"))
+    session.install(
+        "--no-deps", *nox.project.dependency_groups(PROJECT, "bench-alone", "model-alone")
+    )
     if not session.posargs or "website" in session.posargs:
         sphinx(session, "html")
     session.run("python", "tests/benchmarks", *session.posargs)
