@@ -80,9 +80,8 @@ def docs(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests that need no browser and not the whole book; `-- ...` goes to pytest."""
     install(session)
-    session.run(
-        "python", "-m", "pytest", "-m", "not browser and not whole and not oracle", *session.posargs
-    )
+    quick = ("-m", "not browser and not whole and not oracle")
+    session.run("python", "-m", "pytest", *SIDE_BY_SIDE, *quick, *session.posargs)
 
 
 @nox.session

@@ -32,6 +32,7 @@ from sphinx.util.console import strip_escape_sequences
 from executable_book.check import source_ledger
 from executable_book.run.fingerprint import fingerprint
 from executable_book.run.kernels import notebook_runner, warm_server
+from executable_book.run.live_preview import settings_in
 from executable_book.run.page_execution import code_only, parse
 
 NOT_COPIED = (".git", ".nox", ".venv", ".*_cache", "__pycache__", "_build", "tests")
@@ -95,15 +96,30 @@ class Book:
     @property
     def pages(self) -> list[Path]:
         """The pages that execute something."""
-        pages = sorted((self.root / "docs").glob("*.md"))
-        return [page for page in pages if is_myst_markdown_notebook(page.read_text("utf-8"))]
+        pages = sorted((self.root / "docs").rglob("*.md"))
+        return [
+            page
+            for page in pages
+            if "_build" not in page.parts and is_myst_markdown_notebook(page.read_text("utf-8"))
+        ]
+
+    def docname(self, page: Path) -> str:
+        return page.relative_to(self.root / "docs").with_suffix("").as_posix()
+
+    def find(self, name: str) -> Path:
+        """Return the path of a file, also of one that lies in a part, such as the story."""
+        path = self.root / name
+        if path.exists():
+            return path
+        (found,) = (one for one in path.parent.rglob(path.name) if "_build" not in one.parts)
+        return found
 
     @property
     def stored(self) -> list[Path]:
         return sorted((self.root / "docs/_build/executions").glob("*.ipynb"))
 
     def text(self, name: str) -> str:
-        return (self.root / name).read_text(encoding="utf-8")
+        return self.find(name).read_text(encoding="utf-8")
 
     def change(self, name: str, old: str, new: str) -> None:
         """Replace a text that stands in a file once."""
@@ -112,7 +128,7 @@ class Book:
         self.write(name, text.replace(old, new))
 
     def write(self, name: str, text: str) -> None:
-        path = self.root / name
+        path = self.find(name)
         self.before.setdefault(path, path.read_text(encoding="utf-8"))
         path.write_text(text, encoding="utf-8")
 
@@ -217,7 +233,7 @@ def warm(whole: Whole) -> Iterator[dict[str, str]]:
     """Return where kernels can be had at once, with the library of the copy."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(whole.book.root / "src"))
-        with warm_server.server() as address:
+        with warm_server.server(settings_in(str(ROOT / "docs"))) as address:
             yield {warm_server.ADDRESS: address}
 
 
@@ -228,7 +244,7 @@ def test_every_page_executes_and_every_source_output_is_verified(whole: Whole) -
     """The build report says N of N source outputs verified, with N counted from the ledger."""
     assert whole.built.status == 0, whole.built.said
     assert whole.built.warnings == []
-    assert whole.built.executed == {page.stem for page in whole.book.pages}
+    assert whole.built.executed == {*map(whole.book.docname, whole.book.pages)}
     count = whole.book.text("docs/sources.toml").count("\n[[output]]\n")
     assert count > 0
     assert f"{count} of {count} source outputs verified" in whole.built.said
@@ -260,7 +276,7 @@ def test_a_second_build_starts_no_kernel_and_leaves_the_site_as_it_was(
 def test_a_change_of_the_library_changes_what_is_published(book: Book, whole: Whole) -> None:
     """After a change to `src/` the next plain build executes; the page shows the new number."""
     old, new = "naive: tensor([nan, nan])", "naive: tensor([1., 0.])"
-    page = "html/simple_attention.html"
+    page = "html/story/simple_attention.html"
     assert old in plain(whole.site[page])
     book.change(
         "src/literate_attention/simple_attention.py",
@@ -288,12 +304,13 @@ def test_a_change_of_prose_starts_no_kernel(book: Book) -> None:
     book.change("docs/simple_attention.md", "Nothing is learned yet.", "Nothing is learnt yet.")
     build = book.build()
     assert (build.status, build.executed, len(build.started)) == (0, set(), 1)
-    assert "Nothing is learnt yet." in plain(book.published()["html/simple_attention.html"])
+    assert "Nothing is learnt yet." in plain(book.published()["html/story/simple_attention.html"])
 
 
 def test_the_lock_and_the_device_are_part_of_every_key(whole: Whole) -> None:
     twin, lock = whole.twin, ".ci/requirements.txt"
-    others = {page.name for page in (twin.root / "docs").glob("*.md")} - {"index.md"}
+    docs = twin.root / "docs"
+    others = {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")} - {"index.md"}
     only_index = ("-D", f"exclude_patterns={','.join(['_build', *sorted(others)])}")
 
     def executed(**environment: str) -> set[str]:
@@ -723,7 +740,9 @@ def test_spoilt_pages_fail_three_builds_in_a_row(book: Book, spoilt: list[tuple[
     for _ in range(3):
         build = book.build()
         assert build.status == 1
-        assert "multi_head_attention" in build.executed  # what failed is never taken from the store
+        assert (
+            "story/multi_head_attention" in build.executed
+        )  # what failed is never taken from the store
         for place, message in spoilt:
             assert build.names(place, message), (place, build.warnings)
 
@@ -783,7 +802,12 @@ def with_second_device(
     def run(pages: dict[str, NotebookNode]) -> dict[str, str]:
         for page in pages.values():
             page.cells.insert(0, new_code_cell(simulated))
-        done = notebook_runner.execute(pages, dict.fromkeys(pages, str(ROOT / "docs")), timeout=120)
+        done = notebook_runner.execute(
+            pages,
+            dict.fromkeys(pages, str(ROOT / "docs")),
+            settings_in(str(ROOT / "docs")),
+            timeout=120,
+        )
         failures = {name: execution.failure for name, execution in done.items()}
         return {name: failure[1] for name, failure in failures.items() if failure}
 
