@@ -8,7 +8,7 @@ Two checks, at every build:
 * A listing uses no name of the library that was not shown before, by an earlier page, earlier on its page, or
   by itself; or that a cell defined.
 
-And the lines of listings fit the page.
+And the lines of listings that are not folded fit the page.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def judge_code(app: Sphinx) -> Iterator[Finding]:
                     page, shown.line, f"no listing shows what {name!r} adds, with `:new:`"
                 )
         for line in shown.code.splitlines():
-            if is_taught(shown.names[0], app) and len(line) > LETTERS_ON_A_LINE:
+            matters = is_taught(shown.names[0], app) and not shown.folded
+            if matters and len(line) > LETTERS_ON_A_LINE:
                 message = (
                     f"a line of {len(line)} letters is cut at {LETTERS_ON_A_LINE}: {line.strip()}"
                 )

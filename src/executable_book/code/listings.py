@@ -52,6 +52,7 @@ class Shown(NamedTuple):
         code: the code.
         until: the names that a later chapter adds.
         new: the names that an earlier listing left out.
+        folded: whether it is closed.
     """
 
     line: int
@@ -61,6 +62,7 @@ class Shown(NamedTuple):
     code: str
     until: tuple[str, ...]
     new: tuple[str, ...]
+    folded: bool
 
 
 def library_of(config: Config, srcdir: str | Path) -> Library:
@@ -120,7 +122,14 @@ class LibraryCode(SphinxDirective):
         code = nodes.literal_block(listing.code, listing.code, language="python")
         code["library"] = [item.name for item in listing.items]
         code["shown"] = Shown(
-            self.lineno, listing.names, first.file, listing.places, listing.code, until, new
+            self.lineno,
+            listing.names,
+            first.file,
+            listing.places,
+            listing.code,
+            until,
+            new,
+            folded,
         )
         if new:
             code["highlight_args"] = {"hl_lines": self._new_lines(listing, new)}

@@ -315,7 +315,8 @@ def chat_prompt(question: str) -> str:
     """
     return (
         "<|im_start|>system\n"
-        "You are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+        "You are a helpful AI assistant named SmolLM, "
+        "trained by Hugging Face<|im_end|>\n"
         f"<|im_start|>user\n{question}<|im_end|>\n"
         "<|im_start|>assistant\n"
     )

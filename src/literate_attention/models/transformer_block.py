@@ -201,7 +201,8 @@ class LanguageModel(nn.Module):
     ) -> None:
         super().__init__()
         require_at_least("vocab_size", vocab_size, 1)
-        # The table is also the last matrix, so it begins with numbers as small as those of nn.Linear.
+        # The table is also the last matrix, so it begins with numbers
+        # as small as those of nn.Linear.
         most = embed_dim**-0.5
         table = torch.empty(vocab_size, embed_dim).uniform_(-most, most)
         self.token_embedding = nn.Embedding.from_pretrained(table, freeze=False)
