@@ -92,8 +92,8 @@ def test_it_fails_while_its_library_is_wrong_and_recovers(
     mended = build()
     assert (mended.status, mended.err, mended.executed) == (0, "", [])
     after = book.published()
-    for page in ("index.html", "primes.html", "sources.html"):
-        assert after[page] == before[page]
+    # Of words that were there in between, Sphinx keeps empty entries.
+    assert {name for name in before if before[name] != after[name]} <= {"searchindex.js"}
 
 
 def test_a_variable_that_it_names_is_part_of_every_key(build: Callable[..., Build]) -> None:

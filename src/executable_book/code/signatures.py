@@ -1,7 +1,8 @@
 """Writes signatures with a parameter on each line as what they are: text, in lines.
 
 Sphinx writes a description list, of descriptions without a term, which a screen reader announces and HTML
-forbids.
+forbids. It has done so since there are such signatures (sphinx-doc/sphinx#11011), and this can go when it no
+longer does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Entries of a bibliography as items of a list: the role that docutils gives them is on its way out."""
+"""Entries of a bibliography as items of a list: the role that docutils gives them is on its way out.
+
+DPUB-ARIA 1.1 deprecates `doc-biblioentry` (w3c/dpub-aria#22). This can go when docutils writes another role.
+"""
 
 from __future__ import annotations
 

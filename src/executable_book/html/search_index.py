@@ -1,7 +1,7 @@
 """What the search knows of pages that a build does not write: the entries of the general index.
 
 Sphinx reads back from `searchindex.js` what it knew of unchanged pages, but for these. So a second build
-would find less than the first.
+would find less than the first. That is sphinx-doc/sphinx#12599, and this can go when it is closed.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ pages are read, those whose outputs are not in the store run side by side in war
 library runs the pages again, a change in prose runs nothing, and no change starts no process at all. A page
 that failed is never stored: it runs, and is reported, at every build until it is mended.
 
+MyST-NB's own modes run a page again when its code has changed, never when the library has, which is what this
+is for: executablebooks/MyST-NB#299 and #621 ask for it.
+
 The hook into myst-nb is its table of custom formats. For the time of a build it gets one entry for each
 executed page, by full path, whose reader puts the outputs beside the cells. Plain pages never come near it.
 """
@@ -32,6 +35,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
+from sphinx_exercise import copy_asset_files  # type: ignore[import-untyped]
 
 from executable_book.check.repeated_warnings import Finding
 from executable_book.files_on_disk import disk_errors, sha256
@@ -186,7 +190,7 @@ def parse(text: str, config: MdParserConfig, path: str) -> NotebookNode:
     """Read a page as the notebook that is written there.
 
     The start of each prose cell is set right: myst-nb forgets the blank lines that it takes away, and
-    counts one line too many.
+    counts one line too many. This can go when warnings about prose name their lines without it.
     """
     notebook = read_myst_markdown_notebook(text, config, add_source_map=True, path=path)
     lines = text.splitlines()
@@ -375,15 +379,17 @@ def profile(app: Sphinx) -> Iterator[str]:
 
 
 def copy_styles_first(app: Sphinx) -> None:
-    """Have myst-nb's stylesheet in place before pages are written.
+    """Have the stylesheets of extensions in place before pages are written.
 
-    Sphinx adds a checksum to the link of a stylesheet that is there. myst-nb copies its own after the
-    pages, so those of a first build would differ from those of every later one.
+    Sphinx adds a checksum to the link of a stylesheet that is there (sphinx-doc/sphinx#11415). myst-nb and
+    sphinx-exercise copy theirs after the pages, so those of a first build would differ from those of every
+    later one. This can go when both copy at `builder-inited`.
     """
     static = Path(app.outdir, "_static")
     with disk_errors(static):
         static.mkdir(exist_ok=True)
         add_global_html_resources(app, None)
+        copy_asset_files(app, None)
 
 
 def tidy(app: Sphinx, exception: Exception | None) -> None:
