@@ -69,12 +69,12 @@ def ends_as_clean(book: Book, clean: Book, *, precious: bool) -> None:
 
 
 def killed_everywhere(
-    clean: tuple[Book, int], folder: Path, step: int, *, precious: bool, torn: bool
+    clean: tuple[Book, int], folder: Path, moments: slice, *, precious: bool, torn: bool
 ) -> None:
-    """Kill builds of a book at each step-th change of the disk, and build each to its end."""
+    """Kill builds of a book at some changes of the disk, and build each to its end."""
     book, changes = clean
     assert changes > 50
-    for kill_at in range(1, changes, step):
+    for kill_at in range(1, changes)[moments]:
         victim = book.copied(folder / str(kill_at))
         if precious:
             victim.html.mkdir(parents=True)
@@ -88,7 +88,8 @@ def killed_everywhere(
 def test_a_build_killed_at_some_moments_ends_as_one_that_was_not(
     clean: tuple[Book, int], tmp_path: Path, precious: bool, torn: bool
 ) -> None:
-    killed_everywhere(clean, tmp_path, 23, precious=precious, torn=torn)
+    moments = slice(5 * precious + 11 * torn, None, 40)
+    killed_everywhere(clean, tmp_path, moments, precious=precious, torn=torn)
 
 
 @pytest.mark.whole
@@ -97,8 +98,9 @@ def test_a_build_killed_at_some_moments_ends_as_one_that_was_not(
 def test_a_build_killed_at_any_moment_ends_as_one_that_was_not(
     clean: tuple[Book, int], tmp_path: Path, precious: bool, torn: bool
 ) -> None:
-    """After a kill before, or amid, any change of any file, the next build equals a clean one."""
-    killed_everywhere(clean, tmp_path, 1, precious=precious, torn=torn)
+    """After a kill before or amid a change of any file, the next build equals a clean one."""
+    moments = slice(precious + 2 * torn, None, 4)  # together, these are all
+    killed_everywhere(clean, tmp_path, moments, precious=precious, torn=torn)
 
 
 def test_kills_may_follow_each_other(clean: tuple[Book, int], tmp_path: Path) -> None:

@@ -1,0 +1,46 @@
+"""What this book tells the tool chain are settings that it knows; and it says nothing of attention."""
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+from harness.places import DOCS, ROOT
+
+from executable_book import settings
+
+TOOLS = ROOT / "src" / "executable_book"
+
+
+class Declared:
+    """Takes note of the settings that are declared."""
+
+    confdir = DOCS
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def add_config_value(self, name: str, *_: Any) -> None:
+        self.names.add(name)
+
+
+def test_each_setting_of_this_book_is_one_that_is_declared() -> None:
+    settings.declare(declared := Declared())  # type: ignore[arg-type]
+    said = {name for name in runpy.run_path(str(DOCS / "conf.py")) if name.startswith("book_")}
+    assert said
+    assert said <= declared.names
+
+
+def test_the_tool_chain_knows_nothing_of_this_book() -> None:
+    for path in TOOLS.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search("attention|literate", text, re.IGNORECASE), path
+
+
+def test_only_the_tools_for_torch_import_torch() -> None:
+    importing = [
+        path.relative_to(TOOLS)
+        for path in TOOLS.rglob("*.py")
+        if re.search(r"^ *(import|from) (torch|matplotlib)", path.read_text(), re.MULTILINE)
+    ]
+    assert importing == [Path("run/kernels/torch_tensors.py")]
