@@ -62,7 +62,6 @@ bibtex_bibfiles = ["references.bib"]
 bibtex_default_style = "plain"
 bibtex_reference_style = "author_year"
 
-modindex_common_prefix = ["literate_attention."]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 napoleon_use_rtype = False
@@ -81,6 +80,9 @@ html_baseurl = os.environ.get(
     "READTHEDOCS_CANONICAL_URL", "https://literate-attention.github.io/literate-attention/"
 )
 html_copy_source = False
+html_domain_indices = (
+    False  # the API reference lists every module, and in the order of the chapters
+)
 html_favicon = "_static/icon.svg"
 html_static_path = ["_static"]
 templates_path = ["_templates"]

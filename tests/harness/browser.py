@@ -36,8 +36,8 @@ LARGEST_PAINT = """
 
 
 def pages(site: Path) -> list[str]:
-    """Return the pages of a site."""
-    return sorted(path.relative_to(site).as_posix() for path in site.glob("*.html"))
+    """Return the pages of a site, in whatever room."""
+    return sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
 
 
 class Host(SimpleHTTPRequestHandler):
@@ -136,7 +136,7 @@ def take_picture(target: Path) -> None:
     """Photograph a part of a page, as the README shows it."""
     with serve(SITE) as address, chromium() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 880}, color_scheme="light")
-        page.goto(f"{address}simple_attention.html", wait_until="networkidle")
+        page.goto(f"{address}story/simple_attention.html", wait_until="networkidle")
         page.evaluate("document.querySelector('#fig-dot-products').scrollIntoView({block: 'end'})")
         page.screenshot(path=target)
 

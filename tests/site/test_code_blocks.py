@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from harness.browser import SITE, chromium, serve
+from harness.browser import SITE, chromium, pages, serve
 from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.browser
@@ -48,8 +48,7 @@ def faults(browser: Browser, address: str, width: int, *questions: str) -> list[
     """Return what a question finds on all pages, unfolded, in a window of a width."""
     found = []
     page = browser.new_page(viewport={"width": width, "height": 900})
-    for path in sorted(SITE.rglob("*.html")):
-        name = path.relative_to(SITE).as_posix()
+    for name in pages(SITE):
         page.goto(address + name, wait_until="load")
         page.evaluate(UNFOLD)
         found += [f"{name}: {one}" for ask in questions for one in page.evaluate(ask)]

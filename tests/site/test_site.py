@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html.parser import HTMLParser
 from itertools import pairwise
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
@@ -25,9 +26,11 @@ from executable_book.check.measurements import read
 pytestmark = pytest.mark.browser
 
 
-STORY = (DOCS / "index.md").read_text(encoding="utf-8").partition(":caption: The story")[2]
-CHAPTERS = STORY.partition("```")[0].split()[2:]
-GENERATED = ("404", "genindex", "py-modindex", "search")
+CHAPTERS = re.findall(
+    r"^(?:story|models)/\w+$", (DOCS / "index.md").read_text("utf-8"), re.MULTILINE
+)
+FIRST = "story/simple_attention.html"
+GENERATED = ("404", "genindex", "search")
 SIZES = {"phone": (360, 740), "desk": (1280, 900)}
 UNFOLD = "() => document.querySelectorAll('details').forEach(fold => fold.open = true)"
 POLICY = (
@@ -213,7 +216,8 @@ def test_every_link_within_the_site_leads_somewhere(html: dict[str, Html]) -> No
                 if link is None or parts.scheme or parts.netloc or page == "404.html":
                     continue
                 path, fragment = urldefrag(unquote(link))
-                target = path.partition("?")[0] or page
+                path = path.partition("?")[0]
+                target = normpath(Path(page).parent / path) if path else page
                 if not (SITE / target).is_file():
                     wrong.append(f"{page}: <{tag}> leads to {link}")
                 elif fragment and target in html and fragment not in html[target].ids:
@@ -236,7 +240,7 @@ def test_every_id_is_there_once(html: dict[str, Html]) -> None:
 def test_search_as_you_type(source: str, opened: Callable[..., Any], unpacked: Path) -> None:
     """The built folder, zipped, opens from `file://` with search working."""
     options = {"home": f"{unpacked.as_uri()}/"} if source == "disk" else {}
-    with opened("simple_attention.html", **options) as visit:
+    with opened(FIRST, **options) as visit:
         visit.page.keyboard.press("Control+k")
         visit.page.keyboard.type("softmax", delay=20)
         found = visit.page.locator(
@@ -429,7 +433,7 @@ def test_focus_is_visible_everywhere(
 
 
 def test_the_first_tab_leads_past_the_navigation(opened: Callable[..., Any]) -> None:
-    with opened("simple_attention.html") as visit:
+    with opened(FIRST) as visit:
         visit.page.keyboard.press("Tab")
         assert visit.page.evaluate("document.activeElement.innerText") == "Skip to main content"
         visit.page.keyboard.press("Enter")
@@ -439,12 +443,12 @@ def test_the_first_tab_leads_past_the_navigation(opened: Callable[..., Any]) -> 
 def test_the_reader_chooses_the_colours(opened: Callable[..., Any]) -> None:
     """The choice holds on the next page, and paper is white all the same."""
     theme = "document.documentElement.dataset.theme"
-    with opened("simple_attention.html", color_scheme="light") as visit:
+    with opened(FIRST, color_scheme="light") as visit:
         assert visit.page.evaluate(theme) == "light"
         visit.page.get_by_role("button", name="Color mode").click()
         visit.page.get_by_role("button", name="Dark").click()
         assert visit.page.evaluate(theme) == "dark"
-        visit.page.goto(visit.home + "self_attention.html")
+        visit.page.goto(visit.home + "story/self_attention.html")
         assert visit.page.evaluate(theme) == "dark"
         visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert visit.page.evaluate(theme) == "light"
@@ -455,7 +459,7 @@ def test_the_reader_chooses_the_colours(opened: Callable[..., Any]) -> None:
 
 def test_code_can_be_copied_and_outputs_have_no_button(opened: Callable[..., Any]) -> None:
     permissions = ["clipboard-read", "clipboard-write"]
-    with opened("simple_attention.html", permissions=permissions) as visit:
+    with opened(FIRST, permissions=permissions) as visit:
         cell = visit.page.locator(".cell_input", has_text="query = inputs[1]").first
         cell.hover()
         cell.locator("button.copybtn").click()
@@ -470,7 +474,7 @@ def test_code_can_be_copied_and_outputs_have_no_button(opened: Callable[..., Any
 @pytest.mark.parametrize("name", ["Toggle primary sidebar", "Toggle secondary sidebar"])
 def test_a_phone_reaches_both_lists_of_contents(name: str, opened: Callable[..., Any]) -> None:
     link = {"Toggle primary sidebar": "Causal attention", "Toggle secondary sidebar": "Exercises"}
-    with opened("simple_attention.html", "phone") as visit:
+    with opened(FIRST, "phone") as visit:
         wanted = visit.page.get_by_role("dialog").get_by_role("link", name=link[name])
         assert not wanted.is_visible()
         visit.page.get_by_role("button", name=name).click()
@@ -481,7 +485,7 @@ def test_a_phone_reaches_both_lists_of_contents(name: str, opened: Callable[...,
 
 
 def test_solutions_are_hidden_until_asked_for(opened: Callable[..., Any]) -> None:
-    with opened("simple_attention.html", java_script_enabled=False) as visit:
+    with opened(FIRST, java_script_enabled=False) as visit:
         answer = visit.page.locator("details.solution p", has_text="hundredfold")
         assert not answer.is_visible()
         visit.page.locator("summary", has_text="Solution to Exercise").last.click()
@@ -529,8 +533,8 @@ def test_each_page_says_what_it_is(html: dict[str, Html]) -> None:
 
 def test_the_sitemap_lists_every_page(html: dict[str, Html]) -> None:
     listed = re.findall(r"<loc>(.*?)</loc>", (SITE / "sitemap.xml").read_text(encoding="utf-8"))
-    assert {url.rpartition("/")[2] for url in listed} >= set(book_pages(html))
-    assert {urlsplit(url).scheme for url in listed} == {"https"}
+    home = "https://literate-attention.github.io/literate-attention/"
+    assert {url.removeprefix(home) for url in listed} >= set(book_pages(html))
 
 
 def test_pictures_have_alternative_texts_and_are_drawings(html: dict[str, Html]) -> None:
@@ -556,14 +560,13 @@ def test_figures_and_equations_are_numbered_each_once(html: dict[str, Html]) -> 
 
 
 def test_readers_go_on_and_back(html: dict[str, Html]) -> None:
-    order = ["index", *CHAPTERS]
-    for page, following in pairwise(order):
-        links = {link.get("rel"): link.get("href") for link in html[f"{page}.html"].all("link")}
-        assert links["next"] == f"{following}.html"
-        links = {
-            link.get("rel"): link.get("href") for link in html[f"{following}.html"].all("link")
-        }
-        assert links["prev"] == f"{page}.html"
+    def linked(page: str, relation: str) -> list[str]:
+        links = [link for link in html[page].all("link") if link.get("rel") == relation]
+        return [normpath(Path(page).parent / link["href"]) for link in links]
+
+    for page, following in pairwise(f"{name}.html" for name in ("index", *CHAPTERS)):
+        assert linked(page, "next") == [following]
+        assert linked(following, "prev") == [page]
 
 
 def test_every_icon_has_a_glyph(opened: Callable[..., Any], html: dict[str, Html]) -> None:
@@ -576,7 +579,7 @@ def test_every_icon_has_a_glyph(opened: Callable[..., Any], html: dict[str, Html
                 || !document.fonts.check(`${style.fontWeight} 16px ${style.fontFamily}`);
         }).map(icon => icon.outerHTML);
     }"""
-    with opened("simple_attention.html", "phone") as visit:
+    with opened(FIRST, "phone") as visit:
         assert visit.page.locator("[class*='fa-']").count() > 5
         assert visit.page.evaluate(empty) == []
         fonts = [url for url in visit.requests if url.endswith("fa-solid-900.woff2")]
