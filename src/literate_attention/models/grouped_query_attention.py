@@ -254,12 +254,13 @@ class GroupedQueryAttention(nn.Module):
         Args:
             x: one vector for each token.
             cache: what keeps the keys and values of the tokens before these, and takes theirs.
-            attn_mask: True in row i, column j: token i may attend to key j. It takes the place of the
-                causal mask and of the window.
+            attn_mask: True in row i, column j: token i may attend to key j, unless j comes after i or lies
+                outside of the window. With a cache, a column stands for a key that the cache returns.
             need_weights: whether the attention weights are returned too.
 
         Returns:
-            The context vectors; with ``need_weights`` also the weights.
+            The context vectors; with ``need_weights`` also the weights. Where a token may attend to no key,
+            its weights are zero, and so are the context vectors of its heads.
 
         Raises:
             TypeError: `x` does not hold floating-point numbers, or the mask is not boolean.
@@ -275,9 +276,14 @@ class GroupedQueryAttention(nn.Module):
             query, key = self.rope(query, start), self.rope(key, start)
         if cache is not None:
             key, value = cache.append(key, value)
-        if self.window is not None and attn_mask is None:
-            attn_mask = window_mask(x.shape[-2], key.shape[-2], self.window, device=x.device)
-        attended = grouped_attention(
+        q_len, kv_len = x.shape[-2], key.shape[-2]
+        if attn_mask is not None:
+            require_mask(attn_mask, (*query.shape[:-1], kv_len))
+            attn_mask = attn_mask & causal_mask(q_len, kv_len, device=x.device)
+        if self.window is not None:
+            near = window_mask(q_len, kv_len, self.window, device=x.device)
+            attn_mask = near if attn_mask is None else attn_mask & near
+        attended: Any = grouped_attention(
             query,
             key,
             value,
@@ -285,7 +291,7 @@ class GroupedQueryAttention(nn.Module):
             is_causal=attn_mask is None,
             need_weights=need_weights,
         )
-        if isinstance(attended, tuple):
+        if need_weights:
             context, weights = attended
             return self.out_proj(merge_heads(context)), weights
         return self.out_proj(merge_heads(attended))

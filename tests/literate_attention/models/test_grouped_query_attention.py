@@ -289,13 +289,65 @@ def test_without_positions_the_order_of_the_past_does_not_matter(need_weights: b
 
 
 @both_paths
-def test_a_mask_by_hand_takes_the_place_of_the_causal_one(need_weights: bool) -> None:
-    attention, x = seeded(window=2), random_tensor(BATCH, NUM_TOKENS, D_IN)
+@pytest.mark.parametrize("window", [None, 3])
+def test_a_mask_is_combined_with_the_causal_one_and_the_window(
+    need_weights: bool, window: int | None
+) -> None:
+    attention, x = seeded(window=window), random_tensor(BATCH, NUM_TOKENS, D_IN)
     everything = torch.ones(NUM_TOKENS, NUM_TOKENS, dtype=torch.bool)
-    attention.rope = None
-    forwards = run(attention, x, need_weights, attn_mask=everything)
-    backwards = run(attention, x.flip(1), need_weights, attn_mask=everything)
-    assert_close(forwards, backwards.flip(1))
+    by_hand = random_tensor(BATCH, 1, NUM_TOKENS, NUM_TOKENS) > 0
+    seen = window_mask(NUM_TOKENS, NUM_TOKENS, window or NUM_TOKENS)
+    plain, both = seeded(), by_hand & seen
+    assert not torch.equal(both, by_hand)
+    assert_close(
+        run(attention, x, need_weights, attn_mask=everything), run(attention, x, need_weights)
+    )
+    assert_close(
+        run(attention, x, need_weights, attn_mask=by_hand),
+        run(plain, x, need_weights, attn_mask=both),
+    )
+    weights = attention(x, attn_mask=by_hand, need_weights=True)[1]
+    assert torch.equal(weights > 0, both.expand_as(weights))
+
+
+@both_paths
+@pytest.mark.parametrize("window", [None, 3])
+def test_a_mask_is_combined_behind_a_cache_too(need_weights: bool, window: int | None) -> None:
+    attention, x = seeded(window=window), random_tensor(BATCH, NUM_TOKENS, D_IN)
+    by_hand = random_tensor(NUM_TOKENS, NUM_TOKENS) > 0
+    whole = run(attention, x, need_weights, attn_mask=by_hand)
+    cache = KVCache(BATCH, KV_HEADS, NUM_TOKENS, HEAD_DIM, dtype=torch.float64)
+    in_chunks = [
+        run(
+            attention,
+            x[:, start:end],
+            need_weights,
+            cache=cache,
+            attn_mask=by_hand[start:end, :end],
+        )
+        for start, end in ((0, 2), (2, 4), (4, 5))
+    ]
+    assert_close(torch.cat(in_chunks, dim=1), whole)
+
+
+@both_paths
+@pytest.mark.parametrize("window", [None, 3])
+def test_a_token_that_may_attend_to_no_key_gets_zeros(
+    need_weights: bool, window: int | None
+) -> None:
+    """Token 0 may see only what comes after it; with a window of 3, token 4 only what has left it."""
+    attention, x = seeded(window=window), random_tensor(BATCH, NUM_TOKENS, D_IN)
+    mask = torch.ones(NUM_TOKENS, NUM_TOKENS, dtype=torch.bool)
+    mask[0, 0] = False
+    mask[4, 2:] = False
+    alone = [0] if window is None else [0, 4]
+    context = run(attention, x, need_weights, attn_mask=mask)
+    weights = attention(x, attn_mask=mask, need_weights=True)[1]
+    for token in range(NUM_TOKENS):
+        expected = 0.0 if token in alone else 1.0
+        assert_close(weights[:, :, token].sum(-1), torch.full((BATCH, HEADS), expected).double())
+        assert context[:, token].any() == (token not in alone)
+    assert context.isfinite().all()
 
 
 @both_paths
@@ -307,7 +359,7 @@ def test_hidden_padding_changes_nothing(need_weights: bool) -> None:
         [torch.cat([torch.full((5 - len(text), D_IN), 9.0), text]) for text in texts]
     )
     filled = torch.tensor([[place >= 5 - len(text) for place in range(5)] for text in texts])
-    mask = causal_mask(5) & filled[:, None, None, :]
+    mask = filled[:, None, None, :]
     context = run(attention, padded, need_weights, attn_mask=mask)
     for row, text in zip(context, texts, strict=True):
         assert row.isfinite().all()
@@ -416,6 +468,16 @@ Q, KV = torch.ones(BATCH, HEADS, Q_LEN, 4), torch.ones(BATCH, KV_HEADS, KV_LEN, 
             lambda: grouped_attention(Q, KV, KV, attn_mask=causal_mask(3, 5), is_causal=True),
             ValueError,
             "attn_mask and is_causal were given together",
+        ),
+        (
+            lambda: seeded(window=2).float()(X, attn_mask=causal_mask(3, 5)),
+            ValueError,
+            "attn_mask must fit scores of shape (2, 6, 5, 5), (*batch, queries, keys), got shape (3, 5)",
+        ),
+        (
+            lambda: seeded(window=2).float()(X, attn_mask=torch.ones(5, 5)),
+            TypeError,
+            "attn_mask must be boolean, True = may attend, got torch.float32",
         ),
         (
             lambda: seeded().float()(X[..., :3]),
