@@ -45,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for number, chunks in enumerate(shards):
             tokens = " and ".join(f"{chunk[0]} to {chunk[-1]}" for chunk in chunks.tolist())
             print(f"process {number} on {device.type}: tokens {tokens}")
-        print(f"forward and backward in the ring: {seconds:.2f} s")
+        if options.time:
+            print(f"forward and backward in the ring: {seconds:.2f} s")
         query, key, value = (x.to(device).requires_grad_() for x in inputs)
         expected = scaled_dot_product_attention(
             query, key, value, is_causal=is_causal, enable_gqa=True
@@ -68,6 +69,7 @@ def read_options(arguments: Sequence[str] | None) -> Namespace:
     parser.add_argument("--head-dim", type=int, default=64)
     parser.add_argument("--causal", action=BooleanOptionalAction, default=True)
     parser.add_argument("--zigzag", action=BooleanOptionalAction, default=True)
+    parser.add_argument("--time", action=BooleanOptionalAction, default=True)
     enough_gpus = torch.cuda.device_count() >= int(os.environ.get("LOCAL_WORLD_SIZE", 1))
     parser.add_argument("--device", default="cuda" if enough_gpus else "cpu")
     return parser.parse_args(arguments)
