@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention as _kernel
+from torch.nn.functional import scaled_dot_product_attention as torch_attention
 
 from literate_attention._checks import require_at_least, require_mask, require_tokens
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
@@ -161,7 +161,7 @@ def grouped_attention(
     if is_causal and (need_weights or q_len != kv_len):
         attn_mask, is_causal = causal_mask(q_len, kv_len, device=query.device), False
     if not need_weights:
-        return _kernel(query, key, value, attn_mask, is_causal=is_causal, enable_gqa=True)
+        return torch_attention(query, key, value, attn_mask, is_causal=is_causal, enable_gqa=True)
     if attn_mask is not None:
         attn_mask = attn_mask.expand(*query.shape[:-1], kv_len)
         attn_mask = stack_groups(attn_mask, num_kv_heads)

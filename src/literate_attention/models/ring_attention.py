@@ -191,7 +191,7 @@ def ring_shards(
 ) -> Int[Tensor, "world_size num_chunks chunk_tokens"]:
     r"""Say which tokens each process holds.
 
-    .. math:: \text{process } r \text{ of } n \text{ holds the chunks } r \text{ and } 2n - 1 - r
+    .. math:: \text{process } r \text{ of } P \text{ holds the chunks } r \text{ and } 2P - 1 - r
 
     of the sequence cut into :math:`2n` chunks. In this zig-zag order every process has an early chunk and a
     late one, so that a causal mask leaves all of them the same work. Without it, process r holds the chunk
@@ -432,7 +432,7 @@ def attend_in_ring(
               K = (K_1, \dots, K_n), \quad V = (V_1, \dots, V_n)
 
     No process ever holds the whole sequence: keys and values go from each to the next one, and after
-    :math:`n - 1` steps every query has met every key :cite:p:`liu2023`. All processes of the group call it
+    :math:`P - 1` steps every query has met every key :cite:p:`liu2023`. All processes of the group call it
     at the same time, as they do for any collective operation of ``torch.distributed``.
 
     Args:

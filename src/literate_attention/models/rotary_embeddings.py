@@ -297,7 +297,7 @@ class RotaryEmbedding(nn.Module):
     r"""Turn queries and keys by angles that grow with their position.
 
     .. math:: \phi_{p,i} = p \, \theta_i, \qquad
-              \langle R_p q, R_k k \rangle = \langle q, R_{k - p} k \rangle
+              \langle R_p q, R_{p'} k \rangle = \langle q, R_{p' - p} k \rangle
 
     The second equation is the point: two rotations of a scalar product leave only their difference, so a
     score depends on how far two tokens are apart and not on where they stand :cite:p:`su2021`.
