@@ -16,7 +16,6 @@ from urllib.parse import unquote, urldefrag, urlsplit
 from zipfile import ZipFile
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from harness.browser import SITE, chromium, first_visit, pages, serve
 from harness.places import DOCS
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Request, Response
@@ -384,23 +383,6 @@ def test_what_is_wide_scrolls_in_its_box_by_keyboard(
                     wrong.append(f"{page}: does not scroll: {box.inner_text()[:60]!r}")
     fail_if_any(wrong)
     assert found > 10
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
-def test_axe_finds_nothing(
-    scheme: str, size: str, opened: Callable[..., Any], html: dict[str, Html]
-) -> None:
-    """axe-core finds nothing on any page, light and dark, 360 and 1280 px."""
-    wrong = []
-    for page in html:
-        with opened(page, size, color_scheme=scheme, reduced_motion="reduce") as visit:
-            visit.page.evaluate(UNFOLD)
-            assert visit.page.evaluate("document.documentElement.dataset.theme") == scheme
-            for violation in Axe().run(visit.page).response["violations"]:
-                where = [node["target"][0] for node in violation["nodes"]]
-                wrong.append(f"{page}: {violation['id']} at {len(where)} places: {where[:3]}")
-    fail_if_any(wrong)
 
 
 @pytest.mark.parametrize("size", SIZES)
