@@ -137,7 +137,9 @@ def take_picture(target: Path) -> None:
     with serve(SITE) as address, chromium() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 880}, color_scheme="light")
         page.goto(f"{address}story/simple_attention.html", wait_until="networkidle")
-        page.evaluate("document.querySelector('#fig-context-vector').scrollIntoView({block: 'end'})")
+        page.evaluate(
+            "document.querySelector('#fig-context-vector').scrollIntoView({block: 'end'})"
+        )
         page.screenshot(path=target)
 
 

@@ -14,6 +14,7 @@ from torch.testing import assert_close
 from literate_attention import (
     GGUF_NAMES,
     LLAMA_NAMES,
+    SMOLLM2,
     byte_level_tokenizer,
     gpt2_attention,
     llama_model,
@@ -38,6 +39,15 @@ def test_parameters_can_be_counted_by_hand() -> None:
     each_layer = attention + 3 * 10 * 17 + 2 * 10
     count = sum(parameter.numel() for parameter in model.parameters())
     assert count == 11 * 10 + 3 * each_layer + 10
+
+
+def test_the_sizes_of_smollm2_make_135_million_parameters() -> None:
+    with torch.device("meta"):
+        model = llama_model(**SMOLLM2)
+    embeddings, norms = 49_152 * 576, 61 * 576
+    attention, feed_forward = 2 * 576 * (576 + 192), 3 * 576 * 1536
+    expected = embeddings + norms + 30 * (attention + feed_forward)
+    assert sum(weight.numel() for weight in model.parameters()) == expected == 134_515_008
 
 
 def test_every_weight_of_a_model_has_a_name_elsewhere() -> None:

@@ -39,6 +39,7 @@ def check_projected_context(
         The verdict.
 
     Example:
+        >>> import torch
         >>> x, one = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.eye(2)
         >>> check_projected_context(torch.tensor([0.7311, 0.2689]), x, one, one, one, query=0)
         Not yet. The scores are not scaled.
@@ -75,6 +76,7 @@ def check_self_attention(module: object, inputs: Float[Tensor, "num_tokens d_in"
         The verdict.
 
     Example:
+        >>> import torch
         >>> class Attention(nn.Module):
         ...     def __init__(self) -> None:
         ...         super().__init__()
