@@ -149,7 +149,7 @@ def add_to_writers(app: Sphinx) -> None:
         HideCodeCellNode: {"html": (foldable.visit_code, foldable.depart)},
         solution_node: {"html": solution, "singlehtml": solution},
         nodes.citation: {"html": (citations.visit, citations.depart)},
-        addnodes.desc_parameterlist: {"html": (signatures.visit, signatures.depart)},
+        addnodes.desc_signature: {"html": (signatures.visit, signatures.depart)},
         nodes.literal_block: {
             "html": (reference_links.visit_literal_block, reference_links.depart_literal_block)
         },

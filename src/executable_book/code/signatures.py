@@ -1,14 +1,17 @@
-"""Writes signatures with a parameter on each line as what they are: text, in lines.
+"""Writes signatures as what they are: text, with a parameter on each line.
 
 Sphinx writes a description list, of descriptions without a term, which a screen reader announces and HTML
 forbids. It has done so since there are such signatures (sphinx-doc/sphinx#11011), and this can go when it no
-longer does.
+longer does. It also puts each word into a box that keeps it whole and a box that says what kind of word it
+is: a reference of long types would be made of them.
 """
 
 from __future__ import annotations
 
 from sphinx import addnodes
 from sphinx.writers.html5 import HTML5Translator
+
+from executable_book.html.code_lines import PLAIN_WORD, without_boxes
 
 AS_LINES = {
     "<dl>": '<span class="sig-lines">',
@@ -18,15 +21,14 @@ AS_LINES = {
 }
 
 
-def visit(self: HTML5Translator, node: addnodes.desc_parameterlist) -> None:
-    """Begin a list of parameters, and remember where."""
+def visit(self: HTML5Translator, node: addnodes.desc_signature) -> None:
+    """Begin a signature, and remember where."""
     node["begins"] = len(self.body)
-    HTML5Translator.visit_desc_parameterlist(self, node)
+    HTML5Translator.visit_desc_signature(self, node)
 
 
-def depart(self: HTML5Translator, node: addnodes.desc_parameterlist) -> None:
-    """End a list of parameters, and make lines of its items."""
-    HTML5Translator.depart_desc_parameterlist(self, node)
-    self.body[node["begins"] :] = [
-        AS_LINES.get(piece.strip(), piece) for piece in self.body[node["begins"] :]
-    ]
+def depart(self: HTML5Translator, node: addnodes.desc_signature) -> None:
+    """End a signature, make lines of its parameters, and words of its boxes."""
+    HTML5Translator.depart_desc_signature(self, node)
+    written = "".join(AS_LINES.get(piece.strip(), piece) for piece in self.body[node["begins"] :])
+    self.body[node["begins"] :] = [without_boxes(written, "pre", *PLAIN_WORD)]

@@ -2,6 +2,9 @@
 
 Where a line continues depends on where it begins: each says its indentation, in letters. Line breaks stand
 between the boxes, as ever, so that what is selected and copied is the original.
+
+Most words of a program are names and punctuation, which look like any text. Pygments boxes each of them all
+the same, and a long page of code would be made of boxes that change nothing: they are left out.
 """
 
 from __future__ import annotations
@@ -10,6 +13,8 @@ import re
 
 EMPHASIZED = '<span class="hll">'
 TAG = re.compile(r"<[^>]*>")
+PLAIN_WORD = ("n", "p", "w")
+"""The classes that Pygments gives to names, punctuation and blanks."""
 
 
 def in_lines(html: str) -> str:
@@ -18,8 +23,17 @@ def in_lines(html: str) -> str:
     code, closing, end = rest.rpartition("</pre>")
     if not opening or not code:
         return html
-    lines = code.removeprefix("<span></span>").replace("\n</span>", "</span>\n").split("\n")
+    code = without_boxes(code.removeprefix("<span></span>"), *PLAIN_WORD)
+    lines = code.replace("\n</span>", "</span>\n").split("\n")
     return "".join([start, opening, "\n".join(map(_boxed, lines)), closing, end])
+
+
+def without_boxes(html: str, *kinds: str) -> str:
+    """Leave out the boxes of some classes that hold nothing but text or a link."""
+    for kind in kinds:
+        box = rf'<span class="{kind}">((?:<a [^>]*>)?[^<]*(?:</a>)?)</span>'
+        html = re.sub(box, r"\1", html)
+    return html
 
 
 def _boxed(line: str) -> str:

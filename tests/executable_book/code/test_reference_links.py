@@ -249,9 +249,11 @@ def test_the_reference_has_an_entry_for_every_public_name(new_book: Callable[...
     book = new_book(
         extensions=("sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinxcontrib.bibtex")
     )
-    for name in ("reference/api.md", "references.bib"):
-        shutil.copy(ROOT / "docs" / name, book.folder)
-    html = book.build(bibtex_bibfiles=["references.bib"]).html("api")
+    for page in (ROOT / "docs" / "reference" / "api").glob("*.md"):
+        shutil.copy(page, book.folder)
+    shutil.copy(ROOT / "docs" / "references.bib", book.folder)
+    built = book.build(bibtex_bibfiles=["references.bib"])
+    html = "".join(built.html(page.stem) for page in book.folder.glob("*.md"))
     public = package_source.library_in(ROOT / "src" / "literate_attention").public
     missing = [name for name, item in public.items() if f'id="{item.full}"' not in html]
     assert missing == []
@@ -267,6 +269,16 @@ def test_parameters_are_lines_and_no_list(new_book: Callable[..., object]) -> No
     title = html.partition("<dt class")[2].partition("</dt>")[0]
     assert title.count('<span class="sig-line">') == 3
     assert not re.search("</?(dl|dd)", title)
+
+
+def test_the_words_of_a_signature_have_no_boxes(new_book: Callable[..., object]) -> None:
+    book = new_book()
+    book.write(
+        "api.md", "# R\n\n```{eval-rst}\n.. py:function:: act(first: int) -> Box[int]\n```\n"
+    )
+    title = book.build().html("api").partition("<dt class")[2].partition("</dt>")[0]
+    assert '<em class="sig-param">first: int</em>' in title
+    assert "Box[int]" in title
 
 
 def test_every_public_name_is_tested() -> None:

@@ -45,6 +45,14 @@ def test_each_line_is_a_box_that_knows_where_it_begins() -> None:
         assert line.count("<span") == line.count("</span>")
 
 
+def test_words_that_look_like_any_text_have_no_box_of_their_own() -> None:
+    html = in_lines(PygmentsBridge("html").highlight_block("x = f(y, 1)", "python"))
+    line = '<span class="line">x <span class="o">=</span> f(y, <span class="mi">1</span>)</span>'
+    assert line in html
+    linked = '<pre><span></span><span class="n"><a href="#f">f</a></span>\n</pre>'
+    assert in_lines(linked) == '<pre><span class="line"><a href="#f">f</a></span>\n</pre>'
+
+
 def test_what_is_no_code_stays_as_it_is() -> None:
     assert in_lines("<p>one\ntwo</p>") == "<p>one\ntwo</p>"
     assert in_lines("<pre></pre>") == "<pre></pre>"
