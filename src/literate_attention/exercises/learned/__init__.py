@@ -1,0 +1,1 @@
+"""Checks of the part on what attention learns."""

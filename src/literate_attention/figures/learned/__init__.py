@@ -1,0 +1,1 @@
+"""Figures of the part on what attention learns."""

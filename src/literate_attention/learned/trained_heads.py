@@ -1,0 +1,330 @@
+"""What the heads of a trained model look at: their maps, scores of maps, and heads switched off."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from literate_attention._checks import (
+    require_at_least,
+    require_floating,
+    require_tensor,
+    require_token_ids,
+)
+from literate_attention.models.transformer_block import LanguageModel
+
+
+@torch.no_grad()
+def attention_maps(
+    model: LanguageModel, token_ids: Int[Tensor, "*batch num_tokens"]
+) -> Float[Tensor, "*batch num_layers num_heads num_tokens num_tokens"]:
+    r"""Collect the attention weights of every head of a model, layer by layer.
+
+    .. math:: A^{(l)} = \text{weights of } \text{Attention}_l(\text{norm}(x_{l-1})), \qquad
+              x_l = \text{block}_l(x_{l-1})
+
+    Args:
+        model: a stack of blocks whose attention can return its weights.
+        token_ids: what the model reads.
+
+    Returns:
+        A map for each head of each layer. Row i says how much token i takes from each token, and sums to one.
+
+    Raises:
+        TypeError: the token ids are not integers.
+        ValueError: a token id is outside the vocabulary.
+
+    Example:
+        >>> from literate_attention import llama_model
+        >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
+        >>> attention_maps(model, torch.tensor([1, 7, 2, 5])).shape
+        torch.Size([3, 6, 4, 4])
+    """
+    require_token_ids(token_ids, model.token_embedding.num_embeddings)
+    x = model.token_embedding(token_ids)
+    maps = []
+    for block in model.blocks:
+        _, weights = block.attention(block.attention_norm(x), need_weights=True)
+        maps.append(weights)
+        x = block(x)
+    return torch.stack(maps, dim=-4)
+
+
+def previous_token_targets(
+    num_tokens: int, *, device: torch.device | str | None = None
+) -> Bool[Tensor, "num_tokens num_tokens"]:
+    r"""Say where a previous-token head looks: at the token before.
+
+    .. math:: T_{ij} = [\, j = i - 1 \,]
+
+    Such heads are found in every trained model :cite:p:`elhage2021`.
+
+    Args:
+        num_tokens: how many tokens there are.
+        device: where the table is put.
+
+    Returns:
+        True in row i, column j: token j is the one before token i.
+
+    Raises:
+        TypeError: ``num_tokens`` is not a whole number.
+        ValueError: ``num_tokens`` is below 1.
+
+    Example:
+        >>> previous_token_targets(3).int()
+        tensor([[0, 0, 0],
+                [1, 0, 0],
+                [0, 1, 0]], dtype=torch.int32)
+    """
+    require_at_least("num_tokens", num_tokens, 1)
+    return torch.eye(num_tokens, dtype=torch.bool, device=device).roll(-1, dims=1).tril(-1)
+
+
+def first_token_targets(
+    num_tokens: int, *, device: torch.device | str | None = None
+) -> Bool[Tensor, "num_tokens num_tokens"]:
+    r"""Say where a head looks that rests on the first token.
+
+    .. math:: T_{ij} = [\, j = 0 < i \,]
+
+    The first token itself can look nowhere else, so it does not count :cite:p:`xiao2024`.
+
+    Args:
+        num_tokens: how many tokens there are.
+        device: where the table is put.
+
+    Returns:
+        True in row i, column j: token j is the first, and token i is not.
+
+    Raises:
+        TypeError: ``num_tokens`` is not a whole number.
+        ValueError: ``num_tokens`` is below 1.
+
+    Example:
+        >>> first_token_targets(3).int()
+        tensor([[0, 0, 0],
+                [1, 0, 0],
+                [1, 0, 0]], dtype=torch.int32)
+    """
+    require_at_least("num_tokens", num_tokens, 1)
+    targets = torch.zeros(num_tokens, num_tokens, dtype=torch.bool, device=device)
+    targets[1:, 0] = True
+    return targets
+
+
+def induction_targets(
+    token_ids: Int[Tensor, "*batch num_tokens"],
+) -> Bool[Tensor, "*batch num_tokens num_tokens"]:
+    r"""Say where an induction head looks: behind every earlier copy of the token.
+
+    .. math:: T_{ij} = [\, t_{j-1} = t_i \,\wedge\, 0 < j < i \,]
+
+    After *A B … A* such a head looks at *B*, since what came once may well come again :cite:p:`olsson2022`.
+
+    Args:
+        token_ids: the tokens, :math:`t`.
+
+    Returns:
+        True in row i, column j: the token before token j is the same as token i.
+
+    Raises:
+        TypeError: the token ids are not integers.
+        ValueError: there is no token.
+
+    Example:
+        >>> induction_targets(torch.tensor([5, 7, 5, 7])).int()
+        tensor([[0, 0, 0, 0],
+                [0, 0, 0, 0],
+                [0, 1, 0, 0],
+                [0, 0, 1, 0]], dtype=torch.int32)
+    """
+    require_tensor("token_ids", token_ids)
+    before = token_ids.roll(1, dims=-1)
+    same = before[..., None, :] == token_ids[..., :, None]
+    same[..., 0] = False  # nothing stands before the first token
+    return same.tril(-1)
+
+
+def head_scores(
+    maps: Float[Tensor, "*batch num_layers num_heads num_tokens num_tokens"],
+    targets: Bool[Tensor, "*#batch num_tokens num_tokens"],
+) -> Float[Tensor, "*batch num_layers num_heads"]:
+    r"""Score each head by the weight that it gives to the places where a head of a kind looks.
+
+    .. math:: s = \frac{1}{|I|} \sum_{i \in I} \sum_j T_{ij} A_{ij}, \qquad
+              I = \{\, i : T_{ij} \text{ for some } j \,\}
+
+    A head that looks nowhere else has a score of 1. Queries for which there is no such place do not count.
+
+    Args:
+        maps: a map for each head, :math:`A`, from :func:`attention_maps`.
+        targets: where a head of this kind looks, :math:`T`.
+
+    Returns:
+        A score from 0 to 1 for each head.
+
+    Raises:
+        TypeError: ``maps`` does not hold floating-point numbers, or ``targets`` is not boolean.
+        ValueError: the targets are not as large as a map, or some sequence has none.
+
+    Example:
+        >>> maps = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.25, 0.5, 0.25]]).view(1, 1, 3, 3)
+        >>> head_scores(maps, previous_token_targets(3)), head_scores(maps, first_token_targets(3))
+        (tensor([[0.5000]]), tensor([[0.3750]]))
+    """
+    require_maps(maps, targets)
+    weights = (maps * targets[..., None, None, :, :]).sum(dim=(-2, -1))
+    counted = targets.any(dim=-1).sum(dim=-1)
+    return weights / counted[..., None, None]
+
+
+@contextmanager
+def ablate_heads(
+    model: LanguageModel, heads: Iterable[tuple[int, int]], *, mean: bool = False
+) -> Iterator[None]:
+    r"""Switch heads of a model off, as long as a ``with`` lasts; they still look, but nobody hears what they found.
+
+    .. math:: [\text{head}_1, \dots, 0, \dots, \text{head}_h] \, W_o
+
+    What a map shows is what a head looks at. Whether the model needs it shows only when it is gone
+    :cite:p:`michel2019`.
+
+    Args:
+        model: a stack of blocks, whose attention ends in ``out_proj``.
+        heads: which ones, each as (layer, head), counted from 0.
+        mean: put the mean of the head's context vectors, over all tokens at hand, in their place instead of
+            zeros. The rest of the model is used to a head's mean, but not to zeros.
+
+    Returns:
+        A context manager. However the ``with`` ends, all heads work again.
+
+    Raises:
+        TypeError: a layer or a head is not a whole number.
+        ValueError: the model has no such layer, or the layer no such head.
+
+    Example:
+        >>> from literate_attention import llama_model
+        >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
+        >>> token_ids = torch.tensor([1, 7, 2, 5])
+        >>> whole = model(token_ids)
+        >>> with ablate_heads(model, [(0, 3), (2, 5)]):
+        ...     without = model(token_ids)
+        >>> torch.equal(without, whole), torch.equal(model(token_ids), whole)
+        (False, True)
+    """
+    heads = list(heads)
+    for layer, head in heads:
+        require_head(model, layer, head)
+    hooks = []
+    for layer, head in heads:
+        attention = model.blocks[layer].attention
+        hook = partial(silence_head, head, attention.num_heads, mean)
+        hooks.append(attention.out_proj.register_forward_pre_hook(hook))
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def silence_head(
+    head: int, num_heads: int, mean: bool, _: nn.Module, inputs: tuple[Tensor]
+) -> Tensor:
+    """Replace what one head has found, on the way into the output projection."""
+    contexts = inputs[0].unflatten(-1, (num_heads, -1)).clone()
+    found = contexts[..., head, :]
+    contexts[..., head, :] = found.flatten(0, -2).mean(dim=0) if mean else 0.0
+    return contexts.flatten(-2)
+
+
+@torch.no_grad()
+def copy_accuracy(model: LanguageModel, token_ids: Int[Tensor, "*batch num_tokens"]) -> float:
+    r"""Measure how often a model names the next token of a sequence that it reads for the second time.
+
+    .. math:: \frac{1}{|I|} \sum_{i \in I} [\, \arg\max \text{logits}_i = t_{i+1} \,], \qquad
+              I = \{n/2, \dots, n - 2\}
+
+    Of random tokens the first reading cannot be guessed. The second can, by whoever looks back
+    :cite:p:`olsson2022`.
+
+    Args:
+        model: what names the next token.
+        token_ids: any sequence, and once more the same.
+
+    Returns:
+        The share of right answers in the second half, from 0 to 1.
+
+    Raises:
+        TypeError: the token ids are not integers.
+        ValueError: the second half is not the first once more, or has fewer than two tokens.
+
+    Example:
+        >>> from literate_attention import llama_model
+        >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
+        >>> copy_accuracy(model, torch.tensor([4, 4, 4, 4]))
+        1.0
+    """
+    require_repeated(token_ids)
+    half = token_ids.shape[-1] // 2
+    hidden = model.hidden_states(token_ids)[..., half:-1, :]
+    named = model.logits(hidden).argmax(dim=-1)
+    return (named == token_ids[..., half + 1 :]).float().mean().item()
+
+
+def require_maps(maps: Tensor, targets: Tensor) -> None:
+    """Refuse maps without layers and heads, and targets that are not as large as one, or none at all."""
+    require_floating("maps", maps)
+    if maps.ndim < 4:
+        raise ValueError(
+            f"maps must have at least 4 dimensions (num_layers, num_heads, num_tokens, num_tokens), "
+            f"got {maps.ndim}: shape {tuple(maps.shape)}"
+        )
+    require_tensor("targets", targets)
+    if targets.dtype != torch.bool:
+        raise TypeError(f"targets must be boolean, got {targets.dtype}")
+    fitting = {maps.shape[-2:], (*maps.shape[:-4], *maps.shape[-2:])}
+    if targets.shape not in fitting:
+        raise ValueError(
+            f"targets must be as large as a map, {tuple(maps.shape[-2:])}, for all sequences or for each of "
+            f"{tuple(maps.shape[:-4])}, got shape {tuple(targets.shape)}"
+        )
+    empty = int((~targets.flatten(-2).any(dim=-1)).sum())
+    if empty:
+        raise ValueError(
+            f"{empty} of {targets[..., 0, 0].numel()} sequences have no targets: there is nothing to score"
+        )
+
+
+def require_head(model: LanguageModel, layer: int, head: int) -> None:
+    """Refuse a head that the model does not have."""
+    require_at_least("layer", layer, 0)
+    require_at_least("head", head, 0)
+    if layer >= len(model.blocks):
+        raise ValueError(
+            f"the model has {len(model.blocks)} layers, counted from 0; there is no layer {layer}"
+        )
+    num_heads = model.blocks[layer].attention.num_heads
+    if head >= num_heads:
+        raise ValueError(
+            f"layer {layer} has {num_heads} heads, counted from 0; there is no head {head}"
+        )
+
+
+def require_repeated(token_ids: Tensor) -> None:
+    """Refuse a sequence that does not come twice."""
+    require_tensor("token_ids", token_ids)
+    if token_ids.ndim == 0 or token_ids.shape[-1] < 4 or token_ids.shape[-1] % 2:
+        raise ValueError(
+            f"token_ids must be at least 2 tokens and the same once more, "
+            f"got shape {tuple(token_ids.shape)}"
+        )
+    first, second = token_ids.chunk(2, dim=-1)
+    differ = int((first != second).sum())
+    if differ:
+        raise ValueError(
+            f"the second half of token_ids must be the first once more, "
+            f"but {differ} of {first.numel()} tokens differ"
+        )
