@@ -449,7 +449,7 @@ def test_a_check_changes_nothing() -> None:
 
 
 INDEX = (DOCS / "index.md").read_text(encoding="utf-8")
-CHAPTERS = re.findall(r"^(?:story|models)/\w+$", INDEX, re.MULTILINE)
+CHAPTERS = re.findall(r"^(?:story|models|learned)/\w+$", INDEX, re.MULTILINE)
 
 
 @pytest.mark.parametrize("chapter", [*CHAPTERS, "trust/reproducibility"])

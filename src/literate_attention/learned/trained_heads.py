@@ -1,8 +1,9 @@
 """What the heads of a trained model look at: their maps, scores of maps, and heads switched off."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -45,9 +46,11 @@ def attention_maps(
     """
     require_token_ids(token_ids, model.token_embedding.num_embeddings)
     x = model.token_embedding(token_ids)
+    blocks: Iterable[Any] = model.blocks
     maps = []
-    for block in model.blocks:
-        _, weights = block.attention(block.attention_norm(x), need_weights=True)
+    for block in blocks:
+        normed = block.attention_norm(x)
+        _, weights = block.attention(normed, need_weights=True)
         maps.append(weights)
         x = block(x)
     return torch.stack(maps, dim=-4)
@@ -185,7 +188,7 @@ def head_scores(
 def ablate_heads(
     model: LanguageModel, heads: Iterable[tuple[int, int]], *, mean: bool = False
 ) -> Iterator[None]:
-    r"""Switch heads of a model off, as long as a ``with`` lasts; they still look, but nobody hears what they found.
+    r"""Switch heads off for as long as a ``with`` lasts: they look, but nobody learns what they found.
 
     .. math:: [\text{head}_1, \dots, 0, \dots, \text{head}_h] \, W_o
 
@@ -215,14 +218,14 @@ def ablate_heads(
         >>> torch.equal(without, whole), torch.equal(model(token_ids), whole)
         (False, True)
     """
+    attentions: list[Any] = [block.attention for block in model.blocks]
     heads = list(heads)
     for layer, head in heads:
-        require_head(model, layer, head)
+        require_head(attentions, layer, head)
     hooks = []
     for layer, head in heads:
-        attention = model.blocks[layer].attention
-        hook = partial(silence_head, head, attention.num_heads, mean)
-        hooks.append(attention.out_proj.register_forward_pre_hook(hook))
+        silence = partial(silence_head, head, attentions[layer].num_heads, mean)
+        hooks.append(attentions[layer].out_proj.register_forward_pre_hook(silence))
     try:
         yield
     finally:
@@ -298,18 +301,18 @@ def require_maps(maps: Tensor, targets: Tensor) -> None:
         )
 
 
-def require_head(model: LanguageModel, layer: int, head: int) -> None:
+def require_head(attentions: Sequence[Any], layer: int, head: int) -> None:
     """Refuse a head that the model does not have."""
     require_at_least("layer", layer, 0)
     require_at_least("head", head, 0)
-    if layer >= len(model.blocks):
+    if layer >= len(attentions):
         raise ValueError(
-            f"the model has {len(model.blocks)} layers, counted from 0; there is no layer {layer}"
+            f"the model has {len(attentions)} layers, counted from 0; there is no layer {layer}"
         )
-    num_heads = model.blocks[layer].attention.num_heads
-    if head >= num_heads:
+    if head >= attentions[layer].num_heads:
         raise ValueError(
-            f"layer {layer} has {num_heads} heads, counted from 0; there is no head {head}"
+            f"layer {layer} has {attentions[layer].num_heads} heads, counted from 0; "
+            f"there is no head {head}"
         )
 
 
