@@ -266,8 +266,8 @@ def copy_accuracy(model: LanguageModel, token_ids: Int[Tensor, "*batch num_token
 
     Example:
         >>> from literate_attention import llama_model
-        >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
-        >>> copy_accuracy(model, torch.tensor([4, 4, 4, 4]))
+        >>> knows_one_token = llama_model(1, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
+        >>> copy_accuracy(knows_one_token, torch.tensor([0, 0, 0, 0]))
         1.0
     """
     require_repeated(token_ids)
