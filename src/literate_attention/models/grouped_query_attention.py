@@ -1,4 +1,4 @@
-"""Grouped-query attention: several heads of queries share one head of keys and values."""
+"""Grouped-query attention: several query heads share one head of keys and values."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def window_mask(
 def stack_groups(
     x: Shaped[Tensor, "*batch num_heads q_len width"], num_kv_heads: int
 ) -> Shaped[Tensor, "*batch num_kv_heads rows width"]:
-    r"""Put the heads of a group one below the other, so that each head of keys has one long list of queries.
+    r"""Put the heads of a group one below the other: one long list of queries for each key-value head.
 
     .. math:: (h, n, d) \to (h_{kv}, g \cdot n, d), \qquad g = h / h_{kv}
 
@@ -59,7 +59,7 @@ def stack_groups(
 
     Args:
         x: what belongs to queries, head by head.
-        num_kv_heads: how many heads of keys there are, :math:`h_{kv}`.
+        num_kv_heads: how many key-value heads there are, :math:`h_{kv}`.
 
     Returns:
         A view of `x`, if its memory allows one.
@@ -89,14 +89,14 @@ def unstack_groups(
 
     Args:
         x: the rows of all heads of a group, one below the other.
-        num_heads: how many heads of queries there are, :math:`h`.
+        num_heads: how many query heads there are, :math:`h`.
 
     Returns:
         A view of `x`, if its memory allows one.
 
     Raises:
         TypeError: ``num_heads`` is not a whole number.
-        ValueError: it is no multiple of the number of heads of keys.
+        ValueError: it is no multiple of the number of key-value heads.
 
     Example:
         >>> x = torch.arange(24.0).reshape(6, 2, 2)
@@ -123,7 +123,7 @@ def grouped_attention(
         Float[Tensor, "*batch num_heads q_len kv_len"],
     ]
 ):
-    r"""Attend, each head of queries to the keys and values of its group.
+    r"""Attend, each query head to the keys and values of its group.
 
     .. math:: Z_i = \operatorname{softmax}\!\left(\frac{Q_i K_{g(i)}^\top}{\sqrt{d}}\right) V_{g(i)},
               \qquad g(i) = \left\lfloor \frac{i \, h_{kv}}{h} \right\rfloor
@@ -174,20 +174,20 @@ class GroupedQueryAttention(nn.Module):
     r"""Causal attention in which groups of heads share keys and values, as in the models of today.
 
     .. math::
-        Z = [\text{head}_1, \dots, \text{head}_h] \, W_o, \qquad
+        Y = [\text{head}_1, \dots, \text{head}_h] \, W_o, \qquad
         \text{head}_i = \operatorname{softmax}\!\left(
             \frac{R(Q_i) \, R(K_{g(i)})^\top}{\sqrt{d}} + M\right) V_{g(i)}
 
-    With as many heads of keys as of queries it is multi-head attention, with a single one multi-query
+    With as many key-value heads as query heads it is multi-head attention, with a single one multi-query
     attention :cite:p:`shazeer2019`, and in between grouped-query attention :cite:p:`ainslie2023`.
     :math:`R` turns by position. Nothing has a bias and nothing is dropped.
 
     Args:
         d_in: how wide an input is.
         d_out: how wide an output is.
-        num_heads: how many heads of queries.
-        num_kv_heads: how many heads of keys and values; each serves ``num_heads / num_kv_heads`` heads of
-            queries. Some call this number groups, others the size of one.
+        num_heads: how many query heads.
+        num_kv_heads: how many key-value heads; each serves ``num_heads / num_kv_heads`` query heads. Some
+            call this number groups, others the size of one.
         head_dim: how wide a query, a key and a value is; by default ``d_out / num_heads``.
         rope: what turns queries and keys by their position; all layers of a model may share one.
         window: how many keys a query sees, its own included; by default all before it.

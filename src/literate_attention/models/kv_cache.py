@@ -25,7 +25,7 @@ class KVCache:
 
     Args:
         batch: how many sequences.
-        num_kv_heads: how many heads of keys and values, :math:`h_{kv}`.
+        num_kv_heads: how many key-value heads, :math:`h_{kv}`.
         max_tokens: how many tokens there is room for, :math:`n`.
         head_dim: how wide a key or value is, :math:`d`.
         device: where to keep them.

@@ -143,7 +143,7 @@ def partial_gradients(
               \partial Q = \frac{\partial S \, K}{\sqrt{d_k}}, \qquad
               \partial K = \frac{\partial S^\top Q}{\sqrt{d_k}}
 
-    Nothing but :math:`Z` and :math:`L` is kept from the way forward: the weights are computed a second time,
+    Nothing but :math:`Z` and :math:`L` is kept from the forward pass: the weights are computed a second time,
     as FlashAttention does :cite:p:`dao2022`.
 
     Args:

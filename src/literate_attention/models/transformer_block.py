@@ -115,7 +115,7 @@ class SwiGLU(nn.Module):
 class TransformerBlock(nn.Module):
     r"""One layer of a transformer: attention, then feed-forward, each added to what came in.
 
-    .. math:: y = x + \text{Attention}(\text{norm}_1(x)), \qquad z = y + \text{FFN}(\text{norm}_2(y))
+    .. math:: x' = x + \text{Attention}(\text{norm}_1(x)), \qquad x'' = x' + \text{FFN}(\text{norm}_2(x'))
 
     The sum that runs past both parts is the residual stream. The norms stand before the parts and not on
     the stream, so that a deep stack can be trained :cite:p:`xiong2020`.

@@ -158,7 +158,7 @@ class MultiHeadAttention(nn.Module):
     r"""Causal multi-head attention: one wide projection, split into heads.
 
     .. math::
-        Z = [\text{head}_1, \dots, \text{head}_h] \, W_o + b_o, \qquad
+        Y = [\text{head}_1, \dots, \text{head}_h] \, W_o + b_o, \qquad
         \text{head}_i = \text{Dropout}\!\left(\operatorname{softmax}\!\left(
             \frac{Q_i K_i^\top}{\sqrt{d_{out} / h}} + M\right)\right) V_i
 
