@@ -107,7 +107,7 @@ def test_what_is_refused_is_not_kept() -> None:
 # Any split of a text
 
 
-@settings(deadline=None, max_examples=50)  # the first call takes longer than all others
+@settings(deadline=None, max_examples=20)  # the first call takes longer than all others
 @given(
     chunks=st.lists(st.integers(1, 6), min_size=1, max_size=6),
     window=st.sampled_from([None, 1, 3, 5]),
