@@ -20,6 +20,7 @@ extensions = [
     "sphinx_exercise",
     "sphinxcontrib.bibtex",
     "executable_book",
+    "interactive.live_figures",
     "interactive.playground",
 ]
 exclude_patterns = ["_build"]

@@ -1,0 +1,31 @@
+/* The maps of all heads of a model, as the build wrote them: unpacked, and sorted by a score.
+ *
+ * A map is kept as whole percents, a byte each: row after row, and of each row what is not hidden. Scores are in
+ * thousandths. Both were computed by the library.
+ */
+(() => {
+  "use strict";
+
+  const parts = globalThis.literateParts;
+  const { bytesOf, range } = parts;
+
+  /** One sentence: its words, map(head)[query][key] with null for what is hidden, and scores by their kind. */
+  function unpack({ title, words, maps, scores }) {
+    const bytes = bytesOf(maps);
+    const size = words.length;
+    const area = (size * (size + 1)) / 2;
+    const map = (head) =>
+      range(size).map((i) =>
+        range(size).map((j) => (j > i ? null : bytes[head * area + (i * (i + 1)) / 2 + j] / 100)),
+      );
+    return { title, words, map, count: bytes.length / area, scores };
+  }
+
+  /** The numbers of all heads, those with the highest scores first; without a score, layer by layer. */
+  function sorted({ count, scores }, kind) {
+    const score = scores[kind];
+    return score ? range(count).sort((a, b) => score[b] - score[a] || a - b) : range(count);
+  }
+
+  Object.assign(parts, { heads: { sorted, unpack } });
+})();

@@ -1,0 +1,41 @@
+/* Steps, one after the other: two buttons, and a slider between them.
+ *
+ *   const steps = stepper({ name: "Token", count: 12, next: "Next token", onStep: (step) => "what is said" })
+ *   steps.go(0)        steps are counted from 0; `onStep` returns the text that stands below and is read aloud
+ */
+(() => {
+  "use strict";
+
+  const parts = globalThis.literateParts;
+  const { clamp, make } = parts;
+
+  function stepper({ name, count, back = "Back", next = "Next", onStep }) {
+    let step = 0;
+    const button = (text, change) => {
+      const element = make("button", { type: "button" }, text);
+      element.addEventListener("click", () => go(step + change));
+      return element;
+    };
+    const before = button(back, -1);
+    const after = button(next, 1);
+    const slider = make("input", { type: "range", min: 1, max: count, step: 1, "aria-label": name, autocomplete: "off" });
+    const said = make("p", { class: "lp-said", role: "status" });
+    slider.addEventListener("input", () => go(Number(slider.value) - 1));
+
+    function go(wanted) {
+      step = clamp(wanted, 0, count - 1);
+      slider.value = step + 1;
+      // A button that is disabled would lose the focus.
+      before.setAttribute("aria-disabled", String(step === 0));
+      after.setAttribute("aria-disabled", String(step === count - 1));
+      const text = onStep(step);
+      slider.setAttribute("aria-valuetext", text);
+      said.textContent = text;
+    }
+
+    const line = make("div", { class: "lp-steps", role: "group", "aria-label": name }, before, slider, after);
+    return { element: make("div", {}, line, said), go, again: () => go(step) };
+  }
+
+  Object.assign(parts, { stepper });
+})();
