@@ -30,7 +30,7 @@ def sentence(model: la.LanguageModel, words: list[str], token_ids: Tensor) -> di
         "induction": la.induction_targets(token_ids),
     }
     scores = {
-        kind: (1000 * la.head_scores(maps, one)).round().int().flatten().tolist()
+        kind: [round(score, 7) for score in la.head_scores(maps, one).flatten().tolist()]
         for kind, one in targets.items()
         if one.any()
     }

@@ -73,7 +73,9 @@ def test_a_keyboard_steps_through_the_text(open_figure: Callable[..., Any]) -> N
             [0, expected["bytes"][n - 1]],
         ]
         assert page.get_by_role("grid", name="Scores").locator("td.lp-now").count() == n
-        assert page.get_by_role("grid", name="Scores").locator("td.lp-old").count() == n * (n - 1) / 2
+        assert (
+            page.get_by_role("grid", name="Scores").locator("td.lp-old").count() == n * (n - 1) / 2
+        )
         page.keyboard.press("Enter")
     assert page.get_by_role("button", name="Next token").get_attribute("aria-disabled") == "true"
     page.get_by_label("Old keys and values").focus()
@@ -95,7 +97,9 @@ def test_a_window_and_fewer_heads_are_chosen_by_keyboard(open_figure: Callable[.
     assert shown(page)[2] == [0, expected["bytes"][-1]]
     grid = page.get_by_role("grid", name="Scores")
     seen = la.window_mask(LENGTH, LENGTH, 4)
-    hidden = grid.locator("tbody td").evaluate_all("cells => cells.map(c => c.matches('.lp-hidden'))")
+    hidden = grid.locator("tbody td").evaluate_all(
+        "cells => cells.map(c => c.matches('.lp-hidden'))"
+    )
     assert torch.equal(~torch.tensor(hidden).reshape(LENGTH, LENGTH), seen)
 
 

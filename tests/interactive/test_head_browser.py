@@ -51,11 +51,9 @@ def opened_head(page: Any) -> int:
 
 
 def assert_opened(page: Any, maps: Tensor, head: int) -> None:
-    """The page names this head, and shows its map and that of no other."""
+    """The page names this head and shows its map."""
     assert opened_head(page) == head
     torch.testing.assert_close(opened_map(page), maps[head], rtol=0, atol=0.005001)
-    others = [one for one in range(len(maps)) if torch.allclose(maps[one], maps[head], atol=0.005)]
-    assert others == [head]
 
 
 def test_all_maps_and_scores_are_the_librarys(
@@ -76,9 +74,8 @@ def test_all_maps_and_scores_are_the_librarys(
         kinds = {kind for length, kind in library.scores if length == size}
         assert set(sentence["scores"]) == kinds
         for kind in kinds:
-            scores = torch.tensor(sentence["scores"][kind]) / 1000
-            expected = library.scores[size, kind]
-            torch.testing.assert_close(scores, expected, rtol=0, atol=0.000501)
+            scores = torch.tensor(sentence["scores"][kind])
+            torch.testing.assert_close(scores, library.scores[size, kind])
 
 
 def test_the_opened_head_is_the_one_with_the_highest_score(
@@ -91,12 +88,15 @@ def test_the_opened_head_is_the_one_with_the_highest_score(
         (12, "induction", "what followed an earlier copy"),
     ):
         page.get_by_label("Sentence").select_option(str(size // 6 - 1))
-        page.get_by_label("Sorted by").select_option(text)
+        page.get_by_label("Sorted by the weight on", exact=True).select_option(text)
         scores = library.scores[size, kind]
         best = int(scores.argmax())
         assert_opened(page, library.maps[size], best)
-        labels = page.get_by_role("option", name="Layer").evaluate_all(
-            "options => options.map(one => Number(/(\\\\d+)\\\\s%/.exec(one.ariaLabel)[1]))"
+        if kind != "first token":  # of those, several show the same to a percent
+            with pytest.raises(AssertionError):
+                assert_opened(page, library.maps[size].roll(1, dims=0), best)
+        labels = page.locator(".lp-heads [role=option]").evaluate_all(
+            "options => options.map(one => Number(/(\\d+)\\s%/.exec(one.ariaLabel)[1]))"
         )
         ranked = (100 * scores).sort(descending=True).values
         torch.testing.assert_close(torch.tensor(labels).float(), ranked, rtol=0, atol=0.6)
@@ -107,12 +107,17 @@ def test_heads_and_words_are_chosen_by_keyboard(
 ) -> None:
     page = open_figure("head_browser")
     ranked = library.scores[6, "previous token"].sort(descending=True, stable=True).indices.tolist()
-    page.get_by_label("Sorted by").focus()
+    page.get_by_label("Sorted by the weight on", exact=True).focus()
     page.keyboard.press("Tab")
     across = page.get_by_role("listbox", name="270 heads").evaluate(
         "list => getComputedStyle(list).gridTemplateColumns.split(' ').length"
     )
-    for key, place in (("ArrowRight", 1), ("ArrowDown", 1 + across), ("ArrowUp", 1), ("ArrowLeft", 0)):
+    for key, place in (
+        ("ArrowRight", 1),
+        ("ArrowDown", 1 + across),
+        ("ArrowUp", 1),
+        ("ArrowLeft", 0),
+    ):
         page.keyboard.press(key)
         assert opened_head(page) == ranked[place], key
     page.keyboard.press("ArrowRight")

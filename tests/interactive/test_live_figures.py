@@ -31,8 +31,12 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     config = SimpleNamespace(book_depends=[tmp_path / "library.py"])
     builder = SimpleNamespace(name="html", format="html")
     return SimpleNamespace(
-        **{"confdir": tmp_path, "outdir": tmp_path / "html", "config": config},
-        **{"builder": builder, "env": None, "script": script},
+        confdir=tmp_path,
+        outdir=tmp_path / "html",
+        config=config,
+        builder=builder,
+        env=None,
+        script=script,
     )
 
 
@@ -131,11 +135,16 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(
 
 @browser_test
 @each_figure
-def test_a_strict_policy_stops_nothing(figures_site: Path, figures_browser: Any, figure: str) -> None:
+def test_a_strict_policy_stops_nothing(
+    figures_site: Path, figures_browser: Any, figure: str
+) -> None:
     """Neither an inline script nor an inline style: the figure alone, under a policy that allows none."""
     html = (figures_site / f"{figure}.html").read_text(encoding="utf-8")
     (place,) = re.findall(r'<div class="live-figure [^>]*>', html)
-    files = [*(f"parts/{part}" for part in PARTS), *(f"{figure}/{name}" for name in FIGURES[figure])]
+    files = [
+        *(f"parts/{part}" for part in PARTS),
+        *(f"{figure}/{name}" for name in FIGURES[figure]),
+    ]
     scripts = "".join(f'<script defer src="_static/{name}.js"></script>' for name in files)
     bare = f"""<!doctype html><html lang="en"><title>Bare</title>
         <link rel="stylesheet" href="_static/parts/parts.css">{scripts}{place}</div></html>"""

@@ -294,7 +294,8 @@ def test_text_is_readable_before_any_script_has_run(
     opened: Callable[..., Any], html: dict[str, Html]
 ) -> None:
     words = """() => {
-        document.querySelectorAll(".copybtn, .step-controls").forEach(one => one.remove());
+        document.querySelectorAll(".copybtn, .step-controls, .lp-live").forEach(one => one.remove());
+        document.querySelectorAll(".lp-alive").forEach(one => one.classList.remove("lp-alive"));
         return document.querySelector("article").innerText.replace(/\\s+/g, " ").trim();
     }"""
     wrong = []

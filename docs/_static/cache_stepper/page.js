@@ -10,7 +10,7 @@
     let newest = 0;
 
     const scores = matrix({ name: "Scores: who asks whom", rows: WORDS, columns: WORDS, onLook: explain });
-    const kept = matrix({ name: "Keys and values", rows: ["of"], columns: WORDS, onLook: explainKey });
+    const kept = matrix({ name: "Keys and values", rows: ["token"], columns: WORDS, onLook: explainKey });
     kept.element.classList.add("lp-row");
     const said = make("p", { class: "lp-said", role: "status" });
 

@@ -1,7 +1,7 @@
 /* The maps of all heads of a model, as the build wrote them: unpacked, and sorted by a score.
  *
- * A map is kept as whole percents, a byte each: row after row, and of each row what is not hidden. Scores are in
- * thousandths. Both were computed by the library.
+ * A map is kept as whole percents, a byte each: row after row, and of each row what is not hidden.
+ * Maps and scores were computed by the library.
  */
 (() => {
   "use strict";

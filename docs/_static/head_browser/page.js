@@ -25,7 +25,7 @@
     const overview = make("div", { role: "listbox", class: "lp-heads" });
     const title = make("p", { class: "lp-title" });
     const facts = make("p", { class: "lp-facts" });
-    const place = make("div", { class: "lp-columns" });
+    const place = make("div", { class: "lp-columns lp-matrix-last" });
     let map = null;
     let words = null;
 
@@ -78,7 +78,7 @@
     function thumbnail(head) {
       const size = sentence.words.length;
       const canvas = make("canvas", { width: size, height: size });
-      const score = kind in sentence.scores ? `: ${percent(sentence.scores[kind][head] / 1000)}` : "";
+      const score = kind in sentence.scores ? `: ${percent(sentence.scores[kind][head])}` : "";
       const element = make(
         "div",
         { role: "option", tabindex: -1, "aria-label": nameOf(head) + score, title: nameOf(head) + score },
@@ -108,7 +108,7 @@
       }
       title.textContent = nameOf(head);
       const shares = Object.entries(sentence.scores).map(
-        ([one, scores]) => `${percent(scores[head] / 1000)} on ${KINDS[one]}`,
+        ([one, scores]) => `${percent(scores[head])} on ${KINDS[one]}`,
       );
       facts.textContent = `Of its weight, on average, lies ${shares.join(", ")}.`;
       const weights = sentence.map(head);
