@@ -6,10 +6,10 @@ In a page stands
     What readers see who have no script, or paper: any Markdown, if it is not above the figure already.
     ```
 
-The scripts are in `_static/parts/`, which all live figures share, and in `_static/NAME/`. If there is a module
-`NAME_numbers.py` beside this one, the build runs it when the library has changed, in a process of its own, as
-the one that builds the book never imports torch. What it prints becomes a script, which the page asks for when
-the reader comes near: a page that was opened from file:// can fetch nothing else.
+The scripts are in `_static/parts/`, which all live figures share, and in `_static/NAME/`. If there is a
+module `NAME_numbers.py` beside this one, the build runs it when the library has changed, in a process of its
+own, as the one that builds the book never imports torch. What it prints becomes a script, which the page asks
+for when the reader comes near: a page that was opened from file:// can fetch nothing else.
 """
 
 from __future__ import annotations

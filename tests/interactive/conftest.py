@@ -56,7 +56,7 @@ def figures_browser() -> Iterator[Any]:
 
 @pytest.fixture
 def open_figure(figures_site: Path, figures_browser: Any) -> Iterator[Callable[..., Any]]:
-    """Return a function that opens a figure's page from its file, and watch for errors and foreign requests."""
+    """Return a function that opens a figure from its file, and watch for errors and foreign requests."""
     complaints: list[str] = []
     contexts = []
 

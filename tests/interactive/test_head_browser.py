@@ -1,4 +1,4 @@
-"""The head browser shows the library's maps of the real model, and opens the head that the library scores highest."""
+"""The head browser shows the library's maps of the real model, and opens the head with the highest score."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
