@@ -45,7 +45,7 @@ def numbers() -> dict[str, Any]:
     once = torch.tensor(token_ids)
     return {
         "num_layers": len(model.blocks),
-        "num_heads": model.blocks[0].attention.num_heads,
+        "num_heads": la.SMOLLM2["num_heads"],
         "sentences": [
             {"title": SENTENCE, **sentence(model, words, once)},
             {"title": "the same, twice", **sentence(model, 2 * words, once.repeat(2))},
