@@ -1,6 +1,7 @@
 """What can be done with this repository: `nox -s docs`, `nox -s tests`, and so on."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nox
 
@@ -97,7 +98,7 @@ def oracles(session: nox.Session) -> None:
 def proof(session: nox.Session) -> None:
     """Break the library, the ledger, the pages and the build in many ways: each has to be noticed."""
     install(session)
-    session.run("python", "-m", "pytest", "-m", "whole", *session.posargs)
+    session.run("python", "-m", "pytest", *SIDE_BY_SIDE, "-m", "whole", *session.posargs)
 
 
 @nox.session
@@ -125,20 +126,21 @@ def check_style(session: nox.Session) -> None:
 
 def lint_cells(session: nox.Session) -> None:
     """Check the pages' cells as notebooks, since ruff sees no cell in Markdown."""
-    notebooks = []
-    for page in sorted(Path("docs").rglob("*.md")):
-        if "_build" in page.parts:
-            continue
-        if "```{code-cell}" in page.read_text(encoding="utf-8"):
-            notebook = f"{session.create_tmp()}/{page.stem}.ipynb"
-            convert = ("jupytext", "--quiet", "--from", "md:myst", "--to", "ipynb")
-            session.run(*convert, "-o", notebook, str(page), silent=True)
-            notebooks.append(notebook)
     short = ("--config", "pyproject.toml", "--line-length", LETTERS_ON_A_LINE_OF_A_PAGE)
     longest = f"lint.pycodestyle.max-line-length={LETTERS_ON_A_LINE_OF_A_PAGE}"
-    session.run("ruff", "format", *short, "--check", *notebooks)
     not_asked = "D,N806"  # prose is the docstring, and a matrix keeps its capital letter
-    session.run("ruff", "check", *short, "--config", longest, "--ignore", not_asked, *notebooks)
+    with TemporaryDirectory() as folder:  # nox's own would be that of all that the session runs
+        notebooks = []
+        for page in sorted(Path("docs").rglob("*.md")):
+            if "_build" in page.parts:
+                continue
+            if "```{code-cell}" in page.read_text(encoding="utf-8"):
+                notebook = f"{folder}/{page.stem}.ipynb"
+                convert = ("jupytext", "--quiet", "--from", "md:myst", "--to", "ipynb")
+                session.run(*convert, "-o", notebook, str(page), silent=True)
+                notebooks.append(notebook)
+        session.run("ruff", "format", *short, "--check", *notebooks)
+        session.run("ruff", "check", *short, "--config", longest, "--ignore", not_asked, *notebooks)
 
 
 @nox.session

@@ -5,29 +5,34 @@ import os
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import nbformat
 import pytest
 from harness.places import DOCS, ROOT
+from harness.whole_book import copied
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from executable_book.check.printed_values import eps_for
 from executable_book.check.recorded_outputs import Record, compare
-from executable_book.run.kernels import warm_server
+from executable_book.run.kernels import notebook_runner, warm_server
+from executable_book.run.kernels.kernel_settings import KernelSettings
 from literate_attention import pick_device
 
 pytestmark = pytest.mark.whole
+
+WITH_SOLUTIONS = "_with_solutions"
 
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> dict[str, NotebookNode]:
     """Build this book, and return its notebooks."""
-    out = tmp_path_factory.mktemp("book")
-    sphinx = [sys.executable, "-m", "sphinx", "-b", "html", "--quiet", "-d", out / "doctrees"]
-    subprocess.run([*sphinx, ROOT / "docs", out / "html"], check=True)
-    folder = out / "html" / "notebooks"
+    book = copied(tmp_path_factory.mktemp("downloads") / "book", with_executions=True)
+    build = book.build()
+    assert build.status == 0, build.said
+    folder = book.root / "docs/_build/html/notebooks"
     return {
         path.relative_to(folder).with_suffix("").as_posix(): nbformat.read(path, as_version=4)
         for path in sorted(folder.rglob("*.ipynb"))
@@ -38,34 +43,60 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> dict[str, NotebookNod
 def executed(
     published: dict[str, NotebookNode], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, NotebookNode]:
-    """Execute all notebooks far from the repository, in plain kernels, with the package from its wheel."""
+    """Execute all notebooks far from the repository, with the package from its wheel.
+
+    Each page runs in a kernel that has imported nothing. Its notebook without solutions, which only leaves
+    cells out, runs in a fork of one that has, which is quicker.
+    """
     packages, away = tmp_path_factory.mktemp("packages"), tmp_path_factory.mktemp("away")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(packages)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     for wheel in packages.glob("*.whl"):
         zipfile.ZipFile(wheel).extractall(packages)
-    environment = {**os.environ, **warm_server.environment(), "PYTHONPATH": str(packages)}
-    places = asyncio.Semaphore(os.cpu_count() or 1)
-    where = new_code_cell("import literate_attention\nliterate_attention.__file__")
-
-    async def execute(notebook: NotebookNode) -> NotebookNode:
-        notebook = nbformat.from_dict(notebook)
-        for cell in notebook.cells:
-            if cell.cell_type == "code":
-                cell.outputs = []
-        # The first cell would need a network. A test above has seen it at work.
-        notebook.cells[0].metadata["tags"] = ["skip-execution"]
-        notebook.cells.append(nbformat.from_dict(where))
-        settings = {"timeout": 300, "resources": {"metadata": {"path": str(away)}}}
-        async with places:
-            await NotebookClient(notebook, **settings).async_execute(env=environment)
+    notebooks = {name: to_execute(notebook) for name, notebook in published.items()}
+    fewer_cells = {name for name in notebooks if name + WITH_SOLUTIONS in notebooks}
+    plain = [notebook for name, notebook in notebooks.items() if name not in fewer_cells]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(packages))
+        asyncio.run(execute_all(plain, away))
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(packages), str(ROOT / "src")]))
+        forks = notebook_runner.execute(
+            {name: notebooks[name] for name in fewer_cells},
+            dict.fromkeys(fewer_cells, str(away)),
+            KernelSettings(preload=("torch", "matplotlib.pyplot")),
+            timeout=300,
+        )
+    failures = {name: one.failure for name, one in forks.items() if one.failure}
+    assert failures == {}
+    for notebook in notebooks.values():
         assert str(packages) in notebook.cells.pop().outputs[0].data["text/plain"]
-        return notebook
+    return notebooks
 
-    async def execute_all() -> list[NotebookNode]:
-        return await asyncio.gather(*map(execute, published.values()))
 
-    return dict(zip(published, asyncio.run(execute_all()), strict=True))
+def to_execute(published: NotebookNode) -> NotebookNode:
+    """Return a notebook without outputs, and with a last cell that tells whose package it used."""
+    notebook = nbformat.from_dict(published)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = []
+    # The first cell would need a network. `test_notebooks.py` has seen it at work.
+    notebook.cells[0].metadata["tags"] = ["skip-execution"]
+    where = new_code_cell("import literate_attention\nliterate_attention.__file__")
+    notebook.cells.append(where)
+    return notebook
+
+
+async def execute_all(notebooks: list[NotebookNode], folder: Path) -> None:
+    """Execute notebooks as Jupyter does, as many at a time as there are cores."""
+    places = asyncio.Semaphore(warm_server.worker_count())
+
+    async def execute(notebook: NotebookNode) -> None:
+        settings = {"timeout": 300, "resources": {"metadata": {"path": str(folder)}}}
+        async with places:
+            client = NotebookClient(notebook, **settings)
+            await client.async_execute(env=warm_server.environment())
+
+    await asyncio.gather(*map(execute, notebooks))
 
 
 def text_outputs(cell: NotebookNode) -> str:
@@ -92,7 +123,7 @@ SOURCES = {
 PAGES = sorted(page for page, source in SOURCES.items() if "kernelspec:" in source)
 
 
-@pytest.mark.parametrize("solutions", ["", "_with_solutions"], ids=["students", "instructors"])
+@pytest.mark.parametrize("solutions", ["", WITH_SOLUTIONS], ids=["students", "instructors"])
 @pytest.mark.parametrize("page", PAGES)
 def test_a_downloaded_notebook_gives_what_the_site_shows(
     page: str, solutions: str, published: dict[str, NotebookNode], executed: dict[str, NotebookNode]

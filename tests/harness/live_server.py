@@ -15,6 +15,9 @@ from websockets.sync.client import ClientConnection, connect
 
 from executable_book.run import live_preview
 
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
+"""What authors seldom set: with it, a build writes nothing beside the modules that it imports."""
+
 
 @contextmanager
 def serving(
@@ -25,12 +28,14 @@ def serving(
     live = [sys.executable, "-m", live_preview.__name__, "--port", str(port)]
     built = docs / "_build"
     watch = ["--watch", str(source)] if source else []
+    environment = {name: value for name, value in os.environ.items() if name != NO_BYTECODE}
     process = subprocess.Popen(
         [*live, *watch, "-d", str(built / "doctrees"), str(docs), str(built / "html")],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        env=os.environ | ({"PYTHONPATH": str(source)} if source else {}),
+        cwd=docs.parent,  # where it stands, no folder `.nox` is watched: tests may write in ours
+        env=environment | ({"PYTHONPATH": str(source)} if source else {}),
     )
     try:
         wait_for(port)

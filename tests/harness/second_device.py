@@ -5,7 +5,7 @@ without a fault on a CPU. Here such a cell fails. `cpu:1` is a device for torch,
 `cpu`; so this mode keeps account of what was put there, says so when asked, and refuses what torch refuses
 when devices differ. What is computed is the same.
 
-`test_book.py` runs it as the first cell of a page, with `cpu:1` as `LITERATE_DEVICE`.
+`test_another_device.py` runs it as the first cell of a page, with `cpu:1` as `LITERATE_DEVICE`.
 """
 
 from collections.abc import Iterator
@@ -45,9 +45,9 @@ class SecondDevice(TorchFunctionMode):
             raise TypeError("NumPy cannot read the memory of cpu:1; call .cpu() first")
         if func is torch.Tensor.cpu:
             return self.put(func(*args), FIRST, args[0])
-        target = next(
-            (device for device in map(as_device, (*args, *kwargs.values())) if device), None
-        )
+        target = next(filter(None, map(as_device, (*args, *kwargs.values()))), None)
+        if name == "to" and target is None:  # another tensor says where to, or nothing does
+            target = next((self.place(one) for one in tensors_in((args[1:], kwargs))), None)
         if target is None:
             return self.compute(name, func, args, kwargs)
         if target == SECOND:
@@ -71,15 +71,17 @@ class SecondDevice(TorchFunctionMode):
 
     def put(self, result: Any, device: torch.device, source: torch.Tensor | None = None) -> Any:
         """Write down where a result is; if it moved there, it has memory of its own."""
-        if source is not None and device in (FIRST, SECOND):
-            if (device == SECOND) == self.holds(source):
-                return result
+        if source is not None and device in (FIRST, SECOND) and device != self.place(source):
             result = result.clone()
         if device == SECOND:
             for tensor in tensors_in(result):
                 if storage := storage_of(tensor):
                     self.memory[storage.data_ptr()] = storage
         return result
+
+    def place(self, tensor: torch.Tensor) -> torch.device:
+        """Return the device on which a tensor is, of the two."""
+        return SECOND if self.holds(tensor) else FIRST
 
     def holds(self, tensor: torch.Tensor) -> bool:
         """Tell whether a tensor is on the second device."""

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,3 +79,21 @@ def test_it_follows_the_variables_that_a_book_names(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("SOME_VARIABLE", "on")
     assert fingerprint([], variables=["SOME_VARIABLE"]) != before
     assert fingerprint([]) == fingerprint([], variables=[])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sys.version", "3.99"),
+        ("executable_book.run.kernels.kernel_settings.metadata.version", lambda name: "99"),
+        ("executable_book.run.fingerprint._processor", lambda: "another"),
+        ("executable_book.run.fingerprint._accelerators", lambda: ["a GPU"]),
+        ("platform.platform", lambda: "another"),
+    ],
+)
+def test_it_follows_python_the_packages_and_the_machine(
+    name: str, value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = fingerprint([])
+    monkeypatch.setattr(name, value)
+    assert fingerprint([]) != before

@@ -268,16 +268,32 @@ def test_chunks_of_a_long_text_equal_the_whole(
 def test_the_same_text_is_generated(
     model: LanguageModel, tokenizer: tiktoken.Encoding, their_model: nn.Module, text: str
 ) -> None:
+    """They would have written each token of ours: it is the one that their model gives most to."""
     token_ids = encoded(tokenizer, text)
+    stop_token = tokenizer.encode_single_token("<|im_end|>")
+    written = generate(model, token_ids, 24, stop_token=stop_token)
+    with torch.no_grad():
+        theirs = their_model(written[:, :-1]).logits.argmax(dim=-1)
+    new = slice(token_ids.shape[-1], None)
+    assert written[:, new].numel() == 24 or written[0, -1] == stop_token
+    assert torch.equal(written[:, new], theirs[:, token_ids.shape[-1] - 1 :])
+
+
+def test_their_generation_is_ours(
+    model: LanguageModel, tokenizer: tiktoken.Encoding, their_model: nn.Module
+) -> None:
+    """Both go on by themselves, and end with the token that ends an answer."""
+    token_ids = encoded(tokenizer, chat_prompt("What is the capital of France?"))
+    stop_token = tokenizer.encode_single_token("<|im_end|>")
     expected = their_model.generate(
         token_ids,
         attention_mask=torch.ones_like(token_ids),
         max_new_tokens=64,
         do_sample=False,
-        eos_token_id=2,
-        pad_token_id=2,
+        eos_token_id=stop_token,
+        pad_token_id=stop_token,
     )
-    stop_token = tokenizer.encode_single_token("<|im_end|>")
+    assert expected[0, -1] == stop_token
     assert torch.equal(generate(model, token_ids, 64, stop_token=stop_token), expected)
 
 
