@@ -1,5 +1,7 @@
 """What can be done with this repository: `nox -s docs`, `nox -s tests`, and so on."""
 
+import re
+import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,6 +12,7 @@ nox.options.sessions = ["lint", "tests", "docs", "site"]
 
 LOCK = ".ci/requirements.txt"
 LOCK_WITH_PEERS = ".ci/bench.txt"
+LOCK_OF_RELEASES = ".ci/release.txt"
 PROJECT = nox.project.load_toml("pyproject.toml")
 TORCH = nox.project.dependency_groups(PROJECT, "torch")
 MODEL = nox.project.dependency_groups(PROJECT, "model-alone")
@@ -37,6 +40,8 @@ NOT_LOCKED = [
     "nvidia-nvtx",
 ]
 SITE = Path("docs/_build/html")
+EPUB = Path("docs/_build/epub/LiterateAttention.epub")
+DIST = Path("dist")
 LETTERS_ON_A_LINE_OF_A_PAGE = "80"
 SIDE_BY_SIDE = ("-n", "logical", "--dist", "loadscope")
 
@@ -76,7 +81,7 @@ def docs(session: nox.Session) -> None:
         session.log(f"As a PDF: {SITE.with_name('literate-attention.pdf')}")
     if "epub" in session.posargs:
         sphinx(session, "epub")
-        session.log(f"As an e-book: {SITE.with_name('epub') / 'LiterateAttention.epub'}")
+        session.log(f"As an e-book: {EPUB}")
 
 
 @nox.session
@@ -177,19 +182,60 @@ def bench(session: nox.Session) -> None:
     session.run("python", "tests/benchmarks", *session.posargs)
 
 
+@nox.session(default=False)
+def release(session: nox.Session) -> None:
+    """Make what a release publishes, in dist/, and try it; `-- TAG` asks that the tag is the version's."""
+    version = f"v{PROJECT['project']['version']}"
+    if session.posargs not in ([], [version]):
+        session.error(f"the tag must be {version}, as pyproject.toml says, got {session.posargs}")
+    session.install("--require-hashes", "--no-deps", "-r", LOCK_OF_RELEASES)
+    session.run("zizmor", "--offline", "--quiet", ".github/workflows")
+    DIST.mkdir(exist_ok=True)
+    for old in DIST.iterdir():
+        old.unlink()
+    session.run("python", "-m", "build", "--outdir", str(DIST))
+    packages = sorted(map(str, DIST.iterdir()))
+    session.run("twine", "check", "--strict", *packages)
+    try_the_readme(session, next(name for name in packages if name.endswith(".whl")))
+    install(session)
+    sphinx(session, "html", "-D", "book_pdf=1")
+    sphinx(session, "epub")
+    for made in (*SITE.parent.glob("*.zip"), *SITE.parent.glob("*.pdf"), EPUB):
+        shutil.copy(made, DIST)
+    session.log(
+        f"The release is in {DIST}: {', '.join(sorted(path.name for path in DIST.iterdir()))}"
+    )
+
+
+def try_the_readme(session: nox.Session, wheel: str) -> None:
+    """Install a wheel where nothing of ours is, and run the README's ten lines."""
+    readme = Path("README.md").read_text(encoding="utf-8")
+    program, printed = (
+        re.findall(rf"```{kind}\n(.*?)```", readme, re.DOTALL)[0] for kind in ("python", "text")
+    )
+    session.install(*TORCH)
+    session.install(wheel)
+    found = session.run("python", "-I", "-c", program, silent=True)
+    if found != printed:
+        session.error(f"the README's example should print\n{printed}but printed\n{found}")
+
+
 @nox.session
 def lock(session: nox.Session) -> None:
     """Renew the versions and hashes that sessions install."""
     session.install("uv")
     groups = ("build", "docs", "test", "lint", "model", "torch")
-    compile_lock(session, LOCK, groups)
-    compile_lock(session, LOCK_WITH_PEERS, (*groups, "bench"), "--constraints", LOCK)
+    compile_lock(session, LOCK, groups, "pyproject.toml")
+    compile_lock(
+        session, LOCK_WITH_PEERS, (*groups, "bench"), "--constraints", LOCK, "pyproject.toml"
+    )
+    compile_lock(session, LOCK_OF_RELEASES, ("release",))
 
 
 def compile_lock(session: nox.Session, lock: str, groups: tuple[str, ...], *options: str) -> None:
     session.run(
         *("uv", "pip", "compile", "--universal", "--generate-hashes", "--no-header", "--quiet"),
-        *(part for group in groups for part in ("--group", group)),
+        *(part for group in groups for part in ("--group", f"pyproject.toml:{group}")),
         *(part for package in NOT_LOCKED for part in ("--no-emit-package", package)),
-        *("--upgrade", "--python-version", "3.11", *options, "pyproject.toml", "-o", lock),
+        *("--upgrade", "--python-version", "3.11", *options, "-o", lock),
     )

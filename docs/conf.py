@@ -97,7 +97,7 @@ html_js_files = [  # the theme's own links are left out by _templates/layout.htm
 html_theme_options = {
     "article_header_end": ["notebook-links.html", "article-header-buttons.html"],
     "back_to_top_button": False,
-    "footer_content_items": ["copyright.html"],
+    "footer_content_items": ["edition.html", "copyright.html"],
     "navbar_persistent": [],
     "primary_sidebar_end": [],
     "show_toc_level": 2,

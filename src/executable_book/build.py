@@ -38,7 +38,7 @@ from executable_book.html import (
     template_cache,
     unused_assets,
 )
-from executable_book.publish import notebooks, pdf, sitemap, zip_archive
+from executable_book.publish import notebooks, pdf, repository, sitemap, zip_archive
 from executable_book.run import interrupted_builds, page_execution
 
 AFTER_ALL_OTHERS = 900
@@ -103,7 +103,13 @@ def connect(app: Sphinx) -> None:
     on("doctree-resolved", numbers_in_prose.link_quotations)
     on("doctree-resolved", mathml.keep_whole, citations.drop_anchors)
     on("doctree-resolved", notebooks.publish, priority=AFTER_ALL_OTHERS)
-    on("html-page-context", notebooks.add_links, page_metadata.add_tags, image_preload.find)
+    on(
+        "html-page-context",
+        notebooks.add_links,
+        repository.add_edition,
+        page_metadata.add_tags,
+        image_preload.find,
+    )
 
     # A build ends: checks speak, the site is completed, cut and packed, and the next build may begin.
     for name, check in CHECKS.items():

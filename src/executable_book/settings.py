@@ -7,7 +7,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 from executable_book.check.repeated_warnings import digest_of_tools
-from executable_book.publish.repository import commit_of, repository_in
+from executable_book.publish.repository import commit_of, release_of, repository_in
 
 
 def declare(app: Sphinx) -> None:
@@ -38,6 +38,7 @@ def declare(app: Sphinx) -> None:
     # What is published
     app.add_config_value("book_repository", repository_in(root / "pyproject.toml"), "html", str)
     app.add_config_value("book_commit", commit_of(root), "html", str)
+    app.add_config_value("book_release", release_of(root), "html", str)
     app.add_config_value("book_archive", True, "", bool)
     app.add_config_value("book_pdf", False, "", bool)
     # Cut styles and fonts down to what pages use: for a theme whose templates link no file that other

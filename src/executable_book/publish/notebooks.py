@@ -2,7 +2,7 @@
 
 There are two of each page that has exercises: one for students, without solutions and with an empty cell for
 each answer, and one with everything. Both come from the page itself, as Sphinx resolved it. The first cell of
-a notebook installs the package as it was in the commit that built the page.
+a notebook installs the package as it was when the page was built: the release, or the commit.
 
 They are published in the folder `notebooks` of the site, and on a branch of the repository.
 """
@@ -56,7 +56,9 @@ def setup_cell(config: Config, address: str, needs: list[str]) -> NotebookNode:
     """
     commit, changed, _ = config.book_commit.partition(CHANGED)
     lines, packages = [f"# {address}"], needs
-    if config.book_distribution:
+    if config.book_release and config.book_distribution:
+        packages = [f"{config.book_distribution}=={config.book_release}", *needs]
+    elif config.book_distribution:
         package = f"{config.book_distribution} @ git+{config.book_repository}"
         packages = [f"{package}@{commit}" if commit else package, *needs]
     if not commit:

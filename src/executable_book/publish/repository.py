@@ -10,7 +10,10 @@ import os
 import subprocess
 import tomllib
 from pathlib import Path
+from typing import Any
 
+from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.config import Config
 
 IN_ENVIRONMENT = ("SOURCE_COMMIT", "GITHUB_SHA", "READTHEDOCS_GIT_COMMIT_HASH")
@@ -34,6 +37,34 @@ def commit_of(folder: Path) -> str:
     except (OSError, subprocess.CalledProcessError):
         pass
     return next((value for name in IN_ENVIRONMENT if (value := os.environ.get(name))), "")
+
+
+def release_of(folder: Path) -> str:
+    """Return the version of a project if its commit is tagged `v` and that version, nothing otherwise."""
+    try:
+        tags = _git(folder, "tag", "--points-at", "HEAD").split()
+        project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    unchanged = not commit_of(folder).endswith(CHANGED)
+    return str(project["version"]) if unchanged and f"v{project['version']}" in tags else ""
+
+
+def edition(config: Config) -> str:
+    """Say which edition a book is: a release, or the commit that it was built from."""
+    if config.book_release:
+        return f"Edition {config.book_release}"
+    commit, changed, _ = config.book_commit.partition(CHANGED)
+    if not commit:
+        return "Built from files of no known commit"
+    return f"Built from commit {commit[:7]}{', and changes to it' if changed else ''}"
+
+
+def add_edition(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Hand what the book's edition is called to `_templates/edition.html`."""
+    context["edition"] = edition(app.config)
 
 
 def _git(folder: Path, *command: str) -> str:

@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 
 from executable_book.publish.notebooks import as_a_reader_has_it, further_packages, setup_cell
 from executable_book.publish.plain_markdown import code_span, escape, fenced
-from executable_book.publish.repository import commit_of, repository_in
+from executable_book.publish.repository import commit_of, edition, release_of, repository_in
 
 # sphinx-exercise and sphinxcontrib-bibtex still ask for what Sphinx 11 will remove.
 pytestmark = pytest.mark.filterwarnings("ignore::sphinx.deprecation.RemovedInSphinx11Warning")
@@ -322,8 +322,8 @@ class Settings:
     book_distribution = "literate-attention"
     book_repository = "https://github.com/someone/book"
 
-    def __init__(self, commit: str) -> None:
-        self.book_commit = commit
+    def __init__(self, commit: str, release: str = "") -> None:
+        self.book_commit, self.book_release = commit, release
 
 
 def said_of(commit: str, *needs: str) -> list[str]:
@@ -339,6 +339,26 @@ def test_a_dirty_tree_and_an_unknown_commit_are_said() -> None:
     address, unknown, install = said_of("", "numpy")
     assert unknown == "# No commit is known of which this page was built. The newest is installed."
     assert install == f'%pip install --quiet "{package}" "numpy"'
+
+
+def test_a_notebook_of_a_release_installs_the_release() -> None:
+    cell = setup_cell(Settings(COMMIT, "0.1.0"), "page.html", ["numpy"])  # type: ignore[arg-type]
+    assert cell.source.splitlines()[1:] == [
+        '%pip install --quiet "literate-attention==0.1.0" "numpy"'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("commit", "release", "said"),
+    [
+        (COMMIT, "0.1.0", "Edition 0.1.0"),
+        (COMMIT, "", "Built from commit 0123456"),
+        (f"{COMMIT}+changes", "", "Built from commit 0123456, and changes to it"),
+        ("", "", "Built from files of no known commit"),
+    ],
+)
+def test_a_page_says_of_which_edition_it_is(commit: str, release: str, said: str) -> None:
+    assert edition(Settings(commit, release)) == said  # type: ignore[arg-type]
 
 
 def test_what_a_page_imports_besides_is_installed_too() -> None:
@@ -374,6 +394,21 @@ def test_the_commit_comes_from_git_and_else_from_the_environment(
     (tmp_path / "new" / "file").touch()
     assert commit_of(tmp_path) == f"{head}+changes"
     assert commit_of(tmp_path / "new") == COMMIT  # an archive unpacked in the checkout of another
+
+
+def test_a_release_is_a_tag_of_the_version_without_changes(tmp_path: Path) -> None:
+    pyproject = tmp_path / "pyproject.toml"
+    pyproject.write_text('[project]\nversion = "1.2.3"\n')
+    assert release_of(tmp_path) == ""
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "--quiet", "-m", "first")
+    git(tmp_path, "tag", "v1.2.2")
+    assert release_of(tmp_path) == ""
+    git(tmp_path, "tag", "v1.2.3")
+    assert release_of(tmp_path) == "1.2.3"
+    pyproject.write_text('[project]\nversion = "1.2.3" # changed\n')
+    assert release_of(tmp_path) == ""
 
 
 def test_the_repository_is_named_in_one_place(tmp_path: Path) -> None:
