@@ -8,6 +8,7 @@ from literate_attention.learned.trained_heads import (
     head_scores,
     induction_targets,
     previous_token_targets,
+    top_heads,
 )
 from literate_attention.models.grouped_query_attention import (
     GroupedQueryAttention,
@@ -198,6 +199,7 @@ __all__ = [
     "split_heads",
     "stack_groups",
     "take_shard",
+    "top_heads",
     "toy_embeddings",
     "unstack_groups",
     "window_mask",

@@ -6,6 +6,7 @@ knows what you did. No check raises an error for a wrong answer, whatever it is:
 """
 
 from literate_attention.exercises._judging import Verdict
+from literate_attention.exercises.learned.trained_heads import check_ablation, check_copies
 from literate_attention.exercises.models.ring_attention import check_merge
 from literate_attention.exercises.story.causal_attention import (
     check_dropout,
@@ -29,9 +30,11 @@ from literate_attention.exercises.story.summary import check_attention
 
 __all__ = [
     "Verdict",
+    "check_ablation",
     "check_attention",
     "check_context_vector",
     "check_copied_weights",
+    "check_copies",
     "check_cost",
     "check_dropout",
     "check_heads",

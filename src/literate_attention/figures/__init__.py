@@ -7,6 +7,11 @@ import it, ``from literate_attention import figures`` does.
 """
 
 from literate_attention.figures._card import Drawing
+from literate_attention.figures.learned.heads import (
+    draw_head_map,
+    draw_head_scores,
+    draw_shares,
+)
 from literate_attention.figures.models.rings import draw_ring, draw_ring_work
 from literate_attention.figures.story.hiding import draw_exercises, draw_masked_row
 from literate_attention.figures.story.inputs import draw_input_embeddings, draw_windows
@@ -45,6 +50,8 @@ __all__ = [
     "draw_exercises",
     "draw_gpt",
     "draw_head_arcs",
+    "draw_head_map",
+    "draw_head_scores",
     "draw_heads",
     "draw_input_embeddings",
     "draw_lines",
@@ -61,6 +68,7 @@ __all__ = [
     "draw_roadmap",
     "draw_shadows",
     "draw_shapes",
+    "draw_shares",
     "draw_weight_split",
     "draw_windows",
 ]

@@ -14,6 +14,7 @@ from literate_attention._checks import (
     require_floating,
     require_tensor,
     require_token_ids,
+    require_tokens,
 )
 from literate_attention.models.transformer_block import LanguageModel
 
@@ -134,7 +135,7 @@ def induction_targets(
         True in row i, column j: the token before token j is the same as token i.
 
     Raises:
-        TypeError: the token ids are not integers.
+        TypeError: the token ids are not a tensor.
         ValueError: there is no token.
 
     Example:
@@ -144,7 +145,7 @@ def induction_targets(
                 [0, 1, 0, 0],
                 [0, 0, 1, 0]], dtype=torch.int32)
     """
-    require_tensor("token_ids", token_ids)
+    require_sequence(token_ids)
     before = token_ids.roll(1, dims=-1)
     same = before[..., None, :] == token_ids[..., :, None]
     same[..., 0] = False  # nothing stands before the first token
@@ -182,6 +183,29 @@ def head_scores(
     weights = (maps * targets[..., None, None, :, :]).sum(dim=(-2, -1))
     counted = targets.any(dim=-1).sum(dim=-1)
     return weights / counted[..., None, None]
+
+
+def top_heads(scores: Float[Tensor, "num_layers num_heads"], count: int) -> list[tuple[int, int]]:
+    """Name the heads with the highest scores, the best one first.
+
+    Args:
+        scores: a score for each head, from :func:`head_scores`.
+        count: how many heads to name.
+
+    Returns:
+        For each of them its layer and its place in the layer, counted from 0.
+
+    Raises:
+        TypeError: ``scores`` does not hold floating-point numbers, or ``count`` is not a whole number.
+        ValueError: ``count`` is below 1, or there are fewer heads.
+
+    Example:
+        >>> top_heads(torch.tensor([[0.1, 0.9], [0.0, 0.2], [0.5, 0.3]]), 2)
+        [(0, 1), (2, 0)]
+    """
+    require_count(scores, count)
+    places = scores.flatten().topk(count).indices.tolist()
+    return [divmod(place, scores.shape[-1]) for place in places]
 
 
 @contextmanager
@@ -261,7 +285,7 @@ def copy_accuracy(model: LanguageModel, token_ids: Int[Tensor, "*batch num_token
         The share of right answers in the second half, from 0 to 1.
 
     Raises:
-        TypeError: the token ids are not integers.
+        TypeError: the token ids are not a tensor of integers.
         ValueError: the second half is not the first once more, or has fewer than two tokens.
 
     Example:
@@ -275,6 +299,15 @@ def copy_accuracy(model: LanguageModel, token_ids: Int[Tensor, "*batch num_token
     hidden = model.hidden_states(token_ids)[..., half:-1, :]
     named = model.logits(hidden).argmax(dim=-1)
     return (named == token_ids[..., half + 1 :]).float().mean().item()
+
+
+def require_sequence(token_ids: Tensor) -> None:
+    """Refuse what is no sequence."""
+    require_tensor("token_ids", token_ids)
+    if token_ids.ndim == 0 or token_ids.shape[-1] == 0:
+        raise ValueError(
+            f"token_ids must have at least 1 token, got shape {tuple(token_ids.shape)}"
+        )
 
 
 def require_maps(maps: Tensor, targets: Tensor) -> None:
@@ -299,6 +332,14 @@ def require_maps(maps: Tensor, targets: Tensor) -> None:
         raise ValueError(
             f"{empty} of {targets[..., 0, 0].numel()} sequences have no targets: there is nothing to score"
         )
+
+
+def require_count(scores: Tensor, count: int) -> None:
+    """Refuse to name more heads than there are."""
+    require_tokens("scores", scores, called="num_heads")
+    require_at_least("count", count, 1)
+    if count > scores.numel():
+        raise ValueError(f"count must be at most {scores.numel()}, as there are heads, got {count}")
 
 
 def require_head(attentions: Sequence[Any], layer: int, head: int) -> None:

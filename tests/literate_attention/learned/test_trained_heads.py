@@ -1,0 +1,474 @@
+"""Maps, their scores and heads switched off: by hand, by loops, by another formula; then the real model."""
+
+import itertools
+import re
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from literate_attention import (
+    LanguageModel,
+    MultiHeadAttention,
+    TransformerBlock,
+    ablate_heads,
+    attention_maps,
+    copy_accuracy,
+    first_token_targets,
+    head_scores,
+    induction_targets,
+    llama_model,
+    load_smollm2,
+    previous_token_targets,
+    split_heads,
+    top_heads,
+)
+
+LAYERS, HEADS, HEAD_DIM = 3, 6, 4
+
+
+@pytest.fixture
+def model() -> LanguageModel:
+    torch.manual_seed(123)
+    return llama_model(
+        11, 10, 17, LAYERS, num_heads=HEADS, num_kv_heads=2, head_dim=HEAD_DIM
+    ).requires_grad_(False)
+
+
+@pytest.fixture
+def gpt() -> LanguageModel:
+    """Blocks of the story's attention, whose output projection has a bias."""
+    torch.manual_seed(123)
+    blocks = [TransformerBlock(MultiHeadAttention(10, 10, 7, 0.0, 5), 10, 17) for _ in range(2)]
+    return LanguageModel(11, 10, blocks).requires_grad_(False)
+
+
+def tokens(*shape: int, seed: int = 1) -> Tensor:
+    return torch.randint(11, shape, generator=torch.Generator().manual_seed(seed))
+
+
+def random_maps(*shape: int) -> Tensor:
+    generator = torch.Generator().manual_seed(5)
+    return torch.rand(shape, generator=generator, dtype=torch.float64).tril().softmax(dim=-1)
+
+
+# Maps
+
+
+def test_maps_are_what_each_attention_returns(model: LanguageModel) -> None:
+    token_ids = tokens(2, 7)
+    maps = attention_maps(model, token_ids)
+    assert maps.shape == (2, LAYERS, HEADS, 7, 7)
+    x = model.token_embedding(token_ids)
+    for layer, block in enumerate(model.blocks):
+        attended, weights = block.attention(block.attention_norm(x), need_weights=True)
+        assert_close(maps[:, layer], weights)
+        x = x + attended
+        x = x + block.feed_forward(block.feed_forward_norm(x))
+
+
+def test_rows_of_maps_sum_to_one_and_nobody_sees_the_future(model: LanguageModel) -> None:
+    maps = attention_maps(model, tokens(7))
+    assert maps.shape == (LAYERS, HEADS, 7, 7)
+    assert_close(maps.sum(dim=-1), torch.ones(LAYERS, HEADS, 7))
+    assert torch.equal(maps, maps.tril())
+
+
+def test_a_sequence_has_the_same_maps_alone_and_in_a_batch(model: LanguageModel) -> None:
+    token_ids = tokens(2, 7)
+    assert_close(attention_maps(model, token_ids)[1], attention_maps(model, token_ids[1]))
+
+
+def test_models_of_the_storys_attention_have_maps(gpt: LanguageModel) -> None:
+    assert attention_maps(gpt, tokens(3, 7)).shape == (3, 2, 5, 7, 7)
+
+
+# Targets
+
+
+def test_targets_by_hand() -> None:
+    assert previous_token_targets(1).tolist() == first_token_targets(1).tolist() == [[False]]
+    assert previous_token_targets(5).nonzero().tolist() == [[1, 0], [2, 1], [3, 2], [4, 3]]
+    assert first_token_targets(5).nonzero().tolist() == [[1, 0], [2, 0], [3, 0], [4, 0]]
+    a, b = 3, 8
+    assert induction_targets(torch.tensor([a, b, a, a, b])).nonzero().tolist() == [
+        [2, 1],  # the second a, behind the first
+        [3, 1],  # the third as well; behind the second stands the third itself
+        [4, 2],
+    ]
+
+
+def test_a_token_is_no_target_of_itself_although_its_copy_stands_before_it() -> None:
+    """In *a a*, the second *a* would find itself behind the first."""
+    assert not induction_targets(torch.tensor([4, 4])).any()
+
+
+def test_induction_targets_by_loops() -> None:
+    token_ids = tokens(3, 13)
+    targets = induction_targets(token_ids)
+    for row, i, j in itertools.product(range(3), range(13), range(13)):
+        expected = 0 < j < i and token_ids[row, j - 1] == token_ids[row, i]
+        assert targets[row, i, j] == bool(expected)
+
+
+def test_a_sequence_that_comes_twice_has_a_band_of_targets() -> None:
+    """A target lies as far back as one half is long, but one."""
+    once = torch.randperm(11)
+    targets = induction_targets(torch.cat([once, once]))
+    assert targets.nonzero().tolist() == [[i, i - 10] for i in range(11, 22)]
+
+
+# Scores
+
+
+def test_a_perfect_head_scores_one_and_its_opposite_zero() -> None:
+    maps = torch.zeros(1, 2, 5, 5)
+    maps[0, 0] = previous_token_targets(5).float()
+    maps[0, 1] = first_token_targets(5).float()
+    maps[:, :, 0, 0] = 1.0
+    assert_close(head_scores(maps, previous_token_targets(5)), torch.tensor([[1.0, 0.25]]))
+    assert_close(head_scores(maps, first_token_targets(5)), torch.tensor([[0.25, 1.0]]))
+
+
+def test_an_even_head_scores_what_harmonic_numbers_say() -> None:
+    """Row i of an even causal map is 1 / (i + 1), so that every single target gets as much."""
+    even = torch.ones(5, 5).tril()
+    even = (even / even.sum(dim=-1, keepdim=True)).view(1, 1, 5, 5)
+    expected = torch.tensor([[(1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 4]])
+    for targets in (previous_token_targets(5), first_token_targets(5)):
+        assert_close(head_scores(even, targets), expected)
+    without_mask = torch.full((1, 1, 5, 5), 1 / 5)
+    assert_close(head_scores(without_mask, previous_token_targets(5)), torch.tensor([[1 / 5]]))
+
+
+def test_scores_by_loops() -> None:
+    maps, token_ids = random_maps(2, 3, 5, 13, 13), tokens(2, 13)
+    targets = induction_targets(token_ids)
+    scores = head_scores(maps, targets)
+    for row, layer, head in itertools.product(range(2), range(3), range(5)):
+        sums = [
+            sum(maps[row, layer, head, i, j].item() for j in range(13) if targets[row, i, j])
+            for i in range(13)
+            if targets[row, i].any()
+        ]
+        assert scores[row, layer, head].item() == pytest.approx(sum(sums) / len(sums))
+
+
+def test_targets_may_be_for_all_sequences() -> None:
+    maps, targets = random_maps(2, 3, 5, 7, 7), previous_token_targets(7)
+    assert_close(head_scores(maps, targets)[1], head_scores(maps[1], targets))
+    assert_close(head_scores(maps, targets), head_scores(maps, targets.expand(2, 7, 7)))
+
+
+def test_top_heads_are_in_order() -> None:
+    scores = torch.zeros(3, 5)
+    scores[2, 4], scores[0, 1], scores[1, 0] = 0.5, 0.75, 0.25
+    assert top_heads(scores, 3) == [(0, 1), (2, 4), (1, 0)]
+    assert len(set(top_heads(scores, 15))) == 15
+
+
+# Ablation
+
+
+def hidden_states_without(
+    model: LanguageModel, token_ids: Tensor, heads: list[tuple[int, int]], *, mean: bool = False
+) -> Tensor:
+    """Take away what each head adds: its weights, its values, and its columns of the output projection."""
+    x = model.token_embedding(token_ids)
+    for layer, block in enumerate(model.blocks):
+        attention, normed = block.attention, block.attention_norm(x)
+        attended, weights = attention(normed, need_weights=True)
+        value = split_heads(attention.W_value(normed), attention.num_kv_heads)
+        for head in {head for there, head in heads if there == layer}:
+            group = head * attention.num_kv_heads // attention.num_heads
+            found = weights[..., head, :, :] @ value[..., group, :, :]
+            columns = attention.out_proj.weight[:, head * HEAD_DIM : (head + 1) * HEAD_DIM]
+            attended = attended - found @ columns.T
+            if mean:
+                attended = attended + found.mean(dim=(0, 1)) @ columns.T
+        x = x + attended
+        x = x + block.feed_forward(block.feed_forward_norm(x))
+    return model.final_norm(x)
+
+
+@pytest.mark.parametrize("mean", [False, True])
+@pytest.mark.parametrize(
+    "heads",
+    [[], [(1, 0)], [(0, 5)], [(2, 3), (0, 1), (2, 5)], [(1, head) for head in range(6)]],
+    ids=str,
+)
+def test_without_heads_their_part_of_the_sum_is_missing(
+    model: LanguageModel, heads: list[tuple[int, int]], mean: bool
+) -> None:
+    token_ids = tokens(2, 7)
+    with ablate_heads(model, heads, mean=mean):
+        without = model.hidden_states(token_ids)
+    assert_close(without, hidden_states_without(model, token_ids, heads, mean=mean))
+    assert torch.equal(without, model.hidden_states(token_ids)) == (not heads)
+
+
+def test_without_any_head_only_the_bias_is_left(gpt: LanguageModel) -> None:
+    attention, x = gpt.blocks[1].attention, torch.randn(2, 7, 10)
+    with ablate_heads(gpt, [(1, head) for head in range(5)]):
+        assert_close(attention(x), attention.out_proj.bias.expand(2, 7, 10))
+
+
+def test_a_silent_head_still_looks_and_those_above_it_see_something_else(
+    model: LanguageModel,
+) -> None:
+    token_ids = tokens(7)
+    maps = attention_maps(model, token_ids)
+    with ablate_heads(model, [(1, 2)]):
+        without = attention_maps(model, token_ids)
+    assert torch.equal(without[:2], maps[:2])
+    assert not torch.allclose(without[2], maps[2])
+
+
+def test_the_mean_changes_nothing_where_a_head_finds_the_same_everywhere(
+    model: LanguageModel,
+) -> None:
+    token_ids = torch.full((2, 7), 4)
+    with ablate_heads(model, [(0, 2)], mean=True):
+        without = model(token_ids)
+    assert_close(without, model(token_ids))
+
+
+def test_heads_work_again_after_an_exception(model: LanguageModel) -> None:
+    token_ids = tokens(7)
+    expected = model(token_ids)
+
+    def fail_without_heads() -> None:
+        with ablate_heads(model, [(0, 1), (2, 2)]):
+            assert not torch.equal(model(token_ids), expected)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail_without_heads()
+    assert torch.equal(model(token_ids), expected)
+    for module in model.modules():
+        assert not module._forward_pre_hooks
+
+
+def test_nothing_is_switched_off_if_one_head_is_not_there(model: LanguageModel) -> None:
+    with (
+        pytest.raises(ValueError, match="there is no head 6"),
+        ablate_heads(model, [(0, 1), (0, 6)]),
+    ):
+        raise AssertionError
+    assert not any(module._forward_pre_hooks for module in model.modules())
+
+
+def test_ablations_can_be_nested(model: LanguageModel) -> None:
+    token_ids = tokens(7)
+    with ablate_heads(model, iter([(0, 1), (2, 2)])):
+        together = model(token_ids)
+    with ablate_heads(model, [(0, 1)]):
+        alone = model(token_ids)
+        with ablate_heads(model, [(2, 2)]):
+            assert torch.equal(model(token_ids), together)
+        assert torch.equal(model(token_ids), alone)
+
+
+def test_gradients_pass_the_heads_that_are_left(model: LanguageModel) -> None:
+    model.requires_grad_()
+    with ablate_heads(model, [(1, 2)]):
+        model(tokens(7)).sum().backward()
+    columns = model.blocks[1].attention.out_proj.weight.grad.unflatten(1, (HEADS, HEAD_DIM))
+    touched = (columns != 0).any(dim=2).any(dim=0)
+    assert touched.tolist() == [True, True, False, True, True, True]
+
+
+# Copying
+
+
+class Saying(nn.Module):
+    """A model that names a given token at every place."""
+
+    def __init__(self, named: Tensor) -> None:
+        super().__init__()
+        self.named = named
+
+    def hidden_states(self, token_ids: Tensor) -> Tensor:
+        return nn.functional.one_hot(self.named, 11).float().expand(*token_ids.shape, 11)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        return hidden
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_copying_by_hand() -> None:
+    """Of the second half all tokens but the first can be copied: three of four here."""
+    token_ids = torch.tensor([[3, 8, 5, 2, 3, 8, 5, 2], [1, 1, 8, 8, 1, 1, 8, 8]])
+    right = token_ids.roll(-1, dims=1)
+    assert copy_accuracy(Saying(right), token_ids) == 1.0
+    named = torch.zeros_like(right)
+    named[0, 4] = 8
+    named[:, :4] = right[:, :4]  # the first half does not count
+    named[:, 7] = right[:, 7]  # nor does what follows the end
+    assert copy_accuracy(Saying(named), token_ids) == pytest.approx(1 / 6)
+
+
+# What is refused
+
+MAPS = torch.zeros(3, 6, 5, 5)
+ONCE_AND_AGAIN = torch.tensor([[1, 2, 3, 4, 5], [1, 2, 1, 2, 1]])
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda model: attention_maps(model, torch.ones(3)),
+            TypeError,
+            "token_ids must be integers",
+        ),
+        (
+            lambda model: attention_maps(model, torch.tensor([11])),
+            ValueError,
+            "token id 11 is outside",
+        ),
+        (lambda _: previous_token_targets(0), ValueError, "num_tokens must be at least 1, got 0"),
+        (
+            lambda _: first_token_targets(1.5),
+            TypeError,
+            "num_tokens must be a whole number, got 1.5",
+        ),
+        (lambda _: induction_targets([1, 2]), TypeError, "token_ids must be a tensor, got list"),
+        (
+            lambda _: induction_targets(torch.tensor(1)),
+            ValueError,
+            "token_ids must have at least 1 token, got shape ()",
+        ),
+        (
+            lambda _: head_scores(MAPS[0], previous_token_targets(5)),
+            ValueError,
+            "maps must have at least 4 dimensions (num_layers, num_heads, num_tokens, num_tokens), got 3",
+        ),
+        (
+            lambda _: head_scores(MAPS.long(), previous_token_targets(5)),
+            TypeError,
+            "maps must hold floating-point numbers, got torch.int64",
+        ),
+        (
+            lambda _: head_scores(MAPS, previous_token_targets(5).float()),
+            TypeError,
+            "targets must be boolean, got torch.float32",
+        ),
+        (
+            lambda _: head_scores(MAPS, previous_token_targets(7)),
+            ValueError,
+            "targets must be as large as a map, (5, 5), for all sequences or for each of (), got",
+        ),
+        (
+            lambda _: head_scores(MAPS, previous_token_targets(5).expand(2, 5, 5)),
+            ValueError,
+            "got shape (2, 5, 5)",
+        ),
+        (
+            lambda _: head_scores(MAPS.expand(2, 3, 6, 5, 5), induction_targets(ONCE_AND_AGAIN)),
+            ValueError,
+            "1 of 2 sequences have no targets: there is nothing to score",
+        ),
+        (
+            lambda _: top_heads(MAPS[..., 0, 0], 19),
+            ValueError,
+            "count must be at most 18, as there are heads, got 19",
+        ),
+        (lambda _: top_heads(MAPS[..., 0, 0], 0), ValueError, "count must be at least 1, got 0"),
+        (
+            lambda model: ablate_heads(model, [(3, 0)]).__enter__(),
+            ValueError,
+            "the model has 3 layers, counted from 0; there is no layer 3",
+        ),
+        (
+            lambda model: ablate_heads(model, [(2, 6)]).__enter__(),
+            ValueError,
+            "layer 2 has 6 heads, counted from 0; there is no head 6",
+        ),
+        (
+            lambda model: ablate_heads(model, [(-1, 0)]).__enter__(),
+            ValueError,
+            "layer must be at least 0, got -1",
+        ),
+        (
+            lambda model: ablate_heads(model, [(0, 0.5)]).__enter__(),
+            TypeError,
+            "head must be a whole number, got 0.5",
+        ),
+        (
+            lambda model: copy_accuracy(model, torch.tensor([1, 2, 3, 1, 2])),
+            ValueError,
+            "token_ids must be at least 2 tokens and the same once more, got shape (5,)",
+        ),
+        (
+            lambda model: copy_accuracy(model, torch.tensor([1, 1])),
+            ValueError,
+            "token_ids must be at least 2 tokens and the same once more, got shape (2,)",
+        ),
+        (
+            lambda model: copy_accuracy(model, torch.tensor([1, 2, 3, 1, 5, 3])),
+            ValueError,
+            "the second half of token_ids must be the first once more, but 1 of 3 tokens differ",
+        ),
+    ],
+)
+def test_refused(
+    model: LanguageModel,
+    call: Callable[[LanguageModel], object],
+    error: type[Exception],
+    message: str,
+) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        call(model)
+
+
+# The real model: what the page says of it
+
+
+@pytest.fixture(scope="module")
+def twice() -> Tensor:
+    once = torch.randint(1000, 20_000, (4, 64), generator=torch.manual_seed(123))
+    return torch.cat([once, once], dim=1)
+
+
+@pytest.fixture(scope="module")
+def smollm2() -> LanguageModel:
+    return load_smollm2("cpu")[0]
+
+
+@pytest.fixture(scope="module")
+def maps(smollm2: LanguageModel, twice: Tensor) -> Tensor:
+    return attention_maps(smollm2, twice)
+
+
+@pytest.mark.oracle
+def test_the_best_heads_of_smollm2(maps: Tensor, twice: Tensor) -> None:
+    def best(targets: Tensor) -> tuple[tuple[int, int], float]:
+        scores = head_scores(maps, targets).mean(dim=0)
+        (head,) = top_heads(scores, 1)
+        return head, scores[head].item()
+
+    assert best(previous_token_targets(128)) == ((16, 0), pytest.approx(0.906, abs=2e-3))
+    assert best(induction_targets(twice)) == ((18, 6), pytest.approx(0.914, abs=2e-3))
+    assert best(first_token_targets(128)) == ((18, 8), pytest.approx(1.0, abs=1e-3))
+
+
+@pytest.mark.oracle
+def test_heads_of_smollm2_are_needed_for_copying_or_not(
+    smollm2: LanguageModel, maps: Tensor, twice: Tensor
+) -> None:
+    def accuracy(heads: list[tuple[int, int]]) -> float:
+        with ablate_heads(smollm2, heads):
+            return copy_accuracy(smollm2, twice)
+
+    induction = top_heads(head_scores(maps, induction_targets(twice)).mean(dim=0), 8)
+    sinks = top_heads(head_scores(maps, first_token_targets(128)).mean(dim=0), 8)
+    close = 1.5 / 252  # of 252 places, one may lie so near to a tie that another machine decides it
+    assert accuracy([]) == pytest.approx(0.694, abs=close)
+    assert accuracy(induction[:1]) == pytest.approx(0.397, abs=close)
+    assert accuracy(induction[:3]) == pytest.approx(0.167, abs=close)
+    assert accuracy(induction) == pytest.approx(0.0, abs=close)
+    assert accuracy(sinks) == pytest.approx(0.690, abs=close)
