@@ -18,6 +18,8 @@ from literate_attention import (
     causal_mask,
     dot_product_attention,
     exercises,
+    induction_targets,
+    merge_heads,
     scaled_dot_product_attention,
     split_heads,
     toy_embeddings,
@@ -103,6 +105,12 @@ def by_shares(z1: Tensor, l1: Tensor, z2: Tensor, l2: Tensor) -> Tensor:
     return first * z1 + second * z2
 
 
+def without_head(contexts: Tensor, weight: Tensor, head: int) -> Tensor:
+    left = contexts.clone()
+    left[head] = 0.0
+    return merge_heads(left) @ weight.T
+
+
 def attend(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
     return scaled_dot_product_attention(query, key, value, is_causal=is_causal)
 
@@ -156,6 +164,13 @@ def hidden(mask: Tensor = MASK, scores: Tensor = SCORES / 2**0.5) -> Tensor:
 
 RIGHT: dict[str, Verdict] = {
     "merge": merging(by_shares),
+    "copies": exercises.check_copies(lambda ids: (ids[:, None] == ids).tril(-1)),
+    "ablation": exercises.check_ablation(without_head),
+    "ablation, by the other heads": exercises.check_ablation(
+        lambda contexts, weight, head: sum(
+            contexts[i] @ weight[:, 2 * i : 2 * i + 2].T for i in range(3) if i != head
+        )
+    ),
     "windows": windows(19),
     "windows, as a tensor": windows(torch.tensor(19)),
     "lookup": lookup(TABLE[IDS]),
@@ -208,6 +223,46 @@ WRONG: list[tuple[Verdict, str]] = [
     (merging(by_shares, torch.add), "add the exponentials"),
     (merging(by_shares, lambda l1, l2: l1.exp() + l2.exp()), "the logarithm is missing"),
     (exercises.check_merge(lambda one, other: one[0]), "a pair is expected"),
+    (exercises.check_copies(lambda ids: ids[:, None] == ids), "and the future is hidden"),
+    (exercises.check_copies(lambda ids: (ids[:, None] == ids).tril()), "copy of itself"),
+    (exercises.check_copies(lambda ids: (ids[:, None] == ids).triu(1)), "later copies"),
+    (
+        exercises.check_copies(lambda ids: (ids[:, None] == ids).tril(-1).float()),
+        "targets have to be boolean",
+    ),
+    (exercises.check_copies(lambda ids: torch.ones(6, 6).tril(-1) > 0), "all earlier tokens"),
+    (exercises.check_copies(lambda ids: (ids[:, None] != ids).tril(-1)), "numbers differ"),
+    (
+        exercises.check_copies(lambda ids: ~(ids[:, None] == ids).tril(-1)),
+        "true everywhere else",
+    ),
+    (exercises.check_copies(induction_targets), "behind the copy, not at it"),
+    (
+        exercises.check_ablation(lambda contexts, weight, head: merge_heads(contexts) @ weight.T),
+        "all heads are there",
+    ),
+    (
+        exercises.check_ablation(lambda contexts, weight, head: contexts[head] @ weight[:, 2:4].T),
+        "this is what the head adds",
+    ),
+    (
+        exercises.check_ablation(lambda *given: without_head(*given[:2], given[2] - 1)),
+        "heads are counted from 0",
+    ),
+    (
+        exercises.check_ablation(lambda *given: without_head(*given[:2], given[2] + 1)),
+        "heads are counted from 0",
+    ),
+    (
+        exercises.check_ablation(lambda *given: without_head(*given) * 1.5),
+        "the heads that are left are scaled up",
+    ),
+    (
+        exercises.check_ablation(
+            lambda contexts, weight, head: without_head(contexts, torch.eye(6), head)
+        ),
+        "they still go through the projection",
+    ),
     (
         self_attention(lambda x, q, k, v: (q @ k.T).softmax(dim=-1) @ v),
         "the scores are not scaled",
@@ -409,6 +464,8 @@ CHECKS: dict[str, Callable[[object], Verdict]] = {
     "parameters": parameters,
     "attention": exercises.check_attention,
     "merge": exercises.check_merge,
+    "copies": exercises.check_copies,
+    "ablation": exercises.check_ablation,
 }
 JUNK: dict[str, object] = {
     "nothing": None,

@@ -190,6 +190,17 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
         {"in order": la.ring_shards(8, 4, zigzag=False), "zig-zag": la.ring_shards(8, 4)}
     ),
     "ring_work, many tokens": lambda: figures.draw_ring_work({"zig-zag": la.ring_shards(48, 3)}),
+    "head_map": lambda: figures.draw_head_map(
+        WEIGHTS.tril(), TOY_TOKENS, targets=la.previous_token_targets(6)
+    ),
+    "head_map, long": lambda: figures.draw_head_map(torch.eye(23), ["antidisestablish"] * 23),
+    "head_scores": lambda: figures.draw_head_scores(
+        {"Previous token": torch.rand(30, 9), "Induction": torch.zeros(30, 9)}
+    ),
+    "head_scores, of one head": lambda: figures.draw_head_scores({"Any": torch.ones(1, 1)}),
+    "shares": lambda: figures.draw_shares(
+        {"all": 1.0, "some, with a long name" * 3: 0.25, "": 0.0}
+    ),
     "bottleneck": lambda: figures.draw_bottleneck(TOY_TOKENS),
     "bottleneck, translating": lambda: figures.draw_bottleneck(
         ("Ihre", "Reise", "beginnt"), TOY_TOKENS, WEIGHTS[:, :3], step=1
@@ -1091,6 +1102,31 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         lambda: figures.draw_ring_work({"in order": la.ring_shards(10, 5)}),
         ValueError,
         "in order must be for 1 to 4 processes, got 5",
+    ),
+    "no kinds": (
+        lambda: figures.draw_head_scores({}),
+        ValueError,
+        "the number of kinds must be at least 1, got 0",
+    ),
+    "scores without layers": (
+        lambda: figures.draw_head_scores({"Induction": torch.ones(3)}),
+        ValueError,
+        r"Induction must have shape \(num_layers, num_heads\), got \(3,\)",
+    ),
+    "targets of another map": (
+        lambda: figures.draw_head_map(torch.eye(2), ["a", "b"], targets=torch.eye(3) > 0),
+        ValueError,
+        r"targets must have shape \(2, 2\), got \(3, 3\)",
+    ),
+    "no share": (
+        lambda: figures.draw_shares({}),
+        ValueError,
+        "the number of shares must be at least 1, got 0",
+    ),
+    "more than a whole": (
+        lambda: figures.draw_shares({"all": 1.5}),
+        ValueError,
+        "a share must lie between 0 and 1, got 1.5 for 'all'",
     ),
     "no order": (lambda: figures.draw_ring_work({}), ValueError, "orders must be 1 or 2, got 0"),
 }

@@ -19,7 +19,6 @@ from literate_attention.figures._card import (
     Card,
     Drawing,
     Ruler,
-    allowed_pairs,
     array,
     card,
     column_label_height,
@@ -137,7 +136,7 @@ def draw_head_map(
     """
     values = array("weights", weights, len(weights), len(weights))
     names = labels("tokens", tokens, len(values), "tokens")
-    framed = allowed_pairs(targets, values.shape) & (targets is not None)
+    framed = np.zeros(values.shape) if targets is None else array("targets", targets, *values.shape)
     left = MARGIN + max(label_width(names), text_width("query ↓")) + 5
     right = MARGIN
     for _ in range(2):  # narrower cells let the last label reach further
