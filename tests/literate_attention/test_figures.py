@@ -195,7 +195,7 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     ),
     "head_map, long": lambda: figures.draw_head_map(torch.eye(23), ["antidisestablish"] * 23),
     "head_scores": lambda: figures.draw_head_scores(
-        {"Previous token": torch.rand(30, 9), "Induction": torch.zeros(30, 9)}
+        {"Previous token": torch.arange(270).view(30, 9) / 269, "Induction": torch.zeros(30, 9)}
     ),
     "head_scores, of one head": lambda: figures.draw_head_scores({"Any": torch.ones(1, 1)}),
     "shares": lambda: figures.draw_shares(
