@@ -97,13 +97,13 @@ def _draw_scores(page: Card, kind: str, values: Array, y: float) -> float:
         name = f"head {head}" if head == 0 else str(head)
         page.text(left - 5, y + (head + 0.5) * _ROW, name, ha="right", color=QUIET, size=SMALL_TEXT)
     page.cells(values.T, left, y, cell, _ROW, name=kind, limit=1.0, numbers=False)
-    layer, head = np.unravel_index(values.argmax(), values.shape)
+    layer, head = divmod(int(values.argmax()), num_heads)
     page.frame(left + layer * cell, y + head * _ROW, cell, _ROW, INK)
     return y + num_heads * _ROW
 
 
 def _place(values: Array) -> str:
-    layer, head = np.unravel_index(values.argmax(), values.shape)
+    layer, head = divmod(int(values.argmax()), values.shape[1])
     return f"layer {layer}, head {head}"
 
 
