@@ -141,7 +141,7 @@ def draw_head_map(
     right = MARGIN
     for _ in range(2):  # narrower cells let the last label reach further
         cell = min(32.0, (WIDTH - left - right) / len(names))
-        right = max(MARGIN, column_label_overhang(names, cell) + 4)
+        right = max(MARGIN, column_label_overhang(names, cell) + MARGIN)
     height = min(22.0, max(LINE, cell))
     allowed = np.tri(len(names), dtype=bool)
     with card() as page:
@@ -203,7 +203,7 @@ def draw_shares(shares: Mapping[str, float]) -> Drawing:
         if not 0 <= share <= 1:
             raise ValueError(f"a share must lie between 0 and 1, got {share} for {name!r}")
     left = MARGIN
-    ruler = Ruler(0.0, 1.0, WIDTH - MARGIN - left - text_width("0.00") - 5)
+    ruler = Ruler(0.0, 1.0, WIDTH - MARGIN - left - text_width("0.00") - 8)
     height = 2 * LINE + 6
     with card() as page:
         y = MARGIN
@@ -213,7 +213,7 @@ def draw_shares(shares: Mapping[str, float]) -> Drawing:
             page.text(left, y + LINE / 2, shorten(name, WIDTH - 2 * MARGIN), ha="left")
             middle = y + 1.5 * LINE
             page.bar(left, middle, 13, ruler, share, color=BLUE, name=name)
-            page.text(left + ruler.scale * share + 5, middle, number(share), ha="left")
+            page.text(WIDTH - MARGIN, middle, number(share), ha="right")
             y += height
         return page.finish(
             y + MARGIN / 2, *(f"{name}: {number(share)}." for name, share in shares.items())
