@@ -272,6 +272,42 @@ ROUNDS: list[dict[str, Mutation]] = [
             V2_SCORES + SOFTMAX.replace("dim=-1", "dim=-2"),
         ),
     },
+    {
+        "interleaved pairs turned the other way": Mutation(
+            "rotary_embeddings",
+            "[even * cos - odd * sin, even * sin + odd * cos]",
+            "[even * cos + odd * sin, odd * cos - even * sin]",
+            "rotary_embeddings",
+            "import interleaved_to_half_split",
+            FAILED,
+        ),
+        "a token hidden by its own probability": Mutation(
+            "kv_cache",
+            "probabilities.cumsum(dim=-1) - probabilities",
+            "probabilities.cumsum(dim=-1)",
+            "kv_cache",
+            "import keep_top_k, keep_top_p",
+            NOT_RECORDED,
+        ),
+        "parts merged by the larger": Mutation(
+            "ring_attention",
+            "torch.logaddexp(logsumexp, other_logsumexp)",
+            "torch.maximum(logsumexp, other_logsumexp)",
+            "ring_attention",
+            "context, logsumexp = merge_partials(found, also_found)",
+            NOT_REPRODUCED.format("context-of-journey"),
+        ),
+    },
+    {
+        "a sum of squares for their mean": Mutation(
+            "transformer_block",
+            "wide.square().mean(dim=-1, keepdim=True)",
+            "wide.square().sum(dim=-1, keepdim=True)",
+            "transformer_block",
+            "from literate_attention import RMSNorm, pick_device",
+            NOT_RECORDED,
+        ),
+    },
 ]
 
 

@@ -383,11 +383,14 @@ def copy_styles_first(app: Sphinx) -> None:
 
     Sphinx adds a checksum to the link of a stylesheet that is there (sphinx-doc/sphinx#11415). myst-nb and
     sphinx-exercise copy theirs after the pages, so those of a first build would differ from those of every
-    later one. This can go when both copy at `builder-inited`.
+    later one. This can go when both copy at `builder-inited`. Neither copies over what is there, even if a
+    build that was killed left half of it, so that goes first.
     """
     static = Path(app.outdir, "_static")
     with disk_errors(static):
         static.mkdir(exist_ok=True)
+        for path in (*static.glob("mystnb.*.css"), static / "exercise.css"):
+            path.unlink(missing_ok=True)
         add_global_html_resources(app, None)
         copy_asset_files(app, None)
 
