@@ -336,8 +336,10 @@ def broken(copy: Book, warm: dict[str, str]) -> Callable[[int], Build]:
             mutations = ROUNDS[number].values()
             for one in mutations:
                 copy.change(f"src/literate_attention/{one.module}.py", one.old, one.new)
-            builds[number] = copy.draft({one.page for one in mutations}, **warm)
+            pages = {one.page for one in mutations}
+            builds[number] = copy.draft(pages, **warm)
             copy.put_back()
+            assert {Path(name).name for name in builds[number].executed} == pages | {"index"}
         return builds[number]
 
     return build
