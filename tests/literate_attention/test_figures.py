@@ -18,6 +18,7 @@ import matplotlib
 import numpy as np
 import pytest
 import torch
+from harness.places import DOCS
 from IPython.core.formatters import DisplayFormatter
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import QuadMesh
@@ -30,7 +31,16 @@ from torch.testing import assert_close
 import literate_attention as la
 from literate_attention import TOY_TOKENS, figures
 from literate_attention.figures import Drawing
-from literate_attention.figures._card import BLUE, COLOURS, INK, ORANGE, PAPER, Colour
+from literate_attention.figures._card import (
+    BLUE,
+    COLOURS,
+    HEAT,
+    INK,
+    ORANGE,
+    PAPER,
+    Colour,
+    ink_on,
+)
 
 MINUS = "\N{MINUS SIGN}"
 SOURCE = Path(la.__file__).parent
@@ -245,6 +255,12 @@ def arrows(drawing: Drawing) -> Tensor:
 
 def written(drawing: Drawing) -> list[str]:
     return [text.get_text() for text in visible_texts(drawing)]
+
+
+def in_the_dark(rgb: Any) -> Any:
+    """Return colours as a dark page shows them: `invert(0.93) hue-rotate(180deg)` in book.css."""
+    turned = np.array([[-0.574, 1.430, 0.144], [0.426, 0.430, 0.144], [0.426, 1.430, -0.856]])
+    return np.clip((0.93 + (1 - 2 * 0.93) * rgb) @ turned.T, 0.0, 1.0)
 
 
 def visible_texts(drawing: Drawing) -> list[Text]:
@@ -553,18 +569,21 @@ class TestLooks:
             taken |= ink
 
     @each_name
-    def test_letters_contrast_with_what_is_behind_them(self, name: str) -> None:
+    @pytest.mark.parametrize("mode", [lambda rgb: rgb, in_the_dark], ids=["light", "dark"])
+    def test_letters_contrast_with_what_is_behind_them(
+        self, mode: Callable[[Any], Any], name: str
+    ) -> None:
         """At least 4.5 to 1 (WCAG 2, level AA), at every pixel of every letter: no line crosses one."""
         texts = seen(name).texts
         canvas = FigureCanvasAgg(drawn(name).figure)
         for text in texts:
             text.set_visible(False)
         canvas.draw()
-        behind = luminance(np.asarray(canvas.buffer_rgba())[..., :3] / 255)
+        behind = luminance(mode(np.asarray(canvas.buffer_rgba())[..., :3] / 255))
         for text in texts:
             text.set_visible(True)
             ink = ink_of(text, canvas)
-            letter = luminance(np.array(to_rgb(text.get_color())))
+            letter = luminance(mode(np.array(to_rgb(text.get_color()))))
             light, dark = np.maximum(behind[ink], letter), np.minimum(behind[ink], letter)
             contrast = (light + 0.05) / (dark + 0.05)
             assert contrast.min() >= 4.5, f"{text} has {contrast.min():.2f}"
@@ -638,6 +657,18 @@ class TestColours:
             for letters, ground in ((strong, PAPER), (strong, tint), (INK, tint)):
                 light, dark = sorted((ink_luminance(letters), ink_luminance(ground)), reverse=True)
                 assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+    @pytest.mark.parametrize("mode", [lambda rgb: rgb, in_the_dark], ids=["light", "dark"])
+    def test_numbers_can_be_read_on_every_shade(self, mode: Callable[[Any], Any]) -> None:
+        for place in np.linspace(0, 1, 257):
+            shade = HEAT(place)[:3]
+            ink = np.array(to_rgb(ink_on(shade)))
+            dark, light = sorted((luminance(mode(np.array(shade))), luminance(mode(ink))))
+            assert (light + 0.05) / (dark + 0.05) >= 4.5, f"{place} is {shade}"
+
+    def test_the_dark_is_that_of_the_pages(self) -> None:
+        styles = (DOCS / "_static" / "book.css").read_text(encoding="utf-8")
+        assert "filter: invert(0.93) hue-rotate(180deg);" in styles
 
     def test_an_even_row_looks_even(self) -> None:
         """A weight has the same colour in every figure, however large the others are."""

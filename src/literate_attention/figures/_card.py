@@ -87,9 +87,24 @@ COLOURS: Final[dict[str, Colour]] = {
 SERIES: Final = (INK, BLUE, ORANGE, QUIET, "#4a3c8c", "#3d6b6b")
 """Lines of a chart; each has a dash and a marker of its own as well."""
 HEAT: Final = LinearSegmentedColormap.from_list(
-    "literate", ["#7d2f00", "#eab07f", "#ffffff", "#8fbbe3", "#123f7e"]
+    "literate",
+    [
+        (0.0, "#7d2f00"),
+        (0.13, "#a86232"),
+        (0.13, "#d39564"),
+        (0.25, "#eab07f"),
+        (0.5, "#ffffff"),
+        (0.75, "#8fbbe3"),
+        (0.87, "#77a3cf"),
+        (0.87, "#4976ab"),
+        (1.0, "#123f7e"),
+    ],
 )
-"""White is zero, blue is above, orange is below; the darker, the further away."""
+"""White is zero, blue is above, orange is below; the darker, the further away.
+
+The shades between are left out that neither black nor white numbers can be read on, in the light and in the
+dark, where a page turns light into dark.
+"""
 
 MINUS: Final = "\N{MINUS SIGN}"
 _FONT: Final = "DejaVu Sans"
