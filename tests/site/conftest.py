@@ -1,0 +1,65 @@
+"""The built site, a browser, and pages in it. The book has to be built first."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from harness.browser import SITE, chromium, pages, serve
+from harness.visits import SIZES, Html, Visit
+from playwright.sync_api import Browser, BrowserContext
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with serve(SITE) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the archive of the site, unpacked."""
+    folder = tmp_path_factory.mktemp("unpacked")
+    with ZipFile(SITE.with_name("literate-attention.zip")) as archive:
+        archive.extractall(folder)
+    return folder / "literate-attention"
+
+
+@pytest.fixture(scope="module")
+def html() -> dict[str, Html]:
+    """Return all pages, parsed."""
+    return {page: Html(SITE / page) for page in pages(SITE)}
+
+
+@pytest.fixture
+def opened(browser: Browser, address: str) -> Iterator[Callable[..., Any]]:
+    """Return a context manager that opens a page, and leaves it open for as long as it is entered."""
+
+    contexts: dict[str, BrowserContext] = {}
+
+    @contextmanager
+    def open_one(
+        name: str, size: str = "desk", *, home: str = address, **options: Any
+    ) -> Iterator[Visit]:
+        key = f"{size} {options}"
+        if key not in contexts:
+            width, height = SIZES[size]
+            options["viewport"] = {"width": width, "height": height}
+            contexts[key] = browser.new_context(**options)
+            contexts[key].set_default_timeout(20_000)
+        visit = Visit(contexts[key], home)
+        visit.page.goto(home + name, wait_until="load")
+        yield visit
+        visit.page.close()
+
+    yield open_one
+    for context in contexts.values():
+        context.close()

@@ -1,0 +1,184 @@
+"""Every page on a desk, with scripts and without, from a host and from a disk.
+
+To open a page takes longest, so each is opened once in each way, and asked everything.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from harness.browser import SITE, compressed, pages
+from harness.visits import (
+    CODE_CUT,
+    NO_FOCUS_SEEN,
+    SIZES,
+    UNFOLD,
+    Found,
+    Visit,
+    fail_if_any,
+    is_written,
+    read_to_the_end,
+)
+from playwright.sync_api import Browser, BrowserContext, Page
+
+pytestmark = pytest.mark.browser
+
+WORDS = """() => {
+    const style = document.head.appendChild(document.createElement("style"));
+    style.textContent = ".copybtn, .step-controls {display: none !important}";
+    const text = document.querySelector("article").innerText.replace(/\\s+/g, " ").trim();
+    style.remove();
+    return text;
+}"""
+WRAPPED = """() => [...document.querySelectorAll("article :is(.cell_input, .literal-block-wrapper) pre")]
+    .flatMap(pre => [...pre.querySelectorAll(".line")].filter(
+        line => line.getBoundingClientRect().height > 1.5 * parseFloat(getComputedStyle(pre).lineHeight)))
+    .filter(line => line.textContent.length <= 80 && !line.closest(".exercise, .solution"))
+    .map(line => line.textContent)"""
+CLOSED_ON_PAPER = """() => [...document.querySelectorAll("article details:not(.proof) > :not(summary)")]
+    .filter(e => !e.checkVisibility({contentVisibilityAuto: true})).map(e => `closed: ${e.className}`)"""
+CLUTTER_ON_PAPER = """() => [".bd-sidebar-primary", ".bd-sidebar-secondary", ".bd-header-article",
+    ".headerlink", ".prev-next-footer", ".copybtn"]
+    .filter(name => document.querySelector(name)?.checkVisibility()).map(name => `printed: ${name}`)"""
+
+
+@pytest.fixture(scope="module")
+def desk(browser: Browser) -> Iterator[BrowserContext]:
+    width, height = SIZES["desk"]
+    context = browser.new_context(viewport={"width": width, "height": height})
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def found(desk: BrowserContext, address: str) -> Found:
+    """Return what is wrong on all pages, by what was asked."""
+    wrong: Found = defaultdict(list)
+    for name in pages(SITE):
+        visit = Visit(desk, address)
+        visit.page.goto(address + name, wait_until="load")
+        if (weight := transferred(visit)) > 600_000:
+            wrong["weight"].append(f"{name}: {weight} bytes")
+        for question, answers in ask(visit.page, name):
+            wrong[question] += [f"{name}: {answer}" for answer in answers]
+        wrong["complaints"] += [f"{name}: {complaint}" for complaint in visit.complaints]
+        visit.page.close()
+    return wrong
+
+
+def transferred(visit: Visit) -> int:
+    """Return how many bytes a page takes, compressed, with all that it has asked for by now."""
+    names = {urlsplit(url.removeprefix(visit.home)).path for url in visit.requests}
+    return sum(len(compressed(SITE / name)) for name in names if (SITE / name).is_file())
+
+
+def ask(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
+    """Ask a page all that is asked on a desk, and then how it looks on paper."""
+    page.add_style_tag(content="* {transition: none !important}")
+    page.keyboard.press("Tab")
+    yield "focus", page.evaluate(NO_FOCUS_SEEN)
+    read_to_the_end(page)
+    yield "cut", page.evaluate(CODE_CUT)
+    yield "wrapped", page.evaluate(WRAPPED)
+    if is_written(name):
+        yield "words", [page.evaluate(WORDS)]
+        yield "glyphs", other_fonts(page)
+        page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = false)")
+        page.set_viewport_size({"width": 640, "height": 900})  # the text of a sheet of A4
+        page.emulate_media(media="print")
+        yield "paper", page.evaluate(CLOSED_ON_PAPER) + page.evaluate(CLUTTER_ON_PAPER)
+        if not page.locator("h1").first.is_visible():
+            yield "paper", ["no title"]
+        if (width := page.evaluate("document.scrollingElement.scrollWidth")) > 640:
+            yield "paper", [f"{width} px wide"]
+
+
+def other_fonts(page: Page) -> list[str]:
+    """Return the fonts of formulas that are not the book's own."""
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("DOM.enable")
+    devtools.send("CSS.enable")
+    root = devtools.send("DOM.getDocument")["root"]["nodeId"]
+    page.evaluate("document.fonts.ready.then(() => true)")
+    formulas = devtools.send("DOM.querySelectorAll", {"nodeId": root, "selector": "math"})
+    fonts = [
+        font
+        for node in formulas["nodeIds"]
+        for font in devtools.send("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"]
+    ]
+    devtools.detach()
+    if formulas["nodeIds"] and not fonts:
+        return ["no formula has a font"]
+    return sorted({font["familyName"] for font in fonts if not font["isCustomFont"]})
+
+
+def test_no_page_asks_another_host_or_goes_without(found: Found) -> None:
+    """A test opens every page and fails on a foreign request, a console error, a 404."""
+    fail_if_any(found["complaints"])
+
+
+def test_focus_is_visible_everywhere(found: Found) -> None:
+    fail_if_any(found["focus"])
+
+
+def test_no_block_of_code_is_cut(found: Found) -> None:
+    fail_if_any(found["cut"])
+
+
+def test_lines_of_80_letters_fit_a_laptop(found: Found) -> None:
+    fail_if_any(found["wrapped"])
+
+
+def test_formulas_find_all_their_glyphs_in_the_font_of_the_book(found: Found) -> None:
+    """The font for formulas was cut down to what is used, and no further."""
+    fail_if_any(found["glyphs"])
+
+
+def test_paper_shows_the_text_and_all_that_is_folded(found: Found) -> None:
+    """Each page prints well: nothing to click, nothing hidden, nothing cut off."""
+    fail_if_any(found["paper"])
+
+
+def test_a_page_is_light(found: Found) -> None:
+    """A page transfers under 600 KB with everything it loads, compressed."""
+    fail_if_any(found["weight"])
+
+
+def test_text_is_readable_before_any_script_has_run(
+    browser: Browser, found: Found, address: str
+) -> None:
+    width, height = SIZES["desk"]
+    context = browser.new_context(
+        java_script_enabled=False, viewport={"width": width, "height": height}
+    )
+    wrong = []
+    for name, full in (one.split(": ", 1) for one in found["words"]):
+        page = context.new_page()
+        page.goto(address + name, wait_until="load")
+        page.evaluate(UNFOLD)
+        bare = page.evaluate(WORDS)
+        if name != "playground.html" and bare != full:
+            wrong.append(f"{name}: {len(bare)} characters without scripts, {len(full)} with")
+        if not page.locator("article p").first.is_visible():
+            wrong.append(f"{name}: no paragraph can be seen")
+        page.close()
+    context.close()
+    fail_if_any(wrong)
+    assert len(found["words"]) > 20
+
+
+def test_no_page_goes_without_when_it_comes_from_a_disk(
+    desk: BrowserContext, unpacked: Path
+) -> None:
+    wrong = []
+    for name in pages(SITE):
+        if name == "404.html":
+            continue  # only a host can have it, and its links start at the host's root
+        visit = Visit(desk, f"{unpacked.as_uri()}/")
+        visit.page.goto(visit.home + name, wait_until="load")
+        read_to_the_end(visit.page)
+        wrong += [f"{name}: {complaint}" for complaint in visit.complaints]
+        visit.page.close()
+    fail_if_any(wrong)

@@ -1,0 +1,140 @@
+"""Every page on a phone. To open a page takes longest, so each is opened once, and asked everything."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import pytest
+from harness.browser import SITE, pages
+from harness.visits import CODE_CUT, NO_FOCUS_SEEN, UNFOLD, Found, fail_if_any, is_written
+from playwright.sync_api import Browser, Page
+from playwright.sync_api import TimeoutError as TooLate
+
+pytestmark = pytest.mark.browser
+
+SIX_COLUMNS = "tensor([[0.9995, 0.9544, 0.9422, 0.4753, 0.4576, 0.6310],"
+SIDEWAYS = """() => document.scrollingElement.scrollWidth <= 360 ? []
+    : [...document.querySelectorAll("body *")]
+    .filter(e => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1)
+    .filter(e => {
+        for (let box = e.parentElement; box; box = box.parentElement)
+            if (box !== document.body && getComputedStyle(box).overflowX !== "visible") return false;
+        return true;
+    })
+    .map(e => `${e.tagName} ${e.className} ${e.id} ${e.innerText?.slice(0, 40)}`).slice(0, 3)"""
+OUT_OF_ITS_BOX = """() => [...document.querySelectorAll(".highlight pre")].filter(pre => {
+    for (let box = pre.parentElement; box; box = box.parentElement)
+        if (getComputedStyle(box).overflowX !== "visible"
+            && box.getBoundingClientRect().left > pre.getBoundingClientRect().left) return true;
+}).map(pre => `begins outside of its box: ${pre.innerText.slice(0, 40)}`)"""
+NARROW_AND_CUT = f"""() => [...document.querySelectorAll(".cell_output pre")]
+    .filter(pre => Math.max(...pre.innerText.split("\\n").map(line => line.length)) <= {len(SIX_COLUMNS)})
+    .filter(pre => pre.scrollWidth > pre.clientWidth).map(pre => pre.innerText)"""
+SIX_COLUMNS_SEEN = f"""() => [...document.querySelectorAll(".cell_output pre")]
+    .filter(pre => pre.innerText.includes("{SIX_COLUMNS}")).map(() => "seen")"""
+SCROLLS = """() => [...document.querySelectorAll("article *")].filter(e => e.scrollWidth > e.clientWidth
+    && ["auto", "scroll"].includes(getComputedStyle(e).overflowX) && e.checkVisibility())"""
+SELECTED = """() => [...document.querySelectorAll("article .highlight pre:not(:has(.gp))")].filter(pre => {
+    getSelection().selectAllChildren(pre);
+    return getSelection().toString().trimEnd() !== pre.textContent.trimEnd();
+}).map(pre => pre.textContent.slice(0, 60))"""
+HANGS = """() => [...document.querySelectorAll("article pre .line")].filter(line => {
+    const range = document.createRange();
+    range.selectNodeContents(line);
+    const lines = [...range.getClientRects()].filter(box => box.width > 0);
+    const begins = Math.min(...lines.map(box => box.left));
+    const goesOn = lines.filter(box => box.top > lines[0].bottom - 2);
+    return goesOn.some(box => box.left < begins + 4);
+}).map(line => line.textContent)"""
+
+
+@pytest.fixture(scope="module")
+def found(browser: Browser, address: str) -> Found:
+    """Return what is wrong on all pages, by what was asked."""
+    wrong: Found = defaultdict(list)
+    context = browser.new_context(viewport={"width": 360, "height": 740})
+    for name in pages(SITE):
+        page = context.new_page()
+        page.goto(address + name, wait_until="load")
+        for question, answers in ask(page, name):
+            wrong[question] += [f"{name}: {answer}" for answer in answers]
+        page.close()
+    context.close()
+    return wrong
+
+
+def ask(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
+    """Ask a page all that is asked on a phone, and at last whether a larger phone cuts its code."""
+    page.add_style_tag(content="* {transition: none !important}")
+    page.keyboard.press("Tab")
+    yield "focus", page.evaluate(NO_FOCUS_SEEN)
+    page.evaluate(UNFOLD)
+    yield "sideways", page.evaluate(SIDEWAYS)
+    yield "cut", page.evaluate(CODE_CUT)
+    yield "hangs", page.evaluate(HANGS)
+    yield "selected", page.evaluate(SELECTED)
+    if is_written(name):
+        yield "columns", page.evaluate(NARROW_AND_CUT) + page.evaluate(OUT_OF_ITS_BOX)
+        yield "six columns", page.evaluate(SIX_COLUMNS_SEEN)
+        yield from scroll_by_keyboard(page)
+    page.set_viewport_size({"width": 390, "height": 740})
+    yield "cut", page.evaluate(CODE_CUT)
+
+
+def scroll_by_keyboard(page: Page) -> Iterator[tuple[str, list[str]]]:
+    """Go to each wide box, and scroll the last of them."""
+    page.evaluate("dispatchEvent(new Event('resize'))")
+    boxes = page.evaluate_handle(SCROLLS)
+    count = page.evaluate("boxes => boxes.length", boxes)
+    if not count:
+        return
+    reached = "boxes => boxes.every(box => box.tabIndex >= 0)"
+    try:  # the theme looks for wide boxes a while after a change
+        page.wait_for_function(reached, arg=boxes, timeout=2000)
+    except TooLate:
+        yield "reach", ["not every wide box can be reached"]
+    yield "wide", ["a box"] * count
+    for number in range(count):
+        box = boxes.get_property(str(number)).as_element()
+        assert box is not None
+        box.focus()
+        if not box.evaluate("e => e === document.activeElement && e.tabIndex >= 0"):
+            yield "reach", [f"cannot reach {box.inner_text()[:60]!r}"]
+    page.keyboard.press("ArrowRight")
+    try:
+        page.wait_for_function("box => box.scrollLeft > 0", arg=box, timeout=2000)
+    except TooLate:
+        yield "reach", [f"does not scroll: {box.inner_text()[:60]!r}"]
+
+
+def test_focus_is_visible_everywhere(found: Found) -> None:
+    fail_if_any(found["focus"])
+
+
+def test_nothing_scrolls_sideways(found: Found) -> None:
+    """Nothing but wide boxes scrolls sideways at 360 px."""
+    fail_if_any(found["sideways"])
+
+
+def test_no_block_of_code_is_cut(found: Found) -> None:
+    """Neither at 360 nor at 390 px."""
+    fail_if_any(found["cut"])
+
+
+def test_what_is_selected_is_the_original(found: Found) -> None:
+    fail_if_any(found["selected"])
+
+
+def test_long_lines_go_on_further_in(found: Found) -> None:
+    fail_if_any(found["hangs"])
+
+
+def test_six_columns_of_a_tensor_fit(found: Found) -> None:
+    """Tensor output is set so that six columns fit a phone."""
+    fail_if_any(found["columns"])
+    assert found["six columns"]
+
+
+def test_what_is_wide_scrolls_in_its_box_by_keyboard(found: Found) -> None:
+    """Wide tensors scroll in their box and can be scrolled by keyboard."""
+    fail_if_any(found["reach"])
+    assert len(found["wide"]) > 10
