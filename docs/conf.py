@@ -37,6 +37,8 @@ book_tests = "../tests"
 book_taught = ["story", "models", "learned", "trust"]
 book_ledger = "sources.toml"
 book_cut_assets = True
+book_search = True
+book_search_last = ["reference", "trust/errata"]
 book_depends = ["../src/literate_attention", "../.ci/requirements.txt", "measurements"]
 book_device = "literate_attention.trust.reproducibility:pick_device"
 book_variables = ["LITERATE_DEVICE"]
@@ -89,8 +91,7 @@ html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["book.css"]
 html_js_files = [  # the theme's own links are left out by _templates/layout.html
-    "searchtools.js",
-    "language_data.js",
+    "search.js",
     "book.js",
     "scripts/pydata-sphinx-theme.js",
 ]

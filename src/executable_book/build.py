@@ -34,7 +34,7 @@ from executable_book.html import (
     page_metadata,
     proof_marks,
     provenance_foot,
-    search_index,
+    section_index,
     template_cache,
     unused_assets,
 )
@@ -82,6 +82,7 @@ def connect(app: Sphinx) -> None:
     on("config-inited", interrupted_builds.begin, repeated_warnings.start_afresh)
     on("builder-inited", recorded_outputs.refuse_dirty_tree)
     on("builder-inited", page_execution.copy_styles_first, template_cache.keep_compiled)
+    on("builder-inited", section_index.drop_other_search)
 
     # Pages are read: those that changed, and those whose outputs may be others now.
     on("env-get-outdated", page_execution.outdated, reference_links.outdated)
@@ -95,14 +96,16 @@ def connect(app: Sphinx) -> None:
 
     # All pages are known: what do they say together, and which are to be written again?
     on("env-updated", source_ledger.update, listings.update)
-    on("env-updated", status_table.update, reference_links.update, search_index.restore)
+    on("env-updated", status_table.update, reference_links.update)
     on("env-get-updated", notebooks.missing)
 
     # Pages are written.
+    on("doctree-resolved", section_index.keep_sections)
     on("doctree-resolved", fill_placeholders, proof_marks.add_marks)
     on("doctree-resolved", numbers_in_prose.link_quotations)
     on("doctree-resolved", mathml.keep_whole, citations.drop_anchors)
     on("doctree-resolved", notebooks.publish, priority=AFTER_ALL_OTHERS)
+    on("html-collect-pages", section_index.search_page)
     on(
         "html-page-context",
         notebooks.add_links,
@@ -118,6 +121,7 @@ def connect(app: Sphinx) -> None:
         "build-finished",
         page_execution.tidy,
         sitemap.write_sitemap,
+        section_index.write_sections,
         unused_assets.cut_site,
         zip_archive.write_archive,
         pdf.print_book,

@@ -41,6 +41,9 @@ def declare(app: Sphinx) -> None:
     app.add_config_value("book_release", release_of(root), "html", str)
     app.add_config_value("book_archive", True, "", bool)
     app.add_config_value("book_pdf", False, "", bool)
+    # Write sections.js for a search of the book's own, instead of Sphinx's index.
+    app.add_config_value("book_search", False, "env", bool)
+    app.add_config_value("book_search_last", [], "", list)  # pages, or folders, that answer last
     # Cut styles and fonts down to what pages use: for a theme whose templates link no file that other
     # extensions copy, as these will not copy it over one that was cut.
     app.add_config_value("book_cut_assets", False, "", bool)

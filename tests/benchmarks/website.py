@@ -16,7 +16,7 @@ with a processor slowed down four times and a line of 1.6 Mbit/s on which each r
 PHONE = {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2}
 LINE = {"latency": 150, "downloadThroughput": 1.6e6 / 8, "uploadThroughput": 0.75e6 / 8}
 SLOWDOWN = 4
-ROUNDS = 5
+ROUNDS = 3
 MOST_BYTES = 600_000
 LATEST_PAINT_MS = 1000
 
@@ -25,7 +25,9 @@ def measure() -> dict[str, Any]:
     """Measure all pages of the built book."""
     with serve(SITE) as address, chromium() as browser:
         results = []
-        for page in pages(SITE):
+        names = pages(SITE)
+        for number, page in enumerate(names, start=1):
+            print(f"{number} of {len(names)}: {page}", flush=True)
             visits = [
                 first_visit(browser, address + page, line=LINE, slowdown=SLOWDOWN, **PHONE)
                 for _ in range(ROUNDS)

@@ -93,28 +93,6 @@ def test_every_id_is_there_once(html: dict[str, Html]) -> None:
     )
 
 
-@pytest.mark.parametrize("source", ["host", "disk"])
-def test_search_as_you_type(source: str, opened: Callable[..., Any], unpacked: Path) -> None:
-    """The built folder, zipped, opens from `file://` with search working."""
-    options = {"home": f"{unpacked.as_uri()}/"} if source == "disk" else {}
-    with opened(FIRST, **options) as visit:
-        visit.page.keyboard.press("Control+k")
-        visit.page.keyboard.type("softmax", delay=20)
-        found = visit.page.locator(
-            "#search-results a", has_text="Attention without trainable weights"
-        )
-        found.first.wait_for()
-        if source == "host":  # a page from the disk may not read its neighbours
-            visit.page.locator("#search-results .context").first.wait_for()
-        visit.page.wait_for_load_state("networkidle")
-        visit.page.keyboard.press("Enter")
-        visit.page.wait_for_url("**/search.html?q=softmax")
-        visit.page.wait_for_load_state("networkidle")  # what is left in the middle of a load fails
-        visit.page.locator("#search-results a", has_text="Causal attention").first.click()
-        visit.page.wait_for_url("**/causal_attention.html*")
-        assert visit.complaints == []
-
-
 def test_the_archive_holds_the_site(unpacked: Path) -> None:
     packed = {path.relative_to(unpacked) for path in unpacked.rglob("*") if path.is_file()}
     built = {path.relative_to(SITE) for path in SITE.rglob("*") if path.is_file()}

@@ -1,0 +1,231 @@
+// The search: what readers type leads to sections, with the sentence or the line that answers. All sections come in
+// one file, sections.js, when somebody begins to search; a page that was opened from a disk can search too.
+
+// Words ------------------------------------------------------------------------------------------------
+
+const WORD = /(?<![\p{L}\p{N}_])-?[\p{L}\p{N}_]+(?:[.-][\p{L}\p{N}_]+)*/gu;
+const COMMON = new Set(
+  `a about all also an and any are as at be because but by can come did do does each find for from get give happen has
+  have how i if in into is it its just know make many me mean more most much my need not of on one only or our out so
+  some tell than that the their them then there these they this to use used using want was we what when where which
+  while who why will with work would you your`.split(/\s+/),
+);
+
+// Words of one family become one: divide, divides, divided, dividing.
+const stem = (word) => {
+  if (!/^\p{L}+$/u.test(word)) return word; // a name, a number
+  const short = word.replace(/(?<=[^su])s$/, "").replace(/(?<=.{3})(?:ing|ed|er|ity)$/, "");
+  return short.replace(/(?<=.{2})e$/, "").replace(/y$/, "i");
+};
+
+// A name of several words is found as a whole, and by its parts: self.W_query, nn.Linear, MultiHeadAttention.
+const partsOf = (word) => {
+  const names = word.split(/[.-]/);
+  const words = word.replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, "$1 $2").split(/[\s_.-]+/u);
+  return [...new Set([...names, ...words])].filter((part) => part !== word && part.length > 1);
+};
+
+const namesIn = (text) => text.match(WORD) ?? [];
+
+const countWords = (text) => {
+  const counts = new Map();
+  const add = (word, weight) => counts.set(word, (counts.get(word) ?? 0) + weight);
+  for (const word of namesIn(text)) {
+    add(stem(word.toLowerCase()), 1);
+    for (const part of partsOf(word)) add(stem(part.toLowerCase()), 0.4);
+  }
+  return counts;
+};
+
+const termsOf = (query) => {
+  const words = namesIn(query).map((word) => word.toLowerCase());
+  const telling = words.filter((word) => !COMMON.has(word));
+  return [...new Set((telling.length ? telling : words).map(stem))];
+};
+
+// Sections ---------------------------------------------------------------------------------------------
+
+// How much a word counts where it stands, and how little more in a long text.
+const FIELDS = { title: [6, 0], keys: [6, 0], page: [1.5, 0], text: [1, 0.6], code: [0.8, 0.6] };
+const TIRED = 1.5; // a word's tenth place tells less than its first
+
+let sections = [];
+let frequency = new Map();
+let average = {};
+
+const prepare = ({ pages, sections: found }) => {
+  const shared = new Map(); // a heading that many pages have, such as Exercises, tells less
+  for (const [, , title] of found) shared.set(title, (shared.get(title) ?? 0) + 1);
+  sections = found.map(([page, anchor, title, keys, text, code]) => {
+    const [address, pageTitle, ofPage] = pages[page];
+    const early = 1 - (0.3 * page) / pages.length; // what comes first explains what comes later
+    const weight = ofPage * early * (shared.get(title) > 3 ? 0.6 : 1);
+    const fields = { title, keys, page: anchor ? pageTitle : "", text, code };
+    const counts = {};
+    for (const field in FIELDS) counts[field] = countWords(fields[field]);
+    return { address, anchor, pageTitle, weight, ...fields, page: pageTitle, counts };
+  });
+  for (const field in FIELDS) {
+    const lengths = sections.map(({ counts }) => counts[field].size);
+    average[field] = lengths.reduce((sum, length) => sum + length, 0) / sections.length || 1;
+  }
+  for (const { counts } of sections)
+    for (const word of new Set(Object.values(counts).flatMap((one) => [...one.keys()])))
+      frequency.set(word, (frequency.get(word) ?? 0) + 1);
+};
+
+const rarity = (word) => {
+  const among = frequency.get(word) ?? 0;
+  return Math.log(1 + (sections.length - among + 0.5) / (among + 0.5));
+};
+
+// A word that is still being typed stands for those that begin with it.
+const meanings = (term, isLast) => {
+  if (frequency.has(term) && !(isLast && term.length < 3)) return [term];
+  return [...frequency.keys()].filter((word) => term.length > 1 && word.startsWith(term));
+};
+
+const found = (section, word) => {
+  let sum = 0;
+  for (const [field, [weight, length]] of Object.entries(FIELDS)) {
+    const count = section.counts[field].get(word);
+    if (!count) continue;
+    sum += (weight * count) / (1 - length + (length * section.counts[field].size) / average[field]);
+  }
+  return sum / (sum + TIRED);
+};
+
+const follows = (text, terms) => {
+  const words = namesIn(text).map((word) => stem(word.toLowerCase()));
+  return words.some((_, start) => terms.every((term, place) => words[start + place] === term));
+};
+
+const search = (query) => {
+  const terms = termsOf(query);
+  const wanted = terms.map((term, place) => meanings(term, place === terms.length - 1));
+  const whole = wanted.reduce((sum, words) => sum + Math.max(0, ...words.map(rarity)), 0);
+  const asked = namesIn(query.toLowerCase()).find((word) => /^(?:why|how|when|what)$/.test(word));
+  const hits = [];
+  for (const section of sections) {
+    let score = 0;
+    let covered = 0;
+    for (const words of wanted) {
+      const best = words.map((word) => [found(section, word) * rarity(word), word]);
+      const [value, word] = best.reduce((a, b) => (b[0] > a[0] ? b : a), [0]);
+      score += value;
+      if (value) covered += rarity(word);
+    }
+    if (!score) continue;
+    const inTitle = terms.filter((term) => section.counts.title.has(term)).length;
+    score *= (covered / whole) ** 1.5 * section.weight;
+    score *= 1 + inTitle / Math.max(terms.length, section.counts.title.size);
+    if (asked && section.counts.title.has(stem(asked))) score *= 1.4;
+    if (terms.length > 1 && [section.title, section.keys, section.text].some((text) => follows(text, terms)))
+      score *= 1.5;
+    hits.push({ section, score });
+  }
+  return { terms: wanted.flat(), hits: hits.sort((a, b) => b.score - a.score).slice(0, 20) };
+};
+
+// What is shown of a section: the sentence, or the line of code, that has most of what was asked for.
+const excerpt = ({ text, code }, terms) => {
+  const sentences = text.split(/(?<=[.?!:])\s+(?=[\p{Lu}\p{N}"“])|\n/u);
+  let best = { value: 0, line: sentences[0] ?? "", isCode: false };
+  for (const [lines, isCode] of [[sentences, false], [code.split("\n"), true]])
+    for (const line of lines) {
+      const counts = countWords(line);
+      const value = terms.reduce((sum, term) => sum + (counts.has(term) ? rarity(term) : 0), 0);
+      if (value > best.value) best = { value, line, isCode };
+    }
+  return best;
+};
+
+// What readers see -------------------------------------------------------------------------------------
+
+const element = (name, className, ...children) => {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  made.append(...children);
+  return made;
+};
+
+const marked = (text, terms) => {
+  const pieces = [];
+  let end = 0;
+  for (const { 0: word, index } of text.matchAll(WORD)) {
+    const words = [word, ...partsOf(word)].map((one) => stem(one.toLowerCase()));
+    if (!words.some((one) => terms.includes(one))) continue;
+    pieces.push(text.slice(end, index), element("mark", "", word));
+    end = index + word.length;
+  }
+  return [...pieces, text.slice(end)];
+};
+
+const shorten = (text, terms) => {
+  const isMeant = ({ 0: word }) => terms.includes(stem(word.toLowerCase()));
+  const place = [...text.matchAll(WORD)].find(isMeant)?.index ?? 0;
+  const from = place > 80 ? text.indexOf(" ", place - 80) + 1 : 0;
+  return `${from ? "… " : ""}${text.slice(from, from + 240)}${text.length > from + 240 ? " …" : ""}`;
+};
+
+const show = (query, said, list) => {
+  const { terms, hits } = search(query);
+  const root = document.documentElement.dataset.content_root;
+  const items = hits.map(({ section }) => {
+    const { line, isCode } = excerpt(section, terms);
+    const link = element("a", "", ...marked(section.title, terms));
+    link.href = `${root}${section.address}${section.anchor && `#${section.anchor}`}`;
+    const where = section.anchor ? [element("span", "where", section.pageTitle)] : [];
+    const context = element(isCode ? "code" : "p", "context", ...marked(shorten(line.trim(), terms), terms));
+    return element("li", "", link, ...where, context);
+  });
+  const count = hits.length === 20 ? "The first 20 sections" : `${hits.length} section${hits.length === 1 ? "" : "s"}`;
+  said.textContent = hits.length ? count : `Nothing in this book answers “${query}”.`;
+  list.replaceChildren(...items);
+};
+
+const load = () => {
+  if (document.getElementById("sections")) return;
+  const script = element("script", "");
+  script.id = "sections";
+  script.src = `${document.documentElement.dataset.content_root}sections.js`;
+  document.head.append(script);
+};
+
+addEventListener("sections", ({ detail }) => prepare(detail));
+
+for (const form of document.querySelectorAll("form.bd-search")) {
+  const field = form.querySelector("input");
+  let place = document.getElementById("search-results");
+  if (!form.closest(".bd-search-container")) {
+    place = element("div", "search-place");
+    form.after(place);
+  }
+  const said = element("p", "search-count");
+  const list = element("ol", "search-hits");
+  said.setAttribute("role", "status"); // read aloud when it changes
+  place.append(said, list);
+  const answer = () => {
+    load();
+    const isAsked = field.value.trim() !== "";
+    place.hidden = !isAsked;
+    if (isAsked && sections.length) show(field.value, said, list);
+  };
+  field.addEventListener("input", answer);
+  addEventListener("sections", answer);
+  form.parentElement.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    const stops = [field, ...place.querySelectorAll("a")];
+    const next = stops[stops.indexOf(document.activeElement) + step];
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
+  });
+  if (place.id === "search-results") {
+    field.value = new URLSearchParams(location.search).get("q") ?? "";
+    field.focus();
+    if (field.value) answer();
+  }
+  field.addEventListener("focus", load);
+}

@@ -1,0 +1,146 @@
+"""What the search of a book finds: each section, with its text, its code and its entries of the index.
+
+Sphinx's own search knows pages, and which words they hold. A reader wants the section that answers, and the
+sentence. So a page's sections are written down as it is written, when all references and outputs are in their
+places, and all of them end up in one script: a page that was opened from a disk may load that, but nothing
+else. What is done with it, the book's own script decides.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+
+from executable_book.files_on_disk import write_atomically
+from executable_book.html.proof_marks import ProofMark
+from executable_book.publish.pdf import in_order
+
+BUILDERS = ("html", "dirhtml")
+NAME = "sections.js"
+BLOCKS = nodes.paragraph | nodes.term | nodes.caption | nodes.rubric | nodes.line
+SILENT = (
+    nodes.Invisible
+    | nodes.raw
+    | nodes.image
+    | nodes.math_block
+    | nodes.footnote_reference
+    | ProofMark
+)
+LETTER = re.compile(r"[^\W\d_]{2}")
+LATEX = re.compile(r"\\(?:[a-z]+rm|[a-z]*text|operatorname|math[a-z]+|left|right|,|;)|[\\{}]")
+
+
+class Section(NamedTuple):
+    """What is found of a section, or of an entry of an API reference."""
+
+    anchor: str
+    title: str
+    keys: str
+    text: str
+    code: str
+
+
+def sections_of(page: nodes.document) -> Iterator[Section]:
+    """Yield the sections of a page; the first is the page itself, up to its second heading."""
+    for part in page.findall(_is_section):
+        assert isinstance(part, nodes.Element)
+        if isinstance(part, nodes.section):
+            title = part.next_node(nodes.title)
+            anchor = "" if isinstance(part.parent, nodes.document) else part["ids"][0]
+            yield _section(anchor, title.astext() if title else "", part)
+        elif anchors := [
+            one["ids"][0] for one in part.findall(addnodes.desc_signature) if one["ids"]
+        ]:
+            yield _section(anchors[0], anchors[0].rpartition(".")[2], part)
+
+
+def _is_section(node: nodes.Node) -> bool:
+    """Tell whether a node has a place of its own; the content of an exercise is a section without."""
+    return isinstance(node, addnodes.desc) or (
+        isinstance(node, nodes.section) and bool(node["ids"])
+    )
+
+
+def _section(anchor: str, title: str, part: nodes.Element) -> Section:
+    keys, text, code = [], [], []
+    for node in _own(part):
+        if isinstance(node, addnodes.index):
+            keys += [entry[1] for entry in node["entries"] if entry[0] != "pair"]
+        elif isinstance(node, nodes.literal_block):
+            keys += node.get("library", [])
+            code += [line for line in node.astext().splitlines() if LETTER.search(line)]
+        else:
+            text.append(" ".join(_words(node).split()))
+    return Section(anchor, title, "\n".join(keys), "\n".join(filter(None, text)), "\n".join(code))
+
+
+def _own(part: nodes.Element) -> Iterator[nodes.Element]:
+    """Yield the blocks of a section, and not those of the sections within it."""
+    for node in part.children:
+        if isinstance(node, addnodes.index):
+            yield node
+        elif _is_section(node) or isinstance(node, nodes.title | nodes.Text | SILENT):
+            continue
+        elif isinstance(node, nodes.literal_block | BLOCKS):
+            yield node
+        elif isinstance(node, nodes.Element):
+            yield from _own(node)
+
+
+def _words(node: nodes.Node) -> str:
+    """Return what a reader sees of a paragraph; a formula as it would be read aloud."""
+    if isinstance(node, nodes.Text):
+        return node.astext()
+    if isinstance(node, nodes.math):
+        return LATEX.sub("", node.astext())
+    if isinstance(node, SILENT) or not isinstance(node, nodes.Element):
+        return ""
+    return "".join(map(_words, node.children))
+
+
+def drop_other_search(app: Sphinx) -> None:
+    """Have Sphinx make no index of its own, in a book that has our search."""
+    if app.config.book_search and app.builder.name in BUILDERS:
+        app.builder.search = False  # type: ignore[attr-defined]
+
+
+def keep_sections(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Write down the sections of a page, until the page is written again."""
+    if app.config.book_search and app.builder.name in BUILDERS:
+        path = _of_page(app, docname)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, json.dumps([*sections_of(doctree)], ensure_ascii=False))
+
+
+def search_page(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
+    """Yield the page that shows what was found."""
+    if app.config.book_search and app.builder.name in BUILDERS:
+        yield "search", {}, "search.html"
+
+
+def write_sections(app: Sphinx, exception: Exception | None) -> None:
+    """Write all sections of the book as a script, in the order of its contents."""
+    if exception or not app.config.book_search or app.builder.name not in BUILDERS:
+        return
+    pages: list[tuple[str, str, float]] = []
+    sections: list[tuple[int | str, ...]] = []
+    for docname in in_order(app.env):
+        last = any(f"{docname}/".startswith(f"{one}/") for one in app.config.book_search_last)
+        written = json.loads(_of_page(app, docname).read_text(encoding="utf-8"))
+        sections += [(len(pages), *section) for section in written]
+        title = app.env.titles[docname].astext()
+        pages.append((app.builder.get_target_uri(docname), title, 0.25 if last else 1.0))
+    detail = json.dumps({"pages": pages, "sections": sections}, ensure_ascii=False)
+    script = f'dispatchEvent(new CustomEvent("sections", {{detail: {detail}}}));\n'
+    write_atomically(Path(app.outdir, NAME), script)
+
+
+def _of_page(app: Sphinx, docname: str) -> Path:
+    return Path(app.doctreedir, "sections", f"{docname}.json")
