@@ -129,12 +129,13 @@ const search = (query) => {
 
 // What is shown of a section: the sentence, or the line of code, that has most of what was asked for.
 const excerpt = ({ text, code }, terms) => {
-  const sentences = text.split(/(?<=[.?!:])\s+(?=[\p{Lu}\p{N}"“])|\n/u);
+  const sentences = text.split(/(?<=[.?!])\s+(?=[\p{Lu}\p{N}"“])|\n/u);
   let best = { value: 0, line: sentences[0] ?? "", isCode: false };
   for (const [lines, isCode] of [[sentences, false], [code.split("\n"), true]])
     for (const line of lines) {
       const counts = countWords(line);
-      const value = terms.reduce((sum, term) => sum + (counts.has(term) ? rarity(term) : 0), 0);
+      const told = terms.reduce((sum, term) => sum + (counts.has(term) ? rarity(term) : 0), 0);
+      const value = told * (/^(?:from|import) /.test(line) ? 0.3 : isCode ? 0.7 : 1);
       if (value > best.value) best = { value, line, isCode };
     }
   return best;
