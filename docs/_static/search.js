@@ -46,7 +46,7 @@ const termsOf = (query) => {
 // Sections ---------------------------------------------------------------------------------------------
 
 // How much a word counts where it stands, and how little more in a long text.
-const FIELDS = { title: [6, 0], keys: [6, 0], page: [1.5, 0], text: [1, 0.6], code: [0.8, 0.6] };
+const FIELDS = { title: [6, 0], keys: [12, 0], page: [1.5, 0], text: [1, 0.6], code: [0.8, 0.6] };
 const TIRED = 1.5; // a word's tenth place tells less than its first
 
 let sections = [];
@@ -116,7 +116,9 @@ const search = (query) => {
       if (value) covered += rarity(word);
     }
     if (!score) continue;
-    const inTitle = terms.filter((term) => section.counts.title.has(term)).length;
+    const ofTitle = terms.filter((term) => section.counts.title.has(term));
+    const ofPage = terms.filter((term) => section.counts.page.has(term) && !ofTitle.includes(term));
+    const inTitle = ofTitle.length && ofTitle.length + ofPage.length;
     score *= (covered / whole) ** 1.5 * section.weight;
     score *= 1 + inTitle / Math.max(terms.length, section.counts.title.size);
     if (asked && section.counts.title.has(stem(asked))) score *= 1.4;
