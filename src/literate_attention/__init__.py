@@ -47,6 +47,7 @@ from literate_attention.models.ring_attention import (
     ring_shards,
     take_shard,
 )
+from literate_attention.models.ring_comparison import compare_ring
 from literate_attention.models.rotary_embeddings import (
     RotaryEmbedding,
     interleaved_to_half_split,
@@ -146,6 +147,7 @@ __all__ = [
     "byte_level_tokenizer",
     "causal_mask",
     "chat_prompt",
+    "compare_ring",
     "context_vector",
     "continue_text",
     "copy_accuracy",

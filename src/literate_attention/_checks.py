@@ -1,6 +1,8 @@
 """The questions that every entrance asks of its input, with one wording for each answer."""
 
+import hashlib
 import operator
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -293,3 +295,15 @@ def require_above(name: str, value: float, bound: float) -> None:
     """Refuse a number that is not above a bound."""
     if not value > bound:
         raise ValueError(f"{name} must be above {bound}, got {value}")
+
+
+def require_sha256(path: Path, expected: str) -> None:
+    """Refuse a file that is missing, broken off or another."""
+    if not path.is_file():
+        raise ValueError(f"{path} is missing; reinstall the package that brings it")
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != expected:
+        raise ValueError(
+            f"{path} has sha256 {found}, expected {expected}; reinstall it or delete it"
+        )

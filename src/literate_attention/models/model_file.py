@@ -1,15 +1,15 @@
 """The file of a trained model: where it is, whether it is the right one, and what is in it."""
 
-import hashlib
 import importlib.metadata
 import importlib.util
-import os
-import tempfile
 from pathlib import Path
 from typing import Any, Final
 
 import platformdirs
 import torch
+
+from literate_attention._checks import require_sha256
+from literate_attention.story.inputs import write_in_one_step
 
 SMOLLM2_SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 """Of the one file that :func:`~literate_attention.models.real_model.load_smollm2` reads."""
@@ -54,7 +54,8 @@ def read_once(path: Path, sha256: str, cache_dir: Path | str | None = None) -> d
     folder = Path(cache_dir or platformdirs.user_cache_dir("literate-attention", appauthor=False))
     kept = folder / f"{path.stem}-{sha256[:12]}.pt"
     if not kept.exists():
-        save_in_one_step(read_gguf(path), kept)
+        content = read_gguf(path)
+        write_in_one_step(kept, lambda place: torch.save(content, place))
     try:
         return torch.load(kept, mmap=True, weights_only=True)
     except (RuntimeError, EOFError) as error:
@@ -86,46 +87,9 @@ def read_gguf(path: Path) -> dict[str, Any]:
     }
 
 
-def save_in_one_step(content: dict[str, Any], path: Path) -> None:
-    """Write a file such that it is there whole or not at all.
-
-    Args:
-        content: what :func:`torch.save` takes.
-        path: where to.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-        os.close(handle)
-        try:
-            torch.save(content, temporary)
-            Path(temporary).replace(path)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
-    except (OSError, RuntimeError) as error:
-        raise OSError(
-            f"{path.name} could not be written to {path.parent} ({error}); choose another cache_dir"
-        ) from None
-
-
 def require_installed(package: str, purpose: str) -> None:
     """Refuse to go on without a package that not everybody has."""
     if importlib.util.find_spec(package) is None:
         raise ModuleNotFoundError(
             f"{package} is not installed, and it {purpose}: {_HOW_TO_INSTALL}", name=package
-        )
-
-
-def require_sha256(path: Path, expected: str) -> None:
-    """Refuse a file that is missing, broken off or another."""
-    if not path.is_file():
-        raise ValueError(f"{path} is missing; reinstall the package that brings it")
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != expected:
-        raise ValueError(
-            f"{path} has sha256 {found}, expected {expected}; reinstall the package that brings it"
         )

@@ -25,7 +25,31 @@ from literate_attention.models.ring_attention import (
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Attend in a ring, forward and backward, and say how far that is from what one process computes."""
+    """Print what the comparison finds."""
+    for line in compare_ring(arguments):
+        print(line)
+
+
+def compare_ring(arguments: Sequence[str] | None = None) -> list[str]:
+    """Attend in a ring, forward and backward, and say how far that is from what one process computes.
+
+    Every process of the ring calls it, each started by torchrun.
+
+    Args:
+        arguments: what is compared, as on the command line; by default what stands there.
+
+    Returns:
+        On the first process what was found, line by line; on the others nothing.
+
+    Raises:
+        SystemExit: torchrun has not started this process, or an argument is not known.
+        AssertionError: the ring finds something else than one process does.
+
+    Example:
+        >>> compare_ring(["--num-tokens", "64"])
+        Traceback (most recent call last):
+        SystemExit: start this with as many processes as there shall be in the ring, such as 4: ...
+    """
     options = read_options(arguments)
     device = join_processes(options.device)
     rank, world_size = dist.get_rank(), dist.get_world_size()
@@ -40,24 +64,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     gradients = torch.autograd.grad(context, held, held_upstream)
     found = [on_all_processes(x.detach(), shards) for x in (context, *gradients)]
     seconds = perf_counter() - start
-
-    if rank == 0:
-        for number, chunks in enumerate(shards):
-            tokens = " and ".join(f"{chunk[0]} to {chunk[-1]}" for chunk in chunks.tolist())
-            print(f"process {number} on {device.type}: tokens {tokens}")
-        if options.time:
-            print(f"forward and backward in the ring: {seconds:.2f} s")
-        query, key, value = (x.to(device).requires_grad_() for x in inputs)
-        expected = scaled_dot_product_attention(
-            query, key, value, is_causal=is_causal, enable_gqa=True
-        )
-        of_inputs = torch.autograd.grad(expected, (query, key, value), upstream.to(device))
-        names = "context", "query gradient", "key gradient", "value gradient"
-        for name, ours, theirs in zip(names, found, (expected, *of_inputs), strict=True):
-            difference = (ours - theirs.cpu()).abs().max()
-            print(f"{name}: at most {difference:.1e} from one process")
-            torch.testing.assert_close(ours, theirs.cpu(), rtol=1e-4, atol=1e-5)
     dist.destroy_process_group()
+    if rank > 0:
+        return []
+
+    lines = []
+    for number, chunks in enumerate(shards):
+        tokens = " and ".join(f"{chunk[0]} to {chunk[-1]}" for chunk in chunks.tolist())
+        lines.append(f"process {number} on {device.type}: tokens {tokens}")
+    if options.time:
+        lines.append(f"forward and backward in the ring: {seconds:.2f} s")
+    query, key, value = (x.to(device).requires_grad_() for x in inputs)
+    expected = scaled_dot_product_attention(query, key, value, is_causal=is_causal, enable_gqa=True)
+    of_inputs = torch.autograd.grad(expected, (query, key, value), upstream.to(device))
+    names = "context", "query gradient", "key gradient", "value gradient"
+    for name, ours, theirs in zip(names, found, (expected, *of_inputs), strict=True):
+        difference = (ours - theirs.cpu()).abs().max()
+        lines.append(f"{name}: at most {difference:.1e} from one process")
+        torch.testing.assert_close(ours, theirs.cpu(), rtol=1e-4, atol=1e-5)
+    return lines
 
 
 def read_options(arguments: Sequence[str] | None) -> Namespace:
@@ -78,6 +103,7 @@ def read_options(arguments: Sequence[str] | None) -> Namespace:
 def join_processes(device_name: str) -> torch.device:
     """Meet the other processes that torchrun has started, each on a GPU of its own if there are GPUs."""
     require_torchrun("literate_attention.models.ring_comparison")
+    torch.set_num_threads(1)  # the processes share the cores, and no fork has its parent's threads
     if device_name == "cpu":
         dist.init_process_group("gloo")
         return torch.device("cpu")

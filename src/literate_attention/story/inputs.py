@@ -6,6 +6,7 @@ import os
 import tempfile
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -19,7 +20,12 @@ from tiktoken.load import data_gym_to_mergeable_bpe_ranks
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
-from literate_attention._checks import require_at_least, require_context, require_token_ids
+from literate_attention._checks import (
+    require_at_least,
+    require_context,
+    require_sha256,
+    require_token_ids,
+)
 
 TOY_TOKENS: Final = ("Your", "journey", "starts", "with", "one", "step")
 """The sentence that the whole book follows, one word a token."""
@@ -101,8 +107,8 @@ def gpt2_tokenizer() -> tiktoken.Encoding:
 
 
 def _read_gpt2_tokenizer(folder: Path) -> tiktoken.Encoding:
-    _require_sha256(folder / "vocab.bpe", _BPE_SHA256)
-    _require_sha256(folder / "encoder.json", _IDS_SHA256)
+    require_sha256(folder / "vocab.bpe", _BPE_SHA256)
+    require_sha256(folder / "encoder.json", _IDS_SHA256)
     ranks = data_gym_to_mergeable_bpe_ranks(
         vocab_bpe_file=str(folder / "vocab.bpe"),
         encoder_json_file=str(folder / "encoder.json"),
@@ -117,16 +123,6 @@ def _read_gpt2_tokenizer(folder: Path) -> tiktoken.Encoding:
         mergeable_ranks=ranks,
         special_tokens={_END_OF_TEXT: _GPT2_VOCAB_SIZE - 1},
     )
-
-
-def _require_sha256(path: Path, expected: str) -> None:
-    if not path.is_file():
-        raise ValueError(f"{path} is missing; reinstall the package that brings it")
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != expected:
-        raise ValueError(
-            f"{path} has sha256 {found}, expected {expected}; reinstall it or delete it"
-        )
 
 
 def load_the_verdict(cache_dir: Path | str | None = None) -> str:
@@ -152,7 +148,7 @@ def load_the_verdict(cache_dir: Path | str | None = None) -> str:
 
 def _fetch_once(url: str, sha256: str, path: Path) -> Path:
     if path.exists():
-        _require_sha256(path, sha256)
+        require_sha256(path, sha256)
         return path
     try:
         with urllib.request.urlopen(url, timeout=30) as response:
@@ -168,25 +164,35 @@ def _fetch_once(url: str, sha256: str, path: Path) -> Path:
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
         raise ValueError(f"{url} has sha256 {found}, expected {sha256}; nothing was kept")
+    write_in_one_step(path, lambda place: place.write_bytes(content))
+    return path
+
+
+def write_in_one_step(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file such that it is there whole or not at all.
+
+    Args:
+        path: where to.
+        write: writes it, at the place that it is given.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     try:
-        _write_in_one_step(path, content)
-    except OSError as error:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            write(temporary)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except (OSError, RuntimeError) as error:  # torch.save raises either
         raise OSError(
             f"{path.name} could not be written to {path.parent} ({error}); "
             "choose another folder with the argument cache_dir"
         ) from None
-    return path
-
-
-def _write_in_one_step(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(temporary).replace(path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
 
 
 class GPTDatasetV1(Dataset[tuple[Int[Tensor, " max_length"], Int[Tensor, " max_length"]]]):

@@ -26,7 +26,6 @@ from literate_attention.models.model_file import (
     SMOLLM2_SHA256,
     read_gguf,
     read_once,
-    save_in_one_step,
 )
 
 SIZES = {"vocab_size": 11, "embed_dim": 10, "hidden_dim": 17, "num_layers": 3}
@@ -234,17 +233,18 @@ def test_what_was_kept_and_is_damaged_is_refused(
             read_once(file, sha256, tmp_path / "cache")
 
 
-def test_a_write_that_breaks_off_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_weights_that_cannot_be_kept_leave_nothing(
+    tmp_path: Path, model_file: tuple[Path, str, list[Path]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def break_off(content: object, path: str) -> None:
-        Path(path).write_bytes(b"half")
-        raise OSError("no space left on device")
+    file, sha256, _ = model_file
+    cache = tmp_path / "cache"
+
+    def break_off(content: object, path: Path) -> None:
+        path.write_bytes(b"half")
+        raise RuntimeError("unexpected pos")  # torch's words for a full disk
 
     monkeypatch.setattr(torch, "save", break_off)
-    message = (
-        f"weights.pt could not be written to {tmp_path} (no space left on device); choose another"
-    )
+    message = f"could not be written to {cache} (unexpected pos); choose another"
     with pytest.raises(OSError, match=re.escape(message)):
-        save_in_one_step({"weights": {}}, tmp_path / "weights.pt")
-    assert list(tmp_path.iterdir()) == []
+        read_once(file, sha256, cache)
+    assert list(cache.iterdir()) == []
