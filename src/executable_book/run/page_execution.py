@@ -64,6 +64,8 @@ class ExecutedPage:
     """Where each code cell starts."""
     findings: tuple[tuple[int, str], ...]
     """Line and message of what went wrong."""
+    lacks: str = ""
+    """A package that the page ended early without, and may."""
 
     @property
     def key(self) -> str:
@@ -143,6 +145,20 @@ def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode
 
 def _alts(outputs: Iterable[NotebookNode]) -> Iterator[str]:
     return (alt for output in outputs if (alt := output.get("metadata", {}).get("alt")))
+
+
+def lacked_package(
+    executed: NotebookNode, failure: tuple[int, str] | None, may_lack: Iterable[str]
+) -> str:
+    """Return the package that ended a page, if it may lack it; of the error only the last line is kept."""
+    outputs = code_cells(executed)[failure[0]].outputs if failure else []
+    for output in outputs:
+        if output.output_type == "error" and output.ename == ModuleNotFoundError.__name__:
+            for package in may_lack:
+                if re.search(rf"\b{re.escape(package)}\b", output.evalue):
+                    output.traceback = output.traceback[-1:]
+                    return package
+    return ""
 
 
 def problems(notebook: NotebookNode, failure: tuple[int, str] | None) -> Iterator[tuple[int, str]]:
@@ -286,11 +302,15 @@ def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     def make_ready(
         docname: str, executed: NotebookNode, failure: tuple[int, str] | None = None
     ) -> None:
+        lacks = lacked_package(executed, failure, app.config.book_may_lack)
         notebook = with_outputs(written[docname], executed)
         starts = zip(notebook.metadata["source_map"], notebook.cells, strict=True)
         lines = tuple(line for line, cell in starts if cell.cell_type == "code")
-        findings = tuple((lines[cell], say) for cell, say in problems(notebook, failure))
-        page = ExecutedPage(cells_digest(notebook), now, saved[docname], lines, findings)
+        found = tuple((lines[cell], say) for cell, say in problems(notebook, failure))
+        findings = found[1:] if lacks else found  # the first is that of the cell that failed
+        page = ExecutedPage(cells_digest(notebook), now, saved[docname], lines, findings, lacks)
+        if lacks:
+            LOGGER.info("%s ends early, without %s", docname, lacks, color=NOTE)
         _ready[docname] = Ready(notebook, executed, page)
 
     missing = {}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from docutils.nodes import container
-from harness.books import Book, Build, cell
+from harness.books import Book, Build, cell, settings_for
 from harness.kernels import KERNELS, book_with_kernels, titled
 
 from executable_book.run.kernels import notebook_runner, warm_server
@@ -254,15 +254,32 @@ def test_a_failing_cell_fails_three_builds_and_no_other_page(project: Book) -> N
     assert project.build().status == 0
 
 
-@pytest.mark.parametrize(
-    ("code", "options", "message"),
-    [
-        ("import warnings\nwarnings.warn('mind')", (), "this cell wrote to stderr"),
-        ("print('fine')", (":tags: [raises-exception]",), "but nothing was raised"),
-        ("object()", (), "this cell prints a memory address"),
-        (FIGURE.format(name="x").replace("alt", "other"), (), "figure has no alternative text"),
-    ],
-)
+def test_a_page_may_end_early_without_a_package_that_the_book_may_lack(project: Book) -> None:
+    """Asked to, a build is green without it; not asked, or without another package, it is not."""
+    without = cell("raise ModuleNotFoundError('no_such_model is not installed: install it')")
+    titled(project, "page", cell("print('before')"), without, cell("print('after')"))
+    project.write(
+        "recorded/page.txt", ">>> print('before')\n    before\n\n>>> print('after')\n    after\n"
+    )
+    line = project.cell_lines("page")[1]
+
+    def build(*may_lack: str) -> Build:
+        return project.build(book_may_lack=[*may_lack], **settings_for("execution", "recorded"))
+
+    for may_lack in ((), ("no_such",), ("another_model",)):
+        refused = build(*may_lack)
+        assert f"page.md:{line}: WARNING: this cell failed: ModuleNotFoundError" in refused.err
+    for _ in range(2):
+        green = build("another_model", "no_such_model")
+        assert (green.status, green.err) == (0, "")
+        assert "page ends early, without no_such_model" in green.said
+    shown = text_of(project, "page")
+    assert "\nbefore\n" in shown
+    assert "ModuleNotFoundError: no_such_model is not installed: install it" in shown
+    assert "Traceback" not in shown
+    assert build().status == 1
+
+
 def test_what_a_reader_should_not_see_is_said_at_every_build(
     project: Book, code: str, options: tuple[str, ...], message: str
 ) -> None:
