@@ -12,7 +12,17 @@ from typing import Any
 import circumstances
 import torch
 
-NAMES = ("attention", "duration", "memory", "loader", "build", "website")
+NAMES = (
+    "attention",
+    "duration",
+    "memory",
+    "decoding",
+    "half_precision",
+    "ring",
+    "loader",
+    "build",
+    "website",
+)
 
 
 def run(name: str) -> dict[str, Any]:

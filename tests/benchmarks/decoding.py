@@ -1,19 +1,22 @@
 """How long a trained model takes to continue a text: ours with its cache, and transformers' generate."""
 
 import importlib
+import json
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
 from attention import target
 from circumstances import cores
-from timing import interleaved, ratios, spread
+from memory import forget_peak, resident
+from timing import interleaved, ratios, say, spread
 from torch import Tensor, nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 from literate_attention import (
-    KVCache,
     LanguageModel,
     empty_caches,
     generate,
@@ -24,38 +27,50 @@ from literate_attention.models.model_file import find_smollm2
 
 QUESTION = "How long does SmolLM2-135M take to continue a text?"
 METHOD = """
-All contenders have the same weights; before anything was timed, all had continued the prompt by the
-same tokens. The prompt is 512 tokens, which are the words of Python's own documentation. The first token
-is what `generate` takes for one new token; 128 more are what it takes for 129, less the first token of the
-same round. No token ends a text; the most probable is chosen. The bare products are those of a step, in
-the same number and sizes: seven for each layer and one for the vocabulary, of one row. In every round each
-contender runs once, in an order drawn anew. times_ours is its time divided by ours in the same round; median
-and quartiles over rounds. Loading is the second time, from the cache of weights.
+All contenders have the same weights, and none is timed before all have continued the prompt by the same
+tokens. The prompt is 512 tokens, which are the words of Python's own documentation; then come 129 tokens.
+No token ends the text; the most probable is chosen. The first token is there when the prompt has been read;
+the 128 after it are the rest of the same run. The bare products are those of 128 steps with the weights, in
+the same number and sizes, on the same tensors: seven for each layer and one for the vocabulary, of one row;
+no attention, no norm, no sum. In every round each contender runs once, in an order drawn anew. times_ours is
+its time divided by ours in the same round; median and quartiles over rounds.
+"""
+MORE = """
+Attention alone is timed with random queries, keys and values. Its memory is the highest resident size of
+a process of its own while it ran, less the size before: one query of nine heads, and 65,536 keys and values
+of three. Loading is the second time, from the cache of weights.
 """
 PROMPT, NEW = 512, 128
 ROUNDS = 5
 STEPS = ("the first token", f"{NEW} more tokens")
+CALLS = ((1, 512, 1001), (1, 8192, 201), (512, 512, 101))
+"""Queries, keys, and how often such an attention is timed."""
+LONG = 65_536
 MOST_OF_TRANSFORMERS = 1.0
 MOST_OF_BARE_PRODUCTS = 1.1
 MOST_OF_THE_KERNEL = 1.03
+MOST_OF_A_COPY = 0.1
 MOST_SECONDS_TO_LOAD = 1.0
 
 Result = dict[str, Any]
-Continue = Callable[[int], Tensor]
+Continue = Callable[[int, Callable[[], None]], Tensor]
+"""What adds so many tokens to the prompt, and calls something after each."""
 
 
 def measure(rounds: int = ROUNDS) -> dict[str, Any]:
-    """Measure decoding in float32, and in bfloat16 too; then loading, and one step of attention."""
+    """Measure decoding in float32; then loading, the cache, and attention alone."""
     torch.set_num_threads(cores())
     results = [
-        row for dtype in (torch.float32, torch.bfloat16) for row in measure_decoding(dtype, rounds)
+        *measure_decoding(torch.float32, rounds, ("sdpa", "eager")),
+        *measure_kernel(),
+        *measure_memory(),
+        measure_loading(rounds),
+        measure_cache(),
     ]
-    results += [*measure_kernel(), measure_loading(rounds)]
-    results.append({"step": "the cache", **cache_bytes()})
     return {
         "name": "decoding",
         "question": QUESTION,
-        "method": METHOD,
+        "method": METHOD + MORE,
         "packages": ("transformers", "gguf"),
         "results": results,
         "targets": targets(results),
@@ -69,38 +84,82 @@ def prompt() -> Tensor:
     return torch.tensor([tokenizer.encode(text)[:PROMPT]])
 
 
-def measure_decoding(dtype: torch.dtype, rounds: int) -> Iterator[Result]:
+def measure_decoding(dtype: torch.dtype, rounds: int, kinds: Iterable[str]) -> Iterator[Result]:
     """Compare, then time, all contenders with weights of one type."""
+    named = str(dtype).removeprefix("torch.")
+    say(f"{named}: loading")
     token_ids = prompt()
-    ours, _ = load_smollm2("cpu", dtype)
-    runs: dict[str, Continue] = {"ours": lambda new: generate(ours, token_ids, new)}
-    for kind in ("sdpa", "eager"):
-        runs[f"transformers, {kind}"] = theirs(kind, dtype, token_ids)
-    expected = runs["ours"](NEW + 1)
-    if dtype == torch.float32:
-        for name, run in runs.items():
-            if not torch.equal(run(NEW + 1), expected):
-                raise AssertionError(f"{name} continues the text otherwise")
-    first = interleaved({name: lambda run=run: run(1) for name, run in runs.items()}, rounds=rounds)
+    model, _ = load_smollm2("cpu", dtype)
+    runs = {"ours": ours(model, token_ids)}
+    runs |= {f"transformers, {kind}": theirs(kind, dtype, token_ids) for kind in kinds}
+    say(f"{named}: comparing")
+    texts = {name: run(NEW + 1, lambda: None) for name, run in runs.items()}
+    alike = {name: torch.equal(text, texts["ours"]) for name, text in texts.items()}
+    if dtype == torch.float32 and not all(alike.values()):
+        raise AssertionError(f"not all continue the text as ours does: {alike}")
+    firsts: dict[str, list[float]] = {name: [] for name in runs}
     whole: dict[str, Callable[[], object]] = {
-        name: lambda run=run: run(NEW + 1) for name, run in runs.items()
+        name: lambda run=run, name=name: firsts[name].append(seconds_to_first(run))
+        for name, run in runs.items()
     }
-    whole["bare products"] = bare_products(ours)
-    times = interleaved(whole, rounds=rounds, warm_up=1)
+    whole["bare products"] = bare_products(model)
+    times = interleaved(whole, rounds=rounds, warm_up=0, named=named)
     more = {
-        name: [taken - first[name][at] for at, taken in enumerate(each)] if name in first else each
+        name: [taken - first for taken, first in zip(each, firsts[name], strict=True)]
+        if name in firsts
+        else each
         for name, each in times.items()
     }
-    for step, measured in zip(STEPS, (first, more), strict=True):
+    for step, measured in zip(STEPS, (firsts, more), strict=True):
         for name, each in measured.items():
             yield {
                 "step": step,
-                "dtype": str(dtype).removeprefix("torch."),
+                "dtype": named,
                 "contender": name,
                 "rounds": rounds,
                 "ms": spread([1e3 * seconds for seconds in each]),
                 "times_ours": spread(ratios(each, measured["ours"])),
-            }
+            } | ({"same_text": alike[name]} if name in alike else {})
+
+
+def seconds_to_first(run: Continue) -> float:
+    """Continue the prompt, and return when its first token was there."""
+    ticks: list[float] = []
+    start = time.perf_counter()
+    run(NEW + 1, lambda: ticks.append(time.perf_counter()))
+    if len(ticks) != NEW + 1:
+        raise AssertionError(f"{len(ticks)} tokens instead of {NEW + 1}")
+    return ticks[0] - start
+
+
+def ours(model: LanguageModel, token_ids: Tensor) -> Continue:
+    """Return what continues the prompt with our model."""
+
+    def run(new: int, tick: Callable[[], None]) -> Tensor:
+        def progress(steps: range) -> Iterator[int]:
+            for step in steps:
+                yield step
+                tick()
+
+        return generate(model, token_ids, new, progress=progress)
+
+    return run
+
+
+class Ticking:
+    """What transformers hands each new token to; the first that it is handed is the prompt."""
+
+    def __init__(self, tick: Callable[[], None]) -> None:
+        self.tick, self.has_prompt = tick, False
+
+    def put(self, _: Tensor) -> None:
+        """Take notice of tokens."""
+        if self.has_prompt:
+            self.tick()
+        self.has_prompt = True
+
+    def end(self) -> None:
+        """Take notice of the end."""
 
 
 def theirs(kind: str, dtype: torch.dtype, token_ids: Tensor) -> Continue:
@@ -115,7 +174,7 @@ def theirs(kind: str, dtype: torch.dtype, token_ids: Tensor) -> Continue:
     model.load_state_dict(read["tensors"], strict=False)
     model = model.to(dtype)
 
-    def run(new: int) -> Tensor:
+    def run(new: int, tick: Callable[[], None]) -> Tensor:
         longer: Tensor = model.generate(
             token_ids,
             attention_mask=torch.ones_like(token_ids),
@@ -123,6 +182,7 @@ def theirs(kind: str, dtype: torch.dtype, token_ids: Tensor) -> Continue:
             do_sample=False,
             eos_token_id=None,
             pad_token_id=2,
+            streamer=Ticking(tick),
         )
         return longer
 
@@ -146,62 +206,120 @@ def bare_products(model: LanguageModel) -> Callable[[], None]:
 
 def measure_kernel() -> Iterator[Result]:
     """Time attention alone, with heads that share keys, against torch's kernel for that."""
-    for q_len, kv_len in ((1, 512), (512, 512)):
+    for q_len, kv_len, rounds in CALLS:
         query, key = torch.randn(1, 9, q_len, 64), torch.randn(1, 3, kv_len, 64)
-        runs = {
-            "ours": lambda query=query, key=key: grouped_attention(
-                query, key, key, is_causal=query.shape[-2] > 1
-            ),
-            "sdpa with enable_gqa": lambda query=query, key=key: scaled_dot_product_attention(
-                query, key, key, is_causal=query.shape[-2] > 1, enable_gqa=True
-            ),
-        }
         with torch.no_grad():
-            times = interleaved(runs, rounds=501, warm_up=20)
+            runs = {
+                name: lambda attend=attend, query=query, key=key: attend(query, key)
+                for name, attend in ATTENTIONS.items()
+            }
+            times = interleaved(runs, rounds=rounds, warm_up=10)
         for name, each in times.items():
             yield {
                 "step": f"attention of {q_len} to {kv_len} tokens",
                 "contender": name,
+                "rounds": rounds,
                 "ms": spread([1e3 * seconds for seconds in each]),
                 "times_ours": spread(ratios(each, times["ours"])),
             }
 
 
+def in_groups(query: Tensor, key: Tensor) -> Tensor:
+    """Attend as the library does."""
+    context: Tensor = grouped_attention(query, key, key, is_causal=query.shape[-2] > 1)
+    return context
+
+
+def in_the_kernel(query: Tensor, key: Tensor) -> Tensor:
+    """Attend as torch does when it is told that heads share keys."""
+    is_causal = query.shape[-2] > 1
+    return scaled_dot_product_attention(query, key, key, is_causal=is_causal, enable_gqa=True)
+
+
+def with_copies(query: Tensor, key: Tensor) -> Tensor:
+    """Attend with a copy of the keys for each head of queries."""
+    key = key.repeat_interleave(query.shape[-3] // key.shape[-3], dim=-3)
+    return scaled_dot_product_attention(query, key, key, is_causal=query.shape[-2] > 1)
+
+
+ATTENTIONS = {"ours": in_groups, "sdpa with enable_gqa": in_the_kernel}
+MEASURED_IN_BYTES = ATTENTIONS | {"with copies": with_copies}
+
+
+def measure_memory() -> Iterator[Result]:
+    """Measure the memory of attention to many keys, in processes of their own."""
+    for name in MEASURED_IN_BYTES:
+        say(f"memory: {name}")
+        command = [sys.executable, __file__, name]
+        result = subprocess.run(command, capture_output=True, text=True, check=True)
+        step = f"memory of attention of 1 to {LONG} tokens"
+        yield {"step": step, "contender": name, "mib": json.loads(result.stdout)}
+
+
+def extra_mib(name: str) -> float:
+    """Return how many MiB more than before were resident while one query attended to many keys."""
+    attend = MEASURED_IN_BYTES[name]
+    query, key = torch.randn(1, 9, 1, 64), torch.randn(1, 3, LONG, 64)
+    with torch.no_grad():
+        attend(query, key[..., :64, :])
+        forget_peak()
+        before = resident("VmRSS")
+        attend(query, key)
+    return round((resident("VmHWM") - before) / 1024, 2)
+
+
 def measure_loading(rounds: int) -> Result:
     """Time loading from the cache of weights."""
     load_smollm2("cpu")
-    taken = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        load_smollm2("cpu")
-        taken.append(time.perf_counter() - start)
-    return {"step": "loading", "contender": "ours", "ms": spread([1e3 * each for each in taken])}
+    times = interleaved({"ours": lambda: load_smollm2("cpu")}, rounds=rounds)["ours"]
+    return {"step": "loading", "contender": "ours", "ms": spread([1e3 * each for each in times])}
 
 
-def cache_bytes() -> Result:
-    """Count the bytes of a cache, as they are and as the formula has them."""
+def measure_cache() -> Result:
+    """Count the bytes of a cache, as they are and as the formula has them; see whether it moves."""
     model, _ = load_smollm2("cpu")
-    caches: list[KVCache] = empty_caches(model, 1, PROMPT + NEW)
-    expected = 2 * 30 * 3 * 64 * (PROMPT + NEW) * 4
-    return {"bytes": sum(cache.nbytes for cache in caches), "by the formula": expected}
+    caches = empty_caches(model, 1, PROMPT + NEW)
+    places = [(cache.keys.data_ptr(), cache.values.data_ptr()) for cache in caches]
+    generate(model, prompt()[:, :5], 16, caches=caches)
+    moved = [(cache.keys.data_ptr(), cache.values.data_ptr()) for cache in caches] != places
+    return {
+        "step": "the cache",
+        "contender": "ours",
+        "bytes": sum(cache.nbytes for cache in caches),
+        "by_the_formula": 2 * 30 * 3 * 64 * (PROMPT + NEW) * 4,
+        "moved": moved,
+    }
 
 
 def targets(results: list[Result]) -> list[Result]:
     """Hold the results against what was promised."""
     judged = []
+    of_copy = next((row["mib"] for row in results if row["contender"] == "with copies"), None)
     for row in results:
-        name, step = row.get("contender", "ours"), row["step"]
+        name, step = row["contender"], row["step"]
         where = " in ".join(filter(None, (step, row.get("dtype"))))
         if name == "ours" and step == "loading":
             seconds = row["ms"]["median"] / 1e3
             what = f"at most {MOST_SECONDS_TO_LOAD} s the second time"
             judged.append(target(what, where, seconds, MOST_SECONDS_TO_LOAD))
-        if name == "ours" or "times_ours" not in row or row.get("dtype") == "bfloat16":
+        if step == "the cache":
+            exact = row["bytes"] / row["by_the_formula"]
+            judged.append(target("as many bytes as the formula has, no more", where, exact, 1.0))
+            judged.append(target("nothing is moved while a text grows", where, row["moved"], 0))
+        if name == "ours" and "mib" in row:
+            what = f"at most {MOST_OF_A_COPY} of what copies for each head take"
+            judged.append(target(what, where, row["mib"] / of_copy, MOST_OF_A_COPY))
+        if name == "ours" or "times_ours" not in row:
             continue
         most = {
             "bare products": MOST_OF_BARE_PRODUCTS,
             "sdpa with enable_gqa": MOST_OF_THE_KERNEL,
         }.get(name, MOST_OF_TRANSFORMERS)
-        ours = 1 / row["times_ours"]["median"]
-        judged.append(target(f"at most {most} of {name}", where, ours, most))
+        judged.append(
+            target(f"at most {most} of {name}", where, 1 / row["times_ours"]["median"], most)
+        )
     return judged
+
+
+if __name__ == "__main__":
+    print(json.dumps(extra_mib(sys.argv[1])))

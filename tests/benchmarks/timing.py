@@ -8,6 +8,7 @@ a ratio is taken between times of the same round. The median over all rounds for
 import gc
 import random
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ def interleaved(
     warm_up: int = 2,
     clock: Callable[[], float] = time.perf_counter,
     finish: Callable[[], object] = lambda: None,
+    named: str = "",
 ) -> Times:
     """Time all contenders in turns.
 
@@ -38,6 +40,7 @@ def interleaved(
         warm_up: how often each runs before anything is timed.
         clock: tells the time in seconds.
         finish: waits until all that was begun is done, as it takes for a GPU.
+        named: what is timed, to say how far it is; by default nothing is said.
 
     Returns:
         For each name its times in seconds, round by round.
@@ -49,7 +52,9 @@ def interleaved(
     order = list(contenders)
     draw = random.Random(0)
     with no_garbage_collection():
-        for _ in range(rounds):
+        for number in range(rounds):
+            if named:
+                say(f"{named}: round {number + 1} of {rounds}")
             draw.shuffle(order)
             for name in order:
                 finish()
@@ -58,6 +63,11 @@ def interleaved(
                 finish()
                 times[name].append(clock() - start)
     return times
+
+
+def say(what: str) -> None:
+    """Tell whoever waits how far it is."""
+    print(what, file=sys.stderr, flush=True)
 
 
 @contextmanager

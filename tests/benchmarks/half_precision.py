@@ -1,0 +1,28 @@
+"""How long a trained model takes to continue a text in half precision: as in `decoding`, with bfloat16."""
+
+from typing import Any
+
+import torch
+from circumstances import cores
+from decoding import METHOD, QUESTION, measure_decoding, targets
+
+ROUNDS = 5
+MORE = """
+Weights, cache and all numbers in between are bfloat16. Sums are rounded in another order by each, so the
+texts may part; same_text says whether they did.
+"""
+
+
+def measure(rounds: int = ROUNDS) -> dict[str, Any]:
+    """Measure decoding in bfloat16."""
+    torch.set_num_threads(cores())
+    results = list(measure_decoding(torch.bfloat16, rounds, ("sdpa",)))
+    return {
+        "name": "half_precision",
+        "question": QUESTION,
+        "method": METHOD.replace("none is timed before all have continued", "all have continued")
+        + MORE,
+        "packages": ("transformers", "gguf"),
+        "results": results,
+        "targets": targets(results),
+    }
