@@ -1,7 +1,8 @@
 """How long attention in a ring takes, and how much memory each process of it, beside one process.
 
-Every run starts processes of its own, as torchrun does. Each reports how long it took and how much more
-memory it held than before; the slowest and the largest count.
+Every run has processes of its own, forked as torchrun can from one that has torch imported and has not
+computed anything. Each reports how long it took and how much more memory it held than before; the slowest
+and the largest count.
 """
 
 import json
@@ -19,28 +20,32 @@ from unittest.mock import patch
 import torch
 from circumstances import cores
 from memory import forget_peak, resident
-from timing import finish_on, spread
+from timing import finish_on, say, spread
 from torch import Tensor
 from torch import distributed as dist
+from torch.distributed.launcher import LaunchConfig, elastic_launch
 
 from literate_attention.models import ring_attention
 from literate_attention.models.ring_attention import attend_in_ring, partial_scores
 
 QUESTION = "What does a sequence cost that is spread over several processes, in time and in memory?"
 METHOD = """
-Causal attention with 2 heads of queries, 64 wide, that share one head of keys and values; batch 1,
+Causal attention with 4 heads of queries, 64 wide, that share one head of keys and values; batch 1,
 float32. A step is a forward and a backward to queries, keys and values. The cores are shared out among
 the processes, one thread for each core, or one for each process if there are fewer cores. In every round
 each contender runs once, in processes of its own, in an order drawn anew; each has done a small step
 before. Seconds are those of the slowest process, from a barrier on. MiB are those of the largest
 process: the highest resident size of the step less the resident size before there were queries, keys and
-values, so that these count. A process of a ring holds three shards of keys and values: its own, those
-that are there, and those that arrive; so rings are compared with rings. Scores are counted where they
+values, so that these count. A process of a ring holds up to three shards of keys and values: its own, those
+that are there, and those that arrive, which are its own again in the last of two steps; so rings are compared
+with rings, and a ring of two has an advantage. The order that is not zig-zag is timed at the shorter length
+only. Scores are counted where they
 are computed, over forward and backward; of one process of a ring as a multiple of an equal share.
 """
-TOKENS = (8192, 32768)
-ROUNDS = {8192: 5, 32768: 3}
-HEADS, KV_HEADS, WIDTH = 2, 1, 64
+TOKENS = (8192, 16384)
+ROUNDS = {8192: 3, 16384: 2}
+"""Twice as many tokens take four times as long: 32,768 would take minutes for each contender on two cores."""
+HEADS, KV_HEADS, WIDTH = 4, 1, 64
 WARM_UP_TOKENS = 64
 MOST_OF_EQUAL_WORK = 1.15
 MOST_TIMES_THE_SHARE = 1.1
@@ -67,11 +72,11 @@ CONTENDERS = (
 )
 
 
-def on_this_machine() -> Iterator[Contender]:
+def on_this_machine(tokens: int) -> Iterator[Contender]:
     """Yield who can take part: on GPUs each process needs one of its own, and torch's own way joins."""
     gpus = torch.cuda.device_count()
     for one in CONTENDERS:
-        if not gpus or one.processes <= gpus:
+        if (one.zigzag or tokens == min(TOKENS)) and (not gpus or one.processes <= gpus):
             yield one
     for processes in (1, 2, 4):
         if processes <= gpus:
@@ -95,13 +100,14 @@ def measure(
 
 def measure_length(tokens: int, rounds: int) -> Iterator[dict[str, Any]]:
     """Run all contenders in turns."""
-    contenders = list(on_this_machine())
+    contenders = list(on_this_machine(tokens))
     runs: dict[Contender, list[list[dict[str, float]]]] = {one: [] for one in contenders}
     draw = random.Random(0)
-    for _ in range(rounds):
-        order = draw.sample(contenders, len(contenders))
-        for one in order:
-            runs[one].append(in_processes(one, tokens))
+    with launcher() as in_processes:
+        for number in range(rounds):
+            say(f"{tokens} tokens: round {number + 1} of {rounds}")
+            for one in draw.sample(contenders, len(contenders)):
+                runs[one].append(in_processes(one, tokens))
     alone = [slowest(run) for run in runs[ONE]]
     for one in contenders:
         seconds = [slowest(run) for run in runs[one]]
@@ -123,19 +129,24 @@ def slowest(run: list[dict[str, float]]) -> float:
     return max(process["seconds"] for process in run)
 
 
-def in_processes(one: Contender, tokens: int) -> list[dict[str, float]]:
-    """Run a contender once, and return what each of its processes reports."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node"]
-    case = json.dumps({**asdict(one), "tokens": tokens})
-    threads = str(max(1, cores() // one.processes))
-    result = subprocess.run(
-        [*command, str(one.processes), __file__, case],
-        env=os.environ | {"OMP_NUM_THREADS": threads},
-        capture_output=True,
+@contextmanager
+def launcher() -> Iterator[Callable[[Contender, int], list[dict[str, float]]]]:
+    """Start what starts processes, and yield what has it run a contender and returns their reports."""
+    with subprocess.Popen(
+        [sys.executable, __file__],
+        env=os.environ | {"OMP_NUM_THREADS": str(cores())},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        check=True,
-    )
-    return json.loads(result.stdout)
+    ) as process:
+
+        def in_processes(one: Contender, tokens: int) -> list[dict[str, float]]:
+            print(json.dumps({**asdict(one), "tokens": tokens}), file=process.stdin, flush=True)
+            reports: list[dict[str, float]] = json.loads(process.stdout.readline())
+            return reports
+
+        yield in_processes
+        process.stdin.close()
 
 
 def targets(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -172,11 +183,29 @@ def growth_of_memory(rings: list[dict[str, Any]], processes: int) -> float:
     return float((long["mib"] - short["mib"]) / (long["tokens"] - short["tokens"]))
 
 
-# In each process
+# In the process that starts others, and in each of those
+
+
+def launch(case: dict[str, Any]) -> list[dict[str, float]]:
+    """Fork as many processes as a contender needs, and return what they report."""
+    config = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=case["processes"],
+        run_id="ring",
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        max_restarts=0,
+        monitor_interval=0.05,
+        start_method="fork",
+    )
+    reports: dict[int, list[dict[str, float]]] = elastic_launch(config, run_here)(*case.values())
+    return reports[0]
 
 
 def run_here(name: str, processes: int, zigzag: bool, tokens: int) -> list[dict[str, float]]:
     """Attend with the other processes, and return what all of them report."""
+    torch.set_num_threads(max(1, cores() // processes))
     device = join(processes)
 
     def ring(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -275,6 +304,5 @@ def measured(run: Callable[[], object], device: torch.device) -> dict[str, float
 
 
 if __name__ == "__main__":
-    reports = run_here(**json.loads(sys.argv[1]))
-    if os.environ["RANK"] == "0":
-        print(json.dumps(reports))
+    for line in sys.stdin:
+        print(json.dumps(launch(json.loads(line))), flush=True)
