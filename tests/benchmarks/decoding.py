@@ -41,7 +41,7 @@ a process of its own while it ran, less the size before: one query of nine heads
 of three. Loading is the second time, from the cache of weights.
 """
 PROMPT, NEW = 512, 128
-ROUNDS = 5
+ROUNDS = 3
 STEPS = ("the first token", f"{NEW} more tokens")
 CALLS = ((1, 512, 1001), (1, 8192, 201), (512, 512, 101))
 """Queries, keys, and how often such an attention is timed."""
@@ -165,6 +165,7 @@ class Ticking:
 def theirs(kind: str, dtype: torch.dtype, token_ids: Tensor) -> Continue:
     """Return what continues the prompt with transformers' model, read from the same file."""
     transformers = importlib.import_module("transformers")
+    transformers.utils.logging.disable_progress_bar()
     reader = importlib.import_module("transformers.modeling_gguf_pytorch_utils")
     file = find_smollm2()
     config = transformers.AutoConfig.from_pretrained(file.parent, gguf_file=file.name)

@@ -6,7 +6,7 @@ import torch
 from circumstances import cores
 from decoding import METHOD, QUESTION, measure_decoding, targets
 
-ROUNDS = 5
+ROUNDS = 3
 MORE = """
 Weights, cache and all numbers in between are bfloat16. Sums are rounded in another order by each, so the
 texts may part; same_text says whether they did.
