@@ -28,7 +28,7 @@ includes what the tokenizer needs for a while.
 TOKENS = 10_000_000
 WINDOW, STRIDE = 256, 128
 BATCHES = (8, 64)
-ROUNDS = 9
+ROUNDS = 5
 LEAST_TIMES_AS_MANY = 1.0
 
 Pair = tuple[Tensor, Tensor]

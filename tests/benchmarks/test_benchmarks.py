@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT / "tests" / "benchmarks"))
 import attention
 import build
 import contenders
+import decoding
 import duration
 import loader
 import memory
@@ -462,6 +463,54 @@ def test_a_ring_is_held_to_equal_work_and_to_memory_that_falls() -> None:
     assert met(1.0, 1.0) == [True, True]
     assert met(2.0, 1.0) == [False, True]
     assert met(1.0, 1.73) == [True, False]
+
+
+def test_decoding_is_held_to_others_to_the_products_and_to_the_bytes() -> None:
+    def missed(**changed: Any) -> set[str]:
+        found = {
+            "sdpa": 1.1,
+            "products": 0.95,
+            "kernel": 1.0,
+            "mib": 1.0,
+            "ms": 900.0,
+            "bytes": 640,
+        }
+        found |= changed
+        step = {"step": "more tokens", "dtype": "float32"}
+        results = [
+            {**step, "contender": "ours", "times_ours": {"median": 1.0}},
+            {
+                **step,
+                "contender": "transformers, sdpa",
+                "times_ours": {"median": found["sdpa"]},
+            },
+            {**step, "contender": "bare products", "times_ours": {"median": found["products"]}},
+            {
+                "step": "attention",
+                "contender": "sdpa with enable_gqa",
+                "times_ours": {"median": found["kernel"]},
+            },
+            {"step": "memory", "contender": "ours", "mib": found["mib"]},
+            {"step": "memory", "contender": "with copies", "mib": 100.0},
+            {"step": "loading", "contender": "ours", "ms": {"median": found["ms"]}},
+            {
+                "step": "the cache",
+                "contender": "ours",
+                "bytes": found["bytes"],
+                "by_the_formula": 640,
+                "moved": found.get("moved", False),
+            },
+        ]
+        return {goal["target"] for goal in decoding.targets(results) if not goal["met"]}
+
+    assert missed() == set()
+    assert missed(sdpa=0.9) == {"at most 1.0 of transformers, sdpa"}
+    assert missed(products=0.7) == {"at most 1.1 of bare products"}
+    assert missed(kernel=0.9) == {"at most 1.03 of sdpa with enable_gqa"}
+    assert missed(mib=30.0) == {"at most 0.1 of what copies for each head take"}
+    assert missed(ms=1500.0) == {"at most 1.0 s the second time"}
+    assert missed(bytes=641) == {"as many bytes as the formula has, no more"}
+    assert missed(moved=True) == {"nothing is moved while a text grows"}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the resident size is read from /proc")
