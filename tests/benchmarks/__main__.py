@@ -17,8 +17,6 @@ NAMES = (
     "duration",
     "memory",
     "decoding",
-    "half_precision",
-    "ring",
     "loader",
     "build",
     "website",

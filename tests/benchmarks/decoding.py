@@ -29,8 +29,8 @@ QUESTION = "How long does SmolLM2-135M take to continue a text?"
 METHOD = """
 All contenders have the same weights, and none is timed before all have continued the prompt by the same
 tokens. The prompt is 512 tokens, which are the words of Python's own documentation; then come 129 tokens.
-No token ends the text; the most probable is chosen. The first token is there when the prompt has been read;
-the 128 after it are the rest of the same run. The bare products are those of 128 steps with the weights, in
+No token ends the text; the most probable is chosen. The first token is what one new token takes; the 128
+after it are what is left of a run of 129 once its first token is there. The bare products are those of 128 steps with the weights, in
 the same number and sizes, on the same tensors: seven for each layer and one for the vocabulary, of one row;
 no attention, no norm, no sum. In every round each contender runs once, in an order drawn anew. times_ours is
 its time divided by ours in the same round; median and quartiles over rounds.
@@ -42,6 +42,7 @@ of three. Loading is the second time, from the cache of weights.
 """
 PROMPT, NEW = 512, 128
 ROUNDS = 3
+FIRST_TOKENS = 11
 STEPS = ("the first token", f"{NEW} more tokens")
 CALLS = ((1, 512, 1001), (1, 8192, 201), (512, 512, 101))
 """Queries, keys, and how often such an attention is timed."""
@@ -97,6 +98,8 @@ def measure_decoding(dtype: torch.dtype, rounds: int, kinds: Iterable[str]) -> I
     alike = {name: torch.equal(text, texts["ours"]) for name, text in texts.items()}
     if dtype == torch.float32 and not all(alike.values()):
         raise AssertionError(f"not all continue the text as ours does: {alike}")
+    only = {name: lambda run=run: run(1, lambda: None) for name, run in runs.items()}
+    alone = interleaved(only, rounds=FIRST_TOKENS, warm_up=0, named=f"{named}, the first token")
     firsts: dict[str, list[float]] = {name: [] for name in runs}
     whole: dict[str, Callable[[], object]] = {
         name: lambda run=run, name=name: firsts[name].append(seconds_to_first(run))
@@ -110,13 +113,13 @@ def measure_decoding(dtype: torch.dtype, rounds: int, kinds: Iterable[str]) -> I
         else each
         for name, each in times.items()
     }
-    for step, measured in zip(STEPS, (firsts, more), strict=True):
+    for step, measured in zip(STEPS, (alone, more), strict=True):
         for name, each in measured.items():
             yield {
                 "step": step,
                 "dtype": named,
                 "contender": name,
-                "rounds": rounds,
+                "rounds": len(each),
                 "ms": spread([1e3 * seconds for seconds in each]),
                 "times_ours": spread(ratios(each, measured["ours"])),
             } | ({"same_text": alike[name]} if name in alike else {})
