@@ -30,10 +30,10 @@ METHOD = """
 All contenders have the same weights, and none is timed before all have continued the prompt by the same
 tokens. The prompt is 512 tokens, which are the words of Python's own documentation; then come 129 tokens.
 No token ends the text; the most probable is chosen. The first token is what one new token takes; the 128
-after it are what is left of a run of 129 once its first token is there. The bare products are those of 128 steps with the weights, in
-the same number and sizes, on the same tensors: seven for each layer and one for the vocabulary, of one row;
-no attention, no norm, no sum. In every round each contender runs once, in an order drawn anew. times_ours is
-its time divided by ours in the same round; median and quartiles over rounds.
+after it are what is left of a run of 129 once its first token is there. The bare products are those of 128
+steps with the weights, in the same number and sizes, on the same tensors: seven for each layer and one for
+the vocabulary, of one row; no attention, no norm, no sum. In every round each contender runs once, in an
+order drawn anew. times_ours is its time divided by ours in the same round; median and quartiles over rounds.
 """
 MORE = """
 Attention alone is timed with random queries, keys and values. Its memory is the highest resident size of

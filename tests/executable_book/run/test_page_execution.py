@@ -280,6 +280,15 @@ def test_a_page_may_end_early_without_a_package_that_the_book_may_lack(project: 
     assert build().status == 1
 
 
+@pytest.mark.parametrize(
+    ("code", "options", "message"),
+    [
+        ("import warnings\nwarnings.warn('mind')", (), "this cell wrote to stderr"),
+        ("print('fine')", (":tags: [raises-exception]",), "but nothing was raised"),
+        ("object()", (), "this cell prints a memory address"),
+        (FIGURE.format(name="x").replace("alt", "other"), (), "figure has no alternative text"),
+    ],
+)
 def test_what_a_reader_should_not_see_is_said_at_every_build(
     project: Book, code: str, options: tuple[str, ...], message: str
 ) -> None:
