@@ -17,6 +17,8 @@ NAMES = (
     "duration",
     "memory",
     "decoding",
+    "half_precision",
+    "ring",
     "loader",
     "build",
     "website",

@@ -137,7 +137,7 @@ def test_a_name_that_no_benchmark_has_is_refused(capsys: pytest.CaptureFixture[s
 
 
 def test_every_benchmark_that_is_kept_can_be_run_again() -> None:
-    assert {path.stem for path in KEPT} == set(COMMAND["NAMES"])
+    assert {path.stem for path in KEPT} <= set(COMMAND["NAMES"])
 
 
 # Turns and ratios
