@@ -6,6 +6,7 @@ knows what you did. No check raises an error for a wrong answer, whatever it is:
 """
 
 from literate_attention.exercises._judging import Verdict
+from literate_attention.exercises.learned.induction import check_successor
 from literate_attention.exercises.learned.trained_heads import check_ablation, check_copies
 from literate_attention.exercises.models.ring_attention import check_merge
 from literate_attention.exercises.story.causal_attention import (
@@ -46,6 +47,7 @@ __all__ = [
     "check_self_attention",
     "check_softmax",
     "check_split",
+    "check_successor",
     "check_weights",
     "check_windows",
 ]

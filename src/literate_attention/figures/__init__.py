@@ -12,6 +12,7 @@ from literate_attention.figures.learned.heads import (
     draw_head_scores,
     draw_shares,
 )
+from literate_attention.figures.learned.training import draw_growing_maps, draw_induction
 from literate_attention.figures.models.rings import draw_ring, draw_ring_work
 from literate_attention.figures.story.hiding import draw_exercises, draw_masked_row
 from literate_attention.figures.story.inputs import draw_input_embeddings, draw_windows
@@ -49,10 +50,12 @@ __all__ = [
     "draw_embedding_points",
     "draw_exercises",
     "draw_gpt",
+    "draw_growing_maps",
     "draw_head_arcs",
     "draw_head_map",
     "draw_head_scores",
     "draw_heads",
+    "draw_induction",
     "draw_input_embeddings",
     "draw_lines",
     "draw_masked_row",

@@ -1,0 +1,355 @@
+"""An induction head in training: blocks that come again, a model of attention alone, its checkpoints."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from literate_attention._checks import require_at_least, require_tokens
+from literate_attention.learned.trained_heads import (
+    attention_maps,
+    copy_accuracy,
+    head_scores,
+    induction_targets,
+    previous_token_targets,
+)
+from literate_attention.models.grouped_query_attention import GroupedQueryAttention
+from literate_attention.models.rotary_embeddings import RotaryEmbedding, rotary_frequencies
+from literate_attention.models.transformer_block import LanguageModel, RMSNorm
+
+
+def repeated_blocks(
+    batch: int,
+    num_tokens: int,
+    vocab_size: int,
+    shortest: int,
+    longest: int,
+    generator: torch.Generator | None = None,
+) -> Int[Tensor, "batch num_tokens"]:
+    r"""Draw rows in which a block of random tokens comes again and again.
+
+    .. math:: t_i = b_{i \bmod n}, \qquad n \sim \{n_{min}, \dots, n_{max}\}
+
+    No token stands twice in a block :math:`b`, so that each names its successor. The length :math:`n` is
+    drawn anew for each row, so that counting back by a fixed number of places helps nobody
+    :cite:p:`olsson2022`.
+
+    Args:
+        batch: how many rows.
+        num_tokens: how long a row is.
+        vocab_size: how many tokens there are to draw from.
+        shortest: the fewest tokens of a block, :math:`n_{min}`.
+        longest: the most tokens of a block, :math:`n_{max}`.
+        generator: what draws; by default torch's own.
+
+    Returns:
+        The rows, as token ids.
+
+    Raises:
+        TypeError: a number is not whole.
+        ValueError: a number is below 1, ``longest`` is below ``shortest``, or above ``vocab_size``.
+
+    Example:
+        >>> generator = torch.Generator().manual_seed(123)
+        >>> block = repeated_blocks(1, 6, vocab_size=26, shortest=3, longest=3, generator=generator)
+        >>> torch.equal(block[:, :3], block[:, 3:])
+        True
+    """
+    require_blocks(batch, num_tokens, vocab_size, shortest, longest)
+    lengths = torch.randint(shortest, longest + 1, (batch, 1), generator=generator)
+    shuffled = torch.rand(batch, vocab_size, generator=generator).argsort(dim=-1)
+    return shuffled.gather(1, torch.arange(num_tokens) % lengths)
+
+
+def copy_loss(
+    model: LanguageModel, token_ids: Int[Tensor, "batch num_tokens"]
+) -> Float[Tensor, ""]:
+    r"""Measure how surprised a model is by what it could have copied.
+
+    .. math:: -\frac{1}{|I|} \sum_{i \in I} \log p(t_{i+1} \mid t_1, \dots, t_i), \qquad
+              I = \{\, i : t_i = t_j \text{ for some } j < i \,\}
+
+    What comes after a token that is read for the first time is left to chance, and does not count.
+
+    Args:
+        model: what names the next token.
+        token_ids: rows in which tokens come again, from :func:`repeated_blocks`.
+
+    Returns:
+        The mean over all tokens that could have been copied.
+
+    Raises:
+        TypeError: the token ids are not integers.
+        ValueError: a token id is outside the vocabulary, or no token comes again.
+
+    Example:
+        >>> _ = torch.manual_seed(123)
+        >>> model = attention_only_model(vocab_size=26, embed_dim=8, num_layers=2, context_length=6)
+        >>> round(copy_loss(model, torch.tensor([[0, 1, 2, 0, 1, 2]])).item(), 1)
+        3.5
+    """
+    again = induction_targets(token_ids).any(dim=-1)[:, :-1]
+    require_at_least("the number of tokens that come again", int(again.sum()), 1)
+    logits = model(token_ids[:, :-1])
+    return cross_entropy(logits[again], token_ids[:, 1:][again])
+
+
+class AttentionBlock(nn.Module):
+    r"""A transformer block without its feed-forward part.
+
+    .. math:: y = x + \text{Attention}(\text{norm}(x))
+
+    Args:
+        attention: what lets tokens look at each other: a module from vectors to vectors of the same width.
+        embed_dim: how wide a vector of the stream is.
+        eps: the :math:`\epsilon` of the norm.
+
+    Raises:
+        TypeError: ``embed_dim`` is not a whole number.
+        ValueError: ``embed_dim`` is below 1.
+
+    Example:
+        >>> attention = GroupedQueryAttention(4, 4, num_heads=2, num_kv_heads=2)
+        >>> AttentionBlock(attention, embed_dim=4)(torch.ones(2, 6, 4)).shape
+        torch.Size([2, 6, 4])
+    """
+
+    def __init__(self, attention: nn.Module, embed_dim: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.attention_norm = RMSNorm(embed_dim, eps)
+        self.attention = attention
+
+    def forward(
+        self, x: Float[Tensor, "*batch num_tokens embed_dim"], **options: Any
+    ) -> Float[Tensor, "*batch num_tokens embed_dim"]:
+        """Let the tokens look at each other.
+
+        Args:
+            x: one vector for each token.
+            **options: what else the attention is told, such as ``cache``.
+
+        Returns:
+            One vector for each token.
+
+        Raises:
+            TypeError: `x` does not hold floating-point numbers.
+            ValueError: `x` has fewer than 2 dimensions, or another width than ``embed_dim``.
+        """
+        require_tokens("x", x, len(self.attention_norm.weight), "embed_dim")
+        return x + self.attention(self.attention_norm(x), **options)
+
+
+def attention_only_model(
+    vocab_size: int,
+    embed_dim: int,
+    num_layers: int,
+    *,
+    num_heads: int = 1,
+    context_length: int = 32,
+    base: float | None = 100.0,
+) -> LanguageModel:
+    r"""Build a language model of attention alone: without feed-forward parts, heads have to do all the work.
+
+    .. math:: \text{logits} = \text{norm}\bigl(\text{block}_L(\cdots \text{block}_1(E_t))\bigr) \, E^\top,
+              \qquad \text{block}_l(x) = x + \text{Attention}_l(\text{norm}_l(x))
+
+    It is small enough to be understood completely :cite:p:`elhage2021`.
+
+    Args:
+        vocab_size: how many tokens there are.
+        embed_dim: how wide a vector of the residual stream is.
+        num_layers: how many blocks.
+        num_heads: how many heads a block has.
+        context_length: how many positions there are.
+        base: of the rotary frequencies; None if positions are told by nothing.
+
+    Returns:
+        The model, with random weights.
+
+    Raises:
+        TypeError: a size is not a whole number.
+        ValueError: a size is below 1, ``embed_dim`` is not divisible by ``num_heads``, or what a head gets is
+            not even.
+
+    Example:
+        >>> model = attention_only_model(vocab_size=26, embed_dim=32, num_layers=2)
+        >>> sum(parameter.numel() for parameter in model.parameters())
+        9120
+    """
+    require_at_least("num_layers", num_layers, 1)
+    rope = None
+    if base is not None:
+        rope = RotaryEmbedding(rotary_frequencies(embed_dim // num_heads, base), context_length)
+    blocks = [
+        AttentionBlock(
+            GroupedQueryAttention(embed_dim, embed_dim, num_heads, num_heads, rope=rope), embed_dim
+        )
+        for _ in range(num_layers)
+    ]
+    return LanguageModel(vocab_size, embed_dim, blocks)
+
+
+class Checkpoint(NamedTuple):
+    """What a model was like at one moment of its training."""
+
+    step: int
+    """How many steps of training it had behind it."""
+    loss: float
+    """Its loss on rows that it is not trained on."""
+    copy_accuracy: float
+    """The share of right answers on them, when a block comes for the second time."""
+    previous_token: Tensor
+    """How much each head looks at the previous token: (num_layers, num_heads)."""
+    induction: Tensor
+    """How much each head looks behind the earlier copies of a token: (num_layers, num_heads)."""
+    weights: dict[str, Tensor]
+    """Its parameters, for ``load_state_dict``."""
+
+
+@torch.no_grad()
+def take_checkpoint(
+    model: LanguageModel, step: int, token_ids: Int[Tensor, "batch num_tokens"]
+) -> Checkpoint:
+    """Measure a model, and keep its weights as they are now.
+
+    Args:
+        model: attention only, from :func:`attention_only_model`.
+        step: how many steps of training it has behind it.
+        token_ids: rows of a block and the same block once more.
+
+    Returns:
+        The checkpoint.
+
+    Raises:
+        TypeError: the token ids are not integers.
+        ValueError: a token id is outside the vocabulary, or the second half of a row is not the first.
+
+    Example:
+        >>> model = attention_only_model(vocab_size=26, embed_dim=8, num_layers=2)
+        >>> checkpoint = take_checkpoint(model, 0, torch.tensor([[0, 1, 2, 0, 1, 2]]))
+        >>> checkpoint.step, checkpoint.induction.shape
+        (0, torch.Size([2, 1]))
+    """
+    maps = attention_maps(model, token_ids)
+    looks_back = previous_token_targets(token_ids.shape[-1])
+    return Checkpoint(
+        step=step,
+        loss=copy_loss(model, token_ids).item(),
+        copy_accuracy=copy_accuracy(model, token_ids),
+        previous_token=head_scores(maps, looks_back).mean(dim=0),
+        induction=head_scores(maps, induction_targets(token_ids)).mean(dim=0),
+        weights={name: weight.clone() for name, weight in model.state_dict().items()},
+    )
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch compute on a single thread, as long as a ``with`` lasts.
+
+    So tiny a model gains nothing from several threads, and loses much if others want the processor too. And a
+    single thread always adds in the same order, so that the same seed gives the same weights, to the last
+    digit, on the same machine.
+
+    Returns:
+        A context manager. However the ``with`` ends, torch has its threads again.
+
+    Example:
+        >>> with one_thread():
+        ...     torch.get_num_threads()
+        1
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def train_to_copy(
+    model: LanguageModel,
+    num_steps: int,
+    *,
+    every: int = 10,
+    num_tokens: int = 32,
+    batch: int = 32,
+    learning_rate: float = 3e-3,
+    seed: int = 123,
+    progress: Callable[[range], Iterable[int]] = iter,
+) -> list[Checkpoint]:
+    r"""Train a model to go on with blocks of tokens that come again, and look at it from time to time.
+
+    .. math:: \theta \leftarrow \text{AdamW}\bigl(\theta, \nabla_\theta \, \text{copy\_loss}(\theta)\bigr)
+
+    Each step draws new rows, so no block is ever seen twice, and nothing can be learned by heart.
+
+    Args:
+        model: what is trained, on the CPU.
+        num_steps: how many steps.
+        every: how many steps lie between two checkpoints.
+        num_tokens: how long a row is; blocks have from a third to a half of it.
+        batch: how many rows make a step.
+        learning_rate: of AdamW :cite:p:`loshchilov2019`.
+        seed: of the rows.
+        progress: wraps the steps, as ``tqdm`` does, to show how far it is.
+
+    Returns:
+        The checkpoints, the first from before the training, the last from after it.
+
+    Raises:
+        TypeError: a number is not whole.
+        ValueError: a number is below 1, or a row is longer than the model has positions.
+
+    Example:
+        >>> _ = torch.manual_seed(123)
+        >>> model = attention_only_model(vocab_size=26, embed_dim=8, num_layers=2)
+        >>> checkpoints = train_to_copy(model, num_steps=20, every=10)
+        >>> [checkpoint.step for checkpoint in checkpoints]
+        [0, 10, 20]
+        >>> checkpoints[-1].loss < checkpoints[0].loss
+        True
+    """
+    require_training(num_steps, every, num_tokens)
+    vocab_size, half = model.token_embedding.num_embeddings, num_tokens // 2
+    rows = torch.Generator().manual_seed(seed)
+    unseen = repeated_blocks(64, 2 * half, vocab_size, half, half, rows)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=learning_rate, betas=(0.9, 0.99), fused=True
+    )
+    checkpoints = [take_checkpoint(model, 0, unseen)]
+    with one_thread():
+        for step in progress(range(1, num_steps + 1)):
+            token_ids = repeated_blocks(batch, num_tokens, vocab_size, num_tokens // 3, half, rows)
+            loss = copy_loss(model, token_ids)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            if step % every == 0 or step == num_steps:
+                checkpoints.append(take_checkpoint(model, step, unseen))
+    return checkpoints
+
+
+def require_training(num_steps: int, every: int, num_tokens: int) -> None:
+    """Refuse a training without steps, and rows in which no block has room to come again."""
+    require_at_least("num_steps", num_steps, 1)
+    require_at_least("every", every, 1)
+    require_at_least("num_tokens", num_tokens, 4)
+
+
+def require_blocks(
+    batch: int, num_tokens: int, vocab_size: int, shortest: int, longest: int
+) -> None:
+    """Refuse blocks that cannot be drawn without drawing a token twice."""
+    require_at_least("batch", batch, 1)
+    require_at_least("num_tokens", num_tokens, 1)
+    require_at_least("shortest", shortest, 1)
+    require_at_least("longest", longest, shortest)
+    if longest > vocab_size:
+        raise ValueError(
+            f"a block of {longest} tokens, no two alike, cannot be drawn from a vocabulary of {vocab_size}; "
+            f"pass longest={vocab_size} or less"
+        )
