@@ -57,7 +57,6 @@ def draw_induction(tokens: Sequence[str]) -> Drawing:
     column = (WIDTH - 2 * MARGIN) / len(names)
     side = min(column - 5, 26.0)
     middles = [MARGIN + (place + 0.5) * column for place in range(len(names))]
-    first, second = HEADS[0], HEADS[1]
     with card() as page:
         page.heading(MARGIN, MARGIN + 6, "layer 1: what came before me?")
         top = MARGIN + 6 + LINE
