@@ -125,6 +125,12 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
         {str(i): torch.eye(10) for i in range(4)}, [f"token {i}" for i in range(10)], columns=2
     ),
     "dropout_masks": lambda: figures.draw_dropout_masks(masks()),
+    "induction": lambda: figures.draw_induction(list("journeyjou")),
+    "induction, two copies": lambda: figures.draw_induction(list("abcdeafghijkla")),
+    "growing_maps": lambda: figures.draw_growing_maps(
+        {f"step {step}": HEAD_WEIGHTS[:2] for step in (0, 150)}, list("abcabc")
+    ),
+    "growing_maps, long words": lambda: figures.draw_growing_maps({"": HEAD_WEIGHTS[:1]}, LONG),
     "matrix_product": lambda: figures.draw_matrix_product(X, X.T, row=1, column=2),
     "projections": lambda: figures.draw_projections(X, PROJECTIONS, TOY_TOKENS),
     "projections, one token": lambda: figures.draw_projections(

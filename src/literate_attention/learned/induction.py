@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from literate_attention._checks import require_at_least, require_tokens
+from literate_attention._checks import require_at_least, require_head_split, require_tokens
 from literate_attention.learned.trained_heads import (
     attention_maps,
     copy_accuracy,
@@ -87,10 +87,12 @@ def copy_loss(
         ValueError: a token id is outside the vocabulary, or no token comes again.
 
     Example:
-        >>> _ = torch.manual_seed(123)
-        >>> model = attention_only_model(vocab_size=26, embed_dim=8, num_layers=2, context_length=6)
-        >>> round(copy_loss(model, torch.tensor([[0, 1, 2, 0, 1, 2]])).item(), 1)
-        3.5
+        A model that has no idea is as surprised as by dice with 26 sides.
+
+        >>> model = attention_only_model(vocab_size=26, embed_dim=8, num_layers=2)
+        >>> _ = torch.nn.init.zeros_(model.token_embedding.weight)
+        >>> round(copy_loss(model, torch.tensor([[0, 1, 2, 0, 1, 2]])).item(), 4)
+        3.2581
     """
     again = induction_targets(token_ids).any(dim=-1)[:, :-1]
     require_at_least("the number of tokens that come again", int(again.sum()), 1)
@@ -181,6 +183,7 @@ def attention_only_model(
         9120
     """
     require_at_least("num_layers", num_layers, 1)
+    require_head_split("embed_dim", embed_dim, num_heads)
     rope = None
     if base is not None:
         rope = RotaryEmbedding(rotary_frequencies(embed_dim // num_heads, base), context_length)
@@ -203,9 +206,9 @@ class Checkpoint(NamedTuple):
     copy_accuracy: float
     """The share of right answers on them, when a block comes for the second time."""
     previous_token: Tensor
-    """How much each head looks at the previous token: (num_layers, num_heads)."""
+    """How much each head looks at the previous token, layer by layer."""
     induction: Tensor
-    """How much each head looks behind the earlier copies of a token: (num_layers, num_heads)."""
+    """How much each head looks behind the earlier copies of a token, layer by layer."""
     weights: dict[str, Tensor]
     """Its parameters, for ``load_state_dict``."""
 

@@ -1,0 +1,253 @@
+"""Blocks come again, the loss asks for what can be copied, and training repeats itself to the last digit.
+
+That an induction head is learned at all, suddenly, in two layers and not in one, the page itself proves.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from literate_attention import (
+    AttentionBlock,
+    Checkpoint,
+    GroupedQueryAttention,
+    LanguageModel,
+    attention_maps,
+    attention_only_model,
+    copy_accuracy,
+    copy_loss,
+    empty_caches,
+    generate,
+    head_scores,
+    induction_targets,
+    one_thread,
+    repeated_blocks,
+    take_checkpoint,
+    train_to_copy,
+)
+
+VOCAB, WIDTH, LAYERS = 11, 6, 3
+
+
+def seeded_model(**options: Any) -> LanguageModel:
+    torch.manual_seed(123)
+    sizes = {"vocab_size": VOCAB, "embed_dim": WIDTH, "num_layers": LAYERS, "context_length": 17}
+    return attention_only_model(**sizes | options).double()
+
+
+def drawn(batch: int = 5, num_tokens: int = 17, shortest: int = 3, longest: int = 7) -> Tensor:
+    generator = torch.Generator().manual_seed(7)
+    return repeated_blocks(batch, num_tokens, VOCAB, shortest, longest, generator)
+
+
+# The task
+
+
+def test_a_block_comes_again_and_holds_no_token_twice() -> None:
+    for row in drawn(batch=101).tolist():
+        length = next(n for n in range(1, 18) if row[n:] == row[:-n])
+        assert 3 <= length <= 7
+        assert len(set(row[:length])) == length
+        assert set(row) <= set(range(VOCAB))
+
+
+def test_all_lengths_are_drawn() -> None:
+    lengths = {len(set(row)) for row in drawn(batch=101).tolist()}
+    assert lengths == set(range(3, 8))
+
+
+def test_a_generator_decides_the_rows() -> None:
+    assert torch.equal(drawn(), drawn())
+    torch.manual_seed(1)
+    first = repeated_blocks(2, 17, VOCAB, 3, 7)
+    assert not torch.equal(first, repeated_blocks(2, 17, VOCAB, 3, 7))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ((0, 17, VOCAB, 3, 7), "batch must be at least 1, got 0"),
+        ((5, 0, VOCAB, 3, 7), "num_tokens must be at least 1, got 0"),
+        ((5, 17, VOCAB, 0, 7), "shortest must be at least 1, got 0"),
+        ((5, 17, VOCAB, 8, 7), "longest must be at least 8, got 7"),
+        ((5, 17, VOCAB, 3, 12), "a block of 12 tokens, .* a vocabulary of 11; pass longest=11"),
+    ],
+)
+def test_blocks_that_cannot_be_drawn_are_refused(
+    sizes: tuple[int, int, int, int, int], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        repeated_blocks(*sizes)
+
+
+# The loss
+
+
+def test_the_loss_counts_what_comes_after_a_token_that_was_there_before() -> None:
+    model, token_ids = seeded_model(), drawn()
+    losses = []
+    for row in token_ids.tolist():
+        logits = model(torch.tensor(row))
+        for i in range(len(row) - 1):
+            if row[i] in row[:i]:
+                losses.append(-logits[i].log_softmax(dim=-1)[row[i + 1]])
+    assert_close(copy_loss(model, token_ids), torch.stack(losses).mean())
+
+
+def test_a_model_without_any_idea_is_as_surprised_as_by_dice() -> None:
+    model = seeded_model()
+    torch.nn.init.zeros_(model.token_embedding.weight)
+    assert copy_loss(model, drawn()).item() == pytest.approx(math.log(VOCAB))
+
+
+def test_where_nothing_comes_again_there_is_no_loss() -> None:
+    with pytest.raises(ValueError, match="number of tokens that come again must be at least 1"):
+        copy_loss(seeded_model(), torch.arange(VOCAB)[None])
+
+
+# The model
+
+
+def test_a_block_adds_attention_to_what_came_in() -> None:
+    attention = GroupedQueryAttention(WIDTH, WIDTH, num_heads=3, num_kv_heads=3)
+    block, x = AttentionBlock(attention, WIDTH), torch.linspace(-2, 3, 10 * WIDTH).view(2, 5, WIDTH)
+    of_one_size = x / x.square().mean(dim=-1, keepdim=True).add(1e-5).sqrt()
+    assert_close(block(x), x + attention(of_one_size))
+
+
+def test_a_block_refuses_another_width() -> None:
+    attention = GroupedQueryAttention(WIDTH, WIDTH, num_heads=3, num_kv_heads=3)
+    with pytest.raises(ValueError, match="embed_dim = 6"):
+        AttentionBlock(attention, WIDTH)(torch.ones(2, 5, 7))
+
+
+def test_the_model_holds_nothing_but_embeddings_attention_and_norms() -> None:
+    model = attention_only_model(26, 32, num_layers=2)
+    numbers = sum(parameter.numel() for parameter in model.parameters())
+    assert numbers == 26 * 32 + 2 * (4 * 32 * 32 + 32) + 32
+
+
+def test_without_positions_the_order_of_the_past_is_not_seen() -> None:
+    token_ids = torch.tensor([1, 7, 2, 5, 3])
+    shuffled = token_ids[torch.tensor([2, 0, 3, 1, 4])]
+    blind, sighted = seeded_model(base=None, num_layers=1), seeded_model(num_layers=1)
+    assert_close(blind(token_ids)[-1], blind(shuffled)[-1])
+    assert not torch.allclose(sighted(token_ids)[-1], sighted(shuffled)[-1])
+
+
+def test_it_reads_with_a_cache_what_it_reads_without() -> None:
+    model, token_ids = seeded_model(num_heads=3), drawn()[:, :7]
+    caches = empty_caches(model, batch=5, max_tokens=17)
+    chunks = [model(chunk, caches) for chunk in token_ids.split([1, 4, 2], dim=1)]
+    assert_close(torch.cat(chunks, dim=1), model(token_ids))
+    assert generate(model, token_ids, max_new_tokens=3).shape == (5, 10)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_layers": 0}, "num_layers must be at least 1, got 0"),
+        ({"num_heads": 0}, "num_heads must be at least 1, got 0"),
+        ({"num_heads": 4}, "embed_dim must be divisible by num_heads, got 6 and 4"),
+        ({"num_heads": 2}, "head_dim must be even, .* got 3"),
+        ({"base": 1.0}, "base must be above 1"),
+    ],
+)
+def test_sizes_that_make_no_model_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        seeded_model(**options)
+
+
+# Checkpoints and training
+
+
+def trained(num_steps: int = 5, **options: Any) -> tuple[LanguageModel, list[Checkpoint]]:
+    model = seeded_model()
+    sizes = {"every": 2, "num_tokens": 14, "batch": 3}
+    return model, train_to_copy(model, num_steps, **sizes | options)
+
+
+def test_a_checkpoint_measures_and_keeps_the_weights_of_the_moment() -> None:
+    model, token_ids = seeded_model(), drawn(num_tokens=14, shortest=7, longest=7)
+    checkpoint = take_checkpoint(model, 3, token_ids)
+    maps = attention_maps(model, token_ids)
+    assert checkpoint.step == 3
+    assert checkpoint.loss == pytest.approx(copy_loss(model, token_ids).item())
+    assert checkpoint.copy_accuracy == copy_accuracy(model, token_ids)
+    assert_close(checkpoint.induction, head_scores(maps, induction_targets(token_ids)).mean(dim=0))
+    assert_close(checkpoint.previous_token, maps.diagonal(-1, -2, -1).mean(dim=(0, -1)))
+    before = {name: weight.clone() for name, weight in checkpoint.weights.items()}
+    with torch.no_grad():
+        model.token_embedding.weight.zero_()
+    assert_close(checkpoint.weights, before)
+
+
+def test_checkpoints_are_taken_at_the_beginning_from_time_to_time_and_at_the_end() -> None:
+    model, checkpoints = trained()
+    assert [one.step for one in checkpoints] == [0, 2, 4, 5]
+    assert_close(checkpoints[0].weights, dict(seeded_model().state_dict()))
+    assert_close(checkpoints[-1].weights, dict(model.state_dict()))
+
+
+def test_the_loss_goes_down() -> None:
+    _, (first, *_, last) = trained(num_steps=40)
+    assert last.loss < first.loss - 0.1
+
+
+def test_the_same_seed_gives_the_same_weights_to_the_last_digit() -> None:
+    (_, one), (_, same), (_, other) = trained(), trained(), trained(seed=4)
+    for name, weight in one[-1].weights.items():
+        assert torch.equal(weight, same[-1].weights[name])
+    assert one[-1].loss != other[-1].loss
+
+
+def test_how_often_one_looks_changes_nothing() -> None:
+    _, seldom = trained(every=5)
+    _, often = trained(every=1)
+    assert seldom[-1].loss == often[-1].loss
+
+
+def test_progress_wraps_the_steps() -> None:
+    seen = []
+
+    def watched(steps: range) -> Iterator[int]:
+        for step in steps:
+            seen.append((step, torch.get_num_threads()))
+            yield step
+
+    trained(progress=watched)
+    assert seen == [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)]
+
+
+def test_one_thread_gives_the_others_back_however_it_ends() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with pytest.raises(ZeroDivisionError), one_thread():
+            assert 1 / (torch.get_num_threads() - 1)
+        assert torch.get_num_threads() == 2
+        trained()
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_steps": 0}, "num_steps must be at least 1, got 0"),
+        ({"every": 0}, "every must be at least 1, got 0"),
+        ({"num_tokens": 3}, "num_tokens must be at least 4, got 3"),
+        ({"batch": 0}, "batch must be at least 1, got 0"),
+        ({"num_tokens": 24}, "a block of 12 tokens, .* a vocabulary of 11"),
+        ({"num_tokens": 20}, "the sequence has 20 tokens, but context_length is 17"),
+    ],
+)
+def test_a_training_that_cannot_be_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        trained(**{"num_steps": 2} | options)
