@@ -18,6 +18,8 @@ from literate_attention.figures._card import (
     Drawing,
     array,
     card,
+    column_label_height,
+    column_label_overhang,
     count,
     label_width,
     labels,
@@ -145,8 +147,12 @@ def draw_growing_maps(
         ],
         bool,
     )
-    left, gap = MARGIN + label_width(names) + 4, 14.0
-    cell = min(24.0, (WIDTH - left - MARGIN - (num_layers - 1) * gap) / (num_layers * num_tokens))
+    left, gap, cell = MARGIN + label_width(names) + 4, 14.0, 24.0
+    for _ in range(2):  # narrower cells let the last label reach further
+        cell = min(24.0, ((WIDTH - left + 4) / num_layers - gap) / num_tokens)
+        gap = max(14.0, column_label_overhang(names, cell) + 4)
+    upright = max(map(text_width, names)) < cell
+    above = 2 * LINE + 2 if upright else LINE + column_label_height(names, cell)
     told = []
     with card() as page:
         y = MARGIN
@@ -155,8 +161,8 @@ def draw_growing_maps(
             for layer in range(num_layers):
                 x = left + layer * (num_tokens * cell + gap)
                 page.text(x, y + 6, f"{moment}, layer {layer + 1}", ha="left", weight="bold")
-                top = y + 2 * LINE + 2
-                if max(map(text_width, names)) < cell:
+                top = y + above
+                if upright:
                     for place, name in enumerate(names):
                         page.text(x + (place + 0.5) * cell, top - LINE / 2, name)
                 else:
@@ -188,7 +194,7 @@ def draw_growing_maps(
                 score = (weights[layer] * targets).sum(axis=1)[asked].mean() if asked.any() else 0.0
                 scores.append(f"layer {layer + 1} {number(score)}")
             told.append(f"at {moment}: {', '.join(scores)}")
-            y += 2 * LINE + 2 + num_tokens * cell + gap
+            y += above + num_tokens * cell + 14
         page.colour_scale(left, y - 4, 1.0, signed=False, decimals=0)
         return page.finish(
             y + LINE + MARGIN,
