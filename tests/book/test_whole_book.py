@@ -6,11 +6,13 @@ changed. What is proved on small books already is not proved again: that a chang
 executions are noticed (`test_execution_store.py`), and all that executions depend on (`test_fingerprint.py`).
 """
 
+import runpy
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from harness.places import DOCS, ROOT
 from harness.whole_book import Book, Build, copied, line_of, plain
 
 pytestmark = pytest.mark.whole
@@ -90,9 +92,11 @@ def test_what_is_spoilt_fails_each_build_until_it_is_mended(book: Book, whole: W
     for _ in range(2):
         build = book.build()
         assert build.status == 1
-        assert build.executed == {"story/multi_head_attention"}  # what failed is never stored
+        # What failed is never stored, and prose or claims that change execute nothing.
+        assert build.executed == {"story/multi_head_attention"}
         for place, message in faults:
             assert build.names(place, message), (place, build.warnings)
+    assert "So 0.25 of it" in plain(book.published()["html/story/causal_attention.html"])
 
     book.put_back()
     mended = book.build()
@@ -131,18 +135,10 @@ def spoil(book: Book) -> list[tuple[str, str]]:
     ]
 
 
-def test_a_change_of_prose_starts_no_kernel(book: Book) -> None:
-    page = "docs/simple_attention.md"
-    book.write(page, f"{book.text(page)}\nNothing is learnt yet.\n")
-    build = book.build()
-    assert (build.status, build.executed, len(build.started)) == (0, set(), 1)
-    assert "Nothing is learnt yet." in plain(book.published()["html/story/simple_attention.html"])
-
-
-def test_the_lock_and_the_device_are_part_of_every_key(book: Book) -> None:
-    lock = ".ci/requirements.txt"
-    assert book.draft(["index"]).executed == set()
-    book.write(lock, book.text(lock) + "# renewed\n")
-    assert book.draft(["index"]).executed == {"index"}
-    book.put_back()
-    assert book.draft(["index"], LITERATE_DEVICE="cpu").executed == {"index"}
+def test_the_library_the_lock_and_the_device_are_part_of_every_key() -> None:
+    """That what conf.py names is part of every key is proved on small books; here, that it names these."""
+    conf = runpy.run_path(str(DOCS / "conf.py"))
+    depends = {(DOCS / path).resolve() for path in conf["book_depends"]}
+    assert depends >= {ROOT / "src" / "literate_attention", ROOT / ".ci" / "requirements.txt"}
+    assert "LITERATE_DEVICE" in conf["book_variables"]
+    assert "torch" in conf["book_versions"]
