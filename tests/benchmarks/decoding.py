@@ -26,9 +26,12 @@ from literate_attention import (
 from literate_attention.models.model_file import find_smollm2
 
 QUESTION = "How long does SmolLM2-135M take to continue a text?"
-METHOD = """
+COMPARED = """
 All contenders have the same weights, and none is timed before all have continued the prompt by the same
-tokens. The prompt is 512 tokens, which are the words of Python's own documentation; then come 129 tokens.
+tokens.
+"""
+METHOD = """
+The prompt is 512 tokens, which are the words of Python's own documentation; then come 129 tokens.
 No token ends the text; the most probable is chosen. The first token is what one new token takes; the 128
 after it are what is left of a run of 129 once its first token is there. The bare products are those of 128
 steps with the weights, in the same number and sizes, on the same tensors: seven for each layer and one for
@@ -71,7 +74,7 @@ def measure(rounds: int = ROUNDS) -> dict[str, Any]:
     return {
         "name": "decoding",
         "question": QUESTION,
-        "method": METHOD + MORE,
+        "method": COMPARED + METHOD + MORE,
         "packages": ("transformers", "gguf"),
         "results": results,
         "targets": targets(results),

@@ -7,9 +7,9 @@ from circumstances import cores
 from decoding import METHOD, QUESTION, measure_decoding, targets
 
 ROUNDS = 3
-MORE = """
-Weights, cache and all numbers in between are bfloat16. Sums are rounded in another order by each, so the
-texts may part; same_text says whether they did.
+COMPARED = """
+All contenders have the same weights, and weights, caches and all numbers in between are bfloat16. Each rounds
+its sums in an order of its own, so their texts may part; same_text says whether they did not.
 """
 
 
@@ -20,8 +20,7 @@ def measure(rounds: int = ROUNDS) -> dict[str, Any]:
     return {
         "name": "half_precision",
         "question": QUESTION,
-        "method": METHOD.replace("none is timed before all have continued", "all have continued")
-        + MORE,
+        "method": COMPARED + METHOD,
         "packages": ("transformers", "gguf"),
         "results": results,
         "targets": targets(results),
