@@ -215,6 +215,13 @@ def test_without_any_head_only_the_bias_is_left(gpt: LanguageModel) -> None:
         assert_close(attention(x), attention.out_proj.bias.expand(2, 7, 10))
 
 
+def test_what_the_heads_found_is_not_overwritten(model: LanguageModel) -> None:
+    project, found = model.blocks[1].attention.out_proj, torch.ones(1, 7, HEADS * HEAD_DIM)
+    with ablate_heads(model, [(1, 2)]):
+        project(found)
+    assert torch.equal(found, torch.ones_like(found))
+
+
 def test_a_silent_head_still_looks_and_those_above_it_see_something_else(
     model: LanguageModel,
 ) -> None:
