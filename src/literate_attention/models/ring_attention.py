@@ -31,7 +31,7 @@ def partial_attention(
 ) -> tuple[Float[Tensor, "*batch q_len value_dim"], Float[Tensor, "*batch q_len 1"]]:
     r"""Attend to a part of the keys, and say how much weight that part has.
 
-    .. math:: Z = \operatorname{softmax}(S) \, V, \qquad L_i = \log \sum_j e^{S_{ij}}, \qquad
+    .. math:: Z = \operatorname{softmax}(S) \, V, \qquad \lambda_i = \log \sum_j e^{S_{ij}}, \qquad
               S = \frac{Q K^\top}{\sqrt{d_k}}
 
     The logarithm of the sum of exponentials is all that :func:`merge_partials` has to know, beside the
@@ -45,7 +45,7 @@ def partial_attention(
         scale: what scores are multiplied by; by default :math:`1/\sqrt{d_k}`.
 
     Returns:
-        The context vectors as if there were no other keys, and one :math:`L_i` for each query. A query
+        The context vectors as if there were no other keys, and one :math:`\lambda_i` for each query. A query
         without a key has zeros, and minus infinity.
 
     Raises:
@@ -89,7 +89,8 @@ def merge_partials(
 ) -> tuple[Float[Tensor, "*batch q_len value_dim"], Float[Tensor, "*batch q_len 1"]]:
     r"""Merge what the same queries found in two parts of the keys.
 
-    .. math:: L = \log\left(e^{L_1} + e^{L_2}\right), \qquad Z = e^{L_1 - L} Z_1 + e^{L_2 - L} Z_2
+    .. math:: \lambda = \log\left(e^{\lambda_1} + e^{\lambda_2}\right), \qquad
+              Z = e^{\lambda_1 - \lambda} Z_1 + e^{\lambda_2 - \lambda} Z_2
 
     It is the step of the online softmax :cite:p:`milakov2018`, with a part of the keys in the place of one
     key. The order of the parts does not matter.
@@ -135,7 +136,7 @@ def partial_gradients(
 ) -> tuple[Float[Tensor, "..."], Float[Tensor, "..."], Float[Tensor, "..."]]:
     r"""Take the step back through the attention to a part of the keys.
 
-    With the weights :math:`A = e^{S - L}` of this part among *all* keys, and :math:`G` the gradient of the
+    With the weights :math:`A = e^{S - \lambda}` of this part among *all* keys, and :math:`G` the gradient of the
     context vectors,
 
     .. math:: \partial V = A^\top G, \qquad
@@ -143,7 +144,7 @@ def partial_gradients(
               \partial Q = \frac{\partial S \, K}{\sqrt{d_k}}, \qquad
               \partial K = \frac{\partial S^\top Q}{\sqrt{d_k}}
 
-    Nothing but :math:`Z` and :math:`L` is kept from the forward pass: the weights are computed a second time,
+    Nothing but :math:`Z` and :math:`\lambda` are kept from the forward pass: the weights are computed a second time,
     as FlashAttention does :cite:p:`dao2022`.
 
     Args:
