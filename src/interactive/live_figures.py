@@ -41,6 +41,7 @@ PARTS = ("elements", "matrix", "reader", "stepper")
 FIGURES: dict[str, tuple[str, ...]] = {
     "cache_stepper": ("counts", "page"),
     "head_browser": ("heads", "page"),
+    "induction_lab": ("model", "page"),
 }
 """The live figures, and the files of their scripts, each of which needs those before it."""
 
