@@ -108,9 +108,9 @@
       }
       title.textContent = nameOf(head);
       const shares = Object.entries(sentence.scores).map(
-        ([one, scores]) => `${percent(scores[head])} on ${KINDS[one]}`,
+        ([one, scores], i) => `${percent(scores[head])} ${i ? "" : "of its weight lies "}on ${KINDS[one]}`,
       );
-      facts.textContent = `Of its weight, on average, lies ${shares.join(", ")}.`;
+      facts.textContent = `On average ${shares.join(", ")}.`;
       const weights = sentence.map(head);
       map.fill(weights, { text: (x) => String(Math.round(100 * x)) });
       words.show(weights);
