@@ -136,15 +136,15 @@ def partial_gradients(
 ) -> tuple[Float[Tensor, "..."], Float[Tensor, "..."], Float[Tensor, "..."]]:
     r"""Take the step back through the attention to a part of the keys.
 
-    With the weights :math:`A = e^{S - \lambda}` of this part among *all* keys, and :math:`G` the gradient of the
-    context vectors,
+    With the weights :math:`A = e^{S - \lambda}` of this part among *all* keys, and :math:`G` the gradient of
+    the context vectors,
 
     .. math:: \partial V = A^\top G, \qquad
               \partial S = A \odot \left(G V^\top - \textstyle\sum_c G_{ic} Z_{ic}\right), \qquad
               \partial Q = \frac{\partial S \, K}{\sqrt{d_k}}, \qquad
               \partial K = \frac{\partial S^\top Q}{\sqrt{d_k}}
 
-    Nothing but :math:`Z` and :math:`\lambda` are kept from the forward pass: the weights are computed a second time,
+    Only :math:`Z` and :math:`\lambda` are kept from the forward pass: the weights are computed a second time,
     as FlashAttention does :cite:p:`dao2022`.
 
     Args:
