@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -197,7 +197,22 @@ def attention_only_model(
 
 
 class Checkpoint(NamedTuple):
-    """What a model was like at one moment of its training."""
+    """What a model was like at one moment of its training, from :func:`take_checkpoint`.
+
+    Args:
+        step: how many steps of training it had behind it.
+        loss: its loss on rows that it is not trained on.
+        copy_accuracy: the share of right answers on them, when a block comes for the second time.
+        previous_token: how much each head looks at the previous token, layer by layer.
+        induction: how much each head looks behind the earlier copies of a token, layer by layer.
+        weights: its parameters, for ``load_state_dict``.
+
+    Example:
+        >>> model = attention_only_model(vocab_size=26, embed_dim=8, num_layers=2)
+        >>> checkpoint = take_checkpoint(model, 0, torch.tensor([[0, 1, 2, 0, 1, 2]]))
+        >>> model.load_state_dict(checkpoint.weights)
+        <All keys matched successfully>
+    """
 
     step: int
     """How many steps of training it had behind it."""
@@ -205,11 +220,11 @@ class Checkpoint(NamedTuple):
     """Its loss on rows that it is not trained on."""
     copy_accuracy: float
     """The share of right answers on them, when a block comes for the second time."""
-    previous_token: Tensor
+    previous_token: Float[Tensor, "num_layers num_heads"]
     """How much each head looks at the previous token, layer by layer."""
-    induction: Tensor
+    induction: Float[Tensor, "num_layers num_heads"]
     """How much each head looks behind the earlier copies of a token, layer by layer."""
-    weights: dict[str, Tensor]
+    weights: dict[str, Shaped[Tensor, "*shape"]]
     """Its parameters, for ``load_state_dict``."""
 
 
@@ -262,7 +277,8 @@ def one_thread() -> Iterator[None]:
 
     Example:
         >>> with one_thread():
-        ...     torch.get_num_threads()
+        ...     threads = torch.get_num_threads()
+        >>> threads
         1
     """
     before = torch.get_num_threads()
