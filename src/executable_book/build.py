@@ -169,3 +169,4 @@ def add_to_writers(app: Sphinx) -> None:
     app.add_node(proof_marks.ProofMark, html=(proof_marks.visit, proof_marks.depart))
     app.add_post_transform(foldable.UniqueIds)
     app.add_post_transform(listings.FoldListings)
+    app.add_post_transform(listings.OpenListings)

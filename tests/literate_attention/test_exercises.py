@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 import torch
@@ -100,6 +100,19 @@ def merging(
     )
 
 
+def one_pass(
+    weigh: Callable[[Tensor], Tensor], finish: Callable[[Tensor], Tensor] = torch.sum
+) -> Verdict:
+    """Check an attention to a stream by what it makes of all scores, and what it divides by at the end."""
+
+    def attend(query: Tensor, pairs: Iterable[tuple[Tensor, Tensor]]) -> Tensor:
+        keys, values = map(torch.stack, zip(*pairs, strict=True))
+        weights = weigh(keys @ query)
+        return weights @ values / finish(weights)
+
+    return exercises.check_one_pass(attend)
+
+
 def by_shares(z1: Tensor, l1: Tensor, z2: Tensor, l2: Tensor) -> Tensor:
     first, second = torch.stack([l1, l2]).softmax(dim=0)
     return first * z1 + second * z2
@@ -171,6 +184,7 @@ RIGHT: dict[str, Verdict] = {
             contexts[i] @ weight[:, 2 * i : 2 * i + 2].T for i in range(3) if i != head
         )
     ),
+    "one pass": one_pass(lambda s: torch.exp((s - s.max()) / 3**0.5)),
     "windows": windows(19),
     "windows, as a tensor": windows(torch.tensor(19)),
     "lookup": lookup(TABLE[IDS]),
@@ -263,6 +277,11 @@ WRONG: list[tuple[Verdict, str]] = [
         ),
         "they still go through the projection",
     ),
+    (one_pass(lambda s: (s - s.max()).exp()), "ordinary scores: the scores are not scaled"),
+    (one_pass(lambda s: (s / 3 - s.max() / 3).exp()), "scaled by the width"),
+    (one_pass(lambda s: ((s - s.max()) / 3**0.5).exp(), lambda _: torch.ones(())), "divide by it"),
+    (one_pass(lambda s: ((s - s.cummax(0).values) / 3**0.5).exp()), "is not rescaled"),
+    (one_pass(lambda s: (s / 3**0.5).exp()), "large scores: .* subtract the maximum"),
     (
         self_attention(lambda x, q, k, v: (q @ k.T).softmax(dim=-1) @ v),
         "the scores are not scaled",
@@ -466,6 +485,7 @@ CHECKS: dict[str, Callable[[object], Verdict]] = {
     "merge": exercises.check_merge,
     "copies": exercises.check_copies,
     "ablation": exercises.check_ablation,
+    "one pass": exercises.check_one_pass,
 }
 JUNK: dict[str, object] = {
     "nothing": None,

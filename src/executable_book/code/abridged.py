@@ -54,15 +54,18 @@ class Abridged:
     later: bool
 
 
-def abridge(text: str, node: ast.stmt, until: Iterable[str] = ()) -> Abridged:
+def abridge(
+    text: str, node: ast.stmt, until: Iterable[str] = (), *, refusals: bool = False
+) -> Abridged:
     """Abridge a definition.
 
     Args:
         text: the file that it stands in.
         node: the definition, as `ast` found it there.
         until: names that a later chapter adds.
+        refusals: whether refusals are shown, because they are what the definition is about.
     """
-    scissors = _Scissors(text, frozenset(until), shows_refusals=is_refusal(node))
+    scissors = _Scissors(text, frozenset(until), shows_refusals=refusals or is_refusal(node))
     scissors.definition(node)
     first, last = first_line(node), node.end_lineno or node.lineno
     cut = scissors.cut(scissors.starts[first - 1], scissors.starts[last])
@@ -290,7 +293,7 @@ class _Scissors:
             return False
         if isinstance(node, ast.If):
             return self._if(node)
-        if is_only_refused(node):
+        if is_only_refused(node) and not self.shows_refusals:
             assert isinstance(node, ast.Try)
             return self._try(node)
         return self.definition(node, of_fields=of_fields)

@@ -9,6 +9,7 @@ caption says so, and leads to the API reference and to the file. Several names, 
 
 * `:until: name` leaves out what uses a name that a later chapter adds; the caption says where it comes.
 * `:new: name` is that later listing: the lines that use the name are marked.
+* `:refusals:` shows the refusals too, where they are what the code is about.
 * `:folded:` is for what is no story: it is there, and closed.
 
 While a page is read, it *keeps* what its listings show, for the checks in `check.taught_code`.
@@ -94,6 +95,7 @@ class LibraryCode(SphinxDirective):
     option_spec: ClassVar[dict[str, Any]] = {
         "until": _words,
         "new": _words,
+        "refusals": directives.flag,
         "folded": directives.flag,
     }
 
@@ -118,7 +120,8 @@ class LibraryCode(SphinxDirective):
         named = [*self._names(listing.items)]
         folded = "folded" in self.options
         said = [about] if folded else [*([nodes.Text(": ")] if text else []), *text, about]
-        caption = nodes.caption("", "", *named, *said)
+        # a paragraph takes no number away from the listings that are seen
+        caption = (nodes.paragraph if folded else nodes.caption)("", "", *named, *said)
         code = nodes.literal_block(listing.code, listing.code, language="python")
         code["library"] = [item.name for item in listing.items]
         code["shown"] = Shown(
@@ -137,6 +140,7 @@ class LibraryCode(SphinxDirective):
             "", caption, code, literal_block=True, classes=["literal-block-wrapper"]
         )
         if folded:
+            caption["classes"] = ["caption"]
             block["folds"] = "".join(part.astext() for part in text) or ", ".join(code["library"])
         self.set_source_info(block)
         self.set_source_info(code)
@@ -148,14 +152,14 @@ class LibraryCode(SphinxDirective):
         items = [library.find(name) for name in self.arguments[0].split()]
         if len({item.file for item in items}) > 1:
             raise LookupError("a listing shows code of one file")
-        listing = Listing(items, self.options.get("until", ()))
+        listing = Listing(items, self.options.get("until", ()), "refusals" in self.options)
         for name in self.options.get("until", ()):
             if not any(abridged_item(item, (name,)).later for item in items):
                 raise LookupError(f"nothing in the listing uses {name!r}, which it leaves out")
         return listing
 
     def _new_lines(self, listing: Listing, new: tuple[str, ...]) -> list[int]:
-        before = Listing(listing.items, (*listing.until, *new))
+        before = Listing(listing.items, (*listing.until, *new), listing.refusals)
         if not (lines := new_lines(before.code, listing.code)):
             raise self.error(f"nothing in the listing uses {', '.join(new)}, which is new")
         return lines
@@ -180,9 +184,9 @@ class LibraryCode(SphinxDirective):
                 )
 
 
-def abridged_item(item: Item, until: tuple[str, ...] = ()) -> Abridged:
+def abridged_item(item: Item, until: tuple[str, ...] = (), *, refusals: bool = False) -> Abridged:
     """Abridge something that the package defines."""
-    return abridge(item.file.read_text(encoding="utf-8"), item.node, until)
+    return abridge(item.file.read_text(encoding="utf-8"), item.node, until, refusals=refusals)
 
 
 @dataclass
@@ -191,10 +195,13 @@ class Listing:
 
     items: list[Item]
     until: tuple[str, ...]
+    refusals: bool = False
     parts: list[Abridged] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.parts = [abridged_item(item, self.until) for item in self.items]
+        self.parts = [
+            abridged_item(item, self.until, refusals=self.refusals) for item in self.items
+        ]
 
     @property
     def code(self) -> str:
@@ -298,13 +305,9 @@ def left_out(app: Sphinx, docname: str, about: Placeholder) -> Iterator[nodes.No
     if kinds:
         said += nodes.Text("Without ")
         said += nodes.Text(" and ".join(filter(None, [", ".join(kinds[:-1]), kinds[-1]])))
-        said += nodes.Text(": ")
+        said += nodes.Text(", which are in ")
     where = repository_path(app.config, app.srcdir, about["file"])
-    said += nodes.reference(
-        "",
-        "in full" if kinds else "the file",
-        refuri=source_link(app.config, where, *about["lines"]),
-    )
+    said += nodes.reference("", "the file", refuri=source_link(app.config, where, *about["lines"]))
     said += nodes.Text(".")
     found = kept_of_book(app.env, ARRIVALS)
     later: dict[tuple[str, str], list[str]] = {}
@@ -335,3 +338,15 @@ class FoldListings(SphinxPostTransform):
                 fold += block.children
                 block.children = []
                 block += fold
+
+
+class OpenListings(SphinxPostTransform):
+    """Makes folded listings like all others, where a format cannot close them."""
+
+    default_priority = 200
+
+    def run(self, **kwargs: Any) -> None:
+        """Run over one page."""
+        for block in self.document.findall(nodes.container):
+            if block.attributes.pop("folds", ""):
+                block[0].replace_self(nodes.caption("", "", *block[0].children))

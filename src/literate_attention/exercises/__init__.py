@@ -14,6 +14,7 @@ from literate_attention.exercises.story.causal_attention import (
     check_mask,
     check_weights,
 )
+from literate_attention.exercises.story.fused_attention import check_one_pass
 from literate_attention.exercises.story.inputs import check_lookup, check_windows
 from literate_attention.exercises.story.long_sequences import check_cost
 from literate_attention.exercises.story.multi_head_attention import (
@@ -42,6 +43,7 @@ __all__ = [
     "check_lookup",
     "check_mask",
     "check_merge",
+    "check_one_pass",
     "check_parameter_count",
     "check_projected_context",
     "check_self_attention",

@@ -220,6 +220,24 @@ def test_a_refusal_that_is_asked_for_is_shown() -> None:
     assert shown(source) == "def require_it(x):\n    if not x:\n        raise ValueError(x)"
 
 
+def test_refusals_within_are_shown_where_they_are_asked_for() -> None:
+    source = dedent(
+        """\
+        def fetch(url):
+            require_url(url)
+            try:
+                found = get(url)
+            except OSError:
+                raise ConnectionError(url) from None
+            if not found:
+                raise ValueError(url)
+            return found"""
+    )
+    node = ast.parse(source).body[0]
+    assert abridge(source, node, refusals=True).code == source
+    assert abridge(source, node).code == "def fetch(url):\n    found = get(url)\n    return found"
+
+
 FORWARD = """
     def forward(self, x: Tensor, cache: Cache | None = None, scale=1.0):
         q, k = self.project(x)

@@ -167,7 +167,8 @@ def test_a_page_shows_code_under_its_name(book, small: package_source.Library) -
     ]
     assert "act</span></code>: It <em>acts</em>." in html
     assert re.search(
-        r'Without docstrings and types: <a [^>]*blob/HEAD/[^"]*small/one.py#L9-L17">in full</a>\.',
+        r"Without docstrings and types, which are in "
+        r'<a [^>]*blob/HEAD/[^"]*small/one.py#L9-L17">the file</a>\.',
         html,
     )
 
@@ -194,6 +195,26 @@ def test_a_folded_listing_is_closed_under_its_caption(book, small: package_sourc
     assert "<summary>How it acts.</summary>" in closed
     assert "_hidden(y)" in code_in(closed)[0]
     assert html.count("How it acts.") == 1
+
+
+def test_what_is_folded_takes_no_number_from_what_is_seen(
+    book, small: package_source.Library
+) -> None:
+    folded = block("act", ":folded:\nHow it acts.")
+    book.page("page", folded + block("Thing").removeprefix("# Page\n"))
+    html = book.build(book_package=str(small.folder), numfig=True).html("page")
+    assert re.findall(r"Listing (\d+)", html) == ["1"]
+
+
+def test_a_listing_may_show_what_is_refused(book, small: package_source.Library) -> None:
+    (small.folder / "alone.py").write_text(
+        "__all__ = ['check']\n\n\ndef check(x):\n    if x:\n        raise ValueError(x)\n    return 2\n"
+    )
+    whole = block("alone.check", ":refusals:\nIt checks.").removeprefix("# Page\n")
+    book.page("page", block("alone.check") + whole)
+    without, whole = code_in(book.build(book_package=str(small.folder)).html("page"))
+    assert without == "def check(x):\n    return 2"
+    assert whole == "def check(x):\n    if x:\n        raise ValueError(x)\n    return 2"
 
 
 LATER = """# {title}

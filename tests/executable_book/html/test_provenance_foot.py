@@ -64,6 +64,9 @@ def test_a_page_without_cells_has_no_such_line(book) -> None:
 
 def test_a_page_that_ended_early_says_so(book) -> None:
     book.page("page", "# Page\n\n```{code-cell}\nx = 1\n```\n")
-    assert foot(book.build()) == (
-        "Not executed to its end; 0 source outputs verified on this page."
-    )
+    assert foot(book.build()) == "Not executed to its end."
+
+
+def test_a_page_that_claims_no_source_output_counts_none(book) -> None:
+    book.page("page", claims("three", "print('3')").replace(":verifies: three\n\n", ""))
+    assert foot(book.build()) == "Executed on cpu with torch 2.13.0 and Python 3.11."
