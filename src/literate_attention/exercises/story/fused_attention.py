@@ -33,11 +33,23 @@ def check_one_pass(answer: object) -> Verdict:
         weights = torch.softmax(scaled, dim=0)
         slips = [
             ("the scores are not scaled", torch.softmax(scores, dim=0) @ values),
-            ("the scores are scaled by the width, not by its root", torch.softmax(scores / 3, dim=0) @ values),
-            ("the sum of the weights is not one: divide by it at the end", torch.exp(scaled - scaled.max()) @ values),
-            ("what was summed is not rescaled when the maximum grows", _not_rescaled(scaled, values)),
-            ("the exponential of a large score is infinite: subtract the maximum", values[0] / 0 * 0),
-        ]  # fmt: skip
+            (
+                "the scores are scaled by the width, not by its root",
+                torch.softmax(scores / 3, dim=0) @ values,
+            ),
+            (
+                "the sum of the weights is not one: divide by it at the end",
+                torch.exp(scaled - scaled.max()) @ values,
+            ),
+            (
+                "what was summed is not rescaled when the maximum grows",
+                _not_rescaled(scaled, values),
+            ),
+            (
+                "the exponential of a large score is infinite: subtract the maximum",
+                torch.full((2,), torch.nan),
+            ),
+        ]
         result = result_of(answer, asks, zip(keys, values, strict=True))
         verdict = judge_result(result, weights @ values, slips)
         if not verdict:
