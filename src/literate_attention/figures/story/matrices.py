@@ -460,16 +460,17 @@ def draw_products(products: Sequence[Mapping[str, Float[Tensor, "_ _"]]]) -> Dra
                     x += sign
                 colour = _role(name)
                 left, top = x + (column - wide) / 2, middle - high / 2
+                rule = RULE if colour.tint == PAPER else PAPER
                 page.box(
                     left, top, wide, high, fill=colour.tint, edge=colour.strong, line=1.2, zorder=2
                 )
                 for i in range(1, len(matrix)):
                     page.line(
-                        (left, top + i * unit), (left + wide, top + i * unit), color=PAPER, zorder=3
+                        (left, top + i * unit), (left + wide, top + i * unit), color=rule, zorder=3
                     )
                 for j in range(1, matrix.shape[1]):
                     page.line(
-                        (left + j * unit, top), (left + j * unit, top + high), color=PAPER, zorder=3
+                        (left + j * unit, top), (left + j * unit, top + high), color=rule, zorder=3
                     )
                 page.text(
                     x + column / 2, y + LINE / 2 - 2, name, color=colour.strong, weight="bold"

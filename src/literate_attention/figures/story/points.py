@@ -50,7 +50,7 @@ def draw_shadows(
 
     The query lies on its side, and each key keeps its length and its angle to the query. So the figure is
     true for vectors of any width: vectors of two numbers are only turned, wider ones are folded into the
-    plane. The score is the length of the shadow times the length of the query.
+    plane, where the angle between two keys means nothing. The score is the length of the shadow times the length of the query.
 
     Args:
         query: the vector that asks.
@@ -84,8 +84,8 @@ def draw_shadows(
     scores = k @ q
     left = MARGIN + label_width(tokens) + 8
     written = [number(score) for score in scores]
-    after = 8 + max(text_width(text, weight="bold") for text in written)
-    ruler = Ruler.over(np.append(along, 0.6 * along.max()), WIDTH - left - MARGIN - after)
+    after = 10 + max(text_width(text, weight="bold") for text in (*written, *tokens))
+    ruler = Ruler.over(np.append(along, length), WIDTH - left - MARGIN - after)
     unit = min(ruler.scale, _HIGHEST / (np.ptp(np.append(across, 0.0)) or 1.0))
     ruler = Ruler(ruler.low, ruler.high, unit * (ruler.high - ruler.low))
     origin_x = left - unit * ruler.low
@@ -94,17 +94,11 @@ def draw_shadows(
     with card() as page:
         end = WIDTH - MARGIN
         page.line((origin_x + unit * min(ruler.low, 0.0) - 4, axis_y), (end, axis_y), color=RULE)
+        tip_x = origin_x + unit * length
         page.arrow(
-            (origin_x, axis_y), (end - 2, axis_y), color=QUERY.strong, width=2.4, name="direction"
+            (origin_x, axis_y), (tip_x, axis_y), color=QUERY.strong, width=4.0, name="direction"
         )
-        page.text(
-            end,
-            axis_y + 10,
-            "direction of the query",
-            color=QUERY.strong,
-            ha="right",
-            weight="bold",
-        )
+        page.text(tip_x, axis_y + 12, "query", color=QUERY.strong, ha="right", weight="bold")
         for j, tip in enumerate(tips):
             page.dashes(tip, (tip[0], axis_y))
             page.arrow((origin_x, axis_y), tip, color=KEY.strong, width=1.6, name=f"key{j}")
@@ -115,7 +109,7 @@ def draw_shadows(
             for part in np.linspace(0, 1, 24)
         ]
         taken += [(x - 1, min(y, axis_y), x + 1, max(y, axis_y)) for x, y in tips]
-        taken.append((0.0, axis_y - 5, WIDTH, axis_y + 17))
+        taken.append((0.0, axis_y - 5, max(tip_x, *(x for x, _ in tips)) + 4, axis_y + 19))
         for j in sorted(range(len(k)), key=lambda j: -abs(across[j])):
             width = text_width(tokens[j])
             x, y = _free_place(tips[j], width, taken)
@@ -234,7 +228,11 @@ def draw_pulls(
             taken.append(_around(*at, width))
             page.text(*at, label)
         at = _free_place(way[-1], text_width("context", weight="bold"), taken)
+        taken.append(_around(*at, text_width("context", weight="bold")))
         page.text(*at, "context", color=CONTEXT.strong, weight="bold")
+        if query is None:
+            at = _free_place(way[0], text_width("average"), taken)
+            page.text(*at, "average", color=QUIET)
         shares = [
             f"{number(share)} of the way to '{token}'"
             for share, token in zip(w, tokens, strict=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -145,7 +145,7 @@ def draw_lines(
     *,
     x_label: str,
     y_label: str,
-    log: bool = True,
+    log: bool | Literal["y"] = True,
 ) -> Drawing:
     """Draw several series over the same x, such as time and memory over the number of tokens.
 
@@ -156,7 +156,8 @@ def draw_lines(
         series: for each name one number for each point; nan where nothing was measured.
         x_label: what `x` counts.
         y_label: what the series measure, and in what unit.
-        log: whether both axes are logarithmic; else the vertical one begins at zero.
+        log: whether both axes are logarithmic, or ``"y"`` if only the vertical one is; else that one begins
+            at zero.
 
     Returns:
         The drawing. Its text tells where each series begins and ends.
@@ -186,8 +187,8 @@ def draw_lines(
         raise ValueError(
             "series must hold finite numbers, or nan where nothing was measured; got inf"
         )
-    if log and min(places.min(), np.nanmin(everything)) <= 0:
-        smallest = min(places.min(), np.nanmin(everything))
+    smallest = min(places.min() if log is True else np.inf, np.nanmin(everything))
+    if log and smallest <= 0:
         raise ValueError(
             f"numbers must be positive on logarithmic axes, got {smallest:g}; pass log=False"
         )
@@ -210,8 +211,9 @@ def draw_lines(
         for name, values in ys.items():
             axes.plot(places, values, label=name, **styles[name])
         if log:
-            axes.set_xscale("log")
             axes.set_yscale("log")
+            if log is True:
+                axes.set_xscale("log")
         elif everything[~np.isnan(everything)].min() >= 0:
             axes.set_ylim(bottom=0)
         _set_ticks(axes, places, log)
@@ -230,10 +232,11 @@ def draw_lines(
                 start += _legend_width(name)
         page.text(MARGIN, top - LINE + 5, y_label, ha="left", color=QUIET)
         page.text((left + WIDTH - MARGIN - 8) / 2, height - 14, x_label, color=QUIET)
-        scale = ", on logarithmic axes," if log else ","
+        scale = ", on logarithmic axes," if log is True else ","
+        upright = " on a logarithmic axis" if log == "y" else ""
         return page.finish(
             height,
-            f"{y_label} over {x_label}{scale} from {_plain(places[0])} to {_plain(places[-1])}.",
+            f"{y_label}{upright} over {x_label}{scale} from {_plain(places[0])} to {_plain(places[-1])}.",
             *(
                 f"{name}: from {_plain(measured[0])} to {_plain(measured[-1])}{_reach(there, places)}."
                 for name, values in ys.items()
@@ -257,17 +260,18 @@ def _row(name: str, values: Tensor | Sequence[float | int]) -> Array:
     return row
 
 
-def _set_ticks(axes: Axes, places: Array, log: bool) -> None:
+def _set_ticks(axes: Axes, places: Array, log: bool | Literal["y"]) -> None:
     """Write numbers on the line: a raised exponent would be too small to read."""
     if log:
         low, high = axes.get_ylim()
         decades = np.log10(high / low)
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if decades > 2 else (1.0, 2.0, 5.0)))
+        axes.yaxis.set_minor_locator(NullLocator())
+    if log is True:
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         if len(places) <= 6:
             axes.xaxis.set_major_locator(FixedLocator(list(places)))
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _plain(value)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _plain(value)))
     axes.tick_params(labelsize=TEXT, colors=QUIET)
