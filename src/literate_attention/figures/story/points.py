@@ -50,7 +50,8 @@ def draw_shadows(
 
     The query lies on its side, and each key keeps its length and its angle to the query. So the figure is
     true for vectors of any width: vectors of two numbers are only turned, wider ones are folded into the
-    plane, where the angle between two keys means nothing. The score is the length of the shadow times the length of the query.
+    plane, where the angle between two keys means nothing. The score is the length of the shadow times the
+    length of the query.
 
     Args:
         query: the vector that asks.
