@@ -349,4 +349,4 @@ class OpenListings(SphinxPostTransform):
         """Run over one page."""
         for block in self.document.findall(nodes.container):
             if block.attributes.pop("folds", ""):
-                block[0].replace_self(nodes.caption("", "", *block[0].children))
+                block[0] = nodes.caption("", "", *block[0].children)
