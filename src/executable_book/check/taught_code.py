@@ -20,7 +20,14 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 from executable_book.check.repeated_warnings import Finding
-from executable_book.code.abridged import LETTERS_ON_A_LINE, Place, first_line, place_of, told
+from executable_book.code.abridged import (
+    LETTERS_ON_A_LINE,
+    Place,
+    first_line,
+    place_of,
+    requires,
+    told,
+)
 from executable_book.code.listings import LISTINGS, Shown, arrivals, library_of, told_in_order
 from executable_book.code.name_usage import Scope
 from executable_book.code.package_source import Library, PythonFile
@@ -113,12 +120,16 @@ def owner_of(name: str, library: Library) -> str:
 
 
 def used_by(listing: Shown, library: Library) -> set[str]:
-    """Return the names of the library that a listing uses, its own parts and methods included."""
+    """Return the names of the library that a listing uses, its own parts and methods included.
+
+    What asks that input be good is none of them: no page teaches it, though a listing may show its call.
+    """
     module = next(one for one, part in library.modules.items() if part.file == listing.file)
     scope = Scope(library.folder.name, library.definitions)
     scope.read_imports(library.modules[module].text)
     scope.meaning |= {name: f"{module}.{name}" for name in library.modules[module].defined}
-    used = {use.name for use in scope.uses(listing.code)}
+    uses = {use.name for use in scope.uses(listing.code)}
+    used = {name for name in uses if not requires(name.rpartition(".")[2])}
     for name in listing.names:
         owner = name.removeprefix(f"{module}.").partition(".")[0]
         methods = methods_of(library.modules[module].tree, owner)

@@ -151,9 +151,9 @@ def is_refusal(statement: ast.stmt) -> bool:
     """Tell whether a statement asks that input be good, or defines how that is asked."""
     match statement:
         case ast.Expr(value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
-            return _requires(name)
+            return requires(name)
         case ast.FunctionDef(name=name):
-            return _requires(name)
+            return requires(name)
         case ast.If(body=[ast.Raise()], orelse=[]):
             return True
     return False
@@ -167,7 +167,8 @@ def is_only_refused(statement: ast.stmt) -> bool:
     return False
 
 
-def _requires(name: str) -> bool:
+def requires(name: str) -> bool:
+    """Tell by its name whether a function asks that input be good."""
     return name.lstrip("_").startswith("require_")
 
 
