@@ -229,11 +229,7 @@ def draw_pulls(
             taken.append(_around(*at, width))
             page.text(*at, label)
         at = _free_place(way[-1], text_width("context", weight="bold"), taken)
-        taken.append(_around(*at, text_width("context", weight="bold")))
         page.text(*at, "context", color=CONTEXT.strong, weight="bold")
-        if query is None:
-            at = _free_place(way[0], text_width("average"), taken)
-            page.text(*at, "average", color=QUIET)
         shares = [
             f"{number(share)} of the way to '{token}'"
             for share, token in zip(w, tokens, strict=True)
