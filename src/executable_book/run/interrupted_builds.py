@@ -96,8 +96,9 @@ def let_others_in() -> None:
 
 
 def start_anew(app: Sphinx) -> None:
-    """Forget what Sphinx knew, and remove what may be half-written; hidden files are not ours."""
-    (app.doctreedir / ENV_PICKLE_FILENAME).unlink(missing_ok=True)
+    """Forget what Sphinx knew, and remove what may be half-written; other hidden files are not ours."""
+    for known_to_sphinx in (app.doctreedir / ENV_PICKLE_FILENAME, app.outdir / ".buildinfo"):
+        known_to_sphinx.unlink(missing_ok=True)
     known = app.doctreedir / WAS_EMPTY
     if known.exists() and str(app.outdir) in known.read_text(encoding="utf-8").splitlines():
         for path in app.outdir.iterdir():
