@@ -17,8 +17,8 @@ MAPS = torch.softmax(torch.arange(98.0).reshape(2, 7, 7) % 11, dim=-1)
 
 
 def arrows(drawing: Drawing, name: str) -> list[str]:
-    found = drawing.figure.findobj(FancyArrowPatch)
-    return [arrow.get_label() for arrow in found if arrow.get_label().startswith(name)]
+    found = [str(arrow.get_label()) for arrow in drawing.figure.findobj(FancyArrowPatch)]
+    return [label for label in found if label.startswith(name)]
 
 
 def test_each_token_but_the_first_gets_a_note_and_the_last_finds_all_copies() -> None:
