@@ -200,6 +200,13 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
             ("merge", torch.ones(2, 6, 8), "b n d_out", "heads"),
         ]
     ),
+    "shared_heads": lambda: figures.draw_shared_heads(6, [6, 3, 2, 1]),
+    "turned_arrows": lambda: figures.draw_turned_arrows(
+        {
+            "one": torch.tensor([[1.0, 0.5], [-0.5, 2.0]]),
+            "two": torch.tensor([[0.5, -1.0], [2.0, 0.5]]),
+        }
+    ),
     "ring": lambda: figures.draw_ring(TOY_TOKENS, la.ring_shards(6, 3, zigzag=False)),
     "ring of one": lambda: figures.draw_ring(list("ab"), la.ring_shards(2, 1)),
     "ring_work": lambda: figures.draw_ring_work(
@@ -1089,6 +1096,21 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         lambda: figures.draw_bottleneck(two, ["a"], square),
         ValueError,
         r"weights must have shape \(1, 2\), got \(2, 2\)",
+    ),
+    "no query heads": (
+        lambda: figures.draw_shared_heads(0, [1]),
+        ValueError,
+        "num_heads must be at least 1, got 0",
+    ),
+    "no key-value heads": (
+        lambda: figures.draw_shared_heads(2, [0]),
+        ValueError,
+        "num_kv_heads must be at least 1, got 0",
+    ),
+    "no arrows": (
+        lambda: figures.draw_turned_arrows({}),
+        ValueError,
+        "the number of pairs must be at least 1, got 0",
     ),
     "no lines": (
         lambda: figures.draw_lines([1], {}, x_label="x", y_label="y"),

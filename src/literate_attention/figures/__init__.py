@@ -13,6 +13,7 @@ from literate_attention.figures.learned.heads import (
     draw_shares,
 )
 from literate_attention.figures.learned.training import draw_growing_maps, draw_induction
+from literate_attention.figures.models.arrows import draw_shared_heads, draw_turned_arrows
 from literate_attention.figures.models.rings import draw_ring, draw_ring_work
 from literate_attention.figures.story.hiding import draw_exercises, draw_masked_row
 from literate_attention.figures.story.inputs import draw_input_embeddings, draw_windows
@@ -71,7 +72,9 @@ __all__ = [
     "draw_roadmap",
     "draw_shadows",
     "draw_shapes",
+    "draw_shared_heads",
     "draw_shares",
+    "draw_turned_arrows",
     "draw_weight_split",
     "draw_windows",
 ]
