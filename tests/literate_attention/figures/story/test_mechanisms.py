@@ -69,6 +69,14 @@ class TestShadows:
         drawn, real = arrows @ arrows.T, keys @ keys.T
         assert_close(drawn / drawn[0, 0], real / real[0, 0])
 
+    @pytest.mark.parametrize("width", [2, 3, 7])
+    def test_the_query_is_drawn_to_the_scale_of_the_keys(self, width: int) -> None:
+        query, keys = random(width, seed=1), random(5, width)
+        drawing = figures.draw_shadows(query, keys, list("abcde"))
+        (drawn,) = ways(drawing, "direction").values()
+        key = ways(drawing, "key")["key0"]
+        assert_close(drawn.norm() / key.norm(), query.norm() / keys[0].norm())
+
     def test_words(self) -> None:
         query = torch.tensor([2.0, 0.0])
         keys = torch.tensor([[1.0, 5.0], [-3.0, 0.0]])
