@@ -1,4 +1,4 @@
-"""The picture of the front page is asked for at once: it is the largest thing on a phone's first screen."""
+"""A picture above the first section is asked for at once: it is the largest thing on a phone's screen."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from sphinx.application import Sphinx
 def find(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Tell the layout the address of the front page's first picture."""
-    if page == app.config.root_doc and (
-        found := re.search(r'<img [^>]*src="([^"]*)"', context["body"])
-    ):
+    """Tell the layout the address of a page's first picture, if it stands above the first section."""
+    beginning, *_ = context.get("body", "").partition("<h2")
+    if found := re.search(r'<img [^>]*src="([^"]*)"', beginning):
         context["first_picture"] = found[1]

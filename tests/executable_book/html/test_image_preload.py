@@ -1,4 +1,4 @@
-"""The picture of the front page is asked for at once."""
+"""A picture above a page's first section is asked for at once, and no other."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -11,14 +11,21 @@ BODY = '<p>Words</p><img alt="a" src="_images/a.svg" /><img alt="b" src="_images
 
 
 @pytest.mark.parametrize(
-    ("page", "body", "found"),
+    ("body", "found"),
     [
-        ("index", BODY, {"first_picture": "_images/a.svg"}),
-        ("index", "<p>Words</p>", {}),
-        ("chapter", BODY, {}),
+        (BODY, {"first_picture": "_images/a.svg"}),
+        (f"<h1>Title</h1>{BODY}<h2>Section</h2>", {"first_picture": "_images/a.svg"}),
+        (f"<h1>Title</h1><h2>Section</h2>{BODY}", {}),
+        ("<p>Words</p>", {}),
     ],
 )
-def test_the_layout_gets_its_address(page: str, body: str, found: dict[str, str]) -> None:
+def test_the_layout_gets_its_address(body: str, found: dict[str, str]) -> None:
     context: dict[str, Any] = {"body": body}
-    find(SimpleNamespace(config=SimpleNamespace(root_doc="index")), page, "", context, None)
+    find(SimpleNamespace(), "page", "", context, None)  # type: ignore[arg-type]
     assert context == {"body": body, **found}
+
+
+def test_a_page_of_no_text_has_none() -> None:
+    context: dict[str, Any] = {}
+    find(SimpleNamespace(), "search", "", context, None)  # type: ignore[arg-type]
+    assert context == {}
