@@ -48,7 +48,9 @@ def figures_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(
+    scope="module"
+)  # a browser that stays open would be in the way of other event loops
 def figures_browser() -> Iterator[Any]:
     with chromium() as running:
         yield running

@@ -173,11 +173,19 @@ def hidden(mask: Tensor = MASK, scores: Tensor = SCORES / 2**0.5) -> Tensor:
     return scores.masked_fill(~mask, -torch.inf)
 
 
+def successor(tokens: list[int]) -> int | None:
+    """Return what came after the latest earlier copy of the last token."""
+    *past, last = tokens
+    places = [place for place, token in enumerate(past) if token == last]
+    return tokens[places[-1] + 1] if places else None
+
+
 # What is right
 
 RIGHT: dict[str, Verdict] = {
     "merge": merging(by_shares),
     "copies": exercises.check_copies(lambda ids: (ids[:, None] == ids).tril(-1)),
+    "successor": exercises.check_successor(successor),
     "ablation": exercises.check_ablation(without_head),
     "ablation, by the other heads": exercises.check_ablation(
         lambda contexts, weight, head: sum(
@@ -238,6 +246,10 @@ WRONG: list[tuple[Verdict, str]] = [
     (merging(by_shares, lambda l1, l2: l1.exp() + l2.exp()), "the logarithm is missing"),
     (exercises.check_merge(lambda one, other: one[0]), "a pair is expected"),
     (exercises.check_copies(lambda ids: ids[:, None] == ids), "and the future is hidden"),
+    (exercises.check_successor(lambda ids: ids[ids.index(ids[-1]) + 1]), "after the first copy"),
+    (exercises.check_successor(lambda ids: ids[-1]), "the token itself"),
+    (exercises.check_successor(lambda ids: None), "it finds nothing in"),
+    (exercises.check_successor(lambda ids: successor(ids) or 0), "it says more than None"),
     (exercises.check_copies(lambda ids: (ids[:, None] == ids).tril()), "copy of itself"),
     (exercises.check_copies(lambda ids: (ids[:, None] == ids).triu(1)), "later copies"),
     (
@@ -484,6 +496,7 @@ CHECKS: dict[str, Callable[[object], Verdict]] = {
     "attention": exercises.check_attention,
     "merge": exercises.check_merge,
     "copies": exercises.check_copies,
+    "successor": exercises.check_successor,
     "ablation": exercises.check_ablation,
     "one pass": exercises.check_one_pass,
 }

@@ -216,7 +216,9 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "head_map": lambda: figures.draw_head_map(
         WEIGHTS.tril(), TOY_TOKENS, targets=la.previous_token_targets(6)
     ),
-    "head_map, long": lambda: figures.draw_head_map(torch.eye(23), ["antidisestablish"] * 23),
+    "head_map, many tokens": lambda: figures.draw_head_map(
+        torch.eye(23), ["antidisestablish"] * 23
+    ),
     "head_scores": lambda: figures.draw_head_scores(
         {"Previous token": torch.arange(270).view(30, 9) / 269, "Induction": torch.zeros(30, 9)}
     ),

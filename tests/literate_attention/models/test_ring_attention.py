@@ -17,6 +17,7 @@ from torch.testing import assert_close
 from literate_attention import (
     attend_in_ring,
     causal_mask,
+    compare_ring,
     join_shards,
     merge_partials,
     partial_attention,
@@ -485,3 +486,5 @@ def test_the_command_says_how_it_is_started() -> None:
     message = "torchrun --nproc-per-node 4 -m literate_attention.models.ring_comparison"
     with pytest.raises(SystemExit, match=message):
         ring_comparison.main([])
+    with pytest.raises(SystemExit, match=message):
+        compare_ring([])
