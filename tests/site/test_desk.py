@@ -88,7 +88,6 @@ def ask(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
     yield "wrapped", page.evaluate(WRAPPED)
     if is_written(name):
         yield "words", [page.evaluate(WORDS)]
-        page.add_style_tag(content="article section {content-visibility: visible !important}")
         yield "glyphs", other_fonts(page)
         page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = false)")
         page.set_viewport_size({"width": 640, "height": 900})  # the text of a sheet of A4

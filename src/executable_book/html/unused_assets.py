@@ -113,7 +113,8 @@ def characters(pages: str, scripts: str) -> set[int]:
     """Return the characters that formulas hold, with the italics that browsers make of them."""
     formulas = unescape(TAG.sub("", "".join(FORMULA.findall(pages))))
     found = {*map(ord, formulas), *map(ord, scripts)}
-    italics = {code for code in ITALICS if ord(normalize("NFKC", chr(code))) in found}
+    plain = {normalize("NFKC", chr(code)) for code in found}  # of a variant, such as ϕ, the φ
+    italics = {code for code in ITALICS if normalize("NFKC", chr(code)) in plain}
     minus = {0x2212} if ord("-") in found else set()
     root = {0x221A} if "msqrt" in pages + scripts else set()  # drawn by the element
     return found | italics | minus | root

@@ -62,6 +62,7 @@ def test_characters_are_those_of_formulas_with_their_italics() -> None:
     found = characters("Zzz <math><mi>h</mi><mo>-</mo><mi>\u03b2</mi></math>", scripts="")
     assert found == {ord("h"), 0x210E, ord("-"), 0x2212, 0x3B2, 0x1D6FD}
     assert 0x221A in characters("<math><msqrt><mi>d</mi></msqrt></math>", scripts="")
+    assert 0x1D719 in characters("<math><mi>\u03d5</mi></math>", scripts="")  # a variant of phi
 
 
 def test_a_font_holds_what_is_wanted(tmp_path: Path) -> None:
