@@ -108,13 +108,11 @@ def other_fonts(page: Page) -> list[str]:
     root = devtools.send("DOM.getDocument")["root"]["nodeId"]
     page.evaluate("document.fonts.ready.then(() => true)")
     formulas = devtools.send("DOM.querySelectorAll", {"nodeId": root, "selector": "math"})
-    fonts: list[dict[str, Any]] = []
-    for _ in range(50):  # a long page on a busy machine may not have been laid out yet
-        for node in formulas["nodeIds"]:
-            fonts += devtools.send("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"]
-        if fonts or not formulas["nodeIds"]:
-            break
-        page.wait_for_timeout(100)
+    fonts = [
+        font
+        for node in formulas["nodeIds"]
+        for font in devtools.send("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"]
+    ]
     devtools.detach()
     if formulas["nodeIds"] and not fonts:
         return ["no formula has a font"]
