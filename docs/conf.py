@@ -35,8 +35,11 @@ book_package = "../src/literate_attention"
 book_distribution = "literate-attention"
 book_tests = "../tests"
 book_taught = ["story", "models", "learned", "trust"]
+book_line_shapes = True
 book_ledger = "sources.toml"
 book_cut_assets = True
+book_previews = True
+book_offline = True
 book_search = True
 book_search_last = ["reference", "trust/errata"]
 book_depends = ["../src/literate_attention", "../.ci/requirements.txt", "measurements"]
@@ -52,6 +55,7 @@ book_kernel_preload = [
     "torch.distributed.tensor",  # which torch.testing imports when it first compares
     "tiktoken",
 ]
+book_slow_pages = ["learned/induction", "learned/trained_heads", "models/ring_attention"]
 book_kernel_startup = ["executable_book.run.kernels.torch_tensors:install"]
 
 nb_code_prompt_show = "Code"
@@ -90,13 +94,24 @@ html_favicon = "_static/icon.svg"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["book.css"]
+book_joined_styles = [
+    "basic.css",
+    "styles/pydata-sphinx-theme.css",
+    "pygments.css",
+    "styles/sphinx-book-theme.css",
+    "copybutton.css",
+    "book.css",
+]
 html_js_files = [  # the theme's own links are left out by _templates/layout.html
     "search.js",
+    "previews.js",
+    "line_shapes.js",
     "book.js",
+    "progress.js",
     "scripts/pydata-sphinx-theme.js",
 ]
 html_theme_options = {
-    "article_header_end": ["notebook-links.html", "article-header-buttons.html"],
+    "article_header_end": ["page-links.html", "article-header-buttons.html"],
     "back_to_top_button": False,
     "footer_content_items": ["edition.html", "copyright.html"],
     "navbar_persistent": [],
@@ -107,5 +122,12 @@ html_theme_options = {
 }
 
 copybutton_selector = "div:not(.output) > div.highlight pre"  # outputs are to be read, not copied
+epub_contributor = author
+epub_copyright = f"© {copyright}; MIT License"
+epub_cover = ("_static/cover.svg", "cover.html")  # the PDF's too
+epub_css_files = ["ebook.css"]
+epub_description = metadata.metadata("literate-attention")["Summary"]
 epub_exclude_files = [".buildinfo.bak"]  # what Sphinx leaves for the next build
+epub_identifier = epub_uid = "literate-attention"  # one name, in all places
+epub_show_urls = "no"
 notfound_urls_prefix = urlsplit(html_baseurl).path

@@ -8,6 +8,17 @@ const reachFormulas = () => {
 addEventListener("resize", reachFormulas);
 addEventListener("load", reachFormulas);
 
+// What the menu of a page does is loaded when a reader opens it.
+document.getElementById("page-links")?.addEventListener(
+  "toggle",
+  () => {
+    const script = document.createElement("script");
+    script.src = `${document.documentElement.dataset.content_root}_static/page_links.js`;
+    document.head.append(script);
+  },
+  { once: true },
+);
+
 // Paper is white, whatever the screen is.
 addEventListener("beforeprint", () => {
   document.documentElement.dataset.theme = "light";

@@ -126,11 +126,13 @@ const search = (query) => {
       score *= 1.5;
     hits.push({ section, score });
   }
-  return { terms: wanted.flat(), hits: hits.sort((a, b) => b.score - a.score).slice(0, 20) };
+  return { terms: wanted.flat(), hits: hits.sort((a, b) => b.score - a.score) };
 };
 
-// What is shown of a section: the sentence, or the line of code, that has most of what was asked for.
-const excerpt = ({ text, code }, terms) => {
+// What is shown of a section: the sentence, or the line of code, that has most of what was asked for. If only an entry
+// of the index has it, the text says it in other words: then the entry, and what has most of the title.
+const excerpt = (section, terms) => {
+  const { title, keys, text, code } = section;
   const sentences = text.split(/(?<=[.?!])\s+(?=[\p{Lu}\p{N}"“])|\n/u);
   let best = { value: 0, line: sentences[0] ?? "", isCode: false };
   for (const [lines, isCode] of [[sentences, false], [code.split("\n"), true]])
@@ -140,7 +142,10 @@ const excerpt = ({ text, code }, terms) => {
       const value = told * (/^(?:from|import) /.test(line) ? 0.3 : isCode ? 0.7 : 1);
       if (value > best.value) best = { value, line, isCode };
     }
-  return best;
+  const key = best.value === 0 && keys.split("\n").find((one) => terms.some((term) => countWords(one).has(term)));
+  if (!key) return best;
+  const { line } = excerpt({ ...section, keys: "" }, termsOf(title));
+  return { line: `${key}: ${line}`, isCode: false };
 };
 
 // What readers see -------------------------------------------------------------------------------------
@@ -171,10 +176,10 @@ const shorten = (text, terms) => {
   return `${from ? "… " : ""}${text.slice(from, from + 240)}${text.length > from + 240 ? " …" : ""}`;
 };
 
-const show = (query, said, list) => {
+const show = (query, most, said, list) => {
   const { terms, hits } = search(query);
   const root = document.documentElement.dataset.content_root;
-  const items = hits.map(({ section }) => {
+  const items = hits.slice(0, most).map(({ section }) => {
     const { line, isCode } = excerpt(section, terms);
     const link = element("a", "", ...marked(section.title, terms));
     link.href = `${root}${section.address}${section.anchor && `#${section.anchor}`}`;
@@ -182,9 +187,11 @@ const show = (query, said, list) => {
     const context = element(isCode ? "code" : "p", "context", ...marked(shorten(line.trim(), terms), terms));
     return element("li", "", link, ...where, context);
   });
-  const count = hits.length === 20 ? "The first 20 sections" : `${hits.length} section${hits.length === 1 ? "" : "s"}`;
+  const all = `${hits.length} section${hits.length === 1 ? "" : "s"}`;
+  const count = hits.length > most ? `The first ${most} of ${all}` : all;
   said.textContent = hits.length ? count : `Nothing in this book answers “${query}”.`;
   list.replaceChildren(...items);
+  return hits.length > most;
 };
 
 const load = () => {
@@ -197,6 +204,27 @@ const load = () => {
 
 addEventListener("sections", ({ detail }) => prepare(detail));
 
+// The dialog goes away when a hit is chosen, also one on this page; Enter chooses the first.
+const closable = (dialog, form, place) => {
+  const close = element("button", "search-close", "×");
+  close.type = "button";
+  close.setAttribute("aria-label", "Close the search");
+  close.addEventListener("click", () => dialog.close());
+  form.append(close);
+  form.addEventListener("submit", (event) => {
+    const first = place.querySelector(".search-hits a");
+    if (!first) return;
+    event.preventDefault();
+    first.click();
+  });
+  place.addEventListener("click", ({ target, ctrlKey, metaKey, shiftKey }) => {
+    if (target.closest("a") && !(ctrlKey || metaKey || shiftKey)) dialog.close();
+  });
+  document.addEventListener("keydown", ({ key }) => {
+    if (key === "Escape" && dialog.open) dialog.close();
+  });
+};
+
 for (const form of document.querySelectorAll("form.bd-search")) {
   const field = form.querySelector("input");
   let place = document.getElementById("search-results");
@@ -204,22 +232,29 @@ for (const form of document.querySelectorAll("form.bd-search")) {
     place = element("div", "search-place");
     form.after(place);
   }
+  const dialog = form.closest("dialog");
+  const most = dialog ? 20 : 200;
   const said = element("p", "search-count");
   const list = element("ol", "search-hits");
   said.setAttribute("role", "status"); // read aloud when it changes
-  place.append(said, list);
+  const all = element("a", "search-all", "Show all of them on a page of their own");
+  all.hidden = true;
+  place.append(said, list, all);
   const answer = () => {
     load();
     const isAsked = field.value.trim() !== "";
     place.hidden = !isAsked;
-    if (isAsked && sections.length) show(field.value, said, list);
+    if (!isAsked || !sections.length) return;
+    all.hidden = !show(field.value, most, said, list) || !dialog;
+    all.href = `${form.action}?${new URLSearchParams({ q: field.value })}`;
   };
+  if (dialog) closable(dialog, form, place);
   field.addEventListener("input", answer);
   addEventListener("sections", answer);
   form.parentElement.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step) return;
-    const stops = [field, ...place.querySelectorAll("a")];
+    const stops = [field, ...place.querySelectorAll("a:not([hidden])")];
     const next = stops[stops.indexOf(document.activeElement) + step];
     if (!next) return;
     event.preventDefault();

@@ -25,20 +25,29 @@ from executable_book.check import (
     status_table,
     taught_code,
 )
-from executable_book.code import listings, reference_links, signatures
+from executable_book.code import line_shapes, listings, reference_links, signatures
 from executable_book.html import (
     citations,
     foldable,
     image_preload,
+    joined_styles,
     mathml,
     page_metadata,
     proof_marks,
     provenance_foot,
-    section_index,
     template_cache,
     unused_assets,
 )
-from executable_book.publish import notebooks, pdf, repository, sitemap, zip_archive
+from executable_book.publish import (
+    epub,
+    markdown_pages,
+    notebooks,
+    pdf,
+    repository,
+    sitemap,
+    zip_archive,
+)
+from executable_book.reading_aids import offline_copy, previews, section_index, term_links
 from executable_book.run import interrupted_builds, page_execution
 
 AFTER_ALL_OTHERS = 900
@@ -89,29 +98,35 @@ def connect(app: Sphinx) -> None:
     on("env-purge-doc", page_facts.forget)
     on("env-before-read-docs", page_execution.prepare)
     on("doctree-read", page_execution.remember)
+    on("missing-reference", page_execution.excuse)
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
     on("doctree-read", provenance_foot.make_room)
     on("env-merge-info", page_facts.merge)
 
     # All pages are known: what do they say together, and which are to be written again?
-    on("env-updated", source_ledger.update, listings.update)
-    on("env-updated", status_table.update, reference_links.update)
-    on("env-get-updated", notebooks.missing)
+    on("env-updated", source_ledger.update, listings.update, line_shapes.update)
+    on("env-updated", status_table.update, reference_links.update, term_links.update)
+    on("env-get-updated", notebooks.missing, markdown_pages.missing)
 
     # Pages are written.
     on("doctree-resolved", section_index.keep_sections)
+    on("doctree-resolved", line_shapes.mark_listings)
     on("doctree-resolved", fill_placeholders, proof_marks.add_marks)
     on("doctree-resolved", numbers_in_prose.link_quotations)
     on("doctree-resolved", mathml.keep_whole, citations.drop_anchors)
-    on("doctree-resolved", notebooks.publish, priority=AFTER_ALL_OTHERS)
+    on("doctree-resolved", markdown_pages.publish, notebooks.publish, priority=AFTER_ALL_OTHERS)
+    on("doctree-resolved", term_links.link_terms, priority=AFTER_ALL_OTHERS + 1)
     on("html-collect-pages", section_index.search_page)
     on(
         "html-page-context",
+        markdown_pages.add_link,
         notebooks.add_links,
         repository.add_edition,
         page_metadata.add_tags,
         image_preload.find,
+        joined_styles.join_styles,
+        previews.keep_pieces,
     )
 
     # A build ends: checks speak, the site is completed, cut and packed, and the next build may begin.
@@ -121,8 +136,11 @@ def connect(app: Sphinx) -> None:
         "build-finished",
         page_execution.tidy,
         sitemap.write_sitemap,
+        markdown_pages.write_lists,
         section_index.write_sections,
+        previews.write_previews,
         unused_assets.cut_site,
+        offline_copy.write_worker,
         zip_archive.write_archive,
         pdf.print_book,
         warnings.remember,
@@ -151,6 +169,7 @@ def add_to_markup(app: Sphinx) -> None:
 
 def add_to_writers(app: Sphinx) -> None:
     """Replace how some things are written."""
+    app.add_builder(epub.EBook, override=True)
     app.add_html_math_renderer(
         "mathml", (mathml.visit_inline, None), (mathml.visit_display, None)
     )  # conf.py chooses it, with html_math_renderer

@@ -28,6 +28,12 @@ def write_atomically(path: Path, text: str) -> None:
             raise
 
 
+def write_if_changed(path: Path, text: str) -> None:
+    """Write a file, unless it says that already."""
+    if not path.exists() or path.read_bytes() != text.encode():
+        write_atomically(path, text)
+
+
 @contextlib.contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
     """Say what the disk refuses in one sentence."""

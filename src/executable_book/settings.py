@@ -7,7 +7,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 from executable_book.check.repeated_warnings import digest_of_tools
-from executable_book.publish.repository import commit_of, release_of, repository_in
+from executable_book.publish.repository import commit_of, date_of, release_of, repository_in
 
 
 def declare(app: Sphinx) -> None:
@@ -17,6 +17,8 @@ def declare(app: Sphinx) -> None:
     # The package that is taught; paths start from the book's folder
     app.add_config_value("book_package", "", "env", str)  # its folder, e.g. "../src/package"
     app.add_config_value("book_distribution", "", "html", str)  # what pip calls it
+    # Run the examples of its docstrings, and write the shapes that lines make to the listings.
+    app.add_config_value("book_line_shapes", False, "html", bool)
     app.add_config_value("book_tests", "", "env", str)  # the folder of its tests
     app.add_config_value("book_taught", [], "", list)  # the parts of it that pages show whole
 
@@ -29,6 +31,7 @@ def declare(app: Sphinx) -> None:
     app.add_config_value("book_versions", [], "", list)  # distributions that a page's foot names
     app.add_config_value("book_device", "", "", str)  # "module:function" that names the device
     app.add_config_value("book_may_lack", [], "env", list)  # packages without which pages end early
+    app.add_config_value("book_slow_pages", [], "", list)  # the slowest first: they run first
     app.add_config_value("book_profile", False, "", bool)  # list the slowest cells
 
     # Checks
@@ -39,12 +42,19 @@ def declare(app: Sphinx) -> None:
     # What is published
     app.add_config_value("book_repository", repository_in(root / "pyproject.toml"), "html", str)
     app.add_config_value("book_commit", commit_of(root), "html", str)
+    app.add_config_value("book_date", date_of(root), "html", str)  # the day of that commit
     app.add_config_value("book_release", release_of(root), "html", str)
     app.add_config_value("book_archive", True, "", bool)
+    # Let readers keep the site in their browsers, if its own script offers it.
+    app.add_config_value("book_offline", False, "", bool)
     app.add_config_value("book_pdf", False, "", bool)
     # Write sections.js for a search of the book's own, instead of Sphinx's index.
     app.add_config_value("book_search", False, "env", bool)
     app.add_config_value("book_search_last", [], "", list)  # pages, or folders, that answer last
+    # Write previews/PAGE.js with what references to a page lead to, for a script that shows it in place.
+    app.add_config_value("book_previews", False, "html", bool)
+    # Sheets that all pages use, in their order: pages of a layout of its own ask for them as one.
+    app.add_config_value("book_joined_styles", [], "html", list)
     # Cut styles and fonts down to what pages use: for a theme whose templates link no file that other
     # extensions copy, as these will not copy it over one that was cut.
     app.add_config_value("book_cut_assets", False, "", bool)

@@ -21,7 +21,7 @@ def packed(maps: Tensor) -> str:
     return base64.b64encode((100 * maps)[..., past].round().byte().numpy().tobytes()).decode()
 
 
-def sentence(model: la.LanguageModel, words: list[str], token_ids: Tensor) -> dict[str, Any]:
+def sentence(model: la.LanguageModel, token_ids: Tensor) -> dict[str, Any]:
     """Return what all heads look at in a sentence, and how much of it in the way of each kind of head."""
     maps = la.attention_maps(model, token_ids)
     targets = {
@@ -34,21 +34,24 @@ def sentence(model: la.LanguageModel, words: list[str], token_ids: Tensor) -> di
         for kind, one in targets.items()
         if one.any()
     }
-    return {"words": words, "maps": packed(maps), "scores": scores}
+    return {"maps": packed(maps), "scores": scores}
 
 
 def numbers() -> dict[str, Any]:
     """Return both sentences: one that everybody knows by now, and the same said twice."""
     model, tokenizer = la.load_smollm2()
-    token_ids = tokenizer.encode(SENTENCE)
-    words = [tokenizer.decode([token]).strip() for token in token_ids]
-    once = torch.tensor(token_ids)
+    once = tokenizer.encode(SENTENCE)
+    texts = {SENTENCE: once, "the same, twice": [*once, *tokenizer.encode("."), *once]}
+
+    def words(token_ids: list[int]) -> list[str]:
+        return [tokenizer.decode([token]).strip() for token in token_ids]
+
     return {
         "num_layers": len(model.blocks),
         "num_heads": la.SMOLLM2["num_heads"],
         "sentences": [
-            {"title": SENTENCE, **sentence(model, words, once)},
-            {"title": "the same, twice", **sentence(model, 2 * words, once.repeat(2))},
+            {"title": title, "words": words(ids), **sentence(model, torch.tensor(ids))}
+            for title, ids in texts.items()
         ],
     }
 

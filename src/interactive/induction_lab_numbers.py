@@ -19,9 +19,40 @@ LARGEST = 2**15 - 1
 def train() -> list[la.Checkpoint]:
     """Train the model as the chapter does."""
     torch.manual_seed(123)
-    model = la.attention_only_model(26, 32, num_layers=2).double()
-    checkpoints = la.train_to_copy(model, num_steps=MOMENTS[-1])
-    return [one for one in checkpoints if one.step in MOMENTS]
+    return la.train_to_copy(_new_model(), num_steps=MOMENTS[-1])
+
+
+def _new_model() -> la.LanguageModel:
+    return la.attention_only_model(26, 32, num_layers=2).double()
+
+
+def test_rows() -> Tensor:
+    """Return the rows on which the chapter switches heads off: a block of 16 letters, twice."""
+    return la.repeated_blocks(64, 32, 26, 16, 16, torch.Generator().manual_seed(7))
+
+
+@torch.no_grad()
+def tested(checkpoint: la.Checkpoint) -> dict[str, Any]:
+    """Return how much is copied with and without each head, and where the heads look, on the test's rows."""
+    model, rows = _new_model(), test_rows()
+    model.load_state_dict(checkpoint.weights)
+    copies = {}
+    for silent in ((), (0,), (1,), (0, 1)):
+        with la.ablate_heads(model, [(layer, 0) for layer in silent]):
+            copies["".join(map(str, silent))] = la.copy_accuracy(model, rows)
+    maps = la.attention_maps(model, rows)
+    itself = torch.eye(rows.shape[-1], dtype=torch.bool)
+    itself[0] = False  # the first letter sees nothing else
+
+    def share(layer: int, targets: Tensor) -> float:
+        return la.head_scores(maps, targets).mean(dim=0)[layer, 0].item()
+
+    return {
+        "copies": copies,
+        "previous": share(0, la.previous_token_targets(rows.shape[-1])),
+        "own": share(0, itself),
+        "induction": share(1, la.induction_targets(rows)),
+    }
 
 
 def packed(weights: dict[str, Tensor]) -> dict[str, Any]:
@@ -33,19 +64,25 @@ def packed(weights: dict[str, Tensor]) -> dict[str, Any]:
 
 
 def numbers() -> dict[str, Any]:
-    """Return the checkpoints, and the shapes of their weights."""
+    """Return the course of the training, some of its checkpoints, and the shapes of their weights."""
     checkpoints = train()
+    rows = test_rows()
     return {
         "shapes": {name: list(weight.shape) for name, weight in checkpoints[0].weights.items()},
+        "tests": {
+            "count": len(rows),
+            "example": "".join(chr(ord("a") + token) for token in rows[0, :20].tolist()),
+        },
+        "course": {
+            "steps": [one.step for one in checkpoints],
+            "copies": [one.copy_accuracy for one in checkpoints],
+            "previous": [one.previous_token[0, 0].item() for one in checkpoints],
+            "induction": [one.induction[1, 0].item() for one in checkpoints],
+        },
         "checkpoints": [
-            {
-                "step": one.step,
-                "copies": one.copy_accuracy,
-                "previous": one.previous_token[0, 0].item(),
-                "induction": one.induction[1, 0].item(),
-                **packed(one.weights),
-            }
+            {"step": one.step, **tested(one), **packed(one.weights)}
             for one in checkpoints
+            if one.step in MOMENTS
         ],
     }
 

@@ -6,21 +6,22 @@ In a page stands
     What readers see who have no script, or paper: any Markdown, if it is not above the figure already.
     ```
 
+The option `:begin:` tells the script how to begin, as `name=value` pairs with `&` between them.
+
 The scripts are in `_static/parts/`, which all live figures share, and in `_static/NAME/`. If there is a
-module `NAME_numbers.py` beside this one, the build runs it when the library has changed, in a process of its
-own, as the one that builds the book never imports torch. What it prints becomes a script, which the page asks
-for when the reader comes near: a page that was opened from file:// can fetch nothing else.
+module `NAME_numbers.py` beside this one, the build runs it when the library has changed. What it prints
+becomes a script, which the page asks for when the reader comes near: a page that was opened from file:// can
+fetch nothing else.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -31,17 +32,16 @@ from sphinx.util.osutil import relative_uri
 from sphinx.writers.html5 import HTML5Translator
 
 from executable_book.check.repeated_warnings import Finding, judge
-from executable_book.files_on_disk import write_atomically
+from executable_book.files_on_disk import write_if_changed
 from executable_book.page_facts import keep, kept
-from executable_book.run.fingerprint import fingerprint
-from interactive.playground import error_in
+from interactive import number_store, scripted_element
+from interactive.number_store import stored
 
 CHECK = "live-figures"
-PARTS = ("elements", "matrix", "reader", "stepper")
 FIGURES: dict[str, tuple[str, ...]] = {
     "cache_stepper": ("counts", "page"),
     "head_browser": ("heads", "page"),
-    "induction_lab": ("model", "page"),
+    "induction_lab": ("model", "curve", "page"),
 }
 """The live figures, and the files of their scripts, each of which needs those before it."""
 
@@ -55,11 +55,12 @@ class LiveFigureDirective(SphinxDirective):
 
     required_arguments = 1
     has_content = True
+    option_spec: ClassVar[Any] = {"begin": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
         """Return the element, with what stands there for readers without scripts."""
         name = directives.choice(self.arguments[0], tuple(FIGURES))
-        element = LiveFigure(figure=name)
+        element = LiveFigure(figure=name, **self.options)
         self.set_source_info(element)
         element += self.parse_content_to_nodes()
         return [element]
@@ -91,11 +92,14 @@ def script_of(app: Sphinx, name: str) -> Path:
 
 def compute(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
     """Have the numbers of all figures that pages show; return the pages whose numbers are new."""
-    changed = []
-    for name, docnames in shown(env).items():
-        if module_of(name).exists() and compute_one(app, name):
-            changed += docnames
-    return changed
+    places = {name: pages for name, pages in shown(env).items() if module_of(name).exists()}
+
+    def are_new(name: str) -> bool:
+        return number_store.compute(app, module_of(name), numbers_of(app, name))
+
+    with ThreadPoolExecutor() as side_by_side:  # each is a process of its own
+        new = zip(places.values(), side_by_side.map(are_new, places), strict=True)
+        return [page for pages, is_new in new if is_new for page in pages]
 
 
 def shown(env: BuildEnvironment) -> dict[str, list[str]]:
@@ -107,46 +111,23 @@ def shown(env: BuildEnvironment) -> dict[str, list[str]]:
     return dict(sorted(places.items()))
 
 
-def compute_one(app: Sphinx, name: str) -> bool:
-    """Have a figure's numbers in the build folder, or why there are none; tell whether they are new."""
-    path, module = numbers_of(app, name), module_of(name)
-    now = fingerprint([module, *(Path(app.confdir, each) for each in app.config.book_depends)])
-    before = stored(path)
-    if before.get("fingerprint") == now:
-        return False
-    run = subprocess.run([sys.executable, module], capture_output=True, text=True, check=False)
-    if run.returncode:
-        made: dict[str, Any] = {"problem": f"{module.name} failed: {error_in(run.stderr)}"}
-    else:
-        made = {"fingerprint": now, "numbers": json.loads(run.stdout)}
-    write_atomically(path, json.dumps(made))
-    return made.get("numbers") != before.get("numbers")
-
-
-def stored(path: Path) -> dict[str, Any]:
-    """Return what is kept in a file: nothing, if it is damaged."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
-
-
 def publish(app: Sphinx, exception: Exception | None) -> None:
     """Write the scripts that bring the numbers to readers."""
     if exception or app.builder.format != "html" or app.builder.name == "epub":
         return
     for name in shown(app.env):
-        if module_of(name).exists():
-            path, text = script_of(app, name), script(app, name)
-            if not path.exists() or path.read_text(encoding="utf-8") != text:
-                write_atomically(path, text)
+        if text := script(app, name):
+            write_if_changed(script_of(app, name), text)
 
 
 def script(app: Sphinx, name: str) -> str:
-    """Return a figure's numbers as a script that hands them over."""
-    numbers = stored(numbers_of(app, name)).get("numbers")
-    return f"literateParts.numbers.{name} = {json.dumps(numbers, separators=(',', ':'))};\n"
+    """Return a figure's numbers as a script that hands them over; nothing, if there are none."""
+    found = stored(numbers_of(app, name))
+    if "numbers" not in found:
+        return ""
+    return (
+        f"literateParts.numbers.{name} = {json.dumps(found['numbers'], separators=(',', ':'))};\n"
+    )
 
 
 def judge_numbers(app: Sphinx) -> Iterator[Finding]:
@@ -160,55 +141,46 @@ def judge_numbers(app: Sphinx) -> Iterator[Finding]:
 # The page
 
 
-def visit_html(self: HTML5Translator, node: LiveFigure) -> None:
-    """Open the element, which knows where its numbers are; in an e-book its children stand for themselves."""
-    if self.builder.name == "epub":
-        return
+def explain(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Say in a figure's place why it has no numbers, where the book may lack what makes them."""
+    for element in doctree.findall(LiveFigure):
+        if sentence := stored(numbers_of(app, element["figure"])).get("lacks"):
+            element += nodes.paragraph("", sentence)
+
+
+def attributes_of(self: HTML5Translator, node: LiveFigure) -> dict[str, str]:
+    """Return what the element tells its script: which figure it is, and where its numbers are."""
     name = node["figure"]
-    attributes = {"data-figure": name}
-    if module_of(name).exists():
+    attributes = {"CLASS": f"live-figure {name}", "data-figure": name}
+    if "begin" in node:
+        attributes["data-begin"] = node["begin"]
+    if text := script(self.builder.app, name):
         here = self.builder.get_target_uri(self.builder.current_docname)
         there = script_of(self.builder.app, name).relative_to(self.builder.outdir).as_posix()
-        version = sha256(script(self.builder.app, name).encode()).hexdigest()[:8]
+        version = sha256(text.encode()).hexdigest()[:8]
         attributes["data-numbers"] = f"{relative_uri(here, there)}?v={version}"
-    self.body.append(self.starttag(node, "div", CLASS=f"live-figure {name}", **attributes))
-
-
-def depart_html(self: HTML5Translator, node: LiveFigure) -> None:
-    """Close the element."""
-    if self.builder.name != "epub":
-        self.body.append("</div>\n")
-
-
-def pass_by(self: Any, node: LiveFigure) -> None:
-    """On paper the children stand for themselves."""
+    return attributes
 
 
 def load_scripts(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Load scripts and styles on pages that have live figures, and on no other."""
-    if app.builder.name == "epub" or doctree is None:
-        return
-    names = dict.fromkeys(element["figure"] for element in doctree.findall(LiveFigure))
-    if names:
-        files = [f"parts/{part}" for part in PARTS]
-        files += [f"{name}/{file}" for name in names for file in FIGURES[name]]
-        for file in files:
-            app.add_js_file(f"{file}.js", loading_method="defer")
-        app.add_css_file("parts/parts.css")
+    found = scripted_element.found_in(app, doctree, LiveFigure)
+    if names := dict.fromkeys(element["figure"] for element in found):
+        scripts = (f"{name}/{file}" for name in names for file in FIGURES[name])
+        scripted_element.load(app, scripts)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive."""
     app.setup_extension("executable_book")
-    # A visitor for "epub" by name would make Sphinx forget those that others have for HTML.
-    visitors: dict[str, Any] = dict.fromkeys(("latex", "text"), (pass_by, pass_by))
-    app.add_node(LiveFigure, html=(visit_html, depart_html), **visitors)
+    scripted_element.add_element(app, LiveFigure, attributes_of)
     app.add_directive("live-figure", LiveFigureDirective)
     app.connect("doctree-read", collect)
     app.connect("env-updated", compute)
     app.connect("html-page-context", load_scripts)
+    app.connect("doctree-resolved", explain)
     app.connect("build-finished", publish)
     judge(app, CHECK, judge_numbers)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

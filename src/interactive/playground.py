@@ -1,21 +1,17 @@
 """The playground: its place on the page, the numbers that it starts from, and those it is proved by.
 
 The directive writes what every reader sees first, and what is all without a script or on paper: a
-sentence and three tables. The scripts in `_static/playground/` put the live one in their place. It finds its
-starting numbers in an attribute of the element, as a page opened from file:// can fetch nothing and a
-strict policy forbids inline scripts.
+sentence and three tables. The scripts in `_static/playground/`, made of the parts that all live figures
+share, put the live one in their place. It finds its starting numbers in an attribute of the element, as a
+page opened from file:// can fetch nothing and a strict policy forbids inline scripts.
 
-All numbers are the library's. `playground_vectors.py` computes them, in a process of its own, when the
-library has changed. They are kept in the build folder, together with the settings and results that the
-page's script is compared with by `tests/test_playground.py`.
+All numbers are the library's. `playground_numbers.py` computes them when the library has changed, and they
+are kept in the build folder. `tests/interactive/test_playground.py` compares the script with the library.
 """
 
 from __future__ import annotations
 
 import json
-import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,16 +22,15 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
 from executable_book.check.repeated_warnings import Finding, judge
-from executable_book.files_on_disk import write_atomically
 from executable_book.html.table_nodes import new_table
 from executable_book.page_facts import keep, kept
-from executable_book.run.fingerprint import fingerprint
+from interactive import number_store, scripted_element
 
 CHECK = "playground"
 SCRIPT = Path(__file__).with_name("playground_numbers.py")
 SCRIPTS = (
-    *("arithmetic", "links", "state", "elements", "announcements", "tables"),
-    *("settings", "equation", "matrices", "explanation", "page"),
+    *("arithmetic", "links", "state", "announcements", "fields", "settings"),
+    *("equation", "matrices", "plane", "explanation", "page"),
 )
 """The files of the page's script, each of which needs those before it."""
 WITHOUT_SCRIPT = (
@@ -65,30 +60,7 @@ def numbers_of(app: Sphinx) -> Path:
 
 def compute(app: Sphinx) -> None:
     """Have the library's numbers in the build folder, fresh; or, until the next build, why there are none."""
-    path = numbers_of(app)
-    now = fingerprint([SCRIPT, *(Path(app.confdir, name) for name in app.config.book_depends)])
-    if is_made_by(path, now):
-        return
-    run = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False)
-    if run.returncode:
-        made = {"problem": f"{SCRIPT.name} failed: {error_in(run.stderr)}"}
-    else:
-        made = {"fingerprint": now, **json.loads(run.stdout)}
-    write_atomically(path, json.dumps(made))
-
-
-def error_in(said: str) -> str:
-    """Return the line of a traceback that names the error."""
-    errors = re.findall(r"^[\w.]+(?:Error|Exception|Exit)\b.*", said, re.MULTILINE)
-    return errors[-1] if errors else said.strip()
-
-
-def is_made_by(path: Path, now: str) -> bool:
-    """Tell whether the numbers are those of this library; a damaged file is not."""
-    try:
-        return bool(json.loads(path.read_text(encoding="utf-8"))["fingerprint"] == now)
-    except (OSError, ValueError, LookupError, TypeError):
-        return False
+    number_store.compute(app, SCRIPT, numbers_of(app))
 
 
 def fill(app: Sphinx, doctree: nodes.document) -> None:
@@ -96,10 +68,13 @@ def fill(app: Sphinx, doctree: nodes.document) -> None:
     path = numbers_of(app)
     for element in doctree.findall(Playground):
         app.env.note_dependency(str(path))
-        numbers = json.loads(path.read_text(encoding="utf-8"))
-        if "problem" in numbers:
-            keep(app.env, CHECK, app.env.docname, (element.line, numbers["problem"]))
+        made = number_store.stored(path)
+        if "problem" in made:
+            keep(app.env, CHECK, app.env.docname, (element.line, made["problem"]))
             continue
+        if "numbers" not in made:
+            continue
+        numbers = made["numbers"]
         example = numbers["example"]
         element["beginning"] = numbers["beginning"]
         tokens = numbers["beginning"]["tokens"]
@@ -121,42 +96,25 @@ def judge_numbers(app: Sphinx) -> Iterator[Finding]:
         yield Finding(docname, line, problem)
 
 
-def visit_html(self: HTML5Translator, node: Playground) -> None:
-    """Open the element, with its starting numbers; in an e-book its children stand for themselves."""
-    if self.builder.name == "epub":
-        return
-    attributes: dict[str, Any] = {"data-beginning": json.dumps(node.get("beginning"))}
-    self.body.append(self.starttag(node, "div", CLASS="playground", **attributes))
-
-
-def depart_html(self: HTML5Translator, node: Playground) -> None:
-    """Close the element."""
-    if self.builder.name != "epub":
-        self.body.append("</div>\n")
-
-
-def pass_by(self: Any, node: Playground) -> None:
-    """On paper the children stand for themselves."""
+def attributes_of(self: HTML5Translator, node: Playground) -> dict[str, str]:
+    """Return what the element tells its script: the starting numbers."""
+    beginning = json.dumps(node.get("beginning"))
+    return {"CLASS": "live-figure playground", "data-beginning": beginning}
 
 
 def load_script(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Load the script and its styles on pages that have a playground, and on no other."""
-    if app.builder.name == "epub" or doctree is None:
-        return
-    if any(doctree.findall(Playground)):
-        for name in SCRIPTS:
-            app.add_js_file(f"playground/{name}.js", loading_method="defer")
-        app.add_css_file("playground/playground.css")
+    if scripted_element.found_in(app, doctree, Playground):
+        scripts = (f"playground/{name}" for name in SCRIPTS)
+        scripted_element.load(app, scripts, "playground/playground.css")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive."""
     app.setup_extension("executable_book")
-    # A visitor for "epub" by name would make Sphinx forget those that others have for HTML.
-    visitors: dict[str, Any] = dict.fromkeys(("latex", "text"), (pass_by, pass_by))
-    app.add_node(Playground, html=(visit_html, depart_html), **visitors)
+    scripted_element.add_element(app, Playground, attributes_of)
     app.add_directive("playground", PlaygroundDirective)
     app.connect("builder-inited", compute)
     app.connect("doctree-read", fill)

@@ -12,10 +12,13 @@ from torch import Tensor, nn
 
 import literate_attention as la
 
-WEIGHTS: dict[str, tuple[str, type[nn.Module], int]] = {
-    "v1-123": ("SelfAttention_v1, seed 123", la.SelfAttention_v1, 123),
-    "v2-789": ("SelfAttention_v2, seed 789", la.SelfAttention_v2, 789),
-    "v2-123": ("MultiHeadAttentionWrapper, seed 123", la.SelfAttention_v2, 123),
+LONGER = 5
+"""How much longer queries and keys are in one table: as training might make them."""
+WEIGHTS: dict[str, tuple[str, type[nn.Module], int, float]] = {
+    "v1-123": ("SelfAttention_v1, seed 123", la.SelfAttention_v1, 123, 1),
+    "v2-789": ("SelfAttention_v2, seed 789", la.SelfAttention_v2, 789, 1),
+    "v2-123": ("MultiHeadAttentionWrapper, seed 123", la.SelfAttention_v2, 123, 1),
+    "v2-123-long": ("the same, queries and keys 5 times as long", la.SelfAttention_v2, 123, LONGER),
 }
 PROJECTIONS = ("query", "key", "value")
 NUM_HEADS = 2
@@ -27,8 +30,8 @@ def beginning() -> dict[str, Any]:
         "tokens": la.TOY_TOKENS,
         "embeddings": decimals(la.toy_embeddings()),
         "weights": {
-            name: {"label": label, "heads": _drawn_heads(module, seed)}
-            for name, (label, module, seed) in WEIGHTS.items()
+            name: {"label": label, "heads": _drawn_heads(module, seed, longer)}
+            for name, (label, module, seed, longer) in WEIGHTS.items()
         },
     }
 
@@ -40,10 +43,14 @@ def example() -> dict[str, Any]:
     return lists({"weights": weights, "context": context})
 
 
-def _drawn_heads(module: type[nn.Module], seed: int) -> list[dict[str, Any]]:
+def _drawn_heads(module: type[nn.Module], seed: int, longer: float) -> list[dict[str, Any]]:
     torch.manual_seed(seed)
     heads = [module(3, 2) for _ in range(NUM_HEADS)]
-    return [{name: decimals(_weight(head, name)) for name in PROJECTIONS} for head in heads]
+    times = {"query": longer, "key": longer, "value": 1}
+    return [
+        {name: decimals(times[name] * _weight(head, name)) for name in PROJECTIONS}
+        for head in heads
+    ]
 
 
 def _weight(module: nn.Module, name: str) -> Tensor:

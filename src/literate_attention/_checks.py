@@ -74,7 +74,7 @@ def require_mask(attn_mask: Tensor, scores_shape: tuple[int, ...]) -> None:
     if attn_mask.dtype != torch.bool:
         raise TypeError(
             f"attn_mask must be boolean, True = may attend, got {attn_mask.dtype}; "
-            f"a mask of ones that hide becomes mask == 0"
+            f"pass mask == 1 if ones may attend, mask == 0 if ones are hidden"
         )
     given = tuple(attn_mask.shape)
     sizes = zip(reversed(given), reversed(scores_shape), strict=False)

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import circumstances
 import torch
+from measuring import circumstances
 
 NAMES = (
     "attention",

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from circumstances import cores
-from contenders import PACKAGES, Contender, contenders, expected
-from timing import finish_on, interleaved, ratios, spread
+from measuring.circumstances import cores
+from measuring.contenders import PACKAGES, Contender, contenders, expected
+from measuring.timing import finish_on, interleaved, ratios, spread
 from torch import Tensor
 from torch.testing import assert_close
 

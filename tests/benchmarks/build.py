@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from circumstances import ROOT
 from harness.live_server import serving
-from timing import Times, interleaved, ratios, spread
+from measuring.circumstances import ROOT
+from measuring.timing import Times, interleaved, ratios, spread
 
 from executable_book.check.status_table import MEASURED as PAGE_TIME
 

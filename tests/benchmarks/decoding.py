@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 from attention import target
-from circumstances import cores
+from measuring.circumstances import cores
+from measuring.timing import interleaved, ratios, say, spread
 from memory import forget_peak, resident
-from timing import interleaved, ratios, say, spread
 from torch import Tensor, nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 

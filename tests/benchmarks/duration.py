@@ -5,9 +5,9 @@ from typing import Any
 
 import torch
 from attention import HEADS, STEPS, WIDTH, require_equal, runner
-from circumstances import cores
-from contenders import Contender, explicit, flex, source, torch_module
-from timing import Times, finish_on, interleaved, spread
+from measuring.circumstances import cores
+from measuring.contenders import Contender, explicit, flex, source, torch_module
+from measuring.timing import Times, finish_on, interleaved, spread
 from torch.profiler import ProfilerActivity, profile
 
 from literate_attention import MultiHeadAttention, causal_mask, scaled_dot_product_attention

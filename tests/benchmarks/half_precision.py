@@ -3,8 +3,8 @@
 from typing import Any
 
 import torch
-from circumstances import cores
 from decoding import METHOD, QUESTION, measure_decoding, targets
+from measuring.circumstances import cores
 
 ROUNDS = 3
 COMPARED = """

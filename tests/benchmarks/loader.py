@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from circumstances import cores
+from measuring.circumstances import cores
+from measuring.timing import interleaved, no_garbage_collection, ratios, spread
 from memory import forget_peak, resident
-from timing import interleaved, no_garbage_collection, ratios, spread
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 

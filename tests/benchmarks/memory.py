@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 from attention import HEADS, STEPS, WIDTH, runner
-from circumstances import cores
-from contenders import Contender, explicit, source, torch_module
+from measuring.circumstances import cores
+from measuring.contenders import Contender, explicit, source, torch_module
 
 from literate_attention import MultiHeadAttention
 

@@ -18,9 +18,9 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
-from circumstances import cores
+from measuring.circumstances import cores
+from measuring.timing import finish_on, say, spread
 from memory import forget_peak, resident
-from timing import finish_on, say, spread
 from torch import Tensor
 from torch import distributed as dist
 from torch.distributed.launcher import LaunchConfig, elastic_launch

@@ -23,13 +23,12 @@ sys.path.insert(0, str(ROOT / "tests" / "benchmarks"))
 
 import attention
 import build
-import contenders
 import decoding
 import duration
 import loader
 import memory
 import ring
-import timing
+from measuring import contenders, timing
 
 from executable_book.check import measurements
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from harness.browser import SITE, chromium, first_visit, pages, serve
-from timing import spread
+from measuring.timing import spread
 
 QUESTION = (
     "How much does each page transfer, and how soon does a phone show the largest part of it?"

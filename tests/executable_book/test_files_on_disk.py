@@ -1,9 +1,10 @@
 """What the disk refuses is said in one sentence."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from harness.books import Book, cell
+from harness.books import Book, cell, make_book
 from sphinx.errors import SphinxError
 
 
@@ -14,3 +15,21 @@ def test_a_store_that_cannot_be_written_is_one_sentence(new_book: Callable[..., 
     (project.built / "executions").write_text("in the way")
     with pytest.raises(SphinxError, match=r"^The build cannot write \S+\.ipynb: [A-Z][a-z ]+\.$"):
         project.build()
+
+
+def test_what_is_said_of_all_pages_is_written_again_only_if_it_has_changed(tmp_path: Path) -> None:
+    project = make_book(tmp_path, book_search=True, book_previews=True, book_offline=True)
+    project.page("page", "# Page\n\nSee {doc}`index`.\n", head="")
+    assert project.build().status == 0
+    names = ("llms.txt", "llms-full.txt", "previews/index.js", "sections.js", "sitemap.xml")
+    written = {name: saved(project, name) for name in names}
+    assert project.build().status == 0
+    assert {name: saved(project, name) for name in names} == written
+    project.page("another", "# Another\n", head="")
+    assert project.build().status == 0
+    assert saved(project, "llms.txt") > written["llms.txt"]
+
+
+def saved(project: Book, name: str) -> int:
+    """Return when a file was saved."""
+    return (project.html / name).stat().st_mtime_ns

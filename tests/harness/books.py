@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from harness import forks
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from sphinx.testing.util import SphinxTestApp
@@ -202,6 +203,11 @@ class Book:
             text=True,
         )
         return Build(ran.returncode, ran.stdout, strip_escape_sequences(ran.stderr), self.html)
+
+    def run_forked(self, *options: str, **environment: str) -> Build:
+        """Build in a process of its own, which has imported what takes long."""
+        status, said, err = forks.build(self.root, self.command(*options)[3:], environment)
+        return Build(status, said, strip_escape_sequences(err), self.html)
 
     def start(self) -> "subprocess.Popen[bytes]":
         """Start a build in a process of its own."""

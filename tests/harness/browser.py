@@ -56,6 +56,8 @@ class Host(SimpleHTTPRequestHandler):
         self.send_response(200 if found else 404)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
+        if "/_static/" in self.path and found:  # as hosts of pages have it
+            self.send_header("Cache-Control", "max-age=600")
         if is_text:
             self.send_header("Content-Encoding", "gzip")
         self.end_headers()

@@ -5,10 +5,12 @@ without a fault on a CPU. Here such a cell fails. `cpu:1` is a device for torch,
 `cpu`; so this mode keeps account of what was put there, says so when asked, and refuses what torch refuses
 when devices differ. What is computed is the same.
 
-`test_another_device.py` runs it as the first cell of a page, with `cpu:1` as `LITERATE_DEVICE`.
+Tests run it as the first cell of a notebook, which then finds `cpu:1` named in `LITERATE_DEVICE`.
 """
 
+import os
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import torch
@@ -24,10 +26,6 @@ ACROSS = {"copy_", "__setitem__", "__set__", "_has_compatible_shallow_copy_type"
 class SecondDevice(TorchFunctionMode):
     """Keeps account of the memory that is on the second device."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.memory: dict[int, torch.UntypedStorage] = {}  # held, so that no address is used twice
-
     def __torch_function__(
         self,
         func: Any,
@@ -36,7 +34,7 @@ class SecondDevice(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
-        name = (resolve_name(func) or func.__name__).rpartition(".")[2]
+        name = name_of(func)
         if func in READ_DEVICES:
             return func(*args, **kwargs)
         if func == torch.Tensor.device.__get__:  # type: ignore[attr-defined]
@@ -58,16 +56,21 @@ class SecondDevice(TorchFunctionMode):
 
     def compute(self, name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute where the operands are; single numbers may come from the CPU."""
-        operands = list(tensors_in((args, kwargs)))
         if name in ACROSS:
             return func(*args, **kwargs)
-        somewhere = {self.holds(one) for one in operands if storage_of(one) and not is_single(one)}
-        there = any(map(self.holds, operands))
+        here = []
+        there = False
+        for one in tensors_in((*args, *kwargs.values())):
+            if self.holds(one):
+                there = True
+            else:
+                here.append(one)
+        if not there:
+            return func(*args, **kwargs)
         indexed = name == "__getitem__" and self.holds(args[0])  # an index may come from the CPU
-        if there and False in somewhere and not indexed:
+        if not indexed and any(storage_of(one) and not is_single(one) for one in here):
             raise RuntimeError(f"{name} found tensors on two devices, cpu:1 and cpu")
-        result = func(*args, **kwargs)
-        return self.put(result, SECOND) if there else result
+        return self.put(func(*args, **kwargs), SECOND)
 
     def put(self, result: Any, device: torch.device, source: torch.Tensor | None = None) -> Any:
         """Write down where a result is; if it moved there, it has memory of its own."""
@@ -76,7 +79,7 @@ class SecondDevice(TorchFunctionMode):
         if device == SECOND:
             for tensor in tensors_in(result):
                 if storage := storage_of(tensor):
-                    self.memory[storage.data_ptr()] = storage
+                    storage.is_second = True  # type: ignore[attr-defined]
         return result
 
     def place(self, tensor: torch.Tensor) -> torch.device:
@@ -85,8 +88,13 @@ class SecondDevice(TorchFunctionMode):
 
     def holds(self, tensor: torch.Tensor) -> bool:
         """Tell whether a tensor is on the second device."""
-        storage = storage_of(tensor)
-        return storage is not None and storage.data_ptr() in self.memory
+        return getattr(storage_of(tensor), "is_second", False)
+
+
+@cache
+def name_of(func: Any) -> str:
+    """Return the name of a function of torch, without its module's."""
+    return (resolve_name(func) or func.__name__).rpartition(".")[2]
 
 
 def as_device(value: Any) -> torch.device | None:
@@ -122,4 +130,5 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
             yield from tensors_in(one)
 
 
+os.environ["LITERATE_DEVICE"] = str(SECOND)
 SecondDevice().__enter__()

@@ -11,13 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import MagicMock, patch
 
+import nbformat
+from harness import forks
 from harness.places import DOCS, ROOT
 from myst_nb.core.read import is_myst_markdown_notebook
+from myst_parser.config.main import MdParserConfig
+from nbformat import NotebookNode
 from sphinx.util.console import strip_escape_sequences
 
-from executable_book.run.page_execution import EXECUTIONS
+from executable_book.publish.repository import commit_of, date_of, release_of
+from executable_book.run.page_execution import EXECUTIONS, code_only, parse
 
-NOT_COPIED = (".git", ".nox", ".venv", ".*_cache", "__pycache__", "_build", "tests")
+NOT_COPIED = (".git", ".nox", ".venv", ".*_cache", "__pycache__", "_build")
+BESIDE_THE_PAGES = '"../'
+"""What the code of a page has in it that reads files of the repository."""
 STARTED = "LITERATE_STARTED"
 WATCH = f"""
 import os, sys
@@ -127,11 +134,13 @@ class Book:
         (watch / "started").write_text("")
         own = {
             "PYTHONPATH": os.pathsep.join([str(watch), str(self.root / "src")]),
-            "SOURCE_COMMIT": "0" * 40,
+            "SOURCE_COMMIT": commit_of(ROOT),
             STARTED: str(watch / "started"),
         }
+        edition = {"book_release": release_of(ROOT), "book_date": date_of(ROOT)}
+        switches = [part for name, told in edition.items() for part in ("-D", f"{name}={told}")]
         return subprocess.Popen(
-            command(builder, *options),
+            command(builder, *switches, *options),
             cwd=self.root,
             env=os.environ | own | environment,
             stdout=subprocess.PIPE,
@@ -149,30 +158,42 @@ class Book:
     def build(self, *options: str, builder: str = "html", **environment: str) -> Build:
         return self.end(self.start(*options, builder=builder, **environment))
 
-    def draft(self, pages: Iterable[str] = (), **environment: str) -> Build:
+    def forget(self, page: Path) -> None:
+        """Remove the stored executions of a page."""
+        codes = [cell.source for cell in parsed(page).cells]
+        for path in (self.root / "docs/_build" / EXECUTIONS).glob("*.ipynb"):
+            stored = nbformat.read(path, as_version=4)
+            if [cell.source for cell in stored.cells] == codes:
+                path.unlink()
+
+    def draft(self, pages: Iterable[str], **environment: str) -> Build:
         """Read and check pages, and write none: a build that is quick, and judges as every build.
 
         Args:
-            pages: names of pages, without folders. Besides them, only the contents are read. Without them,
-                all pages are.
+            pages: names of pages, without folders, the first of which stands for the contents.
             environment: variables to set.
         """
-        options = []
-        if pages:
-            all_pages = {path.relative_to(self.root / "docs") for path in self.written}
-            others = {path.as_posix() for path in all_pages if path.stem not in {*pages, "index"}}
-            options = ["-D", f"exclude_patterns={','.join(sorted({'_build', *others}))}"]
-        return self.build(*options, builder="dummy", **environment)
+        all_pages = {path.relative_to(self.root / "docs") for path in self.written}
+        chosen = {path for path in all_pages if path.stem in pages}
+        others = {path.as_posix() for path in all_pages - chosen}
+        options = ["-D", f"exclude_patterns={','.join(sorted({'_build', *others}))}"]
+        options += ["-D", f"root_doc={min(chosen).with_suffix('').as_posix()}"]
+        status, *said = forks.build(self.root, command("dummy", *options)[3:], environment)
+        return Build(status, strip_escape_sequences("".join(said)), [])
 
     def published(self) -> dict[str, bytes]:
-        """Return all that readers can get: the site, with figures and notebooks, and the archive of it."""
-        built = self.root / "docs/_build"
-        files = [path for path in (built / "html").rglob("*") if path.is_file()]
-        site = {path.relative_to(built).as_posix(): path.read_bytes() for path in files}
-        archives = {path.name: path.read_bytes() for path in built.glob("*.zip")}
-        return archives | {
-            name: content for name, content in site.items() if not Path(name).name.startswith(".")
-        }
+        """Return all that readers can get."""
+        return published(self.root / "docs/_build")
+
+
+def published(built: Path) -> dict[str, bytes]:
+    """Return all that readers can get: the site, with figures and notebooks, and the archive of it."""
+    files = [path for path in (built / "html").rglob("*") if path.is_file()]
+    site = {path.relative_to(built).as_posix(): path.read_bytes() for path in files}
+    archives = {path.name: path.read_bytes() for path in built.glob("*.zip")}
+    return archives | {
+        name: content for name, content in site.items() if not Path(name).name.startswith(".")
+    }
 
 
 def differences(ours: dict[str, bytes], theirs: dict[str, bytes]) -> list[str]:
@@ -180,13 +201,24 @@ def differences(ours: dict[str, bytes], theirs: dict[str, bytes]) -> list[str]:
     return sorted(name for name in ours | theirs if ours.get(name) != theirs.get(name))
 
 
-def copied(folder: Path, *, with_executions: bool = False) -> Book:
-    """Copy this book; on request with what was executed here, which is found as far as it is not stale."""
-    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*NOT_COPIED))
+def copied(folder: Path, *, tests: bool = False) -> Book:
+    """Copy this book, with what was executed here, which is found as far as it is not stale.
+
+    Args:
+        folder: where to.
+        tests: whether its tests come along, which entries of the API reference name.
+    """
+    left_out = NOT_COPIED if tests else (*NOT_COPIED, "tests")
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*left_out))
     executions = DOCS / "_build" / EXECUTIONS
-    if with_executions and executions.exists():
+    if executions.exists():
         shutil.copytree(executions, folder / "docs/_build" / EXECUTIONS)
     return Book(folder)
+
+
+def parsed(page: Path) -> NotebookNode:
+    """Return the code of a page as a notebook."""
+    return code_only(parse(page.read_text(encoding="utf-8"), MdParserConfig(), str(page)))
 
 
 def plain(page: bytes) -> str:

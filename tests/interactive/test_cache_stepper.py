@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from harness.reading.scripted_pages import press_in_place, table_texts
 from torch.utils.flop_counter import FlopCounterMode
 
 import literate_attention as la
@@ -54,53 +55,116 @@ def test_counts_are_the_librarys(open_figure: Callable[..., Any]) -> None:
 
 
 def shown(page: Any) -> list[list[int]]:
-    rows = page.locator(".lp-table tbody tr").all()
-    return [
-        [int(text.replace(",", "")) for text in row.locator("td").all_inner_texts()] for row in rows
-    ]
+    """Return the table, row by row: projections, scores and averages, both, all so far, and bytes."""
+    rows = table_texts(page.locator(".lp-table"), "tbody tr", "td")
+    return [[int(text.replace(",", "")) for text in row] for row in rows]
+
+
+def in_parts(num_kv_heads: int) -> tuple[int, int]:
+    """Return what the library's layer computes for one token, and for one query and key."""
+    first, second = counted(None, num_kv_heads)["with"][:2]
+    return first - (second - first), second - first
+
+
+def looks(page: Any, grid: str, look: str) -> list[list[bool]]:
+    """Return which cells of a grid look like this, row by row."""
+    rows = page.get_by_role("grid", name=grid).locator("tbody tr")
+    found: list[list[bool]] = rows.evaluate_all(
+        "(rows, look) => rows.map(row => [...row.cells].slice(1).map(c => c.matches(look)))", look
+    )
+    return found
 
 
 def test_a_keyboard_steps_through_the_text(open_figure: Callable[..., Any]) -> None:
     """What the table shows after each step is the library's, and one row is computed at a time."""
     page = open_figure("cache_stepper")
     expected = counted(None, 2)
+    per_token, per_key = in_parts(2)
     page.get_by_role("button", name="Next token").focus()
     for n in range(1, LENGTH + 1):
         without, with_one = expected["without"][:n], expected["with"][:n]
         assert shown(page) == [
+            [n * per_token, per_token],
+            [n * n * per_key, n * per_key],
             [without[-1], with_one[-1]],
             [sum(without), sum(with_one)],
             [0, expected["bytes"][n - 1]],
         ]
-        assert page.get_by_role("grid", name="Scores").locator("td.lp-now").count() == n
-        assert (
-            page.get_by_role("grid", name="Scores").locator("td.lp-old").count() == n * (n - 1) / 2
-        )
+        said = page.locator(".lp-parts").inner_text()
+        assert f"{per_token:,} for the projections of the new token" in said
+        assert f"{per_key} for each of {n} keys" in said
+        status = page.get_by_role("status").first.inner_text()
+        assert f"{expected['bytes'][n - 1]} bytes are kept for the next token" in status
+        assert sum(map(sum, looks(page, "Scores", ".lp-now"))) == n
+        assert sum(map(sum, looks(page, "Scores", ".lp-old"))) == n * (n - 1) / 2
         page.keyboard.press("Enter")
     assert page.get_by_role("button", name="Next token").get_attribute("aria-disabled") == "true"
-    page.get_by_label("Old keys and values").focus()
-    page.keyboard.press("c")  # computed again
-    assert page.get_by_role("grid", name="Scores").locator("td.lp-now").count() == 78
-    assert "All 12 rows are computed" in page.get_by_role("status").first.inner_text()
+
+
+def test_all_that_is_counted_is_drawn(open_figure: Callable[..., Any]) -> None:
+    """Cells that are computed times the cost of a cell are the library's count, mask or not."""
+    page = open_figure("cache_stepper")
+    per_token, per_key = in_parts(2)
+    slider = page.get_by_role("slider", name="Token")
+    for window, cached in itertools.product((None, 4, 2), (True, False)):
+        page.get_by_label("Window", exact=True).select_option(str(window or "all"))
+        page.get_by_label("Old keys and values", exact=True).select_option(
+            "kept" if cached else "again"
+        )
+        expected = counted(window, 2)
+        for n in (2, 10):
+            slider.fill(str(n))
+            drawn = sum(map(sum, looks(page, "Scores", ".lp-now, .lp-wasted")))
+            rows = 1 if cached else n
+            count = expected["with" if cached else "without"][n - 1]
+            assert rows * per_token + drawn * per_key == count, (window, cached, n)
+            if not cached:
+                continue
+            kept = looks(page, "Keys and values", ".lp-now, .lp-kept")
+            each = 2 * HEAD_DIM * 4
+            assert sum(map(sum, kept)) * each == expected["bytes"][n - 1], (window, n)
+            used = looks(page, "Keys and values", ".lp-now, .lp-kept, .lp-last")
+            assert used == [looks(page, "Scores", ".lp-now")[n - 1]] * 2
+    slider.fill("12")
+    page.get_by_label("Window", exact=True).select_option("all")
+    assert "All 12 rows of scores are computed" in page.get_by_role("status").first.inner_text()
+    drawn_by_mask = ~torch.tensor(looks(page, "Scores", ".lp-wasted"))
+    assert torch.equal(drawn_by_mask, la.causal_mask(LENGTH))
+
+
+def test_a_legend_explains_each_look_and_no_other(open_figure: Callable[..., Any]) -> None:
+    page = open_figure("cache_stepper")
+    page.get_by_role("slider", name="Token").fill("10")
+    script = """(looks) => ['Scores', 'Keys'].map((name, i) => {
+        const grid = [...document.querySelectorAll('[role=grid]')][i];
+        const legend = [...document.querySelectorAll('.lp-legend')][i];
+        const worn = (where) => looks.filter((look) => where.querySelector(look));
+        return [worn(grid.tBodies[0]), worn(legend)];
+    })"""
+    names = ["now", "old", "kept", "last", "wasted", "hidden", "later"]
+    for window, kept in itertools.product(("all", "4"), ("kept", "again")):
+        page.get_by_label("Window", exact=True).select_option(window)
+        page.get_by_label("Old keys and values", exact=True).select_option(kept)
+        for drawn, explained in page.evaluate(script, [f".lp-{name}" for name in names]):
+            assert drawn == explained, (window, kept)
 
 
 def test_a_window_and_fewer_heads_are_chosen_by_keyboard(open_figure: Callable[..., Any]) -> None:
     page = open_figure("cache_stepper")
-    page.get_by_label("Window").focus()
+    page.get_by_label("Window", exact=True).focus()
     page.keyboard.press("4")
-    page.get_by_label("KV heads").focus()
+    page.get_by_label("KV heads", exact=True).focus()
     page.keyboard.press("1")
     page.get_by_role("slider", name="Token").focus()
     page.keyboard.press("End")
     expected = counted(4, 1)
-    assert shown(page)[0] == [expected["without"][-1], expected["with"][-1]]
-    assert shown(page)[2] == [0, expected["bytes"][-1]]
-    grid = page.get_by_role("grid", name="Scores")
+    assert shown(page)[2] == [expected["without"][-1], expected["with"][-1]]
+    assert shown(page)[4] == [0, expected["bytes"][-1]]
     seen = la.window_mask(LENGTH, LENGTH, 4)
-    hidden = grid.locator("tbody td").evaluate_all(
-        "cells => cells.map(c => c.matches('.lp-hidden'))"
-    )
-    assert torch.equal(~torch.tensor(hidden).reshape(LENGTH, LENGTH), seen)
+    assert torch.equal(~torch.tensor(looks(page, "Scores", ".lp-hidden")), seen)
+    for num_kv_heads in (6, 3, 2, 1):
+        page.get_by_label("KV heads", exact=True).select_option(str(num_kv_heads))
+        assert len(looks(page, "Keys and values", "td")) == num_kv_heads
 
 
 def test_a_cell_says_what_happened_to_it(open_figure: Callable[..., Any]) -> None:
@@ -112,7 +176,42 @@ def test_a_cell_says_what_happened_to_it(open_figure: Callable[..., Any]) -> Non
     said = page.get_by_role("status").last
     assert "Nothing of this row is computed again" in said.inner_text()
     page.keyboard.press("ArrowRight")
-    assert "comes later" in said.inner_text()
+    assert "comes later. Nothing is ever computed here" in said.inner_text()
     page.keyboard.press("Control+End")
-    products = NUM_HEADS * HEAD_DIM
-    assert f"is new and asks \u201cword\u201d: {products} multiplications" in said.inner_text()
+    _, per_key = in_parts(2)
+    assert said.inner_text() == (
+        f"\u201cword\u201d (12) is new and asks \u201cword\u201d (12): {per_key} multiplications,"
+        f" {per_key // 2} for the scores of 6 heads and {per_key // 2} to average the values."
+    )
+    press_in_place(page, "Space")
+    page.get_by_label("Old keys and values", exact=True).select_option("again")
+    page.keyboard.press("Shift+Tab")
+    grid.locator("td[tabindex='0']").focus()
+    page.keyboard.press("ArrowUp")
+    assert "comes later. It is computed all the same" in said.inner_text()
+    page.keyboard.press("ArrowLeft")
+    assert "asks \u201cby\u201d for the second time" in said.inner_text()
+
+
+def test_a_key_that_is_pointed_at_has_the_frame(open_figure: Callable[..., Any]) -> None:
+    page = open_figure("cache_stepper")
+    page.get_by_role("slider", name="Token").fill("3")
+    framed = page.locator("td.lp-chosen")
+    page.get_by_role("grid", name="Scores").locator("tbody td").nth(2 * LENGTH).hover()
+    assert framed.count() == 1
+    key = page.get_by_role("grid", name="Keys and values").locator("tbody td").nth(1)
+    key.hover()
+    assert framed.count() == 1
+    assert "lp-chosen" in key.get_attribute("class")
+    said = page.get_by_role("status").last.inner_text()
+    assert "of \u201cjourney\u201d lie in the cache" in said
+
+
+def test_numbers_that_grow_move_nothing(open_figure: Callable[..., Any]) -> None:
+    page = open_figure("cache_stepper")
+    seen = set()
+    for n in range(1, LENGTH + 1):
+        page.get_by_role("slider", name="Token").fill(str(n))
+        cells = page.locator(".lp-table th[scope=col]").all()
+        seen.add(tuple(cell.bounding_box()["x"] for cell in cells))
+    assert len(seen) == 1

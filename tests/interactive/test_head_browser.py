@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from harness.reading.scripted_pages import press_in_place, table_texts
 from torch import Tensor
 
 import literate_attention as la
@@ -16,31 +17,48 @@ pytestmark = pytest.mark.browser
 NUM_HEADS = 9
 
 
+ONCE, TWICE = 6, 13
+"""How many words the sentences have: the second says the first twice, with a full stop between."""
+KINDS = {
+    "previous token": "the token before",
+    "first token": "the first token",
+    "induction": "what followed an earlier copy",
+}
+
+
 @pytest.fixture(scope="module")
 def library() -> SimpleNamespace:
     """Return what the library says of both sentences: maps and scores, head by head."""
     model, tokenizer = la.load_smollm2()
-    once = torch.tensor(tokenizer.encode(SENTENCE))
-    twice = once.repeat(2)
-    maps = {len(ids): la.attention_maps(model, ids).flatten(0, 1) for ids in (once, twice)}
-    targets = {
-        (6, "previous token"): la.previous_token_targets(6),
-        (6, "first token"): la.first_token_targets(6),
-        (12, "previous token"): la.previous_token_targets(12),
-        (12, "first token"): la.first_token_targets(12),
-        (12, "induction"): la.induction_targets(twice),
-    }
-    scores = {
-        (size, kind): la.head_scores(maps[size][None], one).flatten()
-        for (size, kind), one in targets.items()
-    }
+    once = tokenizer.encode(SENTENCE)
+    maps, scores = {}, {}
+    for ids in (torch.tensor(once), torch.tensor([*once, *tokenizer.encode("."), *once])):
+        size = len(ids)
+        maps[size] = la.attention_maps(model, ids).flatten(0, 1)
+        targets = {
+            "previous token": la.previous_token_targets(size),
+            "first token": la.first_token_targets(size),
+            "induction": la.induction_targets(ids),
+        }
+        scores |= {
+            (size, kind): la.head_scores(maps[size][None], one).flatten()
+            for kind, one in targets.items()
+            if one.any()
+        }
     return SimpleNamespace(maps=maps, scores=scores)
+
+
+def ranked(library: SimpleNamespace, size: int, kind: str) -> list[int]:
+    """Return the heads, those with the highest scores first."""
+    order: list[int] = (
+        library.scores[size, kind].sort(descending=True, stable=True).indices.tolist()
+    )
+    return order
 
 
 def opened_map(page: Any) -> Tensor:
     """Return the weights that the opened head shows; what is hidden is zero."""
-    rows = page.get_by_role("grid", name="Weights").locator("tbody tr").all()
-    texts = [row.locator("td").all_inner_texts() for row in rows]
+    texts = table_texts(page.get_by_role("grid", name="Weights"), "tbody tr", "td")
     return torch.tensor([[float(text or 0) / 100 for text in row] for row in texts])
 
 
@@ -78,36 +96,131 @@ def test_all_maps_and_scores_are_the_librarys(
             torch.testing.assert_close(scores, library.scores[size, kind])
 
 
-def test_the_opened_head_is_the_one_with_the_highest_score(
+def test_heads_are_sorted_and_named_with_their_scores(
     open_figure: Callable[..., Any], library: SimpleNamespace
 ) -> None:
     page = open_figure("head_browser")
-    for size, kind, text in (
-        (6, "previous token", "the token before"),
-        (6, "first token", "the first token"),
-        (12, "induction", "what followed an earlier copy"),
-    ):
-        page.get_by_label("Sentence").select_option(str(size // 6 - 1))
-        page.get_by_label("Sorted by the weight on", exact=True).select_option(text)
-        scores = library.scores[size, kind]
-        best = int(scores.argmax())
-        assert_opened(page, library.maps[size], best)
+    assert_opened(page, library.maps[ONCE], ranked(library, ONCE, "previous token")[0])
+    for size, kind in ((ONCE, "previous token"), (ONCE, "first token"), (TWICE, "induction")):
+        page.get_by_label("Sentence").select_option("0" if size == ONCE else "1")
+        page.get_by_label("Sorted by the weight on", exact=True).select_option(KINDS[kind])
+        page.locator(".lp-heads [role=option]").first.click()
+        order = ranked(library, size, kind)
+        assert_opened(page, library.maps[size], order[0])
         if kind != "first token":  # of those, several show the same to a percent
             with pytest.raises(AssertionError):
-                assert_opened(page, library.maps[size].roll(1, dims=0), best)
+                assert_opened(page, library.maps[size].roll(1, dims=0), order[0])
+        scores = library.scores[size, kind]
+        said = page.locator(".lp-opened .lp-facts").inner_text()
+        assert said.startswith("Number 1 of 270 in this order. On average, ")
+        assert f"{100 * scores[order[0]]:.0f}\u00a0%" in said
         labels = page.locator(".lp-heads [role=option]").evaluate_all(
             "options => options.map(one => Number(/(\\d+)\\s%/.exec(one.ariaLabel)[1]))"
         )
-        ranked = (100 * scores).sort(descending=True).values
-        torch.testing.assert_close(torch.tensor(labels).float(), ranked, rtol=0, atol=0.6)
+        expected = (100 * scores).sort(descending=True).values
+        torch.testing.assert_close(torch.tensor(labels).float(), expected, rtol=0, atol=0.6)
+
+
+def test_the_chosen_head_stays_when_the_sentence_or_the_order_changes(
+    open_figure: Callable[..., Any], library: SimpleNamespace
+) -> None:
+    """As the chapter begins: the repeated text, sorted by induction, with a head that it names."""
+    page = open_figure("trained_heads")
+    assert_opened(page, library.maps[TWICE], 18 * NUM_HEADS + 6)
+    sentence = page.get_by_label("Sentence")
+    order = page.get_by_label("Sorted by the weight on", exact=True)
+    facts = page.locator(".lp-opened .lp-facts")
+
+    def shown() -> tuple[str, str, int]:
+        chosen = order.evaluate("select => select.selectedOptions[0].label")
+        return sentence.input_value(), chosen, opened_head(page)
+
+    def rank(size: int, kind: str) -> str:
+        return f"Number {ranked(library, size, kind).index(opened_head(page)) + 1} of 270"
+
+    assert shown() == ("1", KINDS["induction"], 18 * NUM_HEADS + 6)
+    assert facts.inner_text().startswith(rank(TWICE, "induction"))
+    sentence.select_option("0")  # in which nothing comes twice
+    assert shown() == ("0", "nothing: layer by layer", 18 * NUM_HEADS + 6)
+    assert_opened(page, library.maps[ONCE], 18 * NUM_HEADS + 6)
+    assert page.get_by_role("option", name="earlier copy: there is none").is_disabled()
+    assert page.get_by_text("No word here has an earlier copy").is_visible()
+    sentence.select_option("1")
+    assert shown() == ("1", KINDS["induction"], 18 * NUM_HEADS + 6)
+    order.select_option(KINDS["first token"])
+    assert shown() == ("1", KINDS["first token"], 18 * NUM_HEADS + 6)
+    assert facts.inner_text().startswith(rank(TWICE, "first token"))
+    sentence.select_option("0")
+    assert shown() == ("0", KINDS["first token"], 18 * NUM_HEADS + 6)
+
+
+def test_a_head_is_found_by_its_name(
+    open_figure: Callable[..., Any], library: SimpleNamespace
+) -> None:
+    page = open_figure("trained_heads")
+    page.get_by_label("Layer", exact=True).focus()
+    page.keyboard.type("17")
+    page.get_by_label("Head", exact=True).focus()
+    page.keyboard.press("5")
+    assert_opened(page, library.maps[TWICE], 17 * NUM_HEADS + 5)
+    page.get_by_role("button", name="16/0").focus()
+    page.keyboard.press("Enter")
+    assert_opened(page, library.maps[TWICE], 16 * NUM_HEADS)
+    assert page.get_by_label("Layer", exact=True).input_value() == "16"
+    chosen = page.locator(".lp-heads [aria-selected=true]")
+    assert chosen.get_attribute("title").startswith("Layer 16, head 0")
+
+
+def test_layer_by_layer_every_layer_is_a_group_of_its_own(open_figure: Callable[..., Any]) -> None:
+    for width, right, down in (("desk", NUM_HEADS, 1), ("phone", 1, NUM_HEADS)):
+        page = open_figure("trained_heads", width)
+        page.get_by_label("Sorted by the weight on", exact=True).select_option("none")
+        layer = page.get_by_role("group", name="Layer 18", exact=True)
+        assert layer.get_by_role("option").count() == NUM_HEADS
+        layer.get_by_role("option", name="head 6").focus()
+        for key, step in (("ArrowRight", right), ("ArrowUp", -down), ("ArrowLeft", -right)):
+            before = opened_head(page)
+            page.keyboard.press(key)
+            assert opened_head(page) == before + step, (width, key)
+        assert page.locator(".lp-heads :focus").is_visible()
+
+
+def test_what_is_opened_is_seen_beside_the_stamps(open_figure: Callable[..., Any]) -> None:
+    """On a desk of 800 lines the name, all stamps and the whole map; on a phone name and chosen stamp."""
+    page = open_figure("trained_heads")
+    title = page.locator(".lp-title").bounding_box()
+    map_of_it = page.locator(".lp-matrix").bounding_box()
+    assert map_of_it["y"] + map_of_it["height"] - title["y"] < 800 - 48  # less what stays on top
+    page = open_figure("trained_heads", "phone")
+    page.locator(".lp-heads [role=option]").first.click()
+    for key in ("End", "ArrowUp", "Home"):
+        page.keyboard.press(key)
+        name = page.locator(".lp-opened").bounding_box()
+        stamp = page.locator(".lp-heads :focus").bounding_box()
+        assert 0 <= name["y"] < name["y"] + name["height"] <= stamp["y"] < 900, key
+
+
+def test_averages_may_overlap_and_most_heads_rest_on_the_first_word(
+    open_figure: Callable[..., Any], library: SimpleNamespace
+) -> None:
+    """What is said beside the stamps, and below them."""
+    before, first = la.previous_token_targets(ONCE), la.first_token_targets(ONCE)
+    assert (before & first).nonzero().tolist() == [[1, 0]]
+    page = open_figure("head_browser")
+    assert page.get_by_text(
+        "for \u201cjourney\u201d, the token before is the first token"
+    ).is_visible()
+    assert (library.scores[ONCE, "first token"] > 0.5).sum() > 270 / 2
+    firsts = library.maps[ONCE][:, 1:, 0]
+    assert (firsts > library.maps[ONCE][:, 1:, 1:].amax(dim=-1)).float().mean() > 0.5
 
 
 def test_heads_and_words_are_chosen_by_keyboard(
     open_figure: Callable[..., Any], library: SimpleNamespace
 ) -> None:
     page = open_figure("head_browser")
-    ranked = library.scores[6, "previous token"].sort(descending=True, stable=True).indices.tolist()
-    page.get_by_label("Sorted by the weight on", exact=True).focus()
+    order = ranked(library, ONCE, "previous token")
+    page.get_by_label("Head", exact=True).focus()
     page.keyboard.press("Tab")
     across = page.get_by_role("listbox", name="270 heads").evaluate(
         "list => getComputedStyle(list).gridTemplateColumns.split(' ').length"
@@ -119,20 +232,23 @@ def test_heads_and_words_are_chosen_by_keyboard(
         ("ArrowLeft", 0),
     ):
         page.keyboard.press(key)
-        assert opened_head(page) == ranked[place], key
+        assert opened_head(page) == order[place], key
     page.keyboard.press("ArrowRight")
-    assert_opened(page, library.maps[6], ranked[1])
+    assert_opened(page, library.maps[ONCE], order[1])
+    press_in_place(page, "Space")
+    assert opened_head(page) == order[1]
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.value") == "5"  # the last word is chosen
     page.keyboard.press("ArrowLeft")
-    weights = library.maps[6][ranked[1], 4]
+    weights = library.maps[ONCE][order[1], 4]
     said = page.get_by_role("status").inner_text()
     assert said.startswith("\u201cone\u201d looks at \u201cwith\u201d with ")
     assert f"with {100 * weights[3]:.0f}\u00a0%" in said
     page.keyboard.press("Tab")
     page.keyboard.press("Control+End")
+    press_in_place(page, "Space")
     assert page.get_by_role("status").inner_text() == (
-        f"\u201cstep\u201d looks at itself with {100 * library.maps[6][ranked[1], 5, 5]:.0f}\u00a0%."
+        f"\u201cstep\u201d looks at itself with {100 * library.maps[ONCE][order[1], 5, 5]:.0f}\u00a0%."
     )
 
 
@@ -140,7 +256,7 @@ def test_a_word_that_is_pointed_at_shows_where_it_looks(
     open_figure: Callable[..., Any], library: SimpleNamespace
 ) -> None:
     page = open_figure("head_browser")
-    weights = library.maps[6][opened_head(page)]
+    weights = library.maps[ONCE][opened_head(page)]
     for query in (2, 4):
         page.locator(".lp-word").nth(query).hover()
         shares = page.locator(".lp-share").all_inner_texts()

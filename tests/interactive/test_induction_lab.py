@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from harness.places import DOCS
+from harness.reading.scripted_pages import press_in_place, table_texts
 from torch import Tensor
 
 import literate_attention as la
@@ -64,7 +65,7 @@ def test_script_equals_library_on_random_settings(open_figure: Callable[..., Any
     """The JavaScript equals the library to 1e-5: with random weights, texts, and heads switched off."""
     page = open_figure("induction_lab")
     torch.manual_seed(2017)
-    for number in range(24):
+    for number in range(12):
         model = new_model()
         for weight in model.parameters():  # much larger than at the beginning of a training
             torch.nn.init.normal_(weight, std=(0.1, 0.4, 1.0)[number % 3])
@@ -104,22 +105,45 @@ def test_weights_survive_their_packing(
         )
 
 
-def test_the_model_is_the_chapters(numbers: dict[str, Any]) -> None:
-    """What the chapter prints of its training is what the lab says, and the weights still do it."""
-    recorded = (DOCS / "recorded" / "learned" / "induction.txt").read_text(encoding="utf-8")
+def recorded() -> str:
+    """Return what the chapter prints."""
+    return (DOCS / "recorded" / "learned" / "induction.txt").read_text(encoding="utf-8")
+
+
+def test_the_training_is_the_chapters(numbers: dict[str, Any]) -> None:
+    """The curve goes through what the chapter prints of its training."""
+    course = numbers["course"]
     line = r"^ +(\d+) +[\d.]+ +([\d.]+) +([\d.]+) +([\d.]+)$"
-    printed = {int(step): rest for step, *rest in re.findall(line, recorded, re.MULTILINE)}
+    printed = re.findall(line, recorded(), re.MULTILINE)
+    assert len(printed) == 7
+    for step, *rest in printed:
+        at = course["steps"].index(int(step))
+        assert [f"{course[name][at]:.2f}" for name in ("copies", "previous", "induction")] == rest
+
+
+def test_what_is_said_of_a_checkpoint_is_measured_and_the_chapters(numbers: dict[str, Any]) -> None:
+    """The weights of the page do what is said of them, and at the end what the chapter prints."""
     rows = la.repeated_blocks(64, 32, 26, 16, 16, torch.Generator().manual_seed(7))
-    compared = 0
+    assert numbers["tests"]["count"] == 64
+    assert [ord(letter) - 97 for letter in numbers["tests"]["example"]] == rows[0, :20].tolist()
     for moment, checkpoint in enumerate(numbers["checkpoints"]):
-        names = ("copies", "previous", "induction")
-        if checkpoint["step"] in printed:
-            said = [f"{checkpoint[name]:.2f}" for name in names]
-            assert said == printed[checkpoint["step"]]
-            compared += 1
-        accuracy = la.copy_accuracy(model_at(numbers, moment), rows)
-        assert abs(accuracy - checkpoint["copies"]) < 0.1  # of other rows
-    assert compared >= 2
+        model = model_at(numbers, moment)
+        for silent, copies in checkpoint["copies"].items():
+            with la.ablate_heads(model, [(int(layer), 0) for layer in silent]):
+                assert abs(la.copy_accuracy(model, rows) - copies) < 0.01
+        with torch.no_grad():
+            first, second = la.attention_maps(model, rows)[:, :, 0].unbind(1)
+        own = first.diagonal(dim1=-2, dim2=-1)[:, 1:].mean().item()
+        previous = first.diagonal(-1, dim1=-2, dim2=-1).mean().item()
+        behind = second.diagonal(-15, dim1=-2, dim2=-1)[:, 1:].mean().item()  # blocks of 16
+        found = {"own": own, "previous": previous, "induction": behind}
+        assert {name: checkpoint[name] for name in found} == pytest.approx(found, abs=0.01)
+    printed = re.findall(r"^ +(?:both|without) .* copies ([\d.]+), .* ([\d.]+)$", recorded(), re.M)
+    last = numbers["checkpoints"][-1]
+    assert [copies for copies, _ in printed] == [
+        f"{last['copies'][off]:.2f}" for off in ("", "0", "1")
+    ]
+    assert printed[0][1] == f"{last['induction']:.2f}"
 
 
 def test_the_weights_are_light(figures_site: Path) -> None:
@@ -132,8 +156,8 @@ def test_the_weights_are_light(figures_site: Path) -> None:
 
 
 def bars(page: Any) -> dict[str, str]:
-    rows = page.locator(".lp-bars tbody tr").all()
-    return {row.locator("th").inner_text(): row.locator("td").last.inner_text() for row in rows}
+    rows = table_texts(page.locator(".lp-bars"), "tbody tr", "th, td")
+    return {letter: rest[-1] for letter, *rest in rows[:5]}
 
 
 def assert_shows(page: Any, model: Any, text: str, silent: tuple[int, ...] = ()) -> None:
@@ -168,11 +192,20 @@ def test_a_keyboard_types_writes_and_switches_heads_off(
     for _ in range(2):
         page.keyboard.press("Enter")
     assert page.get_by_label("The model reads").input_value() == "journeyjourney"
+    for _ in range(4):  # past the examples, and the way back to the beginning
+        page.keyboard.press("Tab")
     for layer in range(2):
         page.keyboard.press("Tab")
         page.keyboard.press("Space")
         assert_shows(page, model, "journeyjourney", (layer,))
         assert next(iter(bars(page))) != "j"
+        answer = page.locator(".lp-answer").inner_text()
+        assert "\u201cj\u201d followed it, so this is wrong." in answer
+        copies = numbers["checkpoints"][-1]["copies"]
+        without, both = (f"{100 * copies[off]:.0f}\u00a0%" for off in (str(layer), ""))
+        found = f"Without the head of layer {layer + 1} it copies {without} of the letters"
+        assert f"{found} of 64 test rows, with both {both}." in answer
+        assert page.locator(".lp-right th").inner_text() == "j"  # beside the five, if it is not one
         page.keyboard.press("Space")
     assert_shows(page, model, "journeyjourney")
     assert next(iter(bars(page))) == "j"
@@ -186,9 +219,14 @@ def test_the_slider_goes_back_in_time(
     page.keyboard.press("Home")
     for moment, checkpoint in enumerate(numbers["checkpoints"]):
         assert_shows(page, model_at(numbers, moment), WORD)
-        said = page.get_by_role("status").first.inner_text()
-        copies = f"{100 * checkpoint['copies']:.0f}\u00a0%"
-        assert said.startswith(f"After {checkpoint['step']} steps of training it copies {copies}")
+        said = page.locator(".lp-said").inner_text()
+        shares = [
+            checkpoint["copies"][""],
+            *(checkpoint[name] for name in ("previous", "own", "induction")),
+        ]
+        assert said.startswith(f"After {checkpoint['step']} steps, tested with both heads")
+        assert re.findall(r"(\d+)\u00a0%", said) == [f"{100 * share:.0f}" for share in shares]
+        assert page.locator(".lp-notches .lp-marked").inner_text() == str(checkpoint["step"])
         page.keyboard.press("ArrowRight")
     with pytest.raises(AssertionError):  # weights of another moment would be noticed
         assert_shows(page, model_at(numbers, 0), WORD)
@@ -207,10 +245,112 @@ def test_a_cell_says_where_a_letter_looks(
     assert said == f"Layer 2: \u201cu\u201d (10) looks at \u201co\u201d (9) with {share}."
 
 
+def test_the_curve_is_the_training(
+    open_figure: Callable[..., Any], numbers: dict[str, Any]
+) -> None:
+    """Each line is drawn through the shares of the training, and the mark stands at the checkpoint."""
+    page = open_figure("induction_lab")
+    lines = page.locator(".lp-curve polyline").evaluate_all(
+        "all => all.map(one => [...one.points].map(({ x, y }) => [x, y]))"
+    )
+    axis = page.locator(".lp-level").evaluate_all("all => all.map(one => one.y1.baseVal.value)")
+    bottom, _, top = axis
+    course = numbers["course"]
+    for line, name in zip(lines, ("copies", "previous", "induction"), strict=True):
+        shares = [(bottom - y) / (bottom - top) for _, y in line]
+        assert shares == pytest.approx(course[name], abs=0.001)
+    ends = {course["steps"][0]: lines[0][0][0], course["steps"][-1]: lines[0][-1][0]}
+    slider = page.get_by_role("slider", name="Moment of the training")
+    for key, step in (("Home", 0), ("End", 300)):
+        slider.press(key)
+        mark = page.locator(".lp-here").evaluate("one => one.x1.baseVal.value")
+        assert mark == pytest.approx(ends[step], abs=0.1)
+        assert f"At step {step}: copied right" in page.locator(".lp-curve").get_attribute(
+            "aria-label"
+        )
+
+
+def test_it_is_said_whether_there_is_something_to_copy(
+    open_figure: Callable[..., Any], numbers: dict[str, Any]
+) -> None:
+    """Examples are copied right, or have nothing to copy; outlined is where a head should look."""
+    page = open_figure("induction_lab")
+    model, answer = model_at(numbers, -1), page.locator(".lp-answer")
+    for example, right in (("blacksmithbla", "c"), ("abcdefgh", None), ("journeyjou", "r")):
+        page.get_by_role("button", name=example).press("Enter")
+        assert_shows(page, model, example)
+        if right:
+            assert next(iter(bars(page))) == right
+            assert f"\u201c{right}\u201d followed it, so this is right." in answer.inner_text()
+        else:
+            assert "there is nothing to copy" in answer.inner_text()
+            assert page.locator(".lp-right").count() == 0
+    targets = la.previous_token_targets(10), la.induction_targets(tokens_of(WORD))
+    for layer, wanted in enumerate(targets):
+        cells = page.get_by_role("grid", name=f"Layer {layer + 1}").locator("tbody td")
+        outlined = cells.evaluate_all("all => all.map(one => one.classList.contains('lp-ideal'))")
+        assert torch.equal(torch.tensor(outlined).reshape(10, 10), wanted)
+
+
+def test_what_is_not_read_is_said(open_figure: Callable[..., Any]) -> None:
+    page = open_figure("induction_lab")
+    field, hint = page.get_by_label("The model reads"), page.locator(".lp-facts").first
+    for typed, kept, said in (
+        ("Hi you", "hiyou", "Left out: the space. The model knows the letters from a to z only."),
+        ("ab1", "ab", "Left out: \u201c1\u201d."),
+        ("Ab", "ab", "Capitals are read as small letters."),
+        (
+            "abcdefghijklmnopqr",
+            "abcdefghijklmnop",
+            "Left off: \u201cqr\u201d. Here it reads at most 16",
+        ),
+    ):
+        field.fill(typed)
+        assert field.input_value() == kept
+        assert said in hint.inner_text()
+    field.press("End")
+    field.press("Backspace")
+    page.get_by_role("button", name="Write the next letter").press("Enter")
+    assert hint.inner_text().startswith("No more can be written: 16 letters are the most")
+    for switch in page.get_by_role("switch").all():
+        switch.uncheck()
+    page.get_by_role("slider").press("Home")
+    page.get_by_role("button", name="Start again").press("Enter")
+    assert field.input_value() == WORD
+    assert all(switch.is_checked() for switch in page.get_by_role("switch").all())
+    assert page.locator(".lp-notches .lp-marked").inner_text() == "300"
+
+
+def test_all_that_belongs_together_is_in_sight(open_figure: Callable[..., Any]) -> None:
+    """At 1280 by 800, each control is in sight together with answer and maps; nothing jumps."""
+    page = open_figure("induction_lab")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    heights = set()
+    for text in ("ab", "a" * 16, WORD):
+        page.get_by_label("The model reads").fill(text)
+        heights.add(page.locator(".lp-pair").bounding_box()["height"])
+    assert len(heights) == 1
+    spans = []
+    for control in ("input[type=text]", ".lp-switch input", "input[type=range]"):
+        boxes = [
+            page.locator(one).first.bounding_box() for one in (control, ".lp-answer", ".lp-pair")
+        ]
+        spans.append(max(b["y"] + b["height"] for b in boxes) - min(b["y"] for b in boxes))
+    assert max(spans) < 740
+
+
+def test_the_space_bar_chooses_a_cell_and_scrolls_nothing(open_figure: Callable[..., Any]) -> None:
+    page = open_figure("induction_lab")
+    page.get_by_role("grid", name="Layer 1").locator("td[tabindex='0']").focus()
+    press_in_place(page, "Space")
+    assert page.locator(".lp-looking").inner_text().startswith("Layer 1: \u201cj\u201d (1)")
+
+
 def test_nothing_to_read_is_no_error(open_figure: Callable[..., Any]) -> None:
     page = open_figure("induction_lab")
     page.get_by_label("The model reads").fill("")
-    assert page.get_by_role("status").last.inner_text() == "Type a letter."
+    assert page.locator(".lp-answer").inner_text() == "Type a letter."
+    assert page.locator(".lp-facts").first.inner_text().endswith("type a letter first.")
     page.get_by_role("button", name="Write the next letter").focus()
     page.keyboard.press("Enter")
     page.get_by_label("The model reads").fill("z")

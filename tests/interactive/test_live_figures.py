@@ -1,6 +1,5 @@
 """Live figures can be used by everybody, everywhere, and what they start from is fresh."""
 
-import functools
 import json
 import re
 from collections.abc import Callable
@@ -10,9 +9,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from docutils import nodes
+from harness.reading.axe import axe_finds
 
 from interactive import live_figures
-from interactive.live_figures import FIGURES, PARTS
+from interactive.live_figures import FIGURES
+from interactive.scripted_element import PARTS
 
 browser_test = pytest.mark.browser
 each_figure = pytest.mark.parametrize("figure", FIGURES)
@@ -28,7 +30,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     script = tmp_path / "toy_numbers.py"
     monkeypatch.setattr(live_figures, "module_of", lambda name: script)
     monkeypatch.setattr(live_figures, "kept", lambda *_: {"page": [(7, "toy")]})
-    config = SimpleNamespace(book_depends=[tmp_path / "library.py"])
+    config = SimpleNamespace(book_depends=[tmp_path / "library.py"], book_may_lack=["a_model"])
     builder = SimpleNamespace(name="html", format="html")
     return SimpleNamespace(
         confdir=tmp_path,
@@ -68,6 +70,19 @@ def test_numbers_that_cannot_be_computed_are_said_at_every_build(app: Any) -> No
         assert said == ("page", 7, "toy_numbers.py failed: ValueError: no numbers")
 
 
+def test_a_figure_may_lack_what_the_book_may_lack_and_says_so(app: Any) -> None:
+    for package, lacks in (("a_model", True), ("another", False)):
+        sentence = f"{package} is not installed: install it"
+        app.script.write_text(f"raise ModuleNotFoundError({sentence!r})", encoding="utf-8")
+        live_figures.compute(app, app.env)
+        assert bool([*live_figures.judge_numbers(app)]) != lacks
+        element = live_figures.LiveFigure(figure="toy")
+        live_figures.explain(app, nodes.section("", element), "page")
+        assert element.astext() == (sentence if lacks else "")
+        live_figures.publish(app, None)
+        assert not live_figures.script_of(app, "toy").exists()
+
+
 def test_numbers_reach_readers_as_a_script(app: Any) -> None:
     app.script.write_text("print('[1, 2]')", encoding="utf-8")
     live_figures.compute(app, app.env)
@@ -101,13 +116,6 @@ def test_without_javascript_and_on_paper_its_place_is_taken(
     assert page.locator(".live-figure").inner_text().strip() == "Without a script."
 
 
-@functools.cache
-def axe() -> str:
-    import axe_playwright_python
-
-    return (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-
-
 @browser_test
 @each_figure
 @pytest.mark.parametrize(("width", "theme"), [("phone", "light"), ("desk", "dark")])
@@ -123,14 +131,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(
         edge["x"] + edge["width"],
     )
     assert wide == []
-    page.evaluate(axe())
-    found = page.evaluate("axe.run('.live-figure', { preload: false })")
-    assert [
-        (one["id"], node["target"], node["failureSummary"])
-        for one in found["violations"]
-        for node in one["nodes"]
-    ] == []
-    assert "color-contrast" in {one["id"] for one in found["passes"]}
+    assert axe_finds(page, ".live-figure") == []
 
 
 @browser_test

@@ -207,6 +207,23 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
             "two": torch.tensor([[0.5, -1.0], [2.0, 0.5]]),
         }
     ),
+    "residual_streams": lambda: figures.draw_residual_streams(
+        TOY_TOKENS[:3], torch.arange(108.0).view(3, 3, 12)
+    ),
+    "residual_streams, long words": lambda: figures.draw_residual_streams(
+        LONG[:2], torch.ones(5, 2, 4)
+    ),
+    "mask_parts": lambda: figures.draw_mask_parts(
+        {
+            "window": la.window_mask(6, 6, 3),
+            "sink": la.sink_mask(6, 6, 3, 1) & ~la.window_mask(6, 6, 3),
+        },
+        TOY_TOKENS,
+    ),
+    "mask_parts, many tokens": lambda: figures.draw_mask_parts(
+        {"the past": la.causal_mask(12)}, [str(i) for i in range(12)]
+    ),
+    "mask_parts, long words": lambda: figures.draw_mask_parts({"the past": MASK}, LONG),
     "ring": lambda: figures.draw_ring(TOY_TOKENS, la.ring_shards(6, 3, zigzag=False)),
     "ring of one": lambda: figures.draw_ring(list("ab"), la.ring_shards(2, 1)),
     "ring_work": lambda: figures.draw_ring_work(
@@ -465,7 +482,8 @@ class TestData:
         x = torch.randn(2, 5, 6, generator=torch.Generator().manual_seed(1))
         found = meshes(figures.draw_weight_split(x, list("abcde"), num_heads=3))
         assert_close(as_tensor(found["x"]), x[0])
-        assert_close(as_tensor(np.hstack([found[f"view{h}"] for h in range(3)])), x[0])
+        for i, token in enumerate(x[0].view(5, 3, 2)):
+            assert_close(as_tensor(np.vstack([found[f"view{i},{h}"] for h in range(3)])), token)
         for h, expected in enumerate(la.split_heads(x, 3)[0]):
             assert_close(as_tensor(found[f"head{h}"]), expected)
 
@@ -1188,6 +1206,26 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         lambda: figures.draw_shares({"all": 1.5}),
         ValueError,
         "a share must lie between 0 and 1, got 1.5 for 'all'",
+    ),
+    "no part of a mask": (
+        lambda: figures.draw_mask_parts({}, two),
+        ValueError,
+        "parts must be 1 to 2, got 0",
+    ),
+    "parts that overlap": (
+        lambda: figures.draw_mask_parts({"a": torch.ones(2, 2), "b": torch.eye(2)}, two),
+        ValueError,
+        "each pair must be in one part, got 2 in both",
+    ),
+    "many streams": (
+        lambda: figures.draw_residual_streams(list("abcd"), torch.ones(3, 4, 2)),
+        ValueError,
+        "tokens must be 1 to 3, got 4",
+    ),
+    "half a block": (
+        lambda: figures.draw_residual_streams(two, torch.ones(4, 2, 2)),
+        ValueError,
+        "stream must have one stage, and two more for each block, got 4 stages",
     ),
     "no order": (lambda: figures.draw_ring_work({}), ValueError, "orders must be 1 or 2, got 0"),
 }

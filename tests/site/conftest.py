@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 import pytest
 from harness.browser import SITE, chromium, pages, serve
-from harness.visits import SIZES, Html, Visit
+from harness.reading.visits import SIZES, Html, Visit
 from playwright.sync_api import Browser, BrowserContext
 
 

@@ -10,13 +10,17 @@ from urllib.parse import urlsplit
 
 import pytest
 from harness.browser import SITE, compressed, pages
-from harness.visits import (
+from harness.reading.axe import Seen, ask_axe
+from harness.reading.visits import (
     CODE_CUT,
+    LAID_OUT,
     NO_FOCUS_SEEN,
     SIZES,
+    STILL,
     UNFOLD,
     Found,
     Visit,
+    add_style,
     fail_if_any,
     is_written,
     read_to_the_end,
@@ -27,8 +31,8 @@ pytestmark = pytest.mark.browser
 
 WORDS = """() => {
     const style = document.head.appendChild(document.createElement("style"));
-    style.textContent = `.copybtn, .step-controls, .lp-live {display: none !important}
-        * {content-visibility: visible !important}`;
+    style.textContent = `.copybtn, .step-controls, .lp-live, .solved, .reading-place {
+            display: none !important} * {content-visibility: visible !important}`;
     const alive = [...document.querySelectorAll(".lp-alive")];
     for (const one of alive) one.classList.remove("lp-alive");
     const text = document.querySelector("article").innerText.replace(/\\s+/g, " ").trim();
@@ -41,7 +45,8 @@ WRAPPED = """() => [...document.querySelectorAll("article :is(.cell_input, .lite
         line => line.getBoundingClientRect().height > 1.5 * parseFloat(getComputedStyle(pre).lineHeight)))
     .filter(line => line.textContent.length <= 80 && !line.closest(".exercise, .solution"))
     .map(line => line.textContent)"""
-CLOSED_ON_PAPER = """() => [...document.querySelectorAll("article details:not(.proof) > :not(summary)")]
+CLOSED_ON_PAPER = """() => [
+    ...document.querySelectorAll("article details:not(.proof, .lp-live *) > :not(summary)")]
     .filter(e => !e.checkVisibility({contentVisibilityAuto: true})).map(e => `closed: ${e.className}`)"""
 CLUTTER_ON_PAPER = """() => [".bd-sidebar-primary", ".bd-sidebar-secondary", ".bd-header-article",
     ".headerlink", ".prev-next-footer", ".copybtn"]
@@ -51,7 +56,9 @@ CLUTTER_ON_PAPER = """() => [".bd-sidebar-primary", ".bd-sidebar-secondary", ".b
 @pytest.fixture(scope="module")
 def desk(browser: Browser) -> Iterator[BrowserContext]:
     width, height = SIZES["desk"]
-    context = browser.new_context(viewport={"width": width, "height": height})
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, reduced_motion="reduce"
+    )
     yield context
     context.close()
 
@@ -60,15 +67,19 @@ def desk(browser: Browser) -> Iterator[BrowserContext]:
 def found(desk: BrowserContext, address: str) -> Found:
     """Return what is wrong on all pages, by what was asked."""
     wrong: Found = defaultdict(list)
+    seen: Seen = {}
+    visit = Visit(desk, address)
     for name in pages(SITE):
-        visit = Visit(desk, address)
-        visit.page.goto(address + name, wait_until="load")
+        visit.go(name)
         if (weight := transferred(visit)) > 600_000:
             wrong["weight"].append(f"{name}: {weight} bytes")
         for question, answers in ask(visit.page, name):
             wrong[question] += [f"{name}: {answer}" for answer in answers]
         wrong["complaints"] += [f"{name}: {complaint}" for complaint in visit.complaints]
-        visit.page.close()
+        for question, answers in ask_axe(visit.page, "desk", seen):
+            wrong[question] += [f"{name}: {answer}" for answer in answers]
+    visit.page.close()
+    assert len(seen["dark"]) > 20
     return wrong
 
 
@@ -80,7 +91,7 @@ def transferred(visit: Visit) -> int:
 
 def ask(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
     """Ask a page all that is asked on a desk, and then how it looks on paper."""
-    page.add_style_tag(content="* {transition: none !important}")
+    add_style(page, STILL, LAID_OUT)
     page.keyboard.press("Tab")
     yield "focus", page.evaluate(NO_FOCUS_SEEN)
     read_to_the_end(page)
@@ -151,6 +162,16 @@ def test_a_page_is_light(found: Found) -> None:
     fail_if_any(found["weight"])
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_colour_can_be_read(scheme: str, found: Found) -> None:
+    fail_if_any(found[scheme])
+
+
+def test_axe_finds_nothing_else(found: Found) -> None:
+    """Around the text: that is the same at any width, and read on a phone."""
+    fail_if_any(found["all else"])
+
+
 def test_text_is_readable_before_any_script_has_run(
     browser: Browser, found: Found, address: str
 ) -> None:
@@ -158,17 +179,16 @@ def test_text_is_readable_before_any_script_has_run(
     context = browser.new_context(
         java_script_enabled=False, viewport={"width": width, "height": height}
     )
+    page = context.new_page()
     wrong = []
     for name, full in (one.split(": ", 1) for one in found["words"]):
-        page = context.new_page()
         page.goto(address + name, wait_until="load")
         page.evaluate(UNFOLD)
         bare = page.evaluate(WORDS)
-        if name != "playground.html" and bare != full:
+        if bare != full:
             wrong.append(f"{name}: {len(bare)} characters without scripts, {len(full)} with")
         if not page.locator("article p").first.is_visible():
             wrong.append(f"{name}: no paragraph can be seen")
-        page.close()
     context.close()
     fail_if_any(wrong)
     assert len(found["words"]) > 20
@@ -181,10 +201,10 @@ def test_no_page_goes_without_when_it_comes_from_a_disk(
     wrong = []
     names = [name for name in pages(SITE) if name != "404.html"]  # whose links start at the root
     first = {Path(name).parent: name for name in reversed(names)}
+    visit = Visit(desk, f"{unpacked.as_uri()}/")
     for name in {*first.values(), "index.html", "playground.html", "search.html"}:
-        visit = Visit(desk, f"{unpacked.as_uri()}/")
-        visit.page.goto(visit.home + name, wait_until="load")
+        visit.go(name)
         read_to_the_end(visit.page)
         wrong += [f"{name}: {complaint}" for complaint in visit.complaints]
-        visit.page.close()
+    visit.page.close()
     fail_if_any(wrong)

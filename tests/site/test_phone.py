@@ -5,7 +5,19 @@ from collections.abc import Iterator
 
 import pytest
 from harness.browser import SITE, pages
-from harness.visits import CODE_CUT, NO_FOCUS_SEEN, UNFOLD, Found, fail_if_any, is_written
+from harness.reading.axe import Seen, ask_axe
+from harness.reading.visits import (
+    CODE_CUT,
+    LAID_OUT,
+    NO_FOCUS_SEEN,
+    SIZES,
+    STILL,
+    UNFOLD,
+    Found,
+    add_style,
+    fail_if_any,
+    is_written,
+)
 from playwright.sync_api import Browser, Page
 from playwright.sync_api import TimeoutError as TooLate
 
@@ -51,20 +63,21 @@ HANGS = """() => [...document.querySelectorAll("article pre .line")].filter(line
 def found(browser: Browser, address: str) -> Found:
     """Return what is wrong on all pages, by what was asked."""
     wrong: Found = defaultdict(list)
-    context = browser.new_context(viewport={"width": 360, "height": 740})
+    seen: Seen = {}
+    width, height = SIZES["phone"]
+    page = browser.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
     for name in pages(SITE):
-        page = context.new_page()
         page.goto(address + name, wait_until="load")
-        for question, answers in ask(page, name):
+        for question, answers in (*ask(page, name), *ask_axe(page, "phone", seen)):
             wrong[question] += [f"{name}: {answer}" for answer in answers]
-        page.close()
-    context.close()
+    page.close()
+    assert len(seen["dark"]) > 20
     return wrong
 
 
 def ask(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
     """Ask a page all that is asked on a phone, and at last whether a larger phone cuts its code."""
-    page.add_style_tag(content="* {transition: none !important}")
+    add_style(page, STILL, LAID_OUT)
     page.keyboard.press("Tab")
     yield "focus", page.evaluate(NO_FOCUS_SEEN)
     page.evaluate(UNFOLD)
@@ -138,3 +151,13 @@ def test_what_is_wide_scrolls_in_its_box_by_keyboard(found: Found) -> None:
     """Wide tensors scroll in their box and can be scrolled by keyboard."""
     fail_if_any(found["reach"])
     assert len(found["wide"]) > 10
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_colour_can_be_read(scheme: str, found: Found) -> None:
+    fail_if_any(found[scheme])
+
+
+def test_axe_finds_nothing_else(found: Found) -> None:
+    """In the whole page."""
+    fail_if_any(found["all else"])

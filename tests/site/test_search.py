@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from harness.reading.axe import LEAVE_OUT, axe_finds
+from harness.reading.visits import SIZES, STILL, Visit, add_style
+from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 
@@ -25,16 +26,29 @@ HITS = """() => [...document.querySelectorAll("dialog .search-hits li")].map(hit
 })"""
 
 
-@pytest.fixture(params=["host", "disk"])
-def page(
-    request: pytest.FixtureRequest, opened: Callable[..., Any], address: str, unpacked: Path
-) -> Iterator[Page]:
-    """Open a chapter and its search, from a host and from an archive that was unpacked."""
+CHAPTER = "story/simple_attention.html"
+
+
+@pytest.fixture(scope="module", params=["host", "disk"])
+def visit(
+    request: pytest.FixtureRequest, browser: Browser, address: str, unpacked: Path
+) -> Iterator[Visit]:
+    """Return a page that comes from a host, or from an archive that was unpacked."""
     home = address if request.param == "host" else f"{unpacked.as_uri()}/"
-    with opened("story/simple_attention.html", home=home) as visit:
+    width, height = SIZES["desk"]
+    visit = Visit(browser.new_context(viewport={"width": width, "height": height}), home)
+    yield visit
+    visit.page.context.close()
+
+
+@pytest.fixture
+def page(visit: Visit) -> Iterator[Page]:
+    """Return a chapter with its search open, as the test before has left it or anew."""
+    if not visit.page.locator("dialog[open]").count():
+        visit.go(CHAPTER)
         visit.page.keyboard.press("Control+k")
-        yield visit.page
-        assert visit.complaints == []
+    yield visit.page
+    assert visit.complaints == []
 
 
 def ask(page: Page, query: str) -> list[str]:
@@ -84,20 +98,56 @@ def test_the_keyboard_goes_to_hits_and_back(page: Page) -> None:
     page.wait_for_url("**/causal_attention.html#dropout")
 
 
+def test_what_only_the_index_has_is_shown_as_its_entry(page: Page) -> None:
+    ask(page, "-inf")
+    context = page.locator("dialog .context").first
+    assert context.inner_text().startswith("-inf: ")
+    assert context.locator("mark").all_inner_texts() == ["-inf"]
+
+
+def test_enter_goes_to_the_first_hit(page: Page) -> None:
+    ask(page, "dropout")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/causal_attention.html#dropout")
+
+
+def test_the_search_goes_away_when_it_has_done_its_work(page: Page) -> None:
+    """A hit on the page where one is already closes it; so do Escape, from anywhere, and a button."""
+    dialog = page.locator("dialog[open]")
+    ask(page, "a word and its company")
+    page.locator("dialog .search-hits a", has_text="A word and its company").click()
+    dialog.wait_for(state="detached")
+    assert page.url.endswith("simple_attention.html#a-word-and-its-company")
+    page.keyboard.press("Control+k")
+    page.locator("dialog .context").first.click()
+    page.keyboard.press("Escape")
+    assert dialog.count() == 0
+    page.keyboard.press("Control+k")
+    page.get_by_role("button", name="Close the search").click()
+    assert dialog.count() == 0
+
+
 def test_all_hits_have_a_page_of_their_own(page: Page) -> None:
     ask(page, "softmax")
-    page.keyboard.press("Enter")
+    told = page.locator("dialog [role=status]").inner_text()
+    page.get_by_role("link", name="Show all of them").click()
     page.wait_for_url("**/search.html?q=softmax")
+    page.locator("#search-results a").nth(20).wait_for()
+    count = page.locator("#search-results [role=status]").inner_text()
+    assert told == f"The first 20 of {count}"
     page.locator("#search-results a", has_text="Step 2: weights").first.click()
     page.wait_for_url("**/simple_attention.html#step-2-weights")
 
 
 @pytest.mark.parametrize("size", ["phone", "desk"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_hits_can_be_read_by_everybody(scheme: str, size: str, opened: Callable[..., Any]) -> None:
-    with opened("story/simple_attention.html", size, color_scheme=scheme) as visit:
+def test_hits_can_be_read_by_everybody(size: str, opened: Callable[..., Any]) -> None:
+    with opened(CHAPTER, size) as visit:
         visit.page.get_by_role("button", name="Search").first.click()
         assert ask(visit.page, "causal_mask")
         assert visit.page.evaluate("document.querySelector('dialog').scrollWidth <= innerWidth")
-        found = Axe().run(visit.page, "dialog", {"resultTypes": ["violations"]})
-        assert [one["id"] for one in found.response["violations"]] == []
+        add_style(visit.page, STILL)
+        visit.page.evaluate(LEAVE_OUT)
+        for scheme in ("light", "dark"):
+            visit.page.emulate_media(color_scheme=scheme)
+            assert visit.page.evaluate("document.documentElement.dataset.theme") == scheme
+            assert axe_finds(visit.page, "dialog") == [], scheme

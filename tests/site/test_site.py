@@ -12,7 +12,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 import pytest
 from harness.browser import SITE
 from harness.places import DOCS
-from harness.visits import GENERATED, Html, fail_if_any, is_written
+from harness.reading.visits import GENERATED, Html, fail_if_any, is_written
 from playwright.sync_api import Browser
 
 from executable_book.check.measurements import read
@@ -110,6 +110,20 @@ def test_what_is_not_there_says_so_in_the_style_of_the_book(opened: Callable[...
         ] == []
 
 
+def test_every_page_leads_to_its_commit_and_to_the_releases(html: dict[str, Html]) -> None:
+    """And a page that verifies something leads to the ledger."""
+    repository = "https://github.com/literate-attention/literate-attention/"
+    for page, one in book_pages(html).items():
+        links = [link.get("href", "") for link in one.all("a")]
+        assert f"{repository}releases" in links, page
+        assert [link for link in links if re.match(f"{repository}commit/[0-9a-f]{{40}}$", link)], (
+            page
+        )
+        assert re.search(r"</a>, \d{4}-\d\d-\d\d", one.text), page
+    foot = html[FIRST].text.partition('class="page-foot"')[2]
+    assert 'href="../trust/sources.html"' in foot.partition("</p>")[0]
+
+
 # Made for reading -----------------------------------------------------------------------------
 
 
@@ -118,6 +132,20 @@ def test_what_was_measured_is_about_every_page_and_met(html: dict[str, Html]) ->
     measured = read(DOCS / "measurements" / "website.json")
     assert {row["page"] for row in measured["results"]} == set(html)
     assert [target for target in measured["targets"] if not target["met"]] == []
+
+
+def test_no_section_cuts_what_reaches_out_of_its_column(opened: Callable[..., Any]) -> None:
+    """On a phone code begins at the edge of the screen, and on a desk marks of proof stand in the margin."""
+    with opened(FIRST) as visit:
+        assert (
+            visit.page.evaluate(
+                """[...document.querySelectorAll("article section")].filter(section => {
+                const {contentVisibility, contain, overflowX} = getComputedStyle(section);
+                return contentVisibility !== "visible" || contain !== "none" || overflowX !== "visible";
+            }).map(section => section.id)"""
+            )
+            == []
+        )
 
 
 def test_the_first_tab_leads_past_the_navigation(opened: Callable[..., Any]) -> None:
@@ -159,6 +187,23 @@ def test_code_can_be_copied_and_outputs_have_no_button(opened: Callable[..., Any
         assert visit.complaints == []
 
 
+def test_a_page_can_be_copied_as_markdown(opened: Callable[..., Any], unpacked: Path) -> None:
+    """From a disk a page can read no other file, so there it is a link only."""
+    permissions = ["clipboard-read", "clipboard-write"]
+    with opened(FIRST, permissions=permissions) as visit:
+        visit.page.get_by_role("button", name="Get page or book").click()
+        visit.page.get_by_role("button", name="Copy as Markdown").click()
+        visit.page.get_by_role("button", name="Copied").wait_for()
+        copied = visit.page.evaluate("navigator.clipboard.readText()")
+        assert copied == (SITE / FIRST).with_suffix(".md").read_text(encoding="utf-8")
+        assert visit.complaints == []
+    with opened(FIRST, home=f"{unpacked.as_uri()}/") as visit:
+        visit.page.get_by_role("button", name="Get page or book").click()
+        assert visit.page.get_by_role("button", name="Copy as Markdown").count() == 0
+        visit.page.get_by_role("link", name="Read as Markdown").click()
+        assert visit.page.url == (unpacked / FIRST).with_suffix(".md").as_uri()
+
+
 @pytest.mark.parametrize("name", ["Toggle primary sidebar", "Toggle secondary sidebar"])
 def test_a_phone_reaches_both_lists_of_contents(name: str, opened: Callable[..., Any]) -> None:
     link = {"Toggle primary sidebar": "Causal attention", "Toggle secondary sidebar": "Exercises"}
@@ -168,7 +213,7 @@ def test_a_phone_reaches_both_lists_of_contents(name: str, opened: Callable[...,
         visit.page.get_by_role("button", name=name).click()
         assert wanted.is_visible()
         visit.page.keyboard.press("Escape")
-        assert not wanted.is_visible()
+        wanted.wait_for(state="hidden")
         assert visit.complaints == []
 
 

@@ -7,22 +7,37 @@
   const parts = globalThis.literateParts;
   const SIZES = { width: 24, numHeads: 6, headDim: 4, bytesPerNumber: 4 };
 
-  /** Multiplications for the token that makes a text `length` long. Without a cache all tokens run once more. */
-  function multiplications({ length, window, numKvHeads, isCached }) {
+  /** What the token that makes a text `length` long asks for: how often, and with how many multiplications each time. */
+  function work({ length, window, numKvHeads, isCached }) {
     const { width, numHeads, headDim } = SIZES;
-    const queries = isCached ? 1 : length;
-    const keys = isCached ? Math.min(length, window) : length; // without a cache, what is masked is computed too
-    const projections = queries * width * (2 * numHeads + 2 * numKvHeads) * headDim;
-    const scores = queries * keys * numHeads * headDim;
-    const averages = scores;
-    return projections + scores + averages;
+    return {
+      queries: isCached ? 1 : length, // without a cache all tokens run once more
+      keys: isCached ? Math.min(length, window) : length, // and what is masked is computed too
+      perToken: width * (2 * numHeads + 2 * numKvHeads) * headDim, // the projections, and that of the output
+      perScore: numHeads * headDim,
+      perAverage: numHeads * headDim,
+    };
   }
 
-  /** Bytes that are kept for the next token. A window keeps one key less, as the next token brings its own. */
-  function bytes({ length, window, numKvHeads, isCached }) {
-    const { headDim, bytesPerNumber } = SIZES;
-    return isCached ? 2 * numKvHeads * Math.min(length, window - 1) * headDim * bytesPerNumber : 0;
+  function projections(settings) {
+    const { queries, perToken } = work(settings);
+    return queries * perToken;
   }
+
+  function comparisons(settings) {
+    const { queries, keys, perScore, perAverage } = work(settings);
+    return queries * keys * (perScore + perAverage);
+  }
+
+  const multiplications = (settings) => projections(settings) + comparisons(settings);
+
+  /** Of how many tokens something is kept. A window keeps one key less, as the next token brings its own. */
+  const keptTokens = ({ length, window, isCached }) => (isCached ? Math.min(length, window - 1) : 0);
+
+  /** Bytes of a token's key and value in one head. */
+  const bytesEach = () => 2 * SIZES.headDim * SIZES.bytesPerNumber;
+
+  const bytes = (settings) => keptTokens(settings) * settings.numKvHeads * bytesEach();
 
   function total(settings) {
     let sum = 0;
@@ -30,5 +45,7 @@
     return sum;
   }
 
-  Object.assign(parts, { cacheCounts: { SIZES, bytes, multiplications, total } });
+  Object.assign(parts, {
+    cacheCounts: { SIZES, bytes, bytesEach, comparisons, multiplications, projections, total, work },
+  });
 })();

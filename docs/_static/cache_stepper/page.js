@@ -2,79 +2,141 @@
 (() => {
   "use strict";
 
-  const { bring, cacheCounts, choice, make, matrix, quoted, range, stepper, whole } = globalThis.literateParts;
+  const { bring, cacheCounts, choice, make, matrix, placed, range, stepper, whole } = globalThis.literateParts;
   const WORDS = "Your journey starts with one step and goes on word by word".split(" ");
+  const NAMES = WORDS.map((word, i) => (WORDS.indexOf(word) === WORDS.lastIndexOf(word) ? word : `${word} ${i + 1}`));
+  const COUNTS = "no first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(" ");
+  const LOOKS = ["lp-now", "lp-old", "lp-kept", "lp-last", "lp-wasted", "lp-hidden", "lp-later"];
 
   bring("cache_stepper", (root, fill) => {
     const settings = { window: Infinity, numKvHeads: 2, isCached: true };
     let newest = 0;
 
-    const scores = matrix({ name: "Scores: who asks whom", rows: WORDS, columns: WORDS, onLook: explain });
-    const kept = matrix({ name: "Keys and values", rows: ["token"], columns: WORDS, onLook: explainKey });
-    kept.element.classList.add("lp-row");
+    const scores = matrix({ name: "Scores: who asks whom", rows: NAMES, columns: NAMES, onLook: explain });
     const said = make("p", { class: "lp-said", role: "status" });
+    const keysPlace = make("div");
+    let keys = null;
+
+    /** A row for each KV head, below the scores. */
+    function drawKeys() {
+      const rows = range(settings.numKvHeads).map((head) => `KV head ${head + 1}`);
+      keys = matrix({ name: "Keys and values", rows, columns: NAMES, onLook: explainKey });
+      keys.element.classList.add("lp-row");
+      keysPlace.replaceChildren(keys.element);
+    }
+
+    // What became of a score
 
     const seen = (i, j) => j <= i && i - j < settings.window;
-    const isNew = (i) => i === newest || !settings.isCached;
+
+    function lookOfScore(i, j) {
+      if (i > newest || j > newest) return "lp-later";
+      if (!seen(i, j)) return settings.isCached ? "lp-hidden" : "lp-wasted";
+      return i === newest || !settings.isCached ? "lp-now" : "lp-old";
+    }
 
     function explain(place) {
       if (!place) return;
-      const { row, column } = place;
-      scores.mark(row, column);
-      said.textContent = about(row, column);
+      scores.mark(place.row, place.column);
+      keys.mark(-1, -1);
+      said.textContent = about(place.row, place.column);
     }
 
     function about(i, j) {
-      const [query, key] = [quoted(WORDS[i]), quoted(WORDS[j])];
-      const products = cacheCounts.SIZES.numHeads * cacheCounts.SIZES.headDim;
-      if (i > newest) return `${query} has not been written yet.`;
-      if (j > i) return `${query} cannot see ${key}, which comes later.`;
-      if (!seen(i, j)) return `${key} lies outside of the window of ${query}.`;
-      if (i === newest) return `${query} is new and asks ${key}: ${products} multiplications, in six heads.`;
-      return settings.isCached
-        ? `${query} asked ${key} when it was new. Nothing of this row is computed again.`
-        : `${query} asks ${key} once more, for the ${ordinal(newest - i + 1)} time: ${products} multiplications.`;
+      const [query, key] = [placed(WORDS, i), placed(WORDS, j)];
+      const { perScore, perAverage } = cacheCounts.work({ ...settings, length: newest + 1 });
+      const products = `${perScore + perAverage} multiplications`;
+      const inParts = `${products}, ${perScore} for the scores of ${cacheCounts.SIZES.numHeads} heads and ${perAverage} to average the values`;
+      const hidden = j > i ? `${query} cannot see ${key}, which comes later` : `${key} lies outside of the window of ${query}`;
+      return {
+        "lp-later": `${i > newest ? query : key} has not been written yet.`,
+        "lp-hidden": `${hidden}. Nothing is ever computed here.`,
+        "lp-wasted": `${hidden}. It is computed all the same, and thrown away: ${products}.`,
+        "lp-old": `${query} asked ${key} when it was new. Nothing of this row is computed again.`,
+        "lp-now":
+          i === newest
+            ? `${query} is new and asks ${key}: ${inParts}.`
+            : `${query} asks ${key} for the ${COUNTS[newest - i + 1]} time: ${inParts}.`,
+      }[lookOfScore(i, j)];
+    }
+
+    // What became of a key and its value
+
+    function lookOfKey(j) {
+      if (j > newest) return "lp-later";
+      if (j === newest || !settings.isCached) return "lp-now";
+      if (!seen(newest, j)) return "lp-hidden";
+      return newest - j === settings.window - 1 ? "lp-last" : "lp-kept";
     }
 
     function explainKey(place) {
       if (!place) return;
-      kept.mark(-1, place.column);
+      keys.mark(place.row, place.column);
+      scores.mark(-1, -1);
       said.textContent = aboutKey(place.column);
     }
 
     function aboutKey(j) {
-      const word = quoted(WORDS[j]);
+      const both = `The key and the value of ${placed(WORDS, j)}`;
       return {
-        later: `${word} has not been written yet.`,
-        now: `The key and the value of ${word} are computed now.`,
-        again: `The key and the value of ${word} are computed once more, and are what they were.`,
-        old: `The key and the value of ${word} lie in the cache.`,
-        gone: `The key and the value of ${word} are outside of the window and have been forgotten.`,
-      }[stateOfKey(j)];
+        "lp-later": `${placed(WORDS, j)} has not been written yet.`,
+        "lp-now": j === newest ? `${both} are computed now.` : `${both} are computed once more, and are what they were.`,
+        "lp-kept": `${both} lie in the cache: ${cacheCounts.bytesEach()} bytes in each KV head.`,
+        "lp-last": `${both} are used for the last time: the window moves on before the next token.`,
+        "lp-hidden": `${both} are outside of the window and have been forgotten.`,
+      }[lookOfKey(j)];
     }
 
-    function stateOfKey(j) {
-      if (j > newest) return "later";
-      if (j === newest) return "now";
-      if (!settings.isCached) return "again";
-      return seen(newest, j) ? "old" : "gone";
+    const dress = (cell, look, text) => {
+      for (const name of LOOKS) cell.classList.toggle(name, name === look);
+      cell.setAttribute("aria-label", text);
+    };
+
+    // What the looks mean
+
+    const legends = { scores: make("div", { class: "lp-legend" }), keys: make("div", { class: "lp-legend" }) };
+    function fillLegends() {
+      const { isCached, window } = settings;
+      const hasWindow = window < WORDS.length;
+      const entries = {
+        scores: [
+          ["lp-now", "computed now"],
+          isCached && ["lp-old", "computed before, not needed again"],
+          isCached && ["lp-hidden", hasWindow ? "never computed: later, or outside of the window" : "never computed: later"],
+          !isCached && ["lp-wasted", "computed too, and thrown away by the mask"],
+          ["lp-later", "not written yet"],
+        ],
+        keys: [
+          ["lp-now", "computed now"],
+          isCached && ["lp-kept", "kept in the cache"],
+          isCached && hasWindow && ["lp-last", "used for the last time"],
+          isCached && hasWindow && ["lp-hidden", "forgotten"],
+          ["lp-later", "not written yet"],
+        ],
+      };
+      const entry = ([look, meaning]) => make("div", {}, make("span", { class: look }), meaning);
+      for (const [name, its] of Object.entries(entries)) legends[name].replaceChildren(...its.filter(Boolean).map(entry));
     }
 
-    // The table of counts
+    // The table of counts, and how they come about
 
     const body = make("tbody");
     const heads = ["without a cache", "with a cache"].map((text) => make("th", { scope: "col" }, text));
     const table = make(
       "table",
       { class: "lp-table" },
-      make("caption", {}, "One layer of attention"),
+      make("caption", {}, "Multiplications in one layer, for this token"),
       make("thead", {}, make("tr", {}, make("td"), ...heads)),
       body,
     );
+    const inParts = make("p", { class: "lp-facts lp-parts" });
+
     function fillTable(length) {
       const lines = [
-        ["multiplications for this token", cacheCounts.multiplications],
-        ["multiplications so far", cacheCounts.total],
+        ["projections", cacheCounts.projections],
+        ["scores and averages", cacheCounts.comparisons],
+        ["together", cacheCounts.multiplications],
+        ["with those of all tokens before", cacheCounts.total],
         ["bytes kept for the next token", cacheCounts.bytes],
       ];
       const cell = (count, isCached) =>
@@ -86,50 +148,55 @@
       const line = ([name, count]) =>
         make("tr", {}, make("th", { scope: "row" }, name), cell(count, false), cell(count, true));
       body.replaceChildren(...lines.map(line));
+
+      const { queries, keys: its, perToken, perScore, perAverage } = cacheCounts.work({ ...settings, length });
+      const { width, numHeads, headDim } = cacheCounts.SIZES;
+      const pairs = settings.isCached ? `each of ${its} keys` : `each cell of the square, ${queries} × ${its} of them`;
+      inParts.textContent =
+        `How it adds up: ${whole(perToken)} for the projections of ${settings.isCached ? "the new token" : `each of ${queries} tokens`} ` +
+        `+ ${perScore + perAverage} for ${pairs}, of which ${perScore} make the score and ${perAverage} average the value. ` +
+        `A token has ${width} numbers, and there are ${numHeads} query heads of ${headDim}. ` +
+        `A key and a value take ${cacheCounts.bytesEach()} bytes in each KV head.`;
     }
 
     function show(step) {
       newest = step;
       const length = step + 1;
       scores.fill(
-        WORDS.map((_, i) => WORDS.map((__, j) => (i > newest || !seen(i, j) ? null : 1))),
-        {
-          dress(cell, x, i, j) {
-            const state = x === null ? null : isNew(i) ? "lp-now" : "lp-old";
-            for (const name of ["lp-now", "lp-old"]) cell.classList.toggle(name, name === state);
-            cell.classList.toggle("lp-later", i > newest);
-            cell.setAttribute("aria-label", about(i, j));
-          },
-        },
+        WORDS.map((_, i) => WORDS.map((__, j) => (i <= newest && seen(i, j) ? 1 : null))),
+        { dress: (cell, _, i, j) => dress(cell, lookOfScore(i, j), about(i, j)) },
       );
-      kept.fill([WORDS.map((_, j) => (["later", "gone"].includes(stateOfKey(j)) ? null : 1))], {
-        dress(cell, x, _, j) {
-          const state = stateOfKey(j);
-          cell.classList.toggle("lp-now", state === "now" || state === "again");
-          cell.classList.toggle("lp-old", state === "old");
-          cell.classList.toggle("lp-later", state === "later");
-          cell.setAttribute("aria-label", aboutKey(j));
-        },
-      });
+      keys.fill(
+        range(settings.numKvHeads).map(() => WORDS.map(() => 1)),
+        { dress: (cell, _, __, j) => dress(cell, lookOfKey(j), aboutKey(j)) },
+      );
       scores.mark(-1, -1);
-      kept.mark(-1, -1);
-      said.textContent = "";
+      keys.mark(-1, -1);
+      said.textContent = "Point at a cell, or walk through the cells with the arrow keys: what became of it?";
+      fillLegends();
       fillTable(length);
       const computed = cacheCounts.multiplications({ ...settings, length });
       const bytes = cacheCounts.bytes({ ...settings, length });
-      const rows = settings.isCached || length === 1 ? "One row is" : `All ${length} rows are`;
-      const memory = settings.isCached ? `, and ${whole(bytes)} bytes are kept` : "";
+      const rows = settings.isCached || length === 1 ? "One row of scores is" : `All ${length} rows of scores are`;
+      const memory = settings.isCached ? `, and ${whole(bytes)} bytes are kept for the next token` : "";
       return (
-        `Token ${length} of ${WORDS.length}, ${quoted(WORDS[step])}. ${rows} computed, ` +
-        `with ${whole(computed)} multiplications${memory}.`
+        `Token ${length} of ${WORDS.length}, ${placed(WORDS, step)}. ${rows} computed, ` +
+        `with ${whole(computed)} multiplications in all${memory}.`
       );
     }
 
     const steps = stepper({ name: "Token", count: WORDS.length, next: "Next token", onStep: show });
     const change = (name, read) => (value) => {
       settings[name] = read(value);
+      if (name === "numKvHeads") drawKeys();
       steps.again();
     };
+    const kvHeads = choice(
+      "KV heads",
+      [["6", "6: as many as queries"], ["3", "3"], ["2", "2"], ["1", "1: all share it"]],
+      change("numKvHeads", Number),
+    );
+    kvHeads.querySelector("select").value = settings.numKvHeads;
     const controls = make(
       "div",
       { class: "lp-settings" },
@@ -137,22 +204,19 @@
         change("isCached", (value) => value === "kept")),
       choice("Window", [["all", "all tokens"], ["4", "4 tokens"], ["2", "2 tokens"]],
         change("window", (value) => (value === "all" ? Infinity : Number(value)))),
-      choice("KV heads", [["2", "2"], ["6", "6: as many as queries"], ["3", "3"], ["1", "1: all share it"]],
-        change("numKvHeads", Number)),
+      kvHeads,
     );
-    const legend = make(
-      "p",
-      { class: "lp-legend" },
-      make("span", { class: "lp-now" }), "computed now ",
-      make("span", { class: "lp-old" }), "computed before, and kept",
-    );
+    drawKeys();
     fill(
       controls,
       steps.element,
-      make("div", { class: "lp-columns" }, make("div", { class: "lp-below" }, scores.element, kept.element, legend), make("div", {}, table, said)),
+      make(
+        "div",
+        { class: "lp-columns" },
+        make("div", { class: "lp-below" }, scores.element, legends.scores, keysPlace, legends.keys),
+        make("div", {}, said, table, inParts),
+      ),
     );
     steps.go(0);
   });
-
-  const ordinal = (n) => ["zeroth", "first", "second", "third"][n] ?? `${n}th`;
 })();

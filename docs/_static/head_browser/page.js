@@ -1,8 +1,11 @@
-/* All heads of a model at a glance, and one of them opened. */
+/* All heads of a model at a glance, and one of them opened.
+ *
+ * A page may say how it begins: sentence=1&order=induction&head=18/6, and named=16/0,18/8 for buttons that open heads of its text.
+ */
 (() => {
   "use strict";
 
-  const { bring, choice, clamp, heads, make, matrix, numbersOf, percent, reader, whenNear } =
+  const { bring, choice, clamp, heads, list, make, matrix, numbersOf, percent, placed, range, reader, whenNear } =
     globalThis.literateParts;
   const KINDS = {
     "previous token": "the token before",
@@ -15,25 +18,24 @@
   });
 
   function begin(root, fill, numbers) {
+    const { num_layers: numLayers, num_heads: numHeads } = numbers;
     const sentences = numbers.sentences.map(heads.unpack);
-    const nameOf = (head) => `Layer ${Math.floor(head / numbers.num_heads)}, head ${head % numbers.num_heads}`;
-    let sentence = sentences[0];
-    let kind = "previous token";
-    let opened = 0;
+    const layerOf = (head) => Math.floor(head / numHeads);
+    const nameOf = (head) => `Layer ${layerOf(head)}, head ${head % numHeads}`;
+    const numberOf = (name) => {
+      const [layer, head] = name.split("/").map(Number);
+      return layer * numHeads + head;
+    };
+
+    const start = new URLSearchParams(root.dataset.begin);
+    let sentence = sentences[Number(start.get("sentence") ?? 0)];
+    let wanted = start.get("order") ?? "previous token"; // stays wanted where a sentence has no such score
+    const kind = () => (wanted in sentence.scores ? wanted : "none");
+    let opened = start.has("head") ? numberOf(start.get("head")) : heads.sorted(sentence, kind())[0];
     let thumbnails = [];
 
-    const overview = make("div", { role: "listbox", class: "lp-heads" });
-    const title = make("p", { class: "lp-title" });
-    const facts = make("p", { class: "lp-facts" });
-    const place = make("div", { class: "lp-columns lp-matrix-last" });
-    let map = null;
-    let words = null;
+    // What is chosen
 
-    const order = choice("Sorted by the weight on", [], (value) => {
-      kind = value;
-      showAll();
-    });
-    const orders = order.querySelector("select");
     const text = choice(
       "Sentence",
       sentences.map((one, i) => [i, one.title]),
@@ -42,19 +44,50 @@
         showSentence();
       },
     );
+    text.querySelector("select").value = sentences.indexOf(sentence);
+    const order = choice("Sorted by the weight on", [], (value) => {
+      wanted = value;
+      showAll();
+    });
+    const orders = order.querySelector("select");
+    const numbered = (count) => range(count).map((i) => [i, i]);
+    const goTo = () => open(Number(layer.value) * numHeads + Number(headOfLayer.value));
+    const toLayer = choice("Layer", numbered(numLayers), goTo);
+    const toHead = choice("Head", numbered(numHeads), goTo);
+    const [layer, headOfLayer] = [toLayer, toHead].map((one) => one.querySelector("select"));
+    const named = (start.get("named")?.split(",") ?? []).map((name) => {
+      const button = make("button", { type: "button", title: nameOf(numberOf(name)) }, name);
+      button.addEventListener("click", () => open(numberOf(name)));
+      return button;
+    });
+
+    const ofChapter = { class: "lp-setting", role: "group", "aria-label": "Heads of this chapter" };
+    const chapter = make("div", ofChapter, "Heads of this chapter", ...named);
+
+    // What is seen
+
+    const overview = make("div", { role: "listbox", class: "lp-heads" });
+    const title = make("p", { class: "lp-title" });
+    const facts = make("p", { class: "lp-facts" });
+    const key = make("p", { class: "lp-facts" });
+    const note = make("p", { class: "lp-facts" });
+    const place = make("div", { class: "lp-columns lp-matrix-last" });
+    let map = null;
+    let words = null;
 
     function showSentence() {
-      const kinds = [...Object.keys(KINDS).filter((one) => one in sentence.scores), "none"];
+      const has = (one) => one === "none" || one in sentence.scores;
       orders.replaceChildren(
-        ...kinds.map((one) => make("option", { value: one }, KINDS[one] ?? "nothing: layer by layer")),
+        ...[...Object.keys(KINDS), "none"].map((one) => {
+          const name = KINDS[one] ?? "nothing: layer by layer";
+          return make("option", { value: one, disabled: !has(one) }, has(one) ? name : `${name}: there is none`);
+        }),
       );
-      if (!kinds.includes(kind)) [kind] = kinds;
-      orders.value = kind;
       const size = sentence.words;
       words = reader({
         name: "Choose a word, or point at one: where does it look?",
         words: size,
-        onLook: (query, key) => map?.mark(query, key ?? -1),
+        onLook: (query, seen) => map?.mark(query, seen ?? -1),
       });
       map = matrix({
         name: "Weights in percent",
@@ -63,22 +96,40 @@
         onLook: (cell) => (cell ? words.look(cell.row, cell.column) : words.look(null)),
       });
       place.replaceChildren(words.element, map.element);
+      note.textContent =
+        "The averages need not add up to 100\u00a0%. Each runs over the words that have such a token, and they " +
+        `overlap: for ${placed(size, 1)}, the token before is the first token.`;
       showAll();
     }
 
     function showAll() {
-      const sortedHeads = heads.sorted(sentence, kind);
+      const byLayer = kind() === "none";
+      orders.value = kind();
+      const sortedHeads = heads.sorted(sentence, kind());
       thumbnails = sortedHeads.map((head) => thumbnail(head));
-      overview.replaceChildren(...thumbnails.map(({ element }) => element));
-      const how = kind === "none" ? "layer by layer" : `by the weight on ${KINDS[kind]}`;
+      const elements = thumbnails.map(({ element }) => element);
+      overview.classList.toggle("lp-layers", byLayer);
+      overview.replaceChildren(...(byLayer ? range(numLayers).map((i) => layerOfHeads(i, elements)) : elements));
+      const how = byLayer ? "layer by layer" : `by the weight on ${KINDS[kind()]}`;
       overview.setAttribute("aria-label", `All ${sortedHeads.length} heads, sorted ${how}`);
-      open(sortedHeads[0]);
+      key.textContent =
+        "One stamp for each head: a row for each word that looks, a column for each word that it looks at. " +
+        (byLayer ? "The numbers count layers. " : "") +
+        (wanted === kind() ? "" : "No word here has an earlier copy that one could sort by. ") +
+        "Arrow keys walk through the stamps, the words and the map.";
+      open(opened);
+    }
+
+    function layerOfHeads(i, elements) {
+      const name = make("span", { "aria-hidden": "true" }, String(i));
+      const its = elements.slice(i * numHeads, (i + 1) * numHeads);
+      return make("div", { role: "group", class: "lp-layer", "aria-label": `Layer ${i}` }, name, ...its);
     }
 
     function thumbnail(head) {
       const size = sentence.words.length;
       const canvas = make("canvas", { width: size, height: size });
-      const score = kind in sentence.scores ? `: ${percent(sentence.scores[kind][head])}` : "";
+      const score = kind() in sentence.scores ? `: ${percent(sentence.scores[kind()][head])}` : "";
       const element = make(
         "div",
         { role: "option", tabindex: -1, "aria-label": nameOf(head) + score, title: nameOf(head) + score },
@@ -106,14 +157,22 @@
         element.setAttribute("aria-selected", String(its === head));
         element.tabIndex = its === head ? 0 : -1;
       }
+      [layer.value, headOfLayer.value] = [layerOf(head), head % numHeads];
       title.textContent = nameOf(head);
-      const shares = Object.entries(sentence.scores).map(
-        ([one, scores], i) => `${percent(scores[head])} ${i ? "" : "of its weight lies "}on ${KINDS[one]}`,
-      );
-      facts.textContent = `On average ${shares.join(", ")}.`;
+      facts.textContent = about(head);
       const weights = sentence.map(head);
       map.fill(weights, { text: (x) => String(Math.round(100 * x)) });
       words.show(weights);
+    }
+
+    const indexOf = (head) => thumbnails.findIndex((one) => one.head === head);
+
+    function about(head) {
+      const shares = Object.entries(sentence.scores).map(
+        ([one, scores], i) => `${percent(scores[head])} ${i ? "" : "of its weight lies "}on ${KINDS[one]}`,
+      );
+      const rank = kind() === "none" ? "" : `Number ${indexOf(head) + 1} of ${thumbnails.length} in this order. `;
+      return `${rank}On average, ${list(shares)}.`;
     }
 
     overview.addEventListener("click", ({ target }) => {
@@ -122,15 +181,16 @@
     });
     overview.addEventListener("keydown", (event) => {
       if (event.altKey || event.metaKey || event.ctrlKey) return; // the browser's own
-      const here = thumbnails.findIndex(({ head }) => head === opened);
+      const here = indexOf(opened);
       const last = thumbnails.length - 1;
-      const tops = thumbnails.map(({ element }) => element.offsetTop);
-      const across = tops.filter((top) => top === tops[0]).length;
+      const [across, down] = steps();
       const next = {
-        ArrowLeft: here - 1,
-        ArrowRight: here + 1,
-        ArrowUp: here - across,
-        ArrowDown: here + across,
+        " ": here, // or it would scroll the page
+        Enter: here,
+        ArrowLeft: here - across,
+        ArrowRight: here + across,
+        ArrowUp: here - down,
+        ArrowDown: here + down,
         Home: 0,
         End: last,
       }[event.key];
@@ -140,15 +200,25 @@
       open(head);
       element.focus();
     });
+
+    /** How far it is to the next stamp on the right and to the one below: layers may stand side by side. */
+    function steps() {
+      const [lefts, tops] = ["offsetLeft", "offsetTop"].map((side) => thumbnails.map(({ element }) => element[side]));
+      const like = (sides) => sides.filter((one) => one === sides[0]).length;
+      return tops[0] === tops[1] ? [1, like(tops)] : [like(lefts), 1];
+    }
+
     new MutationObserver(() => {
       for (const { head, canvas } of thumbnails) paint(canvas, sentence.map(head));
     }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 
     fill(
+      key,
       make("div", { class: "lp-settings" }, text, order),
-      overview,
-      make("div", {}, title, facts),
+      make("div", { class: "lp-settings" }, toLayer, toHead, ...(named.length ? [chapter] : [])),
+      make("div", { class: "lp-glance" }, make("div", { class: "lp-opened" }, title, facts), overview),
       place,
+      note,
     );
     showSentence();
   }

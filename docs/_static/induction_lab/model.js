@@ -5,12 +5,10 @@
   "use strict";
 
   const parts = globalThis.literateParts;
-  const { bytesOf, range } = parts;
+  const { bytesOf, dot, range, softmax, sum } = parts;
   const EPS = 1e-5;
   const BASE = 100;
 
-  const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
-  const dot = (a, b) => sum(a.map((number, i) => number * b[i]));
   const add = (a, b) => a.map((number, i) => number + b[i]);
 
   /** What nn.Linear computes: each row of the weights is compared with the vector. */
@@ -32,13 +30,6 @@
       ...first.map((a, i) => a * Math.cos(angles[i]) - second[i] * Math.sin(angles[i])),
       ...first.map((a, i) => a * Math.sin(angles[i]) + second[i] * Math.cos(angles[i])),
     ];
-  }
-
-  function softmax(row) {
-    const top = Math.max(...row);
-    const powers = row.map((score) => Math.exp(score - top));
-    const total = sum(powers);
-    return powers.map((power) => power / total);
   }
 
   /** One head lets all tokens look at themselves and those before them: what it finds, and with which weights. */

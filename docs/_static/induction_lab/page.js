@@ -2,44 +2,82 @@
 (() => {
   "use strict";
 
-  const { bring, induction, labelled, make, matrix, numbersOf, percent, quoted, range, stepper, whenNear } =
+  const { bring, induction, labelled, list, make, matrix, numbersOf, percent, quoted, range, stepper, whenNear } =
     globalThis.literateParts;
-  const BEGINNING = "journeyjou";
+  /** The first is where one begins; a block that comes again, another, and nothing that comes again. */
+  const EXAMPLES = ["journeyjou", "blacksmithbla", "abcdefgh"];
   const MOST = 16;
   const BARS = 5;
 
   const letterOf = (token) => String.fromCharCode(97 + token);
   const tokensOf = (text) => [...text].map((letter) => letter.charCodeAt(0) - 97);
 
+  /** The letters of a text that the model can read, and what became of the others. */
+  function readable(typed) {
+    const letters = [...typed.toLowerCase()].filter((one) => /[a-z]/.test(one));
+    const others = new Set([...typed].filter((one) => !/[a-z]/i.test(one)));
+    const names = [...others].map((one) => (one.trim() ? quoted(one) : "the space"));
+    const said = [
+      others.size ? `Left out: ${list([...new Set(names)])}. The model knows the letters from a to z only.` : "",
+      /[A-Z]/.test(typed) ? "Capitals are read as small letters." : "",
+      letters.length > MOST ? `Left off: ${quoted(letters.slice(MOST).join(""))}. Here it reads at most ${MOST} letters.` : "",
+    ];
+    return { text: letters.slice(0, MOST).join(""), said: said.filter(Boolean).join(" ") };
+  }
+
+  /** The places right behind earlier copies of the letter at a place: where an induction head looks. */
+  const behindCopies = (text, i) => range(i + 1).filter((j) => j > 0 && text[j - 1] === text[i] && j - 1 < i);
+
   bring("induction_lab", (root, fill) => {
     whenNear(root, async () => begin(fill, await numbersOf(root)));
   });
 
-  function begin(fill, { checkpoints, shapes }) {
+  function begin(fill, { checkpoints, shapes, course, tests }) {
     const unpacked = [];
     const weightsAt = (moment) => (unpacked[moment] ??= induction.unpack(checkpoints[moment], shapes));
-    let moment = checkpoints.length - 1;
-    let text = BEGINNING;
+    const atEnd = checkpoints.length - 1;
+    let moment = atEnd;
+    let text = EXAMPLES[0];
     let result = null;
 
     const field = make("input", {
-      ...{ type: "text", maxlength: MOST, size: MOST, value: text, autocomplete: "off" },
+      ...{ type: "text", size: MOST, value: text, autocomplete: "off" },
       ...{ autocapitalize: "none", spellcheck: "false" },
     });
-    const hint = make("p", { class: "lp-facts" }, `Letters from a to z, at most ${MOST}.`);
+    const hint = make("p", { class: "lp-facts", role: "status" });
     field.addEventListener("input", () => {
-      const letters = field.value.toLowerCase().replaceAll(/[^a-z]/g, "");
+      const { text: letters, said } = readable(field.value);
       if (letters !== field.value) field.value = letters;
+      type(letters, said);
+    });
+    const button = (name, onClick) => {
+      const element = make("button", { type: "button" }, name);
+      element.addEventListener("click", onClick);
+      return element;
+    };
+    const write = button("Write the next letter", () => {
+      if (result && text.length < MOST) type(text + letterOf(ranked()[0].token));
+    });
+    const examples = EXAMPLES.map((example) => button(example, () => type(example)));
+    const reset = button("Start again", () => {
+      for (const { input } of switches) input.checked = true;
+      type(EXAMPLES[0]);
+      steps.go(atEnd);
+    });
+
+    function type(letters, said = "") {
       text = letters;
+      if (field.value !== text) field.value = text;
+      hint.textContent = said || lacks();
       show();
-    });
-    const write = make("button", { type: "button" }, "Write the next letter");
-    write.addEventListener("click", () => {
-      if (!result || text.length >= MOST) return;
-      text += letterOf(ranked()[0].token);
-      field.value = text;
-      show();
-    });
+    }
+
+    /** Why no letter can be written, and otherwise what can be typed. */
+    function lacks() {
+      if (!text) return "There is nothing to go on with: type a letter first.";
+      if (text.length >= MOST) return `No more can be written: ${MOST} letters are the most here. Take some away.`;
+      return `Letters from a to z, at most ${MOST}.`;
+    }
 
     const switches = range(2).map((layer) => {
       const input = make("input", { type: "checkbox", role: "switch", autocomplete: "off" });
@@ -47,13 +85,22 @@
       input.addEventListener("change", show);
       return { input, element: make("label", { class: "lp-switch" }, input, ` Head of layer ${layer + 1}`) };
     });
+    const silent = () => range(2).filter((layer) => !switches[layer].input.checked);
 
-    const said = make("p", { class: "lp-said", role: "status" });
+    const said = make("p", { class: "lp-answer", role: "status" });
     const bars = make("tbody");
     const guesses = make("table", { class: "lp-bars" }, make("caption", {}, "The next letter"), bars);
     const places = [make("div"), make("div")];
-    const looking = make("p", { class: "lp-facts lp-looking" });
+    const looking = make("p", { class: "lp-looking" });
 
+    const curve = induction.courseOf({
+      steps: course.steps,
+      lines: [
+        { name: "copied right", values: course.copies },
+        { name: "layer 1: weight on the letter before", values: course.previous },
+        { name: "layer 2: weight behind an earlier copy", values: course.induction },
+      ],
+    });
     const steps = stepper({
       name: "Moment of the training",
       count: checkpoints.length,
@@ -61,52 +108,94 @@
       next: "Later",
       onStep(step) {
         moment = step;
+        curve.stand(checkpoints[moment].step);
+        notches.forEach((notch, i) => notch.classList.toggle("lp-marked", i === moment));
         show();
-        const { step: done, copies, previous, induction: behind } = checkpoints[moment];
-        return (
-          `After ${done} steps of training it copies ${percent(copies)} of the letters right. ` +
-          `Layer 1 gives ${percent(previous)} of its weight to the letter before, ` +
-          `layer 2 gives ${percent(behind)} to what followed an earlier copy.`
-        );
+        return tested();
       },
     });
+    const notches = checkpoints.map(({ step }) => make("span", {}, String(step)));
+    steps.element.querySelector("input").after(make("div", { class: "lp-notches", "aria-hidden": "true" }, ...notches));
+
+    /** What this checkpoint reached in the chapter's test, with both heads. */
+    function tested() {
+      const { step, copies, previous, own, induction: behind } = checkpoints[moment];
+      return (
+        `After ${step} steps, tested with both heads on ${tests.count} rows like ${quoted(`${tests.example}\u2026`)}, it ` +
+        `copies ${percent(copies[""])} of the letters right. Layer 1 gives ${percent(previous)} of its weight to the ` +
+        `letter before and ${percent(own)} to the letter itself, which does no harm: each keeps its own vector anyway. ` +
+        `Layer 2 gives ${percent(behind)} to what followed an earlier copy.`
+      );
+    }
+
+    /** What the same test finds with the heads that are off now. */
+    function testedWithout() {
+      const off = silent();
+      if (!off.length) return "";
+      const without = off.length > 1 ? "either head" : `the head of layer ${off[0] + 1}`;
+      const { copies } = checkpoints[moment];
+      return ` Without ${without} it copies ${percent(copies[off.join("")])} of the letters of ${tests.count} test rows, with both ${percent(copies[""])}.`;
+    }
 
     function ranked() {
       return result.next.at(-1).map((share, token) => ({ share, token })).sort((a, b) => b.share - a.share);
     }
 
+    /** Is there anything to copy, and was it copied? */
+    function judged(best) {
+      const last = text.at(-1);
+      const followers = copied();
+      if (!followers.length) {
+        return (
+          `${quoted(last)} was not here before, so there is nothing to copy. In training no answer was ever asked ` +
+          "for at such a place: this one means nothing."
+        );
+      }
+      const verdict = followers.includes(best) ? "so this is right" : "so this is wrong";
+      return `${quoted(last)} was here before, and ${list(followers.map(quoted))} followed it, ${verdict}.`;
+    }
+    const copied = () => [...new Set(behindCopies(text, text.length - 1).map((j) => text[j]))];
+
     function show() {
       const tokens = tokensOf(text);
-      const silent = range(2).filter((layer) => !switches[layer].input.checked);
       write.setAttribute("aria-disabled", String(!tokens.length || tokens.length >= MOST));
-      looking.textContent = "";
-      result = tokens.length ? induction.read(weightsAt(moment), tokens, silent) : null;
+      looking.textContent = LOOK;
+      result = tokens.length ? induction.read(weightsAt(moment), tokens, silent()) : null;
       if (!result) {
         bars.replaceChildren();
         places.forEach((place) => place.replaceChildren());
         said.textContent = "Type a letter.";
         return;
       }
-      const best = ranked().slice(0, BARS);
-      bars.replaceChildren(...best.map(bar));
-      said.textContent = `After ${quoted(text)} the model expects ${quoted(letterOf(best[0].token))}, with ${percent(best[0].share)}.`;
-      places.forEach((place, layer) => place.replaceChildren(drawn(layer, silent.includes(layer))));
+      const all = ranked();
+      const right = all.filter(({ token }) => copied().includes(letterOf(token)));
+      const best = all.slice(0, BARS);
+      bars.replaceChildren(...[...best, ...right.filter((one) => !best.includes(one))].map((one) => bar(one, right.includes(one))));
+      const first = letterOf(best[0].token);
+      said.replaceChildren(
+        make("strong", {}, `After ${quoted(text)} the model expects ${quoted(first)}, with ${percent(best[0].share)}.`),
+        ` ${judged(first)}${testedWithout()}`,
+      );
+      places.forEach((place, layer) => place.replaceChildren(drawn(layer, silent().includes(layer))));
     }
 
-    function bar({ share, token }) {
+    function bar({ share, token }, isRight) {
       const fill = make("span", { class: "lp-bar" });
       fill.style.setProperty("--lp-heat", share.toFixed(3));
       return make(
         "tr",
-        {},
+        { class: isRight && "lp-right" },
         make("th", { scope: "row" }, letterOf(token)),
         make("td", { "aria-hidden": "true" }, fill),
         make("td", {}, percent(share)),
       );
     }
 
+    const LOOK = "Point at a cell, or move through a map with the arrow keys, to read a weight here.";
+
     function drawn(layer, isSilent) {
       const letters = [...text];
+      const isIdeal = (i, j) => (layer === 0 ? j === i - 1 : behindCopies(text, i).includes(j));
       const map = matrix({
         name: `Layer ${layer + 1}${isSilent ? ", not heard" : ""}`,
         rows: letters,
@@ -118,9 +207,15 @@
       });
       map.element.classList.add("lp-letters");
       map.element.classList.toggle("lp-silent", isSilent);
+      map.element.style.setProperty("--lp-count", Math.max(letters.length, 8));
       map.fill(
         letters.map((_, i) => letters.map((__, j) => result.maps[layer][i][j] ?? null)),
-        { dress: (cell, x, i, j) => cell.setAttribute("aria-label", about(layer, i, j)) },
+        {
+          dress(cell, x, i, j) {
+            cell.setAttribute("aria-label", about(layer, i, j));
+            cell.classList.toggle("lp-ideal", isIdeal(i, j));
+          },
+        },
       );
       map.mark(letters.length - 1, -1);
       return map.element;
@@ -133,20 +228,27 @@
       return `Layer ${layer + 1}: ${who} looks at ${whom} with ${percent(share)}.`;
     }
 
+    const [line, told] = steps.element.children;
+    line.classList.add("lp-dated");
+    const row = (...content) => make("div", { class: "lp-settings lp-row" }, ...content);
     fill(
-      make(
-        "div",
-        { class: "lp-settings" },
-        labelled("The model reads", field),
-        write,
-        ...switches.map(({ element }) => element),
-      ),
+      row(labelled("The model reads", field), write),
+      row(make("span", {}, "Or:"), ...examples, reset),
       hint,
-      steps.element,
-      make("div", { class: "lp-columns lp-even" }, make("div", {}, said), guesses),
-      make("div", { class: "lp-pair" }, ...places),
+      row(...switches.map(({ element }) => element)),
+      make("div", { class: "lp-columns lp-even lp-answers" }, make("div", {}, said), guesses),
       looking,
+      make("div", { class: "lp-pair" }, ...places),
+      make(
+        "p",
+        { class: "lp-facts" },
+        "A row is the letter that looks; the last one predicts. Outlined is the letter before (layer 1), and what " +
+          "followed an earlier copy (layer 2).",
+      ),
+      line,
+      make("div", { class: "lp-columns lp-even" }, make("div", {}, told), curve.element),
     );
+    hint.textContent = lacks();
     steps.go(moment);
   }
 })();

@@ -10,7 +10,7 @@
 (() => {
   "use strict";
 
-  const parts = (globalThis.literateParts ??= { numbers: {} });
+  const parts = globalThis.literateParts;
 
   function make(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
@@ -22,11 +22,15 @@
     return element;
   }
 
-  const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
-  const range = (count) => Array.from({ length: count }, (_, i) => i);
   const whole = (x) => x.toLocaleString("en-US");
   const percent = (x) => `${Math.round(100 * x)}\u00a0%`;
   const quoted = (word) => `\u201c${word}\u201d`;
+
+  /** A word in quotation marks; one that comes more than once is told apart by its place. */
+  function placed(words, i) {
+    const isRepeated = words.indexOf(words[i]) !== words.lastIndexOf(words[i]);
+    return isRepeated ? `${quoted(words[i])} (${i + 1})` : quoted(words[i]);
+  }
 
   let ids = 0;
   /** A label and its control, which is found by the label's text. */
@@ -84,6 +88,6 @@
   const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
   Object.assign(parts, {
-    bring, bytesOf, choice, clamp, labelled, make, numbersOf, percent, quoted, range, whenNear, whole,
+    bring, bytesOf, choice, labelled, make, numbersOf, percent, placed, quoted, whenNear, whole,
   });
 })();

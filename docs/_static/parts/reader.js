@@ -10,7 +10,7 @@
   "use strict";
 
   const parts = globalThis.literateParts;
-  const { make, percent, quoted } = parts;
+  const { make, percent, placed } = parts;
 
   let groups = 0;
 
@@ -59,9 +59,9 @@
 
     /** “step” looks at “journey” with 71 % … : one key, or the three that it looks at most. */
     function sentence(query, key) {
-      const named = (j) => `${j === query ? "itself" : placed(j)} with ${percent(weights[query][j])}`;
+      const named = (j) => `${j === query ? "itself" : placed(words, j)} with ${percent(weights[query][j])}`;
       if (key !== null && weights[query][key] === null) {
-        return `${placed(query)} cannot see ${placed(key)}, which comes later.`;
+        return `${placed(words, query)} cannot see ${placed(words, key)}, which comes later.`;
       }
       const most = weights[query]
         .map((weight, j) => [weight, j])
@@ -70,13 +70,7 @@
         .slice(0, 3)
         .map(([, j]) => named(j));
       const seen = key === null ? most : [named(key)];
-      return `${placed(query)} looks at ${list(seen)}.`;
-    }
-
-    /** A word that comes twice is told apart by its place. */
-    function placed(i) {
-      const twins = words.filter((word) => word === words[i]).length > 1;
-      return twins ? `${quoted(words[i])} (${i + 1})` : quoted(words[i]);
+      return `${placed(words, query)} looks at ${list(seen)}.`;
     }
 
     return {

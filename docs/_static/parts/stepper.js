@@ -2,6 +2,7 @@
  *
  *   const steps = stepper({ name: "Token", count: 12, next: "Next token", onStep: (step) => "what is said" })
  *   steps.go(0)        steps are counted from 0; `onStep` returns the text that stands below and is read aloud
+ *   steps.say(text)    another text
  */
 (() => {
   "use strict";
@@ -28,13 +29,17 @@
       // A button that is disabled would lose the focus.
       before.setAttribute("aria-disabled", String(step === 0));
       after.setAttribute("aria-disabled", String(step === count - 1));
-      const text = onStep(step);
+      say(onStep(step));
+    }
+
+    function say(text) {
+      if (said.textContent === text) return; // or it would be read aloud once more
       slider.setAttribute("aria-valuetext", text);
       said.textContent = text;
     }
 
     const line = make("div", { class: "lp-steps", role: "group", "aria-label": name }, before, slider, after);
-    return { element: make("div", {}, line, said), go, again: () => go(step) };
+    return { element: make("div", {}, line, said), go, say, step: () => step, again: () => go(step) };
   }
 
   Object.assign(parts, { stepper });

@@ -1,21 +1,41 @@
-/* What is said: seen by all at the foot of the widget, or heard only by those who listen. */
+/* What is said: seen by all, below what it is about, or heard only by those who listen. */
 (() => {
   "use strict";
 
   const playground = (globalThis.literateAttention ??= {});
   if (!playground.root) return;
-  const { make } = playground;
+  const { make } = globalThis.literateParts;
 
   const notice = make("p", { role: "status" });
   const dismiss = make("button", { type: "button", hidden: true }, "Close");
+  const noticeBox = make("div", { class: "pg-notice" }, notice, dismiss);
+  const front = make("div", { class: "pg-front pg-place" }, noticeBox);
   const spoken = make("p", { class: "pg-spoken", role: "status" });
   let speaking = 0;
 
-  function tell(text) {
+  let concerned = null;
+
+  /** Say something where it belongs: it takes a place of its own, and covers nothing. */
+  function tell(text, about = document.activeElement) {
+    if (text !== "") {
+      concerned = about;
+      const place = about?.closest(".pg-place") ?? front;
+      if (noticeBox.parentNode !== place) place.append(noticeBox);
+    }
     notice.textContent = text;
     dismiss.hidden = text === "";
   }
-  dismiss.addEventListener("click", () => tell(""));
+
+  /** Whoever closes a notice goes on where it reached them. */
+  function close() {
+    const back = concerned?.isConnected && concerned !== document.body ? concerned : front.parentNode.querySelector("button");
+    if (noticeBox.contains(document.activeElement)) back.focus({ preventScroll: true });
+    tell("");
+  }
+  dismiss.addEventListener("click", close);
+  playground.root.addEventListener("keydown", ({ key }) => {
+    if (key === "Escape" && !dismiss.hidden) close();
+  });
 
   /** Speak once the reader pauses: each keystroke would drown the one before. */
   function speak(text, delay = 150) {
@@ -25,5 +45,5 @@
     }, delay);
   }
 
-  Object.assign(playground, { dismiss, notice, speak, spoken, tell });
+  Object.assign(playground, { front, speak, spoken, tell });
 })();

@@ -8,9 +8,8 @@
   "use strict";
 
   const playground = (globalThis.literateAttention ??= {});
+  const { dot, softmax } = globalThis.literateParts;
 
-  const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
-  const dot = (a, b) => sum(a.map((number, i) => number * b[i]));
   const transpose = (matrix) => matrix[0].map((_, j) => matrix.map((row) => row[j]));
   const mapMatrix = (matrix, change) => matrix.map((row, i) => row.map((x, j) => change(x, i, j)));
   const product = (a, b) => {
@@ -19,14 +18,6 @@
   };
   const identity = (size) =>
     Array.from({ length: size }, (_, i) => Array.from({ length: size }, (_, j) => Number(i === j)));
-
-  /** The largest score is taken off first: nothing overflows, and the weights are the same. */
-  function softmax(row) {
-    const top = Math.max(...row);
-    const powers = row.map((score) => Math.exp(score - top));
-    const total = sum(powers);
-    return powers.map((power) => power / total);
-  }
 
   /** torch's CPU generator, the Mersenne Twister MT19937: each call gives the next 32 bits. */
   function twister(seed) {
@@ -114,12 +105,10 @@
     return { ...head, stages, draws, weights: attended, context: product(attended, head.value) };
   }
 
-  /** The steps that can act: all matrices need scores, and two heads need two sets of weights. */
-  function acting(steps) {
-    const needs = { projections: null, heads: "projections" };
-    const need = (step) => (step in needs ? needs[step] : "scores");
-    return steps.filter((step) => need(step) === null || steps.includes(need(step)));
-  }
+  /** The step without which another cannot act: all matrices need scores, and two heads two sets of weights. */
+  const NEEDS = { projections: null, scores: null, heads: "projections" };
+  const need = (step) => (step in NEEDS ? NEEDS[step] : "scores");
+  const acting = (steps) => steps.filter((step) => need(step) === null || steps.includes(need(step)));
 
   /** Attention with the steps that are on; everything on the way is returned too. */
   function attend(settings) {
@@ -132,5 +121,5 @@
     return { heads, context };
   }
 
-  Object.assign(playground, { STAGES, UNIFORMS, acting, attend, identity, mapMatrix, sum });
+  Object.assign(playground, { STAGES, UNIFORMS, acting, attend, identity, mapMatrix, need });
 })();

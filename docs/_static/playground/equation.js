@@ -4,7 +4,14 @@
 
   const playground = (globalThis.literateAttention ??= {});
   if (!playground.root) return;
-  const { acting, make, math, shown } = playground;
+  const { acting, shown } = playground;
+  const { make } = globalThis.literateParts;
+
+  function math(tag, ...children) {
+    const element = document.createElementNS("http://www.w3.org/1998/Math/MathML", tag);
+    element.append(...children);
+    return element;
+  }
 
   const symbol = (letter, ...below) => ({
     node:

@@ -4,7 +4,8 @@
 
   const playground = (globalThis.literateAttention ??= {});
   if (!playground.root) return;
-  const { acting, headPanels, inputs, make, shown, show, speak, sum, tokens } = playground;
+  const { acting, headPanels, plane, inputs, shown, show, speak } = playground;
+  const { make, quoted, sum } = globalThis.literateParts;
 
   const story = make("section", { class: "pg-story", "aria-label": "Where a number comes from" });
 
@@ -15,7 +16,8 @@
   function choose(place) {
     shown.chosen = place;
     explain(shown.chosen);
-    speak(() => summary(shown.chosen));
+    const { textContent } = story.querySelector("h2"); // now: the pointer may show another before it is spoken
+    speak(() => `${textContent}. Tables further down tell where it comes from.`);
   }
 
   /** A small table of numbers; the last line may be a total. */
@@ -38,36 +40,43 @@
     );
   }
 
+  const ROUNDED = "Numbers are rounded only where they are shown, so a last digit of a sum or product may seem to be wrong.";
   const part = (...content) => make("div", { class: "pg-part" }, ...content);
   const say = (...content) => make("p", {}, ...content);
   const strong = (text) => make("strong", {}, text);
-  const quoted = (row) => `\u201c${tokens[row]}\u201d`;
+  const word = (row) => shown.state.words[row];
+  const said = (row) => quoted(word(row));
   const nameOf = (vector, row) =>
-    acting(shown.state.steps).includes("projections") ? `${vector} of ${tokens[row]}` : tokens[row];
+    acting(shown.state.steps).includes("projections") ? `${vector} of ${word(row)}` : word(row);
 
   function explain(place) {
-    const parts = place.kind === "weight" ? explainWeight(place) : explainContext(place);
-    story.replaceChildren(...parts);
-    const { kind, row, column } = place;
+    const isWeight = place.kind === "weight";
+    if (isWeight && !shown.result.heads[0].stages.scores) {
+      const off = "Scores are off, so nothing is compared: each word keeps its own vector.";
+      story.replaceChildren(make("h2", {}, "No word looks at another"), part(say(off)));
+      return mark({ ...place, row: -1, column: -1 });
+    }
+    story.replaceChildren(...(isWeight ? explainWeight(place) : explainContext(place)), part(say(ROUNDED)));
+    return mark(place);
+  }
+
+  function mark({ kind, head: marked, row, column }) {
     const isWeight = kind === "weight";
     headPanels.forEach(({ attention }, head) => {
-      const isHere = isWeight && place.head === head;
-      attention.mark(isHere ? [row] : [], isHere ? [column] : []);
+      const isHere = isWeight && marked === head;
+      attention.mark(isHere ? row : [], isHere ? column : []);
     });
-    inputs.mark(isWeight ? [row, column] : [row], []);
-    shown.contextGrid.mark([row], isWeight ? [] : [column]);
+    inputs.mark(isWeight ? [row, column] : row, []);
+    plane.mark(isWeight ? [row, column] : [row]);
+    playground.contextMatrix().mark(row, isWeight ? [] : column);
   }
 
   function explainWeight(place) {
     const { head, row, column } = place;
-    const { weights, stages } = shown.result.heads[head];
+    const { weights } = shown.result.heads[head];
     const inHead = shown.result.heads.length > 1 ? ` in head ${head + 1}` : "";
-    const looks = `How much ${quoted(row)} looks at ${quoted(column)}${inHead}`;
+    const looks = `How much ${said(row)} looks at ${said(column)}${inHead}`;
     const title = make("h2", {}, `${looks}: ${show(weights[row][column])}`);
-    if (!stages.scores) {
-      const off = "Scores are off, so nothing is compared: each token keeps its own vector.";
-      return [title, part(say(off))];
-    }
     return [title, scoring(place), weighing(place), passing(place)];
   }
 
@@ -93,7 +102,7 @@
       const [comes, so] =
         column > row ? ["comes", "it is hidden"] : ["does not come", "the score stays"];
       told.append(
-        say(`Masked: ${quoted(column)} ${comes} after ${quoted(row)}, so ${so}: `, strong(now("mask"))),
+        say(`Masked: ${said(column)} ${comes} after ${said(row)}, so ${so}: `, strong(now("mask"))),
       );
     }
     return told;
@@ -112,7 +121,7 @@
         sheet(
           "Softmax over the row",
           ["score", "power", "weight"],
-          tokens.map((token, j) => [token, show(scores[j]), show(powers[j]), show(weights[j])]),
+          shown.state.words.map((token, j) => [token, show(scores[j]), show(powers[j]), show(weights[j])]),
           { marked: column, total: ["sum", "", show(sum(powers)), show(sum(weights))] },
         ),
         say(
@@ -149,8 +158,8 @@
       ),
       say(
         shown.result.heads.length > 1
-          ? `The sum over all tokens is head ${head + 1}\u2019s part of the context vector of ${quoted(row)}.`
-          : `The sum over all tokens is the context vector of ${quoted(row)}.`,
+          ? `The sum over all words is head ${head + 1}\u2019s part of the context vector of ${said(row)}.`
+          : `The sum over all words is the context vector of ${said(row)}.`,
       ),
     );
   }
@@ -167,12 +176,12 @@
     const values = head.value.map((vector) => vector[index]);
     const context = show(shown.result.context[row][column]);
     return [
-      make("h2", {}, `Number ${column + 1} of the context vector of ${quoted(row)}: ${context}`),
+      make("h2", {}, `Number ${column + 1} of the context vector of ${said(row)}: ${context}`),
       part(
         sheet(
           "A weighted sum of all six values",
           ["weight", `value ${index + 1}`, "product"],
-          tokens.map((token, j) => [
+          shown.state.words.map((token, j) => [
             token,
             show(weights[j]),
             show(values[j]),
@@ -182,28 +191,6 @@
         ),
       ),
     ];
-  }
-
-  /** The same in a sentence, for those who listen. */
-  function summary(place) {
-    const { row, column } = place;
-    if (place.kind === "context") {
-      const { head, index } = sourceOf(column);
-      const products = head.weights[row].map(
-        (x, j) => `${show(x)} times ${show(head.value[j][index])}`,
-      );
-      const context = show(shown.result.context[row][column]);
-      return `${tokens[row]}, number ${column + 1}: ${context}, the sum of ${products.join(", ")}.`;
-    }
-    const { query, key, stages, weights } = shown.result.heads[place.head];
-    const weight = show(weights[row][column]);
-    const looks = `${tokens[row]} looks at ${tokens[column]} with weight ${weight}.`;
-    if (!stages.scores) return looks;
-    const products = query[row].map((x, i) => `${show(x)} times ${show(key[column][i])}`);
-    const trail = Object.entries(stages).map(
-      ([stage, matrix]) => `${stage} ${show(matrix[row][column])}`,
-    );
-    return `${looks} Sum of ${products.join(", ")}. Step by step: ${trail.join(", ")}.`;
   }
 
   Object.assign(playground, { choose, explain, preview, story });

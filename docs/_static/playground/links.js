@@ -11,6 +11,7 @@
   const LARGEST = 100;
   const LARGEST_SEED = 2 ** 32 - 1;
   const LONGEST_MESSAGE = 200;
+  const LONGEST_WORD = 12;
   const PLURALS = { query: "queries", key: "keys", value: "values" };
   const NAMES = Object.keys(PLURALS);
 
@@ -44,6 +45,16 @@
     return Number(text);
   }
 
+  function readWord(text) {
+    const word = text.trim();
+    if (word === "" || word.length > LONGEST_WORD || word.includes(",")) {
+      throw new RangeError(
+        `a word has 1 to ${LONGEST_WORD} letters and no comma, which \u201c${text}\u201d does not`,
+      );
+    }
+    return word;
+  }
+
   /** Fill matrices of the shapes of `like`, row by row. */
   function readMatrices(text, like, what) {
     const numbers = text.split(",").map(readNumber);
@@ -71,6 +82,16 @@
         const unknown = steps.find((step) => !STEPS.includes(step));
         if (unknown !== undefined) throw new RangeError(`there is no step \u201c${unknown}\u201d`);
         return { steps: STEPS.filter((step) => steps.includes(step)) };
+      },
+    },
+    words: {
+      write: (state) => state.words.map(encodeURIComponent).join(","),
+      read: (text, { words: wanted }) => {
+        const words = text.split(",").map(readWord);
+        if (words.length !== wanted.length) {
+          throw new RangeError(`it has ${words.length} words, not ${wanted.length}`);
+        }
+        return { words };
       },
     },
     x: {
@@ -135,6 +156,6 @@
 
   Object.assign(playground, {
     LARGEST, LARGEST_SEED, LONGEST_MESSAGE, NAMES, PLURALS, PREFIX, STEPS, VERSION, copy, readLink,
-    readNumber, readRate, readSeed, tableOf, writeLink,
+    readNumber, readRate, readSeed, readWord, same, tableOf, writeLink,
   });
 })();

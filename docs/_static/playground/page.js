@@ -1,27 +1,51 @@
-/* Everything shown follows from the state. Examples, links, and starting over change it. */
+/* Everything shown follows from the state. The tour, the experiments, links, and starting over change it. */
 (() => {
   "use strict";
 
   const playground = (globalThis.literateAttention ??= {});
   if (!playground.root) return;
   const {
-    PREFIX, PRESETS, STAGE_CAPTIONS, acting, attempt, attend, beginning, clamp, contextGridFor, copy,
-    dismiss, dropoutSettings, equation, explain, fillSlider, firstChosen, formulas, headPanels, inputs,
-    make, notice, shown, outputs, phone, projectionSettings, rate, readLink, seed, slider, sliderName,
-    speak, spoken, stageButtons, stageChoice, start, story, stream, switches, tableChoice, tableOf,
-    tables, tell, writeLink,
+    EXPERIMENTS, PREFIX, TOUR, acting, STEP_TEXTS, atStop, attempt, attend, attention, beginning, equation, experiment,
+    explain, fillContext, fillHeads, fillInputs, fillPlane, fillSettings, firstChosen, formulas, front, headPanels,
+    inputBox, outputs, plane, readLink, root, settings, shown, speak, spoken, start, story, tell, writeLink,
   } = playground;
-  const { root } = playground;
+  const { bring, list, make, stepper } = globalThis.literateParts;
 
-  const note = make("p", { class: "pg-note" });
-  const presetState = ({ change }) => ({ ...beginning(), ...copy(change) });
-  const presetButtons = Object.entries(PRESETS).map(([id, preset]) => {
-    const button = make("button", { type: "button", value: id }, preset.name);
+  const tour = stepper({
+    name: "Tour",
+    count: TOUR.length,
+    onStep(stop) {
+      open(atStop(TOUR[stop]), TOUR[stop].chosen, TOUR[stop].first);
+      bringIntoSight();
+      return sentenceOf(stop);
+    },
+  });
+  const sentenceOf = (stop) => `Tour, ${stop + 1} of ${TOUR.length}: ${TOUR[stop].sentence}`;
+
+  /** What changes at a stop is seen together with the tour. */
+  function bringIntoSight() {
+    if (!flow.isConnected) return;
+    const bar = tour.element.parentNode.getBoundingClientRect();
+    const { top, bottom } = matrices[flow.dataset.first][0].getBoundingClientRect();
+    if (top < bar.bottom || bottom > globalThis.innerHeight) root.scrollIntoView();
+  }
+
+  const offTour = (steps) => {
+    const on = steps.map((step) => STEP_TEXTS[step][0].toLowerCase());
+    return (
+      `You are off the tour, with ${on.length ? list(on) : "no step"} switched on. ` +
+      "Back, Next and the slider lead back to it."
+    );
+  };
+
+  const told = make("p", { class: "pg-told" });
+  const experimentButtons = Object.entries(EXPERIMENTS).map(([id, one]) => {
+    const button = make("button", { type: "button", value: id }, one.name);
     button.addEventListener("click", () => {
-      open(presetState(preset));
-      speak(() => preset.note);
+      open(experiment(one), { kind: "weight", head: 0, row: 1, column: 1 });
+      speak(one.tell);
     });
-    return { preset, button };
+    return { one, button };
   });
 
   const linkField = make("input", { type: "text", readonly: true, class: "pg-link", hidden: true });
@@ -39,16 +63,28 @@
     );
     tell(copied ? "The link was copied. It opens these very settings." : "Copy the link here.");
   });
-  const reset = make("button", { type: "button" }, "Reset");
+  const reset = make("button", { type: "button" }, "Start over");
   reset.addEventListener("click", () => {
     history.replaceState(null, "", location.href.split("#")[0]);
-    open(beginning());
-    tell("Everything is as it was at the start.");
+    shown.state = beginning();
+    tour.go(0);
+    root.scrollIntoView(); // the page is shorter now
+    tour.element.querySelector("button:last-of-type").focus({ preventScroll: true });
+    tell("Everything is as it was at the start.", null);
   });
 
-  function open(next) {
+  const digits = make("input", { type: "checkbox", role: "switch", id: "pg-digits", autocomplete: "off" });
+  digits.addEventListener("change", () => {
+    shown.digits = digits.checked ? 4 : 2;
+    refresh();
+  });
+  const moreDigits = make("label", { class: "lp-switch" }, digits, "Four decimals");
+
+  function open(next, chosen = null, first = "attention") {
     shown.state = next;
-    shown.chosen = firstChosen(shown.state);
+    shown.result = shown.before = null;
+    arrange(first);
+    shown.chosen = { ...(chosen ?? firstChosen) };
     shown.stageWanted = null;
     linkField.hidden = true;
     tell("");
@@ -57,133 +93,87 @@
 
   function openLink() {
     const fragment = location.hash.slice(1);
-    if (!fragment.startsWith(PREFIX)) return;
+    if (!fragment.startsWith(PREFIX)) return false;
     const { value, error } = attempt(readLink, fragment, start);
     if (root.contains(document.activeElement)) document.activeElement.blur(); // what has the focus is not filled
     open(value ?? beginning());
-    if (error !== null) tell(`This link cannot be opened: ${error}. Here is the book\u2019s example instead.`);
+    if (error !== null) tell(`This link cannot be opened: ${error}. Here is the book\u2019s example instead.`, null);
+    return true;
   }
 
-  const flow = make(
-    "div",
-    { class: "pg-flow" },
-    make(
-      "div",
-      {},
-      inputs.element,
-      make("label", { class: "pg-slider" }, sliderName, slider),
-    ),
-    make("div", { class: "pg-attention" }, ...headPanels.map((p) => p.attention.element), stageChoice),
-    story,
-    outputs,
-    ...headPanels.map((panel) => panel.element),
-  );
-
-  // Everything shown follows from the state.
-
   function refresh() {
-    shown.result = attend(shown.state);
-    const steps = acting(shown.state.steps);
-    const hasHeads = steps.includes("heads");
-    const hasProjections = steps.includes("projections");
-    if (shown.chosen.head >= shown.result.heads.length) shown.chosen = { ...shown.chosen, head: 0 };
+    const { state } = shown;
+    shown.before ??= shown.result;
+    shown.result = attend(state);
+    const steps = acting(state.steps);
+    const { head = 0, column } = shown.chosen;
+    if (head >= shown.result.heads.length) shown.chosen.head = 0;
+    if (shown.chosen.kind === "context" && column >= shown.result.context[0].length) shown.chosen.column = 0;
 
-    for (const { step, input } of switches) {
-      input.checked = shown.state.steps.includes(step);
-      input.disabled = !acting([...shown.state.steps, step]).includes(step);
-    }
-    projectionSettings.hidden = !hasProjections;
-    dropoutSettings.hidden = !steps.includes("dropout");
-    tableChoice.value = tableOf(shown.state.weights, tables) ?? "edited";
-    rate.value = shown.state.dropout.rate;
-    seed.value = shown.state.dropout.seed;
-    stream.value = shown.state.dropout.stream;
-
-    inputs.fill(shown.state.embeddings);
-    fillSlider();
-    flow.classList.toggle("pg-two-heads", hasHeads);
-    fillHeads(hasHeads, hasProjections);
-    const width = shown.result.context[0].length;
-    if (shown.chosen.kind === "context" && shown.chosen.column >= width) shown.chosen = { ...shown.chosen, column: 0 };
-    contextGridFor(width, hasHeads).fill(shown.result.context);
-
+    fillSettings(steps);
+    fillInputs(state);
+    fillPlane();
+    flow.classList.toggle("pg-two-heads", steps.includes("heads"));
+    fillHeads(steps);
+    fillContext();
     formulas.replaceChildren(...equation().formulas);
-    const link = writeLink(shown.state, start);
+    const link = writeLink(state, start);
     if (!linkField.value.endsWith(`#${link}`)) linkField.hidden = true;
-    note.textContent = "These settings are your own. Copy a link to keep them, or to show them to somebody.";
-    for (const { preset, button } of presetButtons) {
-      const isOn = writeLink(presetState(preset), start) === link;
+    const stop = tour.step();
+    const isOnTour = writeLink(atStop(TOUR[stop]), start) === link;
+    tour.say(isOnTour ? sentenceOf(stop) : offTour(steps));
+    tour.element.classList.toggle("pg-off", !isOnTour);
+    told.textContent = (isOnTour && TOUR[stop].tell?.()) || "";
+    for (const { one, button } of experimentButtons) {
+      const steps = state.steps.filter((step) => step !== one.free);
+      const isOn = writeLink(experiment(one), start) === writeLink({ ...state, steps }, start);
       button.setAttribute("aria-pressed", String(isOn));
-      if (isOn) note.textContent = preset.note;
+      if (isOn) told.textContent = one.tell();
     }
     explain(shown.chosen);
   }
 
-  function fillHeads(hasHeads, hasProjections) {
-    const on = Object.keys(shown.result.heads[0].stages);
-    const stage = on.includes(shown.stageWanted) ? shown.stageWanted : on.at(-1);
-    stageChoice.hidden = on.length < 2;
-    for (const button of stageButtons) {
-      button.label.hidden = !on.includes(button.stage);
-      button.input.checked = button.stage === stage;
-    }
-    headPanels.forEach(({ attention, projections, element }, index) => {
-      const head = shown.result.heads[index];
-      attention.element.hidden = !head;
-      element.hidden = !head || !hasProjections;
-      if (!head) return;
-      if (hasProjections) {
-        for (const { name, matrix, projected } of projections) {
-          matrix.fill(shown.state.weights[index][name]);
-          projected.fill(head[name]);
-        }
-      }
-      const matrix = head.stages[stage] ?? head.weights;
-      const finite = matrix.flat().filter(Number.isFinite);
-      const isWeights = !stage || (head.stages.softmax && ["softmax", "dropout"].includes(stage));
-      const low = isWeights ? 0 : Math.min(...finite);
-      const reach = Math.max(...finite) - low || 1;
-      const isMasked = Boolean(head.stages.mask) && !["scores", "scaling"].includes(stage);
-      const isDropped = (i, j) =>
-        stage === "dropout" && head.draws !== null && head.draws[i][j] >= 1 - shown.state.dropout.rate;
-      const name = STAGE_CAPTIONS[stage ?? "none"];
-      attention.caption.textContent = hasHeads ? `Head ${index + 1}. ${name}` : name;
-      attention.fill(matrix, {
-        digits: phone.matches ? 2 : 4,
-        dress(cell, x, i, j) {
-          cell.style.setProperty("--pg-heat", clamp((x - low) / reach, 0, 1).toFixed(3));
-          cell.classList.toggle("pg-hidden", isMasked && j > i);
-          cell.classList.toggle("pg-dropped", isDropped(i, j));
-        },
-      });
-    });
+  const flow = make("div", { class: "pg-flow" });
+  const projections = headPanels.map(({ element }) => element);
+  const matrices = { inputs: [inputBox], projections, attention: [attention], outputs: [outputs] };
+
+  /** What a stop is about comes first, the plane beside it, and the rest in the order of the computation. */
+  function arrange(first) {
+    if (flow.dataset.first === first) return;
+    flow.dataset.first = first;
+    const others = Object.keys(matrices).filter((name) => name !== first);
+    flow.replaceChildren(told, ...matrices[first], plane.element, ...others.flatMap((name) => matrices[name]));
   }
 
-  const bar = (name, ...content) =>
-    make("div", { class: "pg-bar", role: "group", "aria-label": name }, ...content);
-
-  root.replaceChildren(
-    bar("Examples", ...presetButtons.map(({ button }) => button)),
-    note,
-    make(
-      "fieldset",
-      { class: "pg-steps" },
-      make("legend", {}, "Steps"),
-      ...switches.map(({ element }) => element),
-    ),
-    projectionSettings,
-    dropoutSettings,
-    make("div", { class: "pg-equation" }, formulas),
-    flow,
-    bar("Share or start over", share, reset, linkField),
-    make("div", { class: "pg-notice" }, notice, dismiss),
-    spoken,
+  // A change is marked until the next one begins.
+  for (const kind of ["focusin", "pointerdown"]) {
+    root.addEventListener(kind, () => (shown.before = null), { capture: true });
+  }
+  const own = make(
+    "details",
+    { class: "pg-own pg-place" },
+    make("summary", {}, "On your own: switch steps, try an experiment, ask for more decimals"),
+    ...settings,
+    make("div", { class: "lp-settings" }, ...experimentButtons.map(({ button }) => button), moreDigits),
   );
-  phone.addEventListener("change", refresh);
-  globalThis.addEventListener("hashchange", openLink);
-  root.classList.add("pg-alive");
-  refresh();
-  openLink();
+  const bar = (name, ...content) => make("div", { class: "lp-settings pg-place", role: "group", "aria-label": name }, ...content);
 
-  Object.assign(playground, { refresh });
+  playground.refresh = refresh;
+  bring("playground", (_, fill) => {
+    own.open = openLink();
+    if (!own.open) tour.go(0);
+    const guide = make("section", { class: "pg-tour", "aria-label": "A tour of eight stops" }, tour.element);
+    // What sticks to the top covers as much as it is high.
+    new ResizeObserver(() => root.style.setProperty("--pg-bar", `${guide.offsetHeight}px`)).observe(guide);
+    fill(
+      guide,
+      front,
+      own,
+      make("div", { class: "pg-equation" }, formulas),
+      make("div", { class: "pg-desk" }, flow, story),
+      bar("Share or start over", share, reset, linkField),
+      spoken,
+    );
+    globalThis.addEventListener("hashchange", openLink);
+  });
 })();

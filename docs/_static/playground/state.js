@@ -1,14 +1,16 @@
-/* What the page starts from, the examples, and what is shown now. */
+/* What the page starts from, the tour, the experiments, and what is shown now. */
 (() => {
   "use strict";
 
   const playground = (globalThis.literateAttention ??= {});
   const root = globalThis.document?.querySelector(".playground");
   if (!root) return;
-  const { PREFIX, VERSION, attend, identity, mapMatrix, readLink } = playground;
+  const { PREFIX, VERSION, attend, copy, identity, mapMatrix, readLink, same } = playground;
+  const { percent, quoted } = globalThis.literateParts;
 
-  const { tokens, embeddings, weights: tables } = JSON.parse(root.dataset.beginning);
+  const { tokens: words, embeddings, weights: tables } = JSON.parse(root.dataset.beginning);
   const start = {
+    words,
     embeddings,
     steps: ["scores", "softmax"],
     weights: tables["v1-123"].heads,
@@ -18,89 +20,170 @@
   const beginning = () => readLink(`${PREFIX}${VERSION}`, start);
 
   const STEP_TEXTS = {
-    projections: ["Projections", "turn each token into a query, a key and a value"],
+    projections: ["Projections", "turn each vector into a query, a key and a value"],
     scores: ["Scores", "compare every query with every key"],
     scaling: ["Scaling", "divide by the root of the vectors\u2019 width"],
-    mask: ["Causal mask", "hide the tokens that come later"],
+    mask: ["Causal mask", "hide the words that come later"],
     softmax: ["Softmax", "make a row positive, with sum 1"],
     dropout: ["Dropout", "drop weights at random, as in training"],
     heads: ["Two heads", "attend twice, with other projections"],
   };
   const STAGE_CAPTIONS = {
-    none: "No scores: each token keeps to itself",
+    none: "No scores: each word keeps to itself",
     scores: "Scores: query \u00b7 key",
     scaling: "Scaled scores",
     mask: "Masked scores",
     softmax: "Attention weights",
     dropout: "After dropout",
   };
-  const STREAMS = { mkl: "MKL\u2019s (an Intel CPU)", torch: "torch\u2019s own (any other CPU)" };
+  const STREAMS = { mkl: "MKL (an Intel CPU)", torch: "torch itself (any other CPU)" };
 
-  const scaled = (matrix, factor) => mapMatrix(matrix, (x) => Number((x * factor).toFixed(4)));
-  const PRESETS = {
-    simple: {
-      name: "The book\u2019s example",
-      note:
-        "Two steps are enough: compare, then average. \u201cjourney\u201d and \u201cstarts\u201d have nearly " +
-        "the same embedding, so each looks most at these two.",
-      change: {},
-    },
-    projected: {
-      name: "Queries, keys, values",
-      note:
-        "Three small matrices decide what a token asks, what it answers to, and what it passes on. " +
-        "Training would change them; here you can.",
-      change: { steps: ["projections", "scores", "scaling", "softmax"] },
-    },
-    causal: {
-      name: "Causal",
-      note:
-        "No token sees what comes after it. The first has only itself to look at, so its weight is 1. " +
-        "Switch dropout on to see the very mask that the book\u2019s sources print.",
-      change: {
-        steps: ["projections", "scores", "scaling", "mask", "softmax"],
-        weights: tables["v2-789"].heads,
-      },
-    },
-    heads: {
-      name: "Two heads",
-      note:
-        "Two sets of projections, two matrices of weights. Their context vectors are put side by side, " +
-        "so the result is four wide.",
-      change: {
-        steps: ["projections", "scores", "scaling", "mask", "softmax", "heads"],
-        weights: tables["v2-123"].heads,
-      },
-    },
-    oneHot: {
-      name: "One-hot embeddings",
-      note:
-        "Each token is one of three unit vectors. Equal tokens score 1, others 0. So there are only two " +
-        "weights, e/(2e + 4) and 1/(2e + 4), and you can check them by hand.",
-      change: { embeddings: [...identity(3), ...identity(3)] },
-    },
-    large: {
-      name: "Large scores: why we scale",
-      note:
-        "The embeddings are three times as long, so the scores are nine times as large, and softmax hears " +
-        "only the loudest. Switch scaling on, and the others are heard again. Wide vectors have large " +
-        "scores too: that is why the divisor is the root of the width.",
-      change: { embeddings: scaled(embeddings, 3) },
-    },
+  /** A number to explain before the reader points at one: not one that is hidden. */
+  const aWeight = { kind: "weight", head: 0, row: 1, column: 0 };
+  const aContext = { kind: "context", row: 1, column: 0 };
+
+  /** Each stop of the tour: the steps that are on, where one looks, the matrix that comes first, and one sentence. */
+  const TOUR = [
+    [
+      [],
+      aWeight,
+      "inputs",
+      "Each of the six words is a vector of three numbers, and the plane shows two of them: " +
+        "drag an arrow by its tip, or type another word or number.",
+    ],
+    [
+      ["scores"],
+      aWeight,
+      "attention",
+      "A score compares two vectors number by number, multiplying and adding up, so it is high where two " +
+        "long arrows point the same way.",
+    ],
+    [
+      ["scores", "softmax"],
+      aWeight,
+      "attention",
+      "Softmax turns each row of scores into weights that are positive and add up to 1: how a word shares " +
+        "out its attention.",
+    ],
+    [
+      ["scores", "softmax"],
+      aContext,
+      "outputs",
+      "Weighted and added up, the six vectors make a word\u2019s context vector, the ring in the plane that its " +
+        "arrow is tied to.",
+    ],
+    [
+      ["projections", "scores", "softmax"],
+      aWeight,
+      "projections",
+      "Three matrices, which training would learn, turn each vector into a query that asks, a key that " +
+        "answers, and a value that is passed on.",
+    ],
+    [
+      ["projections", "scores", "scaling", "softmax"],
+      aWeight,
+      "attention",
+      "Trained queries and keys are longer, here five times as long, and softmax would hear only the loudest, so " +
+        "scores are divided by the root of the width, here \u221a2.",
+    ],
+    [
+      ["projections", "scores", "scaling", "mask", "softmax"],
+      aWeight,
+      "attention",
+      "A model that writes cannot look at words that are not written yet, so the causal mask hides them, and " +
+        "the first word has only itself.",
+    ],
+    [
+      ["projections", "scores", "scaling", "mask", "softmax", "heads"],
+      aWeight,
+      "attention",
+      "Two heads, each with three matrices of its own, look at the same words in two ways, and what they " +
+        "find is put side by side.",
+    ],
+  ].map(([steps, chosen, first, sentence]) => ({ steps, chosen, first, sentence }));
+  TOUR[4].tell = () => {
+    const row = attend(shown.state).heads[0].weights[1];
+    return (
+      `${quoted(shown.state.words[1])} gives every word between ${percent(Math.min(...row))} and ` +
+      `${percent(Math.max(...row))} of its attention. Nobody has trained these projections: their queries and keys ` +
+      "are short, so all scores are small, and the words are mixed almost evenly."
+    );
+  };
+  TOUR[5].tell = () => {
+    const steps = shown.state.steps.filter((step) => step !== "scaling");
+    return (
+      `The two words that ${quoted(shown.state.words[1])} looks at most would have ` +
+      `${mostOf({ ...shown.state, steps })} of its attention without scaling; with it they have ` +
+      `${mostOf(shown.state)}, and the others are heard too.`
+    );
   };
 
-  /** What is shown now; all of it follows from the first. */
-  const shown = { state: beginning(), result: null, chosen: null, stageWanted: null, contextGrid: null };
-  shown.result = attend(shown.state);
-  shown.chosen = firstChosen(shown.state);
-
-  /** A weight to explain before the reader points at one: not one that is hidden. */
-  function firstChosen({ steps }) {
-    return { kind: "weight", head: 0, row: 1, column: steps.includes("mask") ? 0 : 2 };
+  /** The share of the two words that the second one looks at most. */
+  function mostOf(state) {
+    const [first, second] = [...attend(state).heads[0].weights[1]].sort((a, b) => b - a);
+    return percent(first + second);
   }
 
+  /** The tour goes through the steps, and leaves words and vectors as the reader made them. */
+  const atStop = ({ steps }) => ({
+    ...shown.state,
+    embeddings: copy(isOfExperiment(shown.state) ? start.embeddings : shown.state.embeddings),
+    steps: [...steps],
+    weights: copy(weightsFor(steps)),
+  });
+  const weightsFor = (steps) => {
+    if (!steps.includes("projections")) return start.weights;
+    return tables[steps.includes("scaling") ? "v2-123-long" : "v2-123"].heads;
+  };
+  const isOfExperiment = (state) =>
+    Object.values(EXPERIMENTS).some(({ change }) => same(change.embeddings, state.embeddings));
+
+  const longer = (matrix, factor) => mapMatrix(matrix, (x) => Number((x * factor).toFixed(4)));
+  /** What each changes, which step may be switched while one looks, and what there is to see. */
+  const EXPERIMENTS = {
+    oneHot: {
+      name: "One-hot vectors",
+      change: { embeddings: [...identity(3), ...identity(3)] },
+      tell: () =>
+        "Each word is one of three unit vectors. Equal ones score 1, others 0, so there are only two " +
+        "weights, e/(2e + 4) and 1/(2e + 4), and you can check them by hand.",
+    },
+    large: {
+      name: "Large scores",
+      change: { embeddings: longer(embeddings, 3) },
+      free: "scaling",
+      tell: tellLarge,
+    },
+    dropout: {
+      name: "Dropout, as printed",
+      change: {
+        steps: ["projections", "scores", "scaling", "mask", "softmax", "dropout"],
+        weights: tables["v2-789"].heads,
+      },
+      tell: () =>
+        "This is the very mask that the book\u2019s sources print: of the weights that the causal mask left, " +
+        `about half are dropped, and the others doubled. The projections are those of ${tables["v2-789"].label}.`,
+    },
+  };
+  const experiment = ({ change }) => ({ ...beginning(), ...copy(change), words: shown.state.words });
+
+  /** How much of its attention a word gives to the two that it looks at most: as it was, and as it is. */
+  function tellLarge() {
+    const now = mostOf(shown.state);
+    return (
+      "All vectors are three times as long, so scores are nine times as large. The two words that " +
+      `${quoted(shown.state.words[1])} looks at most had ${mostOf(start)} of its attention before; ` +
+      (shown.state.steps.includes("scaling")
+        ? `with scaling they have ${now}, and the others are heard again.`
+        : `now they have ${now}, and the others are drowned out. Switch scaling on.`)
+    );
+  }
+
+  /** What is shown now; all of it follows from the first three. `before` is what was shown before a change. */
+  const shown = { state: beginning(), chosen: { ...aWeight }, digits: 2, result: null, before: null, stageWanted: null };
+
   Object.assign(playground, {
-    root, PRESETS, STAGE_CAPTIONS, STEP_TEXTS, STREAMS, beginning, firstChosen, shown, start, tables,
-    tokens,
+    root, EXPERIMENTS, STAGE_CAPTIONS, STEP_TEXTS, STREAMS, TOUR, atStop, beginning, experiment,
+    firstChosen: aWeight, shown, start, tables,
   });
 })();

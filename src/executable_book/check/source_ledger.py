@@ -436,8 +436,11 @@ class SourceOutputs(SphinxDirective):
             self.env.note_dependency(path)
         keep(self.env, LEDGER_PAGES, self.env.docname, True)
         ledger, _ = load(path)
+        titles = {source.id: source.title or source.kind for source in ledger.sources}
         sources = _section("The sources", *(_about_source(source) for source in ledger.sources))
-        outputs = _section("The outputs", *(_about_output(output) for output in ledger.outputs))
+        outputs = _section(
+            "The outputs", *(_about_output(output, titles) for output in ledger.outputs)
+        )
         return [Placeholder(kind="ledger summary"), sources, outputs]
 
 
@@ -463,8 +466,8 @@ def _about_source(source: Source) -> nodes.Node:
     )
 
 
-def _about_output(output: Output) -> nodes.Node:
-    places = nodes.bullet_list("", *(_about_place(place) for place in output.places))
+def _about_output(output: Output, titles: dict[str, str]) -> nodes.Node:
+    places = nodes.bullet_list("", *(_about_place(place, titles) for place in output.places))
     return nodes.container(
         "",
         nodes.rubric("", "", nodes.literal("", output.id), **{"heading-level": 3}),
@@ -476,8 +479,9 @@ def _about_output(output: Output) -> nodes.Node:
     )
 
 
-def _about_place(place: Place) -> nodes.Node:
-    text = f"Source {place.source}, line {place.line}: {place.section}"
+def _about_place(place: Place, titles: dict[str, str]) -> nodes.Node:
+    title = titles.get(place.source, "unknown")
+    text = f"Source {place.source} ({title}), line {place.line}: {place.section}"
     label = [nodes.Text(", after "), nodes.literal("", place.label)] if place.label else []
     item = nodes.list_item("", nodes.paragraph("", text, *label))
     if place.misprint:
@@ -511,12 +515,11 @@ def ledger_summary(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.
 
 
 def ledger_link(app: Sphinx, docname: str, output_id: str, text: str) -> nodes.Node:
-    """Return a link to an entry on the ledger's page, or the text alone if there is no such page."""
+    """Return a link to an entry of the ledger, or to its page as a whole; the text alone if it has none."""
     for page in kept(app.env, LEDGER_PAGES):
-        return make_refnode(
-            app.builder, docname, page, anchor_of(output_id), nodes.inline("", text)
-        )
-    return nodes.inline("", text)
+        anchor = anchor_of(output_id) if output_id else ""
+        return make_refnode(app.builder, docname, page, anchor, nodes.inline("", text))
+    return nodes.Text(text)
 
 
 def output_status(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:

@@ -59,7 +59,7 @@ def rows_of(app: Sphinx) -> list[Row]:
             len(page.lines),
             len({c.output_id for c in report_of(app.env).on_page(docname) if not c.problem}),
             len(records[docname].records) if docname in records else 0,
-            times.get(docname, ""),
+            times.get(docname, "not measured"),
             app.env.titles[docname].astext(),
         )
         for docname, page in sorted(pages.items(), key=lambda page: place_in(order, page[0]))

@@ -25,6 +25,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 from sphinx.writers.html5 import HTML5Translator
 
+from executable_book.code.line_shapes import NOTE, with_shapes
 from executable_book.code.listings import library_of, repository_path
 from executable_book.code.name_usage import Proof, Scope, Use, proofs_by_name
 from executable_book.code.package_source import Item, Library
@@ -224,6 +225,8 @@ def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> Non
         if uses := node.get("api_uses"):
             self.body[-1] = with_links(self.body[-1], list(links_of(self, uses)))
         self.body[-1] = in_lines(self.body[-1])
+        if shapes := node.get("line_shapes"):
+            self.body[-1] = with_shapes(self.body[-1], shapes) + NOTE * node["line_shapes_note"]
         raise
 
 

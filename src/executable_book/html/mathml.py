@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from html import escape, unescape
+from xml.dom import minidom
 
 from docutils import nodes
 from math_core import LatexError, LatexToMathML
@@ -19,32 +20,65 @@ from sphinx.writers.html5 import HTML5Translator
 
 LOGGER = logging.getLogger(__name__)
 CONVERTER = LatexToMathML()
+FOR_XML = LatexToMathML(xml_namespace=True)
+STYLES = ("displaystyle", "scriptlevel")
 NAMED = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;)[A-Za-z]+;")
 """Characters by a name that HTML knows, and XML, of which e-books are made, does not."""
 MARK = re.compile(r"[.,;:!?)\u2019\u201d]+")
 """What must not begin a line: the marks that may follow a formula."""
 
 
-def to_mathml(latex: str, node: nodes.Node, *, display: bool) -> str:
-    """Convert a formula; one that cannot be read becomes a warning and shows as it was typed."""
+def to_mathml(latex: str, node: nodes.Node, *, display: bool, xml: bool = False) -> str:
+    """Convert a formula; one that cannot be read becomes a warning and shows as it was typed.
+
+    Args:
+        latex: the formula.
+        node: where it stands.
+        display: whether it stands alone.
+        xml: whether it is for an e-book: a formula without its namespace is none there.
+    """
+    converter = FOR_XML if xml else CONVERTER
     try:
-        mathml = CONVERTER.convert_with_local_state(latex, displaystyle=display)
-        return NAMED.sub(lambda name: unescape(name[0]), mathml)
+        mathml = converter.convert_with_local_state(latex, displaystyle=display)
+        mathml = NAMED.sub(lambda name: unescape(name[0]), mathml)
+        return with_styles_apart(mathml) if xml else mathml
     except LatexError as error:
         LOGGER.warning("formula %r: %s", latex, error, location=node, type="book", subtype="math")
         return f"<code>{escape(latex)}</code>"
 
 
+def with_styles_apart(mathml: str) -> str:
+    """Put styles into `<mstyle>` around their elements: e-books hold MathML 3, which knows no other way."""
+    document = minidom.parseString(mathml)
+    formula = document.documentElement
+    assert formula is not None
+    for element in formula.getElementsByTagName("*"):
+        named = [name for name in STYLES if element.hasAttribute(name)]
+        if named and element.tagName != "mstyle":
+            around = document.createElement("mstyle")
+            for name in named:
+                around.setAttribute(name, element.getAttribute(name))
+                element.removeAttribute(name)
+            assert element.parentNode is not None
+            element.parentNode.replaceChild(around, element)
+            around.appendChild(element)
+    return formula.toxml()
+
+
+def _written(self: HTML5Translator, node: nodes.Element, *, display: bool) -> str:
+    return to_mathml(node.astext(), node, display=display, xml=self.builder.name == "epub")
+
+
 def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
     """Write a formula that stands in a sentence."""
-    self.body.append(to_mathml(node.astext(), node, display=False))
+    self.body.append(_written(self, node, display=False))
     raise nodes.SkipNode
 
 
 def visit_display(self: HTML5Translator, node: nodes.math_block) -> None:
     """Write a formula that stands alone, in a box that scrolls if the formula is wider than the page."""
     self.body.append(self.starttag(node, "div", CLASS="math"))
-    mathml = to_mathml(node.astext(), node, display=True)
+    mathml = _written(self, node, display=True)
     self.body.append(f'<div class="formula">{mathml}</div>')
     if node["number"]:
         number = get_node_equation_number(self, node)

@@ -40,7 +40,7 @@ def _mark(app: Sphinx, docname: str, cell: nodes.container) -> nodes.Element | N
         shown = report_of(app.env).shown_on(docname)
         return _of_sources(app, docname, [one for one in shown if one[0].anchor in cell["ids"]])
     if reason := str(options.get("nondeterministic") or "").strip():
-        says = f"Not compared with the last build: {reason}"
+        says = f"Yours may differ: {reason}"
         return _in_format(app, VARIES, says, nodes.paragraph("", f"{says}."))
     return None
 

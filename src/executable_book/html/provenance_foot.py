@@ -5,7 +5,7 @@ from __future__ import annotations
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from executable_book.check.source_ledger import report_of
+from executable_book.check.source_ledger import ledger_link, report_of
 from executable_book.placeholders import Placeholder
 from executable_book.run.executed_cells import cells, executed_with
 
@@ -22,25 +22,22 @@ def page_foot(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]
     checks = report_of(app.env).on_page(docname)
     failed = {check.output_id for check in checks if check.problem}
     claimed = {check.output_id for check in checks}
-    count = len(claimed - failed) if claimed else None
-    text = sentence(executed_with(app.env, docname), count)
-    return [nodes.paragraph("", text, classes=["page-foot"])]
+    foot = nodes.paragraph("", what_ran(executed_with(app.env, docname)), classes=["page-foot"])
+    if claimed:
+        count = len(claimed - failed)
+        says = f"{count} source output{'' if count == 1 else 's'} verified"
+        link = ledger_link(app, docname, "", says)
+        foot.extend([nodes.Text("; "), link, nodes.Text(" on this page")])
+    foot.append(nodes.Text("."))
+    return [foot]
 
 
-def sentence(about: dict[str, str], verified: int | None) -> str:
-    """Put the facts in words.
-
-    Args:
-        about: the `device` and the versions that the page ran with, by name, as far as they are known.
-        verified: how many source outputs were verified on the page; None where it claims to show none.
-    """
-    end = "."
-    if verified is not None:
-        end = f"; {verified} source output{'' if verified == 1 else 's'} verified on this page."
+def what_ran(about: dict[str, str]) -> str:
+    """Say which `device` and versions a page ran with, by name, as far as they are known."""
     if not about:
-        return f"Not executed to its end{end}"
+        return "Not executed to its end"
     names = {**about, "Python": about["python"]}
     device = f" on {names.pop('device')}" if "device" in names else ""
     *others, last = (f"{name} {version}" for name, version in names.items() if name != "python")
     versions = f"{', '.join(others)} and {last}" if others else last
-    return f"Executed{device} with {versions}{end}"
+    return f"Executed{device} with {versions}"

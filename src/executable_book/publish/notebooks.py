@@ -30,9 +30,10 @@ from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
 from executable_book.files_on_disk import write_atomically
 from executable_book.page_facts import kept
-from executable_book.publish.plain_markdown import PlainMarkdown
+from executable_book.publish.notebook_cells import NotebookCells
 from executable_book.publish.repository import CHANGED
 from executable_book.run.page_execution import EXECUTIONS, executed_notebook, tags_of
+from executable_book.site_builds import is_site
 
 FOLDER = "notebooks"
 BRANCH = "notebooks"
@@ -124,7 +125,7 @@ def notebook_of(
         if cell.cell_type == "code"
     }
     numbers = app.env.toc_fignumbers.get(docname, {})
-    cells = PlainMarkdown(address, numbers, code, solutions).cells(page)
+    cells = NotebookCells(address, numbers, solutions=solutions, code=code).cells(page)
     codes = [cell.source for cell in cells if cell.cell_type == "code"]
     needs = further_packages(codes, app.config.book_distribution)
     cells.insert(0, setup_cell(app.config, address, needs))
@@ -168,18 +169,13 @@ def missing(app: Sphinx, env: BuildEnvironment) -> list[str]:
     return [docname for docname in kept(env, EXECUTIONS) if not path_of(app, docname).exists()]
 
 
-def is_site(app: Sphinx) -> bool:
-    """Tell whether a build publishes notebooks: an e-book or a printed book does not."""
-    return app.builder.name in {"html", "dirhtml"}
-
-
 # The links in a page's header
 
 
 def add_links(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Hand the links to a page's notebooks to `_templates/notebook-links.html`."""
+    """Hand the links to a page's notebooks to `_templates/page-links.html`."""
     if not is_site(app) or page not in kept(app.env, EXECUTIONS):
         return
     names = {"Notebook": path_of(app, page)}

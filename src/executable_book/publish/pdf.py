@@ -1,8 +1,8 @@
 """The whole book as one PDF beside the output folder, when `book_pdf` is set.
 
-The text of all pages, in the order of the contents, becomes one page. Its links lead within it, its figures
-and equations keep their numbers, and Chromium prints it with page numbers and an outline. What is folded on
-a screen is open on paper.
+The text of all pages, in the order of the contents, becomes one page, behind the e-book's cover, if there is
+one. Its links lead within it, its figures and equations keep their numbers, and Chromium prints it with page
+numbers and an outline, in which chapters stand below their parts. What is folded on a screen is open here.
 """
 
 from __future__ import annotations
@@ -10,19 +10,25 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from html import escape
 from pathlib import Path
-from urllib.parse import urljoin
+from posixpath import dirname, join, normpath
+from urllib.parse import urljoin, urlsplit
 
+from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
 
+from executable_book.publish.repository import edition
 from executable_book.publish.zip_archive import file_name
 
 TEXT = re.compile(r'(<article class="bd-article">)(.*?)(</article>)', re.DOTALL)
-ID = re.compile(r'(?<=\sid=")([^"]*)(?=")')
-LINK = re.compile(r'(?<=\shref=")([\w-]*)(?:\.html)?(?:#([^"]*))?(?=")')
+NAMES = re.compile(r'(?<=\s)(id|for|headers|aria-(?:labelled|described)by|href|src)="([^"]*)"')
+"""What names an element, by its id, or a file, by its address."""
+HEADING = re.compile(r"<h([1-5])(?=[\s>])")
 NUMBER = (
     '<div style="width: 100%; font: 8pt sans-serif; text-align: center; color: #555">'
     '<span class="pageNumber"></span></div>'
@@ -38,25 +44,72 @@ def in_order(env: BuildEnvironment) -> Iterator[str]:
         page = following.get(page)
 
 
-def one_page(pages: dict[str, str], address: str) -> str:
+def parts_of(env: BuildEnvironment) -> dict[str, str]:
+    """Return what the parts of the book are called, by the page that each begins with."""
+    contents = env.get_doctree(env.config.root_doc).findall(addnodes.toctree)
+    return {one["includefiles"][0]: one["caption"] for one in contents if one.get("caption")}
+
+
+def front_of(config: Config, folder: Path) -> str:
+    """Return what stands before the first page: the cover, and which edition it is.
+
+    The cover is taken from the folder of the sources: on the site, where no page shows it, it is cut away.
+    """
+    images = [(folder / name).as_uri() for name in config.epub_cover[:1]]
+    cover = "".join(f'<img class="cover" src="{image}" alt="" />' for image in images)
+    facts = (config.project, config.author, edition(config), config.epub_copyright)
+    lines = "".join(f"<p>{escape(fact)}</p>" for fact in facts if fact)
+    address = f'<p><a href="{config.html_baseurl}">{config.html_baseurl}</a></p>'
+    return f'{cover}<div class="imprint">{lines}{address}</div>'
+
+
+def one_page(
+    pages: Mapping[str, str], address: str, parts: Mapping[str, str] | None = None, front: str = ""
+) -> str:
     """Put the texts of pages into the first of them.
 
     Args:
         pages: the HTML of each page, by its name.
         address: where the book is on the web: there links to other pages lead.
+        parts: what parts are called, by the page that each begins with.
+        front: what stands before all pages.
     """
+    parts = parts or {}
+    in_parts = False
+
+    def moved(target: str, name: str) -> str:
+        if urlsplit(target).scheme:
+            return target
+        path, _, fragment = target.partition("#")
+        file = normpath(join(dirname(name), path)) if path else f"{name}.html"
+        page = file.removesuffix(".html")
+        if page in pages and page != file:
+            return f"#{page}--{fragment}"
+        return urljoin(address, file) + target[len(path) :]
 
     def text_of(name: str) -> str:
-        def link(found: re.Match[str]) -> str:
-            page, fragment = found[1] or name, found[2] or ""
-            return f"#{page}--{fragment}" if page in pages else urljoin(address, found[0])
+        def rename(found: re.Match[str]) -> str:
+            attribute, value = found.groups()
+            if attribute == "href":
+                value = moved(value, name)
+            elif attribute == "src" and not urlsplit(value).scheme:
+                value = normpath(join(dirname(name), value))
+            elif attribute != "src":
+                value = " ".join(f"{name}--{one}" for one in value.split())
+            return f'{attribute}="{value}"'
 
         found = TEXT.search(pages[name])
-        text = LINK.sub(link, ID.sub(lambda one: f"{name}--{one[0]}", found[2] if found else ""))
+        text = NAMES.sub(rename, found[2] if found else "")
+        nonlocal in_parts
+        in_parts = in_parts or name in parts
+        if in_parts:
+            text = HEADING.sub(lambda one: f'{one[0]} aria-level="{int(one[1]) + 1}"', text)
+        if name in parts:
+            text = f'<p class="part" role="heading" aria-level="1">{escape(parts[name])}</p>{text}'
         return f'<div class="chapter" id="{name}--">{text}</div>'
 
     first = next(iter(pages.values()))
-    whole = "".join(map(text_of, pages))
+    whole = front + "".join(map(text_of, pages))
     return TEXT.sub(lambda found: found[1] + whole + found[3], first, count=1)
 
 
@@ -101,7 +154,9 @@ def print_book(app: Sphinx, exception: Exception | None) -> None:
     }
     whole = site / "_whole_book.html"
     try:
-        whole.write_text(one_page(pages, app.config.html_baseurl), encoding="utf-8")
+        front = front_of(app.config, Path(app.confdir))
+        text = one_page(pages, app.config.html_baseurl, parts_of(app.env), front)
+        whole.write_text(text, encoding="utf-8")
         print_page(whole, site.with_name(f"{file_name(app.config)}.pdf"))
     finally:
         whole.unlink(missing_ok=True)

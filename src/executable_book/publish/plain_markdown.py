@@ -1,18 +1,18 @@
-"""Writes a page in the Markdown that every notebook viewer reads.
+"""Writes a page in the Markdown that every viewer reads.
 
-A notebook knows nothing of directives, labels and citations. So what it gets is the page as Sphinx resolved
-it: numbers are in their places, references are links to the site, equations carry their numbers.
+A notebook, an editor or a program that reads text knows nothing of directives, labels and citations. So what
+they get is the page as Sphinx resolved it: outputs and numbers are in their places, references are links to
+the site, equations carry their numbers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from textwrap import indent
 from urllib.parse import urljoin
 
-import nbformat
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode  # type: ignore[import-untyped]
 from nbformat import NotebookNode
@@ -27,9 +27,9 @@ from sphinx_exercise.nodes import (  # type: ignore[import-untyped]
 from executable_book.html.proof_marks import ProofMark
 
 LOGGER = logging.getLogger(__name__)
-ANSWER = "# Your answer"
 SPECIAL = re.compile(r"[\\`*<$]|(?<![^\W_])_|_(?![^\W_])|\[(?=[^]]*\]\()")
 LINE_START = re.compile(r"^(\d+(?=[.)]\s)|(?=[#>+-]\s))", re.MULTILINE)
+SUMMARY = re.compile(r"<summary>(.*?)</summary>")
 SILENT = (nodes.Invisible, nodes.meta, nodes.raw)
 NOT_OURS = {"toctree-wrapper"}
 """What stands on the site only: tables of contents."""
@@ -42,37 +42,21 @@ class PlainMarkdown:
     Attributes:
         address: where the page is on the web; links start from there.
         numbers: the numbers of figures, equations and exercises, by kind and id.
-        code: the executed code cells, by their place among all cells of the page.
+        pictures: the addresses of pictures, by what the document calls them; a picture without an address
+            is its alternative text.
         solutions: whether the solutions of exercises are written.
     """
 
     address: str
     numbers: Mapping[str, Mapping[str, tuple[int, ...]]]
-    code: Mapping[int, NotebookNode]
-    solutions: bool
+    pictures: Mapping[str, str] = field(default_factory=dict)
+    solutions: bool = True
 
-    def cells(self, page: nodes.Element) -> list[NotebookNode]:
-        """Return the cells of a page, in order: a heading begins a new one."""
-        texts: list[str] = []
-        cells: list[NotebookNode] = []
+    def text(self, page: nodes.Element) -> str:
+        """Return a page as one text."""
+        return "\n\n".join(map(str, self._blocks(page, level=0))) + "\n"
 
-        def finish_text() -> None:
-            if texts:
-                cells.append(nbformat.v4.new_markdown_cell("\n\n".join(texts)))
-                texts.clear()
-
-        for part in self._blocks(page, level=0):
-            if isinstance(part, NotebookNode):
-                finish_text()
-                cells.append(nbformat.from_dict(part))
-            else:
-                if part.startswith("#"):
-                    finish_text()
-                texts.append(part)
-        finish_text()
-        return cells
-
-    # Blocks: each is a piece of Markdown, or a code cell
+    # Blocks: each is a piece of Markdown, or a cell of a notebook
 
     def _blocks(self, parent: nodes.Element, level: int) -> Iterator[str | NotebookNode]:
         for node in parent.children:
@@ -96,6 +80,18 @@ class PlainMarkdown:
                 if self.solutions:
                     yield f"{'#' * (level + 1)} {escape(node[0].astext())}"
                     yield from self._rest(node, level)
+            case nodes.figure():
+                yield from self._figure(node)
+            case addnodes.desc_signature():
+                yield f"{'#' * min(level, 6)} {code_span(node.astext())}"
+            case addnodes.desc():
+                yield from self._blocks(node, level + 1)
+            case nodes.field_list():
+                yield "\n".join(map(self._field, node.children))
+            case nodes.citation() | nodes.footnote():
+                yield f"**{node[0].astext()}.** {self._joined(node.children[1:])}"
+            case nodes.image():
+                yield self._inline(node)
             case nodes.paragraph() | nodes.caption():
                 yield LINE_START.sub(r"\1\\", self._inline(node))
             case nodes.rubric():
@@ -114,36 +110,46 @@ class PlainMarkdown:
                 yield fenced(node.astext(), node.get("language", ""))
             case nodes.table():
                 yield self._table(node)
+            case nodes.raw() if found := SUMMARY.search(node.astext()):
+                yield f"*{escape(found[1])}*"
             case nodes.transition():
                 yield "---"
-            case nodes.container() | nodes.compound() | addnodes.glossary() | HideCodeCellNode():
+            case addnodes.desc_content() | addnodes.glossary() | HideCodeCellNode():
+                yield from self._blocks(node, level)
+            case nodes.container() | nodes.compound():
                 yield from self._blocks(node, level)
             case nodes.Text() if not node.strip():
                 pass
             case _ if isinstance(node, SILENT):
                 pass
             case _:
-                LOGGER.warning(
-                    "a notebook cannot say <%s>",
-                    type(node).__name__,
-                    location=node,
-                    type="book",
-                    subtype="notebooks",
-                )
+                self._report(node)
+
+    def _report(self, node: nodes.Node) -> None:
+        LOGGER.warning(
+            "plain Markdown cannot say <%s>",
+            type(node).__name__,
+            location=node,
+            type="book",
+            subtype="markdown",
+        )
 
     def _cell(self, node: nodes.Element) -> Iterator[str | NotebookNode]:
-        yield self.code[node["cell_index"]]
-        for figure in node.findall(nodes.figure):
-            for caption in figure.findall(nodes.caption):
-                number = self._number("figure", figure)
-                yield f"*{f'Figure {number}'.strip()}.* {self._inline(caption)}"
+        yield from self._blocks(node, level=0)
+
+    def _figure(self, figure: nodes.Element) -> Iterator[str]:
+        yield from map(self._inline, figure.findall(nodes.image))
+        yield from self._caption(figure)
+
+    def _caption(self, figure: nodes.Element) -> Iterator[str]:
+        for caption in figure.findall(nodes.caption):
+            number = self._number("figure", figure)
+            yield f"*{f'Figure {number}'.strip()}.* {self._inline(caption)}"
 
     def _exercise(self, node: nodes.Element, level: int) -> Iterator[str | NotebookNode]:
         title = ["Exercise", self._number("exercise", node), node[0].astext().strip()]
         yield f"{'#' * (level + 1)} {escape(' '.join(filter(None, title)))}"
         yield from self._rest(node, level)
-        if not self.solutions:
-            yield nbformat.v4.new_code_cell(ANSWER)
 
     def _rest(self, node: nodes.Element, level: int) -> Iterator[str | NotebookNode]:
         """Write what follows a title; it may lie in a section that is no chapter's."""
@@ -155,7 +161,10 @@ class PlainMarkdown:
 
     def _text(self, node: nodes.Element) -> str:
         """Write the blocks in a list, a quotation or the like, where there are no cells."""
-        return "\n\n".join(map(str, self._blocks(node, level=0)))
+        return self._joined(node.children)
+
+    def _joined(self, parts: Iterable[nodes.Node]) -> str:
+        return "\n\n".join(str(text) for part in parts for text in self._block(part, level=0))
 
     def _list(self, node: nodes.Element) -> str:
         first = node.get("start", 1)
@@ -173,16 +182,15 @@ class PlainMarkdown:
         ]
         return f"- **{', '.join(terms)}**: {indent((2 * chr(10)).join(meanings), '  ').lstrip()}"
 
+    def _field(self, field: nodes.Node) -> str:
+        name, body = field.children
+        return f"- **{self._line(name)}**: {indent(self._text(body), '  ').lstrip()}"  # type: ignore[arg-type]
+
     def _admonition(self, node: nodes.Element) -> str:
         titles = [self._line(child) for child in node.children if isinstance(child, nodes.title)]
         title = titles[0] if titles else type(node).__name__.capitalize().replace("also", " also")
-        blocks = [
-            text
-            for child in node.children
-            if not isinstance(child, nodes.title)
-            for text in self._block(child, level=0)
-        ]
-        return "\n\n".join([f"**{title}**", *map(str, blocks)])
+        rest = (child for child in node.children if not isinstance(child, nodes.title))
+        return f"**{title}**\n\n{self._joined(rest)}"
 
     def _equation(self, node: nodes.Element) -> str:
         number = self._number("displaymath", node) if node.get("number") else ""
@@ -211,7 +219,9 @@ class PlainMarkdown:
             case nodes.math():
                 return f"${node.astext()}$"
             case nodes.image():
-                return escape(node.get("alt", ""))
+                text = escape(node.get("alt", ""))
+                where = self.pictures.get(node["uri"])
+                return f"![{text}]({urljoin(self.address, where)})" if where else text
             case _ if isinstance(node, SILENT):
                 return ""
         text = "".join(map(self._inline, node.children))
@@ -250,7 +260,9 @@ def code_span(text: str) -> str:
 def fenced(text: str, language: str) -> str:
     """Return a block of code."""
     marks = "`" * max(3, longest_run(text) + 1)
-    name = {"default": "python", "ipython3": "python", "none": ""}.get(language, language)
+    name = {"default": "python", "ipython3": "python", "myst-ansi": "", "none": ""}.get(
+        language, language
+    )
     return f"{marks}{name}\n{text.rstrip()}\n{marks}"
 
 

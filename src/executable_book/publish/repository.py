@@ -50,6 +50,14 @@ def release_of(folder: Path) -> str:
     return str(project["version"]) if unchanged and f"v{project['version']}" in tags else ""
 
 
+def date_of(folder: Path) -> str:
+    """Return the day of a folder's commit, nothing if unknown."""
+    try:
+        return _git(folder, "show", "--no-patch", "--format=%cs", "HEAD")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
 def edition(config: Config) -> str:
     """Say which edition a book is: a release, or the commit that it was built from."""
     if config.book_release:
@@ -63,8 +71,15 @@ def edition(config: Config) -> str:
 def add_edition(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Hand what the book's edition is called to `_templates/edition.html`."""
-    context["edition"] = edition(app.config)
+    """Hand what the book's edition is called, its day and where it is, to the templates."""
+    config = app.config
+    commit = config.book_commit.removesuffix(CHANGED)
+    place = f"releases/tag/v{config.book_release}" if config.book_release else f"commit/{commit}"
+    context["edition"] = edition(config)
+    context["edition_date"] = config.book_date
+    if repository := config.book_repository:
+        context["edition_address"] = f"{repository}/{place}" if commit else ""
+        context["releases"] = f"{repository}/releases"
 
 
 def _git(folder: Path, *command: str) -> str:

@@ -11,6 +11,9 @@ from xml.sax.saxutils import escape
 
 from sphinx.application import Sphinx
 
+from executable_book.files_on_disk import write_if_changed
+from executable_book.site_builds import is_site
+
 NAME = "sitemap.xml"
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
@@ -23,8 +26,8 @@ def sitemap(addresses: list[str]) -> str:
 
 def write_sitemap(app: Sphinx, exception: Exception | None) -> None:
     """Write the sitemap of a site."""
-    if exception is None and app.builder.name in {"html", "dirhtml"}:
+    if exception is None and is_site(app):
         pages = sorted(app.env.found_docs)
         base = app.config.html_baseurl
         addresses = [urljoin(base, app.builder.get_target_uri(page)) for page in pages]
-        Path(app.outdir, NAME).write_text(sitemap(addresses), encoding="utf-8")
+        write_if_changed(Path(app.outdir, NAME), sitemap(addresses))

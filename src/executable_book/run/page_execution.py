@@ -153,12 +153,17 @@ def lacked_package(
     """Return the package that ended a page, if it may lack it; of the error only the last line is kept."""
     outputs = code_cells(executed)[failure[0]].outputs if failure else []
     for output in outputs:
-        if output.output_type == "error" and output.ename == ModuleNotFoundError.__name__:
-            for package in may_lack:
-                if re.search(rf"\b{re.escape(package)}\b", output.evalue):
-                    output.traceback = output.traceback[-1:]
-                    return package
+        is_error = output.output_type == "error" and output.ename == ModuleNotFoundError.__name__
+        if is_error and (package := package_in(output.evalue, may_lack)):
+            output.traceback = output.traceback[-1:]
+            return package
     return ""
+
+
+def package_in(message: str, may_lack: Iterable[str]) -> str:
+    """Return the package that an error names, if the book may lack it."""
+    named = (one for one in may_lack if re.search(rf"\b{re.escape(one)}\b", message))
+    return next(named, "")
 
 
 def problems(notebook: NotebookNode, failure: tuple[int, str] | None) -> Iterator[tuple[int, str]]:
@@ -334,7 +339,7 @@ def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
 
     if missing:
         notebook_runner.execute(
-            missing,
+            {name: missing[name] for name in slow_first(missing, app.config.book_slow_pages)},
             {docname: str(Path(env.doc2path(docname)).parent) for docname in missing},
             kernel_settings(app.config),
             timeout=app.config.nb_execution_timeout,
@@ -342,6 +347,11 @@ def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
             fell_back=lambda why: LOGGER.info("plain kernels take over: %s", why, color=NOTE),
         )
     _install_reader(env, _ready)
+
+
+def slow_first(docnames: Iterable[str], slow: list[str]) -> list[str]:
+    """Return pages in the order in which they run: a slow one that began last would run alone."""
+    return sorted(docnames, key=lambda name: slow.index(name) if name in slow else len(slow))
 
 
 def _install_reader(env: BuildEnvironment, docnames: Iterable[str]) -> None:
@@ -359,6 +369,16 @@ def remember(app: Sphinx, doctree: nodes.document) -> None:
     docname = app.env.docname
     if docname in _ready:
         keep(app.env, EXECUTIONS, docname, _ready[docname].page)
+
+
+def excuse(
+    app: Sphinx, env: BuildEnvironment, node: nodes.Element, label: nodes.TextElement
+) -> nodes.Element | None:
+    """Excuse a reference to what a page that ended early did not come to show."""
+    lacks = {page.lacks for page in kept(env, EXECUTIONS).values()} - {""}
+    if not lacks or node["reftype"] not in {"ref", "numref"}:
+        return None
+    return nodes.inline("", f"[not shown without {', '.join(sorted(lacks))}]")
 
 
 def judge_executions(app: Sphinx) -> Iterator[Finding]:

@@ -14,7 +14,9 @@ from literate_attention.figures.learned.heads import (
 )
 from literate_attention.figures.learned.training import draw_growing_maps, draw_induction
 from literate_attention.figures.models.arrows import draw_shared_heads, draw_turned_arrows
+from literate_attention.figures.models.masks import draw_mask_parts
 from literate_attention.figures.models.rings import draw_ring, draw_ring_work
+from literate_attention.figures.models.streams import draw_residual_streams
 from literate_attention.figures.story.hiding import draw_exercises, draw_masked_row
 from literate_attention.figures.story.inputs import draw_input_embeddings, draw_windows
 from literate_attention.figures.story.layout import draw_reading_order, draw_shapes
@@ -59,6 +61,7 @@ __all__ = [
     "draw_induction",
     "draw_input_embeddings",
     "draw_lines",
+    "draw_mask_parts",
     "draw_masked_row",
     "draw_matrix_product",
     "draw_normalising",
@@ -67,6 +70,7 @@ __all__ = [
     "draw_pulls",
     "draw_query_steps",
     "draw_reading_order",
+    "draw_residual_streams",
     "draw_ring",
     "draw_ring_work",
     "draw_roadmap",

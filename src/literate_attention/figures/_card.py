@@ -511,6 +511,10 @@ class Card:
             )
         )
 
+    def hatched(self, x: Real, y: Real, width: Real, height: Real, hatch: str = "//////") -> None:
+        """Draw where there is nothing: what a mask hides, or, with another hatch, time that is lost."""
+        self.box(x, y, width, height, fill="#e9e7e1", edge="#b9b6ad", line=0, hatch=hatch)
+
     def frame(self, x: Real, y: Real, width: Real, height: Real, color: str) -> None:
         """Set something off."""
         self.box(x, y, width, height, edge=color, line=2, zorder=4)
@@ -661,17 +665,10 @@ class Card:
             limit = float(abs(visible).max()) if visible.count() else 0.0
         colours: Colormap = HEAT if tint is None else ListedColormap([tint])
         scale = Normalize(-(limit or 1.0), limit or 1.0)
-        for i, j in np.argwhere(infinite | hatched):
-            self.box(
-                x + j * width,
-                y + i * height,
-                width,
-                height,
-                fill="#e9e7e1",
-                edge="#b9b6ad" if hatched[i, j] else "none",
-                line=0,
-                hatch="//////" if hatched[i, j] else None,
-            )
+        for i, j in np.argwhere(hatched):
+            self.hatched(x + j * width, y + i * height, width, height)
+        for i, j in np.argwhere(infinite):
+            self.box(x + j * width, y + i * height, width, height, fill="#e9e7e1", line=0)
         self.axes.pcolormesh(
             x + width * np.arange(values.shape[1] + 1),
             y + height * np.arange(values.shape[0] + 1),

@@ -55,8 +55,8 @@ def repeated_blocks(
 
     Example:
         >>> generator = torch.Generator().manual_seed(123)
-        >>> block = repeated_blocks(1, 6, vocab_size=26, shortest=3, longest=3, generator=generator)
-        >>> torch.equal(block[:, :3], block[:, 3:])
+        >>> rows = repeated_blocks(2, 6, vocab_size=26, shortest=3, longest=3, generator=generator)
+        >>> torch.equal(rows[:, :3], rows[:, 3:])
         True
     """
     require_blocks(batch, num_tokens, vocab_size, shortest, longest)
@@ -247,10 +247,10 @@ def take_checkpoint(
         ValueError: a token id is outside the vocabulary, or the second half of a row is not the first.
 
     Example:
-        >>> model = attention_only_model(vocab_size=26, embed_dim=8, num_layers=2)
+        >>> model = attention_only_model(vocab_size=26, embed_dim=8, num_layers=2, num_heads=4)
         >>> checkpoint = take_checkpoint(model, 0, torch.tensor([[0, 1, 2, 0, 1, 2]]))
         >>> checkpoint.step, checkpoint.induction.shape
-        (0, torch.Size([2, 1]))
+        (0, torch.Size([2, 4]))
     """
     maps = attention_maps(model, token_ids)
     looks_back = previous_token_targets(token_ids.shape[-1])
@@ -326,7 +326,7 @@ def train_to_copy(
     Example:
         >>> _ = torch.manual_seed(123)
         >>> model = attention_only_model(vocab_size=26, embed_dim=8, num_layers=2)
-        >>> checkpoints = train_to_copy(model, num_steps=20, every=10)
+        >>> checkpoints = train_to_copy(model, num_steps=20, every=10, batch=16)
         >>> [checkpoint.step for checkpoint in checkpoints]
         [0, 10, 20]
         >>> checkpoints[-1].loss < checkpoints[0].loss

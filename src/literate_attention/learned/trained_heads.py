@@ -175,9 +175,14 @@ def head_scores(
         ValueError: the targets are not as large as a map, or some sequence has none.
 
     Example:
-        >>> maps = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.25, 0.5, 0.25]]).view(1, 1, 3, 3)
-        >>> head_scores(maps, previous_token_targets(3)), head_scores(maps, first_token_targets(3))
-        (tensor([[0.5000]]), tensor([[0.3750]]))
+        Two layers of four heads, of which each looks at three tokens alike.
+
+        >>> one_map = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.25, 0.5, 0.25]])
+        >>> maps = one_map.expand(2, 4, 3, 3)
+        >>> head_scores(maps, previous_token_targets(3))[0]
+        tensor([0.5000, 0.5000, 0.5000, 0.5000])
+        >>> head_scores(maps, first_token_targets(3))[0]
+        tensor([0.3750, 0.3750, 0.3750, 0.3750])
     """
     require_maps(maps, targets)
     weights = (maps * targets[..., None, None, :, :]).sum(dim=(-2, -1))
@@ -291,7 +296,7 @@ def copy_accuracy(model: LanguageModel, token_ids: Int[Tensor, "*batch num_token
     Example:
         >>> from literate_attention import llama_model
         >>> knows_one_token = llama_model(1, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
-        >>> copy_accuracy(knows_one_token, torch.tensor([0, 0, 0, 0]))
+        >>> copy_accuracy(knows_one_token, torch.tensor([0, 0, 0, 0, 0, 0]))
         1.0
     """
     require_repeated(token_ids)

@@ -1,4 +1,4 @@
-"""Grouped-query attention: several query heads share one head of keys and values."""
+"""Grouped-query attention: several query heads share one key-value head."""
 
 from typing import Any
 
@@ -69,12 +69,12 @@ def stack_groups(
         ValueError: it does not divide the number of heads.
 
     Example:
-        >>> stack_groups(torch.arange(8.0).reshape(4, 1, 2), num_kv_heads=2)
-        tensor([[[0., 1.],
-                 [2., 3.]],
-        <BLANKLINE>
-                [[4., 5.],
-                 [6., 7.]]])
+        Six heads of five queries make two lists of fifteen, in which each head has a number here.
+
+        >>> x = torch.arange(6.0).view(6, 1, 1).expand(6, 5, 4)
+        >>> stack_groups(x, num_kv_heads=2)[..., 0]
+        tensor([[0., 0., 0., 0., 0., 1., 1., 1., 1., 1., 2., 2., 2., 2., 2.],
+                [3., 3., 3., 3., 3., 4., 4., 4., 4., 4., 5., 5., 5., 5., 5.]])
     """
     require_groups(x.shape[-3], num_kv_heads)
     return x.unflatten(-3, (num_kv_heads, -1)).flatten(-3, -2)
@@ -99,8 +99,8 @@ def unstack_groups(
         ValueError: it is no multiple of the number of key-value heads.
 
     Example:
-        >>> x = torch.arange(24.0).reshape(6, 2, 2)
-        >>> torch.equal(unstack_groups(stack_groups(x, num_kv_heads=3), num_heads=6), x)
+        >>> x = torch.arange(120.0).reshape(6, 5, 4)
+        >>> torch.equal(unstack_groups(stack_groups(x, num_kv_heads=2), num_heads=6), x)
         True
     """
     num_kv_heads = x.shape[-3]
@@ -146,13 +146,16 @@ def grouped_attention(
         ValueError: sizes do not fit, or ``attn_mask`` and ``is_causal`` are given together.
 
     Example:
-        >>> query, key = torch.zeros(4, 1, 2), torch.zeros(2, 3, 2)
-        >>> value = torch.arange(12.0).reshape(2, 3, 2)
-        >>> grouped_attention(query, key, value)[:, 0]
-        tensor([[2., 3.],
-                [2., 3.],
-                [8., 9.],
-                [8., 9.]])
+        Of five tokens the last three ask. The first of these averages 0, 0.4 and 0.8 in the first group
+        of heads, and 2, 2.4 and 2.8 in the second.
+
+        >>> query, key = torch.zeros(6, 3, 4), torch.zeros(2, 5, 4)
+        >>> value = torch.arange(40.0).reshape(2, 5, 4) / 10
+        >>> context, weights = grouped_attention(
+        ...     query, key, value, is_causal=True, need_weights=True
+        ... )
+        >>> context[:, 0, 0]
+        tensor([0.4000, 0.4000, 0.4000, 2.4000, 2.4000, 2.4000])
     """
     require_grouped_attention(query, key, value, attn_mask, is_causal)
     num_heads, num_kv_heads = query.shape[-3], key.shape[-3]
@@ -201,11 +204,14 @@ class GroupedQueryAttention(nn.Module):
             ``num_heads`` where no ``head_dim`` is given.
 
     Example:
-        >>> attention = GroupedQueryAttention(d_in=12, d_out=12, num_heads=6, num_kv_heads=2)
+        >>> from literate_attention import rotary_frequencies
+        >>> rope = RotaryEmbedding(rotary_frequencies(head_dim=4), context_length=8)
+        >>> attention = GroupedQueryAttention(24, 24, num_heads=6, num_kv_heads=2, rope=rope)
         >>> attention.W_query.weight.shape, attention.W_key.weight.shape
-        (torch.Size([12, 12]), torch.Size([4, 12]))
-        >>> attention(torch.ones(2, 5, 12)).shape
-        torch.Size([2, 5, 12])
+        (torch.Size([24, 24]), torch.Size([8, 24]))
+        >>> context, weights = attention(torch.ones(1, 5, 24), need_weights=True)
+        >>> context.shape, weights.shape
+        (torch.Size([1, 5, 24]), torch.Size([1, 6, 5, 5]))
     """
 
     def __init__(
@@ -274,15 +280,16 @@ class GroupedQueryAttention(nn.Module):
         if self.rope is not None:
             start = 0 if cache is None else cache.num_tokens
             query, key = self.rope(query, start), self.rope(key, start)
-        if cache is not None:
-            key, value = cache.append(key, value)
-        q_len, kv_len = x.shape[-2], key.shape[-2]
+        q_len = x.shape[-2]
+        kv_len = q_len if cache is None else cache.num_kept + q_len
         if attn_mask is not None:
             require_mask(attn_mask, (*query.shape[:-1], kv_len))
             attn_mask = attn_mask & causal_mask(q_len, kv_len, device=x.device)
         if self.window is not None:
             near = window_mask(q_len, kv_len, self.window, device=x.device)
             attn_mask = near if attn_mask is None else attn_mask & near
+        if cache is not None:  # only now: if a mask does not fit, the cache stays as it was
+            key, value = cache.append(key, value)
         attended: Any = grouped_attention(
             query,
             key,
@@ -298,7 +305,7 @@ class GroupedQueryAttention(nn.Module):
 
 
 def require_groups(num_heads: int, num_kv_heads: int) -> None:
-    """Refuse heads that cannot be shared out evenly among the heads of keys and values."""
+    """Refuse heads that cannot be shared out evenly among the key-value heads."""
     require_at_least("num_heads", num_heads, 1)
     require_at_least("num_kv_heads", num_kv_heads, 1)
     if num_heads % num_kv_heads:

@@ -36,11 +36,11 @@ class KVCache:
         ValueError: a size is below 1.
 
     Example:
-        >>> cache = KVCache(batch=1, num_kv_heads=1, max_tokens=4, head_dim=2)
-        >>> _ = cache.append(torch.ones(1, 1, 3, 2), torch.ones(1, 1, 3, 2))
-        >>> keys, values = cache.append(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 1, 2))
+        >>> cache = KVCache(batch=1, num_kv_heads=2, max_tokens=8, head_dim=4)
+        >>> _ = cache.append(torch.ones(1, 2, 5, 4), torch.ones(1, 2, 5, 4))
+        >>> keys, values = cache.append(torch.zeros(1, 2, 1, 4), torch.zeros(1, 2, 1, 4))
         >>> keys[0, 0, :, 0]
-        tensor([1., 1., 1., 0.])
+        tensor([1., 1., 1., 1., 1., 0.])
     """
 
     def __init__(
@@ -85,6 +85,11 @@ class KVCache:
         self.keys[:, :, start : self.num_tokens] = key
         self.values[:, :, start : self.num_tokens] = value
         return self.keys[:, :, : self.num_tokens], self.values[:, :, : self.num_tokens]
+
+    @property
+    def num_kept(self) -> int:
+        """How many keys the next tokens find in it, one for each token so far."""
+        return self.num_tokens
 
     @property
     def nbytes(self) -> int:
@@ -147,8 +152,8 @@ def greedy(logits: Float[Tensor, "*batch vocab_size"]) -> Int[Tensor, "*batch"]:
         IndexError: there are no scores.
 
     Example:
-        >>> greedy(torch.tensor([0.1, 2.0, 0.3]))
-        tensor(1)
+        >>> greedy(torch.tensor([[0.1, 2.0, 0.3], [4.0, 0.2, 3.0]]))
+        tensor([1, 0])
     """
     return logits.argmax(dim=-1)
 
@@ -173,8 +178,9 @@ def keep_top_k(
         ValueError: ``k`` is below 1.
 
     Example:
-        >>> keep_top_k(torch.tensor([0.1, 2.0, 0.3]), k=2)
-        tensor([ -inf, 2.0000, 0.3000])
+        >>> keep_top_k(torch.tensor([[0.1, 2.0, 0.3], [4.0, 0.2, 3.0]]), k=2)
+        tensor([[ -inf, 2.0000, 0.3000],
+                [4.0000, -inf, 3.0000]])
     """
     require_at_least("k", k, 1)
     lowest = logits.topk(min(k, logits.shape[-1])).values[..., -1:]
@@ -203,8 +209,9 @@ def keep_top_p(
         ValueError: ``p`` is not above 0.
 
     Example:
-        >>> keep_top_p(torch.tensor([0.5, 0.1, 0.4]).log(), p=0.6).exp()
-        tensor([0.5000, 0.0000, 0.4000])
+        >>> keep_top_p(torch.tensor([[0.5, 0.1, 0.4], [0.2, 0.7, 0.1]]).log(), p=0.6).exp()
+        tensor([[0.5000, 0.0000, 0.4000],
+                [0.0000, 0.7000, 0.0000]])
     """
     require_above("p", p, 0.0)
     probabilities, order = logits.softmax(dim=-1).sort(dim=-1, descending=True)
@@ -243,8 +250,8 @@ def sample(
         ValueError: ``temperature`` or ``top_p`` is not above 0, or ``top_k`` below 1.
 
     Example:
-        >>> sample(torch.tensor([[0.1, 2.0, 0.3]]), top_k=1)
-        tensor([1])
+        >>> sample(torch.tensor([[0.1, 2.0, 0.3], [4.0, 0.2, 3.0]]), top_k=1)
+        tensor([1, 0])
     """
     require_above("temperature", temperature, 0.0)
     logits = logits / temperature
@@ -297,8 +304,8 @@ def generate(
         >>> from literate_attention import GroupedQueryAttention, TransformerBlock
         >>> attention = GroupedQueryAttention(12, 12, num_heads=6, num_kv_heads=2)
         >>> model = LanguageModel(11, 12, [TransformerBlock(attention, 12, hidden_dim=16)])
-        >>> generate(model, torch.tensor([[1, 7]]), max_new_tokens=3).shape
-        torch.Size([1, 5])
+        >>> generate(model, torch.tensor([[1, 7, 2, 5], [3, 0, 8, 4]]), max_new_tokens=3).shape
+        torch.Size([2, 7])
     """
     require_at_least("max_new_tokens", max_new_tokens, 1)
     require_token_ids(token_ids, model.token_embedding.num_embeddings)

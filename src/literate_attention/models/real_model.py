@@ -286,9 +286,7 @@ def load_smollm2(
         if name.endswith(("W_query.weight", "W_key.weight")):
             weights[name] = interleaved_to_half_split(weight, len(weight) // SMOLLM2["head_dim"])
     rope = RotaryEmbedding(rotary_frequencies(SMOLLM2["head_dim"], base=100_000.0), 8192)
-    with torch.device(
-        "meta"
-    ):  # no memory is taken and no number drawn for weights that are replaced
+    with torch.device("meta"):  # no memory, and no random numbers, for weights that are replaced
         model = llama_model(**SMOLLM2, rope=rope)
     model.load_state_dict(weights, assign=True)
     tokenizer = byte_level_tokenizer(kept["tokens"].split("\n"), num_special=17)

@@ -53,10 +53,15 @@ def partial_attention(
         ValueError: sizes do not fit.
 
     Example:
-        Two keys with a score of zero have the weight :math:`2 e^0`, of which the logarithm is 0.6931.
+        All scores are zero. The first query sees two keys: their weight is :math:`2 e^0`, of which the
+        logarithm is 0.6931. The second sees three.
 
-        >>> partial_attention(torch.zeros(1, 3), torch.ones(2, 3), torch.tensor([[1.0], [5.0]]))
-        (tensor([[3.]]), tensor([[0.6931]]))
+        >>> query, key = torch.zeros(2, 4), torch.zeros(3, 4)
+        >>> value = torch.tensor([[1.0], [5.0], [6.5]]).expand(3, 5)
+        >>> attn_mask = torch.tensor([[True, True, False], [True, True, True]])
+        >>> context, logsumexp = partial_attention(query, key, value, attn_mask=attn_mask)
+        >>> context[:, 0], logsumexp[:, 0]
+        (tensor([3.0000, 4.1667]), tensor([0.6931, 1.0986]))
     """
     require_partial(query, key, value, attn_mask)
     scores = partial_scores(query, key, attn_mask, scale)
@@ -108,12 +113,13 @@ def merge_partials(
     Example:
         Three keys with a score of zero, one of them on its own: it gets a third of the weight.
 
-        >>> zeros = torch.zeros(3, 2)
-        >>> value = torch.tensor([[0.0], [3.0], [4.0]])
-        >>> first = partial_attention(zeros[:1], zeros[:1], value[:1])
-        >>> rest = partial_attention(zeros[:1], zeros[1:], value[1:])
-        >>> merge_partials(first, rest)
-        (tensor([[2.3333]]), tensor([[1.0986]]))
+        >>> query, key = torch.zeros(2, 4), torch.zeros(3, 4)
+        >>> value = torch.tensor([[0.0], [3.0], [4.0]]).expand(3, 5)
+        >>> first = partial_attention(query, key[:1], value[:1])
+        >>> rest = partial_attention(query, key[1:], value[1:])
+        >>> context, logsumexp = merge_partials(first, rest)
+        >>> context[:, 0], logsumexp[:, 0]
+        (tensor([2.3333, 2.3333]), tensor([1.0986, 1.0986]))
     """
     require_same_queries(one, other)
     (context, logsumexp), (other_context, other_logsumexp) = one, other
@@ -165,12 +171,17 @@ def partial_gradients(
         ValueError: sizes do not fit.
 
     Example:
-        With a single key its weight is 1, and stays 1 whatever the query is.
+        Where all values are zero, nothing depends on queries and keys. A key has a third of the weight of
+        each query, and its value gets a third of the gradients of both.
 
-        >>> query, key, value, upstream = torch.tensor([[2.0]]), torch.ones(1, 1), *torch.ones(2, 1, 1)
+        >>> query, key, value = torch.zeros(2, 4), torch.zeros(3, 4), torch.zeros(3, 5)
         >>> context, logsumexp = partial_attention(query, key, value)
-        >>> partial_gradients(query, key, value, context, logsumexp, 5 * upstream)
-        (tensor([[0.]]), tensor([[0.]]), tensor([[5.]]))
+        >>> upstream = torch.full((2, 5), 0.6)
+        >>> of_query, of_key, of_value = partial_gradients(
+        ...     query, key, value, context, logsumexp, upstream
+        ... )
+        >>> of_query[0], of_key[0], of_value[0]
+        (tensor([0., 0., 0., 0.]), tensor([0., 0., 0., 0.]), tensor([0.4000, 0.4000, 0.4000, 0.4000, 0.4000]))
     """
     require_partial(query, key, value, attn_mask)
     if scale is None:
@@ -178,10 +189,10 @@ def partial_gradients(
     scores = partial_scores(query, key, attn_mask, scale)
     weights = exponentials(scores, logsumexp)
     average = (upstream * context).sum(dim=-1, keepdim=True)
-    of_scores = weights * (upstream @ value.mT - average) * scale
-    of_key, of_value = of_scores.mT @ query, weights.mT @ upstream
+    of_products = weights * (upstream @ value.mT - average) * scale
+    of_key, of_value = of_products.mT @ query, weights.mT @ upstream
     # Query heads that share a key add up what they want of it.
-    return of_scores @ key, of_key.sum_to_size(key.shape), of_value.sum_to_size(value.shape)
+    return of_products @ key, of_key.sum_to_size(key.shape), of_value.sum_to_size(value.shape)
 
 
 # Who holds which tokens
@@ -211,16 +222,14 @@ def ring_shards(
         ValueError: a size is below 1, or the tokens cannot be cut into chunks of one size.
 
     Example:
-        >>> ring_shards(8, 2)
-        tensor([[[0, 1],
-                 [6, 7]],
-        <BLANKLINE>
-                [[2, 3],
-                 [4, 5]]])
-        >>> ring_shards(8, 2, zigzag=False)
-        tensor([[[0, 1, 2, 3]],
-        <BLANKLINE>
-                [[4, 5, 6, 7]]])
+        >>> ring_shards(24, 3).flatten(1)
+        tensor([[ 0,  1,  2,  3, 20, 21, 22, 23],
+                [ 4,  5,  6,  7, 16, 17, 18, 19],
+                [ 8,  9, 10, 11, 12, 13, 14, 15]])
+        >>> ring_shards(24, 3, zigzag=False).flatten(1)
+        tensor([[ 0,  1,  2,  3,  4,  5,  6,  7],
+                [ 8,  9, 10, 11, 12, 13, 14, 15],
+                [16, 17, 18, 19, 20, 21, 22, 23]])
     """
     require_cut(num_tokens, world_size, chunks_each=2 if zigzag else 1)
     positions = torch.arange(num_tokens, device="cpu")
@@ -250,9 +259,9 @@ def take_shard(
         ValueError: the shard has a position that the sequence does not have.
 
     Example:
-        >>> x = torch.arange(8.0).view(8, 1)
-        >>> take_shard(x, ring_shards(8, 2)[0]).flatten()
-        tensor([0., 1., 6., 7.])
+        >>> x = torch.arange(24.0).unsqueeze(-1).expand(24, 5)
+        >>> take_shard(x, ring_shards(24, 3)[0])[:, 0]
+        tensor([ 0.,  1.,  2.,  3., 20., 21., 22., 23.])
     """
     require_shard(x, shard)
     return x[..., shard.flatten(), :]
@@ -279,9 +288,9 @@ def join_shards(
         ValueError: the parts do not have as many tokens as the shards.
 
     Example:
-        >>> x, shards = torch.arange(8.0).view(8, 1), ring_shards(8, 2)
-        >>> join_shards([take_shard(x, shard) for shard in shards], shards).flatten()
-        tensor([0., 1., 2., 3., 4., 5., 6., 7.])
+        >>> x, shards = torch.arange(120.0).view(24, 5), ring_shards(24, 3)
+        >>> torch.equal(join_shards([take_shard(x, shard) for shard in shards], shards), x)
+        True
     """
     together = torch.cat(list(parts), dim=-2)
     require_shards(together, shards)
@@ -458,10 +467,10 @@ def attend_in_ring(
         A ring of one process is attention as it always was.
 
         >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-        >>> query, key = torch.zeros(1, 4, 2), torch.zeros(1, 4, 2)
-        >>> value = torch.tensor([[[0.0], [1.0], [3.0], [5.0]]])
-        >>> attend_in_ring(query, key, value, is_causal=True).flatten()
-        tensor([0.0000, 0.5000, 1.3333, 2.2500])
+        >>> query, key = torch.zeros(2, 6, 4), torch.zeros(1, 6, 4)
+        >>> value = torch.arange(6.0).unsqueeze(-1).expand(1, 6, 5)
+        >>> attend_in_ring(query, key, value, is_causal=True)[0, :, 0]
+        tensor([0.0000, 0.5000, 1.0000, 1.5000, 2.0000, 2.5000])
         >>> dist.destroy_process_group()
     """
     require_ring(query, key, value, block_size, group)

@@ -35,8 +35,8 @@ def rotary_frequencies(head_dim: int, base: float = 10_000.0) -> Float[Tensor, "
         ValueError: ``head_dim`` is odd or below 1, or ``base`` is not above 1.
 
     Example:
-        >>> rotary_frequencies(head_dim=4)
-        tensor([1.0000, 0.0100])
+        >>> rotary_frequencies(head_dim=8, base=16.0)
+        tensor([1.0000, 0.5000, 0.2500, 0.1250])
     """
     require_even("head_dim", head_dim)
     require_above("base", base, 1.0)
@@ -71,11 +71,11 @@ def rotate_half_split(
         ValueError: `x` has fewer than 2 dimensions, or is not twice as wide as there are pairs.
 
     Example:
-        A quarter of a turn takes (1, 2) to (-2, 1), and (3, 4) to (-4, 3).
+        A quarter of a turn takes (1, 2) to (-2, 1), (3, 4) to (-4, 3), and so on.
 
-        >>> zero, one = torch.zeros(1, 2), torch.ones(1, 2)
-        >>> rotate_half_split(torch.tensor([[1.0, 3.0, 2.0, 4.0]]), cos=zero, sin=one)
-        tensor([[-2., -4.,  1.,  3.]])
+        >>> x = torch.tensor([1.0, 3.0, 5.0, 7.0, 2.0, 4.0, 6.0, 8.0]).expand(5, 8)
+        >>> rotate_half_split(x, cos=torch.zeros(5, 4), sin=torch.ones(5, 4))[0]
+        tensor([-2., -4., -6., -8.,  1.,  3.,  5.,  7.])
     """
     require_tokens("x", x, 2 * cos.shape[-1], "twice the number of angles")
     first, second = x.chunk(2, dim=-1)
@@ -110,11 +110,11 @@ def rotate_interleaved(
         ValueError: `x` has fewer than 2 dimensions, or is not twice as wide as there are pairs.
 
     Example:
-        A quarter of a turn takes (1, 2) to (-2, 1), and (3, 4) to (-4, 3).
+        A quarter of a turn takes (1, 2) to (-2, 1), (3, 4) to (-4, 3), and so on.
 
-        >>> zero, one = torch.zeros(1, 2), torch.ones(1, 2)
-        >>> rotate_interleaved(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), cos=zero, sin=one)
-        tensor([[-2.,  1., -4.,  3.]])
+        >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]).expand(5, 8)
+        >>> rotate_interleaved(x, cos=torch.zeros(5, 4), sin=torch.ones(5, 4))[0]
+        tensor([-2.,  1., -4.,  3., -6.,  5., -8.,  7.])
     """
     require_tokens("x", x, 2 * cos.shape[-1], "twice the number of angles")
     even, odd = x[..., 0::2], x[..., 1::2]
@@ -143,8 +143,11 @@ def interleaved_to_half_split(
         ValueError: the rows cannot be shared out among the heads in pairs.
 
     Example:
-        >>> interleaved_to_half_split(torch.tensor([1.0, 1.1, 2.0, 2.1]), num_heads=1)
-        tensor([1.0000, 2.0000, 1.1000, 2.1000])
+        Of two heads, the first has the rows 0 to 3, and the second the rows 4 to 7.
+
+        >>> weight = torch.arange(8.0).unsqueeze(-1).expand(8, 12)
+        >>> interleaved_to_half_split(weight, num_heads=2)[:, 0]
+        tensor([0., 2., 1., 3., 4., 6., 5., 7.])
     """
     require_pairs(len(weight), num_heads)
     return weight.unflatten(0, (num_heads, -1, 2)).transpose(1, 2).flatten(0, 2)
@@ -168,8 +171,8 @@ def scale_linear(frequencies: Float[Tensor, " pairs"], factor: float) -> Float[T
         ValueError: ``factor`` is not above 0.
 
     Example:
-        >>> scale_linear(rotary_frequencies(head_dim=4), factor=2.0)
-        tensor([0.5000, 0.0050])
+        >>> scale_linear(rotary_frequencies(head_dim=8, base=16.0), factor=2.0)
+        tensor([0.5000, 0.2500, 0.1250, 0.0625])
     """
     require_above("factor", factor, 0.0)
     return frequencies / factor
@@ -208,8 +211,11 @@ def scale_llama3(
             ``low_rotations``.
 
     Example:
-        >>> scale_llama3(rotary_frequencies(head_dim=4), factor=4.0, original_context=100)
-        tensor([1.0000, 0.0025])
+        The first pair is left alone, the last two are slowed down to a quarter.
+
+        >>> frequencies = rotary_frequencies(head_dim=8)
+        >>> scale_llama3(frequencies, factor=4.0, original_context=100) / frequencies
+        tensor([1.0000, 0.3979, 0.2500, 0.2500])
     """
     require_above("factor", factor, 0.0)
     require_at_least("original_context", original_context, 1)
@@ -254,18 +260,24 @@ def scale_yarn(
             ``high_rotations`` not above ``low_rotations``.
 
     Example:
-        >>> scale_yarn(rotary_frequencies(head_dim=4), factor=4.0, original_context=100)
-        tensor([1.0000, 0.0025])
+        The first pair is left alone, the last two are slowed down to a quarter.
+
+        >>> frequencies = rotary_frequencies(head_dim=8)
+        >>> scale_yarn(frequencies, factor=4.0, original_context=100) / frequencies
+        tensor([1.0000, 0.6250, 0.2500, 0.2500])
     """
     require_above("factor", factor, 0.0)
     require_at_least("original_context", original_context, 1)
     require_above("base", base, 1.0)
     require_above("high_rotations", high_rotations, low_rotations)
-    first, last = (
-        len(frequencies) * math.log(original_context / (2 * math.pi * rotations), base)
-        for rotations in (high_rotations, low_rotations)
-    )
-    first, last = max(math.floor(first), 0), min(math.ceil(last), 2 * len(frequencies) - 1)
+
+    def pair_that_makes(rotations: float) -> float:
+        return len(frequencies) * math.log(original_context / (2 * math.pi * rotations), base)
+
+    # The bounds are those of the authors' program, although there are only
+    # half as many pairs.
+    first = max(math.floor(pair_that_makes(high_rotations)), 0)
+    last = min(math.ceil(pair_that_makes(low_rotations)), 2 * len(frequencies) - 1)
     pair = torch.arange(len(frequencies), device=frequencies.device)
     kept = 1 - ((pair - first) / max(last - first, 0.001)).clamp(0, 1)
     return kept * frequencies + (1 - kept) * frequencies / factor
@@ -312,8 +324,11 @@ class RotaryEmbedding(nn.Module):
         ValueError: ``context_length`` is below 1.
 
     Example:
-        >>> rope = RotaryEmbedding(rotary_frequencies(head_dim=2), context_length=8)
-        >>> rope(torch.tensor([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]))
+        The first pair, of the numbers 0 and 4, turns by one radian from each token to the next.
+
+        >>> rope = RotaryEmbedding(rotary_frequencies(head_dim=8), context_length=32)
+        >>> x = torch.tensor([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]).expand(5, 8)
+        >>> rope(x)[:3, [0, 4]]
         tensor([[ 1.0000,  0.0000],
                 [ 0.5403,  0.8415],
                 [-0.4161,  0.9093]])

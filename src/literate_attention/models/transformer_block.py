@@ -34,8 +34,11 @@ class RMSNorm(nn.Module):
         ValueError: ``embed_dim`` is below 1.
 
     Example:
-        >>> RMSNorm(2, eps=0.0)(torch.tensor([1.0, 7.0])).detach()
-        tensor([0.2000, 1.4000])
+        The mean of the squares 1, 49, 1 and 49 is 25, so each number is divided by 5.
+
+        >>> x = torch.tensor([1.0, 7.0, 1.0, 7.0]).expand(2, 6, 4)
+        >>> RMSNorm(4, eps=0.0)(x)[0, 0].detach()
+        tensor([0.2000, 1.4000, 0.2000, 1.4000])
     """
 
     def __init__(self, embed_dim: int, eps: float = 1e-5) -> None:
@@ -82,8 +85,8 @@ class SwiGLU(nn.Module):
         ValueError: a size is below 1.
 
     Example:
-        >>> SwiGLU(embed_dim=3, hidden_dim=8)(torch.ones(2, 6, 3)).shape
-        torch.Size([2, 6, 3])
+        >>> SwiGLU(embed_dim=4, hidden_dim=16)(torch.ones(2, 6, 4)).shape
+        torch.Size([2, 6, 4])
     """
 
     def __init__(self, embed_dim: int, hidden_dim: int) -> None:
@@ -192,8 +195,8 @@ class LanguageModel(nn.Module):
         ...     for _ in range(3)
         ... ]
         >>> model = LanguageModel(vocab_size=11, embed_dim=4, blocks=blocks)
-        >>> model(torch.tensor([[1, 7, 2, 5]])).shape
-        torch.Size([1, 4, 11])
+        >>> model(torch.tensor([[1, 7, 2, 5, 10, 4], [3, 0, 8, 4, 6, 9]])).shape
+        torch.Size([2, 6, 11])
     """
 
     def __init__(

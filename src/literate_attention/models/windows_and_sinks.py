@@ -41,11 +41,11 @@ def sink_mask(
         ValueError: a length or the number of sinks is below 0, or the window below 1.
 
     Example:
-        >>> sink_mask(4, 4, window=2, num_sinks=1).int()
-        tensor([[1, 0, 0, 0],
-                [1, 1, 0, 0],
-                [1, 1, 1, 0],
-                [1, 0, 1, 1]], dtype=torch.int32)
+        >>> sink_mask(4, 6, window=2, num_sinks=1).int()
+        tensor([[1, 1, 1, 0, 0, 0],
+                [1, 0, 1, 1, 0, 0],
+                [1, 0, 0, 1, 1, 0],
+                [1, 0, 0, 0, 1, 1]], dtype=torch.int32)
     """
     require_at_least("num_sinks", num_sinks, 0)
     mask = window_mask(q_len, kv_len, window, device=device)
@@ -108,12 +108,12 @@ class RollingCache:
         ValueError: the window is below 1, or the number of sinks below 0.
 
     Example:
-        >>> cache = RollingCache(window=3)
-        >>> for token in range(5):
-        ...     key = torch.full((1, 1, 1, 1), float(token))
-        ...     keys, values = cache.append(key, key)
-        >>> keys.flatten(), cache.keys.flatten(), cache.num_tokens
-        (tensor([2., 3., 4.]), tensor([3., 4.]), 5)
+        >>> cache = RollingCache(window=4)
+        >>> key = torch.arange(6.0).unsqueeze(-1).expand(1, 2, 6, 8)
+        >>> _ = cache.append(key[:, :, :5], key[:, :, :5])
+        >>> keys, values = cache.append(key[:, :, 5:], key[:, :, 5:])
+        >>> keys[0, 0, :, 0], cache.keys[0, 0, :, 0], cache.num_tokens
+        (tensor([2., 3., 4., 5.]), tensor([3., 4., 5.]), 6)
     """
 
     def __init__(self, window: int, num_sinks: int = 0) -> None:
@@ -154,6 +154,11 @@ class RollingCache:
         self.keys, self.values = self.kept(key), self.kept(value)
         self.num_tokens += new_tokens
         return key, value
+
+    @property
+    def num_kept(self) -> int:
+        """How many keys the next tokens find in it, no more than their window and the sinks hold."""
+        return min(self.num_tokens, self.num_sinks + self.window - 1)
 
     def kept(self, x: Tensor) -> Tensor:
         """Leave out what lies between the sinks and the window of the next token."""

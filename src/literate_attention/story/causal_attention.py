@@ -38,12 +38,15 @@ def causal_mask(
         ValueError: a length is below 0.
 
     Example:
-        >>> causal_mask(3)
-        tensor([[ True, False, False],
-                [ True,  True, False],
-                [ True,  True,  True]])
-        >>> causal_mask(1, 3)
-        tensor([[True, True, True]])
+        >>> causal_mask(6).int()
+        tensor([[1, 0, 0, 0, 0, 0],
+                [1, 1, 0, 0, 0, 0],
+                [1, 1, 1, 0, 0, 0],
+                [1, 1, 1, 1, 0, 0],
+                [1, 1, 1, 1, 1, 0],
+                [1, 1, 1, 1, 1, 1]], dtype=torch.int32)
+        >>> causal_mask(1, 6)
+        tensor([[True, True, True, True, True, True]])
     """
     kv_len = q_len if kv_len is None else kv_len
     require_at_least("q_len", q_len, 0)
@@ -70,9 +73,8 @@ def mask_weights(
         ValueError: the mask does not fit the weights.
 
     Example:
-        >>> mask_weights(torch.full((2, 2), 0.5), causal_mask(2))
-        tensor([[1.0000, 0.0000],
-                [0.5000, 0.5000]])
+        >>> mask_weights(torch.full((6, 6), 1 / 6), causal_mask(6))[3]
+        tensor([0.2500, 0.2500, 0.2500, 0.2500, 0.0000, 0.0000])
     """
     require_tokens("weights", weights, called="kv_len")
     require_mask(attn_mask, weights.shape)
@@ -100,9 +102,8 @@ def mask_scores(
         ValueError: the mask does not fit the scores.
 
     Example:
-        >>> mask_scores(torch.ones(2, 2), causal_mask(2))
-        tensor([[1., -inf],
-                [1., 1.]])
+        >>> mask_scores(torch.ones(6, 6), causal_mask(6))[3]
+        tensor([1., 1., 1., 1., -inf, -inf])
     """
     require_tokens("scores", scores, called="kv_len")
     require_mask(attn_mask, scores.shape)

@@ -45,10 +45,13 @@ def scaled_dot_product_attention(
             are given together.
 
     Example:
+        Four queries, the last of six tokens, average the values 0 to 2, 0 to 3, 0 to 4 and 0 to 5.
+
         >>> import torch
-        >>> query, key = torch.zeros(1, 2), torch.zeros(3, 2)
-        >>> scaled_dot_product_attention(query, key, torch.tensor([[1.0], [2.0], [6.0]]))
-        tensor([[3.]])
+        >>> query, key = torch.zeros(2, 4, 3), torch.zeros(2, 6, 3)
+        >>> value = torch.arange(6.0).unsqueeze(-1).expand(2, 6, 3)
+        >>> scaled_dot_product_attention(query, key, value, is_causal=True)[0, :, 0]
+        tensor([1.0000, 1.5000, 2.0000, 2.5000])
     """
     require_attention(query, key, value, attn_mask, dropout_p, is_causal)
     *batch, q_len, _ = query.shape
@@ -88,7 +91,7 @@ def as_four_dimensions(
 
     Example:
         >>> import torch
-        >>> as_four_dimensions(torch.ones(5, 2, 3)).shape
-        torch.Size([1, 5, 2, 3])
+        >>> as_four_dimensions(torch.ones(2, 4, 3)).shape
+        torch.Size([1, 2, 4, 3])
     """
     return x[None, None].flatten(0, -4)

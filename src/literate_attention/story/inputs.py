@@ -293,10 +293,12 @@ def create_dataloader_v1(
 
     Example:
         >>> loader = create_dataloader_v1(
-        ...     SAMPLE_TEXT, batch_size=1, max_length=4, stride=2, shuffle=False
+        ...     SAMPLE_TEXT, batch_size=2, max_length=4, stride=2, shuffle=False
         ... )
-        >>> next(iter(loader))
-        [tensor([[  40,  367, 2885, 1464]]), tensor([[ 367, 2885, 1464, 1807]])]
+        >>> input_ids, target_ids = next(iter(loader))
+        >>> input_ids
+        tensor([[  40,  367, 2885, 1464],
+                [2885, 1464, 1807, 3619]])
     """
     require_at_least("batch_size", batch_size, 1)
     dataset = _WindowsInBatches(txt, gpt2_tokenizer(), max_length, stride)
@@ -326,8 +328,8 @@ class InputEmbedding(nn.Module):
 
     Example:
         >>> embed = InputEmbedding(vocab_size=50257, embed_dim=256, context_length=4)
-        >>> embed(torch.tensor([[40, 367, 2885, 1464]])).shape
-        torch.Size([1, 4, 256])
+        >>> embed(torch.tensor([[40, 367, 2885, 1464], [1807, 3619, 402, 271]])).shape
+        torch.Size([2, 4, 256])
     """
 
     def __init__(self, vocab_size: int, embed_dim: int, context_length: int) -> None:

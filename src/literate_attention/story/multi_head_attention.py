@@ -1,4 +1,4 @@
-"""Multi-head attention: several attentions side by side, each with its own view of the tokens."""
+"""Multi-head attention: several attentions side by side, each looking at the tokens in its own way."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -45,10 +45,11 @@ def split_heads(
         ValueError: `x` has fewer than 2 dimensions, or its width is not divisible by ``num_heads``.
 
     Example:
-        >>> split_heads(torch.arange(4.0).reshape(1, 1, 4), num_heads=2)
-        tensor([[[[0., 1.]],
-        <BLANKLINE>
-                 [[2., 3.]]]])
+        Of the first token, (0, 1, 2, 3, 4, 5, 6, 7), each head gets one half.
+
+        >>> split_heads(torch.arange(48.0).reshape(1, 6, 8), num_heads=2)[0, :, 0]
+        tensor([[0., 1., 2., 3.],
+                [4., 5., 6., 7.]])
     """
     require_tokens("x", x, called="embed_dim")
     require_head_split("the width of x", x.shape[-1], num_heads)
@@ -73,7 +74,7 @@ def merge_heads(
         ValueError: `x` has fewer than 3 dimensions.
 
     Example:
-        >>> x = torch.arange(24.0).reshape(2, 3, 4)
+        >>> x = torch.arange(48.0).reshape(1, 6, 8)
         >>> torch.equal(merge_heads(split_heads(x, num_heads=2)), x)
         True
     """
@@ -180,10 +181,10 @@ class MultiHeadAttention(nn.Module):
 
     Example:
         >>> _ = torch.manual_seed(123)
-        >>> attention = MultiHeadAttention(3, 4, context_length=6, dropout=0.0, num_heads=2)
-        >>> context, weights = attention(torch.ones(2, 6, 3), need_weights=True)
+        >>> attention = MultiHeadAttention(3, 8, context_length=6, dropout=0.0, num_heads=2)
+        >>> context, weights = attention(torch.ones(1, 6, 3), need_weights=True)
         >>> context.shape, weights.shape
-        (torch.Size([2, 6, 4]), torch.Size([2, 2, 6, 6]))
+        (torch.Size([1, 6, 8]), torch.Size([1, 2, 6, 6]))
     """
 
     def __init__(

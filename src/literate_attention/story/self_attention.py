@@ -49,6 +49,12 @@ def attention_weights(
 
         >>> attention_weights(torch.tensor([[0.0, 2.0**0.5]]), torch.eye(2))
         tensor([[0.2689, 0.7311]])
+
+        Where all scores are alike, the fourth of six tokens attends evenly to the first four.
+
+        >>> from literate_attention import causal_mask
+        >>> attention_weights(torch.zeros(6, 2), torch.ones(6, 2), attn_mask=causal_mask(6))[3]
+        tensor([0.2500, 0.2500, 0.2500, 0.2500, 0.0000, 0.0000])
     """
     require_tokens("query", query, called="head_dim")
     require_tokens("key", key, query.shape[-1], "the width of query")
@@ -87,8 +93,11 @@ def attention_output(
             values.
 
     Example:
-        >>> attention_output(torch.tensor([[0.25, 0.75]]), torch.tensor([[4.0], [8.0]]))
-        tensor([[7.]])
+        Half of the first value, (0, 1), and half of the last one, (10, 11):
+
+        >>> weights = torch.tensor([0.5, 0.0, 0.0, 0.0, 0.0, 0.5]).expand(6, 6)
+        >>> attention_output(weights, torch.arange(12.0).reshape(6, 2))[0]
+        tensor([5., 6.])
     """
     require_tokens("value", value, called="value_dim")
     require_tokens("weights", weights, called="kv_len")

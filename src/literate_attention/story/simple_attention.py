@@ -28,9 +28,11 @@ def score_one_query(
         ValueError: the query is not as wide as the inputs.
 
     Example:
-        >>> inputs = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-        >>> score_one_query(torch.tensor([2.0, 3.0]), inputs)
-        tensor([2., 3., 5.])
+        The dot product with a vector of ones is the sum of a token's numbers.
+
+        >>> from literate_attention import toy_embeddings
+        >>> score_one_query(torch.ones(3), toy_embeddings())
+        tensor([1.4700, 2.0800, 2.0600, 1.1300, 1.1200, 1.4000])
     """
     require_tokens("inputs", inputs, called="embed_dim")
     require_floating("query", query)
@@ -56,9 +58,12 @@ def score_all_queries(
         ValueError: the inputs have fewer than 2 dimensions.
 
     Example:
-        >>> score_all_queries(torch.tensor([[1.0, 0.0], [2.0, 3.0]]))
-        tensor([[ 1.,  2.],
-                [ 2., 13.]])
+        The embedding of "one" is (0.77, 0.25, 0.10), and its square is its score with itself.
+
+        >>> from literate_attention import toy_embeddings
+        >>> scores = score_all_queries(toy_embeddings())
+        >>> scores.shape, scores[4, 4]
+        (torch.Size([6, 6]), tensor(0.6654))
     """
     require_tokens("inputs", inputs, called="embed_dim")
     return inputs @ inputs.mT
@@ -84,8 +89,8 @@ def normalize_by_sum(
         TypeError: the scores are not floating-point numbers.
 
     Example:
-        >>> normalize_by_sum(torch.tensor([1.0, 3.0]))
-        tensor([0.2500, 0.7500])
+        >>> normalize_by_sum(torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 5.0]))
+        tensor([0.0500, 0.1000, 0.1500, 0.2000, 0.2500, 0.2500])
     """
     require_floating("scores", scores)
     return scores / scores.sum(dim=-1, keepdim=True)
@@ -108,10 +113,10 @@ def naive_softmax(scores: Float[Tensor, "*batch num_tokens"]) -> Float[Tensor, "
         TypeError: the scores are not floating-point numbers.
 
     Example:
-        >>> naive_softmax(torch.tensor([0.0, 0.0]))
-        tensor([0.5000, 0.5000])
-        >>> naive_softmax(torch.tensor([1000.0, 0.0]))
-        tensor([nan, 0.])
+        >>> naive_softmax(torch.zeros(6))
+        tensor([0.1667, 0.1667, 0.1667, 0.1667, 0.1667, 0.1667])
+        >>> naive_softmax(torch.tensor([1000.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+        tensor([nan, 0., 0., 0., 0., 0.])
     """
     require_floating("scores", scores)
     exponentials = scores.exp()
@@ -135,8 +140,8 @@ def softmax(scores: Float[Tensor, "*batch num_tokens"]) -> Float[Tensor, "*batch
         TypeError: the scores are not floating-point numbers.
 
     Example:
-        >>> softmax(torch.tensor([1000.0, 0.0]))
-        tensor([1., 0.])
+        >>> softmax(1000.0 * torch.eye(6))[1]
+        tensor([0., 1., 0., 0., 0., 0.])
     """
     require_floating("scores", scores)
     return torch.softmax(scores, dim=-1)
@@ -162,8 +167,11 @@ def context_vector(
         ValueError: there are not as many weights as tokens.
 
     Example:
-        >>> context_vector(torch.tensor([0.25, 0.75]), torch.tensor([[4.0, 0.0], [0.0, 4.0]]))
-        tensor([1., 3.])
+        Half of "journey" and half of "starts" is the mean of the two.
+
+        >>> from literate_attention import toy_embeddings
+        >>> context_vector(torch.tensor([0.0, 0.5, 0.5, 0.0, 0.0, 0.0]), toy_embeddings())
+        tensor([0.5600, 0.8600, 0.6500])
     """
     require_tokens("inputs", inputs, called="embed_dim")
     require_floating("weights", weights)
@@ -214,9 +222,11 @@ def dot_product_attention(
         ValueError: the inputs have fewer than 2 dimensions.
 
     Example:
-        >>> dot_product_attention(torch.tensor([[1.0, 0.0], [1.0, 0.0]]))
-        tensor([[1., 0.],
-                [1., 0.]])
+        Where all tokens are alike, each has a sixth of the weight.
+
+        >>> context, weights = dot_product_attention(torch.full((6, 3), 0.5), need_weights=True)
+        >>> context[0], weights[0]
+        (tensor([0.5000, 0.5000, 0.5000]), tensor([0.1667, 0.1667, 0.1667, 0.1667, 0.1667, 0.1667]))
     """
     weights = softmax(score_all_queries(inputs))
     context = weights @ inputs

@@ -140,11 +140,13 @@ def dropout_mask(
 
     Example:
         >>> _ = torch.manual_seed(123)
-        >>> dropout_mask(6, p=0.5, stream="mkl")
-        tensor([True, True, True, True, True, True])
+        >>> dropout_mask(2, 6, p=0.5, stream="mkl").int()
+        tensor([[1, 1, 1, 1, 1, 1],
+                [0, 1, 0, 0, 0, 0]], dtype=torch.int32)
         >>> _ = torch.manual_seed(123)
-        >>> dropout_mask(6, p=0.5, stream="torch")
-        tensor([ True,  True, False,  True,  True, False])
+        >>> dropout_mask(2, 6, p=0.5, stream="torch").int()
+        tensor([[1, 1, 0, 1, 1, 0],
+                [0, 0, 0, 1, 0, 1]], dtype=torch.int32)
     """
     require_dropout_rate("p", p)
     _require_stream(stream)
@@ -200,8 +202,9 @@ def drop(
 
     Example:
         >>> _ = torch.manual_seed(123)
-        >>> drop(torch.ones(6), p=0.5, stream="torch")
-        tensor([2., 2., 0., 2., 2., 0.])
+        >>> drop(torch.ones(2, 6), p=0.5, stream="torch")
+        tensor([[2., 2., 0., 2., 2., 0.],
+                [0., 0., 0., 2., 0., 2.]])
     """
     require_tensor("x", x)
     require_dropout_rate("p", p)

@@ -159,7 +159,7 @@ def test_a_quoted_number_is_printed_as_the_source_prints_it(book) -> None:
     build = book.build()
     assert numbers_found(build) == []
     for number, (_, shown) in enumerate(QUOTED):
-        quoted = f'<span class="quoted"><span>{shown}</span></span>'
+        quoted = f'<span class="quoted">{shown}</span>'
         assert quoted in build.html(f"page{number}")
 
 

@@ -282,7 +282,11 @@ def test_cell_and_entry_are_linked_both_ways(book) -> None:
     assert re.search(
         r'Verified on this build, reproduced in <a [^>]*href="page.html#reproduces-scores"', page
     )
-    assert "Source 000, line 54: Scores" in page
+    assert "Source 000 (blog post), line 54: Scores" in page
+    foot = build.html("page").partition('<p class="page-foot">')[2].partition("</p>")[0]
+    assert re.search(
+        r'href="sources.html"><span>\d source outputs? verified</span></a> on this', foot
+    )
     assert "2 of 2 source outputs verified" in page
 
 

@@ -58,7 +58,7 @@ def line(build) -> list[str]:
 def test_each_page_has_a_line(book) -> None:
     build = book.build()
     assert build.warnings == []
-    assert line(build) == ["A title", "2", "1", "1", ""]
+    assert line(build) == ["A title", "2", "1", "1", "not measured"]
     assert 'href="one.html"' in build.html("state")
 
 

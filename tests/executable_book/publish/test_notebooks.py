@@ -251,10 +251,10 @@ def test_the_header_leads_to_the_notebooks_and_to_colab(built: tuple[Book, Build
     assert header["colab"] == f"https://colab.research.google.com/github/{branch}"
     publish = (ROOT / ".github" / "workflows" / "publish.yml").read_text(encoding="utf-8")
     assert re.search(r"git push --force \S+ notebooks$", publish, re.MULTILINE)
-    template = (ROOT / "docs" / "_templates" / "notebook-links.html").read_text(encoding="utf-8")
+    template = (ROOT / "docs" / "_templates" / "page-links.html").read_text(encoding="utf-8")
     for address in (*header["notebooks"].values(), header["colab"]):
         assert f'href="{address}"' in jinja2.Template(template).render(
-            notebooks=header["notebooks"], colab=header["colab"]
+            markdown="page.md", notebooks=header["notebooks"], colab=header["colab"]
         )
 
 
@@ -287,11 +287,12 @@ def test_what_is_glued_and_what_prints_otherwise_each_time() -> None:
     assert cell.outputs == [note, printed]
 
 
-def test_what_cannot_be_said_in_a_notebook_is_reported(own: Book) -> None:
+def test_what_cannot_be_said_is_reported_once(own: Book) -> None:
     own.page("page", "# P\n\n:::{sidebar} Beside\nText\n:::\n\n```{code-cell}\n1\n```\n")
-    own.write("other.md", "# Other\n\n:::{sidebar} Beside\nNot executed, so no notebook.\n:::\n")
-    assert re.findall(r"\w+\.md.*a notebook cannot.*", build(own).err) == [
-        "page.md:8: WARNING: a notebook cannot say <sidebar> [book.notebooks]"
+    own.write("other.md", "# Other\n\n:::{sidebar} Beside\nText\n:::\n")
+    assert sorted(re.findall(r"\w+\.md.*cannot say.*", build(own).err)) == [
+        "other.md:3: WARNING: plain Markdown cannot say <sidebar> [book.markdown]",
+        "page.md:8: WARNING: plain Markdown cannot say <sidebar> [book.markdown]",
     ]
 
 

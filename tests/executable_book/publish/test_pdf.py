@@ -1,6 +1,9 @@
 """The book as one page, which becomes the PDF."""
 
-from executable_book.publish.pdf import one_page
+from pathlib import Path
+from types import SimpleNamespace
+
+from executable_book.publish.pdf import front_of, one_page
 
 PAGES = {
     "index": '<title>Book</title><article class="bd-article"><h1 id="book">Book</h1>'
@@ -9,6 +12,11 @@ PAGES = {
     '<a href="index.html#book">back</a> <a href="#book">here</a>'
     ' <a href="genindex.html">index</a> <a href="https://example.org/#x">away</a>'
     ' <img src="_images/a.svg" /></article>',
+    "part/third": '<article class="bd-article"><h1 id="third">Third</h1><h2>End</h2>'
+    '<a href="../index.html#book">back</a> <a href="fourth.html#x">on</a> <a href="#third">here</a>'
+    ' <a href="../genindex.html#T">index</a> <a href="../notebooks/third.ipynb">notebook</a>'
+    ' <img src="../_images/b.svg" aria-describedby="third" /></article>',
+    "part/fourth": '<article class="bd-article"><h1 id="x">Fourth</h1></article>',
 }
 
 
@@ -25,6 +33,53 @@ def test_links_lead_within_the_one_page_and_from_there_to_the_web() -> None:
         assert link in text
     for name in ("index--", "index--book", "other--", "other--book"):
         assert text.count(f' id="{name}"') == 1
+
+
+def test_links_and_pictures_of_pages_in_folders_are_found() -> None:
+    """From the one page, another folder's relative addresses lead nowhere, or into the builder's disk."""
+    text = one_page(PAGES, "https://example.org/book/")
+    _, third = text.split('id="part/third--"')
+    for link in (
+        'href="#index--book"',
+        'href="#part/fourth--x"',
+        'href="#part/third--third"',
+        'href="https://example.org/book/genindex.html#T"',
+        'href="https://example.org/book/notebooks/third.ipynb"',
+        'src="_images/b.svg"',
+        'aria-describedby="part/third--third"',
+    ):
+        assert link in third
+    assert "../" not in text
+
+
+def test_chapters_stand_below_their_parts_behind_the_front() -> None:
+    text = one_page(PAGES, "https://example.org/book/", {"part/third": "Part & rest"}, "<p>By us")
+    for heading in (
+        '<h1 id="index--book">',
+        'role="heading" aria-level="1">Part &amp; rest<',
+        '<h1 aria-level="2" id="part/third--third">',
+        '<h2 aria-level="3">',
+        '<h1 aria-level="2" id="part/fourth--x">',
+    ):
+        assert text.count(heading) == 1
+    assert text.index("<p>By us") < text.index("Book</h1>")
+
+
+def test_the_front_is_the_cover_and_which_edition_it_is(tmp_path: Path) -> None:
+    config = SimpleNamespace(
+        project="Book",
+        author="<us>",
+        book_release="1.2.3",
+        epub_copyright="© us",
+        epub_cover=("_static/cover.svg", "cover.html"),
+        html_baseurl="https://example.org/",
+    )
+    front = front_of(config, tmp_path)
+    assert f'src="{(tmp_path / "_static/cover.svg").as_uri()}"' in front
+    for fact in ("Book", "&lt;us&gt;", "Edition 1.2.3", "© us"):
+        assert f"<p>{fact}</p>" in front
+    config.epub_cover = ()
+    assert "<img" not in front_of(config, tmp_path)
 
 
 def test_pages_come_in_order_into_what_stands_around_the_first() -> None:

@@ -45,18 +45,20 @@ def test_a_full_disk_is_one_sentence(project: Book, size: int, blocks: int) -> N
 
 
 @pytest.fixture(scope="module")
-def clean(tmp_path_factory: pytest.TempPathFactory) -> tuple[Book, int]:
-    """Return a book that was built once, and how many times that changed the disk."""
+def clean(tmp_path_factory: pytest.TempPathFactory) -> tuple[Book, list[str]]:
+    """Return a book that was built once, and the kinds of changes of the disk that this took."""
     book = make_book(tmp_path_factory.mktemp("clean"), book_archive=True, project="A book")
     book.page("one", "# One\n", cell(PICTURE))
     book.page("two/deep", "# Deep\n", cell("print(6 * 7)"))
     book.page("three", "# Three\n\nSee {doc}`one`.\n", head="")
-    return book, killed_builds.build(book)
+    changes = killed_builds.build(book)
+    assert changes is not None
+    return book, changes
 
 
 def ends_as_clean(book: Book, clean: Book, *, precious: bool) -> None:
     """Build, and see that the result is that of a build that was not killed."""
-    assert killed_builds.build(book) > 0, (book.root / "said").read_text()
+    assert killed_builds.build(book)
     published = book.published()
     if precious:
         assert published.pop("precious") == b"mine"
@@ -69,28 +71,27 @@ def ends_as_clean(book: Book, clean: Book, *, precious: bool) -> None:
 
 
 def killed_everywhere(
-    clean: tuple[Book, int], folder: Path, moments: slice, *, precious: bool, torn: bool
+    clean: tuple[Book, list[str]], folder: Path, moments: slice, *, precious: bool, torn: bool
 ) -> None:
-    """Kill builds of a book at some changes of the disk, and build each to its end."""
+    """Kill builds of a book at the first change of each kind, or of some kinds, and build each to its end."""
     book, changes = clean
-    assert changes > 50
-    for kill_at in range(1, changes)[moments]:
-        victim = book.copied(folder / str(kill_at))
+    kinds = [*dict.fromkeys(changes)]
+    assert len(kinds) > 30
+    for number, kind in enumerate(kinds[moments]):
+        victim = book.copied(folder / str(number))
         if precious:
             victim.html.mkdir(parents=True)
             (victim.html / "precious").write_text("mine")
-        done = killed_builds.build(victim, kill_at=kill_at, torn=torn)
-        if done < kill_at:  # it ended by itself: a folder that is there need not be made
-            assert done >= changes - 5
-            break
+        ended = killed_builds.build(victim, kill_at=kind, torn=torn)
+        assert ended is None or kind not in ended
         ends_as_clean(victim, book, precious=precious)
 
 
 def test_a_build_killed_at_some_moments_ends_as_one_that_was_not(
-    clean: tuple[Book, int], tmp_path: Path
+    clean: tuple[Book, list[str]], tmp_path: Path
 ) -> None:
-    """One kill early and one late, in either folder; below, at every moment."""
-    early, late = slice(19, 20), slice(-20, -19)
+    """One kill early and one late, in either folder; below, at every kind of change."""
+    early, late = slice(9, 10), slice(-9, -8)
     killed_everywhere(clean, tmp_path / "own", early, precious=False, torn=True)
     killed_everywhere(clean, tmp_path / "shared", late, precious=True, torn=False)
 
@@ -100,34 +101,35 @@ def test_a_build_killed_at_some_moments_ends_as_one_that_was_not(
     ("precious", "torn", "moments"),
     [
         pytest.param(True, True, slice(None), id="amid a change, folder of others"),
-        pytest.param(True, False, slice(0, None, 16), id="before a change, folder of others"),
-        pytest.param(False, True, slice(5, None, 16), id="amid a change, own folder"),
-        pytest.param(False, False, slice(10, None, 16), id="before a change, own folder"),
+        pytest.param(True, False, slice(0, None, 6), id="before a change, folder of others"),
+        pytest.param(False, True, slice(2, None, 6), id="amid a change, own folder"),
+        pytest.param(False, False, slice(4, None, 6), id="before a change, own folder"),
     ],
 )
 def test_a_build_killed_at_any_moment_ends_as_one_that_was_not(
-    clean: tuple[Book, int], tmp_path: Path, precious: bool, torn: bool, moments: slice
+    clean: tuple[Book, list[str]], tmp_path: Path, precious: bool, torn: bool, moments: slice
 ) -> None:
     """After a kill at any moment, the next build equals a clean one.
 
-    All moments are tried where it is hardest: a file is half-written, in a folder that is never cleared as it
-    holds something of others. Elsewhere, some are.
+    All kinds of change are tried where it is hardest: a file is half-written, in a folder that is never
+    cleared as it holds something of others. Elsewhere, some are.
     """
     killed_everywhere(clean, tmp_path, moments, precious=precious, torn=torn)
 
 
-def test_kills_may_follow_each_other(clean: tuple[Book, int], tmp_path: Path) -> None:
+def test_kills_may_follow_each_other(clean: tuple[Book, list[str]], tmp_path: Path) -> None:
     """Also the build that starts anew may be killed, while it clears what the first one left."""
     book, changes = clean
     victim = book.copied(tmp_path / "victim")
-    for kill_at in (changes - 3, 2, 5, 9, changes // 2, 3):
-        killed_builds.build(victim, kill_at=kill_at)
+    clears, writes = "os.rmdir docs/_build/html ", "open docs/_build/html .html"
+    for kind in (changes[-3], clears, writes, clears, clears):
+        assert killed_builds.build(victim, kill_at=kind) is None, kind
     ends_as_clean(victim, book, precious=False)
     assert "cut short" in (victim.root / "said").read_text()
 
 
 def test_a_build_after_a_whole_one_starts_nothing_anew(
-    clean: tuple[Book, int], tmp_path: Path
+    clean: tuple[Book, list[str]], tmp_path: Path
 ) -> None:
     book = clean[0].copied(tmp_path / "again")
     for _ in range(2):
@@ -135,16 +137,18 @@ def test_a_build_after_a_whole_one_starts_nothing_anew(
         assert "cut short" not in (book.root / "said").read_text()
 
 
-def test_what_others_keep_in_the_folder_stays(clean: tuple[Book, int], tmp_path: Path) -> None:
+def test_what_others_keep_in_the_folder_stays(
+    clean: tuple[Book, list[str]], tmp_path: Path
+) -> None:
     """Neither the first build nor a later one makes the folder ours: after a kill, all stays."""
-    book, changes = clean
+    book, _ = clean
     victim = book.copied(tmp_path / "victim")
     victim.html.mkdir(parents=True)
     (victim.html / "precious").write_text("mine")
-    assert killed_builds.build(victim) > 0
+    assert killed_builds.build(victim)
     victim.write("three.md", "# Three\n\nAnother text.\n")
-    killed_builds.build(victim, kill_at=changes // 4)
-    assert killed_builds.build(victim) > 0
+    assert killed_builds.build(victim, kill_at="open docs/_build/html .html") is None
+    assert killed_builds.build(victim)
     assert (victim.html / "precious").read_text() == "mine"
     assert "Another text." in (victim.html / "three.html").read_text()
 

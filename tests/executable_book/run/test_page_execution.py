@@ -11,6 +11,7 @@ from docutils.nodes import container
 from harness.books import Book, Build, cell, settings_for
 from harness.kernels import KERNELS, book_with_kernels, titled
 
+from executable_book.run import page_execution
 from executable_book.run.kernels import notebook_runner, warm_server
 
 FIGURE = """
@@ -71,6 +72,11 @@ def test_each_page_runs_once_with_progress(book: tuple[Book, Build]) -> None:
     assert build.status == 0, build.err
     assert build.executed == ["figure", "glue", "sub/error", "values", "where"]
     assert re.findall(r"in \d+\.\d s \((\d) of 5\)", build.said) == list("12345")
+
+
+def test_slow_pages_run_first_and_the_others_in_their_order() -> None:
+    pages = ["a", "b", "c", "d"]
+    assert page_execution.slow_first(pages, ["d", "gone", "b"]) == ["d", "b", "a", "c"]
 
 
 def test_outputs_appear_beside_their_cells_and_ours_stay_out(book: tuple[Book, Build]) -> None:
@@ -261,6 +267,7 @@ def test_a_page_may_end_early_without_a_package_that_the_book_may_lack(project: 
     project.write(
         "recorded/page.txt", ">>> print('before')\n    before\n\n>>> print('after')\n    after\n"
     )
+    titled(project, "other", "See {numref}`fig-after`.\n")
     line = project.cell_lines("page")[1]
 
     def build(*may_lack: str) -> Build:
@@ -277,27 +284,29 @@ def test_a_page_may_end_early_without_a_package_that_the_book_may_lack(project: 
     assert "\nbefore\n" in shown
     assert "ModuleNotFoundError: no_such_model is not installed: install it" in shown
     assert "Traceback" not in shown
-    assert build().status == 1
+    assert "See [not shown without no_such_model]." in text_of(project, "other")
+    refused = build()
+    assert refused.status == 1
+    assert "undefined label: 'fig-after'" in refused.err
 
 
-@pytest.mark.parametrize(
-    ("code", "options", "message"),
-    [
-        ("import warnings\nwarnings.warn('mind')", (), "this cell wrote to stderr"),
-        ("print('fine')", (":tags: [raises-exception]",), "but nothing was raised"),
-        ("object()", (), "this cell prints a memory address"),
-        (FIGURE.format(name="x").replace("alt", "other"), (), "figure has no alternative text"),
-    ],
-)
-def test_what_a_reader_should_not_see_is_said_at_every_build(
-    project: Book, code: str, options: tuple[str, ...], message: str
-) -> None:
-    titled(project, "page", "Text.\n", cell("x = 1"), cell(code, *options))
-    line = project.cell_lines("page")[1]
+NOT_TO_BE_SEEN = {
+    "noisy": ("import warnings\nwarnings.warn('mind')", (), "this cell wrote to stderr"),
+    "calm": ("print('fine')", (":tags: [raises-exception]",), "but nothing was raised"),
+    "placed": ("object()", (), "this cell prints a memory address"),
+    "mute": (FIGURE.format(name="x").replace("alt", "other"), (), "figure has no alternative text"),
+}
+
+
+def test_what_a_reader_should_not_see_is_said_at_every_build(project: Book) -> None:
+    for name, (code, options, _) in NOT_TO_BE_SEEN.items():
+        titled(project, name, "Text.\n", cell("x = 1"), cell(code, *options))
     for _ in range(2):
         build = project.build()
         assert build.status == 1
-        assert re.search(rf"page.md:{line}: WARNING: .*{message}", build.err), build.err
+        for name, (_, _, message) in NOT_TO_BE_SEEN.items():
+            line = project.cell_lines(name)[1]
+            assert re.search(rf"{name}.md:{line}: WARNING: .*{message}", build.err), build.err
     assert build.executed == []
 
 
@@ -338,7 +347,7 @@ def test_without_a_server_plain_kernels_take_over_with_one_note(
 
 
 def test_the_slowest_cells_are_listed_on_request(project: Book) -> None:
-    titled(project, "page", cell("x = 1"), cell("import time\ntime.sleep(0.1)"))
+    titled(project, "page", cell("x = 1"), cell("import time\ntime.sleep(0.5)"))
     titled(project, "other", *[cell(f"x = {n}") for n in range(10)])
     build = project.build(book_profile=True)
     line = project.cell_lines("page")[1]

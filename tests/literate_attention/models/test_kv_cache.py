@@ -17,6 +17,7 @@ from literate_attention import (
     GroupedQueryAttention,
     KVCache,
     LanguageModel,
+    RollingCache,
     RotaryEmbedding,
     TransformerBlock,
     causal_mask,
@@ -107,6 +108,36 @@ def test_what_is_refused_is_not_kept() -> None:
 # Any split of a text
 
 
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("mask", "error", "message"),
+    [
+        (
+            causal_mask(2, 4),
+            ValueError,
+            "fit scores of shape (1, 6, 2, 5), (*batch, queries, keys)",
+        ),
+        (torch.ones(2, 5), TypeError, "attn_mask must be boolean"),
+        (causal_mask(2, 5, device="meta"), RuntimeError, "meta"),
+    ],
+)
+def test_a_mask_that_does_not_fit_leaves_the_cache_as_it_was(
+    mask: Tensor, error: type[Exception], message: str
+) -> None:
+    """Both caches: they hold three keys after four tokens, and after three."""
+    attention, x = small_model().blocks[0].attention, random_tensor(1, 6, WIDTH)
+    for cache, first in (
+        (KVCache(1, KV_HEADS, MAX_TOKENS, HEAD_DIM, dtype=torch.float64), 3),
+        (RollingCache(window=3, num_sinks=1), 4),
+    ):
+        attention(x[:, :first], cache=cache)
+        with pytest.raises(error, match=re.escape(message)):
+            attention(x[:, 4:], cache=cache, attn_mask=mask)
+        assert (cache.num_tokens, cache.num_kept) == (first, 3)
+        keys, _ = cache.append(*torch.zeros(2, 1, KV_HEADS, 1, HEAD_DIM, dtype=torch.float64))
+        assert keys.shape[-2] == 4
+
+
 @settings(deadline=None, max_examples=20)  # the first call takes longer than all others
 @given(
     chunks=st.lists(st.integers(1, 6), min_size=1, max_size=6),
@@ -144,6 +175,7 @@ class Trimmed(KVCache):
     """A wrong twin: it forgets what has left the window before the new tokens have attended."""
 
     window = 3
+    num_kept = property(lambda _: 0)  # in chunks as long as the window
 
     def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         keys, values = super().append(key, value)

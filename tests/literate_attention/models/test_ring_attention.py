@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import torch
-from harness import ring
-from harness.processes import Processes, processes
+from harness.library import ring
+from harness.library.processes import Processes, processes
 from torch import Tensor
 from torch import distributed as dist
 from torch.testing import assert_close

@@ -3,7 +3,9 @@
 
 import importlib
 import random
+import re
 import unicodedata
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -38,6 +40,18 @@ PROMPTS = (
     "<|im_start|>user\nWho wrote Hamlet?<|im_end|>\n<|im_start|>assistant\n",
     "In the year 1905 Albert Einstein",
     SAMPLE_TEXT,
+)
+BEGINNINGS = (  # of six tokens each, so that they make a batch
+    "Your journey starts with one step",
+    "Once upon a time there was",
+    "The capital of Italy is the",
+    "def fibonacci(n):",
+    "Attention is all you need.",
+    "The best way to learn a",
+    "import torch\n\nx =",
+    "In the year 19",
+    "# How to bake bread\n",
+    "Water boils at a temperature of",
 )
 NASTY = (
     "",
@@ -251,6 +265,17 @@ def test_the_loss_of_a_long_text_is_equal_and_the_wrong_pairing_is_noticed(
         assert loss(model(token_ids), token_ids) == pytest.approx(expected, abs=1e-5)
 
 
+def test_the_loss_that_the_chapter_prints_is_theirs(
+    tokenizer: tiktoken.Encoding, their_model: nn.Module
+) -> None:
+    """`real_model`: it "has the same loss on this text, down to the last digit printed here"."""
+    outputs = Path(__file__).parents[3] / "docs/recorded/models/real_model.txt"
+    printed = re.findall(r"right pairing: +loss (\S+)", outputs.read_text("utf-8"))
+    token_ids = encoded(tokenizer, SAMPLE_TEXT)
+    with torch.no_grad():
+        assert printed == [f"{loss(their_model(token_ids).logits, token_ids):.2f}"]
+
+
 def test_chunks_of_a_long_text_equal_the_whole(
     model: LanguageModel, tokenizer: tiktoken.Encoding
 ) -> None:
@@ -264,19 +289,21 @@ def test_chunks_of_a_long_text_equal_the_whole(
     assert_close(logits, expected, atol=2e-4, rtol=0)
 
 
-@pytest.mark.parametrize("text", PROMPTS, ids=ascii)
 def test_the_same_text_is_generated(
-    model: LanguageModel, tokenizer: tiktoken.Encoding, their_model: nn.Module, text: str
+    model: LanguageModel, tokenizer: tiktoken.Encoding, their_model: nn.Module
 ) -> None:
-    """They would have written each token of ours: it is the one that their model gives most to."""
-    token_ids = encoded(tokenizer, text)
-    stop_token = tokenizer.encode_single_token("<|im_end|>")
-    written = generate(model, token_ids, 24, stop_token=stop_token)
+    """They would have written each of our 64 tokens, in ten texts: their model gives it the most.
+
+    Where two tokens are closer than logits may differ, either is right.
+    """
+    token_ids = torch.cat([encoded(tokenizer, text) for text in BEGINNINGS])
+    written = generate(model, token_ids, 64)
+    assert len({tuple(text) for text in written.tolist()}) == written.shape[0] == 10
     with torch.no_grad():
-        theirs = their_model(written[:, :-1]).logits.argmax(dim=-1)
-    new = slice(token_ids.shape[-1], None)
-    assert written[:, new].numel() == 24 or written[0, -1] == stop_token
-    assert torch.equal(written[:, new], theirs[:, token_ids.shape[-1] - 1 :])
+        logits = their_model(written[:, :-1]).logits[:, token_ids.shape[-1] - 1 :]
+    ours = logits.gather(-1, written[:, token_ids.shape[-1] :, None])[..., 0]
+    assert ours.shape == (10, 64)
+    assert_close(ours, logits.amax(dim=-1), atol=2e-4, rtol=0)
 
 
 def test_their_generation_is_ours(

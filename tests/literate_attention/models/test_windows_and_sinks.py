@@ -119,8 +119,7 @@ def test_with_sinks_too(sizes: tuple[int, ...], num_sinks: int) -> None:
     caches = [RollingCache(WINDOW, num_sinks) for _ in range(LAYERS)]
     found = []
     for chunk in token_ids.split(sizes, dim=-1):
-        kept = min(caches[0].num_tokens, WINDOW - 1 + num_sinks)
-        mask = sink_mask(chunk.shape[-1], kept + chunk.shape[-1], WINDOW, num_sinks)
+        mask = sink_mask(chunk.shape[-1], caches[0].num_kept + chunk.shape[-1], WINDOW, num_sinks)
         found.append(model(chunk, caches, attn_mask=mask))
     whole = sink_mask(NUM_TOKENS, NUM_TOKENS, WINDOW, num_sinks)
     assert_close(torch.cat(found, dim=1), model(token_ids, attn_mask=whole))
@@ -145,7 +144,7 @@ def test_it_keeps_no_more_than_the_next_token_can_see(window: int, num_sinks: in
         seen = sink_mask(1, token + 1, window, num_sinks)[0].nonzero().flatten()
         assert torch.equal(keys.flatten(), seen.float())
         assert torch.equal(values, -keys)
-        assert cache.keys.shape[-2] == min(token + 1, window - 1 + num_sinks)
+        assert cache.keys.shape[-2] == cache.num_kept == min(token + 1, window - 1 + num_sinks)
         assert cache.num_tokens == token + 1
 
 

@@ -245,7 +245,7 @@ MASK = torch.ones(5, 5, dtype=torch.bool)
         (lambda: attention_output(FLOATS, INTEGERS), "value must hold floating-point numbers"),
         (
             lambda: attention_weights(FLOATS, FLOATS, attn_mask=MASK.float()),
-            "attn_mask must be boolean, True = may attend, got torch.float32; a mask of ones",
+            "pass mask == 1 if ones may attend, mask == 0 if ones are hidden",
         ),
     ],
 )

@@ -1,7 +1,10 @@
 """Drawings of two mechanisms of models: heads that share keys, and arrows that turn together."""
 
+import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
+import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
@@ -13,6 +16,8 @@ from literate_attention.figures._card import (
     QUERY,
     RULE,
     WIDTH,
+    Array,
+    Card,
     Drawing,
     array,
     card,
@@ -24,7 +29,7 @@ from literate_attention.figures._card import (
 
 
 def draw_shared_heads(num_heads: int, num_kv_heads: Sequence[int]) -> Drawing:
-    """Draw which head of keys and values each query head uses, for several numbers of the former.
+    """Draw which key-value head each query head uses, for several numbers of the former.
 
     Args:
         num_heads: how many query heads there are.
@@ -54,9 +59,9 @@ def draw_shared_heads(num_heads: int, num_kv_heads: Sequence[int]) -> Drawing:
                 [head for head in range(num_heads) if used[head] == kv_head]
                 for kv_head in range(kv_heads)
             ]
-            page.text(MARGIN, y, "query heads", ha="left", color=QUERY.strong)
-            page.text(MARGIN, y + gap / 2 + 6, f"{kv_heads} of keys", ha="left", color=KEY.strong)
-            page.text(MARGIN, y + gap / 2 + 20, "and values", ha="left", color=KEY.strong)
+            page.text(MARGIN, y, f"{num_heads} query heads", ha="left", color=QUERY.strong)
+            of_keys = count(kv_heads, "key-value head", "key-value heads")
+            page.text(MARGIN, y + gap / 2 + 13, of_keys, ha="left", color=KEY.strong)
             for kv_head, heads in enumerate(groups):
                 middle = left + step * (sum(heads) / max(len(heads), 1) + 0.5)
                 for head in heads:
@@ -84,13 +89,13 @@ def draw_shared_heads(num_heads: int, num_kv_heads: Sequence[int]) -> Drawing:
 
 
 def draw_turned_arrows(pairs: Mapping[str, Float[Tensor, "2 2"]]) -> Drawing:
-    """Draw a query and a key as arrows in the plane, at several pairs of places.
+    """Draw a query and a key as arrows in the plane, and the angle between them, at several pairs of places.
 
     Args:
         pairs: for the name of each pair of places the query and the key, as they are turned there.
 
     Returns:
-        The drawing. Its text tells where the arrows point, and their scores.
+        The drawing. Its text tells where the arrows point, the angle between them, and their scores.
 
     Raises:
         TypeError: a pair is not a tensor.
@@ -99,7 +104,8 @@ def draw_turned_arrows(pairs: Mapping[str, Float[Tensor, "2 2"]]) -> Drawing:
     Example:
         >>> import torch
         >>> draw_turned_arrows({"both at 0": torch.tensor([[1.0, 0.0], [0.0, 1.0]])}).alt
-        'both at 0: the query is (1.00, 0.00), the key (0.00, 1.00), their score 0.00.'
+        'both at 0: the query is (1.00, 0.00), the key (0.00, 1.00), the angle between them 90°, their score
+        0.00.'
     """
     some("the number of pairs", len(pairs))
     arrows = {name: array(name, pair, 2, 2) for name, pair in pairs.items()}
@@ -119,9 +125,22 @@ def draw_turned_arrows(pairs: Mapping[str, Float[Tensor, "2 2"]]) -> Drawing:
                 page.arrow((x, y), tip, color=colour.strong, width=2.0)
                 beside = x + 1.12 * (tip[0] - x), y + 1.12 * (tip[1] - y)
                 page.text(*beside, label, color=colour.strong, weight="bold")
+            angle = f"{abs(_draw_angle(page, query, key, x, y, 0.35 * radius)):.0f}°"
             score = number(float(query @ key))
-            page.text(x, top + 2 * radius + LINE, f"score {score}")
+            page.text(x, top + 2 * radius + LINE, f"angle {angle}, score {score}")
             sentences.append(
-                f"{name}: the query is {vector(query)}, the key {vector(key)}, their score {score}."
+                f"{name}: the query is {vector(query)}, the key {vector(key)}, the angle between them "
+                f"{angle}, their score {score}."
             )
         return page.finish(top + 2 * radius + 1.5 * LINE + MARGIN, *sentences)
+
+
+def _draw_angle(page: Card, query: Array, key: Array, x: float, y: float, radius: float) -> float:
+    """Draw an arc from the query to the key, the short way round; return its degrees."""
+    start, stop = (math.atan2(arrow[1], arrow[0]) for arrow in (query, key))
+    turn = (stop - start + math.pi) % math.tau - math.pi
+    arc = start + turn * np.linspace(0, 1, 25)
+    corners = zip(x + radius * np.cos(arc), y - radius * np.sin(arc), strict=True)
+    for one, other in pairwise(corners):
+        page.line(one, other)
+    return math.degrees(turn)

@@ -34,19 +34,21 @@ PROCESSES: Final = (
     Colour("#e0d2de", "#6b4a66"),
 )
 """Pale, so that nobody takes a process for a head; each is named beside it as well."""
+WAITS: Final = "xxxx"
+"""How the time is hatched in which a process waits."""
 
 
 def draw_ring(
     tokens: Sequence[str], shards: Int[Tensor, "world_size num_chunks chunk_tokens"]
 ) -> Drawing:
-    """Draw a ring of processes, step by step: queries stay where they are, keys and values go on.
+    """Draw a ring of processes, round by round: queries stay where they are, keys and values go on.
 
     Args:
         tokens: the sequence.
         shards: for each process the positions of its tokens.
 
     Returns:
-        The drawing. Its text tells whose keys each process holds at each step.
+        The drawing. Its text tells whose keys each process holds in each round.
 
     Raises:
         TypeError: the shards are not a tensor, or the tokens are a single string.
@@ -55,8 +57,8 @@ def draw_ring(
     Example:
         >>> import torch
         >>> draw_ring(["one", "step"], torch.tensor([[[0]], [[1]]])).alt
-        "2 processes in a ring. Process 0 asks for 'one', process 1 for 'step', at every step. Step 0:
-        process 0 holds the keys of 'one', process 1 of 'step'. Step 1: process 0 holds the keys of
+        "2 processes in a ring. Process 0 asks for 'one', process 1 for 'step', in every round. Round 0:
+        process 0 holds the keys of 'one', process 1 of 'step'. Round 1: process 0 holds the keys of
         'step', process 1 of 'one'."
     """
     held = _shards("shards", shards).reshape(len(shards), -1)
@@ -72,14 +74,14 @@ def draw_ring(
         for place, x in enumerate(lefts):
             page.text(x + width / 2, y + 6, f"process {place}", weight="bold")
         y += LINE + 6
-        page.text(MARGIN + gap / 2, y + 4, "queries, at every step", ha="left", color=QUIET)
+        page.text(MARGIN + gap / 2, y + 4, "queries, in every round", ha="left", color=QUIET)
         y += LINE
         for place, x in enumerate(lefts):
             _box_of_text(page, lines[place], x, y, width, height, "none", PROCESSES[place].strong)
         y += height + 16
         for step in range(size):
             page.text(
-                *(MARGIN + gap / 2, y, f"keys and values, step {step}"), ha="left", color=QUIET
+                *(MARGIN + gap / 2, y, f"keys and values, round {step}"), ha="left", color=QUIET
             )
             y += LINE - 4
             for place, x in enumerate(lefts):
@@ -106,9 +108,9 @@ def draw_ring(
                 f"{place} {'asks ' if not place else ''}for '{text}'"
                 for place, text in enumerate(texts)
             )
-            + ", at every step.",
+            + ", in every round.",
             *(
-                f"Step {step}: process "
+                f"Round {step}: process "
                 + ", process ".join(
                     f"{place} {'holds the keys ' if not place else ''}of '{texts[place - step]}'"
                     for place in range(size)
@@ -149,10 +151,10 @@ class _Work(NamedTuple):
 def draw_ring_work(
     orders: Mapping[str, Int[Tensor, "world_size num_chunks chunk_tokens"]],
 ) -> Drawing:
-    """Draw who computes which causal scores, in which step, and how long the processes wait for each other.
+    """Draw who computes which causal scores, in which round, and how long the processes wait for each other.
 
     A row of the squares is a query, a column is a key; hatched is the future. Below, time runs to the right,
-    a score takes a unit of it, and a step ends when its slowest process is done.
+    a score takes a unit of it, and a round ends when its slowest process is done; crossed is waiting.
 
     Args:
         orders: for the name of each order of the tokens, the positions that each process holds.
@@ -183,6 +185,7 @@ def draw_ring_work(
         for place, (name, work) in enumerate(works.items()):
             x = MARGIN + place * (room + gap)
             page.heading(x, y + 6, name)
+            page.text(x + room, y + 6, "query ↓  key →", ha="right", color=QUIET)
             bottom = max(bottom, _draw_squares(page, work, x, y + LINE + 2, room))
         y = bottom + 16
         for name, work in works.items():
@@ -195,14 +198,24 @@ def draw_ring_work(
                 page.text(MARGIN, y + LINE / 2, f"process {process}", ha="left")
                 for step, scores in enumerate(row):
                     start = MARGIN + label + scale * work.starts[step]
+                    waits = scale * (work.scores[:, step].max() - scores)
                     if scores:
                         _draw_piece(page, process, step, start, y + 1, scale * scores)
+                    if waits:
+                        page.hatched(start + scale * scores, y + 1, waits, LINE - 2, WAITS)
                 y += LINE
             for start in work.starts[1:]:
                 at = MARGIN + label + scale * start
                 page.line((at, y - LINE * len(work.scores) - 2), (at, y), zorder=4)
             y += 14
-        page.text(MARGIN, y, "number: the step; lines: where a step begins", ha="left", color=QUIET)
+        says = "colour: process; number: round; line: a new round"
+        page.text(MARGIN, y, says, ha="left", color=QUIET)
+        y += LINE + 2
+        page.hatched(MARGIN, y - 7, 16, 14)
+        page.text(MARGIN + 22, y, "the future, not computed", ha="left", color=QUIET)
+        x = MARGIN + 22 + text_width("the future, not computed") + 16
+        page.hatched(x, y - 7, 16, 14, WAITS)
+        page.text(x + 22, y, "waits for the others", ha="left", color=QUIET)
         return page.finish(
             y + LINE / 2 + MARGIN,
             *(
@@ -230,12 +243,18 @@ def _work(name: str, shards: Tensor) -> _Work:
 
 
 def _draw_squares(page: Card, work: _Work, x: float, y: float, room: float) -> float:
-    """Draw the scores in a square; return where it ends."""
+    """Draw the scores in a square, with the places of queries and keys; return where it ends."""
+    margin = text_width("00") if room / len(work.step_of) >= 1.5 * TEXT else 0.0
+    x, y, room = x + margin, y + margin, room - margin
     cell = room / len(work.step_of)
+    for token in range(len(work.step_of) if margin else 0):
+        at = (token + 0.5) * cell
+        page.text(x + at, y - margin / 2, str(token), color=QUIET)
+        page.text(x - margin / 2, y + at, str(token), color=QUIET)
     for (i, j), step in np.ndenumerate(work.step_of):
         left, top = x + j * cell, y + i * cell
         if step < 0:
-            page.box(left, top, cell, cell, fill="#e9e7e1", edge="#b9b6ad", line=0, hatch="//////")
+            page.hatched(left, top, cell, cell)
             continue
         page.box(
             left, top, cell, cell, fill=PROCESSES[work.process_of[i]].tint, edge="white", line=0.8

@@ -33,9 +33,6 @@ from literate_attention.figures._card import (
     text_width,
 )
 
-_HATCHED = {"fill": "#e9e7e1", "edge": "#b9b6ad", "hatch": "//////"}
-"""As a mask hides cells in all figures."""
-
 
 def draw_exercises(tokens: Sequence[str]) -> Drawing:
     """Draw the exercises that a window of text holds: after each token, predict the next one.
@@ -83,7 +80,7 @@ def draw_exercises(tokens: Sequence[str]) -> Drawing:
                     page.box(x, y, width, height, fill=PAPER, edge=INK, line=1.5, rounding=3)
                     page.text(x + width / 2, y + height / 2, word, weight="bold")
                 elif j < len(tokens):
-                    page.box(x, y, width, height, line=0, **_HATCHED)  # type: ignore[arg-type]
+                    page.hatched(x, y, width, height)
             page.box(
                 starts[0] - 1,
                 y - 1,

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, product
-from math import prod
 
 import numpy as np
 from jaxtyping import Shaped
@@ -25,6 +24,7 @@ from literate_attention.figures._card import (
     array,
     card,
     count,
+    label_width,
     some,
 )
 
@@ -34,8 +34,8 @@ def draw_reading_order(
 ) -> Drawing:
     """Draw numbers as they lie in memory, and the order in which each tensor reads them.
 
-    The numbers must count up from 0, token by token, so that each one tells to which head it belongs. A thin
-    arc leads from a number to the next one in memory, a thick one over a leap.
+    The numbers must count up from 0, token by token, so that each one tells to which head it belongs. Below
+    each stands when it is read, counted from 1, and an arc leads over each leap.
 
     Args:
         tensors: for each title a tensor, such as a view of another one.
@@ -63,6 +63,7 @@ def draw_reading_order(
         )
     rows = {name: _memory(name, tensor) for name, tensor in tensors.items()}
     high, cell = 26.0, 18.0
+    left = MARGIN + label_width(["memory"]) + 4
     sentences = []
     with card() as page:
         y = MARGIN
@@ -78,21 +79,25 @@ def draw_reading_order(
                 color=QUIET,
             )
             jumps = [(here, there) for here, there in pairwise(order.tolist()) if there != here + 1]
-            y += LINE + (high if jumps else 10.0)
-            width = min(28.0, (WIDTH - 2 * MARGIN) / len(memory))
+            y += LINE + (high if jumps else 0.0)
+            width = min(28.0, (WIDTH - left - MARGIN) / len(memory))
+            page.text(left - 4, y + cell / 2, "memory", ha="right", color=QUIET)
             for place, value in enumerate(memory):
                 head = int(value % embed_dim) // (embed_dim // num_heads)
                 fill = HEADS[head % len(HEADS)].tint
-                x = MARGIN + place * width
+                x = left + place * width
                 page.box(x, y, width - 1, cell, fill=fill)
                 page.text(x + (width - 1) / 2, y + cell / 2, f"{value:g}")
+            page.text(left - 4, y + cell + 8, "read", ha="right", weight="bold")
+            for turn, place in enumerate(order.tolist(), start=1):
+                x = left + place * width + (width - 1) / 2
+                page.text(x, y + cell + 8, f"{turn}", weight="bold", size=SMALL_TEXT)
             longest = max((abs(there - here) for here, there in jumps), default=1)
-            for here, there in pairwise(order.tolist()):
-                leap = there != here + 1
-                start, end = (MARGIN + (place + 0.5) * width for place in (here, there))
-                tall = 6.0 if not leap else 8.0 + (high - 10.0) * abs(there - here) / longest
-                _draw_arc(page, start, end, y - 1, tall, thick=leap)
-            y += cell + 12
+            for here, there in jumps:
+                start, end = (left + (place + 0.5) * width for place in (here, there))
+                tall = 8.0 + (high - 10.0) * abs(there - here) / longest
+                _draw_arc(page, start, end, y - 1, tall)
+            y += cell + LINE + 12
             told = f"{name}, shape {shape}, strides {strides}: in memory {_spaced(memory)}, read "
             if jumps:
                 leaps = count(len(jumps), "leap", "leaps")
@@ -116,16 +121,13 @@ def _memory(name: str, tensor: Tensor) -> tuple[Array, Array]:
     return memory, np.array(places)
 
 
-def _draw_arc(
-    page: Card, start: float, end: float, y: float, height: float, *, thick: bool
-) -> None:
+def _draw_arc(page: Card, start: float, end: float, y: float, height: float) -> None:
     """Draw an arc above a row, with a head where it comes down."""
     angles = np.linspace(0, np.pi, 25)
     across = (start + end) / 2 - (end - start) / 2 * np.cos(angles)
     over = y - height * np.sin(angles)
-    color, width = (INK, 1.6) if thick else (QUIET, 0.8)
-    page.axes.plot(across[:-2], over[:-2], color=color, linewidth=width, zorder=3)
-    page.arrow((across[-4], over[-4]), (across[-1], over[-1]), color=color, width=width, zorder=3)
+    page.axes.plot(across[:-2], over[:-2], color=INK, linewidth=1.6, zorder=3)
+    page.arrow((across[-4], over[-4]), (across[-1], over[-1]), color=INK, width=1.6, zorder=3)
 
 
 def _spaced(values: Array) -> str:
@@ -133,12 +135,15 @@ def _spaced(values: Array) -> str:
 
 
 def draw_shapes(steps: Sequence[tuple[str, Shaped[Tensor, "..."], str, str]]) -> Drawing:
-    """Draw the shape of a tensor after each step, as sheets of numbers: rows are tokens, colours are heads.
+    """Draw the shape of a tensor after each step, as sheets of numbers side by side.
+
+    The last two dimensions are the rows and the columns of a sheet, and the dimension before them tells how
+    many sheets there are, one for each text of a batch behind another. Colours are heads.
 
     Args:
         steps: for each step what is done, the tensor that comes out, the names of its dimensions, and what it
             holds: a name of the code of colours, such as ``"key"``, or ``"heads"``. The dimension of the
-            heads is called ``h`` and the batch ``b``; a sheet is drawn for the other two.
+            heads is called ``h``, and that of the batch ``b``.
 
     Returns:
         The drawing. Its text lists steps and shapes.
@@ -166,9 +171,17 @@ def draw_shapes(steps: Sequence[tuple[str, Shaped[Tensor, "..."], str, str]]) ->
         for name, size in zip(names, tensor.shape, strict=True):
             if sizes.setdefault(name, size) != size:
                 raise ValueError(f"{name} is {sizes[name]} at first, but {size} after {what!r}")
-    widest = max(prod(_sheet(names.split(), sizes)[1:]) for _, _, names, _ in steps)
-    unit = min(6.0, 130.0 / widest)
-    left = WIDTH - MARGIN - 6 - unit * widest - 3 * (sizes.get("h", 1) - 1)
+    sheets = [_sheet(names.split(), sizes) for _, _, names, _ in steps]
+    unit = min(
+        6.0,
+        *((_WIDEST - (blocks - 1) * _APART) / (blocks * columns) for _, blocks, columns in sheets),
+    )
+    left = (
+        WIDTH
+        - MARGIN
+        - 6
+        - max(blocks * columns * unit + (blocks - 1) * _APART for _, blocks, columns in sheets)
+    )
     with card() as page:
         y = MARGIN
         for place, (what, tensor, named, holds) in enumerate(steps):
@@ -194,11 +207,14 @@ def draw_shapes(steps: Sequence[tuple[str, Shaped[Tensor, "..."], str, str]]) ->
         )
 
 
+_WIDEST = 130.0
+_APART = 5.0
+
+
 def _sheet(names: Sequence[str], sizes: Mapping[str, int]) -> tuple[int, int, int]:
-    """Return how many rows there are, how many blocks side by side, and how many columns each has."""
-    rest = [name for name in names if name not in ("b", "h")]
-    *_, rows, columns = [1, *(sizes[name] for name in rest)]
-    return rows, sizes["h"] if "h" in names else 1, columns
+    """Return how many rows a sheet has, how many sheets lie side by side, and how many columns one has."""
+    *_, blocks, rows, columns = [1, 1, *(sizes[name] for name in names if name != "b")]
+    return rows, blocks, columns
 
 
 def _draw_sheets(
@@ -211,33 +227,29 @@ def _draw_sheets(
     holds: str,
 ) -> None:
     rows, blocks, columns = _sheet(names, sizes)
-    apart = 3.0 if "h" in names and names.index("h") > 1 else 8.0
-    pieces = sizes.get("h", 1) if holds == "heads" and blocks == 1 else 1
-    sheets = [(x + block * (columns * unit + apart), columns * unit) for block in range(blocks)]
-    whole = [(x, sheets[-1][0] + columns * unit - x)] if apart < 8 else sheets
-    for left, width in whole:
+    width, height = columns * unit, rows * unit
+    for block in range(blocks):
+        left = x + block * (width + _APART)
         for behind in range(min(sizes.get("b", 1), 3) - 1, 0, -1):
-            page.box(left + 3 * behind, y - 3 * behind, width, rows * unit, fill=PAPER, edge=RULE)
-    for block, (left, width) in enumerate(sheets):
-        for piece in range(pieces):
-            colour = HEADS[(block + piece) % len(HEADS)] if holds == "heads" else COLOURS[holds]
-            page.box(
-                left + piece * width / pieces,
-                y,
-                width / pieces,
-                rows * unit,
-                fill=colour.tint,
-                zorder=2,
-            )
+            page.box(left + 2 * behind, y - 2 * behind, width, height, fill=PAPER, edge=RULE)
+        if holds != "heads":
+            page.box(left, y, width, height, fill=COLOURS[holds].tint, zorder=2)
+        elif "h" not in names:  # the heads share each row
+            for h in range(share := sizes.get("h", 1)):
+                piece = width / share
+                page.box(left + h * piece, y, piece, height, fill=_tint(h), zorder=2)
+        elif names[-2] == "h":
+            for h in range(rows):
+                page.box(left, y + h * unit, width, unit, fill=_tint(h), zorder=2)
+        else:
+            page.box(left, y, width, height, fill=_tint(block), zorder=2)
         for i in range(1, rows):
-            page.line(
-                (left, y + i * unit), (left + width, y + i * unit), color=PAPER, width=0.5, zorder=3
-            )
+            across = y + i * unit
+            page.line((left, across), (left + width, across), color=PAPER, width=0.5, zorder=3)
         for j in range(1, columns):
-            page.line(
-                (left + j * unit, y),
-                (left + j * unit, y + rows * unit),
-                color=PAPER,
-                width=0.5,
-                zorder=3,
-            )
+            down = left + j * unit
+            page.line((down, y), (down, y + height), color=PAPER, width=0.5, zorder=3)
+
+
+def _tint(head: int) -> str:
+    return HEADS[head % len(HEADS)].tint

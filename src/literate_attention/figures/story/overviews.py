@@ -250,9 +250,7 @@ def draw_colours() -> Drawing:
         cell = 24.0
         steps = np.linspace(-1, 1, 11)[None]
         page.cells(steps, MARGIN, y, cell, 20, name="numbers", limit=1.0, decimals=1)
-        page.box(
-            WIDTH - MARGIN - 26, y, 26, 20, fill="#e9e7e1", edge="#b9b6ad", line=0, hatch="//////"
-        )
+        page.hatched(WIDTH - MARGIN - 26, y, 26, 20)
         y += 31
         page.text(MARGIN, y, "below zero", ha="left", color=ORANGE)
         page.text(MARGIN + 8 * cell, y, "weights: 0 to 1", color=BLUE)

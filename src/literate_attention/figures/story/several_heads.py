@@ -188,8 +188,8 @@ def draw_weight_split(
         >>> import torch
         >>> draw_weight_split(torch.arange(12).reshape(1, 3, 4), ["a", "b", "c"], num_heads=2).alt
         'Split among 2 heads. At first (1, 3, 4): each of 3 tokens has 4 numbers. After view (1, 3, 2, 2):
-        each vector is cut into 2 pieces. After transpose(1, 2) (1, 2, 3, 2): each head has a sequence of 3
-        tokens of its own.'
+        each token is a block, with a row of 2 numbers for each head. After transpose(1, 2) (1, 2, 3, 2):
+        each head is a block, with a row for each of 3 tokens.'
     """
     values = array("x", x, "batch", "num_tokens", "embed_dim")
     batch, num_tokens, embed_dim = values.shape
@@ -201,17 +201,28 @@ def draw_weight_split(
     if decimals is None:
         decimals = 2 if x.is_floating_point() else 0
     head_dim = embed_dim // num_heads
-    pieces = values[0].reshape(num_tokens, num_heads, head_dim).transpose(1, 0, 2)
+    pieces = values[0].reshape(num_tokens, num_heads, head_dim)
     shapes = (
         f"({batch}, {num_tokens}, {embed_dim})",
         f"({batch}, {num_tokens}, {num_heads}, {head_dim})",
         f"({batch}, {num_heads}, {num_tokens}, {head_dim})",
     )
-    labelled = label_width(tokens) + 6
+    heads = [(f"head {h + 1}", HEADS[h % len(HEADS)]) for h in range(num_heads)]
+    labelled = label_width([*tokens, heads[-1][0]]) + 6
     left = MARGIN + labelled
     gap = 10.0
-    cell = min(40.0, (WIDTH - left - MARGIN - (num_heads - 1) * gap) / embed_dim)
+    cell = min(40.0, (WIDTH - left - MARGIN) / embed_dim)
     height = num_tokens * LINE
+    block = labelled + head_dim * cell
+    side_by_side = max(1, int((WIDTH - 2 * MARGIN + gap) // (block + gap)))
+
+    def corner(place: int, y: float, rows: int) -> tuple[float, float]:
+        down, across = divmod(place, side_by_side)
+        return left + across * (block + gap), y + down * (rows + 1) * LINE + down * gap + LINE
+
+    def bottom(y: float, blocks: int, rows: int) -> float:
+        return corner(blocks - 1, y, rows)[1] + rows * LINE
+
     with card() as page:
         y = _draw_step(page, MARGIN, "one vector for each token", shapes[0])
         for behind in range(min(batch, 3) - 1, 0, -1):
@@ -221,48 +232,50 @@ def draw_weight_split(
             )
         page.row_labels(tokens, left - 6, y, LINE)
         page.cells(values[0], left, y, cell, LINE, name="x", tint=INPUT.tint, decimals=decimals)
-        y = _draw_step(page, y + height + 12, "view", shapes[1])
-        page.row_labels(tokens, left - 6, y, LINE)
-        for h, piece in enumerate(pieces):
-            place, tint = left + h * (head_dim * cell + gap), HEADS[h % len(HEADS)].tint
+
+        y = _draw_step(page, y + height + 12, "view: a block for each token", shapes[1])
+        for i, token in enumerate(tokens):
+            x_block, y_block = corner(i, y, num_heads)
+            page.text(x_block, y_block - LINE + 5, token, ha="left", weight="bold")
+            for h, (name, colour) in enumerate(heads):
+                y_row = y_block + h * LINE
+                page.text(x_block - 6, y_row + LINE / 2, name, ha="right", color=colour.strong)
+                page.cells(
+                    pieces[i, h][None],
+                    x_block,
+                    y_row,
+                    cell,
+                    LINE,
+                    name=f"view{i},{h}",
+                    tint=colour.tint,
+                    decimals=decimals,
+                    alike=values,
+                )
+
+        y = bottom(y, num_tokens, num_heads) + 12
+        y = _draw_step(page, y, "transpose(1, 2): a block for each head", shapes[2])
+        for h, (_, colour) in enumerate(heads):
+            x_block, y_block = corner(h, y, num_tokens)
+            _name_head(page, h, y_block - LINE + 5, x_block)
+            page.row_labels(tokens, x_block - 6, y_block, LINE)
             page.cells(
-                piece,
-                place,
-                y,
-                cell,
-                LINE,
-                name=f"view{h}",
-                tint=tint,
-                decimals=decimals,
-                alike=values,
-            )
-        y = _draw_step(page, y + height + 12, "transpose(1, 2)", shapes[2])
-        block = labelled + head_dim * cell
-        side_by_side = max(1, int((WIDTH - 2 * MARGIN + gap) // (block + gap)))
-        for h, piece in enumerate(pieces):
-            row, column = divmod(h, side_by_side)
-            place = left + column * (block + gap)
-            below = y + row * (height + LINE + gap)
-            _name_head(page, h, below + 5, place)
-            page.row_labels(tokens, place - 6, below + LINE, LINE)
-            page.cells(
-                piece,
-                place,
-                below + LINE,
+                pieces[:, h],
+                x_block,
+                y_block,
                 cell,
                 LINE,
                 name=f"head{h}",
-                tint=HEADS[h % len(HEADS)].tint,
+                tint=colour.tint,
                 decimals=decimals,
                 alike=values,
             )
-        rows = -(-num_heads // side_by_side)
         return page.finish(
-            y + rows * (height + LINE + gap) - gap + MARGIN,
+            bottom(y, num_heads, num_tokens) + MARGIN,
             f"Split among {count(num_heads, 'head', 'heads')}.",
             f"At first {shapes[0]}: each of {num_tokens} tokens has {embed_dim} numbers.",
-            f"After view {shapes[1]}: each vector is cut into {num_heads} pieces.",
-            f"After transpose(1, 2) {shapes[2]}: each head has a sequence of {num_tokens} tokens of its own.",
+            f"After view {shapes[1]}: each token is a block, with a row of {head_dim} numbers for each head.",
+            f"After transpose(1, 2) {shapes[2]}: each head is a block, with a row for each of "
+            f"{num_tokens} tokens.",
         )
 
 

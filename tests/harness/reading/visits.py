@@ -24,14 +24,19 @@ NO_FOCUS_SEEN = """() => {
     const reachable = [...document.querySelectorAll(
         "a[href], button, input, select, summary, [tabindex]:not([tabindex='-1'])")]
         .filter(e => e.checkVisibility({visibilityProperty: true}) && !e.disabled);
+    document.activeElement.blur();
+    const before = new Map(reachable.map(e => [e, look(e)]));
     return reachable.filter(e => {
-        document.activeElement.blur();
-        const before = look(e);
-        e.focus();
-        return document.activeElement === e && look(e) === before;
+        e.focus({preventScroll: true});
+        return document.activeElement === e && look(e) === before.get(e);
     }).map(e => e.outerHTML.slice(0, 90));
 }"""
 ALL_PICTURES = "() => [...document.images].every(picture => picture.complete)"
+
+
+STILL = "* {transition: none !important}"
+LAID_OUT = "* {content-visibility: visible !important}"
+"""What is far below too."""
 
 
 class Visit:
@@ -45,8 +50,13 @@ class Visit:
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         self.page.on("request", self._asked)
-        self.page.on("requestfailed", lambda one: self.complaints.append(f"failed: {one.url}"))
+        self.page.on("requestfailed", self._failed)
         self.page.on("response", self._answered)
+
+    def go(self, name: str) -> None:
+        """Go to a page, whose requests and complaints are told from those of the page before."""
+        self.requests, self.complaints = [], []
+        self.page.goto(self.home + name, wait_until="load")
 
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:
@@ -56,6 +66,10 @@ class Visit:
         self.requests.append(request.url)
         if not request.url.startswith((self.home, "data:", "blob:")):
             self.complaints.append(f"asked for {request.url}")
+
+    def _failed(self, request: Request) -> None:
+        if request.failure != "net::ERR_ABORTED":  # the reader went on, and it was still on its way
+            self.complaints.append(f"failed: {request.url}")
 
     def _answered(self, response: Response) -> None:
         if response.status >= 400:
@@ -94,6 +108,13 @@ class Html(HTMLParser):
 def is_written(page: str) -> bool:
     """Tell whether somebody wrote a page, which is not generated."""
     return page.removesuffix(".html") not in GENERATED
+
+
+def add_style(page: Page, *rules: str) -> None:
+    page.evaluate(
+        "css => { document.head.appendChild(document.createElement('style')).textContent = css; }",
+        "\n".join(rules),
+    )
 
 
 def read_to_the_end(page: Page) -> None:

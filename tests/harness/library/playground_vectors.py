@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 import literate_attention as la
-from interactive.playground_numbers import NUM_HEADS, PROJECTIONS, decimals, lists, tensor
+from interactive.playground_numbers import LONGER, NUM_HEADS, PROJECTIONS, decimals, lists, tensor
 
 STEPS = ("projections", "scores", "scaling", "mask", "softmax", "dropout", "heads")
 ROUNDS = 3
@@ -17,25 +17,31 @@ ROUNDS = 3
 Settings = dict[str, Any]
 
 
-def presets() -> dict[str, Any]:
-    """Return the context vectors that the book's own functions and classes give for its examples."""
+def stops() -> dict[str, Any]:
+    """Return the context vectors that the book's own functions and classes give at stops of the tour."""
     x = tensor(decimals(la.toy_embeddings()))
 
+    def seeded(module: type[torch.nn.Module], seed: int, *sizes: Any) -> Any:
+        torch.manual_seed(seed)
+        return module(*sizes).double()
+
+    def longer(module: torch.nn.Module) -> Any:
+        for name, weight in module.named_parameters():
+            if "W_query" in name or "W_key" in name:
+                weight.data *= LONGER
+        return module
+
+    printed = seeded(la.CausalAttention, 789, 3, 2, 6, 0.5)
+    printed.dropout = la.Dropout(0.5, stream="mkl")
     torch.manual_seed(123)
-    projected = la.SelfAttention_v1(3, 2).double()
-    torch.manual_seed(123)
-    heads = la.MultiHeadAttentionWrapper(3, 2, 6, 0.0, NUM_HEADS).double()
-    torch.manual_seed(789)
-    causal = la.CausalAttention(3, 2, 6, 0.5).double()
-    causal.dropout = la.Dropout(0.5, stream="mkl")
-    torch.manual_seed(123)
-    dropped = causal(x)
+    dropped = printed(x)
     contexts = {
-        "simple": la.dot_product_attention(x),
-        "projected": projected(x),
-        "causal": causal.eval()(x),
-        "causal with dropout": dropped,
-        "heads": heads(x),
+        "1": x,
+        "4": la.dot_product_attention(x),
+        "6": longer(seeded(la.SelfAttention_v2, 123, 3, 2))(x),
+        "7": longer(seeded(la.CausalAttention, 123, 3, 2, 6, 0.0))(x),
+        "8": longer(seeded(la.MultiHeadAttentionWrapper, 123, 3, 2, 6, 0.0, NUM_HEADS))(x),
+        "dropout": dropped,
     }
     return lists(contexts)
 

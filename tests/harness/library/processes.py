@@ -3,12 +3,12 @@
 import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import torch
+from harness.forks import forks
 from torch import distributed as dist
 
 
@@ -31,11 +31,9 @@ class Processes:
 @contextmanager
 def processes(count: int, folder: Path) -> Iterator[Processes]:
     """Start processes, and end them."""
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["torch", "literate_attention"])
-    pipes = [context.Pipe() for _ in range(count)]
+    pipes = [forks().Pipe() for _ in range(count)]
     started = [
-        context.Process(target=_wait_for_work, args=(rank, count, folder / "store", there))
+        forks().Process(target=_wait_for_work, args=(rank, count, folder / "store", there))
         for rank, (_, there) in enumerate(pipes)
     ]
     for process in started:

@@ -1,32 +1,16 @@
 """A figure to step through: by mouse, by keyboard, whole without a script. The book has to be built first."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from harness.browser import SITE, chromium, serve
-from playwright.sync_api import Browser, Page
+from harness.reading.visits import LAID_OUT, add_style
+from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 
 CHAPTERS = ("story/simple_attention.html", "story/self_attention.html")
 FIGURE = "[class*='tag_steps-']"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
-
-
-@contextmanager
-def opened(browser: Browser, chapter: str, **options: Any) -> Iterator[Page]:
-    with serve(SITE) as address:
-        page = browser.new_page(reduced_motion="reduce", **options)
-        page.goto(address + chapter, wait_until="networkidle")
-        yield page
-        page.close()
 
 
 def seen(page: Page) -> tuple[float, float]:
@@ -43,8 +27,10 @@ def seen(page: Page) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_one_frame_is_seen_at_a_time(browser: Browser, chapter: str) -> None:
-    with opened(browser, chapter) as page:
+def test_one_frame_is_seen_at_a_time(opened: Callable[..., Any], chapter: str) -> None:
+    with opened(chapter, reduced_motion="reduce") as visit:
+        page = visit.page
+        add_style(page, LAID_OUT)
         said = page.locator(f"{FIGURE} output")
         assert (said.inner_text(), seen(page)) == ("Step 1 of 4", (0.0, 0.25))
         page.get_by_role("button", name="Next").click()
@@ -58,24 +44,27 @@ def test_one_frame_is_seen_at_a_time(browser: Browser, chapter: str) -> None:
         assert (said.inner_text(), seen(page)) == ("Step 3 of 4", (0.5, 0.25))
 
 
-def test_without_a_script_all_frames_are_seen(browser: Browser) -> None:
-    with opened(browser, CHAPTERS[0], java_script_enabled=False) as page:
+def test_without_a_script_all_frames_are_seen(opened: Callable[..., Any]) -> None:
+    with opened(CHAPTERS[0], java_script_enabled=False) as visit:
+        page = visit.page
         assert page.locator(f"{FIGURE} .frame").count() == 0
         box = page.locator(f"{FIGURE} img").bounding_box()
         assert box is not None
         assert box["height"] > 2 * box["width"]
 
 
-def test_a_frame_moves_only_for_those_who_like_motion(browser: Browser) -> None:
+def test_a_frame_moves_only_for_those_who_like_motion(opened: Callable[..., Any]) -> None:
     duration = "getComputedStyle(document.querySelector('.frame img')).transitionDuration"
-    with opened(browser, CHAPTERS[0]) as page:
+    with opened(CHAPTERS[0], reduced_motion="reduce") as visit:
+        page = visit.page
         assert page.evaluate(duration) == "0s"
         page.emulate_media(reduced_motion="no-preference")
         assert page.evaluate(duration) != "0s"
 
 
-def test_paper_shows_all_frames(browser: Browser) -> None:
-    with opened(browser, CHAPTERS[0]) as page:
+def test_paper_shows_all_frames(opened: Callable[..., Any]) -> None:
+    with opened(CHAPTERS[0], reduced_motion="reduce") as visit:
+        page = visit.page
         page.get_by_role("button", name="Next").click()
         page.emulate_media(media="print")
         first, height = seen(page)

@@ -18,11 +18,11 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from executable_book.files_on_disk import write_atomically
+from executable_book.files_on_disk import write_atomically, write_if_changed
 from executable_book.html.proof_marks import ProofMark
 from executable_book.publish.pdf import in_order
+from executable_book.site_builds import is_site
 
-BUILDERS = ("html", "dirhtml")
 NAME = "sections.js"
 BLOCKS = nodes.paragraph | nodes.term | nodes.caption | nodes.rubric | nodes.line
 SILENT = (
@@ -107,27 +107,26 @@ def _words(node: nodes.Node) -> str:
 
 def drop_other_search(app: Sphinx) -> None:
     """Have Sphinx make no index of its own, in a book that has our search."""
-    if app.config.book_search and app.builder.name in BUILDERS:
+    if app.config.book_search and is_site(app):
         app.builder.search = False  # type: ignore[attr-defined]
 
 
 def keep_sections(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Write down the sections of a page, until the page is written again."""
-    if app.config.book_search and app.builder.name in BUILDERS:
-        path = _of_page(app, docname)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps([*sections_of(doctree)], ensure_ascii=False))
+    if app.config.book_search and is_site(app):
+        found = json.dumps([*sections_of(doctree)], ensure_ascii=False)
+        write_atomically(_of_page(app, docname), found)
 
 
 def search_page(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
     """Yield the page that shows what was found."""
-    if app.config.book_search and app.builder.name in BUILDERS:
+    if app.config.book_search and is_site(app):
         yield "search", {}, "search.html"
 
 
 def write_sections(app: Sphinx, exception: Exception | None) -> None:
     """Write all sections of the book as a script, in the order of its contents."""
-    if exception or not app.config.book_search or app.builder.name not in BUILDERS:
+    if exception or not app.config.book_search or not is_site(app):
         return
     pages: list[tuple[str, str, float]] = []
     sections: list[tuple[int | str, ...]] = []
@@ -139,7 +138,7 @@ def write_sections(app: Sphinx, exception: Exception | None) -> None:
         pages.append((app.builder.get_target_uri(docname), title, 0.25 if last else 1.0))
     detail = json.dumps({"pages": pages, "sections": sections}, ensure_ascii=False)
     script = f'dispatchEvent(new CustomEvent("sections", {{detail: {detail}}}));\n'
-    write_atomically(Path(app.outdir, NAME), script)
+    write_if_changed(Path(app.outdir, NAME), script)
 
 
 def _of_page(app: Sphinx, docname: str) -> Path:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MEASURED = ("src", "tests", "docs", ".ci", "pyproject.toml", "noxfile.py", ":!docs/measurements")
 """What a measurement depends on."""
 

@@ -1,0 +1,21 @@
+/* Arithmetic that live figures share, on numbers and on arrays of them. It knows nothing of a page. */
+(() => {
+  "use strict";
+
+  const parts = (globalThis.literateParts ??= { numbers: {} });
+
+  const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
+  const range = (count) => Array.from({ length: count }, (_, i) => i);
+  const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+  const dot = (a, b) => sum(a.map((number, i) => number * b[i]));
+
+  /** The largest score is taken off first: nothing overflows, and the weights are the same. */
+  function softmax(row) {
+    const top = Math.max(...row);
+    const powers = row.map((score) => Math.exp(score - top));
+    const total = sum(powers);
+    return powers.map((power) => power / total);
+  }
+
+  Object.assign(parts, { clamp, dot, range, softmax, sum });
+})();

@@ -1,0 +1,199 @@
+// Where a reader was: the chapters read to their ends, the exercises ticked as solved, and the place to go on from. It
+// is kept in this browser, under one name, and leaves it nowhere; the front page shows it, and clears it. A chapter that
+// was begun offers to go on. In a browser that keeps nothing, none of this is offered.
+(() => {
+  "use strict";
+
+  const NAME = "reading";
+  const LOOKED_UP = /^(reference\/|trust\/|playground)/; // nobody reads these to their ends
+  const A_WHILE = 20; // seconds: who leaves before, and has not scrolled, has only had a look
+  const root = new URL(document.documentElement.dataset.content_root, location.href).href;
+  const addressOf = (link) => new URL(link, location.href).href.replace(/[?#].*/, "").slice(root.length);
+  const here = addressOf("");
+  const chapters = [...document.querySelectorAll(".bd-links a.internal")].filter(
+    (link) => !LOOKED_UP.test(addressOf(link.href)),
+  );
+  const chapter = chapters.find((link) => addressOf(link.href) === here);
+
+  function kept() {
+    let found = {};
+    try {
+      found = JSON.parse(localStorage.getItem(NAME)) ?? {};
+    } catch {
+      // Something else stands there: we begin anew.
+    }
+    const list = (what) => (Array.isArray(what) ? what : []);
+    const map = (what) => (what?.constructor === Object ? what : {});
+    // begun: of each chapter, the section to go on from, with its heading, and those that were passed
+    const { read, solved, begun, place } = found;
+    return { read: list(read), solved: map(solved), begun: map(begun), place: map(begun)[place] ? place : "" };
+  }
+
+  /** Return whether the browser has kept it. */
+  function keep(change) {
+    const before = kept();
+    const state = { ...before, ...change(before) };
+    try {
+      localStorage.setItem(NAME, JSON.stringify(state));
+      return localStorage.getItem(NAME) !== null;
+    } catch {
+      return false;
+    }
+  }
+
+  function make(tag, attributes, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  }
+
+  // Chapters
+
+  function markChapters() {
+    const { read } = kept();
+    for (const link of chapters) {
+      const isRead = read.includes(addressOf(link.href));
+      link.classList.toggle("was-read", isRead);
+      if (isRead) link.title = "✓: you have read this chapter to its end";
+      else link.removeAttribute("title");
+    }
+  }
+
+  const titleIn = (address) => chapters.find((link) => addressOf(link.href) === address)?.textContent.trim();
+
+  // The place to go on from
+
+  const sections = [...document.querySelectorAll("article > section > section[id]")];
+  const passed = new Set(kept().begun[here]?.passed);
+  let section = null;
+  let arrival = null; // where the page was when it had come
+  let hasScrolled = false;
+  let seenSince = document.visibilityState === "visible" ? 0 : Infinity;
+
+  function titleOf(heading) {
+    const words = [...heading.childNodes].filter((node) => !node.classList?.contains("headerlink"));
+    return words.map((node) => node.textContent).join("").trim();
+  }
+
+  /** The section in the upper third of the window. Where headings are would not tell: what is far is not laid out. */
+  function look() {
+    const { left, width } = document.querySelector("article").getBoundingClientRect();
+    const there = document.elementFromPoint(left + width / 2, innerHeight / 3);
+    section = there?.closest("article section[id]") ?? section;
+    arrival ??= scrollY;
+    hasScrolled ||= Math.abs(scrollY - arrival) > innerHeight;
+  }
+
+  function keepPlace() {
+    look();
+    if (!hasScrolled && performance.now() - seenSince < 1000 * A_WHILE) return;
+    const heading = section?.querySelector(":scope > :is(h2, h3)");
+    const at = { anchor: heading ? section.id : "", section: heading ? titleOf(heading) : "", passed: [...passed] };
+    keep(({ begun }) => ({ place: here, begun: { ...begun, [here]: at } }));
+  }
+
+  /** A chapter is read when its end is seen, and most of its sections were: who jumps to the end has not read it. */
+  function watchSections() {
+    const end = document.querySelector(".prev-next-footer");
+    const watcher = new IntersectionObserver((entries) => {
+      const seen = entries.filter((entry) => entry.isIntersecting).map(({ target }) => target);
+      for (const { id } of seen) passed.add(id);
+      passed.delete("");
+      if (!seen.includes(end) || sections.filter(({ id }) => passed.has(id)).length < 0.7 * sections.length) return;
+      keep(({ read }) => ({ read: [...new Set([...read, here])] }));
+      markChapters();
+    });
+    for (const one of [...sections, end]) if (one) watcher.observe(one);
+  }
+
+  function offerToGoOn() {
+    const { anchor, section: title } = kept().begun[here] ?? {};
+    if (!anchor || location.hash || !document.getElementById(anchor)) return;
+    const link = make("a", { href: `#${anchor}` }, title);
+    const offer = make("p", { class: "reading-place go-on" }, "You stopped at: ", link);
+    document.querySelector("article h1").after(offer);
+  }
+
+  // Exercises
+
+  function tickable(exercise) {
+    const name = `${here}#${exercise.id}`;
+    const title = exercise.querySelector(".admonition-title")?.textContent.trim() ?? "";
+    const tick = make("input", { type: "checkbox", autocomplete: "off", "aria-label": `Solved: ${title}` });
+    const all = make("a", { href: `${root}index.html` }, "What you have solved and read");
+    const show = () => (all.hidden = !tick.checked);
+    tick.checked = name in kept().solved;
+    tick.addEventListener("change", () => {
+      keep(({ solved: { [name]: _, ...others } }) => ({
+        solved: tick.checked ? { ...others, [name]: title } : others,
+      }));
+      show();
+    });
+    show();
+    exercise.append(make("div", { class: "solved" }, make("label", {}, tick, "Solved"), all));
+  }
+
+  // The front page
+
+  const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+
+  function listOfSolved(solved) {
+    const items = Object.entries(solved).map(([address, title]) => {
+      const chapterTitle = titleIn(address.replace(/#.*/, ""));
+      const link = make("a", { href: new URL(address, root).href }, title || address);
+      return make("li", {}, link, chapterTitle ? ` in ${chapterTitle}` : "");
+    });
+    const summary = make("summary", {}, `You have solved ${count(items.length, "exercise")}`);
+    return make("details", { class: "folded" }, summary, make("ul", {}, ...items));
+  }
+
+  function showPlace() {
+    document.querySelector(".reading-place")?.remove();
+    const { read, solved, begun, place } = kept();
+    if (!place && !read.length && !Object.keys(solved).length) return;
+    const shown = make("div", { class: "reading-place", role: "group", "aria-label": "Where you were" });
+    if (place) {
+      const { anchor, section: title } = begun[place];
+      const link = make("a", { href: new URL(anchor ? `${place}#${anchor}` : place, root).href }, titleIn(place));
+      if (title) link.append(`: ${title}`);
+      shown.append(make("p", {}, "Continue where you stopped: ", link));
+    }
+    const done = chapters.filter((link) => read.includes(addressOf(link.href))).length;
+    const ofThese = done ? ". They have a ✓ in the list of contents" : "";
+    shown.append(
+      make("p", {}, `You have read ${done} of ${count(chapters.length, "chapter")} to the end${ofThese}.`),
+    );
+    if (Object.keys(solved).length) shown.append(listOfSolved(solved));
+    const forget = make("button", { type: "button" }, "Forget the place, the chapters and the exercises");
+    forget.addEventListener("click", () => {
+      localStorage.removeItem(NAME);
+      markChapters();
+      const said = make("p", { tabindex: "-1" }, "Forgotten.");
+      shown.replaceChildren(said);
+      said.focus();
+    });
+    shown.append(make("p", {}, "Nobody but this browser knows. ", forget));
+    document.querySelector("article h1").after(shown);
+  }
+
+  const atTheFront = here === "" || here === "index.html";
+  if (!keep(kept)) return;
+  markChapters();
+  document.querySelectorAll(".exercise[id]").forEach(tickable);
+  if (chapter) {
+    watchSections();
+    offerToGoOn();
+    addEventListener("load", () => requestAnimationFrame(look));
+    addEventListener("scrollend", look);
+    addEventListener("pagehide", keepPlace);
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "hidden") keepPlace();
+      else seenSince = performance.now();
+    });
+  }
+  if (atTheFront) {
+    showPlace();
+    addEventListener("pageshow", ({ persisted }) => persisted && showPlace());
+  }
+})();

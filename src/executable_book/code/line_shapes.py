@@ -1,0 +1,154 @@
+"""The shapes that the lines of a listing make, for readers who point at a line or go through the lines.
+
+They are taken from an execution (see `run.traced_examples`). A listing is abridged and laid out anew, so its
+lines are not those of the file: statements are recognized by what they say and by where they stand.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from html import escape
+from pathlib import Path
+from typing import TypeAlias
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+
+from executable_book.code.listings import LISTINGS, Shown, folder_of_package
+from executable_book.files_on_disk import digest_of
+from executable_book.page_facts import keep_of_book, kept, kept_of_book
+from executable_book.site_builds import is_site
+
+LOGGER = logging.getLogger(__name__)
+SHAPES = "line-shapes"
+LINE = '<span class="line'
+NOTE = (
+    '<p class="shapes-note">Where a line ends in ( ), point at it or tap it: you see the shape of what it '
+    "makes, in the example of the docstring.</p>\n"
+)
+"""What stands below the first such listing of a page."""
+Statement: TypeAlias = tuple[str, ...]
+"""What a statement says, after its file and the names of the definitions in which it stands."""
+
+
+def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Run the examples again once the library has changed; return the pages that now show other shapes."""
+    folder = folder_of_package(app.config, app.srcdir)
+    wanted = app.config.book_line_shapes and is_site(app)
+    if not wanted or folder is None:
+        keep_of_book(env, SHAPES, None)
+        return []
+    files = {docname: {one.file for one in _listings(env, docname)} for docname in env.found_docs}
+    shown = sorted(set().union(*files.values()))
+    state = digest_of(folder), app.config.book_tools, shown
+    state_before, before = kept_of_book(env, SHAPES) or (None, {})
+    if not shown or state == state_before:
+        return []
+    now = _traced(folder, shown)
+    keep_of_book(env, SHAPES, (state, now))
+    changed = {Path(statement[0]) for statement, _ in now.items() ^ before.items()}
+    return [docname for docname, of_page in files.items() if of_page & changed]
+
+
+def _listings(env: BuildEnvironment, docname: str) -> list[Shown]:
+    return [one for one in kept(env, LISTINGS).get(docname, ()) if isinstance(one, Shown)]
+
+
+def _traced(folder: Path, files: list[Path]) -> dict[Statement, str]:
+    """Run the examples of some files, and return the shapes that their statements make."""
+    modules = [".".join(file.relative_to(folder.parent).with_suffix("").parts) for file in files]
+    path = os.pathsep.join([str(folder.parent), *filter(None, sys.path)])
+    ran = subprocess.run(
+        [sys.executable, "-m", "executable_book.run.traced_examples", *modules],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    if ran.returncode:
+        why = ran.stderr.strip().rpartition("\n")[2]
+        LOGGER.warning("the examples cannot be run: %s", why, type="book", subtype="line-shapes")
+        return {}
+    found = json.loads(ran.stdout)
+    shapes = {}
+    for file in files:
+        for statement, line in statements_in(file.read_text(encoding="utf-8")):
+            if made := found[str(file)].get(str(line)):
+                shapes[str(file), *statement] = ", ".join(
+                    _said(name, sizes) for name, sizes in made
+                )
+    return shapes
+
+
+def _said(name: str, sizes: list[int]) -> str:
+    comma = "," if len(sizes) == 1 else ""
+    return f"{name or 'returns'} ({', '.join(map(str, sizes))}{comma})"
+
+
+def statements_in(
+    code: str, owners: Mapping[str, Statement] | None = None
+) -> Iterator[tuple[Statement, int]]:
+    """Yield the statements of some code that bind or return something, each with its line.
+
+    Args:
+        code: the code.
+        owners: in what the definitions at its top stand in their file, such as a method in its class.
+    """
+
+    def walk(node: ast.AST, within: Statement) -> Iterator[tuple[Statement, int]]:
+        for child in ast.iter_child_nodes(node):
+            match child:
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                    around = within or (owners or {}).get(name, ())
+                    yield from walk(child, (*around, name))
+                case ast.Assign(targets=targets, value=value):
+                    says = [ast.unparse(one) for one in (*targets, value)]
+                    yield (*within, *says), child.lineno
+                case ast.AnnAssign(target=target, value=ast.expr() as value):
+                    yield (*within, ast.unparse(target), ast.unparse(value)), child.lineno
+                case ast.AugAssign() | ast.Return():
+                    yield (*within, ast.unparse(child)), child.lineno
+                case ast.stmt():
+                    yield from walk(child, within)
+
+    yield from walk(ast.parse(code), ())
+
+
+def mark_listings(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Give each listing of a page the shapes of its lines."""
+    folder = folder_of_package(app.config, app.srcdir)
+    if not (traced := kept_of_book(app.env, SHAPES)) or folder is None:
+        return
+    is_first = True
+    by_code = {one.code: one for one in _listings(app.env, docname)}
+    for block in doctree.findall(nodes.literal_block):
+        if "library" in block and (shown := by_code.get(block.astext())):
+            depth = len(shown.file.relative_to(folder).parts)
+            paths = [tuple(name.split(".")[depth:]) for name in shown.names]
+            owners = {path[-1]: path[:-1] for path in paths}
+            block["line_shapes"] = {
+                line: traced[1][str(shown.file), *statement]
+                for statement, line in statements_in(shown.code, owners)
+                if (str(shown.file), *statement) in traced[1]
+            }
+            block["line_shapes_note"] = is_first and bool(block["line_shapes"])
+            is_first &= not block["line_shapes"]
+
+
+def with_shapes(html: str, lines: dict[int, str]) -> str:
+    """Write the shapes to the lines of a listing that is in lines already (see `html.code_lines`)."""
+    start, opening, code = html.partition("<pre>")
+    written = code.split("\n")
+    for number, shapes in lines.items():
+        line = written[number - 1]
+        if line.startswith(LINE):
+            written[number - 1] = (
+                f'<span data-shapes="{escape(shapes)}"{line.removeprefix("<span")}'
+            )
+    return start + opening + "\n".join(written)

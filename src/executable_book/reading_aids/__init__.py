@@ -1,0 +1,1 @@
+"""What helps a reader to find a place, and to stay there: no page needs it."""

@@ -1,0 +1,51 @@
+"""The book, kept by a reader's browser, to be read without a network.
+
+A browser keeps a site if a script of the site's own asks for it: a service worker, which has to stand at the
+root of what it keeps. So a build writes `worker.js` there, made of `offline_worker.js` and the name of this
+edition, a digest of all that is kept: another edition is another script, which browsers notice.
+`offline.json` says what is kept, and how large it is, before a reader decides. Both do nothing until the
+book's own script registers the worker.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from executable_book.files_on_disk import digest_of, sha256, write_if_changed
+from executable_book.publish.zip_archive import is_hidden
+from executable_book.site_builds import is_site
+
+WORKER, LIST = "worker.js", "offline.json"
+SOURCE = Path(__file__).with_name("offline_worker.js")
+FOR_OTHERS = ("notebooks/*", "llms-full.txt", "objects.inv", "sitemap.xml", WORKER, LIST)
+"""What is not kept: it is of use elsewhere, or in the end another copy of the book."""
+
+
+def write_worker(app: Sphinx, exception: Exception | None) -> None:
+    """Write the worker of a site, and the list of what it keeps."""
+    if exception or not is_site(app) or not app.config.book_offline:
+        return
+    site = Path(app.outdir)
+    files = kept_files(site)
+    edition = sha256(json.dumps(files))[:16]
+    size = sum((site / name).stat().st_size for name in files)
+    write_if_changed(site / LIST, json.dumps({"bytes": size, "files": files}, indent=0) + "\n")
+    source = SOURCE.read_text(encoding="utf-8")
+    write_if_changed(site / WORKER, f'const EDITION = "{edition}";\n\n{source}')
+
+
+def kept_files(site: Path) -> dict[str, str]:
+    """Return the files that a reader needs, with a digest of each."""
+    paths = (path for path in site.rglob("*") if path.is_file() and not is_hidden(path, site))
+    names = sorted(path.relative_to(site).as_posix() for path in paths)
+    return {name: str(digest_of(site / name))[:16] for name in names if not is_for_others(name)}
+
+
+def is_for_others(name: str) -> bool:
+    """Tell whether a file is not for those who read the book in a browser."""
+    return any(
+        name.startswith(one[:-1]) if one.endswith("*") else name == one for one in FOR_OTHERS
+    )

@@ -1,0 +1,65 @@
+"""The e-book keeps the rules of its format, in this book's own templates."""
+
+from pathlib import Path
+
+import pytest
+from harness.books import make_book
+from harness.epub_rules import findings
+from harness.places import ROOT
+
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>\n'
+SQUARE = r"""# Square
+
+Let $x < 1$, and see {doc}`other`.
+
+$$
+f(x) = \begin{cases} \frac{x}{2} & x < 1 \\ \tfrac12 & \text{else} \end{cases}
+$$
+
+![A black triangle](drawn.svg)
+"""
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of an e-book."""
+    book = make_book(
+        tmp_path_factory.mktemp("book"),
+        project="Little Book",
+        author="those who write it",
+        copyright="2026, those who write it",
+        version="1.0",
+        html_math_renderer="mathml",
+        html_static_path=["_static"],
+        html_css_files=["site.css"],
+        templates_path=[str(ROOT / "docs/_templates")],
+        myst_heading_anchors=2,
+        book_joined_styles=["only-on-the-site.css"],
+        epub_cover=("_static/cover.svg", "cover.html"),
+        epub_css_files=["ebook.css"],
+        epub_contributor="those who correct it",
+        epub_identifier="address",
+        epub_description="A little book.",
+        epub_show_urls="no",
+        epub_uid="address",
+    )
+    for name in ("cover", "other"):
+        book.write(f"_static/{name}.svg", SVG)
+    book.write("drawn.svg", SVG)
+    book.write("_static/site.css", ".site {}")
+    book.write("_static/ebook.css", '@font-face { src: url("stix-two-math.woff2") }')
+    book.page("square", SQUARE, head="")
+    for words in ("Words.", "Other words."):  # the second build finds what the first left
+        book.page("other", f"# Other\n\n## Root\n\n{words}\n", head="")
+        built = book.build(builder="epub")
+        assert built.warnings == []
+    return built.out
+
+
+@pytest.fixture(scope="module")
+def epub(book: Path) -> Path:
+    return next(book.glob("*.epub"))
+
+
+def test_it_keeps_the_rules(epub: Path) -> None:
+    assert [*findings(epub)] == []

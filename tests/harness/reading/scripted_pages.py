@@ -1,0 +1,109 @@
+"""A small book of elements that scripts fill: its settings, its build, its pages opened from files."""
+
+import runpy
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from harness.places import DOCS
+from harness.reading.visits import Visit
+from playwright.sync_api import Browser, Page
+
+REAL = runpy.run_path(str(DOCS / "conf.py"))
+WIDTHS = {"phone": 360, "desk": 1280}
+
+
+def write_settings(folder: Path, extension: str) -> None:
+    """Write the settings that such a page needs of the real book's."""
+    (folder / "conf.py").write_text(
+        f"extensions = ['myst_nb', {extension!r}]\n"
+        "copyright, version = 'nobody', '1'\n"
+        "html_theme = 'sphinx_book_theme'\n"
+        "html_static_path = ['_static']\n"
+        "html_context = {'default_mode': 'auto'}\n"
+        "nb_execution_mode = 'off'\n"
+        f"book_depends = {[str(DOCS / path) for path in REAL['book_depends']]}\n"
+        "book_cut_assets = book_archive = False\n"
+        "suppress_warnings = ['book.descriptions', 'book.prose-numbers']\n",
+        encoding="utf-8",
+    )
+
+
+def build(folder: Path, builder: str = "html") -> Path:
+    """Build the book in a process of its own, without a warning; return where it is."""
+    out = folder / "_build" / builder
+    command: list[str | Path] = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", builder]
+    command += ["-d", folder / "_build" / f"doctrees-{builder}", folder, out]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return out
+
+
+class Tabs:
+    """Pages of a browser that tests visit one after another: to open one takes longer than most visits."""
+
+    def __init__(self, browser: Browser):
+        self.browser = browser
+        self.free: dict[str, list[Visit]] = defaultdict(list)
+
+    @contextmanager
+    def take(self, width: str, **options: Any) -> Iterator[Visit]:
+        """Have a page of this width, with these options of a context, on which nothing has happened."""
+        free = self.free[f"{width} {options}"]
+        visit = free.pop() if free else self._new(width, **options)
+        visit.complaints.clear()
+        yield visit
+        visit.page.mouse.move(-1, -1)
+        visit.page.emulate_media(media="screen")
+        visit.page.set_viewport_size({"width": WIDTHS[width], "height": 900})
+        visit.page.goto("about:blank")
+        free.append(visit)
+
+    def _new(self, width: str, **options: Any) -> Visit:
+        viewport = {"width": WIDTHS[width], "height": 900}
+        context = self.browser.new_context(viewport=viewport, **options)
+        context.set_default_timeout(10_000)
+        return Visit(context, "file:")
+
+
+def heard(visit: Visit) -> list[str]:
+    """Return what went wrong, but for scripts that were asked for where none may run."""
+    return [one for one in visit.complaints if not one.startswith("failed:")]
+
+
+@contextmanager
+def opening(tabs: Tabs) -> Iterator[Callable[..., Page]]:
+    """Yield a function that opens pages; in the end no error, warning or foreign request was seen."""
+    complaints: list[str] = []
+    with ExitStack() as taken:
+
+        def open_one(address: str, width: str = "desk", **options: Any) -> Page:
+            visit = taken.enter_context(tabs.take(width, **options))
+            taken.callback(lambda: complaints.extend(heard(visit)))
+            visit.page.goto(address)
+            return visit.page
+
+        yield open_one
+    assert complaints == [], complaints
+
+
+def press_in_place(page: Page, key: str) -> None:
+    """Press a key that the page would scroll by, and see that what has the focus takes it for itself."""
+    page.evaluate(
+        "addEventListener('keydown', ({defaultPrevented}) => (taken = defaultPrevented), {once: true})"
+    )
+    page.keyboard.press(key)
+    assert page.evaluate("taken")
+
+
+def table_texts(table: Any, rows: str, cells: str) -> list[list[str]]:
+    """Return what is read in the cells of a table, row by row."""
+    texts: list[list[str]] = table.locator(rows).evaluate_all(
+        "(rows, cells) => rows.map(row => [...row.querySelectorAll(cells)].map(cell => cell.innerText))",
+        cells,
+    )
+    return texts

@@ -1,0 +1,106 @@
+"""A reader keeps the whole book in the browser: it is told how large it is, and stays the newest edition."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from harness.books import wait_until
+from harness.browser import SITE, compressed, serve
+from harness.reading.visits import ALL_PICTURES
+from playwright.sync_api import Locator, Page
+
+from executable_book.reading_aids.offline_copy import LIST, write_worker
+
+pytestmark = pytest.mark.browser
+
+CHAPTER, ANOTHER = "story/simple_attention.html", "models/kv_cache.html"
+EDITIONS = "async () => (await caches.keys()).length"
+KEPT = """async (page) => {
+    const newest = await caches.open((await caches.keys()).at(-1));
+    return (await newest.match(page))?.text() ?? "";
+}"""
+HEAR = """() => {
+    const state = document.querySelector(".keep-book p");
+    globalThis.heard = [];
+    new MutationObserver(() => heard.push(state.textContent)).observe(state, {childList: true});
+}"""
+REGISTERED = "async () => (await navigator.serviceWorker.getRegistrations()).length"
+NEW_TITLE = "A new title"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """Return a copy of the site that a test may change."""
+    return shutil.copytree(SITE, tmp_path / "site", ignore=shutil.ignore_patterns("notebooks"))
+
+
+def change_title(site: Path) -> None:
+    """Publish another edition."""
+    page = site / ANOTHER
+    text = page.read_text(encoding="utf-8")
+    page.write_text(re.sub("<h1>.*?<", f"<h1>{NEW_TITLE}<", text), encoding="utf-8")
+    config, builder = SimpleNamespace(book_offline=True), SimpleNamespace(name="html")
+    write_worker(SimpleNamespace(outdir=site, config=config, builder=builder), None)  # type: ignore[arg-type]
+    compressed.cache_clear()
+
+
+def offer(page: Page, name: str) -> Locator:
+    """Open the menu, and return what it offers."""
+    page.get_by_role("button", name="Get page or book").click()
+    return page.get_by_role("button", name=re.compile(name))
+
+
+def test_a_kept_book_is_read_without_a_network_and_renewed(
+    site: Path, opened: Callable[..., Any]
+) -> None:
+    with serve(site) as home, opened(CHAPTER, home=home) as visit:
+        page = visit.page
+        assert page.evaluate(EDITIONS) == 0
+        size = json.loads((site / LIST).read_text(encoding="utf-8"))["bytes"] / 1e6
+        page.evaluate(HEAR)
+        offer(page, rf"^Keep it offline in this browser \({size:.1f} MB\)$").click()
+        page.get_by_role("button", name="Stop keeping it").wait_for()
+        page.get_by_text(f"Kept in this browser ({size:.1f} MB)").wait_for()
+        assert any(re.match(r"Keeping: \d+ of \d+ files", said) for said in page.evaluate("heard"))
+        page.context.set_offline(True)
+        page.goto(home + ANOTHER, wait_until="load")
+        page.wait_for_function(ALL_PICTURES)
+        pictures = "[...document.images].every(picture => picture.naturalWidth > 0)"
+        assert page.evaluate(pictures)
+        assert NEW_TITLE not in page.locator("h1").inner_text()
+        page.goto(home, wait_until="load")
+        assert page.locator("h1").inner_text().startswith("Literate Attention")
+        assert visit.complaints == []
+        page.context.set_offline(False)
+        change_title(site)
+        page.goto(home + CHAPTER, wait_until="load")
+        wait_until(lambda: NEW_TITLE in page.evaluate(KEPT, home + ANOTHER))
+        wait_until(lambda: page.evaluate(EDITIONS) == 1)
+        page.context.set_offline(True)
+        page.goto(home + ANOTHER, wait_until="load")
+        assert page.locator("h1").inner_text().startswith(NEW_TITLE)
+        offer(page, "^Stop keeping it").click()
+        page.get_by_text("It is kept no more").wait_for()
+        assert (page.evaluate(EDITIONS), page.evaluate(REGISTERED)) == (0, 0)
+
+
+def test_a_book_that_does_not_come_whole_is_not_kept(
+    site: Path, opened: Callable[..., Any]
+) -> None:
+    (site / ANOTHER).unlink()
+    with serve(site) as home, opened(CHAPTER, home=home) as visit:
+        offer(visit.page, "^Keep it offline").click()
+        visit.page.get_by_text("It could not be kept").wait_for()
+        assert (visit.page.evaluate(EDITIONS), visit.page.evaluate(REGISTERED)) == (0, 0)
+
+
+def test_a_book_on_a_disk_is_not_offered_again(unpacked: Path, opened: Callable[..., Any]) -> None:
+    with opened(CHAPTER, home=f"{unpacked.as_uri()}/") as visit:
+        assert offer(visit.page, "Keep it offline").count() == 0
+        assert visit.page.get_by_role("link", name="Read as Markdown").is_visible()
+        assert visit.complaints == []

@@ -1,0 +1,146 @@
+"""The book remembers where a reader was: in the browser, and only there."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.reading.axe import axe_finds
+from harness.reading.visits import Visit
+
+pytestmark = pytest.mark.browser
+
+CHAPTER = "story/simple_attention.html"
+TITLE = "Attention without trainable weights"
+MARK = "link => getComputedStyle(link, '::after').content"
+AT_THE_SECTION = """name => {  // What is far is laid out as it comes near.
+    const section = document.querySelector(name);
+    section.scrollIntoView({behavior: "instant"});
+    return document.elementFromPoint(innerWidth / 2, innerHeight / 3)?.closest("section") === section;
+}"""
+AT_THE_END = """() => {
+    scrollTo({top: document.documentElement.scrollHeight, behavior: "instant"});
+    return document.querySelector(".prev-next-footer").getBoundingClientRect().top < innerHeight;
+}"""
+PAINTED = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))"
+READ_SECTION_BY_SECTION = f"""async () => {{
+    const painted = {PAINTED};
+    for (const one of document.querySelectorAll("article > section > section")) {{
+        one.scrollIntoView({{behavior: "instant"}});
+        await painted();
+    }}
+}}"""
+IS_READ = "document.querySelector('.bd-links a.current.was-read') !== null"
+REFUSED = """Object.defineProperty(window, "localStorage", {
+    configurable: true, get() { throw new DOMException("refused", "SecurityError") }})"""
+
+
+def mark_of(visit: Visit, chapter: str) -> str:
+    links = visit.page.locator(".bd-links").first.get_by_role("link", name=chapter)
+    return str(links.first.evaluate(MARK))
+
+
+def complaints(visit: Visit) -> list[str]:
+    """Return what went wrong, but for what was still on its way when the reader went on."""
+    return [one for one in visit.complaints if not one.startswith("failed:")]
+
+
+def go_to(visit: Visit, name: str) -> None:
+    visit.page.goto(visit.home + name, wait_until="load")
+
+
+@pytest.mark.parametrize("place", ["host", "disk"])
+def test_a_reader_goes_on_where_they_stopped(
+    place: str, opened: Callable[..., Any], address: str, unpacked: Path
+) -> None:
+    home = address if place == "host" else f"{unpacked.as_uri()}/"
+    with opened(CHAPTER, home=home) as visit:
+        page = visit.page
+        ticks = page.get_by_role("checkbox", name="Solved: Exercise")
+        ticks.last.check()
+        page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
+        page.wait_for_function(AT_THE_SECTION, arg="#a-word-and-its-company")
+        go_to(visit, "reference/notation.html")
+        go_to(visit, "index.html")
+        shown = page.get_by_role("group", name="Where you were")
+        told = r"You have read 0 of \d+ chapters to the end\.\s+You have solved 1 exercise"
+        assert re.search(told, shown.inner_text())
+        shown.get_by_text("You have solved 1 exercise").click()
+        solved = shown.get_by_role("link", name="Exercise")
+        assert re.search(rf"{CHAPTER}#ex-", solved.get_attribute("href"))
+        assert axe_finds(page, ".reading-place") == []
+        shown.get_by_role("link", name=f"{TITLE}: A word and its company").click()
+        page.wait_for_url(home + CHAPTER + "#a-word-and-its-company")
+        ticks = page.get_by_role("checkbox", name="Solved: Exercise")
+        assert [tick.is_checked() for tick in ticks.all()] == [*[False] * (ticks.count() - 1), True]
+        page.wait_for_function(AT_THE_END)
+        page.evaluate(PAINTED)
+        assert mark_of(visit, TITLE) == "none"  # whoever jumps to the end has not read it
+        page.evaluate(READ_SECTION_BY_SECTION)
+        page.wait_for_function(AT_THE_END)
+        page.wait_for_function(IS_READ)
+        assert "read" in mark_of(visit, TITLE)
+        ticks.last.scroll_into_view_if_needed()
+        page.get_by_role("link", name="What you have solved and read").click()
+        page.wait_for_url(home + "index.html")
+        go_to(visit, "index.html")
+        assert "You have read 1 of" in shown.inner_text()
+        assert "read" in mark_of(visit, TITLE)
+        shown.get_by_role("button", name="Forget the place, the chapters and the exercises").press(
+            "Enter"
+        )
+        assert shown.inner_text() == "Forgotten."
+        assert mark_of(visit, TITLE) == "none"
+        assert page.evaluate("localStorage.getItem('reading')") is None
+        go_to(visit, "index.html")
+        assert shown.count() == 0
+        assert complaints(visit) == []
+
+
+def test_a_look_at_a_chapter_is_no_reading_and_a_chapter_offers_to_go_on(
+    opened: Callable[..., Any],
+) -> None:
+    """Nor is a look at what is only looked up, or played with, however long."""
+    with opened(CHAPTER) as visit:
+        page = visit.page
+        page.wait_for_function(AT_THE_SECTION, arg="#a-word-and-its-company")
+        page.evaluate("() => { performance.now = () => 60_000; }")
+        for name, seconds in (
+            ("story/inputs.html", 2),
+            ("playground.html", 60),
+            ("index.html", 60),
+        ):
+            go_to(visit, name)
+            page.evaluate(f"() => {{ performance.now = () => {seconds * 1000}; }}")
+        go_to(visit, "index.html")
+        assert page.locator(".reading-place a").first.inner_text().startswith(TITLE)
+        go_to(visit, CHAPTER)
+        offer = page.locator("article .go-on")
+        assert axe_finds(page, ".go-on") == []
+        offer.get_by_role("link", name="A word and its company").click()
+        assert page.url.endswith("#a-word-and-its-company")
+        go_to(visit, "story/inputs.html")
+        assert offer.count() == 0
+        page.evaluate("() => { performance.now = () => 60_000; }")
+        go_to(visit, "index.html")
+        assert not page.locator(".reading-place a").first.inner_text().startswith(TITLE)
+
+
+def test_where_nothing_can_be_kept_nothing_is_offered(opened: Callable[..., Any]) -> None:
+    with opened("index.html", color_scheme="dark") as visit:
+        visit.page.add_init_script(REFUSED)
+        go_to(visit, CHAPTER)
+        assert visit.page.evaluate("document.documentElement.dataset.theme") == "dark"
+        assert visit.page.get_by_role("checkbox").count() == 0
+        go_to(visit, "index.html")
+        assert visit.page.get_by_role("group", name="Where you were").count() == 0
+        assert complaints(visit) == []
+
+
+def test_what_stands_there_from_elsewhere_is_taken_for_nothing(opened: Callable[..., Any]) -> None:
+    with opened("index.html") as visit:
+        visit.page.evaluate("localStorage.setItem('reading', '{not ours')")
+        go_to(visit, CHAPTER)
+        assert visit.page.get_by_role("checkbox").first.is_checked() is False
+        assert complaints(visit) == []
