@@ -149,5 +149,5 @@ def test_hits_can_be_read_by_everybody(size: str, opened: Callable[..., Any]) ->
         visit.page.evaluate(LEAVE_OUT)
         for scheme in ("light", "dark"):
             visit.page.emulate_media(color_scheme=scheme)
-            assert visit.page.evaluate("document.documentElement.dataset.theme") == scheme
+            visit.page.locator(f"html[data-theme={scheme}]").wait_for()
             assert axe_finds(visit.page, "dialog") == [], scheme
