@@ -42,9 +42,9 @@ with rings, and a ring of two has an advantage. The order that is not zig-zag is
 only. Scores are counted where they
 are computed, over forward and backward; of one process of a ring as a multiple of an equal share.
 """
-TOKENS = (8192, 16384)
-ROUNDS = {8192: 3, 16384: 2}
-"""Twice as many tokens take four times as long: 32,768 would take minutes for each contender on two cores."""
+TOKENS = (8192, 32768)
+ROUNDS = {8192: 3, 32768: 2}
+"""Four times as many tokens take sixteen times as long: up to half a minute for each contender on two cores."""
 HEADS, KV_HEADS, WIDTH = 4, 1, 64
 WARM_UP_TOKENS = 64
 MOST_OF_EQUAL_WORK = 1.15
