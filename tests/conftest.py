@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import jaxtyping
 import pytest
 import torch
-from harness.places import DOCS
+from harness.paths import DOCS
 from torch import Tensor
 
 

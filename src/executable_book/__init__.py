@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Be an extension of Sphinx. A kernel that imports a part of this package stays free of Sphinx."""
-    from executable_book.build import connect
+    from executable_book.build_order import connect
 
     connect(app)
     return {

@@ -32,8 +32,8 @@ from sphinx.util.osutil import relative_uri
 from sphinx.writers.html5 import HTML5Translator
 
 from executable_book.check.repeated_warnings import Finding, judge
+from executable_book.environment_facts import keep, kept
 from executable_book.files_on_disk import write_if_changed
-from executable_book.page_facts import keep, kept
 from interactive import number_store, scripted_element
 from interactive.number_store import stored
 

@@ -22,8 +22,8 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
 from executable_book.check.repeated_warnings import Finding, judge
+from executable_book.environment_facts import keep, kept
 from executable_book.html.table_nodes import new_table
-from executable_book.page_facts import keep, kept
 from interactive import number_store, scripted_element
 
 CHECK = "playground"

@@ -44,7 +44,7 @@ are computed, over forward and backward; of one process of a ring as a multiple 
 """
 TOKENS = (8192, 32768)
 ROUNDS = {8192: 3, 32768: 2}
-"""Four times as many tokens take sixteen times as long: up to half a minute for each contender on two cores."""
+"""Four times as many tokens take sixteen times as long: half a minute for some contenders on two cores."""
 HEADS, KV_HEADS, WIDTH = 4, 1, 64
 WARM_UP_TOKENS = 64
 MOST_OF_EQUAL_WORK = 1.15

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import torch
-from harness.places import ROOT
+from harness.paths import ROOT
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from harness.places import DOCS
+from harness.paths import DOCS
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@
 """
 
 from harness.forks import forks
-from harness.places import ROOT
+from harness.paths import ROOT
 
 SECOND_DEVICE = (ROOT / "tests/harness/second_device.py").read_text(encoding="utf-8")
 START = """

@@ -17,7 +17,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from harness.places import DOCS, ROOT
+from harness.paths import DOCS, ROOT
 from harness.whole_book import BESIDE_THE_PAGES
 from nbclient import NotebookClient
 from nbformat import NotebookNode

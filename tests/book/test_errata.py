@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from harness.places import DOCS
+from harness.paths import DOCS
 
 PAGE = DOCS.joinpath("trust/errata.md").read_text(encoding="utf-8")
 SOURCES = {

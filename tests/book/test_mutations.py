@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from harness.places import DOCS
+from harness.paths import DOCS
 from harness.whole_book import Book, Build, copied
 
 from executable_book.check import source_ledger

@@ -4,7 +4,7 @@ import re
 from contextlib import redirect_stdout
 from io import StringIO
 
-from harness.places import ROOT
+from harness.paths import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 

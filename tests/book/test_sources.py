@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from harness.places import DOCS
+from harness.paths import DOCS
 
 LEDGER = tomllib.loads((DOCS / "sources.toml").read_text(encoding="utf-8"))
 SOURCES = {source["id"]: source for source in LEDGER["source"]}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from harness.places import DOCS, ROOT
+from harness.paths import DOCS, ROOT
 from harness.whole_book import (
     BESIDE_THE_PAGES,
     Book,

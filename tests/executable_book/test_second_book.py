@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from harness.books import Book, Build
-from harness.places import ROOT
+from harness.paths import ROOT
 
 BOOK = Path(__file__).with_name("second_book")
 LIBRARY = "src/little_numbers/sieves/eratosthenes.py"

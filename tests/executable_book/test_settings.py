@@ -5,7 +5,7 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-from harness.places import DOCS, ROOT
+from harness.paths import DOCS, ROOT
 
 from executable_book import settings
 

@@ -19,7 +19,7 @@ from nbformat.v4 import new_output
 from sphinx.testing.util import SphinxTestApp
 from sphinx.util.console import strip_escape_sequences
 
-from executable_book.build import CHECKS
+from executable_book.build_order import CHECKS
 from executable_book.run.kernels.kernel_settings import KernelSettings
 from executable_book.run.kernels.kernel_startup import VALUES
 from executable_book.run.kernels.notebook_runner import EXECUTED_WITH, Execution

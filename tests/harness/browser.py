@@ -13,7 +13,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from harness.places import DOCS, ROOT
+from harness.paths import DOCS, ROOT
 from playwright.sync_api import Browser, sync_playwright
 
 SITE = Path(os.environ.get("LITERATE_SITE") or DOCS / "_build" / "html")

@@ -8,7 +8,7 @@ from pygments import lex
 from pygments.lexers import get_lexer_by_name
 from sphinx.application import builtin_extensions
 
-import executable_book.build  # noqa: F401
+import executable_book.build_order  # noqa: F401
 from executable_book.publish.notebooks import providers
 
 for extension in builtin_extensions:

@@ -13,7 +13,7 @@ from unittest.mock import MagicMock, patch
 
 import nbformat
 from harness import forks
-from harness.places import DOCS, ROOT
+from harness.paths import DOCS, ROOT
 from myst_nb.core.read import is_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig
 from nbformat import NotebookNode

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from harness.browser import chromium
-from harness.places import DOCS
+from harness.paths import DOCS
 from harness.reading import scripted_pages
 
 from interactive.live_figures import FIGURES

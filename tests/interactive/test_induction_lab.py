@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from harness.places import DOCS
+from harness.paths import DOCS
 from harness.reading.scripted_pages import press_in_place, table_texts
 from torch import Tensor
 

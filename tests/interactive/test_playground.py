@@ -14,7 +14,7 @@ import pytest
 import torch
 from harness.browser import chromium
 from harness.library.playground_vectors import stops, vectors
-from harness.places import DOCS
+from harness.paths import DOCS
 from harness.reading import scripted_pages
 from harness.reading.axe import axe_finds
 from harness.reading.scripted_pages import WIDTHS, build, table_texts

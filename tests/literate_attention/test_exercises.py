@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 import torch
-from harness.places import DOCS
+from harness.paths import DOCS
 from torch import Tensor, nn
 
 from literate_attention import (

@@ -18,7 +18,7 @@ import matplotlib
 import numpy as np
 import pytest
 import torch
-from harness.places import DOCS
+from harness.paths import DOCS
 from IPython.core.formatters import DisplayFormatter
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import QuadMesh

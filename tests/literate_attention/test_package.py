@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from harness.places import DOCS, ROOT
+from harness.paths import DOCS, ROOT
 from jaxtyping import AbstractArray
 from torch import Tensor, nn
 
@@ -168,7 +168,7 @@ CHAPTERS = re.findall(
 )
 """In the order in which one reads them: the index is the only place that holds it."""
 PARTS = ("story", "models", "learned")
-BELOW = {"_checks", "trust/reproducibility"}
+BELOW = {"_argument_checks", "trust/reproducibility"}
 AHEAD = {
     "story/self_attention": "story/causal_attention",  # the mask, in the one function that masks scores
     "story/multi_head_attention": "story/fused_attention",  # the kernel, where one place decides
@@ -196,9 +196,9 @@ def may_import(module: str) -> set[str]:
     if room == "figures":
         return {name.removesuffix(".py") for name in MODULES if name.startswith("figures/")}
     if room == "exercises":
-        return {*BELOW, "exercises/_judging", "exercises/_slips", *CHAPTERS}
+        return {*BELOW, "exercises/_judging", "exercises/_common_mistakes", *CHAPTERS}
     if stem in BELOW:
-        return {"_checks"} - {stem}
+        return {"_argument_checks"} - {stem}
     in_common = {name.removesuffix(".py") for name in MODULES if name.startswith(f"{room}/")}
     if stem in CHAPTERS:
         earlier = CHAPTERS[: CHAPTERS.index(stem)]

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 from harness.browser import SITE
-from harness.places import DOCS
+from harness.paths import DOCS
 from harness.reading.visits import GENERATED, Html, fail_if_any, is_written
 from playwright.sync_api import Browser
 

@@ -28,7 +28,7 @@ from sphinx.util.docutils import SphinxRole
 
 from executable_book.check.repeated_warnings import Finding
 from executable_book.check.source_ledger import Ledger, ledger_link, ledger_path, load
-from executable_book.page_facts import keep, kept
+from executable_book.environment_facts import keep, kept
 
 TYPED_NUMBERS = "typed-numbers"
 # Not part of a version, a name or a longer number.

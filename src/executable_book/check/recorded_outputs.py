@@ -40,8 +40,8 @@ from executable_book.check.printed_values import (
     split,
 )
 from executable_book.check.repeated_warnings import Finding
+from executable_book.environment_facts import keep, kept
 from executable_book.files_on_disk import write_atomically
-from executable_book.page_facts import keep, kept
 from executable_book.run.executed_cells import ExecutedCell, cells, executed_with, failed_pages
 
 LOGGER = logging.getLogger(__name__)

@@ -37,7 +37,7 @@ from executable_book.check.printed_values import (
     split,
 )
 from executable_book.check.repeated_warnings import Finding
-from executable_book.page_facts import keep, keep_of_book, kept, kept_of_book
+from executable_book.environment_facts import keep, keep_of_book, kept, kept_of_book
 from executable_book.placeholders import Placeholder
 from executable_book.run.executed_cells import ExecutedCell, cells, executed_with, failed_pages
 

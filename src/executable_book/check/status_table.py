@@ -17,8 +17,8 @@ from sphinx.util.nodes import make_refnode
 
 from executable_book.check import measurements, recorded_outputs
 from executable_book.check.source_ledger import report_of
+from executable_book.environment_facts import keep, keep_of_book, kept, kept_of_book
 from executable_book.html.table_nodes import TableCell, new_table
-from executable_book.page_facts import keep, keep_of_book, kept, kept_of_book
 from executable_book.placeholders import Placeholder
 from executable_book.run import page_execution
 

@@ -31,7 +31,7 @@ from executable_book.code.abridged import (
 from executable_book.code.listings import LISTINGS, Shown, arrivals, library_of, told_in_order
 from executable_book.code.name_usage import Scope
 from executable_book.code.package_source import Library, PythonFile
-from executable_book.page_facts import kept
+from executable_book.environment_facts import kept
 
 
 def judge_code(app: Sphinx) -> Iterator[Finding]:

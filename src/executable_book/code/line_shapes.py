@@ -22,8 +22,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from executable_book.code.listings import LISTINGS, Shown, folder_of_package
+from executable_book.environment_facts import keep_of_book, kept, kept_of_book
 from executable_book.files_on_disk import digest_of
-from executable_book.page_facts import keep_of_book, kept, kept_of_book
 from executable_book.site_builds import is_site
 
 LOGGER = logging.getLogger(__name__)

@@ -35,7 +35,7 @@ from sphinx.util.nodes import make_refnode
 
 from executable_book.code.abridged import Abridged, Place, abridge, new_lines
 from executable_book.code.package_source import Item, Library, library_in
-from executable_book.page_facts import keep, keep_of_book, kept, kept_of_book
+from executable_book.environment_facts import keep, keep_of_book, kept, kept_of_book
 from executable_book.placeholders import Placeholder
 from executable_book.publish.repository import source_link
 

@@ -29,8 +29,8 @@ from executable_book.code.line_shapes import NOTE, with_shapes
 from executable_book.code.listings import library_of, repository_path
 from executable_book.code.name_usage import Proof, Scope, Use, proofs_by_name
 from executable_book.code.package_source import Item, Library
+from executable_book.environment_facts import keep, keep_of_book, kept, kept_of_book
 from executable_book.html.code_lines import in_lines
-from executable_book.page_facts import keep, keep_of_book, kept, kept_of_book
 from executable_book.placeholders import Placeholder
 from executable_book.publish.repository import source_link
 

@@ -15,7 +15,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from executable_book.check.repeated_warnings import Finding
-from executable_book.page_facts import keep, kept
+from executable_book.environment_facts import keep, kept
 
 DESCRIPTIONS = "descriptions"
 

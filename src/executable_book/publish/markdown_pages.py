@@ -17,9 +17,9 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
+from executable_book.environment_facts import kept
 from executable_book.files_on_disk import write_if_changed
 from executable_book.html.page_metadata import DESCRIPTIONS
-from executable_book.page_facts import kept
 from executable_book.publish.pdf import in_order
 from executable_book.publish.plain_markdown import PlainMarkdown
 from executable_book.publish.repository import edition

@@ -28,8 +28,8 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
+from executable_book.environment_facts import kept
 from executable_book.files_on_disk import write_atomically
-from executable_book.page_facts import kept
 from executable_book.publish.notebook_cells import NotebookCells
 from executable_book.publish.repository import CHANGED
 from executable_book.run.page_execution import EXECUTIONS, executed_notebook, tags_of

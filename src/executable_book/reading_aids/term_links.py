@@ -19,8 +19,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 
+from executable_book.environment_facts import keep_of_book
 from executable_book.html.proof_marks import ProofMark
-from executable_book.page_facts import keep_of_book
 from executable_book.reading_aids.previews import are_wanted
 
 TERMS = "glossary-terms"

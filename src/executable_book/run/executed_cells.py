@@ -9,7 +9,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.environment import BuildEnvironment
 
-from executable_book.page_facts import kept
+from executable_book.environment_facts import kept
 from executable_book.run.kernels.notebook_runner import EXECUTED_WITH
 from executable_book.run.page_execution import EXECUTIONS
 

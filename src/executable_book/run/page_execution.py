@@ -38,8 +38,8 @@ from sphinx.util import logging
 from sphinx_exercise import copy_asset_files  # type: ignore[import-untyped]
 
 from executable_book.check.repeated_warnings import Finding
+from executable_book.environment_facts import keep, kept
 from executable_book.files_on_disk import disk_errors, sha256
-from executable_book.page_facts import keep, kept
 from executable_book.run.execution_store import NOTE, ExecutionStore, key_of
 from executable_book.run.fingerprint import fingerprint
 from executable_book.run.kernels import notebook_runner

@@ -17,7 +17,7 @@ from literate_attention.figures.models.arrows import draw_shared_heads, draw_tur
 from literate_attention.figures.models.masks import draw_mask_parts
 from literate_attention.figures.models.rings import draw_ring, draw_ring_work
 from literate_attention.figures.models.streams import draw_residual_streams
-from literate_attention.figures.story.hiding import draw_exercises, draw_masked_row
+from literate_attention.figures.story.causal_masks import draw_exercises, draw_masked_row
 from literate_attention.figures.story.inputs import draw_input_embeddings, draw_windows
 from literate_attention.figures.story.layout import draw_reading_order, draw_shapes
 from literate_attention.figures.story.matrices import (

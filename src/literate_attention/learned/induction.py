@@ -9,7 +9,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from literate_attention._checks import require_at_least, require_head_split, require_tokens
+from literate_attention._argument_checks import require_at_least, require_head_split, require_tokens
 from literate_attention.learned.trained_heads import (
     attention_maps,
     copy_accuracy,

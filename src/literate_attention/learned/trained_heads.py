@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from literate_attention._checks import (
+from literate_attention._argument_checks import (
     require_at_least,
     require_floating,
     require_tensor,

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention as torch_attention
 
-from literate_attention._checks import require_at_least, require_mask, require_tokens
+from literate_attention._argument_checks import require_at_least, require_mask, require_tokens
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.models.transformer_block import RMSNorm
 from literate_attention.story.causal_attention import causal_mask

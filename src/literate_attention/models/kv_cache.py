@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from literate_attention._checks import require_above, require_at_least, require_token_ids
+from literate_attention._argument_checks import require_above, require_at_least, require_token_ids
 from literate_attention.models.transformer_block import LanguageModel
 
 Choice: TypeAlias = Callable[[Float[Tensor, "batch vocab_size"]], Int[Tensor, " batch"]]

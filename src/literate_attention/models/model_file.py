@@ -8,7 +8,7 @@ from typing import Any, Final
 import platformdirs
 import torch
 
-from literate_attention._checks import require_sha256
+from literate_attention._argument_checks import require_sha256
 from literate_attention.story.inputs import write_in_one_step
 
 SMOLLM2_SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"

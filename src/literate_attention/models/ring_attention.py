@@ -9,7 +9,7 @@ from torch import Tensor
 from torch import distributed as dist
 from torch.autograd.function import once_differentiable
 
-from literate_attention._checks import (
+from literate_attention._argument_checks import (
     require_cut,
     require_partial,
     require_ring,

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch import distributed as dist
 from torch.nn.functional import scaled_dot_product_attention
 
-from literate_attention._checks import require_torchrun
+from literate_attention._argument_checks import require_torchrun
 from literate_attention.models.ring_attention import (
     attend_in_ring,
     join_shards,

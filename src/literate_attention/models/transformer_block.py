@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import silu
 
-from literate_attention._checks import (
+from literate_attention._argument_checks import (
     require_at_least,
     require_floating,
     require_token_ids,

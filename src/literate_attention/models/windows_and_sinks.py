@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from literate_attention._checks import require_at_least, require_mask
+from literate_attention._argument_checks import require_at_least, require_mask
 from literate_attention.models.grouped_query_attention import window_mask
 from literate_attention.story.causal_attention import causal_mask
 

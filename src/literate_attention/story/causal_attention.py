@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from literate_attention._checks import (
+from literate_attention._argument_checks import (
     require_at_least,
     require_context,
     require_dropout_rate,

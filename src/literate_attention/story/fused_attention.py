@@ -4,7 +4,7 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention as torch_attention
 
-from literate_attention._checks import require_attention
+from literate_attention._argument_checks import require_attention
 from literate_attention.story.causal_attention import causal_mask
 
 

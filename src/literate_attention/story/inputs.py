@@ -20,7 +20,7 @@ from tiktoken.load import data_gym_to_mergeable_bpe_ranks
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
-from literate_attention._checks import (
+from literate_attention._argument_checks import (
     require_at_least,
     require_context,
     require_sha256,

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from literate_attention._checks import (
+from literate_attention._argument_checks import (
     require_at_least,
     require_same_batch,
     require_tokens,

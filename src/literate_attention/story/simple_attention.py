@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention._checks import require_floating, require_tokens, require_width
+from literate_attention._argument_checks import require_floating, require_tokens, require_width
 
 
 def score_one_query(

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from literate_attention._checks import require_dropout_rate, require_tensor
+from literate_attention._argument_checks import require_dropout_rate, require_tensor
 
 DropoutStream = Literal["torch", "mkl"]
 

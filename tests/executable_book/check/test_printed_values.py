@@ -4,7 +4,7 @@ import math
 import tomllib
 
 import pytest
-from harness.places import DOCS
+from harness.paths import DOCS
 
 from executable_book.check.printed_values import (
     FIGURE,

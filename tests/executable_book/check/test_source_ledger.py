@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness.places import DOCS
+from harness.paths import DOCS
 
 from executable_book.check import source_ledger
 

@@ -7,10 +7,10 @@ import pytest
 
 LIBRARY = {
     "__init__.py": "from small.story.first import first\nfrom small.story.second import Second\n",
-    "_checks.py": "def require_it(x):\n    print(x)\n",
+    "_argument_checks.py": "def require_it(x):\n    print(x)\n",
     "story/first.py": '''"""A module."""
 
-from small._checks import require_it
+from small._argument_checks import require_it
 
 __all__ = ["first"]
 LIMIT: int = 3

@@ -5,7 +5,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from harness.places import ROOT
+from harness.paths import ROOT
 
 from executable_book.code import abridged
 from executable_book.code.abridged import abridge, bodies, new_lines, place_of, told

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from harness.browser import chromium
-from harness.places import DOCS
+from harness.paths import DOCS
 from harness.reading.scripted_pages import Tabs, opening
 
 MODULE = '''"""Grids."""

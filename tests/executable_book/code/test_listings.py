@@ -8,7 +8,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from harness.places import ROOT
+from harness.paths import ROOT
 
 import literate_attention
 from executable_book.code import package_source

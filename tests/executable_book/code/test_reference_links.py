@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness.places import ROOT
+from harness.paths import ROOT
 from sphinx.highlighting import PygmentsBridge
 
 from executable_book.code import package_source

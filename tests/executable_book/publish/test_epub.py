@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from harness.books import make_book
 from harness.epub_rules import findings
-from harness.places import ROOT
+from harness.paths import ROOT
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>\n'
 SQUARE = r"""# Square

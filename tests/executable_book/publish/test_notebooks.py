@@ -11,7 +11,7 @@ import nbformat
 import pytest
 from harness.books import Book, Build, make_book
 from harness.kernels import KERNELS
-from harness.places import ROOT
+from harness.paths import ROOT
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_output
 from packaging.requirements import Requirement

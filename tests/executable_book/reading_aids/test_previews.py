@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from harness.books import make_book, settings_for
 from harness.browser import chromium
-from harness.places import DOCS
+from harness.paths import DOCS
 from harness.reading.axe import axe_finds
 from harness.reading.scripted_pages import Tabs, opening
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness.places import DOCS
+from harness.paths import DOCS
 from harness.reading.visits import Visit
 from playwright.sync_api import Browser, Page
 

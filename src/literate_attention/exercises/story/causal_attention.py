@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from literate_attention.exercises._common_mistakes import weights_with_slips
 from literate_attention.exercises._judging import Verdict, judge, judge_result, result_of, wrong
-from literate_attention.exercises._slips import weights_with_slips
 from literate_attention.story.causal_attention import causal_mask
 
 

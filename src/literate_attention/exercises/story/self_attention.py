@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from literate_attention.exercises._common_mistakes import contexts_with_slips
 from literate_attention.exercises._judging import (
     RIGHT,
     Verdict,
@@ -13,7 +14,6 @@ from literate_attention.exercises._judging import (
     result_of,
     wrong,
 )
-from literate_attention.exercises._slips import contexts_with_slips
 from literate_attention.story.self_attention import SelfAttention_v1, SelfAttention_v2
 
 

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from literate_attention.exercises._common_mistakes import weights_with_slips
 from literate_attention.exercises._judging import (
     Verdict,
     judge,
@@ -14,7 +15,6 @@ from literate_attention.exercises._judging import (
     result_of,
     wrong,
 )
-from literate_attention.exercises._slips import weights_with_slips
 
 
 def check_softmax(function: object) -> Verdict:

@@ -2,8 +2,8 @@
 
 import torch
 
+from literate_attention.exercises._common_mistakes import contexts_with_slips
 from literate_attention.exercises._judging import RIGHT, Verdict, judge_result, result_of, wrong
-from literate_attention.exercises._slips import contexts_with_slips
 
 
 def check_attention(function: object) -> Verdict:

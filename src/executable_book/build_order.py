@@ -15,7 +15,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
-from executable_book import page_facts, placeholders, settings
+from executable_book import environment_facts, placeholders, settings
 from executable_book.check import (
     measurements,
     numbers_in_prose,
@@ -95,14 +95,14 @@ def connect(app: Sphinx) -> None:
 
     # Pages are read: those that changed, and those whose outputs may be others now.
     on("env-get-outdated", page_execution.outdated, reference_links.outdated)
-    on("env-purge-doc", page_facts.forget)
+    on("env-purge-doc", environment_facts.forget)
     on("env-before-read-docs", page_execution.prepare)
     on("doctree-read", page_execution.remember)
     on("missing-reference", page_execution.excuse)
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
     on("doctree-read", provenance_foot.make_room)
-    on("env-merge-info", page_facts.merge)
+    on("env-merge-info", environment_facts.merge)
 
     # All pages are known: what do they say together, and which are to be written again?
     on("env-updated", source_ledger.update, listings.update, line_shapes.update)

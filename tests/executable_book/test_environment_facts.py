@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from executable_book.page_facts import forget, keep, keep_of_book, kept, kept_of_book, merge
+from executable_book.environment_facts import forget, keep, keep_of_book, kept, kept_of_book, merge
 
 
 def test_a_fact_is_kept_until_its_page_is_read_again() -> None:
