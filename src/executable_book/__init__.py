@@ -1,7 +1,7 @@
 """Makes true pages of a MyST book: runs them, checks what they print, shows the library that they teach.
 
 It knows nothing of any one book: what it must know is told in the book's conf.py (see `settings`). The order
-of all that happens in a build is written in `build`.
+of all that happens in a build is written in `build_order`.
 """
 
 from __future__ import annotations

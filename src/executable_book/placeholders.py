@@ -1,7 +1,7 @@
 """Nodes that stand on a page until all pages are known, when what they stand for can be said.
 
 A part leaves a `Placeholder` of its kind where something is to stand, and offers a function that says what.
-`build` knows which function goes with which kind.
+`build_order` knows which function goes with which kind.
 """
 
 from __future__ import annotations
