@@ -48,6 +48,22 @@ def test_another_sheet_has_another_address(book: Book) -> None:
     assert re.findall(r"joined\.css\?v=\w+", book.build().html("index")) != before
 
 
+def test_sheets_are_joined_once_in_a_build_whatever_its_pages(
+    book: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(
+        "executable_book.html.joined_styles.moved", lambda css, name: asked.append(name) or css
+    )
+    assert len(book.build().written) == 2
+    assert asked == ["basic.css", "below/ours.css"]
+    book.write("_static/below/ours.css", "p { color: blue }")
+    book.add("two/deep.md", "\nMore.\n")
+    build = book.build()
+    assert asked[2:] == asked[:2]
+    assert (build.out / "_static/joined.css").read_text(encoding="utf-8").endswith("blue }")
+
+
 def test_a_sheet_that_is_not_there_is_named(book: Book) -> None:
     book.add("conf.py", '\nbook_joined_styles = ["no.css"]\n')
     with pytest.raises(SphinxError, match=r"names no\.css, but _static has no such file"):
