@@ -20,7 +20,7 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from html import unescape
 from importlib import metadata
 from io import BytesIO
@@ -217,8 +217,13 @@ def cut_site(app: Sphinx, exception: Exception | None) -> None:
         cut_font(math_font(), static / MATH, characters(pages, writers), store)
         before = state([*files, static / MATH, *html], site)
         write_atomically(known, json.dumps(before))
-    for path in static.rglob("*"):
-        if path.is_file() and path.relative_to(site).as_posix() not in before:
+    remove_others(static, {site / name for name in before})
+
+
+def remove_others(folder: Path, kept: Container[Path]) -> None:
+    """Remove all files of a folder but those that are kept."""
+    for path in folder.rglob("*"):
+        if path.is_file() and path not in kept:
             path.unlink()
 
 

@@ -47,10 +47,7 @@ class EBook(Epub3Builder):
         )
         cover = "".join(self.config.epub_cover[:1])
         for folder in (static, Path(self.outdir, self.imagedir)):
-            files = unused_assets.used(folder, pages + cover)
-            for path in folder.rglob("*"):
-                if path.is_file() and path not in files:
-                    path.unlink()
+            unused_assets.remove_others(folder, unused_assets.used(folder, pages + cover))
 
     def _properties(self, name: str, pages: dict[str, str]) -> str:
         holds = {

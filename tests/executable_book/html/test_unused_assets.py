@@ -12,6 +12,7 @@ from executable_book.html.unused_assets import (
     icons,
     math_font,
     prune,
+    remove_others,
     used,
 )
 
@@ -102,3 +103,12 @@ def test_files_are_used_that_pages_lead_to(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
     found = used(tmp_path, '<link href="_static/a.css?v=1">')
     assert {path.name for path in found} == {"a.css", "ab.css", "font.woff2"}
+
+
+def test_all_files_but_those_that_are_kept_are_removed(tmp_path: Path) -> None:
+    kept = {tmp_path / "a.css", tmp_path / "below" / "b.css"}
+    for path in (*kept, tmp_path / "b.css", tmp_path / "below" / "a.css"):
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    remove_others(tmp_path, kept)
+    assert {path for path in tmp_path.rglob("*") if path.is_file()} == kept
