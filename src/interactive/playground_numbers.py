@@ -18,7 +18,12 @@ WEIGHTS: dict[str, tuple[str, type[nn.Module], int, float]] = {
     "v1-123": ("SelfAttention_v1, seed 123", la.SelfAttention_v1, 123, 1),
     "v2-789": ("SelfAttention_v2, seed 789", la.SelfAttention_v2, 789, 1),
     "v2-123": ("MultiHeadAttentionWrapper, seed 123", la.SelfAttention_v2, 123, 1),
-    "v2-123-long": ("the same, queries and keys 5 times as long", la.SelfAttention_v2, 123, LONGER),
+    "v2-123-long": (
+        f"the same, queries and keys {LONGER} times as long",
+        la.SelfAttention_v2,
+        123,
+        LONGER,
+    ),
 }
 PROJECTIONS = ("query", "key", "value")
 NUM_HEADS = 2

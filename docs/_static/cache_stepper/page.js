@@ -2,9 +2,10 @@
 (() => {
   "use strict";
 
-  const { bring, cacheCounts, choice, make, matrix, placed, range, stepper, whole } = globalThis.literateParts;
+  const { bring, cacheCounts, choice, isRepeated, make, matrix, placed, range, stepper, whole } =
+    globalThis.literateParts;
   const WORDS = "Your journey starts with one step and goes on word by word".split(" ");
-  const NAMES = WORDS.map((word, i) => (WORDS.indexOf(word) === WORDS.lastIndexOf(word) ? word : `${word} ${i + 1}`));
+  const NAMES = WORDS.map((word, i) => (isRepeated(WORDS, i) ? `${word} ${i + 1}` : word));
   const COUNTS = "no first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(" ");
   const LOOKS = ["lp-now", "lp-old", "lp-kept", "lp-last", "lp-wasted", "lp-hidden", "lp-later"];
 

@@ -6,15 +6,8 @@
 (() => {
   "use strict";
 
-  const { induction, make, percent, range } = globalThis.literateParts;
+  const { draw, induction, make, percent, range } = globalThis.literateParts;
   const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [300, 130, 34, 8, 8, 18];
-
-  function draw(tag, attributes, ...children) {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...children);
-    return element;
-  }
 
   function courseOf({ steps, lines }) {
     const last = steps.at(-1);

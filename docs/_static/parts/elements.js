@@ -1,6 +1,7 @@
 /* What every live figure is made with: elements, its place on the page, and numbers that come when they are wanted.
  *
  *   make("button", { type: "button" }, "Next")     an element; no attribute is ever a style, which a policy may forbid
+ *   draw("circle", { r: 4 })                       an element of a drawing
  *   bring("head_browser", (root) => element)       puts an element into each place for this figure
  *   whenNear(root, begin)                          begins when the reader comes near, and not before
  *   numbersOf(root)                                promises the library's numbers, which the build wrote into a script
@@ -22,15 +23,21 @@
     return element;
   }
 
+  function draw(tag, attributes = {}, ...children) {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  }
+
   const whole = (x) => x.toLocaleString("en-US");
   const percent = (x) => `${Math.round(100 * x)}\u00a0%`;
   const quoted = (word) => `\u201c${word}\u201d`;
 
+  const isRepeated = (words, i) => words.indexOf(words[i]) !== words.lastIndexOf(words[i]);
+
   /** A word in quotation marks; one that comes more than once is told apart by its place. */
-  function placed(words, i) {
-    const isRepeated = words.indexOf(words[i]) !== words.lastIndexOf(words[i]);
-    return isRepeated ? `${quoted(words[i])} (${i + 1})` : quoted(words[i]);
-  }
+  const placed = (words, i) => (isRepeated(words, i) ? `${quoted(words[i])} (${i + 1})` : quoted(words[i]));
 
   let ids = 0;
   /** A label and its control, which is found by the label's text. */
@@ -88,6 +95,6 @@
   const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
   Object.assign(parts, {
-    bring, bytesOf, choice, labelled, make, numbersOf, percent, placed, quoted, whenNear, whole,
+    bring, bytesOf, choice, draw, isRepeated, labelled, make, numbersOf, percent, placed, quoted, whenNear, whole,
   });
 })();

@@ -5,7 +5,7 @@
   const playground = (globalThis.literateAttention ??= {});
   if (!playground.root) return;
   const { LARGEST, acting, contextOf, remarkOn, show, shown, speak, start, tell } = playground;
-  const { choice, clamp, make, range } = globalThis.literateParts;
+  const { choice, clamp, draw, make, range } = globalThis.literateParts;
 
   const SIZE = 300;
   const REACHES = [1, 1.5, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100];
@@ -13,12 +13,6 @@
   const FAR = 4;
   const LABEL = { letter: 7.5, height: 14, gap: 9 };
 
-  function draw(tag, attributes = {}, ...children) {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    place(element, attributes);
-    element.append(...children);
-    return element;
-  }
   function place(element, attributes) {
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   }

@@ -42,7 +42,8 @@
   const aWeight = { kind: "weight", head: 0, row: 1, column: 0 };
   const aContext = { kind: "context", row: 1, column: 0 };
 
-  /** Each stop of the tour: the steps that are on, where one looks, the matrix that comes first, and one sentence. */
+  /** Each stop of the tour: the steps that are on, where one looks, the matrix that comes first, one sentence, and of
+   * some what there is to tell of what is shown. */
   const TOUR = [
     [
       [],
@@ -78,6 +79,7 @@
       "projections",
       "Three matrices, which training would learn, turn each vector into a query that asks, a key that " +
         "answers, and a value that is passed on.",
+      tellMixed,
     ],
     [
       ["projections", "scores", "scaling", "softmax"],
@@ -85,6 +87,7 @@
       "attention",
       "Trained queries and keys are longer, here five times as long, and softmax would hear only the loudest, so " +
         "scores are divided by the root of the width, here \u221a2.",
+      tellScaled,
     ],
     [
       ["projections", "scores", "scaling", "mask", "softmax"],
@@ -100,23 +103,25 @@
       "Two heads, each with three matrices of its own, look at the same words in two ways, and what they " +
         "find is put side by side.",
     ],
-  ].map(([steps, chosen, first, sentence]) => ({ steps, chosen, first, sentence }));
-  TOUR[4].tell = () => {
+  ].map(([steps, chosen, first, sentence, tell]) => ({ steps, chosen, first, sentence, tell }));
+
+  function tellMixed() {
     const row = attend(shown.state).heads[0].weights[1];
     return (
       `${quoted(shown.state.words[1])} gives every word between ${percent(Math.min(...row))} and ` +
       `${percent(Math.max(...row))} of its attention. Nobody has trained these projections: their queries and keys ` +
       "are short, so all scores are small, and the words are mixed almost evenly."
     );
-  };
-  TOUR[5].tell = () => {
+  }
+
+  function tellScaled() {
     const steps = shown.state.steps.filter((step) => step !== "scaling");
     return (
       `The two words that ${quoted(shown.state.words[1])} looks at most would have ` +
       `${mostOf({ ...shown.state, steps })} of its attention without scaling; with it they have ` +
       `${mostOf(shown.state)}, and the others are heard too.`
     );
-  };
+  }
 
   /** The share of the two words that the second one looks at most. */
   function mostOf(state) {
