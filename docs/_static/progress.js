@@ -76,7 +76,7 @@
     return words.map((node) => node.textContent).join("").trim();
   }
 
-  /** The section in the upper third of the window. Where headings are would not tell: what is far is not laid out. */
+  /** The section in the upper third of the window. */
   function look() {
     const { left, width } = document.querySelector("article").getBoundingClientRect();
     const there = document.elementFromPoint(left + width / 2, innerHeight / 3);

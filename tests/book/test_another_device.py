@@ -4,9 +4,8 @@
 """
 
 from harness.forks import forks
-from harness.paths import ROOT
+from harness.paths import SECOND_DEVICE
 
-SECOND_DEVICE = (ROOT / "tests/harness/second_device.py").read_text(encoding="utf-8")
 START = """
 import torch
 from literate_attention import CausalAttention, pick_device, toy_embeddings
@@ -43,7 +42,8 @@ def test_a_cell_for_the_cpu_alone_fails_on_another_device() -> None:
     """A CPU-only assumption is caught without a GPU: no cell takes all tensors to be on one device."""
     receiver, sender = forks().Pipe(duplex=False)
     names = {"codes": FAIL | {"moved": MOVED}, "start": START, "sender": sender}
-    process = forks().Process(target=exec, args=(SECOND_DEVICE + TRY, names))
+    code = SECOND_DEVICE.read_text(encoding="utf-8") + TRY
+    process = forks().Process(target=exec, args=(code, names))
     process.start()
     sender.close()
     assert receiver.recv() == [*FAIL]

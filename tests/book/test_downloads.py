@@ -17,7 +17,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from harness.paths import DOCS, ROOT
+from harness.paths import DOCS, ROOT, SECOND_DEVICE
 from harness.whole_book import BESIDE_THE_PAGES
 from nbclient import NotebookClient
 from nbformat import NotebookNode
@@ -34,7 +34,6 @@ pytestmark = pytest.mark.whole
 
 WITH_SOLUTIONS = "_with_solutions"
 PLAIN = "story/causal_attention_with_solutions"
-SECOND_DEVICE = (ROOT / "tests/harness/second_device.py").read_text(encoding="utf-8")
 SOURCES = {
     path.relative_to(DOCS).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
     for path in DOCS.rglob("*.md")
@@ -91,7 +90,7 @@ def executed(
     assert len(picking) > 10
     two_devices = picking if pick_device().type == "cpu" else []
     for one in two_devices:
-        one.cells.insert(0, new_code_cell(SECOND_DEVICE))
+        one.cells.insert(0, new_code_cell(SECOND_DEVICE.read_text(encoding="utf-8")))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join([package, str(ROOT / "src")]))
         settings = KernelSettings(preload=("torch", "matplotlib.pyplot"))

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 CHAPTER = "story/simple_attention.html"
 TITLE = "Attention without trainable weights"
 MARK = "link => getComputedStyle(link, '::after').content"
-AT_THE_SECTION = """name => {  // What is far is laid out as it comes near.
+AT_THE_SECTION = """name => {
     const section = document.querySelector(name);
     section.scrollIntoView({behavior: "instant"});
     return document.elementFromPoint(innerWidth / 2, innerHeight / 3)?.closest("section") === section;
