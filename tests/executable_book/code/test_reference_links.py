@@ -10,84 +10,16 @@ from harness.paths import ROOT
 from sphinx.highlighting import PygmentsBridge
 
 from executable_book.code import package_source
-from executable_book.code.name_usage import Scope, Use, proofs_by_name
+from executable_book.code.name_usage import Use, proofs_by_name
 from executable_book.code.reference_links import firsts, with_links
 
 # sphinxcontrib-bibtex still asks for what Sphinx 11 will remove.
 pytestmark = pytest.mark.filterwarnings("ignore::sphinx.deprecation.RemovedInSphinx11Warning")
 
 
-PUBLIC = frozenset({"softmax", "causal_mask", "figures.lines", "exercises.check_mask"})
-
-
-def used(*cells: str) -> list[list[str]]:
-    """Return the names used in each of some cells, and assert that they are where they are said to be."""
-    scope = Scope("literate_attention", PUBLIC)
-    found = [scope.uses(cell) for cell in cells]
-    for cell, uses in zip(cells, found, strict=True):
-        for use in uses:
-            assert cell[use.start : use.end] in {use.name, use.name.rpartition(".")[2], "renamed"}
-    return [[use.name for use in uses] for uses in found]
-
-
-# Which names are meant
-
-
-@pytest.mark.parametrize(
-    ("code", "names"),
-    [
-        ("from literate_attention import softmax\nsoftmax(x)", ["softmax", "softmax"]),
-        ("from literate_attention import softmax as renamed\nrenamed(x)", ["softmax", "softmax"]),
-        ("from literate_attention.story.simple_attention import softmax", ["softmax"]),
-        ("from literate_attention import figures\nfigures.lines(x)", ["figures.lines"]),
-        ("from literate_attention.figures import lines", ["figures.lines"]),
-        (
-            "import literate_attention as la\nla.figures.lines(la.softmax(x))",
-            ["figures.lines", "softmax"],
-        ),
-        ("import literate_attention\nliterate_attention.softmax", ["softmax"]),
-        ("from literate_attention import softmax\nsoftmax.__name__", ["softmax", "softmax"]),
-        ("é = 'ö'; from literate_attention import softmax", ["softmax"]),
-        (
-            "from literate_attention import (\n    causal_mask,\n    softmax,\n)",
-            ["causal_mask", "softmax"],
-        ),
-        ("from torch import softmax\nsoftmax(x)", []),
-        ("softmax(x)", []),
-        ("from literate_attention import softmax\nsoftmax = 3\nprint(softmax)", ["softmax"]),
-        ("from literate_attention import softmax\nsoftmax = softmax(x)", ["softmax", "softmax"]),
-        ("from literate_attention import softmax\nf(softmax=3)", ["softmax"]),
-        ("from literate_attention import softmax\nx.softmax(dim=-1)", ["softmax"]),
-        ("from literate_attention import softmax\ndef softmax(x): ...\nsoftmax(3)", ["softmax"]),
-        (
-            "from literate_attention import softmax\ndef f(softmax):\n    return softmax",
-            ["softmax"],
-        ),
-        (
-            "from literate_attention import softmax\nfrom torch import softmax\nsoftmax(3)",
-            ["softmax"],
-        ),
-    ],
-)
-def test_a_name_counts_where_it_means_the_library(code: str, names: list[str]) -> None:
-    assert used(code) == [names]
-
-
-def test_cells_share_their_names() -> None:
-    first = "from literate_attention import causal_mask, softmax"
-    assert used(first, "softmax(x)\ncausal_mask = 1", "softmax(causal_mask)") == [
-        ["causal_mask", "softmax"],
-        ["softmax"],
-        ["softmax"],
-    ]
-
-
 def test_one_link_for_each_name_in_a_block() -> None:
     uses = [Use("a", 0, 1), Use("b", 2, 3), Use("a", 4, 5)]
     assert list(firsts(uses)) == uses[:2]
-
-
-# Links
 
 
 def test_links_are_put_around_the_names_and_change_nothing_else() -> None:
@@ -210,38 +142,6 @@ def test_a_page_that_is_written_again_keeps_its_links(book) -> None:
     assert book.build(jobs=2, **SETTINGS).html("page") == before
 
 
-# Tests of a name
-
-
-def test_tests_are_found_by_what_they_reach() -> None:
-    code = """
-from literate_attention import causal_mask, figures, softmax
-CASES = [softmax]
-
-def helper():
-    return causal_mask(3)
-
-@fixture
-def mask():
-    return helper()
-
-@mark.parametrize("case", CASES)
-def test_cases(case): ...
-
-def test_fixture(mask):
-    figures.lines(mask)
-
-def test_nothing(): ...
-"""
-    found = proofs_by_name(code, "literate_attention", PUBLIC)
-    assert {name: [proof.name for proof in proofs] for name, proofs in found.items()} == {
-        "softmax": ["test_cases"],
-        "causal_mask": ["test_fixture"],
-        "figures.lines": ["test_fixture"],
-    }
-    assert (found["softmax"][0].first, found["softmax"][0].last) == (12, 13)
-
-
 # This book
 
 
@@ -259,26 +159,6 @@ def test_the_reference_has_an_entry_for_every_public_name(new_book: Callable[...
     assert missing == []
     text = re.sub(r"<[^>]*>", "", html)
     assert "Float[Tensor, '*batch q_len head_dim']" in text
-
-
-def test_parameters_are_lines_and_no_list(new_book: Callable[..., object]) -> None:
-    book = new_book()
-    signature = "act(first: int, *, second: str = 'x') -> int"
-    book.write("api.md", f"# R\n\n```{{eval-rst}}\n.. py:function:: {signature}\n\n   Act.\n```\n")
-    html = book.build(python_maximum_signature_line_length=20).html("api")
-    title = html.partition("<dt class")[2].partition("</dt>")[0]
-    assert title.count('<span class="sig-line">') == 3
-    assert not re.search("</?(dl|dd)", title)
-
-
-def test_the_words_of_a_signature_have_no_boxes(new_book: Callable[..., object]) -> None:
-    book = new_book()
-    book.write(
-        "api.md", "# R\n\n```{eval-rst}\n.. py:function:: act(first: int) -> Box[int]\n```\n"
-    )
-    title = book.build().html("api").partition("<dt class")[2].partition("</dt>")[0]
-    assert '<em class="sig-param">first: int</em>' in title
-    assert "Box[int]" in title
 
 
 def test_every_public_name_is_tested() -> None:

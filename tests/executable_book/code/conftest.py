@@ -1,0 +1,56 @@
+"""What tests of code share: a small package, read from its files."""
+
+from pathlib import Path
+
+import pytest
+
+from executable_book.code import package_source
+
+PACKAGE = {
+    "__init__.py": "from small.one import CONSTANT, Thing, act\n\n__all__ = ['CONSTANT', 'Thing', 'act']\n",
+    "one.py": '''"""A module."""
+
+import functools
+
+CONSTANT: int = 3
+"""What it is."""
+
+
+@functools.cache
+def act(x: int) -> int:
+    """Do it.
+
+    At length.
+    """
+
+    y = x  # a comment
+    return _hidden(y)
+
+
+def _hidden(x):
+    return x
+
+
+class Thing:
+    """A thing."""
+
+    def method(self):
+        """Say it."""
+        return "of a thing"
+
+    def silent(self):
+        """Have nothing but a docstring."""
+''',
+    "room/__init__.py": "from small.room.inner import draw\n",
+    "room/inner.py": "def draw():\n    return 1\n",
+    "alone.py": "__all__ = ['check']\n\n\ndef check():\n    return 2\n\n\ndef aside():\n    return 3\n",
+}
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> package_source.Library:
+    for name, text in PACKAGE.items():
+        path = tmp_path / "small" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return package_source.library_in(tmp_path / "small")

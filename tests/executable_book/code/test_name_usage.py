@@ -1,0 +1,116 @@
+"""Where code uses the package's public names is found without running it."""
+
+import pytest
+
+from executable_book.code.name_usage import Scope, proofs_by_name
+
+PUBLIC = frozenset({"softmax", "causal_mask", "figures.lines", "exercises.check_mask"})
+
+
+def used(*cells: str) -> list[list[str]]:
+    """Return the names used in each of some cells, and assert that they are where they are said to be."""
+    scope = Scope("literate_attention", PUBLIC)
+    found = [scope.uses(cell) for cell in cells]
+    for cell, uses in zip(cells, found, strict=True):
+        for use in uses:
+            assert cell[use.start : use.end] in {use.name, use.name.rpartition(".")[2], "renamed"}
+    return [[use.name for use in uses] for uses in found]
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("from literate_attention import softmax\nsoftmax(x)", ["softmax", "softmax"]),
+        ("from literate_attention import softmax as renamed\nrenamed(x)", ["softmax", "softmax"]),
+        ("from literate_attention.story.simple_attention import softmax", ["softmax"]),
+        ("from literate_attention import figures\nfigures.lines(x)", ["figures.lines"]),
+        ("from literate_attention.figures import lines", ["figures.lines"]),
+        (
+            "import literate_attention as la\nla.figures.lines(la.softmax(x))",
+            ["figures.lines", "softmax"],
+        ),
+        ("import literate_attention\nliterate_attention.softmax", ["softmax"]),
+        ("from literate_attention import softmax\nsoftmax.__name__", ["softmax", "softmax"]),
+        ("é = 'ö'; from literate_attention import softmax", ["softmax"]),
+        (
+            "from literate_attention import (\n    causal_mask,\n    softmax,\n)",
+            ["causal_mask", "softmax"],
+        ),
+        ("from torch import softmax\nsoftmax(x)", []),
+        ("softmax(x)", []),
+        ("from literate_attention import softmax\nsoftmax = 3\nprint(softmax)", ["softmax"]),
+        ("from literate_attention import softmax\nsoftmax = softmax(x)", ["softmax", "softmax"]),
+        ("from literate_attention import softmax\nf(softmax=3)", ["softmax"]),
+        ("from literate_attention import softmax\nx.softmax(dim=-1)", ["softmax"]),
+        ("from literate_attention import softmax\ndef softmax(x): ...\nsoftmax(3)", ["softmax"]),
+        (
+            "from literate_attention import softmax\ndef f(softmax):\n    return softmax",
+            ["softmax"],
+        ),
+        (
+            "from literate_attention import softmax\nfrom torch import softmax\nsoftmax(3)",
+            ["softmax"],
+        ),
+    ],
+)
+def test_a_name_counts_where_it_means_the_library(code: str, names: list[str]) -> None:
+    assert used(code) == [names]
+
+
+def test_cells_share_their_names() -> None:
+    first = "from literate_attention import causal_mask, softmax"
+    assert used(first, "softmax(x)\ncausal_mask = 1", "softmax(causal_mask)") == [
+        ["causal_mask", "softmax"],
+        ["softmax"],
+        ["softmax"],
+    ]
+
+
+def test_tests_are_found_by_what_they_reach() -> None:
+    code = """
+from literate_attention import causal_mask, figures, softmax
+CASES = [softmax]
+
+def helper():
+    return causal_mask(3)
+
+@fixture
+def mask():
+    return helper()
+
+@mark.parametrize("case", CASES)
+def test_cases(case): ...
+
+def test_fixture(mask):
+    figures.lines(mask)
+
+def test_nothing(): ...
+"""
+    found = proofs_by_name(code, "literate_attention", PUBLIC)
+    assert {name: [proof.name for proof in proofs] for name, proofs in found.items()} == {
+        "softmax": ["test_cases"],
+        "causal_mask": ["test_fixture"],
+        "figures.lines": ["test_fixture"],
+    }
+    assert (found["softmax"][0].first, found["softmax"][0].last) == (12, 13)
+
+
+def test_of_a_module_only_the_imports_at_its_top_are_read() -> None:
+    scope = Scope("literate_attention", PUBLIC)
+    scope.read_imports(
+        "from literate_attention import softmax\nsoftmax = 3\n"
+        "def f():\n    from literate_attention import causal_mask\n"
+    )
+    assert scope.meaning == {"softmax": "softmax"}
+
+
+def test_a_definition_of_the_module_that_imports_itself_ends() -> None:
+    code = "from literate_attention import softmax\ndef one(): two(softmax)\ndef two(x): one()\n"
+    code += "def test_both():\n    two(1)\n"
+    found = proofs_by_name(code, "literate_attention", PUBLIC)
+    assert [proof.name for proof in found["softmax"]] == ["test_both"]
+
+
+def test_code_that_is_no_python_is_refused() -> None:
+    with pytest.raises(SyntaxError, match="never closed"):
+        used("softmax(")

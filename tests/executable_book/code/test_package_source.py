@@ -1,0 +1,105 @@
+"""The package is read from its files: its public names, and all that its modules define."""
+
+import ast
+import inspect
+
+import pytest
+from harness.paths import ROOT
+
+import literate_attention
+from executable_book.code import package_source
+from literate_attention import exercises, figures
+
+
+def test_public_names_are_found_with_their_entries_in_the_reference(
+    small: package_source.Library,
+) -> None:
+    assert {name: item.full for name, item in small.public.items()} == {
+        "CONSTANT": "small.one.CONSTANT",
+        "Thing": "small.one.Thing",
+        "act": "small.one.act",
+        "room.draw": "small.room.draw",
+        "alone.check": "small.alone.check",
+    }
+    assert small.public["room.draw"].file.name == "inner.py"
+
+
+def test_code_comes_without_docstrings(small: package_source.Library) -> None:
+    act = small.find("act")
+    assert act.code == (
+        "@functools.cache\ndef act(x: int) -> int:\n    y = x  # a comment\n    return _hidden(y)"
+    )
+    assert (act.first, act.last) == (9, 17)
+    assert small.find("Thing").code == (
+        'class Thing:\n    def method(self):\n        return "of a thing"\n\n    def silent(self):'
+    )
+    assert small.find("CONSTANT").code == "CONSTANT: int = 3"
+
+
+def test_of_an_overloaded_function_it_is_the_last_definition(small: package_source.Library) -> None:
+    path = small.folder / "alone.py"
+    path.write_text("__all__ = ['f']\n\n\n@overload\ndef f(x: int): ...\ndef f(x):\n    return x\n")
+    item = package_source.library_in(small.folder).find("alone.f")
+    assert item.code == "def f(x):\n    return x"
+
+
+def test_parts_and_private_names_are_found_too(small: package_source.Library) -> None:
+    assert small.find("Thing.method").code == 'def method(self):\n    return "of a thing"'
+    assert small.find("Thing.method").full == "small.one.Thing.method"
+    assert small.find("one._hidden").code == "def _hidden(x):\n    return x"
+    assert small.find("_hidden").own == "one._hidden"
+    assert small.find("room.draw").code == "def draw():\n    return 1"
+
+
+@pytest.mark.parametrize(
+    "name", ["nothing", "one.nothing", "Thing.nothing", "nowhere.act", "Thing.method.x"]
+)
+def test_what_is_not_there_is_an_error(small: package_source.Library, name: str) -> None:
+    with pytest.raises(LookupError, match=name.rpartition(".")[2]):
+        small.find(name)
+
+
+def test_a_change_of_a_file_is_seen(small: package_source.Library) -> None:
+    path = small.folder / "alone.py"
+    path.write_text(path.read_text() + "\n", encoding="utf-8")
+    (small.folder / "alone.py").write_text("__all__ = ['other']\n\n\ndef other(): ...\n")
+    assert "alone.other" in package_source.library_in(small.folder).public
+
+
+def test_a_name_that_two_modules_define_is_none_of_them(small: package_source.Library) -> None:
+    (small.folder / "other.py").write_text("def _hidden(): ...\n")
+    changed = package_source.library_in(small.folder)
+    with pytest.raises(LookupError, match="the package small has no '_hidden'"):
+        changed.find("_hidden")
+    assert changed.find("other._hidden").code == "def _hidden(): ..."
+
+
+def test_without_a_package_there_is_nothing() -> None:
+    nothing = package_source.library_in(None)
+    assert (nothing.public, nothing.definitions) == ({}, frozenset())
+
+
+# This package
+
+
+def test_reading_finds_what_importing_finds() -> None:
+    found = package_source.library_in(ROOT / "src" / "literate_attention").public
+    assert set(found) == {
+        *literate_attention.__all__,
+        *(f"figures.{name}" for name in figures.__all__),
+        *(f"exercises.{name}" for name in exercises.__all__),
+    }
+
+
+def test_what_is_shown_is_the_source() -> None:
+    """Line by line, what is shown stands in the file, and what is left out are docstrings."""
+    for name, item in package_source.library_in(ROOT / "src" / "literate_attention").public.items():
+        owner = {"figures": figures, "exercises": exercises}.get(name.partition(".")[0])
+        value = getattr(owner or literate_attention, name.rpartition(".")[2])
+        if inspect.isfunction(value):
+            shown = ast.unparse(ast.parse(item.code))
+            original = ast.parse(inspect.getsource(value))
+            definition = original.body[0]
+            assert isinstance(definition, ast.FunctionDef)
+            definition.body = definition.body[1:]
+            assert shown == ast.unparse(original), name

@@ -1,0 +1,91 @@
+"""A page that has been read knows its code cells, what they printed, and what ran them."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from docutils import nodes
+from docutils.utils import new_document
+
+from executable_book.environment_facts import keep
+from executable_book.run.executed_cells import cells, executed_with, failed_pages
+from executable_book.run.page_execution import EXECUTIONS, ExecutedPage
+
+
+def env_of(**metadata: Any) -> Any:
+    return SimpleNamespace(docname="page", metadata={"page": metadata})
+
+
+def part(element: str, *children: nodes.Node, **attributes: Any) -> nodes.container:
+    """Return a part of a page as myst-nb marks it."""
+    return nodes.container("", *children, nb_element=element, **attributes)
+
+
+def text(content: str) -> nodes.literal_block:
+    return nodes.literal_block(content, content)
+
+
+def bundle(**offers: str) -> nodes.container:
+    """Return an output that is offered in several types: `image_png` for image/png."""
+    found = [
+        nodes.container("", text(offer), mime_type=mime.replace("_", "/"))
+        for mime, offer in offers.items()
+    ]
+    return part("mime_bundle", *found)
+
+
+def page_of(*outputs: nodes.Node, **options: Any) -> nodes.document:
+    """Return a page with a line of prose, and a cell that has these outputs."""
+    page = new_document("page")
+    code = part("cell_code_source", text("act()"))
+    shown = part("cell_code_output", *outputs)
+    page += part("cell_markdown", nodes.paragraph("", "Words."), cell_index=0)
+    page += part("cell_code", code, shown, cell_index=1, cell_metadata=options)
+    return page
+
+
+def test_a_cell_knows_its_line_its_code_and_what_it_printed() -> None:
+    values = [{"text": "3", "values": 3}]
+    page = page_of(text("one\n"), text(" \n"), text("two"), verifies="x", printed_values=values)
+    (cell,) = cells(env_of(source_map=[3, 7]), page)
+    assert (cell.line, cell.code, cell.printed) == (7, "act()", "one\ntwo")
+    assert (cell.exact, cell.options["verifies"]) == (values, "x")
+
+
+def test_a_cell_without_a_map_of_lines_is_where_its_node_is() -> None:
+    page = page_of()
+    page[1].line = 5
+    (cell,) = cells(env_of(), page)
+    assert (cell.line, cell.printed, cell.exact) == (5, "", [])
+
+
+@pytest.mark.parametrize(
+    ("offers", "printed"),
+    [
+        ({"text_plain": "<Figure>", "image_png": "figure.png"}, ""),
+        ({"text_plain": "plain", "text_html": "html"}, "html"),
+        ({"text_html": "html", "text_markdown": "markdown"}, "markdown"),
+        ({"application_json": "{}"}, ""),
+    ],
+)
+def test_of_what_a_cell_offers_the_text_counts_that_readers_see(
+    offers: dict[str, str], printed: str
+) -> None:
+    (cell,) = cells(env_of(), page_of(bundle(**offers)))
+    assert cell.printed == printed
+
+
+def test_a_page_says_what_ran_it_if_anything_did() -> None:
+    assert executed_with(env_of(executed_with='{"device": "cpu"}'), "page") == {"device": "cpu"}
+    assert executed_with(env_of(), "page") == {}
+
+
+def test_pages_that_went_wrong_or_ended_early_are_not_relied_on() -> None:
+    env = env_of()
+    for name, findings, lacks in (
+        ("bad", ((3, "failed"),), ""),
+        ("short", (), "x"),
+        ("good", (), ""),
+    ):
+        keep(env, EXECUTIONS, name, ExecutedPage("", "", 0, (), findings, lacks))
+    assert failed_pages(env) == {"bad", "short"}
