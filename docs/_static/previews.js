@@ -175,7 +175,7 @@
       if (event.target === way || event.target === close) hide();
     } else if (link && pointer === "touch" && event.detail && link !== shown) {
       event.preventDefault();
-      show(link).then((isThere) => isThere || location.assign(link.href));
+      show(link).then((isThere) => isThere || wanted !== link || location.assign(link.href)); // or one has gone on
     } else hide();
   });
 }

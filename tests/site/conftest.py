@@ -54,7 +54,6 @@ def opened(browser: Browser, address: str) -> Iterator[Callable[..., Any]]:
             width, height = SIZES[size]
             options["viewport"] = {"width": width, "height": height}
             contexts[key] = browser.new_context(**options)
-            contexts[key].set_default_timeout(20_000)
         visit = Visit(contexts[key], home)
         visit.page.goto(home + name, wait_until="load")
         yield visit

@@ -12,8 +12,11 @@ import pytest
 from harness.browser import SITE, compressed, pages
 from harness.reading.axe import Seen, ask_axe
 from harness.reading.visits import (
+    ALL_ALIVE,
+    ALL_FONTS,
     CODE_CUT,
     LAID_OUT,
+    NEXT_FRAME,
     NO_FOCUS_SEEN,
     SIZES,
     STILL,
@@ -21,9 +24,11 @@ from harness.reading.visits import (
     Found,
     Visit,
     add_style,
+    emulate_print,
     fail_if_any,
     is_written,
     read_to_the_end,
+    resize,
 )
 from playwright.sync_api import Browser, BrowserContext, Page
 
@@ -92,6 +97,7 @@ def transferred(visit: Visit) -> int:
 def ask(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
     """Ask a page all that is asked on a desk, and then how it looks on paper."""
     add_style(page, STILL, LAID_OUT)
+    page.wait_for_function(ALL_ALIVE)
     page.keyboard.press("Tab")
     yield "focus", page.evaluate(NO_FOCUS_SEEN)
     read_to_the_end(page)
@@ -101,9 +107,10 @@ def ask(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
         yield "words", [page.evaluate(WORDS)]
         yield "glyphs", other_fonts(page)
         page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = false)")
-        page.set_viewport_size({"width": 640, "height": 900})  # the text of a sheet of A4
-        page.emulate_media(media="print")
-        page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+        resize(page, 640, 900)  # the text of a sheet of A4
+        emulate_print(page)
+        page.evaluate(ALL_FONTS)
+        page.evaluate(NEXT_FRAME)
         yield "paper", page.evaluate(CLOSED_ON_PAPER) + page.evaluate(CLUTTER_ON_PAPER)
         if not page.locator("h1").first.is_visible():
             yield "paper", ["no title"]
@@ -117,7 +124,7 @@ def other_fonts(page: Page) -> list[str]:
     devtools.send("DOM.enable")
     devtools.send("CSS.enable")
     root = devtools.send("DOM.getDocument")["root"]["nodeId"]
-    page.evaluate("document.fonts.ready.then(() => true)")
+    page.evaluate(ALL_FONTS)
     formulas = devtools.send("DOM.querySelectorAll", {"nodeId": root, "selector": "math"})
     fonts = [
         font

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from harness.books import wait_until
 from harness.browser import SITE, compressed, serve
-from harness.reading.visits import ALL_PICTURES
+from harness.reading.visits import ALL_PICTURES, HEAR, MENU_WORKS
 from playwright.sync_api import Locator, Page
 
 from executable_book.reading_aids.offline_copy import LIST, write_worker
@@ -21,13 +21,8 @@ pytestmark = pytest.mark.browser
 CHAPTER, ANOTHER = "story/simple_attention.html", "models/kv_cache.html"
 EDITIONS = "async () => (await caches.keys()).length"
 KEPT = """async (page) => {
-    const newest = await caches.open((await caches.keys()).at(-1));
-    return (await newest.match(page))?.text() ?? "";
-}"""
-HEAR = """() => {
-    const state = document.querySelector(".keep-book p");
-    globalThis.heard = [];
-    new MutationObserver(() => heard.push(state.textContent)).observe(state, {childList: true});
+    const newest = (await caches.keys()).at(-1);  // to open it could make it anew
+    return (await caches.match(page, {cacheName: newest}))?.text() ?? "";
 }"""
 REGISTERED = "async () => (await navigator.serviceWorker.getRegistrations()).length"
 NEW_TITLE = "A new title"
@@ -62,7 +57,7 @@ def test_a_kept_book_is_read_without_a_network_and_renewed(
         page = visit.page
         assert page.evaluate(EDITIONS) == 0
         size = json.loads((site / LIST).read_text(encoding="utf-8"))["bytes"] / 1e6
-        page.evaluate(HEAR)
+        page.evaluate(HEAR, ".keep-book p")
         offer(page, rf"^Keep it offline in this browser \({size:.1f} MB\)$").click()
         page.get_by_role("button", name="Stop keeping it").wait_for()
         page.get_by_text(f"Kept in this browser ({size:.1f} MB)").wait_for()
@@ -101,6 +96,8 @@ def test_a_book_that_does_not_come_whole_is_not_kept(
 
 def test_a_book_on_a_disk_is_not_offered_again(unpacked: Path, opened: Callable[..., Any]) -> None:
     with opened(CHAPTER, home=f"{unpacked.as_uri()}/") as visit:
-        assert offer(visit.page, "Keep it offline").count() == 0
+        offered = offer(visit.page, "Keep it offline")
+        visit.page.locator(MENU_WORKS).wait_for(state="attached")
+        assert offered.count() == 0
         assert visit.page.get_by_role("link", name="Read as Markdown").is_visible()
         assert visit.complaints == []

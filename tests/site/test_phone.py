@@ -7,16 +7,20 @@ import pytest
 from harness.browser import SITE, pages
 from harness.reading.axe import Seen, ask_axe
 from harness.reading.visits import (
+    ALL_ALIVE,
     CODE_CUT,
     LAID_OUT,
     NO_FOCUS_SEEN,
+    SCROLLS,
     SIZES,
     STILL,
-    UNFOLD,
     Found,
     add_style,
+    can_reach_wide_boxes,
     fail_if_any,
     is_written,
+    resize,
+    unfold,
 )
 from playwright.sync_api import Browser, Page
 from playwright.sync_api import TimeoutError as TooLate
@@ -43,8 +47,6 @@ NARROW_AND_CUT = f"""() => [...document.querySelectorAll(".cell_output pre")]
     .filter(pre => pre.scrollWidth > pre.clientWidth).map(pre => pre.innerText)"""
 SIX_COLUMNS_SEEN = f"""() => [...document.querySelectorAll(".cell_output pre")]
     .filter(pre => pre.innerText.includes("{SIX_COLUMNS}")).map(() => "seen")"""
-SCROLLS = """() => [...document.querySelectorAll("article *")].filter(e => e.scrollWidth > e.clientWidth
-    && ["auto", "scroll"].includes(getComputedStyle(e).overflowX) && e.checkVisibility())"""
 SELECTED = """() => [...document.querySelectorAll("article .highlight pre:not(:has(.gp))")].filter(pre => {
     getSelection().selectAllChildren(pre);
     return getSelection().toString().trimEnd() !== pre.textContent.trimEnd();
@@ -78,9 +80,10 @@ def found(browser: Browser, address: str) -> Found:
 def ask(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
     """Ask a page all that is asked on a phone, and at last whether a larger phone cuts its code."""
     add_style(page, STILL, LAID_OUT)
+    page.wait_for_function(ALL_ALIVE)
     page.keyboard.press("Tab")
     yield "focus", page.evaluate(NO_FOCUS_SEEN)
-    page.evaluate(UNFOLD)
+    unfold(page)
     yield "sideways", page.evaluate(SIDEWAYS)
     yield "cut", page.evaluate(CODE_CUT)
     yield "hangs", page.evaluate(HANGS)
@@ -89,7 +92,7 @@ def ask(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
         yield "columns", page.evaluate(NARROW_AND_CUT) + page.evaluate(OUT_OF_ITS_BOX)
         yield "six columns", page.evaluate(SIX_COLUMNS_SEEN)
         yield from scroll_by_keyboard(page)
-    page.set_viewport_size({"width": 390, "height": 740})
+    resize(page, 390, 740)
     yield "cut", page.evaluate(CODE_CUT)
 
 
@@ -100,10 +103,7 @@ def scroll_by_keyboard(page: Page) -> Iterator[tuple[str, list[str]]]:
     count = page.evaluate("boxes => boxes.length", boxes)
     if not count:
         return
-    reached = "boxes => boxes.every(box => box.tabIndex >= 0)"
-    try:  # the theme looks for wide boxes a while after a change
-        page.wait_for_function(reached, arg=boxes, timeout=2000)
-    except TooLate:
+    if not can_reach_wide_boxes(page):
         yield "reach", ["not every wide box can be reached"]
     yield "wide", ["a box"] * count
     for number in range(count):
@@ -114,7 +114,7 @@ def scroll_by_keyboard(page: Page) -> Iterator[tuple[str, list[str]]]:
             yield "reach", [f"cannot reach {box.inner_text()[:60]!r}"]
     page.keyboard.press("ArrowRight")
     try:
-        page.wait_for_function("box => box.scrollLeft > 0", arg=box, timeout=2000)
+        page.wait_for_function("box => box.scrollLeft > 0", arg=box)
     except TooLate:
         yield "reach", [f"does not scroll: {box.inner_text()[:60]!r}"]
 

@@ -54,7 +54,7 @@ def page(visit: Visit) -> Iterator[Page]:
 def ask(page: Page, query: str) -> list[str]:
     """Type into the search, and return where the hits lead."""
     page.locator("dialog input").fill(query)
-    page.wait_for_function("document.querySelector('dialog .search-count').textContent")
+    page.wait_for_function("() => document.querySelector('dialog .search-count').textContent")
     hits: list[str] = page.evaluate(HITS)
     return hits
 
@@ -117,14 +117,14 @@ def test_the_search_goes_away_when_it_has_done_its_work(page: Page) -> None:
     ask(page, "a word and its company")
     page.locator("dialog .search-hits a", has_text="A word and its company").click()
     dialog.wait_for(state="detached")
-    assert page.url.endswith("simple_attention.html#a-word-and-its-company")
+    page.wait_for_url("**/simple_attention.html#a-word-and-its-company")
     page.keyboard.press("Control+k")
     page.locator("dialog .context").first.click()
     page.keyboard.press("Escape")
-    assert dialog.count() == 0
+    dialog.wait_for(state="detached")
     page.keyboard.press("Control+k")
     page.get_by_role("button", name="Close the search").click()
-    assert dialog.count() == 0
+    dialog.wait_for(state="detached")
 
 
 def test_all_hits_have_a_page_of_their_own(page: Page) -> None:

@@ -12,7 +12,15 @@ from urllib.parse import unquote, urldefrag, urlsplit
 import pytest
 from harness.browser import SITE
 from harness.paths import DOCS
-from harness.reading.visits import GENERATED, Html, fail_if_any, is_written
+from harness.reading.visits import (
+    ALL_FONTS,
+    GENERATED,
+    HEAR,
+    MENU_WORKS,
+    Html,
+    fail_if_any,
+    is_written,
+)
 from playwright.sync_api import Browser
 
 from executable_book.check.measurements import read
@@ -153,7 +161,7 @@ def test_the_first_tab_leads_past_the_navigation(opened: Callable[..., Any]) -> 
         visit.page.keyboard.press("Tab")
         assert visit.page.evaluate("document.activeElement.innerText") == "Skip to main content"
         visit.page.keyboard.press("Enter")
-        assert visit.page.url.endswith("#main-content")
+        visit.page.wait_for_url("**/simple_attention.html#main-content")
 
 
 def test_the_reader_chooses_the_colours(opened: Callable[..., Any]) -> None:
@@ -192,16 +200,20 @@ def test_a_page_can_be_copied_as_markdown(opened: Callable[..., Any], unpacked: 
     permissions = ["clipboard-read", "clipboard-write"]
     with opened(FIRST, permissions=permissions) as visit:
         visit.page.get_by_role("button", name="Get page or book").click()
+        visit.page.evaluate(HEAR, ".copy-page")
         visit.page.get_by_role("button", name="Copy as Markdown").click()
-        visit.page.get_by_role("button", name="Copied").wait_for()
+        visit.page.wait_for_function(
+            "() => heard.includes('Copied')"
+        )  # it says so for a while only
         copied = visit.page.evaluate("navigator.clipboard.readText()")
         assert copied == (SITE / FIRST).with_suffix(".md").read_text(encoding="utf-8")
         assert visit.complaints == []
     with opened(FIRST, home=f"{unpacked.as_uri()}/") as visit:
         visit.page.get_by_role("button", name="Get page or book").click()
+        visit.page.locator(MENU_WORKS).wait_for(state="attached")
         assert visit.page.get_by_role("button", name="Copy as Markdown").count() == 0
         visit.page.get_by_role("link", name="Read as Markdown").click()
-        assert visit.page.url == (unpacked / FIRST).with_suffix(".md").as_uri()
+        visit.page.wait_for_url((unpacked / FIRST).with_suffix(".md").as_uri())
 
 
 @pytest.mark.parametrize("name", ["Toggle primary sidebar", "Toggle secondary sidebar"])
@@ -211,7 +223,7 @@ def test_a_phone_reaches_both_lists_of_contents(name: str, opened: Callable[...,
         wanted = visit.page.get_by_role("dialog").get_by_role("link", name=link[name])
         assert not wanted.is_visible()
         visit.page.get_by_role("button", name=name).click()
-        assert wanted.is_visible()
+        wanted.wait_for()
         visit.page.keyboard.press("Escape")
         wanted.wait_for(state="hidden")
         assert visit.complaints == []
@@ -222,7 +234,7 @@ def test_solutions_are_hidden_until_asked_for(opened: Callable[..., Any]) -> Non
         answer = visit.page.locator("details.solution p", has_text="hundredfold")
         assert not answer.is_visible()
         visit.page.locator("summary", has_text="Solution to Exercise").last.click()
-        assert answer.is_visible()
+        answer.wait_for()
 
 
 def test_each_page_says_what_it_is(html: dict[str, Html]) -> None:
@@ -281,8 +293,7 @@ def test_readers_go_on_and_back(html: dict[str, Html]) -> None:
 
 def test_every_icon_has_a_glyph(opened: Callable[..., Any], html: dict[str, Html]) -> None:
     """The icon font was cut down to what is used, and no further."""
-    empty = """async () => {
-        await document.fonts.ready;
+    empty = """() => {
         return [...document.querySelectorAll("[class*='fa-']")].filter(icon => {
             const style = getComputedStyle(icon, "::before");
             return !/^"[\\uf000-\\uf8ff]"/.test(style.content)
@@ -291,6 +302,7 @@ def test_every_icon_has_a_glyph(opened: Callable[..., Any], html: dict[str, Html
     }"""
     with opened(FIRST, "phone") as visit:
         assert visit.page.locator("[class*='fa-']").count() > 5
+        visit.page.evaluate(ALL_FONTS)
         assert visit.page.evaluate(empty) == []
         fonts = [url for url in visit.requests if url.endswith("fa-solid-900.woff2")]
         assert len(fonts) == 1
@@ -302,6 +314,7 @@ def test_marks_stand_at_their_cells_and_unfold_by_keyboard(
 ) -> None:
     page = browser.new_page(viewport={"width": width, "height": 900})
     page.goto(address + "story/simple_attention.html", wait_until="load")
+    page.evaluate(ALL_FONTS)
     mark = page.locator(".proof > summary").first
     box, cell = mark.bounding_box(), page.locator(".cell:has(+ .proof)").first.bounding_box()
     assert box is not None
@@ -315,6 +328,6 @@ def test_marks_stand_at_their_cells_and_unfold_by_keyboard(
     assert not body.is_visible()
     mark.focus()
     page.keyboard.press("Enter")
-    assert body.is_visible()
+    body.wait_for()
     assert body.locator("a").first.get_attribute("href").startswith("../trust/sources.html#")
     page.close()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from harness.reading.visits import LAID_OUT, add_style
+from harness.reading.visits import LAID_OUT, add_style, emulate_print
 from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
@@ -59,14 +59,14 @@ def test_a_frame_moves_only_for_those_who_like_motion(opened: Callable[..., Any]
         page = visit.page
         assert page.evaluate(duration) == "0s"
         page.emulate_media(reduced_motion="no-preference")
-        assert page.evaluate(duration) != "0s"
+        page.wait_for_function(f"() => {duration} !== '0s'")
 
 
 def test_paper_shows_all_frames(opened: Callable[..., Any]) -> None:
     with opened(CHAPTERS[0], reduced_motion="reduce") as visit:
         page = visit.page
         page.get_by_role("button", name="Next").click()
-        page.emulate_media(media="print")
+        emulate_print(page)
         first, height = seen(page)
         assert (first, height) == (0.0, 1.0)
         assert not page.locator(".step-controls").is_visible()

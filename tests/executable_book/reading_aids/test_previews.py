@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.books import make_book, settings_for
+from harness.books import make_book, settings_for, wait_until
 from harness.browser import chromium
 from harness.paths import DOCS
 from harness.reading.axe import axe_finds
@@ -315,6 +315,22 @@ def test_a_reference_without_a_preview_is_a_link(here: Callable[..., Any]) -> No
     reference(page, "#deep").evaluate("link => { link.hash = '#unknown'; }")
     reference(page, "#unknown").tap()
     page.wait_for_url("**/there.html#unknown")
+
+
+@pytest.mark.browser
+def test_who_has_gone_on_is_not_taken_away(here: Callable[..., Any]) -> None:
+    """What was tapped first comes late, and has no preview."""
+    page = here("phone", has_touch=True)
+    held: list[Any] = []
+    page.route("**/previews/there.js", held.append)
+    reference(page, "#deep").evaluate("link => { link.hash = '#unknown'; }")
+    reference(page, "#unknown").tap()
+    wait_until(lambda: page.evaluate("document.querySelector('script[src*=there]') !== null"))
+    page.locator("h1").tap()
+    held.pop().continue_()
+    reference(page, "#ex-count").tap()
+    seen(page, "Count to three.")
+    assert page.url.endswith("here.html")
 
 
 @pytest.mark.browser

@@ -66,7 +66,6 @@ class Tabs:
     def _new(self, width: str, **options: Any) -> Visit:
         viewport = {"width": WIDTHS[width], "height": 900}
         context = self.browser.new_context(viewport=viewport, **options)
-        context.set_default_timeout(10_000)
         return Visit(context, "file:")
 
 

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response
+from playwright.sync_api import TimeoutError as TooLate
 
 Found = dict[str, list[str]]
 """What is wrong on all pages, by what was asked."""
@@ -31,7 +32,31 @@ NO_FOCUS_SEEN = """() => {
         return document.activeElement === e && look(e) === before.get(e);
     }).map(e => e.outerHTML.slice(0, 90));
 }"""
+# What is waited for is a function: the policy of a page lets no text be evaluated a second time.
 ALL_PICTURES = "() => [...document.images].every(picture => picture.complete)"
+# A figure begins when a reader comes near.
+ALL_ALIVE = """() => {
+    const next = document.querySelector(".live-figure:not(.lp-alive)");
+    next?.scrollIntoView({behavior: "instant"});
+    return !next;
+}"""
+# Fonts are asked for when something is laid out that needs them.
+ALL_FONTS = (
+    "() => { document.body.getClientRects(); return document.fonts.ready.then(() => true); }"
+)
+NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))"
+SCROLLS = """() => [...document.querySelectorAll("article *")].filter(e => e.scrollWidth > e.clientWidth
+    && ["auto", "scroll"].includes(getComputedStyle(e).overflowX) && e.checkVisibility())"""
+REACHED = f"() => ({SCROLLS})().every(box => box.tabIndex >= 0)"
+HEAR = """selector => {
+    const element = document.querySelector(selector);
+    globalThis.heard = [];
+    new MutationObserver(() => heard.push(element.textContent)).observe(element, {childList: true});
+}"""
+MENU_WORKS = ".copy-page[aria-live]"
+"""What is there, seen or not, once the menu of a page has its script."""
+PATIENCE = 60_000
+"""Milliseconds: a busy machine may take long, and what never happens is found out all the same."""
 
 
 STILL = "* {transition: none !important}"
@@ -44,6 +69,7 @@ class Visit:
 
     def __init__(self, context: BrowserContext, home: str):
         self.page = context.new_page()
+        self.page.set_default_timeout(PATIENCE)
         self.home = home
         self.requests: list[str] = []
         self.complaints: list[str] = []
@@ -55,6 +81,7 @@ class Visit:
 
     def go(self, name: str) -> None:
         """Go to a page, whose requests and complaints are told from those of the page before."""
+        self.page.goto("about:blank")  # after this, nothing is heard of that page any more
         self.requests, self.complaints = [], []
         self.page.goto(self.home + name, wait_until="load")
 
@@ -117,11 +144,41 @@ def add_style(page: Page, *rules: str) -> None:
     )
 
 
-def read_to_the_end(page: Page) -> None:
-    """Unfold all that is folded, and go to the end, until every picture has come."""
+def unfold(page: Page) -> None:
+    """Unfold all that is folded, until what stands there has its fonts."""
     page.evaluate(UNFOLD)
+    page.evaluate(ALL_FONTS)
+
+
+def read_to_the_end(page: Page) -> None:
+    """Unfold all that is folded, and go to the end, until every figure and every picture has come."""
+    page.wait_for_function(ALL_ALIVE)
+    unfold(page)
     page.keyboard.press("Control+End")
     page.wait_for_function(ALL_PICTURES)
+
+
+def resize(page: Page, width: int, height: int) -> None:
+    """Give a page another size, until it has it."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.wait_for_function(
+        "size => `${[innerWidth, innerHeight]}` === size", arg=f"{width},{height}"
+    )
+
+
+def emulate_print(page: Page) -> None:
+    """Show a page as on paper, until it is."""
+    page.emulate_media(media="print")
+    page.wait_for_function("() => matchMedia('print').matches")
+
+
+def can_reach_wide_boxes(page: Page) -> bool:
+    """Tell whether what scrolls can be reached by keyboard: the theme looks a while after a change."""
+    try:
+        page.wait_for_function(REACHED)
+    except TooLate:
+        return False
+    return True
 
 
 def fail_if_any(wrong: list[str]) -> None:
