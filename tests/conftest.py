@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import random
 import socket
 import tomllib
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import jaxtyping
+import numpy as np
 import pytest
 import torch
 from harness.paths import DOCS
@@ -35,6 +37,14 @@ def new_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., A
 def one_thread() -> None:
     """Compute on one thread: for tensors this small, waiting for others costs more than it saves."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def same_random_numbers() -> None:
+    """Begin each test with the same random numbers, whichever tests ran in its process before."""
+    random.seed(2017)
+    np.random.seed(2017)
+    torch.manual_seed(2017)
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ SETTINGS: dict[str, Any] = {
     "exclude_patterns": ["_build"],
     "myst_enable_extensions": ["colon_fence", "deflist", "dollarmath"],
     "nb_execution_mode": "off",
-    "nb_execution_timeout": 60,
+    "nb_execution_timeout": 300,
     "nb_merge_streams": True,
     "book_archive": False,
     "book_cut_assets": False,
@@ -223,7 +223,7 @@ def make_book(root: Path, *extensions: str, **settings: Any) -> Book:
     return book
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = 300) -> None:
     """Wait until something is so."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -20,7 +20,7 @@ def run(*codes: str, settings: KernelSettings = KERNELS) -> list[notebook_runner
     cells = [[nbformat.v4.new_code_cell(one) for one in code.split("%%\n")] for code in codes]
     notebooks = {str(n): nbformat.v4.new_notebook(cells=one) for n, one in enumerate(cells)}
     folders = dict.fromkeys(notebooks, "/")
-    return list(notebook_runner.execute(notebooks, folders, settings, timeout=60).values())
+    return list(notebook_runner.execute(notebooks, folders, settings, timeout=300).values())
 
 
 def printed(execution: notebook_runner.Execution) -> str:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -17,6 +18,10 @@ from executable_book.run import live_preview
 
 NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 """What authors seldom set: with it, a build writes nothing beside the modules that it imports."""
+PATIENCE = 300
+"""Seconds in which a build ends, however busy the machine is."""
+NEVER_HANDED_OUT = range(20_000, 32_000)
+"""Ports that no system gives to whoever asks for any, as browsers and other tests do all the time."""
 
 
 @contextmanager
@@ -38,8 +43,9 @@ def serving(
         env=environment | ({"PYTHONPATH": str(source)} if source else {}),
     )
     try:
-        wait_for(port)
-        with connect(f"ws://127.0.0.1:{port}/websocket-reload") as browser:
+        wait_for(port, process)
+        address = f"ws://127.0.0.1:{port}/websocket-reload"
+        with connect(address, open_timeout=PATIENCE, ping_interval=None) as browser:
             yield browser, process
     finally:
         with contextlib.suppress(ProcessLookupError):
@@ -48,20 +54,28 @@ def serving(
 
 
 def free_port() -> int:
-    """Return a port on which nobody listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    return port
+    """Return a port on which nobody listens, nor will before the server does, which builds first."""
+    while True:
+        port = random.SystemRandom().choice(NEVER_HANDED_OUT)
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
 
 
-def wait_for(port: int, seconds: float = 120) -> None:
-    """Wait until somebody listens."""
-    deadline = time.monotonic() + seconds
+def wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
+    """Wait until a process listens."""
+    deadline = time.monotonic() + PATIENCE
     while True:
         with socket.socket() as line:
             if line.connect_ex(("127.0.0.1", port)) == 0:
                 return
+        if process.poll() is not None:
+            raise ConnectionError(f"the server ended with {process.returncode} before it listened")
         if time.monotonic() > deadline:
-            raise TimeoutError(f"nobody listens on port {port} after {seconds} s")
+            raise TimeoutError(f"nobody listens on port {port} after {PATIENCE} s")
         time.sleep(0.1)
+
+
+def hear(browser: ClientConnection) -> str | bytes:
+    """Return what an open page hears of the next build."""
+    return browser.recv(timeout=PATIENCE)

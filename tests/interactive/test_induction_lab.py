@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from harness.paths import DOCS
+from harness.reading.frames import boxes
 from harness.reading.scripted_pages import press_in_place, table_texts
 from torch import Tensor
 
@@ -328,14 +329,13 @@ def test_all_that_belongs_together_is_in_sight(open_figure: Callable[..., Any]) 
     heights = set()
     for text in ("ab", "a" * 16, WORD):
         page.get_by_label("The model reads").fill(text)
-        heights.add(page.locator(".lp-pair").bounding_box()["height"])
+        (pair,) = boxes(page.locator(".lp-pair"))
+        heights.add(pair["height"])
     assert len(heights) == 1
     spans = []
     for control in ("input[type=text]", ".lp-switch input", "input[type=range]"):
-        boxes = [
-            page.locator(one).first.bounding_box() for one in (control, ".lp-answer", ".lp-pair")
-        ]
-        spans.append(max(b["y"] + b["height"] for b in boxes) - min(b["y"] for b in boxes))
+        seen = boxes(*(page.locator(one).first for one in (control, ".lp-answer", ".lp-pair")))
+        spans.append(max(b["y"] + b["height"] for b in seen) - min(b["y"] for b in seen))
     assert max(spans) < 740
 
 

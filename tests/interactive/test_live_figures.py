@@ -123,7 +123,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(
     open_figure: Callable[..., Any], figure: str, width: str, theme: str
 ) -> None:
     page = open_figure(figure, width, color_scheme=theme)
-    assert page.evaluate("document.documentElement.dataset.theme") == theme
+    page.locator(f"html[data-theme={theme}]").wait_for()
     edge = page.locator(".live-figure").bounding_box()
     wide = page.locator(".live-figure *").evaluate_all(
         """(all, edge) => all.filter((one) => one.checkVisibility()

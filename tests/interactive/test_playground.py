@@ -17,6 +17,7 @@ from harness.library.playground_vectors import stops, vectors
 from harness.paths import DOCS
 from harness.reading import scripted_pages
 from harness.reading.axe import axe_finds
+from harness.reading.frames import boxes, drawn
 from harness.reading.scripted_pages import WIDTHS, build, table_texts
 
 import literate_attention as la
@@ -118,6 +119,7 @@ def context_of(embeddings: list[list[float]]) -> list[list[float]]:
 def at_stop(page: Any, stop: int) -> Any:
     """Go to a stop of the tour."""
     page.get_by_role("slider", name="Tour").fill(str(stop))
+    drawn(page)
     return page
 
 
@@ -319,10 +321,8 @@ def test_what_a_stop_is_about_is_seen_beside_the_tour(
     firsts = ["Scores", "Attention weights", "Z: context", "", "Attention weights"]
     for stop in range(2, 9):
         page.keyboard.press("Enter")
-        tour, first, story = (
-            page.locator(one).bounding_box()
-            for one in (".pg-tour", ".pg-told + * table >> nth=0", ".pg-story h2")
-        )
+        seen = (".pg-tour", ".pg-told + * table >> nth=0", ".pg-story h2")
+        tour, first, story = boxes(*map(page.locator, seen))
         assert tour["y"] >= 40 and tour["y"] + tour["height"] <= first["y"]  # noqa: PT018
         assert first["y"] + first["height"] <= 800, stop
         if width == "desk":
@@ -339,9 +339,8 @@ def test_dropout_leaves_the_plane_its_room(open_page: Callable[..., Any]) -> Non
     for wide in (1280, 1440):
         page.set_viewport_size({"width": wide, "height": 900})
         page.get_by_role("button", name="Dropout, as printed").click()
-        plane, story, choice = (
-            page.locator(one).bounding_box() for one in (".pg-plane", ".pg-story", ".pg-plane-box")
-        )
+        seen = (".pg-plane", ".pg-story", ".pg-plane-box")
+        plane, story, choice = boxes(*map(page.locator, seen))
         assert plane["width"] > 250
         assert choice["x"] + choice["width"] <= story["x"]
     assert "SelfAttention_v2, seed 789" in page.locator(".pg-told").inner_text()
@@ -394,7 +393,7 @@ def test_vectors_are_dragged(open_page: Callable[..., Any]) -> None:
     page = at_stop(open_page(), 4)
     tip = page.get_by_role("slider", name="one", exact=True).locator(".pg-tip")
     tip.scroll_into_view_if_needed()
-    box = tip.bounding_box()
+    (box,) = boxes(tip)
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] - 80, box["y"] - 60, steps=3)
@@ -660,10 +659,10 @@ def test_a_notice_covers_nothing_and_gives_the_focus_back(open_page: Callable[..
     field.blur()
     # what stood there when the field was entered, and not the 99 on the way
     assert notice.inner_text().endswith("not 99999; 0.05 was kept.")
-    boxes = [one.bounding_box() for one in (field, page.locator(".pg-plane"), notice)]
-    for box in boxes[:2]:
-        beside = box["x"] + box["width"] <= boxes[2]["x"]
-        assert beside or box["y"] + box["height"] <= boxes[2]["y"]
+    *others, own = boxes(field, page.locator(".pg-plane"), notice)
+    for box in others:
+        beside = box["x"] + box["width"] <= own["x"]
+        assert beside or box["y"] + box["height"] <= own["y"]
     page.get_by_role("button", name="Close").press("Enter")
     assert notice.inner_text() == ""
     assert field.evaluate("one => one === document.activeElement")
@@ -681,7 +680,7 @@ def test_starting_over_leaves_the_figure_in_sight(open_page: Callable[..., Any])
     page = at_stop(open_page(), 8)
     page.get_by_role("button", name="Start over").press("Enter")
     assert page.evaluate("document.activeElement.textContent") == "Next"
-    tour = page.locator(".pg-tour").bounding_box()
+    (tour,) = boxes(page.locator(".pg-tour"))
     assert 0 <= tour["y"] < 300
     assert page.locator(".pg-notice p").inner_text() == "Everything is as it was at the start."
 
@@ -710,6 +709,7 @@ def test_larger_steps_scroll_nothing_and_the_plane_has_room(open_page: Callable[
     page = at_stop(open_page(), 4)
     handle = page.get_by_role("slider", name="one", exact=True)
     handle.focus()
+    drawn(page)
     before = page.evaluate("scrollY")
     across = handle.locator(".pg-tip").get_attribute("cx")
     for keys, vector in (
@@ -743,13 +743,18 @@ def test_a_finger_drags_a_tip_and_scrolls_elsewhere(open_page: Callable[..., Any
 
     tip = page.get_by_role("slider", name="one", exact=True).locator(".pg-tip")
     page.locator(".pg-plane").evaluate("one => one.scrollIntoView({ block: 'center' })")
-    before, box = page.evaluate("scrollY"), tip.bounding_box()
+    (box,) = boxes(tip)
+    before = page.evaluate("scrollY")
     swipe(box["x"] + 5, box["y"] + 5)
-    moved = tip.bounding_box()
+    moved, plane = boxes(tip, page.locator(".pg-plane"))
     assert box["y"] - moved["y"] == pytest.approx(80, abs=3)
     assert page.evaluate("scrollY") == before
-    plane = page.locator(".pg-plane").bounding_box()
-    swipe(plane["x"] + plane["width"] - 20, plane["y"] + plane["height"] - 20)
+    corner = plane["x"] + plane["width"] - 20, plane["y"] + plane["height"] - 20
+    for _ in range(10):  # on a slow machine, a finger may rest too long before it moves
+        swipe(*corner)
+        drawn(page)
+        if page.evaluate("scrollY") > before:
+            break
     page.wait_for_function("before => scrollY > before", arg=before)
 
 
@@ -996,7 +1001,8 @@ def test_axe_finds_nothing(
 ) -> None:
     page = open_page(STATES[state], width, color_scheme=theme, reduced_motion="reduce")
     page.get_by_role("button", name="Copy link").click()
-    assert page.evaluate("document.documentElement.dataset.theme") == theme
+    page.locator(".pg-notice p", has_text="link").wait_for()
+    page.locator(f"html[data-theme={theme}]").wait_for()
     assert axe_finds(page, ".playground") == []
 
 
@@ -1087,5 +1093,6 @@ def test_a_strict_policy_stops_nothing(site: Path, browser: Any) -> None:
     shade = grid(page, "Head 1").locator("tbody td").first
     assert shade.evaluate("cell => cell.style.getPropertyValue('--lp-heat')") == "1.000"
     page.get_by_role("button", name="Copy link").click()
+    page.locator(".pg-notice p", has_text="link").wait_for()
     assert complaints == []
     page.close()

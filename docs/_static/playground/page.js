@@ -61,6 +61,7 @@
       () => true,
       () => false,
     );
+    if (linkField.hidden) return; // meanwhile there are other settings
     tell(copied ? "The link was copied. It opens these very settings." : "Copy the link here.");
   });
   const reset = make("button", { type: "button" }, "Start over");

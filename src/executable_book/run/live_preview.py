@@ -34,7 +34,7 @@ from executable_book.run.kernels.kernel_settings import KernelSettings
 from executable_book.run.page_execution import kernel_settings
 
 OURS = Path(__file__).parents[2]
-WHAT_BUILDS_WRITE = "/(_build|__pycache__)/"
+WHAT_BUILDS_WRITE = "/(_build|__pycache__)(/|$)"
 
 
 class WarmBuilder(Builder):  # type: ignore[misc]  # it comes without types

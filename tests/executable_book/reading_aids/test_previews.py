@@ -11,6 +11,7 @@ from harness.books import make_book, settings_for, wait_until
 from harness.browser import chromium
 from harness.paths import DOCS
 from harness.reading.axe import axe_finds
+from harness.reading.frames import boxes, drawn
 from harness.reading.scripted_pages import Tabs, opening
 
 THERE = """(there)=
@@ -245,6 +246,9 @@ def test_pointing_at_a_reference_shows_what_it_leads_to(here: Callable[..., Any]
 def test_the_keyboard_shows_a_preview_enters_it_and_leaves_it(here: Callable[..., Any]) -> None:
     page = here()
     reference(page, "#there").evaluate("link => link.focus({focusVisible: true})")
+    seen(page, "It all begins here.")
+    page.keyboard.press("Escape")  # or the next key would lead into it
+    unseen(page)
     page.keyboard.press("Tab")
     seen(page, "Fig. 1")
     described = page.locator("[aria-describedby=preview-text]")
@@ -273,13 +277,14 @@ def test_a_first_tap_shows_and_a_second_goes(here: Callable[..., Any]) -> None:
     link.tap()
     seen(page, "Count to three.")
     assert page.url.endswith("here.html")
-    box, text = page.locator(".preview").bounding_box(), link.bounding_box()
+    box, text = boxes(page.locator(".preview"), link)
     assert box["x"] == 0
     assert box["width"] == 360
     assert box["y"] + box["height"] < text["y"] or text["y"] + text["height"] < box["y"]
     page.get_by_role("button", name="Close the preview").tap()
     unseen(page)
     link.tap()
+    seen(page, "Count to three.")
     page.locator("h1").tap()
     unseen(page)
     link.tap()
@@ -297,7 +302,7 @@ def test_a_preview_stays_on_its_side_while_one_scrolls(here: Callable[..., Any])
     side = "document.querySelector('.preview').dataset.side"
     before = page.evaluate(side)
     page.evaluate("scrollBy(0, 400)")
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+    drawn(page)
     assert page.evaluate(side) == before
 
 
@@ -351,5 +356,6 @@ def test_a_preview_can_be_read_by_everybody(
     seen(page, "Deep")
     pieces = "".join([*previews(site, "there").values(), *previews(site, "books").values()])
     page.locator("#preview-text").evaluate("(text, all) => { text.innerHTML = all; }", pieces)
+    drawn(page)
     assert axe_finds(page, ".preview") == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

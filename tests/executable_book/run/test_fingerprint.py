@@ -20,7 +20,8 @@ FILES = [
 @pytest.fixture
 def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a copy of the folder that kernels are made of, in its place."""
-    folder = Path(shutil.copytree(module.KERNELS, tmp_path / "kernels"))
+    compiled = shutil.ignore_patterns("__pycache__")  # others may write there just now
+    folder = Path(shutil.copytree(module.KERNELS, tmp_path / "kernels", ignore=compiled))
     monkeypatch.setattr(module, "KERNELS", folder)
     return folder
 

@@ -463,7 +463,8 @@ def test_refuses(call: Callable[[], object], error: type[Exception], message: st
 
 
 def test_the_command_compares_with_one_process() -> None:
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "-m"]
+    command = [sys.executable, "-m", "torch.distributed.run"]
+    command += ["--standalone", "--nproc-per-node", "2", "-m"]  # at a port that nobody has
     module = "literate_attention.models.ring_comparison"
     sizes = ["--num-tokens", "64", "--device", "cpu"]
     result = subprocess.run([*command, module, *sizes], capture_output=True, text=True, check=True)

@@ -121,8 +121,17 @@ async def _run_cells(
     notebook: NotebookNode, kernel: AsyncKernelManager, timeout: float
 ) -> Execution:
     execution = Execution(notebook)
-    # Where a stream comes in pieces is chance; MyST-NB would put a line's end between any two of them.
-    runner = NotebookClient(notebook, km=kernel, timeout=timeout, coalesce_streams=True, log=QUIET)
+    runner = NotebookClient(
+        notebook,
+        km=kernel,
+        timeout=timeout,
+        # Outputs may come later than the reply; on a busy machine, nbclient would go on without them.
+        iopub_timeout=START_SECONDS,
+        raise_on_iopub_timeout=True,
+        # Where a stream comes in pieces is chance; MyST-NB would put a line's end between any two of them.
+        coalesce_streams=True,
+        log=QUIET,
+    )
     runner.kc = client = kernel.client()
     client.start_channels()
     number = 0
@@ -193,7 +202,7 @@ class _KernelSource:
     @contextlib.asynccontextmanager
     async def kernel(self, folder: str) -> AsyncIterator[AsyncKernelManager]:
         """Start a kernel in a folder, and end it with the context."""
-        with tempfile.TemporaryDirectory(prefix="kernel-") as private:
+        with tempfile.TemporaryDirectory(prefix="kernel-", ignore_cleanup_errors=True) as private:
             kernel = AsyncKernelManager(
                 kernel_spec_manager=_ThisPython(self._settings),
                 transport="ipc" if warm_server.may_hold_sockets(private) else "tcp",

@@ -56,7 +56,7 @@ PROGRAM = (sys.executable, "-P", "-m", "executable_book.run.kernels.warm_server"
 MOST_BYTES_OF_A_SOCKETS_FOLDER = 80
 """The path of a socket may have about a hundred bytes, its name among them."""
 START_SECONDS = 120
-END_SECONDS = 5
+END_SECONDS = 30
 
 
 class ServerLostError(Exception):
