@@ -13,6 +13,7 @@ MATHML = "{http://www.w3.org/1998/Math/MathML}"
 SVG = "{http://www.w3.org/2000/svg}"
 OPF = "{http://www.idpf.org/2007/opf}"
 DC = "{http://purl.org/dc/elements/1.1/}"
+NCX = "{http://www.daisy.org/z3986/2005/ncx/}"
 PACKAGE = "content.opf"
 UNLISTED = ("mimetype", PACKAGE, "META-INF/container.xml")
 TYPES = {
@@ -41,6 +42,7 @@ def findings(book: Path) -> Iterator[str]:
     package = ElementTree.fromstring(files[PACKAGE])
     items = {item.attrib["href"]: item.attrib for item in package.iter(f"{OPF}item")}
     yield from _of_package(package, items, {*files} - {*UNLISTED})
+    yield from _of_order(ElementTree.fromstring(files["toc.ncx"]))
     pages = {name: ElementTree.fromstring(files[name]) for name in files if name.endswith(".xhtml")}
     ids = {
         name: [of.attrib["id"] for of in page.iter() if "id" in of.attrib]
@@ -87,6 +89,17 @@ def _of_package(
             yield f"the package names no {tag}"
     if not package.findtext(f".//{OPF}meta[@property='dcterms:modified']"):
         yield "the package does not say when it was modified"
+
+
+def _of_order(contents: ElementTree.Element) -> Iterator[str]:
+    """Yield which places in the contents of EPUB 2 are counted twice: a place has one number."""
+    numbers: dict[str, str] = {}
+    for point in contents.iter(f"{NCX}navPoint"):
+        target = point.find(f"{NCX}content")
+        if target is not None:
+            place, number = target.attrib["src"], point.attrib["playOrder"]
+            if numbers.setdefault(place, number) != number:
+                yield f"toc.ncx: {place} is number {numbers[place]} and {number}"
 
 
 def _of_page(name: str, page: ElementTree.Element, declared: list[str]) -> Iterator[str]:

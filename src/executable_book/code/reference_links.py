@@ -191,7 +191,7 @@ def used_in(app: Sphinx, docname: str, pages: list[str]) -> nodes.paragraph:
 
 def tests_list(app: Sphinx, tests: list[Tested]) -> nodes.bullet_list:
     """List tests by the file that they stand in."""
-    files = nodes.bullet_list()
+    files = nodes.bullet_list(classes=["tests"])
     for file, group in groupby(tests, key=lambda test: test.file):
         links = nodes.bullet_list()
         for _, proof in group:

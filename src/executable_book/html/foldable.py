@@ -1,8 +1,8 @@
 """What is folded away until a reader asks for it: the code of figures, and solutions.
 
 Both are `<details>`, which need no script, and whose `<summary>` is its visible text and nothing else: what
-is heard is what is seen. An e-book cannot be unfolded everywhere, so there they are open; paper is seen to by
-the style sheet.
+is heard is what is seen. An e-book cannot be unfolded everywhere, so its builder opens them; paper is seen to
+by the style sheet.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from typing import Any
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.writers.html5 import HTML5Translator
-
-OPEN_IN = ("epub",)
 
 
 def visit_code(self: HTML5Translator, node: nodes.Element) -> None:
@@ -28,8 +26,7 @@ def visit_solution(self: HTML5Translator, node: nodes.Element) -> None:
 
 
 def _fold(self: HTML5Translator, node: nodes.Element, summary: str) -> None:
-    attributes: dict[str, Any] = {"open": "open"} if self.builder.name in OPEN_IN else {}
-    self.body.append(self.starttag(node, "details", CLASS="folded", **attributes))
+    self.body.append(self.starttag(node, "details", CLASS="folded"))
     self.body.append(f"<summary>{self.encode(summary)}</summary>\n")
 
 

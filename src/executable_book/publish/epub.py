@@ -1,25 +1,69 @@
 """The whole book as an EPUB: Sphinx writes it, and this completes it by what the format asks for.
 
 Formulas are MathML with its namespace, or a reader shows letters in a row; the package says which pages hold
-formulas or drawings; and it holds no file that no page names, but the font for formulas.
+formulas or drawings; and it holds no file that no page names, but the font for formulas. What is folded on a
+screen is open here, as not every reader can unfold it. In the contents, chapters stand below their parts.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from html import escape
 from pathlib import Path
+from typing import Any
 
 from sphinx.builders.epub3 import Epub3Builder
+from sphinx.locale import _
 
 from executable_book.html import unused_assets
+from executable_book.publish.pdf import parts_of
 
 ITEM = re.compile(r'<item id="[^"]*" href="([^"]*)" media-type="[^"]*"(?= />)')
+FOLD = re.compile(r"<details(?![^>]* open=)(?=[ >])")
 
 
 class EBook(Epub3Builder):
     """Sphinx's builder of e-books, whose package has neither too much in it nor too little said of it."""
 
     media_types = Epub3Builder.media_types | {".woff2": "font/woff2"}
+
+    def prepare_writing(self, docnames: AbstractSet[str]) -> None:
+        """Say on each page which language it is in."""
+        language = escape(self.config.epub_language)
+        self.html_tag = f'{Epub3Builder.html_tag[:-1]} lang="{language}" xml:lang="{language}">'
+        super().prepare_writing(docnames)
+
+    def handle_page(self, pagename: str, addctx: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        """Write a page on which nothing is folded."""
+        if "body" in addctx:
+            addctx["body"] = FOLD.sub('<details open="open"', addctx["body"])
+        super().handle_page(pagename, addctx, *args, **kwargs)
+
+    def build_navlist(self, navnodes: list[dict[str, Any]]) -> Any:
+        """List the contents, for EPUB 3."""
+        return super().build_navlist([*self._in_parts(navnodes)])
+
+    def build_navpoints(self, nodes: list[dict[str, Any]]) -> Any:
+        """List the contents, for EPUB 2."""
+        return super().build_navpoints([*self._in_parts(nodes)])
+
+    def new_navpoint(self, node: dict[str, Any], level: int, incr: bool = True) -> Any:
+        """Count places: a part and its first chapter are one."""
+        return super().new_navpoint(node, level, incr and not node.get("same_place"))
+
+    def _in_parts(self, entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Put chapters below their parts, whose pages are those of their first chapters; add the index."""
+        parts = {self.get_target_uri(page): title for page, title in parts_of(self.env).items()}
+        in_parts = False
+        for entry in entries:
+            if title := parts.get(entry["refuri"], ""):
+                in_parts = True
+                yield entry | {"level": 1, "text": escape(title)}
+            yield entry | {"level": entry["level"] + in_parts, "same_place": bool(title)}
+        if self.use_index:
+            yield {"level": 1, "refuri": f"genindex{self.out_suffix}", "text": _("Index")}
 
     def build_content(self) -> None:
         """List the files of the package, once they are those that are needed."""

@@ -1,5 +1,6 @@
 """The e-book keeps the rules of its format, in this book's own templates."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,28 @@ f(x) = \begin{cases} \frac{x}{2} & x < 1 \\ \tfrac12 & \text{else} \end{cases}
 $$
 
 ![A black triangle](drawn.svg)
+
+```{raw} html
+<details class="folded"><summary>More</summary>
+```
+
+Folded on a screen.
+
+```{raw} html
+</details>
+```
+"""
+INDEX = """# Little Book
+
+```{toctree}
+square
+```
+
+```{toctree}
+:caption: Part & rest
+
+other
+```
 """
 
 
@@ -41,6 +64,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
         epub_identifier="address",
         epub_description="A little book.",
         epub_show_urls="no",
+        epub_tocdup=False,
         epub_uid="address",
     )
     for name in ("cover", "other"):
@@ -48,6 +72,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     book.write("drawn.svg", SVG)
     book.write("_static/site.css", ".site {}")
     book.write("_static/ebook.css", '@font-face { src: url("stix-two-math.woff2") }')
+    book.page("index", INDEX, head="")
     book.page("square", SQUARE, head="")
     for words in ("Words.", "Other words."):  # the second build finds what the first left
         book.page("other", f"# Other\n\n## Root\n\n{words}\n", head="")
@@ -63,3 +88,32 @@ def epub(book: Path) -> Path:
 
 def test_it_keeps_the_rules(epub: Path) -> None:
     assert [*findings(epub)] == []
+
+
+def test_nothing_is_folded_as_not_every_reader_can_unfold_it(book: Path) -> None:
+    page = (book / "square.xhtml").read_text(encoding="utf-8")
+    assert re.findall("<details[^>]*>", page) == ['<details open="open" class="folded">']
+
+
+def test_each_page_says_which_language_it_is_in(book: Path) -> None:
+    for page in book.glob("*.xhtml"):
+        opening = re.search("<html[^>]*>", page.read_text(encoding="utf-8"))
+        assert opening is not None
+        assert opening[0].count('lang="en"') == 2, page.name
+
+
+@pytest.mark.parametrize("contents", ["nav.xhtml", "toc.ncx"])
+def test_chapters_stand_below_their_parts_and_the_index_is_last(book: Path, contents: str) -> None:
+    text = (book / contents).read_text(encoding="utf-8")
+    text = text[text.index("<nav" if contents == "nav.xhtml" else "<navMap") :]
+    text = text.replace("&amp;", "&")
+    titles = re.findall(r"<(?:a|text)\b[^>]*>([^<]*)<", text)
+    assert titles == ["Little Book", "Square", "Part & rest", "Other", "Root", "Index"]
+    depths = {}
+    for title in titles:
+        before = text[: text.index(f">{title}<")]
+        opened, closed = (
+            ("<li>", "</li>") if contents == "nav.xhtml" else ("<navPoint", "</navPoint")
+        )
+        depths[title] = before.count(opened) - before.count(closed)
+    assert [depths[title] for title in titles] == [1, 1, 1, 2, 3, 1]
