@@ -125,9 +125,12 @@ copybutton_selector = "div:not(.output) > div.highlight pre"  # outputs are to b
 epub_contributor = author
 epub_copyright = f"© {copyright}; MIT License"
 epub_cover = ("_static/cover.svg", "cover.html")  # the PDF's too
+book_pdf_style = "_static/paper.css"
 epub_css_files = ["ebook.css"]
 epub_description = metadata.metadata("literate-attention")["Summary"]
 epub_exclude_files = [".buildinfo.bak"]  # what Sphinx leaves for the next build
 epub_identifier = epub_uid = "literate-attention"  # one name, in all places
 epub_show_urls = "no"
+epub_tocdepth = 4  # a part, a chapter, a section, a section of a section
+epub_tocdup = False  # the first chapter of a part is not listed three times
 notfound_urls_prefix = urlsplit(html_baseurl).path

@@ -3,6 +3,9 @@
 The text of all pages, in the order of the contents, becomes one page, behind the e-book's cover, if there is
 one. Its links lead within it, its figures and equations keep their numbers, and Chromium prints it with page
 numbers and an outline, in which chapters stand below their parts. What is folded on a screen is open here.
+
+What no page of the site has, such as a cover, has a style sheet of its own, as its rules are cut from the
+site's.
 """
 
 from __future__ import annotations
@@ -51,16 +54,18 @@ def parts_of(env: BuildEnvironment) -> dict[str, str]:
 
 
 def front_of(config: Config, folder: Path) -> str:
-    """Return what stands before the first page: the cover, and which edition it is.
+    """Return what stands before the first page: its styles, the cover, and which edition it is.
 
-    The cover is taken from the folder of the sources: on the site, where no page shows it, it is cut away.
+    Styles and cover are taken from the folder of the sources: on the site, which uses neither, they are cut.
     """
+    sheet = config.book_pdf_style
+    styles = f"<style>{(folder / sheet).read_text(encoding='utf-8')}</style>" if sheet else ""
     images = [(folder / name).as_uri() for name in config.epub_cover[:1]]
     cover = "".join(f'<img class="cover" src="{image}" alt="" />' for image in images)
     facts = (config.project, config.author, edition(config), config.epub_copyright)
     lines = "".join(f"<p>{escape(fact)}</p>" for fact in facts if fact)
     address = f'<p><a href="{config.html_baseurl}">{config.html_baseurl}</a></p>'
-    return f'{cover}<div class="imprint">{lines}{address}</div>'
+    return f'{styles}{cover}<div class="imprint">{lines}{address}</div>'
 
 
 def one_page(

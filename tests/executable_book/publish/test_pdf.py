@@ -66,20 +66,25 @@ def test_chapters_stand_below_their_parts_behind_the_front() -> None:
 
 
 def test_the_front_is_the_cover_and_which_edition_it_is(tmp_path: Path) -> None:
+    (tmp_path / "paper.css").write_text(".imprint { break-after: page }")
     config = SimpleNamespace(
         project="Book",
         author="<us>",
         book_release="1.2.3",
         epub_copyright="© us",
         epub_cover=("_static/cover.svg", "cover.html"),
+        book_pdf_style="paper.css",
         html_baseurl="https://example.org/",
     )
     front = front_of(config, tmp_path)
     assert f'src="{(tmp_path / "_static/cover.svg").as_uri()}"' in front
     for fact in ("Book", "&lt;us&gt;", "Edition 1.2.3", "© us"):
         assert f"<p>{fact}</p>" in front
-    config.epub_cover = ()
-    assert "<img" not in front_of(config, tmp_path)
+    assert "<style>.imprint { break-after: page }</style>" in front
+    config.epub_cover, config.book_pdf_style = (), ""
+    front = front_of(config, tmp_path)
+    assert "<img" not in front
+    assert "<style" not in front
 
 
 def test_pages_come_in_order_into_what_stands_around_the_first() -> None:
