@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
 from posixpath import dirname, join, normpath
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from sphinx import addnodes
@@ -31,6 +32,8 @@ from executable_book.publish.zip_archive import file_name
 TEXT = re.compile(r'(<article class="bd-article">)(.*?)(</article>)', re.DOTALL)
 NAMES = re.compile(r'(?<=\s)(id|for|headers|aria-(?:labelled|described)by|href|src)="([^"]*)"')
 """What names an element, by its id, or a file, by its address."""
+SAME = ("/Width", "/Height", "/ColorSpace", "/BitsPerComponent", "/Filter", "/DecodeParms")
+"""What tells pictures of a PDF apart whose bytes are alike."""
 HEADING = re.compile(r"<h([1-5])(?=[\s>])")
 NUMBER = (
     '<div style="width: 100%; font: 8pt sans-serif; text-align: center; color: #555">'
@@ -149,6 +152,27 @@ def print_page(page: Path, target: Path) -> None:
         browser.close()
 
 
+def make_smaller(target: Path) -> None:
+    """Write a PDF again, with each picture in it once and all that describes it packed.
+
+    Chromium draws each hatched cell as a picture of its own, and leaves a hundred thousand tags unpacked.
+    """
+    import pikepdf
+
+    first: dict[tuple[object, ...], pikepdf.Object] = {}
+    with pikepdf.open(target, allow_overwriting_input=True) as pdf:
+        for holder in pdf.objects:
+            if not isinstance(holder, pikepdf.Dictionary | pikepdf.Stream):
+                continue
+            resources: Any = holder.get("/Resources") or {}
+            drawn = resources.get("/XObject") or {}
+            for name, picture in drawn.items():
+                if picture.get("/Subtype") == "/Image" and "/SMask" not in picture:
+                    about = (str(picture.get(key)) for key in SAME)
+                    drawn[name] = first.setdefault((picture.read_raw_bytes(), *about), picture)
+        pdf.save(target, object_stream_mode=pikepdf.ObjectStreamMode.generate)
+
+
 def print_book(app: Sphinx, exception: Exception | None) -> None:
     """Print the book that was built."""
     if exception or app.builder.name != "html" or not app.config.book_pdf:
@@ -162,6 +186,8 @@ def print_book(app: Sphinx, exception: Exception | None) -> None:
         front = front_of(app.config, Path(app.confdir))
         text = one_page(pages, app.config.html_baseurl, parts_of(app.env), front)
         whole.write_text(text, encoding="utf-8")
-        print_page(whole, site.with_name(f"{file_name(app.config)}.pdf"))
+        target = site.with_name(f"{file_name(app.config)}.pdf")
+        print_page(whole, target)
+        make_smaller(target)
     finally:
         whole.unlink(missing_ok=True)

@@ -3,7 +3,9 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-from executable_book.publish.pdf import front_of, one_page
+import pikepdf
+
+from executable_book.publish.pdf import front_of, make_smaller, one_page
 
 PAGES = {
     "index": '<title>Book</title><article class="bd-article"><h1 id="book">Book</h1>'
@@ -92,3 +94,22 @@ def test_pages_come_in_order_into_what_stands_around_the_first() -> None:
     parts = ["<title>Book", "Book</h1>", "Other</h1>", "<footer>end"]
     assert sorted(parts, key=text.index) == parts
     assert "<title>Other" not in text
+
+
+def test_a_picture_is_stored_once_and_others_are_kept(tmp_path: Path) -> None:
+    """Pictures are the same if they have the same size, too: the bytes of two others may be alike."""
+    path = tmp_path / "book.pdf"
+    with pikepdf.new() as pdf:
+        for width, height in ((2, 3), (2, 3), (3, 2)):
+            kind = {"Type": pikepdf.Name.XObject, "Subtype": pikepdf.Name.Image}
+            picture = pdf.make_stream(bytes(18), **kind, Width=width, Height=height)
+            page = pdf.add_blank_page()
+            page.Resources = pikepdf.Dictionary(XObject={"/X": picture})
+        pdf.save(path)
+    make_smaller(path)
+    with pikepdf.open(path) as pdf:
+        pictures = [page.Resources.XObject["/X"] for page in pdf.pages]
+        assert [(int(one.Width), int(one.Height)) for one in pictures] == [(2, 3), (2, 3), (3, 2)]
+        assert [one.objgen == pictures[0].objgen for one in pictures] == [True, True, False]
+        stored = [one for one in pdf.objects if isinstance(one, pikepdf.Stream)]
+        assert sum(one.get("/Subtype") == "/Image" for one in stored) == 2
