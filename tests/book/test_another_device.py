@@ -3,8 +3,11 @@
 `test_downloads.py` runs the pages with it.
 """
 
+import torch
 from harness.forks import forks
 from harness.paths import SECOND_DEVICE
+
+from literate_attention import pick_device
 
 START = """
 import torch
@@ -48,3 +51,9 @@ def test_a_cell_for_the_cpu_alone_fails_on_another_device() -> None:
     sender.close()
     assert receiver.recv() == [*FAIL]
     process.join()
+
+
+def test_all_other_tests_run_on_the_device_of_the_machine() -> None:
+    """To look for tests in the file of the second device, and so to import it, would move all tests there."""
+    assert pick_device().index in {None, 0}
+    assert torch.overrides._get_current_function_mode_stack() == []

@@ -191,7 +191,7 @@ def test_code_can_be_copied_and_outputs_have_no_button(opened: Callable[..., Any
             visit.page.evaluate("navigator.clipboard.readText()")
             == "query = inputs[1]\nprint(query)"
         )
-        assert visit.page.locator(".cell_output pre button").count() == 0
+        assert visit.page.locator(".cell_output .copybtn").count() == 0
         assert visit.complaints == []
 
 
@@ -229,7 +229,13 @@ def test_a_phone_reaches_both_lists_of_contents(name: str, opened: Callable[...,
         assert visit.complaints == []
 
 
-def test_solutions_are_hidden_until_asked_for(opened: Callable[..., Any]) -> None:
+def test_solutions_are_hidden_until_asked_for(
+    opened: Callable[..., Any], html: dict[str, Html]
+) -> None:
+    folds = [fold for one in html.values() for fold in one.all("details")]
+    solutions = [fold for fold in folds if "solution" in fold.get("class", "").split()]
+    assert len(solutions) > 40
+    assert [fold["id"] for fold in solutions if "open" in fold] == []
     with opened(FIRST, java_script_enabled=False) as visit:
         answer = visit.page.locator("details.solution p", has_text="hundredfold")
         assert not answer.is_visible()

@@ -11,6 +11,14 @@ pytestmark = pytest.mark.browser
 
 CHAPTERS = ("story/simple_attention.html", "story/self_attention.html")
 FIGURE = "[class*='tag_steps-']"
+IS_WHOLE = """figure => {
+    const picture = document.querySelector(`${figure} img`);
+    const end = picture.getBoundingClientRect().bottom;
+    for (let box = picture.parentElement; box.tagName !== "ARTICLE"; box = box.parentElement)
+        if (getComputedStyle(box).overflowY !== "visible" && box.getBoundingClientRect().bottom < end - 1)
+            return false;
+    return true;
+}"""
 
 
 def seen(page: Page) -> tuple[float, float]:
@@ -51,6 +59,7 @@ def test_without_a_script_all_frames_are_seen(opened: Callable[..., Any]) -> Non
         box = page.locator(f"{FIGURE} img").bounding_box()
         assert box is not None
         assert box["height"] > 2 * box["width"]
+        assert page.evaluate(IS_WHOLE, FIGURE)
 
 
 def test_a_frame_moves_only_for_those_who_like_motion(opened: Callable[..., Any]) -> None:

@@ -327,7 +327,7 @@ def test_who_has_gone_on_is_not_taken_away(here: Callable[..., Any]) -> None:
     """What was tapped first comes late, and has no preview."""
     page = here("phone", has_touch=True)
     held: list[Any] = []
-    page.route("**/previews/there.js", held.append)
+    page.route("**/previews/there.js", lambda route: held.append(route))
     reference(page, "#deep").evaluate("link => { link.hash = '#unknown'; }")
     reference(page, "#unknown").tap()
     wait_until(lambda: page.evaluate("document.querySelector('script[src*=there]') !== null"))
