@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.books import make_book, settings_for, wait_until
+from harness.books import make_book, settings_for
 from harness.browser import chromium
 from harness.paths import DOCS
 from harness.reading.axe import axe_finds
@@ -322,17 +322,28 @@ def test_a_reference_without_a_preview_is_a_link(here: Callable[..., Any]) -> No
     page.wait_for_url("**/there.html#unknown")
 
 
+HOLD_SCRIPTS = """() => {
+    const { head } = document, append = head.append;
+    head.append = script => {
+        head.append = append;
+        window.letGo = () => new Promise(done => {
+            script.addEventListener("load", () => setTimeout(done));
+            head.append(script);
+        });
+    };
+}"""
+
+
 @pytest.mark.browser
 def test_who_has_gone_on_is_not_taken_away(here: Callable[..., Any]) -> None:
     """What was tapped first comes late, and has no preview."""
     page = here("phone", has_touch=True)
-    held: list[Any] = []
-    page.route("**/previews/there.js", lambda route: held.append(route))
+    page.evaluate(HOLD_SCRIPTS)
     reference(page, "#deep").evaluate("link => { link.hash = '#unknown'; }")
     reference(page, "#unknown").tap()
-    wait_until(lambda: page.evaluate("document.querySelector('script[src*=there]') !== null"))
+    page.wait_for_function("() => window.letGo")
     page.locator("h1").tap()
-    held.pop().continue_()
+    page.evaluate("letGo()")
     reference(page, "#ex-count").tap()
     seen(page, "Count to three.")
     assert page.url.endswith("here.html")
