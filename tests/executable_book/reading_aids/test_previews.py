@@ -80,19 +80,31 @@ One, two, three.
 
       Not this.
 ```
+
+## Bare
+
+### Within
+
+Nor this.
 """
 HERE = """# Here
 
 Of {ref}`there`, {ref}`the dot <fig-dot>`, {eq}`eq-root`, {numref}`fig-dot`, {term}`token`,
-{cite:p}`one2000`, {numref}`ex-count`, {py:func}`small.act` and [deep](there.md#deep).
-And [listed](there.md#listed), [shown](there.md#shown).
+{cite:p}`one2000`, {numref}`ex-count`, {py:func}`small.act` and [deep](../there.md#deep).
+And [listed](../there.md#listed), [shown](../there.md#shown), [bare](../there.md#bare).
 """
 BOOKS = "# Books\n\n```{bibliography}\n```\n"
 BIB = "@book{one2000, author={Ann One}, title={Ones}, publisher={P}, year={2000}}\n"
 DOT = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200"><circle r="90"/></svg>'
 
 
-FILES = {"there.md": THERE, "here.md": HERE, "books.md": BOOKS, "one.bib": BIB, "dot.svg": DOT}
+FILES = {
+    "there.md": THERE,
+    "below/here.md": HERE,
+    "books.md": BOOKS,
+    "one.bib": BIB,
+    "dot.svg": DOT,
+}
 REFERENCES = {
     "#there": ("There", "It all begins here. See Deep."),
     "#fig-dot": ("Fig. 1 A dot.",),
@@ -103,10 +115,11 @@ REFERENCES = {
     "#small.act": ("small.act(x)", "Act on it."),
     "#listed": ("Listed", "You can add."),
     "#shown": ("Shown", "Look at this:", "x = 3"),
+    "#bare": ("Bare",),
     "#deep": ("Deep", "The first words of a section, and"),
 }
 """What a reference must show, by the end of its address."""
-ELSEWHERE = ("Another word", "One, two, three", "Not this", "A dot.", "#")
+ELSEWHERE = ("Another word", "One, two, three", "Not this", "Nor this", "A dot.", "#")
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +175,9 @@ def tabs() -> Iterator[Tabs]:
 def here(site: Path, tabs: Tabs) -> Iterator[Callable[..., Any]]:
     """Return a function that opens the page of references from its file."""
     with opening(tabs) as open_page:
-        yield lambda *size, **options: open_page((site / "here.html").as_uri(), *size, **options)
+        yield lambda *size, **options: open_page(
+            (site / "below" / "here.html").as_uri(), *size, **options
+        )
 
 
 def reference(page: Any, address: str) -> Any:
@@ -193,7 +208,7 @@ def test_what_pages_refer_to_is_cut_and_nothing_else(site: Path) -> None:
     there = previews(site, "there")
     assert {f"#{anchor}" for anchor in there} == {*REFERENCES} - {"books.html#"}
     assert len(previews(site, "books")) == 1
-    assert previews(site, "here") == {}
+    assert previews(site, "below/here") == {}
 
 
 def test_a_piece_has_no_link_no_name_and_nothing_of_its_neighbours(site: Path) -> None:
@@ -252,7 +267,7 @@ def test_the_keyboard_shows_a_preview_enters_it_and_leaves_it(here: Callable[...
     page.keyboard.press("Tab")
     seen(page, "Fig. 1")
     described = page.locator("[aria-describedby=preview-text]")
-    assert described.get_attribute("href") == "there.html#fig-dot"
+    assert described.get_attribute("href") == "../there.html#fig-dot"
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Go to it in “There”"
     page.keyboard.press("Escape")
@@ -366,6 +381,7 @@ def test_a_preview_can_be_read_by_everybody(
     reference(page, "#deep").evaluate("link => link.focus({focusVisible: true})")
     seen(page, "Deep")
     pieces = "".join([*previews(site, "there").values(), *previews(site, "books").values()])
+    pieces = pieces.replace('src="', 'src="../')  # as the page lies in a folder
     page.locator("#preview-text").evaluate("(text, all) => { text.innerHTML = all; }", pieces)
     drawn(page)
     assert axe_finds(page, ".preview") == []
