@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from harness.books import make_book
@@ -88,6 +89,13 @@ def epub(book: Path) -> Path:
 
 def test_it_keeps_the_rules(epub: Path) -> None:
     assert [*findings(epub)] == []
+
+
+def test_it_brings_the_font_for_formulas_and_no_file_that_nothing_names(epub: Path) -> None:
+    with ZipFile(epub) as archive:
+        brought = {Path(name).name for name in archive.namelist()}
+    assert brought >= {"cover.svg", "ebook.css", "stix-two-math.woff2"}
+    assert not brought & {"other.svg", "site.css"}
 
 
 def test_nothing_is_folded_as_not_every_reader_can_unfold_it(book: Path) -> None:
