@@ -152,10 +152,22 @@ def print_page(page: Path, target: Path) -> None:
         browser.close()
 
 
-def make_smaller(target: Path) -> None:
-    """Write a PDF again, with each picture in it once and all that describes it packed.
+def about(config: Config) -> dict[str, Any]:
+    """Return what the PDF says of itself, by its names in XMP."""
+    facts = {
+        "dc:title": config.project,
+        "dc:creator": [config.author] if config.author else [],
+        "dc:description": config.epub_description,
+        "dc:language": {config.language},
+    }
+    return {name: said for name, said in facts.items() if said}
 
-    Chromium draws each hatched cell as a picture of its own, and leaves a hundred thousand tags unpacked.
+
+def complete(target: Path, facts: Mapping[str, Any]) -> None:
+    """Write a PDF again: it says what it is, each picture in it is there once, and its tags are packed.
+
+    Chromium knows a title alone, draws each hatched cell as a picture of its own, and leaves a hundred
+    thousand tags unpacked.
     """
     import pikepdf
 
@@ -168,8 +180,11 @@ def make_smaller(target: Path) -> None:
             drawn = resources.get("/XObject") or {}
             for name, picture in drawn.items():
                 if picture.get("/Subtype") == "/Image" and "/SMask" not in picture:
-                    about = (str(picture.get(key)) for key in SAME)
-                    drawn[name] = first.setdefault((picture.read_raw_bytes(), *about), picture)
+                    kind = (str(picture.get(key)) for key in SAME)
+                    drawn[name] = first.setdefault((picture.read_raw_bytes(), *kind), picture)
+        with pdf.open_metadata(set_pikepdf_as_editor=False) as metadata:
+            metadata.load_from_docinfo(pdf.docinfo)  # or what Chromium says of itself is lost
+            metadata.update(facts)
         pdf.save(target, object_stream_mode=pikepdf.ObjectStreamMode.generate)
 
 
@@ -188,6 +203,6 @@ def print_book(app: Sphinx, exception: Exception | None) -> None:
         whole.write_text(text, encoding="utf-8")
         target = site.with_name(f"{file_name(app.config)}.pdf")
         print_page(whole, target)
-        make_smaller(target)
+        complete(target, about(app.config))
     finally:
         whole.unlink(missing_ok=True)

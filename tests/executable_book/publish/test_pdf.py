@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pikepdf
 
-from executable_book.publish.pdf import front_of, make_smaller, one_page
+from executable_book.publish.pdf import about, complete, front_of, one_page
 
 PAGES = {
     "index": '<title>Book</title><article class="bd-article"><h1 id="book">Book</h1>'
@@ -106,10 +106,36 @@ def test_a_picture_is_stored_once_and_others_are_kept(tmp_path: Path) -> None:
             page = pdf.add_blank_page()
             page.Resources = pikepdf.Dictionary(XObject={"/X": picture})
         pdf.save(path)
-    make_smaller(path)
+    complete(path, {})
     with pikepdf.open(path) as pdf:
         pictures = [page.Resources.XObject["/X"] for page in pdf.pages]
         assert [(int(one.Width), int(one.Height)) for one in pictures] == [(2, 3), (2, 3), (3, 2)]
         assert [one.objgen == pictures[0].objgen for one in pictures] == [True, True, False]
         stored = [one for one in pdf.objects if isinstance(one, pikepdf.Stream)]
         assert sum(one.get("/Subtype") == "/Image" for one in stored) == 2
+
+
+def test_it_says_what_it_is_to_those_who_keep_it_on_a_shelf(tmp_path: Path) -> None:
+    """Some readers read the old list of facts, others the new one."""
+    config = SimpleNamespace(
+        project="Book", author="us & them", epub_description="All of it.", language="en"
+    )
+    path = tmp_path / "book.pdf"
+    with pikepdf.new() as pdf:
+        pdf.add_blank_page()
+        pdf.docinfo["/Creator"] = "a browser"
+        pdf.save(path)
+    complete(path, about(config))
+    with pikepdf.open(path) as pdf:
+        old = {name: str(said) for name, said in pdf.docinfo.items()}
+        assert old["/Title"] == "Book"
+        assert old["/Author"] == "us & them"
+        assert old["/Subject"] == "All of it."
+        assert old["/Creator"] == "a browser"
+        with pdf.open_metadata() as new:
+            assert new["dc:title"] == "Book"
+            assert list(new["dc:creator"]) == ["us & them"]
+            assert new["dc:description"] == "All of it."
+            assert new["dc:language"] == {"en"}
+    config.author = config.epub_description = ""
+    assert about(config) == {"dc:title": "Book", "dc:language": {"en"}}
