@@ -2,7 +2,8 @@
 
 Formulas are MathML with its namespace, or a reader shows letters in a row; the package says which pages hold
 formulas or drawings; and it holds no file that no page names, but the font for formulas. What is folded on a
-screen is open here, as not every reader can unfold it. In the contents, chapters stand below their parts.
+screen is open here, as not every reader can unfold it, and drawings of several frames are cut apart. In the
+contents, chapters stand below their parts.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from sphinx.builders.epub3 import Epub3Builder
 from sphinx.locale import _
 
 from executable_book.html import unused_assets
+from executable_book.publish import frames
 from executable_book.publish.pdf import parts_of
 
 ITEM = re.compile(r'<item id="[^"]*" href="([^"]*)" media-type="[^"]*"(?= />)')
@@ -36,9 +38,9 @@ class EBook(Epub3Builder):
         super().prepare_writing(docnames)
 
     def handle_page(self, pagename: str, addctx: dict[str, Any], *args: Any, **kwargs: Any) -> None:
-        """Write a page on which nothing is folded."""
+        """Write a page on which nothing is folded, and each frame of a drawing is a picture."""
         if "body" in addctx:
-            addctx["body"] = FOLD.sub('<details open="open"', addctx["body"])
+            addctx["body"] = frames.apart(FOLD.sub('<details open="open"', addctx["body"]))
         super().handle_page(pagename, addctx, *args, **kwargs)
 
     def build_navlist(self, navnodes: list[dict[str, Any]]) -> Any:
@@ -73,6 +75,7 @@ class EBook(Epub3Builder):
             path.relative_to(out).as_posix(): path.read_text(encoding="utf-8")
             for path in sorted(out.rglob("*.xhtml"))
         }
+        frames.draw("".join(pages.values()), out / self.imagedir)
         self._leave_out_unused("".join(pages.values()))
         super().build_content()
         package = out / "content.opf"
