@@ -22,6 +22,7 @@ from executable_book.check import (
     recorded_outputs,
     repeated_warnings,
     source_ledger,
+    source_names,
     status_table,
     taught_code,
 )
@@ -56,6 +57,7 @@ AFTER_ALL_OTHERS = 900
 CHECKS: dict[str, repeated_warnings.Judge] = {
     "execution": page_execution.judge_executions,
     "ledger": source_ledger.judge_ledger,
+    "source-names": source_names.judge_names,
     "recorded": recorded_outputs.judge_records,
     "prose-numbers": numbers_in_prose.judge_numbers,
     "measurements": measurements.judge_measurements,
@@ -100,6 +102,7 @@ def connect(app: Sphinx) -> None:
     on("doctree-read", page_execution.remember)
     on("missing-reference", page_execution.excuse)
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
+    on("doctree-read", source_names.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
     on("doctree-read", provenance_foot.make_room)
     on("env-merge-info", environment_facts.merge)
@@ -113,7 +116,7 @@ def connect(app: Sphinx) -> None:
     on("doctree-resolved", section_index.keep_sections)
     on("doctree-resolved", line_shapes.mark_listings)
     on("doctree-resolved", fill_placeholders, proof_marks.add_marks)
-    on("doctree-resolved", numbers_in_prose.link_quotations)
+    on("doctree-resolved", numbers_in_prose.link_quotations, source_names.link_names)
     on("doctree-resolved", mathml.keep_whole, citations.drop_anchors)
     on("doctree-resolved", markdown_pages.publish, notebooks.publish, priority=AFTER_ALL_OTHERS)
     on("doctree-resolved", term_links.link_terms, priority=AFTER_ALL_OTHERS + 1)
@@ -165,6 +168,7 @@ def add_to_markup(app: Sphinx) -> None:
     app.add_directive("source-outputs-summary", source_ledger.SourceOutputsSummary)
     app.add_directive("status", status_table.Status)
     app.add_role("quoted", numbers_in_prose.Quoted())
+    app.add_role("source", source_names.SourceRole())
 
 
 def add_to_writers(app: Sphinx) -> None:

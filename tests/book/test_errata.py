@@ -18,7 +18,7 @@ FOLDER = os.environ.get("LITERATE_SOURCES")
 
 INTRODUCTION, *_ = PAGE.partition("\n## ")
 KINDS = re.findall(r"^- \*([^*]+)\*:", INTRODUCTION, re.MULTILINE)
-PLACE = re.compile(r"^- Sources? (\d{3})(?: and (\d{3}))?, line (\d+), .+?: `(.+)`$", re.MULTILINE)
+PLACE = re.compile(r"^- \{source\}`(\d{3})(?: (\d{3}))?`, line (\d+), .+?: `(.+)`$", re.MULTILINE)
 CELL = re.compile(r"^```\{code-cell\} python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

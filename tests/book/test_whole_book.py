@@ -124,7 +124,9 @@ def spoil(book: Book) -> list[tuple[str, str]]:
         'print({}["no such key"])',
     )
     book.change("docs/recorded/self_attention.txt", "    #FFD700\n", "    #FFD701\n")
+    book.change("docs/errata.md", "{source}`002`, line 20,", "{source}`005`, line 20,")
     typed = line_of(book.text("docs/causal_attention.md"), "0.25 of it")
+    named = line_of(book.text("docs/errata.md"), "`005`")
     entry = line_of(book.text("docs/sources.toml"), 'id = "second-batch"')
     return [
         (
@@ -141,6 +143,7 @@ def spoil(book: Book) -> list[tuple[str, str]]:
             f"self_attention.md:{book.line('self_attention', 'colours = {')}",
             "is not the one recorded",
         ),
+        (f"errata.md:{named}", "the ledger has no source '005'"),
     ]
 
 

@@ -27,7 +27,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
 
 from executable_book.check.repeated_warnings import Finding
-from executable_book.check.source_ledger import Ledger, ledger_link, ledger_path, load
+from executable_book.check.source_ledger import Ledger, anchor_of, ledger_link, ledger_path, load
 from executable_book.environment_facts import keep, kept
 
 TYPED_NUMBERS = "typed-numbers"
@@ -91,7 +91,7 @@ def _links_to(node: nodes.Element, number: str) -> bool:
     return isinstance(node, nodes.reference) and number in node.get("refuri", "")
 
 
-def _line(node: nodes.Node, typed: str, lines: list[str]) -> int:
+def line_of(node: nodes.Node, typed: str, lines: list[str]) -> int:
     """Return the line on which something was typed: docutils knows it only roughly."""
     near = next((one.line for one in (node, *_ancestors(node)) if one.line), 0)
     found = [number for number, line in enumerate(lines, start=1) if typed in line]
@@ -147,7 +147,7 @@ def link_quotations(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Link each quotation to its entry in the ledger."""
     for node in doctree.findall(QuotedNumber):
         if "output_id" in node:
-            link = ledger_link(app, docname, node["output_id"], node.astext())
+            link = ledger_link(app, docname, anchor_of(node["output_id"]), node.astext())
             node.clear()
             node += link
 
@@ -163,7 +163,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
             found.append((node, f"`{node.astext()}`", f"{{quoted}}: {node['problem']}"))
     if found:
         lines = Path(app.env.doc2path(app.env.docname)).read_text(encoding="utf-8").splitlines()
-        findings = [(_line(node, typed, lines), message) for node, typed, message in found]
+        findings = [(line_of(node, typed, lines), message) for node, typed, message in found]
         keep(app.env, TYPED_NUMBERS, app.env.docname, findings)
 
 

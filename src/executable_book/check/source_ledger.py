@@ -460,7 +460,7 @@ def _about_source(source: Source) -> nodes.Node:
         "",
         nodes.definition_list_item(
             "",
-            nodes.term("", title),
+            nodes.term("", title, ids=[source_anchor(source.id)]),
             nodes.definition("", nodes.paragraph("", f"{source.what} ({about})")),
         ),
     )
@@ -506,6 +506,11 @@ def anchor_of(output_id: str) -> str:
     return f"source-output-{output_id}"
 
 
+def source_anchor(source_id: str) -> str:
+    """Return the anchor of a source on the ledger's page."""
+    return f"source-{source_id}"
+
+
 def ledger_summary(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
     """Say on the ledger's page how many entries are met."""
     report = report_of(app.env)
@@ -514,10 +519,9 @@ def ledger_summary(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.
     return [nodes.paragraph("", text, classes=["source-outputs-summary"])]
 
 
-def ledger_link(app: Sphinx, docname: str, output_id: str, text: str) -> nodes.Node:
-    """Return a link to an entry of the ledger, or to its page as a whole; the text alone if it has none."""
+def ledger_link(app: Sphinx, docname: str, anchor: str, text: str) -> nodes.Node:
+    """Return a link to a place of the ledger's page, or to it as a whole; the text alone if there is none."""
     for page in kept(app.env, LEDGER_PAGES):
-        anchor = anchor_of(output_id) if output_id else ""
         return make_refnode(app.builder, docname, page, anchor, nodes.inline("", text))
     return nodes.Text(text)
 

@@ -13,7 +13,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
-from executable_book.check.source_ledger import Check, Output, ledger_link, report_of
+from executable_book.check.source_ledger import Check, Output, anchor_of, ledger_link, report_of
 
 MET, NOT_MET, VARIES = "✓", "✗", "≈"
 
@@ -55,7 +55,7 @@ def _of_sources(
     says = f"{'As' if met else 'Not as'} printed in source{'s' * (len(sources) > 1)} {', '.join(sources)}"
     found = nodes.bullet_list()
     for _, output in claimed:
-        link = ledger_link(app, docname, output.id, output.id)
+        link = ledger_link(app, docname, anchor_of(output.id), output.id)
         places = nodes.bullet_list("", *_places(output))
         found += nodes.list_item("", nodes.paragraph("", "", link), places)
     return _in_format(app, MET if met else NOT_MET, says, nodes.paragraph("", f"{says}:"), found)
