@@ -114,6 +114,7 @@
       overview.setAttribute("aria-label", `All ${sortedHeads.length} heads, sorted ${how}`);
       key.textContent =
         "One stamp for each head: a row for each word that looks, a column for each word that it looks at. " +
+        "The stronger the colour, the more weight lies there. " +
         (byLayer ? "The numbers count layers. " : "") +
         (wanted === kind() ? "" : "No word here has an earlier copy that one could sort by. ") +
         "Arrow keys walk through the stamps, the words and the map.";
