@@ -70,6 +70,9 @@ bibtex_default_style = "plain"
 bibtex_reference_style = "author_year"
 
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = (
+    True  # `greedy`, not <function greedy>, which no signature can be read with
+)
 autodoc_typehints = "signature"
 napoleon_use_rtype = False
 python_maximum_signature_line_length = 88

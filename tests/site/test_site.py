@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable
+from html import unescape
 from itertools import pairwise
 from os.path import normpath
 from pathlib import Path
@@ -87,6 +88,18 @@ def test_every_link_within_the_site_leads_somewhere(html: dict[str, Html]) -> No
                     wrong.append(f"{page}: <{tag}> leads to {link}")
                 elif fragment and target in html and fragment not in html[target].ids:
                     wrong.append(f"{page}: no {fragment} in {target}")
+    fail_if_any(wrong)
+
+
+def test_signatures_are_written_as_in_the_program(html: dict[str, Html]) -> None:
+    """A default that Sphinx cannot read leaves all of a signature unread, and a table fills a page."""
+    wrong = []
+    for page in book_pages(html):
+        text = (SITE / page).read_text(encoding="utf-8")
+        for title in re.findall(r'<dt class="sig\b.*?</dt>', text, re.DOTALL):
+            signature = " ".join(unescape(re.sub(r"<[^>]*>", "", title)).split())
+            if re.search(r"~|<\w", signature) or len(signature) > 600:
+                wrong.append(f"{page}: {signature[:200]}")
     fail_if_any(wrong)
 
 

@@ -8,6 +8,8 @@ is: a reference of long types would be made of them.
 
 from __future__ import annotations
 
+import re
+
 from sphinx import addnodes
 from sphinx.writers.html5 import HTML5Translator
 
@@ -19,6 +21,7 @@ AS_LINES = {
     "<dd>": '<span class="sig-line">',
     "</dd>": "</span>",
 }
+MODULE = re.compile(r'(?<=<span class="sig-prename descclassname">)[^<]*')
 
 
 def visit(self: HTML5Translator, node: addnodes.desc_signature) -> None:
@@ -28,7 +31,11 @@ def visit(self: HTML5Translator, node: addnodes.desc_signature) -> None:
 
 
 def depart(self: HTML5Translator, node: addnodes.desc_signature) -> None:
-    """End a signature, make lines of its parameters, and words of its boxes."""
+    """End a signature: its parameters become lines, its boxes words, and its name may end a line at dots."""
     HTML5Translator.depart_desc_signature(self, node)
     written = "".join(AS_LINES.get(piece.strip(), piece) for piece in self.body[node["begins"] :])
-    self.body[node["begins"] :] = [without_boxes(written, "pre", *PLAIN_WORD)]
+    written = without_boxes(written, "pre", *PLAIN_WORD)
+    # A long name goes on in the next line behind one of its dots, and not in the middle of a word.
+    self.body[node["begins"] :] = [
+        MODULE.sub(lambda name: name[0].replace(".", ".<wbr />"), written)
+    ]

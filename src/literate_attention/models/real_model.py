@@ -46,7 +46,10 @@ LLAMA_NAMES: Final = {
     "blocks.{}.feed_forward.W_down.weight": "model.layers.{}.mlp.down_proj.weight",
     "final_norm.weight": "model.norm.weight",
 }
-"""Our names of a model's weights, and those in a checkpoint of Llama, Mistral or Qwen3; {} is the layer."""
+"""Our names of a model's weights, and those in a checkpoint of Llama, Mistral or Qwen3; {} is the layer.
+
+:meta hide-value:
+"""
 
 GGUF_NAMES: Final = {
     "token_embedding.weight": "token_embd.weight",
@@ -63,7 +66,10 @@ GGUF_NAMES: Final = {
     "blocks.{}.feed_forward.W_down.weight": "blk.{}.ffn_down.weight",
     "final_norm.weight": "output_norm.weight",
 }
-"""Our names of a model's weights, and those in a GGUF file."""
+"""Our names of a model's weights, and those in a GGUF file.
+
+:meta hide-value:
+"""
 
 # Words, digits, signs and blanks. A digit stands alone and ends a run of blanks. Signs are all but the
 # characters for whose bytes there is no token.

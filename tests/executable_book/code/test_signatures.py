@@ -30,6 +30,12 @@ def test_the_words_of_a_signature_have_no_boxes(new_book: Callable[..., Any]) ->
     assert "Box[int]" in title
 
 
+def test_a_long_name_may_end_a_line_behind_its_dots(new_book: Callable[..., Any]) -> None:
+    title = title_of(new_book(), "some.package.act(first=0.5)")
+    assert 'descclassname">some.<wbr />package.<wbr /></span>' in title
+    assert title.count("<wbr />") == 2
+
+
 def test_what_stands_before_a_signature_stays_as_it_is() -> None:
     before = ["<dl>", '<span class="pre">a list</span>', "</dl>"]
     writer: Any = SimpleNamespace(
