@@ -410,10 +410,10 @@ def test_outputs_are_compared_cell_by_cell(tmp_path: Path) -> None:
         raised | {"evalue": "too short"},
     ]
     ours, stock = build.Project(tmp_path / "ours"), build.Project(tmp_path / "stock")
-    for folder in (ours.built / "executions", stock.built / "jupyter_execute"):
-        folder.mkdir(parents=True)
     stored = ours.built / "executions" / "0123.ipynb"
-    executed = stock.built / "jupyter_execute" / "page.ipynb"
+    executed = stock.built / "jupyter_execute" / "part" / "page.ipynb"
+    for path in (stored, executed):
+        path.parent.mkdir(parents=True)
     cells = [printed, drawn, raised]
     stored.write_text(notebook(*cells, LUCK))
     executed.write_text(notebook(*cells, LUCK))
