@@ -30,7 +30,7 @@ from executable_book.code.abridged import (
 )
 from executable_book.code.listings import LISTINGS, Shown, arrivals, library_of, told_in_order
 from executable_book.code.name_usage import Scope
-from executable_book.code.package_source import Library, PythonFile
+from executable_book.code.package_source import Library, PythonFile, parsed
 from executable_book.environment_facts import kept
 
 
@@ -133,7 +133,7 @@ def used_by(listing: Shown, library: Library) -> set[str]:
     for name in listing.names:
         owner = name.removeprefix(f"{module}.").partition(".")[0]
         methods = methods_of(library.modules[module].tree, owner)
-        for node in ast.walk(ast.parse(listing.code)):
+        for node in ast.walk(parsed(listing.code)):
             match node:
                 case ast.Attribute(value=ast.Name(id="self"), attr=attr) if attr in methods:
                     used.add(f"{module}.{owner}.{attr}")

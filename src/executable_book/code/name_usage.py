@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import NamedTuple
 
+from executable_book.code.package_source import parsed
+
 
 class Use(NamedTuple):
     """A public name in a piece of code, and the characters that spell it there."""
@@ -36,13 +38,13 @@ class Scope:
     def uses(self, code: str) -> list[Use]:
         """Return the uses in a piece of code, in order, and remember what it imports and redefines."""
         finder = _Finder(self, code)
-        finder.visit(ast.parse(code))
+        finder.visit(parsed(code))
         return sorted(finder.found, key=lambda use: use.start)
 
     def read_imports(self, code: str) -> None:
         """Remember what a module imports at its top."""
         finder = _Finder(self, code)
-        for statement in ast.parse(code).body:
+        for statement in parsed(code).body:
             if isinstance(statement, ast.Import | ast.ImportFrom):
                 finder.visit(statement)
 
@@ -154,7 +156,7 @@ def proofs_by_name(code: str, package: str, public: frozenset[str]) -> dict[str,
     scope = Scope(package, public)
     scope.read_imports(code)
     parts: dict[str, ast.stmt] = {}
-    for statement in ast.parse(code).body:
+    for statement in parsed(code).body:
         match statement:
             case (
                 ast.FunctionDef(name=name)

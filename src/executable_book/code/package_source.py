@@ -10,7 +10,7 @@ import ast
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from executable_book.code.abridged import first_line
@@ -109,7 +109,7 @@ def _read(folder: Path, state: tuple[tuple[Path, int], ...]) -> Library:
         module = _module(folder, file)
         if file.name != "__init__.py":
             text = file.read_text(encoding="utf-8")
-            tree = _parse(text)
+            tree = parsed(text)
             defined = frozenset(name for one in tree.body for name in _defined_by(one))
             modules[module] = PythonFile(file, text, tree, defined)
         room = module.removesuffix("__init__").rstrip(".")
@@ -122,7 +122,7 @@ def _read(folder: Path, state: tuple[tuple[Path, int], ...]) -> Library:
 
 def _names(folder: Path, file: Path) -> Iterator[tuple[str, Path]]:
     """Yield the names that a file makes public, and the files that define them."""
-    statements = _parse(file.read_text(encoding="utf-8")).body
+    statements = parsed(file.read_text(encoding="utf-8")).body
     if file.name == "__init__.py":
         for statement in statements:
             if isinstance(statement, ast.ImportFrom) and statement.module:
@@ -134,8 +134,9 @@ def _names(folder: Path, file: Path) -> Iterator[tuple[str, Path]]:
             yield from ((name, file) for name in ast.literal_eval(statement.value))
 
 
-@lru_cache(maxsize=64)
-def _parse(text: str) -> ast.Module:
+@cache
+def parsed(text: str) -> ast.Module:
+    """Return the syntax tree of some code, which is asked for by many: nobody may change it."""
     return ast.parse(text)
 
 
@@ -146,7 +147,7 @@ def _module(folder: Path, file: Path) -> str:
 def _item(folder: Path, name: str, full: str, file: Path, path: str) -> Item:
     """Make an item of the definition at a path within a file, such as `Dropout.forward`."""
     text = file.read_text(encoding="utf-8")
-    node: ast.AST = _parse(text)
+    node: ast.AST = parsed(text)
     for part in path.split("."):
         found = [each for each in ast.iter_child_nodes(node) if part in _defined_by(each)]
         if not found:

@@ -4,7 +4,8 @@ The theme's style sheets hold a whole framework, its icon font two thousand icon
 five thousand characters. A page needs few of them, and a reader on a phone waits for all. So after a build
 the files in `_static` are cut down to what the pages name:
 
-* a rule of a style sheet stays if each class and id in its selector is a word of some page or script;
+* a rule of a style sheet stays if each class and id in its selector is a word of some page or script, and a
+  comment if it is about a licence;
 * a font keeps the icons that a style sheet names, or the characters that formulas hold;
 * a file that no page names, not even by way of another file, goes.
 
@@ -21,6 +22,7 @@ import os
 import re
 import shutil
 from collections.abc import Container, Iterable, Iterator
+from functools import cache
 from html import unescape
 from importlib import metadata
 from io import BytesIO
@@ -44,6 +46,7 @@ WORD = re.compile(r"[A-Za-z_][\w-]*")
 ICON = re.compile(r"\\(f[0-9a-f]{3})|([\uf000-\uf8ff])")
 FORMULA = re.compile(r"<math\b.*?</math>", re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
+LICENCE = re.compile("copyright|licen[cs]e", re.IGNORECASE)
 
 
 # Style sheets
@@ -59,7 +62,7 @@ def cut_style(css: str, words: set[str], store: Path) -> str:
 
 
 def prune(css: str, words: set[str]) -> str:
-    """Leave out the rules of a style sheet whose selectors name what is not among the words."""
+    """Leave out the rules of a style sheet whose selectors name what is not among the words, and comments."""
     return "".join(_pruned(tinycss2.parse_stylesheet(css, skip_whitespace=True), words))
 
 
@@ -68,13 +71,13 @@ def _pruned(rules: Iterable[Node], words: set[str]) -> Iterator[str]:
         if rule.type == "qualified-rule":
             selectors = [one for one in _selectors(rule.prelude) if _may_match(one, words)]
             if selectors:
-                body = tinycss2.serialize(rule.content)
+                body = tinycss2.serialize(node for node in rule.content if node.type != "comment")
                 yield f"{','.join(map(_text, selectors))}{{{body}}}"
         elif rule.type == "at-rule" and rule.at_keyword in ("media", "supports"):
             inner = tinycss2.parse_rule_list(rule.content, skip_whitespace=True)
             if text := "".join(_pruned(inner, words)):
                 yield f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}{{{text}}}"
-        else:
+        elif rule.type != "comment" or LICENCE.search(rule.value):
             yield rule.serialize()
 
 
@@ -166,13 +169,25 @@ def write_once(path: Path, content: bytes) -> None:
     os.replace(partial, path)
 
 
-def used(static: Path, pages: str) -> dict[Path, str]:
+@cache
+def files_in(text: str) -> frozenset[str]:
+    """Return what may be the name of a file; a live preview asks again of pages that have not changed."""
+    return frozenset(FILE.findall(text))
+
+
+@cache
+def words_in(text: str) -> frozenset[str]:
+    """Return the words of a text; as above, once only."""
+    return frozenset(WORD.findall(text))
+
+
+def used(static: Path, pages: Iterable[str]) -> dict[Path, str]:
     """Return the files that pages name, also by way of style sheets and scripts, with their texts."""
     left = {path for path in static.rglob("*") if path.is_file() and path.suffix != ".map"}
     found: dict[Path, str] = {}
-    texts = [pages]
+    texts = [*pages]
     while texts:
-        names = set(FILE.findall(texts.pop()))
+        names = files_in(texts.pop())
         for path in [path for path in left if path.name in names]:
             left.remove(path)
             is_text = path.suffix in {".css", ".js"}
@@ -181,10 +196,10 @@ def used(static: Path, pages: str) -> dict[Path, str]:
     return found
 
 
-def cut(files: dict[Path, str], pages: str, store: Path) -> None:
+def cut(files: dict[Path, str], pages: Iterable[str], store: Path) -> None:
     """Cut the files that pages use down to what they use of them."""
     scripts = [text for path, text in files.items() if path.suffix == ".js"]
-    words = {word for text in (pages, *scripts) for word in WORD.findall(text)}
+    words = set().union(*map(words_in, (*pages, *scripts)))
     sheets = [path for path in files if path.suffix == ".css"]
     styles = {path: cut_style(files[path], words, store) for path in sheets}
     for path, text in styles.items():
@@ -210,11 +225,11 @@ def cut_site(app: Sphinx, exception: Exception | None) -> None:
     before = json.loads(known.read_text(encoding="utf-8")) if known.exists() else {}
     if state([site / name for name in before], site) != before or not before:
         html = [path for path in sorted(site.rglob("*.html")) if static not in path.parents]
-        pages = "".join(path.read_text(encoding="utf-8") for path in html)
+        pages = [path.read_text(encoding="utf-8") for path in html]
         files = used(static, pages)
         cut(files, pages, store)
         writers = "".join(text for text in files.values() if "Math/MathML" in text)
-        cut_font(math_font(), static / MATH, characters(pages, writers), store)
+        cut_font(math_font(), static / MATH, characters("".join(pages), writers), store)
         before = state([*files, static / MATH, *html], site)
         write_atomically(known, json.dumps(before))
     remove_others(static, {site / name for name in before})

@@ -94,7 +94,7 @@ class EBook(Epub3Builder):
         )
         cover = "".join(self.config.epub_cover[:1])
         for folder in (static, Path(self.outdir, self.imagedir)):
-            unused_assets.remove_others(folder, unused_assets.used(folder, pages + cover))
+            unused_assets.remove_others(folder, unused_assets.used(folder, [pages, cover]))
 
     def _properties(self, name: str, pages: dict[str, str]) -> str:
         holds = {

@@ -33,7 +33,8 @@ WORDS = {"cell", "note", "main"}
         ("@font-face{src:url(x.gone)}", "@font-face{src:url(x.gone)}"),
         ("@keyframes k{0%{a:b}to{a:c}}.cell{a:b}", "@keyframes k{0%{a:b}to{a:c}}.cell{a:b}"),
         ('@charset "utf-8";.cell{content:"}.gone{"}', '@charset "utf-8";.cell{content:"}.gone{"}'),
-        ("/* {.gone */.cell{a:b}", "/* {.gone */.cell{a:b}"),
+        ("/* {.gone */.cell{/* so */a:b}", ".cell{a:b}"),
+        ("/*! MIT License */.cell{a:b}", "/*! MIT License */.cell{a:b}"),
     ],
 )
 def test_rules_stay_if_pages_name_what_they_need(css: str, kept: str) -> None:
@@ -101,7 +102,7 @@ def test_files_are_used_that_pages_lead_to(tmp_path: Path) -> None:
         "lost.js": "a.css",
     }.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    found = used(tmp_path, '<link href="_static/a.css?v=1">')
+    found = used(tmp_path, ['<link href="_static/a.css?v=1">'])
     assert {path.name for path in found} == {"a.css", "ab.css", "font.woff2"}
 
 
