@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import matplotlib
 import numpy as np
@@ -309,26 +309,43 @@ def visible_texts(drawing: Drawing) -> list[Text]:
     return [text for text in found if text.get_text() and text.get_visible()]
 
 
-class Look(NamedTuple):
-    """A drawing as it is seen: what it says, and its pixels, as red, green, blue and opacity."""
+Pixels: TypeAlias = np.ndarray[Any, Any]
 
+
+class Look(NamedTuple):
+    """A drawing as it is seen: its pixels, as red, green, blue and opacity; those behind its words; its words.
+
+    Of each text, the rows and columns of the pixels where it leaves ink.
+    """
+
+    pixels: Pixels
+    behind: Pixels
     texts: list[Text]
-    pixels: np.ndarray[Any, Any]
+    inks: list[tuple[Pixels, ...]]
 
 
 @cache
 def seen(name: str) -> Look:
     """Look once at what several tests judge."""
     texts = visible_texts(drawn(name))
-    return Look(texts, np.array(drawn(name).figure.canvas.buffer_rgba()))
+    canvas = drawn(name).figure.canvas
+    assert isinstance(canvas, FigureCanvasAgg)
+    pixels = np.array(canvas.buffer_rgba())
+    for text in texts:
+        text.set_visible(False)
+    canvas.draw()
+    behind = np.array(canvas.buffer_rgba())
+    for text in texts:
+        text.set_visible(True)
+    return Look(pixels, behind, texts, [ink_of(text, canvas) for text in texts])
 
 
-def ink_of(text: Text, canvas: FigureCanvasAgg) -> Any:
-    """Render one text alone; True where it leaves ink."""
+def ink_of(text: Text, canvas: FigureCanvasAgg) -> tuple[Pixels, ...]:
+    """Render one text alone; return the rows and columns where it leaves ink."""
     canvas.renderer.clear()
     text.draw(canvas.renderer)
     alpha = np.asarray(canvas.buffer_rgba())[..., 3]
-    return alpha > 0.6 * alpha.max()
+    return np.nonzero(alpha > 0.6 * alpha.max())
 
 
 def value_of(text: str) -> float:
@@ -588,18 +605,16 @@ class TestLooks:
 
     @each_name
     def test_nothing_is_clipped_and_no_words_collide(self, name: str) -> None:
-        texts, pixels = seen(name)
-        canvas = FigureCanvasAgg(drawn(name).figure)
-        canvas.get_renderer()
-        taken = np.zeros(pixels.shape[:2], bool)
-        for text in texts:
-            ink = ink_of(text, canvas)
-            assert ink.any(), text
-            box = text.get_window_extent(canvas.renderer)
-            assert 3 <= box.x0 < box.x1 <= ink.shape[1] - 3, f"{text} is clipped"
-            assert 3 <= box.y0 < box.y1 <= ink.shape[0] - 3, f"{text} is clipped"
-            assert not (ink & taken).any(), f"{text} collides"
-            taken |= ink
+        look = seen(name)
+        height, width = look.pixels.shape[:2]
+        taken = np.zeros((height, width), bool)
+        for text, ink in zip(look.texts, look.inks, strict=True):
+            assert ink[0].size, text
+            box = text.get_window_extent()
+            assert 3 <= box.x0 < box.x1 <= width - 3, f"{text} is clipped"
+            assert 3 <= box.y0 < box.y1 <= height - 3, f"{text} is clipped"
+            assert not taken[ink].any(), f"{text} collides"
+            taken[ink] = True
 
     @each_name
     @pytest.mark.parametrize("mode", [lambda rgb: rgb, in_the_dark], ids=["light", "dark"])
@@ -607,17 +622,11 @@ class TestLooks:
         self, mode: Callable[[Any], Any], name: str
     ) -> None:
         """At least 4.5 to 1 (WCAG 2, level AA), at every pixel of every letter: no line crosses one."""
-        texts = seen(name).texts
-        canvas = FigureCanvasAgg(drawn(name).figure)
-        for text in texts:
-            text.set_visible(False)
-        canvas.draw()
-        behind = luminance(mode(np.asarray(canvas.buffer_rgba())[..., :3] / 255))
-        for text in texts:
-            text.set_visible(True)
-            ink = ink_of(text, canvas)
+        look = seen(name)
+        for text, ink in zip(look.texts, look.inks, strict=True):
+            behind = luminance(mode(look.behind[ink][..., :3] / 255))
             letter = luminance(mode(np.array(to_rgb(text.get_color()))))
-            light, dark = np.maximum(behind[ink], letter), np.minimum(behind[ink], letter)
+            light, dark = np.maximum(behind, letter), np.minimum(behind, letter)
             contrast = (light + 0.05) / (dark + 0.05)
             assert contrast.min() >= 4.5, f"{text} has {contrast.min():.2f}"
 
