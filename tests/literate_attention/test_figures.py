@@ -313,9 +313,9 @@ Pixels: TypeAlias = np.ndarray[Any, Any]
 
 
 class Look(NamedTuple):
-    """A drawing as it is seen: its pixels, as red, green, blue and opacity; those behind its words; its words.
+    """A drawing as it is seen: its pixels, and those behind its words, as red, green, blue and opacity.
 
-    Of each text, the rows and columns of the pixels where it leaves ink.
+    Of each text, `inks` holds the rows and columns of the pixels where it leaves ink.
     """
 
     pixels: Pixels
