@@ -40,6 +40,7 @@ from literate_attention.figures._card import (
     PAPER,
     Colour,
     ink_on,
+    products,
 )
 
 MINUS = "\N{MINUS SIGN}"
@@ -395,6 +396,15 @@ class TestData:
         assert_close(torch.from_numpy(mesh.compressed()).float(), after[MASK])
         assert "0.00" not in written(drawing)
 
+    def test_a_border_runs_between_what_a_mask_allows_and_what_it_hides(self) -> None:
+        drawing = figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS, attn_mask=MASK)
+        (mesh,) = drawing.figure.findobj(QuadMesh)
+        corners = mesh.get_coordinates()
+        down = [(corners[i, i + 1], corners[i + 1, i + 1]) for i in range(5)]
+        across = [(corners[i, i], corners[i, i + 1]) for i in range(1, 6)]
+        border = [line for line in drawing.figure.axes[0].lines if line.get_linewidth() == 2]
+        np.testing.assert_allclose([line.get_xydata() for line in border], down + across)
+
     def test_without_a_mask_a_zero_is_a_number(self) -> None:
         drawing = figures.draw_attention_matrix(torch.zeros(2, 2), ["a", "b"])
         assert written(drawing).count("0.00") == 4
@@ -424,6 +434,20 @@ class TestData:
         assert_close(bars(drawing, r"score\d"), SCORES[1])
         assert_close(bars(drawing, r"÷ sum\d"), la.normalize_by_sum(SCORES[1]))
         assert_close(bars(drawing, r"softmax\d"), la.softmax(SCORES[1]))
+
+    def test_as_many_products_are_spelled_out_as_there_is_room_for(self) -> None:
+        ones = np.ones(5)
+        rooms = range(0, 500, 10)
+        told = (
+            "".join(text for text, _ in products(ones, ones, (INK, INK), room)) for room in rooms
+        )
+        assert [text.count("·") for text in dict.fromkeys(told)] == [1, 2, 3, 4, 5]
+
+    def test_bars_fill_the_height_of_their_rows(self) -> None:
+        figure = drawn("normalising").figure
+        rows = [box.get_window_extent().intervaly for box in figure.findobj(FancyBboxPatch)]
+        found = [bar for bar in figure.findobj(Rectangle) if re.search(r"\d$", bar.get_label())]
+        np.testing.assert_allclose([bar.get_window_extent().intervaly for bar in found], rows)
 
     def test_softmax_of_large_scores(self) -> None:
         drawing = figures.draw_normalising(torch.tensor([1000.0, 0.0]), ["a", "b"])
@@ -512,6 +536,13 @@ class TestData:
         found = meshes(figures.draw_dropout_masks(masks()))
         for title, mask in masks().items():
             assert_close(as_tensor(found[title]), (mask != 0).float())
+
+    def test_two_dropout_masks_stand_side_by_side(self) -> None:
+        drawing = figures.draw_dropout_masks({str(i): torch.eye(2) for i in range(3)})
+        found = drawing.figure.findobj(QuadMesh)
+        first, second, third = (mesh.get_coordinates()[0, 0] for mesh in found)
+        assert first[1] == second[1]
+        assert first[0] == third[0]
 
     def test_bottleneck(self) -> None:
         drawing = drawn("bottleneck, translating")

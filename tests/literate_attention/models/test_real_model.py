@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import pickle
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -231,6 +232,22 @@ def test_what_was_kept_and_is_damaged_is_refused(
         kept.write_bytes(broken)
         with pytest.raises(ValueError, match=r"\.pt is damaged \(.*\); delete it"):
             read_once(file, sha256, tmp_path / "cache")
+
+
+def test_no_code_is_run_that_lies_in_the_cache(
+    tmp_path: Path, model_file: tuple[Path, str, list[Path]]
+) -> None:
+    class Foreign:
+        def __reduce__(self) -> tuple[object, ...]:
+            return Path.touch, (tmp_path / "ran",)
+
+    file, sha256, _ = model_file
+    read_once(file, sha256, tmp_path / "cache")
+    (kept,) = (tmp_path / "cache").iterdir()
+    torch.save(Foreign(), kept)
+    with pytest.raises(pickle.UnpicklingError):
+        read_once(file, sha256, tmp_path / "cache")
+    assert not (tmp_path / "ran").exists()
 
 
 def test_weights_that_cannot_be_kept_leave_nothing(

@@ -1,5 +1,6 @@
 """Parts of a mask, residual streams and waiting are drawn as the library computes them."""
 
+import numpy as np
 import pytest
 import torch
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Polygon
@@ -38,6 +39,18 @@ class TestResidualStreams:
         lengths = [text for text in written if text.startswith("length")]
         expected = self.STREAM.norm(dim=-1).flatten().tolist()
         assert lengths == [f"length {length:.2f}" for length in expected]
+
+    def test_each_word_stands_in_the_middle_of_its_box(self) -> None:
+        drawing = figures.draw_residual_streams(TOY_TOKENS[:3], self.STREAM)
+        boxes = drawing.figure.findobj(FancyBboxPatch)
+        words = [
+            text
+            for text in drawing.figure.findobj(Text)
+            if text.get_text() in {"norm", "attention", "feed-forward"}
+        ]
+        assert len(words) == len(boxes)
+        middles = [box.get_x() + box.get_width() / 2 for box in boxes]
+        np.testing.assert_allclose([word.get_position()[0] for word in words], middles)
 
     @pytest.mark.parametrize(("tokens", "looks"), [(1, 0), (2, 1), (3, 3)])
     def test_every_token_looks_at_each_before_it_in_attention_only(

@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 import torch
 from matplotlib.collections import QuadMesh
-from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.colors import to_rgb
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Polygon, Rectangle
 from torch import Tensor
 from torch.testing import assert_close
 
 import literate_attention as la
 from literate_attention import figures
 from literate_attention.figures import Drawing
+from literate_attention.figures._card import BLUE
 
 X = la.toy_embeddings()
 WEIGHTS = la.softmax(X @ X.T)
@@ -102,12 +104,27 @@ class TestPulls:
         assert_close(torch.stack([drawn[name] for name in names]), scale * expected)
         assert_close(start + pulls.sum(dim=0), weights @ places)
 
+    def test_diamonds_stand_where_the_pulls_begin_and_end(self) -> None:
+        drawing = figures.draw_pulls(X[:, :2], WEIGHTS[1], la.TOY_TOKENS)
+        diamonds = [patch.get_xy()[:4].mean(axis=0) for patch in drawing.figure.findobj(Polygon)]
+        first, *_, last = drawing.figure.findobj(FancyArrowPatch)
+        np.testing.assert_allclose(diamonds, [first._posA_posB[0], last._posA_posB[1]])
+
     def test_words(self) -> None:
         alt = figures.draw_pulls(X[:, :2], WEIGHTS[1], la.TOY_TOKENS, query=1).alt
         assert "From (0.55, 0.87), the place of 'journey'" in alt
         assert "is pulled to (0.44, 0.65)" in alt
         assert "0.14 of the way to 'Your'" in alt
         assert "the plain average" in figures.draw_pulls(X[:, :2], WEIGHTS[1], la.TOY_TOKENS).alt
+
+
+class TestEmbeddingPoints:
+    def test_the_closest_pair_stands_on_stems_of_its_own_colour(self) -> None:
+        lines = figures.draw_embedding_points(X, la.TOY_TOKENS).figure.axes[0].lines
+        (closest,) = (line for line in lines if line.get_label() == "closest")
+        stems = [line for line in lines if line.get_color() == BLUE and line is not closest]
+        tops = [stem.get_xydata()[1] for stem in stems]
+        np.testing.assert_array_equal(tops, closest.get_xydata())
 
 
 class TestQuerySteps:
@@ -143,6 +160,18 @@ class TestShapes:
     def test_words(self) -> None:
         alt = figures.draw_products([{"a": X, "b": X.T, "c": X @ X.T}]).alt
         assert alt == "Matrix products as shapes. a (6, 3) times b (3, 6) gives c (6, 6)."
+
+    def test_the_rules_of_a_matrix_are_not_drawn_in_the_colour_of_its_ground(self) -> None:
+        drawing = figures.draw_products([{"inputs": X, "W_query": X.T, "queries": X @ X.T}])
+        for sheet in drawing.figure.findobj(FancyBboxPatch):
+            area = sheet.get_bbox()
+            rules = [
+                to_rgb(line.get_color())
+                for line in drawing.figure.axes[0].lines
+                if area.contains(*line.get_xydata().mean(axis=0))
+            ]
+            assert rules
+            assert sheet.get_facecolor()[:3] not in rules
 
     def test_a_product_of_several(self) -> None:
         alt = figures.draw_products([{"a": WEIGHTS, "b": X, "c": X.T, "d": WEIGHTS @ X @ X.T}]).alt
