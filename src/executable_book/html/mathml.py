@@ -24,6 +24,8 @@ FOR_XML = LatexToMathML(xml_namespace=True)
 STYLES = ("displaystyle", "scriptlevel")
 NAMED = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;)[A-Za-z]+;")
 """Characters by a name that HTML knows, and XML, of which e-books are made, does not."""
+APART = re.compile(r"\\qquad\b")
+"""What stands between formulas that share a line, where there is room for them."""
 MARK = re.compile(r"[.,;:!?)\u2019\u201d]+")
 """What must not begin a line: the marks that may follow a formula."""
 
@@ -65,21 +67,32 @@ def with_styles_apart(mathml: str) -> str:
     return formula.toxml()
 
 
-def _written(self: HTML5Translator, node: nodes.Element, *, display: bool) -> str:
-    return to_mathml(node.astext(), node, display=display, xml=self.builder.name == "epub")
+def parts_of(latex: str) -> list[str]:
+    """Return the formulas that share a line: no page of an e-book may be wide enough for all, nor scroll."""
+    parts = APART.split(latex)
+    pairs = (("{", "}"), (r"\left", r"\right"), (r"\begin", r"\end"))
+    are_whole = all(part.count(one) == part.count(other) for part in parts for one, other in pairs)
+    return parts if are_whole else [latex]
 
 
 def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
     """Write a formula that stands in a sentence."""
-    self.body.append(_written(self, node, display=False))
+    is_xml = self.builder.name == "epub"
+    self.body.append(to_mathml(node.astext(), node, display=False, xml=is_xml))
     raise nodes.SkipNode
 
 
 def visit_display(self: HTML5Translator, node: nodes.math_block) -> None:
     """Write a formula that stands alone, in a box that scrolls if the formula is wider than the page."""
     self.body.append(self.starttag(node, "div", CLASS="math"))
-    mathml = _written(self, node, display=True)
-    self.body.append(f'<div class="formula">{mathml}</div>')
+    is_xml = self.builder.name == "epub"
+    parts = parts_of(node.astext()) if is_xml else [node.astext()]
+    written = [to_mathml(part, node, display=True, xml=is_xml) for part in parts]
+    if len(written) > 1:
+        several = " ".join(f'<span class="part">{part}</span>' for part in written)
+        self.body.append(f'<div class="formula several">{several}</div>')
+    else:
+        self.body.append(f'<div class="formula">{written[0]}</div>')
     if node["number"]:
         number = get_node_equation_number(self, node)
         self.body.append(f'<span class="eqno">({number})')

@@ -6,7 +6,7 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
-from executable_book.html.mathml import keep_whole, to_mathml
+from executable_book.html.mathml import keep_whole, parts_of, to_mathml
 
 
 @pytest.mark.parametrize("display", [True, False])
@@ -20,6 +20,14 @@ def test_formulas_are_xml(display: bool) -> None:
     assert "max" in text
     assert "<" in text
     assert "\u2061" in text  # the invisible sign for a function that is applied
+
+
+def test_formulas_that_share_a_line_come_apart_only_where_each_is_whole() -> None:
+    assert parts_of(r"a = b, \qquad \left( c \right) = d") == ["a = b, ", r" \left( c \right) = d"]
+    for whole in (r"\left( a \qquad b \right)", r"\text{a \qquad b}", r"a \quad b"):
+        assert parts_of(whole) == [whole]
+    aligned = r"\begin{aligned} a &= b, \qquad c = d \end{aligned}"
+    assert parts_of(aligned) == [aligned]
 
 
 def test_a_formula_that_cannot_be_read_shows_as_it_was_typed() -> None:

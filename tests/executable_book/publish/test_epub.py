@@ -18,6 +18,10 @@ $$
 f(x) = \begin{cases} \frac{x}{2} & x < 1 \\ \tfrac12 & \text{else} \end{cases}
 $$
 
+$$
+a = b , \qquad c = d
+$$
+
 ![A black triangle](drawn.svg)
 
 ```{raw} html
@@ -101,6 +105,14 @@ def test_it_brings_the_font_for_formulas_and_no_file_that_nothing_names(epub: Pa
 def test_nothing_is_folded_as_not_every_reader_can_unfold_it(book: Path) -> None:
     page = (book / "square.xhtml").read_text(encoding="utf-8")
     assert re.findall("<details[^>]*>", page) == ['<details open="open" class="folded">']
+
+
+def test_formulas_that_share_a_line_may_stand_below_each_other(book: Path) -> None:
+    """A page may be narrower than both, and not every reader can scroll a formula."""
+    page = (book / "square.xhtml").read_text(encoding="utf-8")
+    shared = page.partition('<span class="part">')[2].partition("</div>")[0]
+    assert shared.count('<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">') == 2
+    assert "mspace" not in shared
 
 
 def test_each_page_says_which_language_it_is_in(book: Path) -> None:
