@@ -345,6 +345,7 @@ def test_what_is_new_is_what_was_left_out() -> None:
         "return fused(q, k)",
         "elif scale:",
     ]
+    assert new_lines("a\nb", "a\n\nnew\nb") == [3]
 
 
 def test_a_statement_counts_as_shown_only_if_all_of_it_is() -> None:

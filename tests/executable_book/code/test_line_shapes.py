@@ -127,9 +127,11 @@ def test_they_are_not_asked_for(book: Any) -> None:
 def test_a_line_shows_its_shapes_by_mouse_touch_and_keyboard(book: Any) -> None:
     address = (book.build().out / "page.html").as_uri()
     said = "line => getComputedStyle(line, '::after').content"
+    behind = "line => getComputedStyle(line, '::after').backgroundColor"
     with chromium() as browser, opening(Tabs(browser)) as open_page:
         for size, options in (("desk", {}), ("phone", {"has_touch": True})):
             page = open_page(address, size, **options)
+            page.add_style_tag(content=":root { --pst-color-background: white }")  # the theme's
             lines = page.locator("[data-shapes]")
             assert lines.nth(0).evaluate(said) == '"( )"'
             if options:
@@ -138,6 +140,7 @@ def test_a_line_shows_its_shapes_by_mouse_touch_and_keyboard(book: Any) -> None:
             else:
                 lines.nth(0).hover()
             assert 'grid (2, 3)"' in lines.nth(0).evaluate(said)
+            assert lines.nth(0).evaluate(behind) != "rgba(0, 0, 0, 0)"  # it may lie on code
             lines.nth(0).focus()
             page.keyboard.press("ArrowDown")
             page.keyboard.press("ArrowDown")

@@ -31,7 +31,7 @@ def used(*cells: str) -> list[list[str]]:
         ),
         ("import literate_attention\nliterate_attention.softmax", ["softmax"]),
         ("from literate_attention import softmax\nsoftmax.__name__", ["softmax", "softmax"]),
-        ("é = 'ö'; from literate_attention import softmax", ["softmax"]),
+        ("é = 'ö'; from literate_attention import softmax; x = 3", ["softmax"]),
         (
             "from literate_attention import (\n    causal_mask,\n    softmax,\n)",
             ["causal_mask", "softmax"],
@@ -82,7 +82,7 @@ def mask():
 def test_cases(case): ...
 
 def test_fixture(mask):
-    figures.lines(mask)
+    figures.lines(3)
 
 def test_nothing(): ...
 """
