@@ -17,6 +17,7 @@ from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
 from executable_book import environment_facts, placeholders, settings
 from executable_book.check import (
+    ledger_words,
     measurements,
     numbers_in_prose,
     recorded_outputs,
@@ -116,7 +117,7 @@ def connect(app: Sphinx) -> None:
     on("doctree-resolved", section_index.keep_sections)
     on("doctree-resolved", line_shapes.mark_listings)
     on("doctree-resolved", fill_placeholders, proof_marks.add_marks)
-    on("doctree-resolved", numbers_in_prose.link_quotations, source_names.link_names)
+    on("doctree-resolved", ledger_words.link_words)
     on("doctree-resolved", mathml.keep_whole, citations.drop_anchors)
     on("doctree-resolved", markdown_pages.publish, notebooks.publish, priority=AFTER_ALL_OTHERS)
     on("doctree-resolved", term_links.link_terms, priority=AFTER_ALL_OTHERS + 1)

@@ -19,16 +19,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
 
-from executable_book.check.repeated_warnings import Finding
-from executable_book.check.source_ledger import Ledger, anchor_of, ledger_link, ledger_path, load
-from executable_book.environment_facts import keep, kept
+from executable_book.check.ledger_words import FromLedger, problems, written
+from executable_book.check.repeated_warnings import (
+    Finding,
+    ancestors,
+    keep_findings,
+    kept_findings,
+)
+from executable_book.check.source_ledger import Ledger, anchor_of
 
 TYPED_NUMBERS = "typed-numbers"
 # Not part of a version, a name or a longer number.
@@ -55,27 +59,21 @@ def bare_numbers(doctree: nodes.document) -> Iterator[tuple[nodes.Node, str, str
                 yield node, number, message
     for image in doctree.findall(nodes.image):
         for number in TYPED_NUMBER.findall(image.get("alt", "")):
-            if not any(map(_is_output, _ancestors(image))):
+            if not any(map(_is_output, ancestors(image))):
                 yield image, number, f"the number {number} in an alternative text: say it in words"
 
 
 def _complaint(node: nodes.Text, number: str) -> str:
     """Say what is wrong with a number, nothing if it may stand where it does."""
-    ancestors = list(_ancestors(node))
-    if any(isinstance(one, FREE) or _is_output(one) or _links_to(one, number) for one in ancestors):
+    around = list(ancestors(node))
+    if any(isinstance(one, FREE) or _is_output(one) or _links_to(one, number) for one in around):
         return ""
-    if any(isinstance(one, nodes.math | nodes.math_block) for one in ancestors):
+    if any(isinstance(one, nodes.math | nodes.math_block) for one in around):
         return f"the number {number} in mathematics, where no cell can check it: use a symbol"
     if isinstance(node.parent, nodes.literal):
         alone = node.astext().strip().lstrip("+-") == number
         return f"the number {number} is no code; {WAY_OUT}" if alone else ""
     return f"the number {number} is typed by hand; {WAY_OUT}"
-
-
-def _ancestors(node: nodes.Node) -> Iterator[nodes.Element]:
-    while node.parent is not None:
-        node = node.parent
-        yield node
 
 
 def _is_output(node: nodes.Element) -> bool:
@@ -91,37 +89,25 @@ def _links_to(node: nodes.Element, number: str) -> bool:
     return isinstance(node, nodes.reference) and number in node.get("refuri", "")
 
 
-def line_of(node: nodes.Node, typed: str, lines: list[str]) -> int:
-    """Return the line on which something was typed: docutils knows it only roughly."""
-    near = next((one.line for one in (node, *_ancestors(node)) if one.line), 0)
-    found = [number for number, line in enumerate(lines, start=1) if typed in line]
-    return min(found, key=lambda number: abs(number - near), default=near)
-
-
 # Quotations ------------------------------------------------------------------------------------
 
 
-class QuotedNumber(nodes.inline):
-    """A number from the ledger, or an account of why there is none."""
+class QuotedNumber(FromLedger):
+    """A number from the ledger."""
 
 
 class Quoted(SphinxRole):
     """Prints a number as a source prints it: `entry`, or `entry[row, column]`."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Look the number up; what goes wrong is reported with the page's other findings."""
-        path = ledger_path(self.env)
-        if path:
-            self.env.note_dependency(path)
-        node = QuotedNumber(self.rawtext, classes=["quoted"])
-        self.set_source_info(node)
-        try:
-            node["output_id"], text = quote(self.text, load(path)[0])
-        except ValueError as error:
-            node["problem"] = str(error)
-            text = self.text
-        node += nodes.Text(text)
-        return [node], []
+        """Look the number up."""
+        return written(self, QuotedNumber(self.rawtext, classes=["quoted"]), _fill), []
+
+
+def _fill(node: FromLedger, quotation: str, ledger: Ledger) -> None:
+    output_id, number = quote(quotation, ledger)
+    node["anchor"] = anchor_of(output_id)
+    node += nodes.Text(number)
 
 
 def quote(quotation: str, book: Ledger) -> tuple[str, str]:
@@ -143,31 +129,15 @@ def quote(quotation: str, book: Ledger) -> tuple[str, str]:
     return named["id"], value.at(index).text
 
 
-def link_quotations(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Link each quotation to its entry in the ledger."""
-    for node in doctree.findall(QuotedNumber):
-        if "output_id" in node:
-            link = ledger_link(app, docname, anchor_of(node["output_id"]), node.astext())
-            node.clear()
-            node += link
-
-
 # The check -------------------------------------------------------------------------------------
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Keep what is wrong with a page's numbers."""
-    found = list(bare_numbers(doctree))
-    for node in doctree.findall(QuotedNumber):
-        if "problem" in node:
-            found.append((node, f"`{node.astext()}`", f"{{quoted}}: {node['problem']}"))
-    if found:
-        lines = Path(app.env.doc2path(app.env.docname)).read_text(encoding="utf-8").splitlines()
-        findings = [(line_of(node, typed, lines), message) for node, typed, message in found]
-        keep(app.env, TYPED_NUMBERS, app.env.docname, findings)
+    found = [*bare_numbers(doctree), *problems(doctree, QuotedNumber)]
+    keep_findings(app.env, TYPED_NUMBERS, found)
 
 
 def judge_numbers(app: Sphinx) -> Iterator[Finding]:
     """Report what was kept."""
-    for docname, found in kept(app.env, TYPED_NUMBERS).items():
-        yield from (Finding(docname, line, message) for line, message in found)
+    return kept_findings(app.env, TYPED_NUMBERS)

@@ -13,16 +13,18 @@ with such warnings reads and writes all pages.
 from __future__ import annotations
 
 import logging as stdlib_logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from docutils import nodes
 from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
+from executable_book.environment_facts import keep, kept
 from executable_book.files_on_disk import digest_of
 
 LOGGER = logging.getLogger(__name__)
@@ -52,6 +54,36 @@ def judge(app: Sphinx, check: str, function: Judge) -> None:
                 LOGGER.warning(one.message, location=_place(app.env, one), type=KIND, subtype=check)
 
     app.connect("build-finished", report)
+
+
+def keep_findings(
+    env: BuildEnvironment, subject: str, found: list[tuple[nodes.Node, str, str]]
+) -> None:
+    """Keep what is wrong with the page that is read: at which node, what was typed there, what to say."""
+    if found:
+        lines = Path(env.doc2path(env.docname)).read_text(encoding="utf-8").splitlines()
+        findings = [(_line(node, typed, lines), message) for node, typed, message in found]
+        keep(env, subject, env.docname, findings)
+
+
+def kept_findings(env: BuildEnvironment, subject: str) -> Iterator[Finding]:
+    """Yield what was kept."""
+    for docname, found in kept(env, subject).items():
+        yield from (Finding(docname, line, message) for line, message in found)
+
+
+def _line(node: nodes.Node, typed: str, lines: list[str]) -> int:
+    """Return the line on which something was typed: docutils knows it only roughly."""
+    near = next((one.line for one in (node, *ancestors(node)) if one.line), 0)
+    found = [number for number, line in enumerate(lines, start=1) if typed in line]
+    return min(found, key=lambda number: abs(number - near), default=near)
+
+
+def ancestors(node: nodes.Node) -> Iterator[nodes.Element]:
+    """Yield what a node stands in, from near to far."""
+    while node.parent is not None:
+        node = node.parent
+        yield node
 
 
 _judged: set[str] = set()
