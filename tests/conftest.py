@@ -1,6 +1,8 @@
 """What several tests share: throwaway books, attention by loops, and what must be switched off."""
 
+import gc
 import itertools
+import logging
 import math
 import random
 import socket
@@ -15,6 +17,19 @@ import pytest
 import torch
 from harness.paths import DOCS
 from torch import Tensor
+
+
+def pytest_configure() -> None:
+    """Collect no garbage while all is imported, and keep what Sphinx tells its developers to itself."""
+    gc.disable()
+    logging.disable(logging.DEBUG)
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was imported, hundreds of thousands of objects, out of each collection of garbage."""
+    gc.freeze()
+    gc.set_threshold(50_000)
+    gc.enable()
 
 
 @pytest.fixture
@@ -41,10 +56,13 @@ def one_thread() -> None:
 
 @pytest.fixture(autouse=True)
 def same_random_numbers() -> None:
-    """Begin each test with the same random numbers, whichever tests ran in its process before."""
+    """Begin each test with the same random numbers, whichever tests ran in its process before.
+
+    `torch.manual_seed` would keep each call, and the way to it, for devices that may come yet.
+    """
     random.seed(2017)
     np.random.seed(2017)
-    torch.manual_seed(2017)
+    torch.default_generator.manual_seed(2017)
 
 
 @pytest.fixture

@@ -14,8 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from harness import forks
+from jinja2 import BytecodeCache
+from jinja2.bccache import Bucket
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
+from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.testing.util import SphinxTestApp
 from sphinx.util.console import strip_escape_sequences
 
@@ -53,6 +56,23 @@ def settings_for(*checks: str) -> dict[str, Any]:
     """Return settings under which the named checks speak, and the others are silent."""
     silent = [f"book.{name}" for name in CHECKS if name not in checks]
     return SETTINGS | {"suppress_warnings": silent}
+
+
+class Compiled(BytecodeCache):
+    """Templates that were compiled in this process, whichever book asked for them."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self.kept:
+            bucket.bytecode_from_string(self.kept[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self.kept[bucket.key] = bucket.bytecode_to_string()
+
+
+COMPILED = Compiled()
 
 
 @dataclass
@@ -181,6 +201,8 @@ class Book:
                 contexts.update({page: context}) if page in app.env.found_docs else None
             ),
         )
+        if isinstance(app.builder, StandaloneHTMLBuilder):
+            app.builder.templates.environment.bytecode_cache = COMPILED
         try:
             app.build()
         finally:

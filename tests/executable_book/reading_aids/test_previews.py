@@ -152,7 +152,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     book = make_book(tmp_path_factory.mktemp("book"), "sphinxcontrib.bibtex", **settings)
     for name, text in FILES.items():
         book.write(name, text)
-    build = book.run("-q")  # in a process: sphinx-exercise uses what Sphinx is about to give up
+    build = book.run_forked(
+        "-q"
+    )  # in a process: sphinx-exercise uses what Sphinx is about to give up
     assert build.warnings == []
     return build.out
 

@@ -1,14 +1,13 @@
 """A small book of elements that scripts fill: its settings, its build, its pages opened from files."""
 
 import runpy
-import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from harness import forks
 from harness.paths import DOCS
 from harness.reading.visits import Visit
 from playwright.sync_api import Browser, Page
@@ -36,10 +35,10 @@ def write_settings(folder: Path, extension: str) -> None:
 def build(folder: Path, builder: str = "html") -> Path:
     """Build the book in a process of its own, without a warning; return where it is."""
     out = folder / "_build" / builder
-    command: list[str | Path] = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", builder]
-    command += ["-d", folder / "_build" / f"doctrees-{builder}", folder, out]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
+    doctrees = folder / "_build" / f"doctrees-{builder}"
+    command = ["-q", "-W", "-b", builder, "-d", str(doctrees), str(folder), str(out)]
+    status, _, complaints = forks.build(folder, command, {})
+    assert status == 0, complaints
     return out
 
 

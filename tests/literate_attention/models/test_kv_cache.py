@@ -118,7 +118,7 @@ def test_what_is_refused_is_not_kept() -> None:
             "fit scores of shape (1, 6, 2, 5), (*batch, queries, keys)",
         ),
         (torch.ones(2, 5), TypeError, "attn_mask must be boolean"),
-        (causal_mask(2, 5, device="meta"), RuntimeError, "meta"),
+        (torch.ones(2, 5, dtype=torch.bool, device="meta"), RuntimeError, "meta"),
     ],
 )
 def test_a_mask_that_does_not_fit_leaves_the_cache_as_it_was(

@@ -400,7 +400,7 @@ def _free_place(spot: Point, width: float, taken: Sequence[Box], beside: float =
     def covered(place: Point) -> float:
         box = _around(*place, width)
         outside = max(0.0, MARGIN - box[0]) + max(0.0, box[2] - WIDTH + MARGIN)
-        return 1000 * outside + sum(_overlap(box, other) for other in taken)
+        return 1000 * outside + _overlap(box, taken)
 
     return min(places, key=covered)
 
@@ -409,7 +409,8 @@ def _around(x: float, y: float, width: float) -> Box:
     return (x - width / 2 - 1, y - 6, x + width / 2 + 1, y + 6)
 
 
-def _overlap(a: Box, b: Box) -> float:
-    across = min(a[2], b[2]) - max(a[0], b[0])
-    down = min(a[3], b[3]) - max(a[1], b[1])
-    return max(0.0, across) * max(0.0, down)
+def _overlap(box: Box, others: Sequence[Box]) -> float:
+    left, top, right, bottom = np.array(others).T
+    across = np.minimum(box[2], right) - np.maximum(box[0], left)
+    down = np.minimum(box[3], bottom) - np.maximum(box[1], top)
+    return float(across.clip(0.0) @ down.clip(0.0))
