@@ -15,7 +15,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
-from executable_book import environment_facts, placeholders, settings
+from executable_book import doctrees, environment_facts, placeholders, settings
 from executable_book.check import (
     ledger_words,
     measurements,
@@ -106,6 +106,7 @@ def connect(app: Sphinx) -> None:
     on("doctree-read", source_names.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
     on("doctree-read", provenance_foot.make_room)
+    on("doctree-read", doctrees.own_all_nodes, priority=AFTER_ALL_OTHERS)
     on("env-merge-info", environment_facts.merge)
 
     # All pages are known: what do they say together, and which are to be written again?
