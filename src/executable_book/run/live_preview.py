@@ -35,6 +35,8 @@ from executable_book.run.page_execution import kernel_settings
 
 OURS = Path(__file__).parents[2]
 WHAT_BUILDS_WRITE = "/(_build|__pycache__)(/|$)"
+NO_EDITION = [f"-Dbook_{name}=" for name in ("commit", "date", "release")]
+"""A preview is of no edition: every page names it, so the first save after a commit would write them all."""
 
 
 class WarmBuilder(Builder):  # type: ignore[misc]  # it comes without types
@@ -90,7 +92,7 @@ def main() -> None:
                 address = stack.enter_context(warm_server.server(settings))
                 os.environ[warm_server.ADDRESS] = address
         autobuild.Builder = WarmBuilder
-        options = ("--re-ignore", WHAT_BUILDS_WRITE, "-D", "book_archive=0")
+        options = ("--re-ignore", WHAT_BUILDS_WRITE, "-D", "book_archive=0", *NO_EDITION)
         autobuild.main([*options, *arguments])
 
 

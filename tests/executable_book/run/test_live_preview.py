@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,21 @@ def test_a_save_is_built_and_announced_once(book: Path) -> None:
         with pytest.raises(TimeoutError):  # what a build writes is no reason for another
             browser.recv(timeout=3)
     assert not (book / "_build" / "book.zip").exists()
+
+
+def test_the_first_save_after_a_commit_writes_no_other_page(book: Path) -> None:
+    (book / "other.md").write_text("---\norphan: true\n---\n\n# Other\n", encoding="utf-8")
+    (book.parent / ".gitignore").write_text("_build\n__pycache__\n", encoding="utf-8")
+    author = ("-c", "user.name=Author", "-c", "user.email=author@example.org")
+    for command in (("init", "--quiet"), ("add", "."), (*author, "commit", "--quiet", "-m", "All")):
+        subprocess.run(["git", *command], cwd=book.parent, check=True)
+    other = book / "_build" / "html" / "other.html"
+    with serving(book, book.parent / "src") as (browser, _):
+        written = other.stat().st_mtime_ns
+        save(book / "index.md", PAGE % "'second'")
+        assert hear(browser) == "refresh"
+        assert "second" in other.with_name("index.html").read_text()
+    assert other.stat().st_mtime_ns == written
 
 
 def test_a_first_build_that_failed_keeps_no_later_one_out(book: Path) -> None:
