@@ -164,6 +164,8 @@ def folder_of(app: Sphinx) -> Path:
 
 def compare(recorded: str, record: Record, eps: float) -> str:
     """Show how an output differs from what is recorded of it; return nothing if it does not."""
+    if recorded == record.printed:
+        return ""
     formatted = formatted_figures(record.printed, record.exact)
     old, new = split(recorded, formatted=formatted), split(record.printed, record.exact)
     if [_text(piece) for piece in old] != [_text(piece) for piece in new]:
