@@ -58,11 +58,13 @@ def one_thread() -> None:
 def same_random_numbers() -> None:
     """Begin each test with the same random numbers, whichever tests ran in its process before.
 
-    `torch.manual_seed` would keep each call, and the way to it, for devices that may come yet.
+    Where there is no accelerator, `torch.manual_seed` would keep each call, and the way to it, for one
+    that may come yet.
     """
     random.seed(2017)
     np.random.seed(2017)
-    torch.default_generator.manual_seed(2017)
+    seed = torch if torch.accelerator.is_available() else torch.default_generator
+    seed.manual_seed(2017)
 
 
 @pytest.fixture

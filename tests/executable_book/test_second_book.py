@@ -1,12 +1,12 @@
 """Another book: a library and a ledger of its own, no torch; nothing but a conf.py tells of it."""
 
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from harness.books import Book, Build
+from harness.git import git
 from harness.paths import ROOT
 
 BOOK = Path(__file__).with_name("second_book")
@@ -100,24 +100,16 @@ def test_a_variable_that_it_names_is_part_of_every_key(build: Callable[..., Buil
     assert build(LITTLE_DEVICE="abacus").executed == ["primes"]
 
 
-def git(book: Book, *command: str) -> str:
-    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    ran = subprocess.run(
-        ["git", *identity, *command], cwd=book.root, check=True, capture_output=True, text=True
-    )
-    return ran.stdout
-
-
 def test_it_records(book: Book, build: Callable[..., Build]) -> None:
-    git(book, "init", "--quiet")
-    git(book, "add", "-A")
-    git(book, "commit", "--quiet", "-m", "all")
+    git(book.root, "init", "--quiet")
+    git(book.root, "add", "-A")
+    git(book.root, "commit", "--quiet", "-m", "all")
     record = ("-D", "book_record=1")
     book.change("primes.md", "primes_below(100)), 100", "primes_below(1000)), 1000")
     refused = build(*record)
     assert refused.status == 2
     assert "commit or put aside docs/primes.md, then record" in refused.err
-    git(book, "commit", "--quiet", "-a", "-m", "A larger share")
+    git(book.root, "commit", "--quiet", "-a", "-m", "A larger share")
     assert build(*record).status == 0
-    assert git(book, "status", "--porcelain").split() == ["M", "docs/recorded/primes.txt"]
+    assert git(book.root, "status", "--porcelain").split() == ["M", "docs/recorded/primes.txt"]
     assert ">>> glue share\n    0.168\n" in book.text("recorded/primes.txt")

@@ -1,9 +1,9 @@
 """What our own cells print is recorded, and a build whose outputs differ from the records fails."""
 
-import subprocess
 from collections.abc import Callable
 
 import pytest
+from harness.git import git
 from sphinx.errors import SphinxError
 
 from executable_book.check.recorded_outputs import Record, changes, compare, dump, read
@@ -23,32 +23,20 @@ def tensor(shown: str, *values: float) -> str:
 
 
 @pytest.fixture
-def book(new_book: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> object:
+def book(new_book: Callable[..., object]) -> object:
     book = new_book("recorded", book_depends=["../src"])
     book.write("../.gitignore", "_build/\n")
     book.page(
         "page",
         "# Page\n\n" + cell(f"scores = 1\nprint('{SCORES}')") + cell("n = 6\nprint('six tokens')"),
     )
-    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
-        monkeypatch.setenv(name, "/dev/null")
-    for name in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{name}_NAME", "a tester")
-        monkeypatch.setenv(f"GIT_{name}_EMAIL", "tester@example.org")
-    git(book, "init", "-q")
+    git(book.root, "init", "-q")
     return book
 
 
-def git(book, *arguments: str) -> str:
-    command = ["git", *arguments]
-    return subprocess.run(
-        command, cwd=book.folder.parent, check=True, capture_output=True, text=True
-    ).stdout
-
-
 def commit(book) -> None:
-    git(book, "add", "-A")
-    git(book, "commit", "-qm", "work", "--allow-empty")
+    git(book.root, "add", "-A")
+    git(book.root, "commit", "-qm", "work", "--allow-empty")
 
 
 def record(book):
@@ -284,7 +272,7 @@ def test_a_page_whose_execution_went_wrong_is_left_alone(
 def test_the_ledger_is_never_touched(book) -> None:
     book.write("sources.toml", "not = 'ours'\n")
     record(book)
-    assert git(book, "status", "--porcelain").split() == ["??", "docs/recorded/"]
+    assert git(book.root, "status", "--porcelain").split() == ["??", "docs/recorded/"]
 
 
 @pytest.mark.parametrize(

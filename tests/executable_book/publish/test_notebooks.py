@@ -10,6 +10,7 @@ import jinja2
 import nbformat
 import pytest
 from harness.books import Book, Build, make_book
+from harness.git import git
 from harness.kernels import KERNELS
 from harness.paths import ROOT
 from nbformat import NotebookNode
@@ -368,14 +369,6 @@ def test_what_a_page_imports_besides_is_installed_too() -> None:
         "from markdown_it.token import Token\nimport some_thing",
     ]
     assert further_packages(codes, "literate-attention") == ["markdown-it-py", "some-thing"]
-
-
-def git(folder: Path, *command: str) -> str:
-    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    ran = subprocess.run(
-        ["git", *identity, *command], cwd=folder, capture_output=True, text=True, check=True
-    )
-    return ran.stdout.strip()
 
 
 def test_the_commit_comes_from_git_and_else_from_the_environment(

@@ -2,11 +2,11 @@
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 from harness.books import make_book
+from harness.git import git
 from harness.live_server import PATIENCE, hear, serving
 from websockets.exceptions import ConnectionClosed
 
@@ -72,9 +72,9 @@ def test_a_save_is_built_and_announced_once(book: Path) -> None:
 def test_the_first_save_after_a_commit_writes_no_other_page(book: Path) -> None:
     (book / "other.md").write_text("---\norphan: true\n---\n\n# Other\n", encoding="utf-8")
     (book.parent / ".gitignore").write_text("_build\n__pycache__\n", encoding="utf-8")
-    author = ("-c", "user.name=Author", "-c", "user.email=author@example.org")
-    for command in (("init", "--quiet"), ("add", "."), (*author, "commit", "--quiet", "-m", "All")):
-        subprocess.run(["git", *command], cwd=book.parent, check=True)
+    git(book.parent, "init", "--quiet")
+    git(book.parent, "add", ".")
+    git(book.parent, "commit", "--quiet", "-m", "All")
     other = book / "_build" / "html" / "other.html"
     with serving(book, book.parent / "src") as (browser, _):
         written = other.stat().st_mtime_ns

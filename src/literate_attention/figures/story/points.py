@@ -396,21 +396,17 @@ def _free_place(spot: Point, width: float, taken: Sequence[Box], beside: float =
         (dx, side * dy) for dy in (above, above + 14) for side in (-1, 1) for dx in (0, 9, -9)
     ]
     places = [(spot[0] + dx, spot[1] + dy) for dx, dy in (*sides, *middles)]
+    lefts, tops, rights, bottoms = np.array(taken).T
 
     def covered(place: Point) -> float:
         box = _around(*place, width)
         outside = max(0.0, MARGIN - box[0]) + max(0.0, box[2] - WIDTH + MARGIN)
-        return 1000 * outside + _overlap(box, taken)
+        across = np.minimum(box[2], rights) - np.maximum(box[0], lefts)
+        down = np.minimum(box[3], bottoms) - np.maximum(box[1], tops)
+        return 1000 * outside + float(across.clip(0.0) @ down.clip(0.0))
 
     return min(places, key=covered)
 
 
 def _around(x: float, y: float, width: float) -> Box:
     return (x - width / 2 - 1, y - 6, x + width / 2 + 1, y + 6)
-
-
-def _overlap(box: Box, others: Sequence[Box]) -> float:
-    left, top, right, bottom = np.array(others).T
-    across = np.minimum(box[2], right) - np.maximum(box[0], left)
-    down = np.minimum(box[3], bottom) - np.maximum(box[1], top)
-    return float(across.clip(0.0) @ down.clip(0.0))

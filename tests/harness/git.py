@@ -1,0 +1,19 @@
+"""Git in throwaway repositories, whoever runs the tests and whatever they have set for theirs."""
+
+import subprocess
+from pathlib import Path
+
+IDENTITY = ("-c", "user.name=a tester", "-c", "user.email=tester@example.org")
+UNSIGNED = ("-c", "commit.gpgsign=false", "-c", "tag.gpgsign=false")
+
+
+def git(folder: Path, *command: str) -> str:
+    """Run git in a folder, and return what it prints."""
+    ran = subprocess.run(
+        ["git", *IDENTITY, *UNSIGNED, *command],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return ran.stdout.strip()
