@@ -15,7 +15,13 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
-from executable_book import doctrees, environment_facts, placeholders, settings
+from executable_book import (
+    doctrees,
+    environment_facts,
+    garbage_collection,
+    placeholders,
+    settings,
+)
 from executable_book.check import (
     ledger_words,
     measurements,
@@ -91,6 +97,7 @@ def connect(app: Sphinx) -> None:
             app.connect(event, function, priority)
 
     # A build begins.
+    on("config-inited", garbage_collection.collect_seldom)
     on("config-inited", interrupted_builds.begin, repeated_warnings.start_afresh)
     on("builder-inited", recorded_outputs.refuse_dirty_tree)
     on("builder-inited", page_execution.copy_styles_first, template_cache.keep_compiled)
