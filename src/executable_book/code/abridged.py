@@ -525,6 +525,8 @@ class _Scissors:
 
     def _cut_comments_for_tools(self) -> None:
         """Cut comments that only tools read."""
+        if not FOR_TOOLS.search(self.text):
+            return
         for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
             if token.type == tokenize.COMMENT and FOR_TOOLS.match(token.string):
                 line, column = token.start

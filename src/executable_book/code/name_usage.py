@@ -153,6 +153,8 @@ def proofs_by_name(code: str, package: str, public: frozenset[str]) -> dict[str,
     A test uses what its body and its decorators use, and what the module's own functions, fixtures and
     constants use that it names.
     """
+    if package not in code:
+        return {}
     scope = Scope(package, public)
     scope.read_imports(code)
     parts: dict[str, ast.stmt] = {}
@@ -165,31 +167,42 @@ def proofs_by_name(code: str, package: str, public: frozenset[str]) -> dict[str,
                 | ast.AnnAssign(target=ast.Name(id=name))
             ):
                 parts[name] = statement
+    uses = {name: _uses_of(part, scope, code) for name, part in parts.items()}
+    needs = {name: _names_in(part) & parts.keys() for name, part in parts.items()}
     found: dict[str, list[Proof]] = {}
     for name, statement in parts.items():
         if name.startswith("test_"):
             proof = Proof(name, _first_line(statement), statement.end_lineno or statement.lineno)
-            for used in sorted(_reached(name, parts, scope, code)):
+            for used in sorted(set().union(*(uses[part] for part in _reached(name, needs)))):
                 found.setdefault(used, []).append(proof)
     return found
 
 
-def _reached(name: str, parts: dict[str, ast.stmt], scope: Scope, code: str) -> set[str]:
-    """Return the public names that a part of a module uses, by way of the other parts that it names."""
+def _uses_of(part: ast.stmt, scope: Scope, code: str) -> set[str]:
+    """Return the public names that a part of a module uses itself."""
+    finder = _Finder(replace(scope, meaning=dict(scope.meaning)), code)
+    finder.visit(part)
+    return {use.name for use in finder.found}
+
+
+def _names_in(part: ast.stmt) -> set[str]:
+    """Return all names in a part of a module, and those of its arguments, which may be fixtures."""
+    names = (
+        node.id if isinstance(node, ast.Name) else node.arg
+        for node in ast.walk(part)
+        if isinstance(node, ast.Name | ast.arg)
+    )
+    return set(names)
+
+
+def _reached(name: str, needs: dict[str, set[str]]) -> set[str]:
+    """Return the parts of a module that one needs, also by way of others; it is one of them."""
     seen: set[str] = set()
-    used: set[str] = set()
-    waiting = [name]
+    waiting = {name}
     while waiting:
-        part = waiting.pop()
-        seen.add(part)
-        finder = _Finder(replace(scope, meaning=dict(scope.meaning)), code)
-        finder.visit(parts[part])
-        used |= {use.name for use in finder.found}
-        nodes = list(ast.walk(parts[part]))
-        named = {node.id for node in nodes if isinstance(node, ast.Name)}
-        named |= {node.arg for node in nodes if isinstance(node, ast.arg)}  # fixtures
-        waiting += (named & parts.keys()) - seen
-    return used
+        seen |= waiting
+        waiting = set().union(*(needs[part] for part in waiting)) - seen
+    return seen
 
 
 def _first_line(statement: ast.stmt) -> int:

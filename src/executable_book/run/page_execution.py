@@ -75,10 +75,9 @@ class ExecutedPage:
 
 @dataclass(frozen=True)
 class Ready:
-    """A page that is about to be read: as it was executed, with and without its prose."""
+    """A page that is about to be read: with its outputs, and what is kept of it."""
 
     notebook: NotebookNode
-    executed: NotebookNode
     page: ExecutedPage
 
 
@@ -223,17 +222,13 @@ def parse(text: str, config: MdParserConfig, path: str) -> NotebookNode:
     return notebook
 
 
-def read_page(text: str, docname: str, config: MdParserConfig, path: str) -> NotebookNode:
-    """Read an executed page, with its outputs: myst-nb calls this for each entry of `custom_formats`.
+def read_page(_: str, docname: str) -> NotebookNode:
+    """Return an executed page, with its outputs: myst-nb calls this for each entry of `custom_formats`.
 
-    Should the author have saved other cells since their execution, the page is shown as it was: the next
-    build sees that the file is newer.
+    Should the author have saved the page since it was executed, it is shown as it was: the next build sees
+    that the file is newer.
     """
-    ready = _ready[docname]
-    notebook = parse(text, config, path)
-    if cells_digest(notebook) != ready.page.digest:
-        return copy.deepcopy(ready.notebook)
-    return with_outputs(notebook, ready.executed)
+    return copy.deepcopy(_ready[docname].notebook)
 
 
 def written_notebook(env: BuildEnvironment, docname: str) -> NotebookNode | None:
@@ -316,7 +311,7 @@ def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         page = ExecutedPage(cells_digest(notebook), now, saved[docname], lines, findings, lacks)
         if lacks:
             LOGGER.info("%s ends early, without %s", docname, lacks, color=NOTE)
-        _ready[docname] = Ready(notebook, executed, page)
+        _ready[docname] = Ready(notebook, page)
 
     missing = {}
     for docname, notebook in written.items():
@@ -355,13 +350,11 @@ def slow_first(docnames: Iterable[str], slow: list[str]) -> list[str]:
 
 
 def _install_reader(env: BuildEnvironment, docnames: Iterable[str]) -> None:
-    md_config, nb_config = env.myst_config, env.mystnb_config  # type: ignore[attr-defined]
-    formats = dict(nb_config.custom_formats)
-    for docname in docnames:
-        path = str(env.doc2path(docname))
-        options = {"docname": docname, "config": md_config, "path": path}
-        formats[path] = (f"{__name__}.{read_page.__name__}", options, False)
-    env.mystnb_config = nb_config.copy(custom_formats=formats)  # type: ignore[attr-defined]
+    config = env.mystnb_config  # type: ignore[attr-defined]
+    reader = f"{__name__}.{read_page.__name__}"
+    ours = {str(env.doc2path(name)): (reader, {"docname": name}, False) for name in docnames}
+    formats = dict(config.custom_formats) | ours
+    env.mystnb_config = config.copy(custom_formats=formats)  # type: ignore[attr-defined]
 
 
 def remember(app: Sphinx, doctree: nodes.document) -> None:
