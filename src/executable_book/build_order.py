@@ -106,7 +106,7 @@ def connect(app: Sphinx) -> None:
     # Pages are read: those that changed, and those whose outputs may be others now.
     on("env-get-outdated", page_execution.outdated, reference_links.outdated)
     on("env-purge-doc", environment_facts.forget)
-    on("env-before-read-docs", page_execution.prepare)
+    on("env-before-read-docs", page_execution.prepare, line_shapes.begin)
     on("doctree-read", page_execution.remember)
     on("missing-reference", page_execution.excuse)
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -38,52 +38,86 @@ Statement: TypeAlias = tuple[str, ...]
 """What a statement says, after its file and the names of the definitions in which it stands."""
 
 
-def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Run the examples again once the library has changed; return the pages that now show other shapes."""
+class Run(NamedTuple):
+    """The examples, which are run by another process.
+
+    Attributes:
+        state: the library that has them, and the tool chain.
+        process: what runs them, and prints which shapes they make.
+    """
+
+    state: tuple[str | None, str]
+    process: subprocess.Popen[str]
+
+
+_run: list[Run] = []
+"""The run of this build, if there is one."""
+
+
+def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """Begin to run the examples, once the library has changed: meanwhile, pages are read."""
+    _run.clear()
     folder = folder_of_package(app.config, app.srcdir)
-    wanted = app.config.book_line_shapes and is_site(app)
-    if not wanted or folder is None:
+    if not (app.config.book_line_shapes and is_site(app)) or folder is None:
         keep_of_book(env, SHAPES, None)
+        return
+    state = digest_of(folder), app.config.book_tools
+    state_before, _ = kept_of_book(env, SHAPES) or (None, {})
+    if state != state_before:
+        _run.append(Run(state, _start(folder)))
+
+
+def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Wait for the run; return the pages that now show other shapes."""
+    folder = folder_of_package(app.config, app.srcdir)
+    if not _run or folder is None:
         return []
-    files = {docname: {one.file for one in _listings(env, docname)} for docname in env.found_docs}
-    shown = sorted(set().union(*files.values()))
-    state = digest_of(folder), app.config.book_tools, shown
-    state_before, before = kept_of_book(env, SHAPES) or (None, {})
-    if not shown or state == state_before:
-        return []
-    now = _traced(folder, shown)
-    keep_of_book(env, SHAPES, (state, now))
+    run = _run.pop()
+    now = _shapes(run.process, folder)
+    _, before = kept_of_book(env, SHAPES) or (None, {})
+    keep_of_book(env, SHAPES, (run.state, now))
     changed = {Path(statement[0]) for statement, _ in now.items() ^ before.items()}
-    return [docname for docname, of_page in files.items() if of_page & changed]
+    shown = {docname: {one.file for one in _listings(env, docname)} for docname in env.found_docs}
+    return [docname for docname, files in shown.items() if files & changed]
 
 
 def _listings(env: BuildEnvironment, docname: str) -> list[Shown]:
     return [one for one in kept(env, LISTINGS).get(docname, ()) if isinstance(one, Shown)]
 
 
-def _traced(folder: Path, files: list[Path]) -> dict[Statement, str]:
-    """Run the examples of some files, and return the shapes that their statements make."""
-    modules = [".".join(file.relative_to(folder.parent).with_suffix("").parts) for file in files]
+def _start(folder: Path) -> subprocess.Popen[str]:
+    """Begin to run the examples of a package."""
+    modules = [
+        ".".join(file.relative_to(folder.parent).with_suffix("").parts) for file in _modules(folder)
+    ]
     path = os.pathsep.join([str(folder.parent), *filter(None, sys.path)])
-    ran = subprocess.run(
+    return subprocess.Popen(
         [sys.executable, "-m", "executable_book.run.traced_examples", *modules],
         env=os.environ | {"PYTHONPATH": path},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
     )
-    if ran.returncode:
-        why = ran.stderr.strip().rpartition("\n")[2]
+
+
+def _modules(folder: Path) -> list[Path]:
+    return [file for file in sorted(folder.rglob("*.py")) if not file.stem.startswith("__")]
+
+
+def _shapes(process: subprocess.Popen[str], folder: Path) -> dict[Statement, str]:
+    """Return the shapes that the statements of a package make."""
+    printed, errors = process.communicate()
+    if process.returncode:
+        why = errors.strip().rpartition("\n")[2]
         LOGGER.warning("the examples cannot be run: %s", why, type="book", subtype="line-shapes")
         return {}
-    found = json.loads(ran.stdout)
-    shapes = {}
-    for file in files:
-        for statement, line in statements_in(file.read_text(encoding="utf-8")):
-            if made := found[str(file)].get(str(line)):
-                shapes[str(file), *statement] = ", ".join(
-                    _said(name, sizes) for name, sizes in made
-                )
-    return shapes
+    found = json.loads(printed)
+    return {
+        (str(file), *statement): ", ".join(_said(name, sizes) for name, sizes in made)
+        for file in _modules(folder)
+        for statement, line in statements_in(file.read_text(encoding="utf-8"))
+        if (made := found.get(str(file), {}).get(str(line)))
+    }
 
 
 def _said(name: str, sizes: list[int]) -> str:
