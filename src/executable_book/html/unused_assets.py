@@ -9,8 +9,8 @@ the files in `_static` are cut down to what the pages name:
 * a font keeps the icons that a style sheet names, or the characters that formulas hold;
 * a file that no page names, not even by way of another file, goes.
 
-Sphinx brings the files back when it next writes pages, and they are cut again. When nothing has changed
-since, nothing is done.
+Sphinx brings the files back at each build, and they are cut again. What was left of them is kept, so that it
+takes little time where no page and no file has changed.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ from fontTools import subset  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 from tinycss2.ast import Node  # type: ignore[import-untyped]
 
-from executable_book.files_on_disk import write_atomically
-
 BUILDERS = ("html", "dirhtml", "singlehtml")
 ITALICS = (0x210E, *range(0x1D434, 0x1D468), *range(0x1D6E2, 0x1D71C))
 MATH = "stix-two-math.woff2"
@@ -52,13 +50,13 @@ LICENCE = re.compile("copyright|licen[cs]e", re.IGNORECASE)
 # Style sheets
 
 
-def cut_style(css: str, words: set[str], store: Path) -> str:
-    """Return what is left of a style sheet; it is kept in the store, as parsing takes a second."""
+def cut_style(css: str, words: set[str], store: Path) -> Path:
+    """Return where what is left of a style sheet is kept: to parse it takes a second."""
     question = json.dumps([css, sorted(words.intersection(WORD.findall(css)))])
     stored = stored_under(question.encode(), "css", store)
     if not stored.exists():
         write_once(stored, prune(css, words).encode())
-    return stored.read_text(encoding="utf-8")
+    return stored
 
 
 def prune(css: str, words: set[str]) -> str:
@@ -123,14 +121,14 @@ def characters(pages: str, scripts: str) -> set[int]:
     return found | italics | minus | root
 
 
-def cut_font(source: Path, target: Path, wanted: set[int], store: Path) -> None:
-    """Write a font that holds the wanted characters and no other; take it from the store if it is there."""
+def cut_font(source: Path, wanted: set[int], store: Path) -> Path:
+    """Return where a font is kept that holds the wanted characters and no other."""
     content = source.read_bytes()
     question = content + json.dumps(sorted(wanted)).encode()
     stored = stored_under(question, "woff2", store)
     if not stored.exists():
         write_once(stored, subset_of(content, wanted))
-    shutil.copyfile(stored, target)
+    return stored
 
 
 def subset_of(font: bytes, wanted: set[int]) -> bytes:
@@ -196,18 +194,23 @@ def used(static: Path, pages: Iterable[str]) -> dict[Path, str]:
     return found
 
 
-def cut(files: dict[Path, str], pages: Iterable[str], store: Path) -> None:
-    """Cut the files that pages use down to what they use of them."""
+def cut(static: Path, pages: list[str], store: Path) -> dict[Path, Path | None]:
+    """Return the files that pages use, each with where what is left of it is kept, if it is cut."""
+    files = used(static, pages)
     scripts = [text for path, text in files.items() if path.suffix == ".js"]
     words = set().union(*map(words_in, (*pages, *scripts)))
     sheets = [path for path in files if path.suffix == ".css"]
     styles = {path: cut_style(files[path], words, store) for path in sheets}
-    for path, text in styles.items():
-        path.write_text(text, encoding="utf-8")
-    wanted = icons("".join(styles.values()))
-    for path in files:
-        if "fontawesome" in path.parts and path.suffix == ".woff2":
-            cut_font(path, path, wanted, store)
+    wanted = icons("".join(style.read_text(encoding="utf-8") for style in styles.values()))
+    fonts = {
+        path: cut_font(path, wanted, store)
+        for path in files
+        if "fontawesome" in path.parts and path.suffix == ".woff2"
+    }
+    writers = "".join(text for text in files.values() if "Math/MathML" in text)
+    formulas = characters("".join(pages), writers)
+    fonts[static / MATH] = cut_font(math_font(), formulas, store)
+    return {**dict.fromkeys(files), **styles, **fonts}
 
 
 def math_font() -> Path:
@@ -216,23 +219,37 @@ def math_font() -> Path:
 
 
 def cut_site(app: Sphinx, exception: Exception | None) -> None:
-    """Cut the site that was built, unless nothing has changed since it was last cut."""
+    """Cut the site that was built; how, is known already if pages and files are those of the last time."""
     if exception or app.builder.name not in BUILDERS or not app.config.book_cut_assets:
         return
     logging.getLogger("fontTools").setLevel(logging.WARNING)
-    site, static = Path(app.outdir), Path(app.outdir, "_static")
-    known, store = Path(app.doctreedir, "assets.json"), Path(app.doctreedir, "assets")
-    before = json.loads(known.read_text(encoding="utf-8")) if known.exists() else {}
-    if state([site / name for name in before], site) != before or not before:
-        html = [path for path in sorted(site.rglob("*.html")) if static not in path.parents]
-        pages = [path.read_text(encoding="utf-8") for path in html]
-        files = used(static, pages)
-        cut(files, pages, store)
-        writers = "".join(text for text in files.values() if "Math/MathML" in text)
-        cut_font(math_font(), static / MATH, characters("".join(pages), writers), store)
-        before = state([*files, static / MATH, *html], site)
-        write_atomically(known, json.dumps(before))
-    remove_others(static, {site / name for name in before})
+    site, static, store = (
+        Path(app.outdir),
+        Path(app.outdir, "_static"),
+        Path(app.doctreedir, "assets"),
+    )
+    html = [path for path in sorted(site.rglob("*.html")) if static not in path.parents]
+    assets = [path for path in sorted(static.rglob("*")) if path.is_file() and path.name != MATH]
+    answer = stored_under(contents([*html, *assets], site), "json", store)
+    if not answer.exists():
+        left = cut(static, [path.read_text(encoding="utf-8") for path in html], store)
+        names = {path.relative_to(site).as_posix(): one and one.name for path, one in left.items()}
+        write_once(answer, json.dumps(names).encode())
+    kept = json.loads(answer.read_bytes())
+    for name, stored in kept.items():
+        if stored:
+            shutil.copyfile(store / stored, site / name)
+    remove_others(static, {site / name for name in kept})
+    remove_others(store, {answer, *(store / stored for stored in kept.values() if stored)})
+
+
+def contents(paths: Iterable[Path], folder: Path) -> bytes:
+    """Return what tells whether any of the files is another, or says something else."""
+    facts = (
+        (path.relative_to(folder).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest())
+        for path in paths
+    )
+    return json.dumps([*facts]).encode()
 
 
 def remove_others(folder: Path, kept: Container[Path]) -> None:
@@ -240,9 +257,3 @@ def remove_others(folder: Path, kept: Container[Path]) -> None:
     for path in folder.rglob("*"):
         if path.is_file() and path not in kept:
             path.unlink()
-
-
-def state(paths: Iterable[Path], folder: Path) -> dict[str, list[int]]:
-    """Return what tells whether any of the files has changed."""
-    facts = {path.relative_to(folder).as_posix(): path.stat() for path in paths if path.exists()}
-    return {name: [fact.st_size, fact.st_mtime_ns] for name, fact in sorted(facts.items())}

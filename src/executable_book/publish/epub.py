@@ -9,6 +9,7 @@ contents, chapters stand below their parts.
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from html import escape
@@ -89,9 +90,8 @@ class EBook(Epub3Builder):
         static = Path(self.outdir, "_static")
         store = Path(self.doctreedir, "assets")
         wanted = unused_assets.characters(pages, "")
-        unused_assets.cut_font(
-            unused_assets.math_font(), static / unused_assets.MATH, wanted, store
-        )
+        font = unused_assets.cut_font(unused_assets.math_font(), wanted, store)
+        shutil.copyfile(font, static / unused_assets.MATH)
         cover = "".join(self.config.epub_cover[:1])
         for folder in (static, Path(self.outdir, self.imagedir)):
             unused_assets.remove_others(folder, unused_assets.used(folder, [pages, cover]))

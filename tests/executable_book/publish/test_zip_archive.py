@@ -5,6 +5,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from zipfile import ZipFile
 
+import pytest
+
 from executable_book.publish.zip_archive import write_archive
 
 
@@ -40,16 +42,23 @@ def test_it_holds_all_that_readers_need_in_one_folder(tmp_path: Path) -> None:
         ]
 
 
-def test_it_is_written_again_only_when_the_site_is_newer(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damaged", [False, True])
+def test_it_is_written_again_only_when_it_holds_another_site(tmp_path: Path, damaged: bool) -> None:
     app = site(tmp_path)
     write_archive(app, None)
     archive = tmp_path / "some-book.zip"
-    os.utime(archive, (2_000_000_000, 2_000_000_000))
+    if damaged:
+        archive.write_bytes(archive.read_bytes()[:-9])
+    os.utime(archive, (1_000_000_000, 1_000_000_000))
+    (app.outdir / "index.html").write_text("<p>hello</p>", encoding="utf-8")
     write_archive(app, None)
-    assert archive.stat().st_mtime == 2_000_000_000
-    os.utime(app.outdir / "index.html", (2_100_000_000, 2_100_000_000))
+    assert (archive.stat().st_mtime == 1_000_000_000) != damaged
+    os.utime(archive, (1_000_000_000, 1_000_000_000))
+    (app.outdir / "index.html").write_text("<p>jello</p>", encoding="utf-8")
     write_archive(app, None)
-    assert archive.stat().st_mtime != 2_000_000_000
+    assert archive.stat().st_mtime > 1_000_000_000
+    with ZipFile(archive) as packed:
+        assert packed.read("some-book/index.html") == b"<p>jello</p>"
 
 
 def test_it_is_left_out_on_request(tmp_path: Path) -> None:
