@@ -16,3 +16,16 @@ def own_all_nodes(_: Sphinx, doctree: nodes.document) -> None:
     """
     for node in doctree.findall():
         node.document = doctree
+
+
+def keep_copies_of_solutions(app: Sphinx, doctree: nodes.document) -> None:
+    """Make what sphinx-exercise keeps of a page's solutions copies, which hold no page.
+
+    It keeps copies of exercises, but the solutions themselves, each in its whole page; and every build reads
+    what is kept. It can go once solutions are copied too, where `sphinx_exercise.directive` registers them.
+    """
+    for one in getattr(app.env, "sphinx_exercise_registry", {}).values():
+        if one["docname"] == app.env.docname:
+            one["node"] = one["node"].deepcopy()
+            for node in one["node"].findall():
+                node.document = None
