@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -20,6 +20,10 @@ LOGGER = logging.getLogger(__name__)
 NOTE = "brown"
 """The colour of what is worth a look and no fault of the book."""
 KEPT_UNUSED_SECONDS = 14 * 24 * 3600
+SEAL = '"checksum": "%s"'
+SEALED = re.compile(SEAL % "([0-9a-f]{64})")
+UNSEALED = "0" * 64
+"""Stands where the checksum will, while it is computed of all that a file says."""
 
 
 def key_of(digest: str, fingerprint: str) -> str:
@@ -37,27 +41,40 @@ class ExecutionStore:
         """Return where an execution is."""
         return self.folder / f"{key}.ipynb"
 
+    def holds(self, key: str) -> bool:
+        """Tell whether an execution is stored; a damaged one is reported and removed."""
+        return self._read(key) is not None
+
     def load(self, key: str) -> NotebookNode | None:
         """Return a stored execution; a damaged one is reported and removed."""
-        path = self.path(key)
-        try:
-            content = json.loads(path.read_bytes())
-            if content["metadata"].pop("checksum") == _checksum(content):
-                return nbformat.from_dict(content)
-        except OSError:
+        text = self._read(key)
+        if text is None:
             return None
-        except (ValueError, LookupError, TypeError, AttributeError):
-            pass
-        LOGGER.info("stored execution %s is damaged: its page runs again", path.name, color=NOTE)
-        with disk_errors(path):
-            path.unlink()
-        return None
+        content = json.loads(text)
+        del content["metadata"]["checksum"]
+        return nbformat.from_dict(content)
 
     def save(self, key: str, notebook: NotebookNode) -> None:
         """Store an execution."""
         content = json.loads(json.dumps(notebook))
-        content["metadata"]["checksum"] = _checksum(content)
-        write_atomically(self.path(key), json.dumps(content, indent=1))
+        content["metadata"]["checksum"] = UNSEALED
+        text = json.dumps(content, indent=1)
+        write_atomically(self.path(key), text.replace(SEAL % UNSEALED, SEAL % sha256(text)))
+
+    def _read(self, key: str) -> str | None:
+        path = self.path(key)
+        try:
+            text = path.read_bytes().decode(errors="replace")
+        except OSError:
+            return None
+        if seal := SEALED.search(text):
+            unsealed = text.replace(seal[0], SEAL % UNSEALED)
+            if seal[1] == sha256(unsealed):
+                return text
+        LOGGER.info("stored execution %s is damaged: its page runs again", path.name, color=NOTE)
+        with disk_errors(path):
+            path.unlink()
+        return None
 
     def prune(self, used: Iterable[str]) -> None:
         """Forget what no page uses and nobody has used for two weeks."""
@@ -69,7 +86,3 @@ class ExecutionStore:
             with contextlib.suppress(OSError):
                 if now - path.stat().st_mtime > KEPT_UNUSED_SECONDS:
                     path.unlink()
-
-
-def _checksum(content: dict[str, Any]) -> str:
-    return sha256(json.dumps(content, sort_keys=True))

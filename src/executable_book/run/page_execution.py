@@ -280,7 +280,7 @@ def outdated(
         return (
             page.fingerprint == now
             and page.saved == time_saved(env, docname)
-            and store.load(page.key) is not None
+            and store.holds(page.key)
         )
 
     pages = kept(env, EXECUTIONS)
