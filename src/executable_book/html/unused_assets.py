@@ -9,8 +9,8 @@ the files in `_static` are cut down to what the pages name:
 * a font keeps the icons that a style sheet names, or the characters that formulas hold;
 * a file that no page names, not even by way of another file, goes.
 
-Sphinx brings the files back at each build, and they are cut again. What was left of them is kept, so that it
-takes little time where no page and no file has changed.
+Sphinx brings the files back at each build, and they are cut again. What texts name is kept, and what was left
+of a file, so that this takes little time where little has changed.
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Container, Iterable, Iterator
-from functools import cache
+from collections.abc import Callable, Container, Iterable, Iterator
 from html import unescape
 from importlib import metadata
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 from unicodedata import normalize
 
 import tinycss2  # type: ignore[import-untyped]
 from fontTools import subset  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 from tinycss2.ast import Node  # type: ignore[import-untyped]
+
+from executable_book.files_on_disk import sha256
 
 BUILDERS = ("html", "dirhtml", "singlehtml")
 ITALICS = (0x210E, *range(0x1D434, 0x1D468), *range(0x1D6E2, 0x1D71C))
@@ -45,6 +47,47 @@ ICON = re.compile(r"\\(f[0-9a-f]{3})|([\uf000-\uf8ff])")
 FORMULA = re.compile(r"<math\b.*?</math>", re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
 LICENCE = re.compile("copyright|licen[cs]e", re.IGNORECASE)
+
+
+class Named(NamedTuple):
+    """What a text names.
+
+    Attributes:
+        files: what may be the names of files.
+        words: all words, among them classes, ids and elements.
+        formulas: the characters that its formulas hold.
+    """
+
+    files: list[str]
+    words: list[str]
+    formulas: str
+
+
+def named_in(text: str) -> Named:
+    """Find what a text names."""
+    formulas = unescape(TAG.sub("", "".join(FORMULA.findall(text))))
+    files, words = (sorted(set(pattern.findall(text))) for pattern in (FILE, WORD))
+    return Named(files, words, "".join(sorted(set(formulas))))
+
+
+class KnownTexts:
+    """Says what texts name; those that an earlier build knew are not searched again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.before = json.loads(path.read_bytes()) if path.exists() else {}
+        self.now: dict[str, Named] = {}
+
+    def named_in(self, text: str) -> Named:
+        """Return what a text names."""
+        key = sha256(text)
+        if key not in self.now:
+            self.now[key] = Named(*self.before[key]) if key in self.before else named_in(text)
+        return self.now[key]
+
+    def keep(self) -> None:
+        """Keep what this build asked for."""
+        write_once(self.path, json.dumps(self.now).encode())
 
 
 # Style sheets
@@ -110,14 +153,20 @@ def icons(styles: str) -> set[int]:
     return {int(code, 16) if code else ord(icon) for code, icon in ICON.findall(styles)}
 
 
-def characters(pages: str, scripts: str) -> set[int]:
-    """Return the characters that formulas hold, with the italics that browsers make of them."""
-    formulas = unescape(TAG.sub("", "".join(FORMULA.findall(pages))))
-    found = {*map(ord, formulas), *map(ord, scripts)}
+def characters(pages: Iterable[Named], scripts: str) -> set[int]:
+    """Return the characters that formulas hold, with the italics that browsers make of them.
+
+    Args:
+        pages: what pages name.
+        scripts: the texts of scripts that write formulas: any of their characters may be in one.
+    """
+    texts = [scripts, *(page.formulas for page in pages)]
+    found = {ord(one) for text in texts for one in text}
     plain = {normalize("NFKC", chr(code)) for code in found}  # of a variant, such as ϕ, the φ
     italics = {code for code in ITALICS if normalize("NFKC", chr(code)) in plain}
     minus = {0x2212} if ord("-") in found else set()
-    root = {0x221A} if "msqrt" in pages + scripts else set()  # drawn by the element
+    is_drawn = "msqrt" in scripts or any("msqrt" in page.words for page in pages)
+    root = {0x221A} if is_drawn else set()  # by the element
     return found | italics | minus | root
 
 
@@ -167,38 +216,30 @@ def write_once(path: Path, content: bytes) -> None:
     os.replace(partial, path)
 
 
-@cache
-def files_in(text: str) -> frozenset[str]:
-    """Return what may be the name of a file; a live preview asks again of pages that have not changed."""
-    return frozenset(FILE.findall(text))
-
-
-@cache
-def words_in(text: str) -> frozenset[str]:
-    """Return the words of a text; as above, once only."""
-    return frozenset(WORD.findall(text))
-
-
-def used(static: Path, pages: Iterable[str]) -> dict[Path, str]:
+def used(
+    static: Path, pages: Iterable[Named], read: Callable[[str], Named] = named_in
+) -> dict[Path, str]:
     """Return the files that pages name, also by way of style sheets and scripts, with their texts."""
     left = {path for path in static.rglob("*") if path.is_file() and path.suffix != ".map"}
     found: dict[Path, str] = {}
-    texts = [*pages]
-    while texts:
-        names = files_in(texts.pop())
+    waiting = [*pages]
+    while waiting:
+        names = {*waiting.pop().files}
         for path in [path for path in left if path.name in names]:
             left.remove(path)
             is_text = path.suffix in {".css", ".js"}
             found[path] = path.read_text(encoding="utf-8") if is_text else ""
-            texts.append(found[path])
+            waiting.append(read(found[path]))
     return found
 
 
-def cut(static: Path, pages: list[str], store: Path) -> dict[Path, Path | None]:
+def cut(
+    static: Path, pages: list[Named], store: Path, read: Callable[[str], Named]
+) -> dict[Path, Path | None]:
     """Return the files that pages use, each with where what is left of it is kept, if it is cut."""
-    files = used(static, pages)
-    scripts = [text for path, text in files.items() if path.suffix == ".js"]
-    words = set().union(*map(words_in, (*pages, *scripts)))
+    files = used(static, pages, read)
+    scripts = [read(text) for path, text in files.items() if path.suffix == ".js"]
+    words = set().union(*(one.words for one in (*pages, *scripts)))
     sheets = [path for path in files if path.suffix == ".css"]
     styles = {path: cut_style(files[path], words, store) for path in sheets}
     wanted = icons("".join(style.read_text(encoding="utf-8") for style in styles.values()))
@@ -208,8 +249,7 @@ def cut(static: Path, pages: list[str], store: Path) -> dict[Path, Path | None]:
         if "fontawesome" in path.parts and path.suffix == ".woff2"
     }
     writers = "".join(text for text in files.values() if "Math/MathML" in text)
-    formulas = characters("".join(pages), writers)
-    fonts[static / MATH] = cut_font(math_font(), formulas, store)
+    fonts[static / MATH] = cut_font(math_font(), characters(pages, writers), store)
     return {**dict.fromkeys(files), **styles, **fonts}
 
 
@@ -219,40 +259,25 @@ def math_font() -> Path:
 
 
 def cut_site(app: Sphinx, exception: Exception | None) -> None:
-    """Cut the site that was built; how, is known already if pages and files are those of the last time."""
+    """Cut the site that was built."""
     if exception or app.builder.name not in BUILDERS or not app.config.book_cut_assets:
         return
     logging.getLogger("fontTools").setLevel(logging.WARNING)
-    site, static, store = (
-        Path(app.outdir),
-        Path(app.outdir, "_static"),
-        Path(app.doctreedir, "assets"),
-    )
+    site, static = Path(app.outdir), Path(app.outdir, "_static")
+    store = Path(app.doctreedir, "assets")
+    known = KnownTexts(store / "texts.json")
     html = [path for path in sorted(site.rglob("*.html")) if static not in path.parents]
-    assets = [path for path in sorted(static.rglob("*")) if path.is_file() and path.name != MATH]
-    answer = stored_under(contents([*html, *assets], site), "json", store)
-    if not answer.exists():
-        left = cut(static, [path.read_text(encoding="utf-8") for path in html], store)
-        names = {path.relative_to(site).as_posix(): one and one.name for path, one in left.items()}
-        write_once(answer, json.dumps(names).encode())
-    kept = json.loads(answer.read_bytes())
-    for name, stored in kept.items():
+    pages = [known.named_in(path.read_text(encoding="utf-8")) for path in html]
+    files = cut(static, pages, store, known.named_in)
+    for path, stored in files.items():
         if stored:
-            shutil.copyfile(store / stored, site / name)
-    remove_others(static, {site / name for name in kept})
-    remove_others(store, {answer, *(store / stored for stored in kept.values() if stored)})
+            shutil.copyfile(stored, path)
+    known.keep()
+    remove_others(static, files)
+    remove_others(store, {known.path, *files.values()})
 
 
-def contents(paths: Iterable[Path], folder: Path) -> bytes:
-    """Return what tells whether any of the files is another, or says something else."""
-    facts = (
-        (path.relative_to(folder).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest())
-        for path in paths
-    )
-    return json.dumps([*facts]).encode()
-
-
-def remove_others(folder: Path, kept: Container[Path]) -> None:
+def remove_others(folder: Path, kept: Container[Path | None]) -> None:
     """Remove all files of a folder but those that are kept."""
     for path in folder.rglob("*"):
         if path.is_file() and path not in kept:

@@ -89,12 +89,13 @@ class EBook(Epub3Builder):
     def _leave_out_unused(self, pages: str) -> None:
         static = Path(self.outdir, "_static")
         store = Path(self.doctreedir, "assets")
-        wanted = unused_assets.characters(pages, "")
+        named = unused_assets.named_in(pages)
+        wanted = unused_assets.characters([named], "")
         font = unused_assets.cut_font(unused_assets.math_font(), wanted, store)
         shutil.copyfile(font, static / unused_assets.MATH)
-        cover = "".join(self.config.epub_cover[:1])
+        cover = unused_assets.named_in("".join(self.config.epub_cover[:1]))
         for folder in (static, Path(self.outdir, self.imagedir)):
-            unused_assets.remove_others(folder, unused_assets.used(folder, [pages, cover]))
+            unused_assets.remove_others(folder, unused_assets.used(folder, [named, cover]))
 
     def _properties(self, name: str, pages: dict[str, str]) -> str:
         holds = {

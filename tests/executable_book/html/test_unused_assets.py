@@ -6,11 +6,14 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from executable_book.html.unused_assets import (
+    KnownTexts,
+    Named,
     characters,
     cut_font,
     cut_style,
     icons,
     math_font,
+    named_in,
     prune,
     remove_others,
     used,
@@ -62,11 +65,15 @@ def test_icons_are_found_written_out_and_as_characters() -> None:
     assert icons('.a{--fa:"\\f0c9"}.b{content:"\uf104"}.c{color:#f00}') == {0xF0C9, 0xF104}
 
 
+def characters_of(page: str) -> set[int]:
+    return characters([named_in(page)], scripts="")
+
+
 def test_characters_are_those_of_formulas_with_their_italics() -> None:
-    found = characters("Zzz <math><mi>h</mi><mo>-</mo><mi>\u03b2</mi></math>", scripts="")
+    found = characters_of("Zzz <math><mi>h</mi><mo>-</mo><mi>\u03b2</mi></math>")
     assert found == {ord("h"), 0x210E, ord("-"), 0x2212, 0x3B2, 0x1D6FD}
-    assert 0x221A in characters("<math><msqrt><mi>d</mi></msqrt></math>", scripts="")
-    assert 0x1D719 in characters("<math><mi>\u03d5</mi></math>", scripts="")  # a variant of phi
+    assert 0x221A in characters_of("<math><msqrt><mi>d</mi></msqrt></math>")
+    assert 0x1D719 in characters_of("<math><mi>\u03d5</mi></math>")  # a variant of phi
 
 
 def test_a_font_holds_what_is_wanted(tmp_path: Path) -> None:
@@ -100,8 +107,26 @@ def test_files_are_used_that_pages_lead_to(tmp_path: Path) -> None:
         "lost.js": "a.css",
     }.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    found = used(tmp_path, ['<link href="_static/a.css?v=1">'])
+    found = used(tmp_path, [named_in('<link href="_static/a.css?v=1">')])
     assert {path.name for path in found} == {"a.css", "ab.css", "font.woff2"}
+
+
+def test_a_text_is_searched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["a.css <math><mi>h</mi></math>", "b.css"]
+    first = KnownTexts(tmp_path / "store" / "texts.json")
+    found = [first.named_in(text) for text in texts]
+    assert found == [named_in(text) for text in texts]
+    first.keep()
+    monkeypatch.setattr(
+        "executable_book.html.unused_assets.named_in", lambda text: Named([text], [], "")
+    )
+    second = KnownTexts(first.path)
+    assert second.named_in(texts[0]) == found[0]
+    assert second.named_in("c.css") == Named(["c.css"], [], "")
+    second.keep()
+    third = KnownTexts(first.path)
+    assert third.named_in(texts[0]) == found[0]
+    assert third.named_in(texts[1]) != found[1]  # nobody asked for it in the build before
 
 
 def test_all_files_but_those_that_are_kept_are_removed(tmp_path: Path) -> None:
