@@ -14,6 +14,7 @@ import functools
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -90,10 +91,11 @@ def further_packages(codes: list[str], package: str) -> list[str]:
 
 def parsed(code: str) -> ast.AST:
     """Parse code as IPython takes it; a mistake that is shown on purpose counts as nothing."""
-    try:
+    with suppress(SyntaxError):
+        return ast.parse(code)
+    with suppress(SyntaxError):
         return ast.parse(TransformerManager().transform_cell(code))
-    except SyntaxError:
-        return ast.Module([], [])
+    return ast.Module([], [])
 
 
 @functools.cache

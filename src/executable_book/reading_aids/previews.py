@@ -66,9 +66,11 @@ class Element:
 
     def all(self) -> Iterator[Element]:
         """Yield the element and all within it, in their order."""
-        yield self
-        for child in self.children:
-            yield from child.all()
+        waiting = [self]
+        while waiting:
+            one = waiting.pop()
+            yield one
+            waiting += reversed(one.children)
 
 
 def tree(html: str) -> Element:

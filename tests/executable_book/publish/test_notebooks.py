@@ -367,8 +367,11 @@ def test_what_a_page_imports_besides_is_installed_too() -> None:
     codes = [
         "import ast, numpy\nimport torch.nn as nn\nfrom literate_attention import softmax",
         "from markdown_it.token import Token\nimport some_thing",
+        "!ls\nimport other_thing",
+        "import no_python(",
     ]
-    assert further_packages(codes, "literate-attention") == ["markdown-it-py", "some-thing"]
+    packages = ["markdown-it-py", "other-thing", "some-thing"]
+    assert further_packages(codes, "literate-attention") == packages
 
 
 def test_the_commit_comes_from_git_and_else_from_the_environment(
