@@ -113,7 +113,7 @@ def connect(app: Sphinx) -> None:
     on("doctree-read", source_names.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
     on("doctree-read", provenance_foot.make_room)
-    on("doctree-read", doctrees.keep_copies_of_solutions)
+    on("doctree-read", doctrees.part_exercises_from_pages)
     on("doctree-read", doctrees.own_all_nodes, priority=AFTER_ALL_OTHERS)
     on("env-merge-info", environment_facts.merge)
 
@@ -147,6 +147,7 @@ def connect(app: Sphinx) -> None:
         repeated_warnings.judge(app, name, check)
     on(
         "build-finished",
+        line_shapes.end,
         page_execution.tidy,
         sitemap.write_sitemap,
         markdown_pages.write_lists,

@@ -18,11 +18,11 @@ def own_all_nodes(_: Sphinx, doctree: nodes.document) -> None:
         node.document = doctree
 
 
-def keep_copies_of_solutions(app: Sphinx, doctree: nodes.document) -> None:
-    """Make what sphinx-exercise keeps of a page's solutions copies, which hold no page.
+def part_exercises_from_pages(app: Sphinx, doctree: nodes.document) -> None:
+    """Make what sphinx-exercise keeps of a page's exercises and solutions copies that hold no page.
 
-    It keeps copies of exercises, but the solutions themselves, each in its whole page; and every build reads
-    what is kept. It can go once solutions are copied too, where `sphinx_exercise.directive` registers them.
+    It keeps the nodes to look up their titles, each with the document that it stands in, and every build
+    reads what is kept. It can go once `sphinx_exercise.directive` registers nodes without a document.
     """
     for one in getattr(app.env, "sphinx_exercise_registry", {}).values():
         if one["docname"] == app.env.docname:

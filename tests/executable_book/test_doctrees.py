@@ -18,7 +18,9 @@ def test_with_a_page_nothing_is_kept_of_the_book(new_book: Callable[..., Book]) 
 
 # sphinx-exercise still asks for what Sphinx 11 will remove.
 @pytest.mark.filterwarnings("ignore::sphinx.deprecation.RemovedInSphinx11Warning")
-def test_with_a_solution_nothing_is_kept_of_its_page(new_book: Callable[..., Book]) -> None:
+def test_with_an_exercise_nothing_is_kept_of_its_page(
+    new_book: Callable[..., Book],
+) -> None:
     book = new_book()
     exercise = "```{exercise}\n:label: ex-one\n\nCount.\n```\n\n```{solution} ex-one\nSix.\n```\n"
     book.write("page.md", f"# Page\n\nProse around it.\n\n{exercise}")

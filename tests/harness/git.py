@@ -1,4 +1,4 @@
-"""Git in throwaway repositories, whoever runs the tests and whatever they have set for theirs."""
+"""Git in throwaway repositories, whoever runs the tests, and whether or not they sign what they commit."""
 
 import subprocess
 from pathlib import Path

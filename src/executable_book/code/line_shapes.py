@@ -56,7 +56,6 @@ _run: list[Run] = []
 
 def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     """Begin to run the examples, once the library has changed: meanwhile, pages are read."""
-    _run.clear()
     folder = folder_of_package(app.config, app.srcdir)
     if not (app.config.book_line_shapes and is_site(app)) or folder is None:
         keep_of_book(env, SHAPES, None)
@@ -68,17 +67,43 @@ def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Wait for the run; return the pages that now show other shapes."""
+    """Wait for the run; return the pages that now show other shapes.
+
+    Should the library have been saved meanwhile, the shapes stay as they were: the next build sees that.
+    """
     folder = folder_of_package(app.config, app.srcdir)
     if not _run or folder is None:
         return []
     run = _run.pop()
-    now = _shapes(run.process, folder)
+    printed, errors = run.process.communicate()
+    if digest_of(folder) != run.state[0]:
+        return []
+    shown = {docname: {one.file for one in _listings(env, docname)} for docname in env.found_docs}
+    found = {} if run.process.returncode else json.loads(printed)
+    if (
+        run.process.returncode
+        or {str(file) for file in set().union(*shown.values())} - found.keys()
+    ):
+        why = errors.strip().rpartition("\n")[2]
+        LOGGER.warning("the examples cannot be run: %s", why, type="book", subtype="line-shapes")
+    now = {
+        (str(file), *statement): ", ".join(_said(name, sizes) for name, sizes in made)
+        for file in map(Path, found)
+        for statement, line in statements_in(file.read_text(encoding="utf-8"))
+        if (made := found[str(file)].get(str(line)))
+    }
     _, before = kept_of_book(env, SHAPES) or (None, {})
     keep_of_book(env, SHAPES, (run.state, now))
     changed = {Path(statement[0]) for statement, _ in now.items() ^ before.items()}
-    shown = {docname: {one.file for one in _listings(env, docname)} for docname in env.found_docs}
     return [docname for docname, files in shown.items() if files & changed]
+
+
+def end(app: Sphinx, exception: Exception | None) -> None:
+    """End a run for which a build that failed did not wait."""
+    while _run:
+        process = _run.pop().process
+        process.kill()
+        process.communicate()
 
 
 def _listings(env: BuildEnvironment, docname: str) -> list[Shown]:
@@ -87,9 +112,8 @@ def _listings(env: BuildEnvironment, docname: str) -> list[Shown]:
 
 def _start(folder: Path) -> subprocess.Popen[str]:
     """Begin to run the examples of a package."""
-    modules = [
-        ".".join(file.relative_to(folder.parent).with_suffix("").parts) for file in _modules(folder)
-    ]
+    files = [file for file in sorted(folder.rglob("*.py")) if not file.stem.startswith("__")]
+    modules = [".".join(file.relative_to(folder.parent).with_suffix("").parts) for file in files]
     path = os.pathsep.join([str(folder.parent), *filter(None, sys.path)])
     return subprocess.Popen(
         [sys.executable, "-m", "executable_book.run.traced_examples", *modules],
@@ -98,26 +122,6 @@ def _start(folder: Path) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def _modules(folder: Path) -> list[Path]:
-    return [file for file in sorted(folder.rglob("*.py")) if not file.stem.startswith("__")]
-
-
-def _shapes(process: subprocess.Popen[str], folder: Path) -> dict[Statement, str]:
-    """Return the shapes that the statements of a package make."""
-    printed, errors = process.communicate()
-    if process.returncode:
-        why = errors.strip().rpartition("\n")[2]
-        LOGGER.warning("the examples cannot be run: %s", why, type="book", subtype="line-shapes")
-        return {}
-    found = json.loads(printed)
-    return {
-        (str(file), *statement): ", ".join(_said(name, sizes) for name, sizes in made)
-        for file in _modules(folder)
-        for statement, line in statements_in(file.read_text(encoding="utf-8"))
-        if (made := found.get(str(file), {}).get(str(line)))
-    }
 
 
 def _said(name: str, sizes: list[int]) -> str:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -67,9 +66,8 @@ class Shown(NamedTuple):
     folded: bool
 
 
-@lru_cache(maxsize=1)
 def library_of(config: Config, srcdir: str | Path) -> Library:
-    """Return the package that a book teaches, as a build finds it when it first asks."""
+    """Return the package that a book teaches."""
     return library_in(folder_of_package(config, srcdir))
 
 

@@ -238,10 +238,10 @@ def depart_literal_block(self: HTML5Translator, node: nodes.literal_block) -> No
 def links_of(self: HTML5Translator, uses: list[Use]) -> Iterator[tuple[int, str]]:
     """Yield where a link begins, and where it leads."""
     env, builder = self.builder.env, self.builder
-    library = library_of(self.config, env.srcdir)
+    public = kept_of_book(env, PUBLIC)
     documented = env.domains.python_domain.objects
     for use in uses:
-        if entry := documented.get(library.public[use.name].full):
+        if entry := documented.get(public.get(use.name, "")):
             page = builder.get_relative_uri(builder.current_docname, entry.docname)
             yield use.start, f"{page.partition('#')[0]}#{entry.node_id}"
 

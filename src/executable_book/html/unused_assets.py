@@ -21,7 +21,7 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from html import unescape
 from importlib import metadata
 from io import BytesIO
@@ -33,6 +33,7 @@ from unicodedata import normalize
 import tinycss2  # type: ignore[import-untyped]
 from fontTools import subset  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from tinycss2.ast import Node  # type: ignore[import-untyped]
 
 from executable_book.files_on_disk import sha256
@@ -78,7 +79,7 @@ class KnownTexts:
         self.before = json.loads(path.read_bytes()) if path.exists() else {}
         self.now: dict[str, Named] = {}
 
-    def named_in(self, text: str) -> Named:
+    def read(self, text: str) -> Named:
         """Return what a text names."""
         key = sha256(text)
         if key not in self.now:
@@ -153,7 +154,7 @@ def icons(styles: str) -> set[int]:
     return {int(code, 16) if code else ord(icon) for code, icon in ICON.findall(styles)}
 
 
-def characters(pages: Iterable[Named], scripts: str) -> set[int]:
+def characters(pages: Collection[Named], scripts: str) -> set[int]:
     """Return the characters that formulas hold, with the italics that browsers make of them.
 
     Args:
@@ -201,6 +202,15 @@ def subset_of(font: bytes, wanted: set[int]) -> bytes:
 
 
 # Files
+
+
+def store_of(doctrees: str | Path, config: Config) -> Path:
+    """Return where is kept what takes long to find out; what another tool chain has kept goes."""
+    store = Path(doctrees, f"assets-{sha256(config.book_tools)[:8]}")
+    for other in store.parent.glob("assets*"):
+        if other != store:
+            shutil.rmtree(other)
+    return store
 
 
 def stored_under(question: bytes, kind: str, store: Path) -> Path:
@@ -264,11 +274,11 @@ def cut_site(app: Sphinx, exception: Exception | None) -> None:
         return
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     site, static = Path(app.outdir), Path(app.outdir, "_static")
-    store = Path(app.doctreedir, "assets")
+    store = store_of(app.doctreedir, app.config)
     known = KnownTexts(store / "texts.json")
     html = [path for path in sorted(site.rglob("*.html")) if static not in path.parents]
-    pages = [known.named_in(path.read_text(encoding="utf-8")) for path in html]
-    files = cut(static, pages, store, known.named_in)
+    pages = [known.read(path.read_text(encoding="utf-8")) for path in html]
+    files = cut(static, pages, store, known.read)
     for path, stored in files.items():
         if stored:
             shutil.copyfile(stored, path)

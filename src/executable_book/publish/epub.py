@@ -88,7 +88,7 @@ class EBook(Epub3Builder):
 
     def _leave_out_unused(self, pages: str) -> None:
         static = Path(self.outdir, "_static")
-        store = Path(self.doctreedir, "assets")
+        store = unused_assets.store_of(self.doctreedir, self.config)
         named = unused_assets.named_in(pages)
         wanted = unused_assets.characters([named], "")
         font = unused_assets.cut_font(unused_assets.math_font(), wanted, store)

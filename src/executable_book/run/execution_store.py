@@ -20,7 +20,8 @@ LOGGER = logging.getLogger(__name__)
 NOTE = "brown"
 """The colour of what is worth a look and no fault of the book."""
 KEPT_UNUSED_SECONDS = 14 * 24 * 3600
-SEAL = '"checksum": "%s"'
+KEY_OF_SEAL = "executable_book_checksum"
+SEAL = f'"{KEY_OF_SEAL}": "%s"'
 SEALED = re.compile(SEAL % "([0-9a-f]{64})")
 UNSEALED = "0" * 64
 """Stands where the checksum will, while it is computed of all that a file says."""
@@ -51,20 +52,20 @@ class ExecutionStore:
         if text is None:
             return None
         content = json.loads(text)
-        del content["metadata"]["checksum"]
+        del content["metadata"][KEY_OF_SEAL]
         return nbformat.from_dict(content)
 
     def save(self, key: str, notebook: NotebookNode) -> None:
         """Store an execution."""
         content = json.loads(json.dumps(notebook))
-        content["metadata"]["checksum"] = UNSEALED
+        content["metadata"][KEY_OF_SEAL] = UNSEALED
         text = json.dumps(content, indent=1)
         write_atomically(self.path(key), text.replace(SEAL % UNSEALED, SEAL % sha256(text)))
 
     def _read(self, key: str) -> str | None:
         path = self.path(key)
         try:
-            text = path.read_bytes().decode(errors="replace")
+            text = path.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return None
         if seal := SEALED.search(text):

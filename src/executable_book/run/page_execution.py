@@ -9,7 +9,7 @@ MyST-NB's own modes run a page again when its code has changed, never when the l
 is for: executablebooks/MyST-NB#299 and #621 ask for it.
 
 The hook into myst-nb is its table of custom formats. For the time of a build it gets one entry for each
-executed page, by full path, whose reader puts the outputs beside the cells. Plain pages never come near it.
+executed page, by full path, whose reader hands out the page with its outputs. Plain pages never come near it.
 """
 
 from __future__ import annotations

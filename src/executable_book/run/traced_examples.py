@@ -4,7 +4,8 @@
 
 prints, as JSON, what each statement made in one call: by file and by the line on which the statement
 begins, the names that it bound and the shapes of their values; the name of what is returned is empty. All
-that has a `shape` counts. It is a command because a process that builds a book does not import its library.
+that has a `shape` counts. A module that cannot be imported is left out, and stderr says why. It is a command
+because a process that builds a book does not import its library.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, TypeAlias
 
 Shapes: TypeAlias = dict[int, list[tuple[str, list[int]]]]
@@ -103,7 +104,7 @@ def made_by(
 
 def run_examples(modules: list[str]) -> dict[str, Shapes]:
     """Run the examples of modules, and return what their statements made."""
-    imported = [importlib.import_module(name) for name in modules]
+    imported = [module for name in modules if (module := import_if_possible(name))]
     tracer = Tracer([str(module.__file__) for module in imported])
     finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner(verbose=False)
     for module in imported:
@@ -116,6 +117,15 @@ def run_examples(modules: list[str]) -> dict[str, Shapes]:
             finally:
                 sys.settrace(None)
     return tracer.found
+
+
+def import_if_possible(name: str) -> ModuleType | None:
+    """Import a module; say why, if it cannot be imported."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
+        return None
 
 
 if __name__ == "__main__":

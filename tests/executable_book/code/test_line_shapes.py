@@ -2,12 +2,17 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 from harness.browser import chromium
 from harness.paths import DOCS
 from harness.reading.scripted_pages import Tabs, opening
+from sphinx.errors import ExtensionError
+
+from executable_book.check import source_ledger
+from executable_book.code import line_shapes
 
 MODULE = '''"""Grids."""
 
@@ -117,6 +122,44 @@ def test_a_library_that_cannot_be_imported_is_said(book: Any) -> None:
     build = book.build()
     assert [one for one in build.warnings if "the examples cannot be run" in one]
     assert any("No module named 'no_such_thing'" in one for one in build.warnings)
+
+
+def test_a_module_that_no_page_shows_need_not_be_importable(book: Any) -> None:
+    book.write("../src/small/other.py", "import no_such_thing")
+    build = book.build()
+    assert build.warnings == []
+    assert shapes(build.html("page")) == SHAPES
+
+
+def test_a_library_that_is_saved_while_it_runs_is_run_again(
+    book: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = line_shapes._start
+
+    def save(folder: Path) -> object:
+        process = start(folder)
+        process.wait()
+        book.change("../src/small/grids.py", "class Grid:", "# Two.\n# Lines.\nclass Grid:")
+        return process
+
+    with monkeypatch.context() as patch:
+        patch.setattr(line_shapes, "_start", save)
+        assert shapes(book.build().html("page")) == {}
+    assert shapes(book.build().html("page")) == SHAPES
+
+
+def test_a_build_that_fails_ends_the_run(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = []
+    start = line_shapes._start
+    monkeypatch.setattr(line_shapes, "_start", lambda folder: runs.append(start(folder)) or runs[0])
+
+    def fail(*_: object) -> NoReturn:
+        raise ValueError("it fails here")
+
+    monkeypatch.setattr(source_ledger, "update", fail)
+    with pytest.raises(ExtensionError, match="it fails here"):
+        book.build()
+    assert runs[0].returncode is not None
 
 
 def test_they_are_not_asked_for(book: Any) -> None:

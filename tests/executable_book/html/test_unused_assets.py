@@ -114,19 +114,19 @@ def test_files_are_used_that_pages_lead_to(tmp_path: Path) -> None:
 def test_a_text_is_searched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["a.css <math><mi>h</mi></math>", "b.css"]
     first = KnownTexts(tmp_path / "store" / "texts.json")
-    found = [first.named_in(text) for text in texts]
+    found = [first.read(text) for text in texts]
     assert found == [named_in(text) for text in texts]
     first.keep()
     monkeypatch.setattr(
         "executable_book.html.unused_assets.named_in", lambda text: Named([text], [], "")
     )
     second = KnownTexts(first.path)
-    assert second.named_in(texts[0]) == found[0]
-    assert second.named_in("c.css") == Named(["c.css"], [], "")
+    assert second.read(texts[0]) == found[0]
+    assert second.read("c.css") == Named(["c.css"], [], "")
     second.keep()
     third = KnownTexts(first.path)
-    assert third.named_in(texts[0]) == found[0]
-    assert third.named_in(texts[1]) != found[1]  # nobody asked for it in the build before
+    assert third.read(texts[0]) == found[0]
+    assert third.read(texts[1]) != found[1]  # nobody asked for it in the build before
 
 
 def test_all_files_but_those_that_are_kept_are_removed(tmp_path: Path) -> None:

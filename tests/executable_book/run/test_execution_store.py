@@ -1,5 +1,6 @@
 """A stored execution is whole and sound, or it is not there."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -8,13 +9,16 @@ import nbformat
 import pytest
 from harness.books import Book, cell
 
-from executable_book.run.execution_store import ExecutionStore
+from executable_book.run.execution_store import KEY_OF_SEAL, UNSEALED, ExecutionStore
 
 
 def sample() -> nbformat.NotebookNode:
-    looks_sealed = f'{{"checksum": "{"0" * 64}"}}\n'
-    output = nbformat.v4.new_output("stream", text=f"42\n{looks_sealed}")
-    cells = [nbformat.v4.new_code_cell("6 * 7", id="cell-0", outputs=[output])]
+    looks_sealed = {"checksum": UNSEALED}
+    outputs = [
+        nbformat.v4.new_output("stream", text=f"42\n{json.dumps({KEY_OF_SEAL: UNSEALED})}\n"),
+        nbformat.v4.new_output("display_data", {"application/json": looks_sealed}),
+    ]
+    cells = [nbformat.v4.new_code_cell("6 * 7", id="cell-0", outputs=outputs)]
     return nbformat.v4.new_notebook(cells=cells)
 
 
@@ -25,7 +29,7 @@ def sample() -> nbformat.NotebookNode:
         lambda content: content.replace(b"42", b"43"),
         lambda content: b"",
         lambda content: b"[]",
-        lambda content: content.replace(b"checksum", b"chksum"),
+        lambda content: content.replace(b"book_checksum", b"book_chksum"),
     ],
     ids=["cut", "changed", "empty", "other", "unsealed"],
 )
