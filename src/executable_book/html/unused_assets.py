@@ -208,7 +208,7 @@ def store_of(doctrees: str | Path, config: Config) -> Path:
     """Return where is kept what takes long to find out; what another tool chain has kept goes."""
     store = Path(doctrees, f"assets-{sha256(config.book_tools)[:8]}")
     for other in store.parent.glob("assets*"):
-        if other != store:
+        if other.is_dir() and other != store:
             shutil.rmtree(other)
     return store
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from fontTools.ttLib import TTFont
+from sphinx.config import Config
 
 from executable_book.html.unused_assets import (
     KnownTexts,
@@ -16,6 +17,7 @@ from executable_book.html.unused_assets import (
     named_in,
     prune,
     remove_others,
+    store_of,
     used,
 )
 
@@ -127,6 +129,21 @@ def test_a_text_is_searched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     third = KnownTexts(first.path)
     assert third.read(texts[0]) == found[0]
     assert third.read(texts[1]) != found[1]  # nobody asked for it in the build before
+
+
+def config_with(tools: str) -> Config:
+    config = Config()
+    config.add("book_tools", tools, "env", str)
+    return config
+
+
+def test_what_another_tool_chain_has_kept_goes(tmp_path: Path) -> None:
+    (tmp_path / "assets.json").touch()  # of a version that kept a file beside its folder
+    stores = [store_of(tmp_path, config_with(tools)) for tools in ("old", "new")]
+    for store in stores:
+        (store / "below").mkdir(parents=True)
+    assert store_of(tmp_path, config_with("new")) == stores[1]
+    assert [path for path in tmp_path.iterdir() if path.is_dir()] == [stores[1]]
 
 
 def test_all_files_but_those_that_are_kept_are_removed(tmp_path: Path) -> None:
