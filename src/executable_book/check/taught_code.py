@@ -132,11 +132,11 @@ def used_by(listing: Shown, library: Library) -> set[str]:
     used = {name for name in uses if not requires(name.rpartition(".")[2])}
     for name in listing.names:
         owner = name.removeprefix(f"{module}.").partition(".")[0]
-        methods = methods_of(library.modules[module].tree, owner)
-        for node in ast.walk(parsed(listing.code)):
-            match node:
-                case ast.Attribute(value=ast.Name(id="self"), attr=attr) if attr in methods:
-                    used.add(f"{module}.{owner}.{attr}")
+        if methods := methods_of(library.modules[module].tree, owner):
+            for node in ast.walk(parsed(listing.code)):
+                match node:
+                    case ast.Attribute(value=ast.Name(id="self"), attr=attr) if attr in methods:
+                        used.add(f"{module}.{owner}.{attr}")
     return used
 
 
@@ -154,7 +154,7 @@ def methods_of(tree: ast.Module, name: str) -> set[str]:
 def defined_by(code: str) -> set[str]:
     """Return the functions, classes and names that a cell defines; none if it is no Python, on purpose."""
     try:
-        statements = ast.parse(code).body
+        statements = parsed(code).body
     except SyntaxError:
         return set()
     found: set[str] = set()

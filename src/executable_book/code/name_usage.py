@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -50,7 +51,7 @@ class Scope:
 
     def is_known(self, meaning: str) -> bool:
         """Tell whether this is a public name, a room, or the package."""
-        return not meaning or any(f"{name}.".startswith(f"{meaning}.") for name in self.public)
+        return not meaning or meaning in names_and_rooms(self.public)
 
     def imported(self, module: str, name: str) -> str | None:
         """Return what an import brings, None if it is nothing public of the package."""
@@ -61,6 +62,13 @@ class Scope:
             if self.is_known(meaning):
                 return meaning
         return None
+
+
+@lru_cache
+def names_and_rooms(public: frozenset[str]) -> frozenset[str]:
+    """Return names, and all that they lie in: `figures.lines` lies in `figures`."""
+    parts = (name.split(".") for name in public)
+    return frozenset(".".join(one[:end]) for one in parts for end in range(1, len(one) + 1))
 
 
 class _Finder(ast.NodeVisitor):

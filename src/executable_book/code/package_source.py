@@ -10,7 +10,7 @@ import ast
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
 from executable_book.code.abridged import first_line
@@ -59,7 +59,7 @@ class Library:
     public: dict[str, Item]
     modules: dict[str, PythonFile] = field(compare=False, repr=False)
 
-    @property
+    @cached_property
     def definitions(self) -> frozenset[str]:
         """The names of all definitions, such as `part.module.act`."""
         return frozenset(
