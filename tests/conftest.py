@@ -40,7 +40,7 @@ def new_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., A
     """
     from harness import books
 
-    monkeypatch.setattr("executable_book.run.kernels.notebook_runner.execute", books.execute_here)
+    monkeypatch.setattr("executable_book.run.kernels.notebook_runner.executing", books.execute_here)
 
     def make(*checks: str, extensions: tuple[str, ...] = (), **settings: Any) -> books.Book:
         return books.make_book(tmp_path, *extensions, **books.settings_for(*checks), **settings)

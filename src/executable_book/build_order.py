@@ -56,7 +56,7 @@ from executable_book.publish import (
     zip_archive,
 )
 from executable_book.reading_aids import offline_copy, previews, section_index, term_links
-from executable_book.run import interrupted_builds, page_execution
+from executable_book.run import interrupted_builds, page_execution, programs
 
 AFTER_ALL_OTHERS = 900
 """Sphinx and other extensions connect their functions with a priority of 500."""
@@ -147,8 +147,8 @@ def connect(app: Sphinx) -> None:
         repeated_warnings.judge(app, name, check)
     on(
         "build-finished",
-        line_shapes.end,
-        page_execution.tidy,
+        programs.end,
+        page_execution.end,
         sitemap.write_sitemap,
         markdown_pages.write_lists,
         section_index.write_sections,

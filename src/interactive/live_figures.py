@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
@@ -90,16 +89,19 @@ def script_of(app: Sphinx, name: str) -> Path:
     return Path(app.outdir, "_static", name, f"{name}_numbers.js")
 
 
-def compute(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
-    """Have the numbers of all figures that pages show; return the pages whose numbers are new."""
-    places = {name: pages for name, pages in shown(env).items() if module_of(name).exists()}
+def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """Begin to compute the numbers of all figures: which pages show one is known when all have been read."""
+    for name in FIGURES:
+        if module_of(name).exists():
+            number_store.begin(app, module_of(name), numbers_of(app, name))
 
-    def are_new(name: str) -> bool:
-        return number_store.compute(app, module_of(name), numbers_of(app, name))
 
-    with ThreadPoolExecutor() as side_by_side:  # each is a process of its own
-        new = zip(places.values(), side_by_side.map(are_new, places), strict=True)
-        return [page for pages, is_new in new if is_new for page in pages]
+def update(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
+    """Have the numbers of all figures; return the pages whose numbers are new."""
+    new = {
+        name for name in FIGURES if number_store.finish(app, module_of(name), numbers_of(app, name))
+    }
+    return [page for name, pages in shown(env).items() if name in new for page in pages]
 
 
 def shown(env: BuildEnvironment) -> dict[str, list[str]]:
@@ -178,7 +180,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     scripted_element.add_element(app, LiveFigure, attributes_of)
     app.add_directive("live-figure", LiveFigureDirective)
     app.connect("doctree-read", collect)
-    app.connect("env-updated", compute)
+    app.connect("env-before-read-docs", begin)
+    app.connect("env-updated", update)
     app.connect("html-page-context", load_scripts)
     app.connect("doctree-resolved", explain)
     app.connect("build-finished", publish)

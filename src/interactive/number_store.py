@@ -1,46 +1,76 @@
-"""What a program prints of the library's numbers, kept in the build folder until the library has changed.
-
-The program runs in a process of its own, because the one that builds the book never imports torch.
-"""
+"""What a program prints of the library's numbers, kept in the build folder until the library has changed."""
 
 from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sphinx.application import Sphinx
 
 from executable_book.files_on_disk import write_atomically
 from executable_book.run.fingerprint import fingerprint
-from executable_book.run.page_execution import package_in
+from executable_book.run.page_execution import kernel_settings, package_in
+from executable_book.run.programs import Program
 
 
-def compute(app: Sphinx, program: Path, path: Path) -> bool:
-    """Have the numbers in a file, fresh, or until the next build why there are none; tell if they are new.
+class Run(NamedTuple):
+    """A program that computes numbers.
 
-    Why there are none is a problem, unless they need a package that the book may lack. A build that writes
-    nothing shows none, and computes none.
+    Attributes:
+        fingerprint: what it depends on.
+        program: what runs.
     """
-    if not app.builder.format:
-        return False
+
+    fingerprint: str
+    program: Program
+
+
+_runs: dict[Path, Run] = {}
+"""The runs of this build, by the file for which they compute."""
+
+
+def are_stale(app: Sphinx, path: Path, now: str) -> bool:
+    """Tell whether the numbers in a file are missing, or have another fingerprint than they would have now.
+
+    They never are for a build that writes nothing: it shows none.
+    """
+    return bool(app.builder.format) and stored(path).get("fingerprint") != now
+
+
+def fingerprint_of(app: Sphinx, script: Path) -> str:
+    """Return the fingerprint of what numbers depend on."""
     depends = (Path(app.confdir, name) for name in app.config.book_depends)
-    now = fingerprint([Path(__file__), program, *depends])
-    before = stored(path)
-    if before.get("fingerprint") == now:
+    return fingerprint([Path(__file__), script, *depends])
+
+
+def begin(app: Sphinx, script: Path, path: Path) -> None:
+    """Begin to compute the numbers of a file, if they are stale: meanwhile, pages are read."""
+    _runs.pop(path, None)  # of a build that failed
+    now = fingerprint_of(app, script)
+    if are_stale(app, path, now):
+        _runs[path] = Run(now, Program(kernel_settings(app.config), script))
+
+
+def finish(app: Sphinx, script: Path, path: Path) -> bool:
+    """Have the numbers in the file, or until the next build why there are none; tell if they are new.
+
+    Why there are none is a problem, unless they need a package that the book may lack.
+    """
+    run = _runs.pop(path, None)
+    if run is None:
         return False
-    run = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
-    if run.returncode:
-        error = error_in(run.stderr)
+    before = stored(path)
+    status, output, errors = run.program.finish()
+    if status:
+        error = error_in(errors)
         kind, _, sentence = error.partition(": ")
-        made: dict[str, Any] = {"problem": f"{program.name} failed: {error}"}
+        made: dict[str, Any] = {"problem": f"{script.name} failed: {error}"}
         if kind.endswith("ModuleNotFoundError") and package_in(sentence, app.config.book_may_lack):
             made = {"lacks": sentence}
     else:
-        made = {"fingerprint": now, "numbers": json.loads(run.stdout)}
+        made = {"fingerprint": run.fingerprint, "numbers": json.loads(output)}
     write_atomically(path, json.dumps(made))
     return made.get("numbers") != before.get("numbers")
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
@@ -58,20 +59,30 @@ def numbers_of(app: Sphinx) -> Path:
     return app.outdir.parent / "playground.json"
 
 
-def compute(app: Sphinx) -> None:
-    """Have the library's numbers in the build folder, fresh; or, until the next build, why there are none."""
-    number_store.compute(app, SCRIPT, numbers_of(app))
+def outdated(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """Have pages with a playground read again when the numbers are stale."""
+    now = number_store.fingerprint_of(app, SCRIPT)
+    stale = number_store.are_stale(app, numbers_of(app), now)
+    return [*(kept(env, CHECK).keys() - removed)] if stale else []
+
+
+def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """Begin to compute the library's numbers, if they are stale."""
+    number_store.begin(app, SCRIPT, numbers_of(app))
+    if app.parallel > 1:  # readers that are forks cannot wait for a program
+        number_store.finish(app, SCRIPT, numbers_of(app))
 
 
 def fill(app: Sphinx, doctree: nodes.document) -> None:
     """Give each playground of a page its starting numbers, and what readers see without a script."""
     path = numbers_of(app)
     for element in doctree.findall(Playground):
-        app.env.note_dependency(str(path))
+        app.env.note_dependency(str(path))  # another builder may compute it
+        number_store.finish(app, SCRIPT, path)
         made = number_store.stored(path)
-        if "problem" in made:
-            keep(app.env, CHECK, app.env.docname, (element.line, made["problem"]))
-            continue
+        keep(app.env, CHECK, app.env.docname, (element.line, made.get("problem")))
         if "numbers" not in made:
             continue
         numbers = made["numbers"]
@@ -93,7 +104,8 @@ def fill(app: Sphinx, doctree: nodes.document) -> None:
 def judge_numbers(app: Sphinx) -> Iterator[Finding]:
     """Report the pages that have no numbers to start from."""
     for docname, (line, problem) in kept(app.env, CHECK).items():
-        yield Finding(docname, line, problem)
+        if problem:
+            yield Finding(docname, line, problem)
 
 
 def attributes_of(self: HTML5Translator, node: Playground) -> dict[str, str]:
@@ -116,7 +128,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("executable_book")
     scripted_element.add_element(app, Playground, attributes_of)
     app.add_directive("playground", PlaygroundDirective)
-    app.connect("builder-inited", compute)
+    app.connect("env-get-outdated", outdated)
+    app.connect("env-before-read-docs", begin)
     app.connect("doctree-read", fill)
     app.connect("html-page-context", load_script)
     judge(app, CHECK, judge_numbers)

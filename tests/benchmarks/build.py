@@ -182,7 +182,7 @@ def the_book(folder: Path) -> Iterator[dict[str, Any]]:
 def run_times(said: list[str]) -> Iterator[dict[str, Any]]:
     """Report how long each page's cells took, by what several builds said."""
     times: dict[str, list[float]] = {}
-    for page, took in re.findall(r"^executed (\S+) in (\S+) s", "\n".join(said), re.MULTILINE):
+    for page, took in re.findall(r"^executed (\S+) +in (\S+) s", "\n".join(said), re.MULTILINE):
         times.setdefault(page, []).append(float(took))
     for page, values in sorted(times.items()):
         yield {"measured": PAGE_TIME, "where": page, "seconds": spread(values)}

@@ -95,7 +95,8 @@ def executed(
         patch.setenv("PYTHONPATH", os.pathsep.join([package, str(ROOT / "src")]))
         settings = KernelSettings(preload=("torch", "matplotlib.pyplot"))
         folders = dict.fromkeys(notebooks, away)
-        executions = notebook_runner.execute(notebooks, folders, settings, timeout=300)
+        with notebook_runner.executing(notebooks, folders, settings, timeout=300) as finished:
+            executions = dict(finished)
     assert {name: one.failure for name, one in executions.items() if one.failure} == {}
     for one in two_devices:
         one.cells.pop(0)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,7 +98,7 @@ class Build:
     @property
     def executed(self) -> list[str]:
         """The pages that were executed."""
-        return sorted(re.findall(r"^executed (\S+) in", self.said, re.MULTILINE))
+        return sorted(re.findall(r"^executed (\S+) +in", self.said, re.MULTILINE))
 
     def html(self, page: str) -> str:
         return (self.out / f"{page}.html").read_text(encoding="utf-8")
@@ -256,6 +256,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 300) -> None:
 # Execution without kernels
 
 
+@contextmanager
 def execute_here(
     notebooks: Mapping[str, NotebookNode],
     folders: Mapping[str, str],
@@ -264,32 +265,38 @@ def execute_here(
     timeout: float,
     done: Callable[[str, Execution], None],
     fell_back: Callable[[str], None],
-) -> dict[str, Execution]:
+) -> Iterator[Iterator[tuple[str, Execution]]]:
     """Run cells in this process: quick, and all that most tests need of kernels.
 
     What a cell assigns to `outputs` it shows, `printed_values` are noted as its exact values, and
     `executed_with` is what the page ran on.
     """
-    executions = {name: Execution(notebook) for name, notebook in notebooks.items()}
-    for name, execution in executions.items():
-        names: dict[str, Any] = {}
-        for number, one in enumerate(execution.notebook.cells):
-            out = io.StringIO()
-            try:
-                with redirect_stdout(out):
-                    exec(one.source, names)
-            except Exception as error:
-                execution.failure = number, f"{type(error).__name__}: {error}"
-                break
-            one.outputs = list(_outputs(out.getvalue(), names))
-            execution.seconds.append(0.0)
-        execution.notebook.metadata["language_info"] = {
-            "name": "python",
-            "pygments_lexer": "ipython3",
-        }
-        execution.notebook.metadata[EXECUTED_WITH] = names.get("executed_with", {})
-        done(name, execution)
-    return executions
+
+    def results() -> Iterator[tuple[str, Execution]]:
+        for name, notebook in notebooks.items():
+            execution = _executed_here(notebook)
+            done(name, execution)
+            yield name, execution
+
+    yield results()
+
+
+def _executed_here(notebook: NotebookNode) -> Execution:
+    execution = Execution(notebook)
+    names: dict[str, Any] = {}
+    for number, one in enumerate(notebook.cells):
+        out = io.StringIO()
+        try:
+            with redirect_stdout(out):
+                exec(one.source, names)
+        except Exception as error:
+            execution.failure = number, f"{type(error).__name__}: {error}"
+            break
+        one.outputs = list(_outputs(out.getvalue(), names))
+        execution.seconds.append(0.0)
+    notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
+    notebook.metadata[EXECUTED_WITH] = names.get("executed_with", {})
+    return execution
 
 
 def _outputs(printed: str, names: dict[str, Any]) -> Iterator[NotebookNode]:

@@ -20,7 +20,9 @@ def run(*codes: str, settings: KernelSettings = KERNELS) -> list[notebook_runner
     cells = [[nbformat.v4.new_code_cell(one) for one in code.split("%%\n")] for code in codes]
     notebooks = {str(n): nbformat.v4.new_notebook(cells=one) for n, one in enumerate(cells)}
     folders = dict.fromkeys(notebooks, "/")
-    return list(notebook_runner.execute(notebooks, folders, settings, timeout=300).values())
+    with notebook_runner.executing(notebooks, folders, settings, timeout=300) as finished:
+        executions = dict(finished)
+    return [executions[name] for name in notebooks]
 
 
 def printed(execution: notebook_runner.Execution) -> str:
@@ -28,6 +30,14 @@ def printed(execution: notebook_runner.Execution) -> str:
     assert execution.failure is None, execution.failure
     outputs = [output for one in execution.notebook.cells for output in one.outputs]
     return "".join(output.get("text", "") for output in outputs)
+
+
+def alive(pid: int) -> bool:
+    """Tell whether a process is at work."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def book_with_kernels(root: Path, *checks: str) -> Book:

@@ -70,7 +70,7 @@ def _build(root: str, kill_at: str, torn: bool, sender: Any) -> None:
                     path.write_bytes(b"{torn")
             os._exit(KILLED)
 
-    with patch("executable_book.run.kernels.notebook_runner.execute", books.execute_here):
+    with patch("executable_book.run.kernels.notebook_runner.executing", books.execute_here):
         sys.addaudithook(watch)
         status = main(books.Book(Path(root)).command()[3:])
     watching = False

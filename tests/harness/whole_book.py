@@ -53,7 +53,7 @@ class Build:
 
     @property
     def executed(self) -> set[str]:
-        return set(re.findall(r"^executed (\S+) in", self.said, re.MULTILINE))
+        return set(re.findall(r"^executed (\S+) +in", self.said, re.MULTILINE))
 
     @property
     def warnings(self) -> list[str]:

@@ -28,9 +28,16 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return what the extension needs of a build whose only figure has numbers of its own."""
     (tmp_path / "library.py").write_text("", encoding="utf-8")
     script = tmp_path / "toy_numbers.py"
+    monkeypatch.setattr(live_figures, "FIGURES", {"toy": ()})
     monkeypatch.setattr(live_figures, "module_of", lambda name: script)
     monkeypatch.setattr(live_figures, "kept", lambda *_: {"page": [(7, "toy")]})
-    config = SimpleNamespace(book_depends=[tmp_path / "library.py"], book_may_lack=["a_model"])
+    kernels = dict.fromkeys(("book_kernel_preload", "book_kernel_startup", "book_versions"), ())
+    config = SimpleNamespace(
+        book_depends=[tmp_path / "library.py"],
+        book_may_lack=["a_model"],
+        book_device="",
+        **kernels,
+    )
     builder = SimpleNamespace(name="html", format="html")
     return SimpleNamespace(
         confdir=tmp_path,
@@ -42,12 +49,18 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     )
 
 
+def compute(app: Any) -> list[str]:
+    """Do what a build does with numbers; return the pages that it has to write again."""
+    live_figures.begin(app, app.env, [])
+    return list(live_figures.update(app, app.env))
+
+
 def test_numbers_are_computed_when_the_library_or_their_module_has_changed(app: Any) -> None:
     stored = live_figures.numbers_of(app, "toy")
 
     def computed(printed: str) -> tuple[Any, list[str]]:
         app.script.write_text(f"print({printed!r})", encoding="utf-8")
-        changed = list(live_figures.compute(app, app.env))
+        changed = compute(app)
         return json.loads(stored.read_text(encoding="utf-8"))["numbers"], changed
 
     assert computed("1") == (1, ["page"])
@@ -64,7 +77,7 @@ def test_numbers_are_computed_when_the_library_or_their_module_has_changed(app: 
 def test_numbers_that_cannot_be_computed_are_said_at_every_build(app: Any) -> None:
     app.script.write_text("raise ValueError('no numbers\\nfor you')", encoding="utf-8")
     for _ in range(2):
-        live_figures.compute(app, app.env)
+        compute(app)
         (finding,) = live_figures.judge_numbers(app)
         said = (finding.where, finding.line, finding.message)
         assert said == ("page", 7, "toy_numbers.py failed: ValueError: no numbers")
@@ -74,7 +87,7 @@ def test_a_figure_may_lack_what_the_book_may_lack_and_says_so(app: Any) -> None:
     for package, lacks in (("a_model", True), ("another", False)):
         sentence = f"{package} is not installed: install it"
         app.script.write_text(f"raise ModuleNotFoundError({sentence!r})", encoding="utf-8")
-        live_figures.compute(app, app.env)
+        compute(app)
         assert bool([*live_figures.judge_numbers(app)]) != lacks
         element = live_figures.LiveFigure(figure="toy")
         live_figures.explain(app, nodes.section("", element), "page")
@@ -85,7 +98,7 @@ def test_a_figure_may_lack_what_the_book_may_lack_and_says_so(app: Any) -> None:
 
 def test_numbers_reach_readers_as_a_script(app: Any) -> None:
     app.script.write_text("print('[1, 2]')", encoding="utf-8")
-    live_figures.compute(app, app.env)
+    compute(app)
     live_figures.publish(app, None)
     text = live_figures.script_of(app, "toy").read_text(encoding="utf-8")
     assert text == "literateParts.numbers.toy = [1,2];\n"

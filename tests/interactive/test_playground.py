@@ -19,8 +19,10 @@ from harness.reading import scripted_pages
 from harness.reading.axe import axe_finds
 from harness.reading.frames import boxes, drawn
 from harness.reading.scripted_pages import WIDTHS, build, table_texts
+from sphinx.errors import ExtensionError
 
 import literate_attention as la
+from interactive import number_store, playground
 from interactive.playground import SCRIPTS
 from interactive.playground_numbers import LONGER
 from interactive.scripted_element import PARTS
@@ -171,6 +173,66 @@ def test_where_there_is_no_script_the_tables_stand(tmp_path: Path) -> None:
     assert "Without it, here is what it starts from" in text
     assert "0.2379" in text
     assert "_static/playground/" not in text
+
+
+TOY_NUMBERS = """import json
+weight = 0.25
+beginning = {"tokens": ["one"], "embeddings": [[1, 2, 3]]}
+print(json.dumps({"beginning": beginning, "example": {"weights": [[weight]], "context": [[1, 2, 3]]}}))
+"""
+
+
+@pytest.fixture
+def book(new_book: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a book with a playground, whose numbers are a toy's."""
+    book = new_book("playground", extensions=("interactive.playground",))
+    book.write("toy_numbers.py", TOY_NUMBERS)
+    monkeypatch.setattr(playground, "SCRIPT", book.folder / "toy_numbers.py")
+    book.write("page.md", "# Page\n\n```{playground}\n```\n")
+    return book
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_tables_follow_the_librarys_numbers(book: Any, jobs: int) -> None:
+    assert "0.2500" in book.build(jobs).html("page")
+    assert book.build(jobs).written == []
+    book.change("toy_numbers.py", "0.25", "0.75")
+    assert "0.7500" in book.build(jobs).html("page")
+    book.change("toy_numbers.py", "weight = 0.75", "raise ValueError('none today')")
+    for _ in range(2):
+        build = book.build(jobs)
+        assert any("none today" in warning for warning in build.warnings)
+    book.put_back()
+    assert "0.2500" in book.build(jobs).html("page")
+
+
+def test_numbers_that_another_builder_computed_are_shown(book: Any) -> None:
+    book.build()
+    doctrees = book.folder / "_build" / "doctrees"
+    of_another = shutil.copytree(doctrees, doctrees.with_name("doctrees-of-another"))
+    book.change("toy_numbers.py", "0.25", "0.75")
+    assert "0.7500" in book.build().html("page")
+    shutil.rmtree(doctrees)
+    of_another.rename(doctrees)
+    assert "page" in book.build().written
+
+
+def test_numbers_of_a_build_that_failed_are_forgotten(
+    book: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book.build()
+    book.change("toy_numbers.py", "0.25", "0.75")
+
+    def fail(*_: object) -> None:
+        raise ValueError("it fails here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(number_store, "finish", fail)
+        with pytest.raises(ExtensionError, match="it fails here"):
+            book.build()
+    book.put_back()
+    build = book.build()
+    assert (build.warnings, "0.2500" in build.html("page")) == ([], True)
 
 
 def test_only_a_page_with_a_playground_loads_its_script(site: Path) -> None:

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
@@ -24,6 +21,10 @@ from sphinx.util import logging
 from executable_book.code.listings import LISTINGS, Shown, folder_of_package
 from executable_book.environment_facts import keep_of_book, kept, kept_of_book
 from executable_book.files_on_disk import digest_of
+from executable_book.run import traced_examples
+from executable_book.run.kernels.kernel_settings import KernelSettings
+from executable_book.run.page_execution import kernel_settings
+from executable_book.run.programs import Program
 from executable_book.site_builds import is_site
 
 LOGGER = logging.getLogger(__name__)
@@ -43,11 +44,11 @@ class Run(NamedTuple):
 
     Attributes:
         state: the library that has them, and the tool chain.
-        process: what runs them, and prints which shapes they make.
+        program: what runs them, and prints which shapes they make.
     """
 
     state: tuple[str | None, str]
-    process: subprocess.Popen[str]
+    program: Program
 
 
 _run: list[Run] = []
@@ -56,6 +57,7 @@ _run: list[Run] = []
 
 def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     """Begin to run the examples, once the library has changed: meanwhile, pages are read."""
+    _run.clear()
     folder = folder_of_package(app.config, app.srcdir)
     if not (app.config.book_line_shapes and is_site(app)) or folder is None:
         keep_of_book(env, SHAPES, None)
@@ -63,7 +65,7 @@ def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     state = digest_of(folder), app.config.book_tools
     state_before, _ = kept_of_book(env, SHAPES) or (None, {})
     if state != state_before:
-        _run.append(Run(state, _start(folder)))
+        _run.append(Run(state, _begun(kernel_settings(app.config), folder)))
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -75,15 +77,12 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     if not _run or folder is None:
         return []
     run = _run.pop()
-    printed, errors = run.process.communicate()
+    status, printed, errors = run.program.finish()
     if digest_of(folder) != run.state[0]:
         return []
     shown = {docname: {one.file for one in _listings(env, docname)} for docname in env.found_docs}
-    found = {} if run.process.returncode else json.loads(printed)
-    if (
-        run.process.returncode
-        or {str(file) for file in set().union(*shown.values())} - found.keys()
-    ):
+    found = {} if status else json.loads(printed)
+    if status or {str(file) for file in set().union(*shown.values())} - found.keys():
         why = errors.strip().rpartition("\n")[2]
         LOGGER.warning("the examples cannot be run: %s", why, type="book", subtype="line-shapes")
     now = {
@@ -98,30 +97,15 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     return [docname for docname, files in shown.items() if files & changed]
 
 
-def end(app: Sphinx, exception: Exception | None) -> None:
-    """End a run for which a build that failed did not wait."""
-    while _run:
-        process = _run.pop().process
-        process.kill()
-        process.communicate()
-
-
 def _listings(env: BuildEnvironment, docname: str) -> list[Shown]:
     return [one for one in kept(env, LISTINGS).get(docname, ()) if isinstance(one, Shown)]
 
 
-def _start(folder: Path) -> subprocess.Popen[str]:
+def _begun(settings: KernelSettings, folder: Path) -> Program:
     """Begin to run the examples of a package."""
     files = [file for file in sorted(folder.rglob("*.py")) if not file.stem.startswith("__")]
     modules = [".".join(file.relative_to(folder.parent).with_suffix("").parts) for file in files]
-    path = os.pathsep.join([str(folder.parent), *filter(None, sys.path)])
-    return subprocess.Popen(
-        [sys.executable, "-m", "executable_book.run.traced_examples", *modules],
-        env=os.environ | {"PYTHONPATH": path},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return Program(settings, Path(traced_examples.__file__), str(folder.parent), *modules)
 
 
 def _said(name: str, sizes: list[int]) -> str:

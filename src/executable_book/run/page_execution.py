@@ -1,9 +1,9 @@
 """Pages become notebooks with outputs, before Sphinx reads them.
 
-myst-nb renders a notebook that has outputs; it is not asked to execute (`nb_execution_mode = "off"`). Before
-pages are read, those whose outputs are not in the store run side by side in warm kernels. So a change in the
-library runs the pages again, a change in prose runs nothing, and no change starts no process at all. A page
-that failed is never stored: it runs, and is reported, at every build until it is mended.
+myst-nb renders a notebook that has outputs; it is not asked to execute (`nb_execution_mode = "off"`). Pages
+whose outputs are not in the store run side by side in warm kernels, while Sphinx reads the others. So a
+change in the library runs the pages again, a change in prose runs nothing, and no change starts no process at
+all. A page that failed is never stored: it runs, and is reported, at every build until it is mended.
 
 MyST-NB's own modes run a page again when its code has changed, never when the library has, which is what this
 is for: executablebooks/MyST-NB#299 and #621 ask for it.
@@ -14,6 +14,7 @@ executed page, by full path, whose reader hands out the page with its outputs. P
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import json
@@ -204,6 +205,10 @@ def _is_figure(output: NotebookNode) -> bool:
 
 _ready: dict[str, Ready] = {}
 """What the reader hands out in this build, by page. Parallel readers are forks and see it too."""
+_finished: Iterator[str] = iter(())
+"""Waits for the next page of this build that is finished, makes it ready and gives its name."""
+_at_work = contextlib.ExitStack()
+"""Ends the executions of this build."""
 
 
 def parse(text: str, config: MdParserConfig, path: str) -> NotebookNode:
@@ -228,6 +233,8 @@ def read_page(_: str, docname: str) -> NotebookNode:
     Should the author have saved the page since it was executed, it is shown as it was: the next build sees
     that the file is newer.
     """
+    while docname not in _ready:
+        next(_finished)
     return copy.deepcopy(_ready[docname].notebook)
 
 
@@ -288,8 +295,14 @@ def outdated(
 
 
 def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-    """Execute what is about to be read and is not in the store, and install the reader."""
+    """Begin to execute what is about to be read and is not in the store, and install the reader.
+
+    What runs is read last.
+    """
+    global _finished
+    _at_work.close()  # of a build that failed
     _ready.clear()
+    _finished = iter(())
     now = fingerprint_of(app)
     store = store_of(app)
     saved = {docname: time_saved(env, docname) for docname in docnames}
@@ -313,35 +326,48 @@ def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
             LOGGER.info("%s ends early, without %s", docname, lacks, color=NOTE)
         _ready[docname] = Ready(notebook, page)
 
+    keys = {name: key_of(cells_digest(notebook), now) for name, notebook in written.items()}
     missing = {}
     for docname, notebook in written.items():
-        if stored := store.load(key_of(cells_digest(notebook), now)):
+        if stored := store.load(keys[docname]):
             make_ready(docname, stored)
         else:
             missing[docname] = code_only(notebook)
 
-    finished = itertools.count(1)
-
-    def done(docname: str, execution: notebook_runner.Execution) -> None:
-        spent = sum(execution.seconds)
-        LOGGER.info(
-            "executed %s in %.1f s (%d of %d)", docname, spent, next(finished), len(missing)
-        )
+    def save(docname: str, execution: notebook_runner.Execution) -> None:
         execution.notebook.metadata["seconds"] = [round(one, 3) for one in execution.seconds]
-        make_ready(docname, execution.notebook, execution.failure)
         if execution.failure is None:
-            store.save(_ready[docname].page.key, execution.notebook)
+            store.save(keys[docname], execution.notebook)
+
+    def made_ready(executions: Iterable[tuple[str, notebook_runner.Execution]]) -> Iterator[str]:
+        longest = max(map(len, missing))  # shorter ones would leave half the name that stood there
+        for number, (docname, execution) in enumerate(executions, 1):
+            name, spent = docname.ljust(longest), sum(execution.seconds)
+            LOGGER.info("executed %s in %.1f s (%d of %d)", name, spent, number, len(missing))
+            make_ready(docname, execution.notebook, execution.failure)
+            yield docname
 
     if missing:
-        notebook_runner.execute(
+        executions = notebook_runner.executing(
             {name: missing[name] for name in slow_first(missing, app.config.book_slow_pages)},
             {docname: str(Path(env.doc2path(docname)).parent) for docname in missing},
             kernel_settings(app.config),
             timeout=app.config.nb_execution_timeout,
-            done=done,
+            done=save,
             fell_back=lambda why: LOGGER.info("plain kernels take over: %s", why, color=NOTE),
         )
-    _install_reader(env, _ready)
+        _finished = made_ready(_at_work.enter_context(executions))
+        docnames.sort(key=lambda name: (name in missing, name in app.config.book_slow_pages))
+    if app.parallel > 1:  # readers that are forks cannot wait for what this process began
+        wait_for_all()
+    _install_reader(env, written)
+
+
+def wait_for_all() -> None:
+    """Wait until all pages of this build have been executed."""
+    with _at_work:
+        for _ in _finished:
+            pass
 
 
 def slow_first(docnames: Iterable[str], slow: list[str]) -> list[str]:
@@ -428,9 +454,12 @@ def copy_styles_first(app: Sphinx) -> None:
         copy_asset_files(app, None)
 
 
-def tidy(app: Sphinx, exception: Exception | None) -> None:
-    """Tidy the store, and list the slowest cells on request."""
-    if exception is None:
+def end(app: Sphinx, exception: Exception | None) -> None:
+    """End the executions; tidy the store, and list the slowest cells on request."""
+    if exception is not None:
+        _at_work.close()
+    else:
+        wait_for_all()
         store_of(app).prune(page.key for page in kept(app.env, EXECUTIONS).values())
         if app.config.book_profile:
             LOGGER.info("the slowest cells:\n%s", "\n".join(profile(app)))

@@ -1,11 +1,11 @@
 """The shapes that the lines of a library make, taken from the examples of its docstrings as they run.
 
-    python -m executable_book.run.traced_examples package.module ...
+    python traced_examples.py FOLDER package.module ...
 
 prints, as JSON, what each statement made in one call: by file and by the line on which the statement
 begins, the names that it bound and the shapes of their values; the name of what is returned is empty. All
-that has a `shape` counts. A module that cannot be imported is left out, and stderr says why. It is a command
-because a process that builds a book does not import its library.
+that has a `shape` counts. A module that cannot be imported is left out, and stderr says why. It is a program
+because a process that builds a book does not import its library, which lies in the folder.
 """
 
 from __future__ import annotations
@@ -129,4 +129,5 @@ def import_if_possible(name: str) -> ModuleType | None:
 
 
 if __name__ == "__main__":
-    print(json.dumps(run_examples(sys.argv[1:])))
+    sys.path.insert(0, sys.argv[1])
+    print(json.dumps(run_examples(sys.argv[2:])))

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
@@ -12,7 +11,8 @@ from harness.reading.scripted_pages import Tabs, opening
 from sphinx.errors import ExtensionError
 
 from executable_book.check import source_ledger
-from executable_book.code import line_shapes
+from executable_book.run import programs
+from executable_book.run.programs import Ended, Program
 
 MODULE = '''"""Grids."""
 
@@ -134,32 +134,31 @@ def test_a_module_that_no_page_shows_need_not_be_importable(book: Any) -> None:
 def test_a_library_that_is_saved_while_it_runs_is_run_again(
     book: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = line_shapes._start
+    finish = Program.finish
 
-    def save(folder: Path) -> object:
-        process = start(folder)
-        process.wait()
+    def save(program: Program) -> Ended:
+        ended = finish(program)
         book.change("../src/small/grids.py", "class Grid:", "# Two.\n# Lines.\nclass Grid:")
-        return process
+        return ended
 
     with monkeypatch.context() as patch:
-        patch.setattr(line_shapes, "_start", save)
+        patch.setattr(Program, "finish", save)
         assert shapes(book.build().html("page")) == {}
     assert shapes(book.build().html("page")) == SHAPES
 
 
 def test_a_build_that_fails_ends_the_run(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = []
-    start = line_shapes._start
-    monkeypatch.setattr(line_shapes, "_start", lambda folder: runs.append(start(folder)) or runs[0])
+    begun: list[Program] = []
 
     def fail(*_: object) -> NoReturn:
+        begun.extend(programs.at_work)
         raise ValueError("it fails here")
 
     monkeypatch.setattr(source_ledger, "update", fail)
     with pytest.raises(ExtensionError, match="it fails here"):
         book.build()
-    assert runs[0].returncode is not None
+    assert len(begun) == 1
+    assert not programs.at_work
 
 
 def test_they_are_not_asked_for(book: Any) -> None:

@@ -7,10 +7,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from docutils.nodes import container
-from harness.books import Book, Build, cell, settings_for
-from harness.kernels import KERNELS, book_with_kernels, titled
+from docutils.nodes import container, document
+from harness.books import Book, Build, cell, settings_for, wait_until
+from harness.kernels import KERNELS, alive, book_with_kernels, titled
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
+from executable_book.check import source_names
 from executable_book.run import page_execution
 from executable_book.run.kernels import notebook_runner, warm_server
 
@@ -72,11 +75,68 @@ def test_each_page_runs_once_with_progress(book: tuple[Book, Build]) -> None:
     assert build.status == 0, build.err
     assert build.executed == ["figure", "glue", "sub/error", "values", "where"]
     assert re.findall(r"in \d+\.\d s \((\d) of 5\)", build.said) == list("12345")
+    # On a terminal, each line stands where the name of a page did.
+    longest = len("executed sub/error")
+    assert re.findall(r"^(executed .*) in ", build.said, re.MULTILINE) == [
+        f"executed {name}".ljust(longest) for name in re.findall(r"executed (\S+)", build.said)
+    ]
 
 
 def test_slow_pages_run_first_and_the_others_in_their_order() -> None:
     pages = ["a", "b", "c", "d"]
     assert page_execution.slow_first(pages, ["d", "gone", "b"]) == ["d", "b", "a", "c"]
+
+
+UNTIL_IT_IS_READ = """
+import os, time
+while not os.path.exists("{doctree}"):
+    time.sleep(0.01)
+"""
+
+
+def test_pages_are_read_while_others_run(project: Book) -> None:
+    doctree = project.folder / "_build" / "doctrees" / "other.doctree"
+    titled(project, "page", cell(UNTIL_IT_IS_READ.format(doctree=doctree)))
+    titled(project, "other", "Nothing is executed here.\n")
+    build = project.build(nb_execution_timeout=20)
+    assert (build.status, build.executed) == (0, ["page"]), build.err
+
+
+def test_what_has_run_is_not_lost_with_a_build_that_fails(
+    project: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    titled(project, "page", cell("print('one')"))
+    titled(project, "other", "Nothing is executed here.\n")
+
+    def fail(app: Sphinx, doctree: document) -> None:
+        if app.env.docname == "other":
+            stored = project.html.with_name("executions")
+            wait_until(lambda: any(stored.glob("*.ipynb")), seconds=50)
+            raise ValueError("no such page")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(source_names, "collect", fail)
+        with pytest.raises(ExtensionError, match="no such page"):
+            project.build()
+    again = project.build()
+    assert (again.status, again.executed) == (0, [])
+
+
+def test_a_build_that_fails_while_pages_run_waits_for_none(
+    project: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pid = project.root / "pid"
+    code = f"import os, time\nopen({str(pid)!r}, 'w').write(f'{{os.getpid()}}\\n')\ntime.sleep(100)"
+    titled(project, "page", cell(code))
+
+    def fail(app: Sphinx, doctree: document) -> None:
+        wait_until(lambda: pid.exists() and pid.read_text().endswith("\n"))
+        raise ValueError("no such page")
+
+    monkeypatch.setattr(source_names, "collect", fail)
+    with pytest.raises(ExtensionError, match="no such page"):
+        project.build()
+    assert not alive(int(pid.read_text()))
 
 
 def test_outputs_appear_beside_their_cells_and_ours_stay_out(book: tuple[Book, Build]) -> None:
@@ -170,7 +230,7 @@ def test_what_changed_runs_again_and_nothing_else(
     assert project.build().executed == ["one", "two"]
 
     with monkeypatch.context() as patch:
-        patch.setattr(notebook_runner, "execute", None)
+        patch.setattr(notebook_runner, "executing", None)
         assert project.build().status == 0
         titled(project, "two", "More prose.\n", cell("print('two')", ":tags: [hide-input]"))
         assert project.build().status == 0

@@ -12,13 +12,14 @@ import asyncio
 import contextlib
 import logging
 import os
+import signal
 import subprocess
-import sys
 import tempfile
+import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
-from queue import Empty
+from queue import Empty, SimpleQueue
 from typing import Any, cast
 
 from jupyter_client.asynchronous.client import AsyncKernelClient
@@ -59,7 +60,8 @@ class Execution:
     """The index of the cell that ended the page, and why."""
 
 
-def execute(
+@contextlib.contextmanager
+def executing(
     notebooks: Mapping[str, NotebookNode],
     folders: Mapping[str, str],
     settings: KernelSettings,
@@ -67,30 +69,73 @@ def execute(
     timeout: float,
     done: Callable[[str, Execution], None] = lambda name, execution: None,
     fell_back: Callable[[str], None] = lambda reason: None,
-) -> dict[str, Execution]:
-    """Execute notebooks side by side, each in a kernel of its own.
+) -> Iterator[Iterator[tuple[str, Execution]]]:
+    """Execute notebooks side by side, each in a kernel of its own, beside what the caller does.
 
     Args:
         notebooks: what to execute, by name. They receive their outputs.
         folders: the working folder for each.
         settings: what the book wants of its kernels.
         timeout: seconds that one cell may take.
-        done: called with each page that is finished.
-        fell_back: called once, with the reason, if plain kernels had to take over.
+        done: called with each page at the very moment when it is finished, in another thread.
+        fell_back: called once, with the reason, if plain kernels had to take over; in any thread.
 
-    Returns:
-        How it went, by name. A page that fails never stops the others.
+    Yields:
+        An iterator that waits for whatever is finished next, and gives its name and how it went. A page that
+        fails never stops the others. What still runs when the context ends is given up.
     """
+    finished: SimpleQueue[tuple[str, Execution] | Exception | None] = SimpleQueue()
     source = _KernelSource(settings, fell_back)
+
+    def put(name: str, execution: Execution) -> None:
+        done(name, execution)
+        finished.put((name, execution))
+
+    async def execute() -> None:
+        try:
+            await _execute_all(notebooks, folders, source, timeout, put)
+        except Exception as error:
+            finished.put(error)
+        finally:
+            finished.put(None)
+
+    def results() -> Iterator[tuple[str, Execution]]:
+        while one := finished.get():
+            if isinstance(one, Exception):
+                raise one
+            yield one
+
     with contextlib.ExitStack() as stack:
-        if sys.platform == "linux":
-            try:
-                source.address = warm_server.running(settings) or stack.enter_context(
-                    warm_server.server(settings)
-                )
-            except OSError as error:
-                fell_back(str(error))
-        return asyncio.run(_execute_all(notebooks, folders, source, timeout, done))
+        try:
+            source.address = stack.enter_context(warm_server.at_hand(settings))
+        except OSError as error:
+            fell_back(str(error))
+        with _in_a_thread(execute(), source.close):
+            yield results()
+
+
+@contextlib.contextmanager
+def _in_a_thread(
+    work: Coroutine[Any, Any, None], give_up: Callable[[], Coroutine[Any, Any, None]]
+) -> Iterator[None]:
+    """Do asynchronous work beside what the caller does; give up what is left when the context ends."""
+    runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+    loop = runner.get_loop()
+    task = loop.create_task(work)
+
+    def run() -> None:
+        with runner:
+            runner.run(asyncio.wait([task]))
+
+    # A process that is interrupted waits for no daemon, and kernels end with the process.
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nothing is left
+            loop.call_soon_threadsafe(lambda: task.done() or loop.create_task(give_up()))
+        thread.join()
 
 
 async def _execute_all(
@@ -99,22 +144,24 @@ async def _execute_all(
     source: _KernelSource,
     timeout: float,
     done: Callable[[str, Execution], None],
-) -> dict[str, Execution]:
+) -> None:
     turn = asyncio.Semaphore(warm_server.worker_count())
 
-    async def one(name: str) -> Execution:
-        while True:
+    async def one(name: str) -> None:
+        while not source.is_closed:
             try:
                 async with contextlib.AsyncExitStack() as stack:
                     async with turn:  # the next page need not wait for this kernel's end
+                        if source.is_closed:
+                            return
                         kernel = await stack.enter_async_context(source.kernel(folders[name]))
                         execution = await _run_cells(notebooks[name], kernel, timeout)
                     done(name, execution)
-                    return execution
+                    return
             except ServerLostError as error:
                 source.give_up(str(error))
 
-    return dict(zip(notebooks, await asyncio.gather(*map(one, notebooks)), strict=True))
+    await asyncio.gather(*map(one, notebooks))
 
 
 async def _run_cells(
@@ -192,12 +239,20 @@ class _KernelSource:
         self.address: str | None = None
         self._settings = settings
         self._fell_back = fell_back
+        self._alive: set[AsyncKernelManager] = set()
+        self.is_closed = False
 
     def give_up(self, reason: str) -> None:
         """Make plain kernels from now on."""
         if self.address is not None:
             self.address = None
             self._fell_back(reason)
+
+    async def close(self) -> None:
+        """Hand out no more kernels, and kill all that were: who runs cells in one sees it die."""
+        self.is_closed = True
+        for kernel in [*self._alive]:
+            await kernel.signal_kernel(signal.SIGKILL)
 
     @contextlib.asynccontextmanager
     async def kernel(self, folder: str) -> AsyncIterator[AsyncKernelManager]:
@@ -216,10 +271,14 @@ class _KernelSource:
             await kernel.start_kernel(
                 cwd=folder, env=warm_server.environment() | {"IPYTHONDIR": private}
             )
+            self._alive.add(kernel)
             try:
+                if self.is_closed:
+                    await kernel.signal_kernel(signal.SIGKILL)
                 await _until_it_listens(kernel)
                 yield kernel
             finally:
+                self._alive.remove(kernel)
                 await kernel.shutdown_kernel(now=True)
 
 
@@ -259,7 +318,7 @@ class _Fork(LocalProvisioner):
     address = Unicode()
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
-        process = ForkedProcess(self.address, cmd[-1], kwargs["cwd"], kwargs["env"])
+        process = ForkedProcess(self.address, kwargs["cwd"], kwargs["env"], connection_file=cmd[-1])
         self.process = cast("subprocess.Popen[bytes]", process)
         self.pid = self.pgid = process.pid
         self.cwd = kwargs["cwd"]

@@ -7,6 +7,8 @@ Nothing may touch a GPU or start a thread before the fork.
 
     sphinx ---unix socket---> server (imports once) ---fork---> one kernel for each page
 
+A program can be forked like a kernel (see `run.programs`).
+
 Lifetimes hang on connections, so that even SIGKILL leaves no orphan: the server ends with its
 standard input, a kernel with the connection that asked for it, or with its parent.
 
@@ -17,12 +19,14 @@ shown at once. This module knows nothing of Sphinx, nor of notebooks.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import hashlib
 import importlib
 import json
 import logging
 import os
+import runpy
 import select
 import selectors
 import signal
@@ -31,6 +35,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, NoReturn, cast
 
@@ -55,6 +60,8 @@ FOLDER = Path(__file__).resolve().parent
 PROGRAM = (sys.executable, "-P", "-m", "executable_book.run.kernels.warm_server")
 MOST_BYTES_OF_A_SOCKETS_FOLDER = 80
 """The path of a socket may have about a hundred bytes, its name among them."""
+PR_SET_PDEATHSIG = 1
+"""Linux's name for the wish to get a signal when the parent ends."""
 START_SECONDS = 120
 END_SECONDS = 30
 
@@ -114,6 +121,18 @@ def run_kernel(settings: KernelSettings, connection_file: str) -> None:
     app.start()
 
 
+def run_program(command: list[str], output: str, errors: str) -> None:
+    """Be a program: run a file, with arguments, and write what it prints into other files.
+
+    It ends with the server, even if that is killed.
+    """
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    for descriptor, path in ((1, output), (2, errors)):
+        os.dup2(os.open(path, os.O_WRONLY), descriptor)
+    sys.argv = command
+    runpy.run_path(command[0], run_name="__main__")
+
+
 # The server
 
 
@@ -148,6 +167,23 @@ def running(settings: KernelSettings) -> str | None:
     """Return the address of a server that this process was told of, if it is what we would start now."""
     address = os.environ.get(ADDRESS)
     return address if address and os.path.basename(address) == identity(settings) else None
+
+
+@contextlib.contextmanager
+def at_hand(settings: KernelSettings) -> Iterator[str | None]:
+    """Have a server that is `running` for as long as the context lasts; None, where there is none."""
+    if (address := running(settings)) or sys.platform != "linux":
+        yield address
+        return
+    with server(settings) as address:
+        before = os.environ.get(ADDRESS)
+        os.environ[ADDRESS] = address
+        try:
+            yield address
+        finally:
+            del os.environ[ADDRESS]
+            if before is not None:
+                os.environ[ADDRESS] = before
 
 
 def identity(settings: KernelSettings) -> str:
@@ -201,7 +237,7 @@ class _Server:
                     _kill_group(key.data)
 
     def accept(self) -> None:
-        """Fork the kernel that a new connection asks for, and tell its pid."""
+        """Fork the kernel or the program that a new connection asks for, and tell its pid."""
         connection, _ = self.listener.accept()
         request = connection.makefile().readline()
         if not request:
@@ -212,7 +248,7 @@ class _Server:
             self.selector.close()
             for one in (self.listener, connection, *self.connections.values()):
                 one.close()
-            _become_kernel(self.settings, **json.loads(request))
+            _become(self.settings, **json.loads(request))
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
         self.connections[pid] = connection
@@ -243,10 +279,10 @@ def _kill_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def _become_kernel(
-    settings: KernelSettings, connection_file: str, folder: str, environment: dict[str, str]
+def _become(
+    settings: KernelSettings, folder: str, environment: dict[str, str], **task: Any
 ) -> NoReturn:
-    """Turn a fresh fork into a kernel: nothing of the server's is left but its imports."""
+    """Turn a fresh fork into a kernel, or a program: nothing of the server's is left but its imports."""
     status = 1
     try:
         signal.set_wakeup_fd(-1)
@@ -256,38 +292,64 @@ def _become_kernel(
         os.environ.clear()
         os.environ.update(environment)
         os.chdir(folder)
-        run_kernel(settings, connection_file)
+        if "command" in task:
+            run_program(**task)
+        else:
+            run_kernel(settings, **task)
         status = 0
     except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else 1
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
-        os._exit(status)
+        try:
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+        finally:
+            os._exit(status)
 
 
 # The client's side of a fork
 
 
 class ForkedProcess:
-    """A forked kernel, as far as jupyter_client needs `subprocess.Popen`."""
+    """A fork of the server, as far as jupyter_client needs `subprocess.Popen`.
+
+    Args:
+        address: of the server.
+        folder: where it works.
+        environment: its environment.
+        **task: what `run_kernel` or `run_program` wants to know.
+    """
 
     stdin = stdout = stderr = None
 
-    def __init__(self, address: str, connection_file: str, folder: str, env: dict[str, str]):
-        request = {"connection_file": connection_file, "folder": folder, "environment": env}
+    def __init__(self, address: str, folder: str, environment: dict[str, str], **task: Any):
+        request = {"folder": folder, "environment": environment, **task}
         self.returncode: int | None = None
         self.lost = False
         self._socket = socket.socket(socket.AF_UNIX)
-        try:
-            self._socket.settimeout(START_SECONDS)
+        self._socket.settimeout(START_SECONDS)
+        with self._losing_the_server():
             self._socket.connect(address)
             self._socket.sendall(json.dumps(request).encode() + b"\n")
-            self._replies = self._socket.makefile()
-            self.pid = int(self._replies.readline())
+        self._replies = self._socket.makefile()
+
+    @contextlib.contextmanager
+    def _losing_the_server(self) -> Iterator[None]:
+        try:
+            yield
         except (OSError, ValueError) as error:
             self._socket.close()
             raise ServerLostError(str(error)) from error
+
+    @cached_property
+    def pid(self) -> int:
+        """The number of the process: it is known when the server has imported all."""
+        with self._losing_the_server():
+            return int(self._replies.readline())
 
     def poll(self) -> int | None:
         """Return the exit code, or None while the kernel lives."""
@@ -298,15 +360,22 @@ class ForkedProcess:
     def wait(self) -> int:
         """Wait for the end and return the exit code; `lost` says that it was the server's end."""
         if self.returncode is None:
-            self._socket.settimeout(None)
             try:
+                _ = self.pid
+                self._socket.settimeout(None)
                 self.returncode = int(self._replies.readline())
-            except (OSError, ValueError):
+            except (OSError, ValueError, ServerLostError):
                 self.lost = True
                 self.returncode = -signal.SIGKILL
-            self._replies.close()
-            self._socket.close()
+            self.kill()
         return self.returncode
+
+    def kill(self) -> None:
+        """Have it killed by the server, to which the end of a connection says so."""
+        if self.returncode is None:
+            self.returncode = -signal.SIGKILL
+        self._replies.close()
+        self._socket.close()
 
     def send_signal(self, number: int) -> None:
         """Send a signal."""

@@ -1,6 +1,8 @@
 """Notebooks run in kernels, whatever becomes of the server."""
 
+import gc
 import tempfile
+import time
 from pathlib import Path
 
 import nbformat
@@ -28,9 +30,10 @@ def test_where_no_socket_can_be_made_plain_kernels_do_the_work(
     monkeypatch.delenv(warm_server.ADDRESS)
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("print('done')")])
     reasons: list[str] = []
-    done = notebook_runner.execute(
+    with notebook_runner.executing(
         {"page": notebook}, {"page": "/"}, KERNELS, timeout=300, fell_back=reasons.append
-    )
+    ) as finished:
+        done = dict(finished)
     assert printed(done["page"]) == "done\n"
     assert reasons == ["AF_UNIX path too long"]
 
@@ -39,6 +42,18 @@ def test_a_page_that_forgets_what_it_runs_on_fails_alone() -> None:
     forgetful, good = run("del _executed_with", "print('good')")
     assert forgetful.failure == (0, "NameError: name '_executed_with' is not defined")
     assert printed(good) == "good\n"
+
+
+@pytest.mark.parametrize("seconds", [0, 0.03, 0.1, 0.3])
+def test_what_is_given_up_leaves_nothing_open(seconds: float) -> None:
+    """At whatever moment: a kernel is asked for, starts, or runs."""
+    cell = nbformat.v4.new_code_cell("import time\ntime.sleep(100)")
+    notebooks = {name: nbformat.v4.new_notebook(cells=[cell]) for name in "abc"}
+    begun = time.monotonic()
+    with notebook_runner.executing(notebooks, dict.fromkeys("abc", "/"), KERNELS, timeout=300):
+        time.sleep(seconds)
+    gc.collect()  # what is open would complain
+    assert time.monotonic() - begun < 50
 
 
 def test_a_server_that_dies_at_work_is_replaced(

@@ -2,11 +2,11 @@
 
 import dataclasses
 import os
-from pathlib import Path
+import signal
 
 import pytest
 from harness.books import Book, cell, wait_until
-from harness.kernels import KERNELS, printed, run, titled
+from harness.kernels import KERNELS, alive, printed, run, titled
 
 from executable_book.run.kernels import warm_server
 
@@ -52,15 +52,9 @@ def test_a_server_of_other_code_or_packages_is_not_asked(monkeypatch: pytest.Mon
     assert warm_server.running(others) is None
 
 
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def test_a_killed_build_leaves_no_process_behind(
-    project: Book, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+def test_a_build_that_is_stopped_leaves_no_process_behind(
+    project: Book, monkeypatch: pytest.MonkeyPatch, stop: signal.Signals
 ) -> None:
     monkeypatch.delenv(warm_server.ADDRESS)
     pids = project.root / "pids"
@@ -73,6 +67,6 @@ def test_a_killed_build_leaves_no_process_behind(
     kernel, server = map(int, pids.read_text().split())
     assert alive(kernel)
     assert alive(server)
-    build.kill()
-    build.wait()
+    build.send_signal(stop)
+    build.wait(timeout=50)  # the page takes longer
     wait_until(lambda: not alive(kernel) and not alive(server))
