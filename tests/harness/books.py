@@ -189,7 +189,7 @@ class Book:
         app = SphinxTestApp(
             builder,
             srcdir=self.folder,
-            status=(status := io.StringIO()),
+            status=(status := io.StringIO(newline=None)),
             warning=(warning := io.StringIO()),
             parallel=jobs,
             warningiserror=True,
@@ -207,8 +207,8 @@ class Book:
             app.build()
         finally:
             app.cleanup()
-        err = strip_escape_sequences(warning.getvalue())
-        return Build(app.statuscode, status.getvalue(), err, Path(app.outdir), contexts)
+        said, err = (strip_escape_sequences(one.getvalue()) for one in (status, warning))
+        return Build(app.statuscode, said, err, Path(app.outdir), contexts)
 
     def command(self, *options: str) -> list[str]:
         """Return the command that builds in a process of its own."""
@@ -224,12 +224,13 @@ class Book:
             capture_output=True,
             text=True,
         )
-        return Build(ran.returncode, ran.stdout, strip_escape_sequences(ran.stderr), self.html)
+        said, err = map(strip_escape_sequences, (ran.stdout, ran.stderr))
+        return Build(ran.returncode, said, err, self.html)
 
     def run_forked(self, *options: str, **environment: str) -> Build:
         """Build in a process of its own, which has imported what takes long."""
         status, said, err = forks.build(self.root, self.command(*options)[3:], environment)
-        return Build(status, said, strip_escape_sequences(err), self.html)
+        return Build(status, *map(strip_escape_sequences, (said, err)), self.html)
 
     def start(self) -> "subprocess.Popen[bytes]":
         """Start a build in a process of its own."""
