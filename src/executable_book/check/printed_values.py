@@ -25,8 +25,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, cast
 
 Kind = Literal["bool", "int", "float", "gap"]
 ROWS_SHOWN = 8
@@ -226,20 +226,21 @@ def _index(index: tuple[int, ...]) -> str:
 
 
 def _agree(got: Number, printed: Number, eps: float, bare: bool) -> bool:
-    if got.kind != printed.kind:
+    kind, value, expected = printed.kind, got.value, printed.value
+    if got.kind != kind:
         return False
-    if printed.kind == "gap" or (math.isnan(printed.value) and math.isnan(got.value)):
+    if kind == "gap" or (math.isnan(expected) and math.isnan(value)):
         return True
-    if printed.kind == "int" and isinstance(got.exact, float):  # an f-string left the decimals out
-        return abs(got.exact - printed.value) <= eps + _half_place(printed.text, formatted=True)
-    if printed.kind != "float" or math.isinf(printed.value):
-        return got.value == printed.value
+    if kind == "int" and isinstance(got.exact, float):  # an f-string left the decimals out
+        return abs(value - expected) <= eps + _half_place(printed.text, formatted=True)
+    if kind != "float" or math.isinf(expected):
+        return value == expected
     if bare:
-        eps *= max(1.0, abs(printed.value))
+        eps *= max(1.0, abs(expected))
         slack = 0.0 if got.exact is None else _half_place(printed.text, formatted=True)
     else:
         slack = _half_place(printed.text)
-    return abs(got.value - printed.value) <= eps + slack
+    return abs(value - expected) <= eps + slack
 
 
 def _scale(value: Value) -> float:
@@ -312,7 +313,7 @@ def _overlay(tree: Tree, values: Any) -> Tree:
     """Give each number its exact value; leave alone what does not fit."""
     if isinstance(tree, Number):
         fits = tree.kind != "gap" and not isinstance(values, list)
-        return replace(tree, exact=_exact(values)) if fits else tree
+        return Number(tree.text, _exact(values)) if fits else tree
     if not isinstance(values, list) or not isinstance(tree, tuple):
         return tree
     if len(tree) == len(values):
@@ -345,8 +346,7 @@ TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class _Token:
+class _Token(NamedTuple):
     kind: TokenKind
     text: str
     start: int

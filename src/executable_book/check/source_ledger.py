@@ -17,7 +17,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -101,11 +101,16 @@ class Output:
         Raises:
             ValueError: It is not one value.
         """
-        pieces = split(self.printed)
-        values = [piece for piece in pieces if isinstance(piece, Value)]
-        if len(values) != 1 or any(p.strip() for p in pieces if isinstance(p, str)):
-            raise ValueError(f"`printed` must be one value and nothing else, got {self.printed!r}")
-        return values[0]
+        return _only_value_of(self.printed)
+
+
+@cache
+def _only_value_of(printed: str) -> Value:
+    pieces = split(printed)
+    values = [piece for piece in pieces if isinstance(piece, Value)]
+    if len(values) != 1 or any(p.strip() for p in pieces if isinstance(p, str)):
+        raise ValueError(f"`printed` must be one value and nothing else, got {printed!r}")
+    return values[0]
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,14 @@ from executable_book.code.abridged import (
     requires,
     told,
 )
-from executable_book.code.listings import LISTINGS, Shown, arrivals, library_of, told_in_order
+from executable_book.code.listings import (
+    LISTINGS,
+    Defined,
+    Shown,
+    arrivals,
+    library_of,
+    told_in_order,
+)
 from executable_book.code.name_usage import Scope
 from executable_book.code.package_source import Library, PythonFile, parsed
 from executable_book.environment_facts import kept
@@ -37,7 +44,7 @@ from executable_book.environment_facts import kept
 def judge_code(app: Sphinx) -> Iterator[Finding]:
     """Say what of the library cannot be read, or only too late."""
     library = library_of(app.config, app.srcdir)
-    pages: dict[str, list[Shown | str]] = kept(app.env, LISTINGS)
+    pages: dict[str, list[Shown | Defined]] = kept(app.env, LISTINGS)
     listings = [
         (page, one) for page, found in pages.items() for one in found if isinstance(one, Shown)
     ]
@@ -88,14 +95,14 @@ def unread(module: PythonFile, shown: set[Place]) -> Iterator[Finding]:
 
 
 def too_early(
-    pages: Iterable[tuple[str, list[Shown | str]]], library: Library
+    pages: Iterable[tuple[str, list[Shown | Defined]]], library: Library
 ) -> Iterator[tuple[Shown, Finding]]:
     """Yield the listings that use a name before a reader has seen it, and what to say of it."""
     seen: set[str] = set()
     for page, found in pages:
         for one in found:
-            if isinstance(one, str):
-                seen |= {f".{name}" for name in defined_by(one)}
+            if not isinstance(one, Shown):
+                seen |= {f".{name}" for name in one}
                 continue
             seen |= {*one.names, *(owner_of(name, library) for name in one.names)}
             for name in sorted(used_by(one, library)):
@@ -149,19 +156,3 @@ def methods_of(tree: ast.Module, name: str) -> set[str]:
         for one in owner.body
         if isinstance(one, ast.FunctionDef)
     }
-
-
-def defined_by(code: str) -> set[str]:
-    """Return the functions, classes and names that a cell defines; none if it is no Python, on purpose."""
-    try:
-        statements = parsed(code).body
-    except SyntaxError:
-        return set()
-    found: set[str] = set()
-    for one in statements:
-        match one:
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                found.add(name)
-            case ast.Assign(targets=[ast.Name(id=name)]):
-                found.add(name)
-    return found

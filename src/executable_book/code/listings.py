@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -34,12 +34,14 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from executable_book.code.abridged import Abridged, Place, abridge, new_lines
-from executable_book.code.package_source import Item, Library, library_in
+from executable_book.code.package_source import Item, Library, defined_in, library_in
 from executable_book.environment_facts import keep, keep_of_book, kept, kept_of_book
 from executable_book.placeholders import Placeholder
 from executable_book.publish.repository import source_link
 
 LISTINGS, ARRIVALS = "listings", "listings-arrivals"
+Defined: TypeAlias = frozenset[str]
+"""The names that a cell defines."""
 
 
 class Shown(NamedTuple):
@@ -232,13 +234,13 @@ class Listing:
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep what the listings of a page show, and the code of its cells, in their order."""
-    found: list[Shown | str] = []
+    """Keep what the listings of a page show, and what its cells define, in their order."""
+    found: list[Shown | Defined] = []
     for block in doctree.findall(nodes.literal_block):
         if "shown" in block:
             found.append(block.attributes.pop("shown"))
         elif block.get("language") == "ipython3":
-            found.append(block.astext())
+            found.append(defined_in(block.astext()))
     if found:
         keep(app.env, LISTINGS, app.env.docname, found)
 

@@ -110,8 +110,7 @@ def _read(folder: Path, state: tuple[tuple[Path, int], ...]) -> Library:
         if file.name != "__init__.py":
             text = file.read_text(encoding="utf-8")
             tree = parsed(text)
-            defined = frozenset(name for one in tree.body for name in _defined_by(one))
-            modules[module] = PythonFile(file, text, tree, defined)
+            modules[module] = PythonFile(file, text, tree, defined_in(text))
         room = module.removesuffix("__init__").rstrip(".")
         for name, origin in _names(folder, file):
             called = f"{room}.{name}" if room else name
@@ -180,6 +179,15 @@ def _defined_by(node: ast.AST) -> list[str]:
         case ast.AnnAssign(target=target):
             return [ast.unparse(target)]
     return []
+
+
+def defined_in(code: str) -> frozenset[str]:
+    """Return the functions, classes and names that some code defines; none if it is no Python, on purpose."""
+    try:
+        statements = parsed(code).body
+    except SyntaxError:
+        return frozenset()
+    return frozenset(name for one in statements for name in _defined_by(one))
 
 
 def _docstring_lines(node: ast.AST) -> Iterator[int]:
