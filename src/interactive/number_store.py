@@ -15,7 +15,7 @@ from executable_book.run.page_execution import kernel_settings, package_in
 from executable_book.run.programs import Program
 
 
-class Run(NamedTuple):
+class Computation(NamedTuple):
     """A program that computes numbers.
 
     Attributes:
@@ -27,8 +27,8 @@ class Run(NamedTuple):
     program: Program
 
 
-_runs: dict[Path, Run] = {}
-"""The runs of this build, by the file for which they compute."""
+_at_work: dict[Path, Computation] = {}
+"""The computations of this build, by the file that is to hold their numbers."""
 
 
 def are_stale(app: Sphinx, path: Path, now: str) -> bool:
@@ -47,10 +47,10 @@ def fingerprint_of(app: Sphinx, script: Path) -> str:
 
 def begin(app: Sphinx, script: Path, path: Path) -> None:
     """Begin to compute the numbers of a file, if they are stale: meanwhile, pages are read."""
-    _runs.pop(path, None)  # of a build that failed
+    _at_work.pop(path, None)  # of a build that failed
     now = fingerprint_of(app, script)
     if are_stale(app, path, now):
-        _runs[path] = Run(now, Program(kernel_settings(app.config), script))
+        _at_work[path] = Computation(now, Program(kernel_settings(app.config), script))
 
 
 def finish(app: Sphinx, script: Path, path: Path) -> bool:
@@ -58,11 +58,11 @@ def finish(app: Sphinx, script: Path, path: Path) -> bool:
 
     Why there are none is a problem, unless they need a package that the book may lack.
     """
-    run = _runs.pop(path, None)
-    if run is None:
+    computation = _at_work.pop(path, None)
+    if computation is None:
         return False
     before = stored(path)
-    status, output, errors = run.program.finish()
+    status, output, errors = computation.program.finish()
     if status:
         error = error_in(errors)
         kind, _, sentence = error.partition(": ")
@@ -70,7 +70,7 @@ def finish(app: Sphinx, script: Path, path: Path) -> bool:
         if kind.endswith("ModuleNotFoundError") and package_in(sentence, app.config.book_may_lack):
             made = {"lacks": sentence}
     else:
-        made = {"fingerprint": run.fingerprint, "numbers": json.loads(output)}
+        made = {"fingerprint": computation.fingerprint, "numbers": json.loads(output)}
     write_atomically(path, json.dumps(made))
     return made.get("numbers") != before.get("numbers")
 

@@ -39,7 +39,7 @@ Statement: TypeAlias = tuple[str, ...]
 """What a statement says, after its file and the names of the definitions in which it stands."""
 
 
-class Run(NamedTuple):
+class Tracing(NamedTuple):
     """The examples, which are run by another process.
 
     Attributes:
@@ -51,13 +51,13 @@ class Run(NamedTuple):
     program: Program
 
 
-_run: list[Run] = []
+_tracing: list[Tracing] = []
 """The run of this build, if there is one."""
 
 
 def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     """Begin to run the examples, once the library has changed: meanwhile, pages are read."""
-    _run.clear()
+    _tracing.clear()
     folder = folder_of_package(app.config, app.srcdir)
     if not (app.config.book_line_shapes and is_site(app)) or folder is None:
         keep_of_book(env, SHAPES, None)
@@ -65,7 +65,7 @@ def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     state = digest_of(folder), app.config.book_tools
     state_before, _ = kept_of_book(env, SHAPES) or (None, {})
     if state != state_before:
-        _run.append(Run(state, _begun(kernel_settings(app.config), folder)))
+        _tracing.append(Tracing(state, _begun(kernel_settings(app.config), folder)))
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -74,11 +74,11 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     Should the library have been saved meanwhile, the shapes stay as they were: the next build sees that.
     """
     folder = folder_of_package(app.config, app.srcdir)
-    if not _run or folder is None:
+    if not _tracing or folder is None:
         return []
-    run = _run.pop()
-    status, printed, errors = run.program.finish()
-    if digest_of(folder) != run.state[0]:
+    tracing = _tracing.pop()
+    status, printed, errors = tracing.program.finish()
+    if digest_of(folder) != tracing.state[0]:
         return []
     shown = {docname: {one.file for one in _listings(env, docname)} for docname in env.found_docs}
     found = {} if status else json.loads(printed)
@@ -92,7 +92,7 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
         if (made := found[str(file)].get(str(line)))
     }
     _, before = kept_of_book(env, SHAPES) or (None, {})
-    keep_of_book(env, SHAPES, (run.state, now))
+    keep_of_book(env, SHAPES, (tracing.state, now))
     changed = {Path(statement[0]) for statement, _ in now.items() ^ before.items()}
     return [docname for docname, files in shown.items() if files & changed]
 
