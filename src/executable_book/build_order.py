@@ -18,6 +18,7 @@ from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 from executable_book import (
     doctrees,
     environment_facts,
+    figure_numbers,
     garbage_collection,
     placeholders,
     settings,
@@ -59,6 +60,7 @@ from executable_book.reading_aids import offline_copy, previews, section_index, 
 from executable_book.run import interrupted_builds, page_execution, programs
 
 AFTER_ALL_OTHERS = 900
+NUMBERING = 500
 """Sphinx and other extensions connect their functions with a priority of 500."""
 
 CHECKS: dict[str, repeated_warnings.Judge] = {
@@ -115,11 +117,14 @@ def connect(app: Sphinx) -> None:
     on("doctree-read", provenance_foot.make_room)
     on("doctree-read", doctrees.part_exercises_from_pages)
     on("doctree-read", doctrees.own_all_nodes, priority=AFTER_ALL_OTHERS)
+    on("doctree-read", figure_numbers.keep_outline, priority=AFTER_ALL_OTHERS)
     on("env-merge-info", environment_facts.merge)
 
     # All pages are known: what do they say together, and which are to be written again?
     on("env-updated", source_ledger.update, listings.update, line_shapes.update)
     on("env-updated", status_table.update, reference_links.update, term_links.update)
+    on("env-get-updated", figure_numbers.show_outlines, priority=NUMBERING - 1)
+    on("env-get-updated", figure_numbers.show_pages, priority=NUMBERING + 1)
     on("env-get-updated", notebooks.missing, markdown_pages.missing)
 
     # Pages are written.
