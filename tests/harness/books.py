@@ -4,6 +4,7 @@ import io
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -233,9 +234,16 @@ class Book:
         return Build(status, *map(strip_escape_sequences, (said, err)), self.html)
 
     def start(self) -> "subprocess.Popen[bytes]":
-        """Start a build in a process of its own."""
+        """Start a build in a process of its own, which can be interrupted even where these tests cannot.
+
+        What a shell runs in the background ignores interrupts, and so does all that it starts.
+        """
         quiet = subprocess.DEVNULL
-        return subprocess.Popen(self.command(), cwd=self.root, stdout=quiet, stderr=quiet)
+        before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+        try:
+            return subprocess.Popen(self.command(), cwd=self.root, stdout=quiet, stderr=quiet)
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 def make_book(root: Path, *extensions: str, **settings: Any) -> Book:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import signal
 
 import pytest
 from harness.books import Book, cell, wait_until
@@ -51,26 +52,25 @@ def test_a_server_of_other_code_or_packages_is_not_asked(monkeypatch: pytest.Mon
     assert warm_server.running(others) is None
 
 
-def test_a_killed_build_leaves_no_process_behind(
-    project: Book, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+def test_a_build_that_is_stopped_leaves_no_process_behind(
+    project: Book, monkeypatch: pytest.MonkeyPatch, stop: signal.Signals
 ) -> None:
     monkeypatch.delenv(warm_server.ADDRESS)
     pids = project.root / "pids"
-    doctree = project.folder / "_build" / "doctrees" / "index.doctree"
-    code = f"""
-import os, time
-while not os.path.exists({str(doctree)!r}):
-    time.sleep(0.01)
-time.sleep(0.5)
-open({str(pids)!r}, "w").write(f"{{os.getpid()}} {{os.getppid()}}\\n")
-time.sleep(100)
-"""
-    titled(project, "page", cell(code))
+    code = (
+        f"import os, time\nopen({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{os.getppid()}}\\n')"
+    )
+    titled(project, "page", cell(f"{code}\ntime.sleep(100)"))
     build = project.start()
     wait_until(lambda: pids.exists() and pids.read_text().endswith("\n"))
     kernel, server = map(int, pids.read_text().split())
     assert alive(kernel)
     assert alive(server)
-    build.kill()
-    build.wait()
+    build.send_signal(stop)
+    try:
+        build.wait(timeout=50)  # the page takes longer
+    finally:
+        build.kill()
+        build.wait()
     wait_until(lambda: not alive(kernel) and not alive(server))
