@@ -59,9 +59,8 @@ from executable_book.publish import (
 from executable_book.reading_aids import offline_copy, previews, section_index, term_links
 from executable_book.run import interrupted_builds, page_execution, programs
 
-AFTER_ALL_OTHERS = 900
-NUMBERING = 500
-"""Sphinx and other extensions connect their functions with a priority of 500."""
+AMONG_OTHERS, AFTER_ALL_OTHERS = 500, 900
+"""Sphinx and other extensions connect their functions with the first priority."""
 
 CHECKS: dict[str, repeated_warnings.Judge] = {
     "execution": page_execution.judge_executions,
@@ -94,7 +93,7 @@ def connect(app: Sphinx) -> None:
     interrupted_builds.make_folders(app)
     warnings = repeated_warnings.WarningCounter(app)
 
-    def on(event: str, *functions: Callable[..., Any], priority: int = 500) -> None:
+    def on(event: str, *functions: Callable[..., Any], priority: int = AMONG_OTHERS) -> None:
         for function in functions:
             app.connect(event, function, priority)
 
@@ -123,8 +122,8 @@ def connect(app: Sphinx) -> None:
     # All pages are known: what do they say together, and which are to be written again?
     on("env-updated", source_ledger.update, listings.update, line_shapes.update)
     on("env-updated", status_table.update, reference_links.update, term_links.update)
-    on("env-get-updated", figure_numbers.show_outlines, priority=NUMBERING - 1)
-    on("env-get-updated", figure_numbers.show_pages, priority=NUMBERING + 1)
+    on("env-get-updated", figure_numbers.show_outlines, priority=AMONG_OTHERS - 1)
+    on("env-get-updated", figure_numbers.show_pages, priority=AMONG_OTHERS + 1)
     on("env-get-updated", notebooks.missing, markdown_pages.missing)
 
     # Pages are written.

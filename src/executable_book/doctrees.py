@@ -26,6 +26,12 @@ def part_exercises_from_pages(app: Sphinx, doctree: nodes.document) -> None:
     """
     for one in getattr(app.env, "sphinx_exercise_registry", {}).values():
         if one["docname"] == app.env.docname:
-            one["node"] = one["node"].deepcopy()
-            for node in one["node"].findall():
-                node.document = None
+            one["node"] = copy_without_page(one["node"])
+
+
+def copy_without_page(node: nodes.Node) -> nodes.Node:
+    """Return a copy of a node, and of all within it, that does not hold the page where it stands."""
+    copy: nodes.Node = node.deepcopy()
+    for one in copy.findall():
+        one.document = None  # type: ignore[assignment]
+    return copy

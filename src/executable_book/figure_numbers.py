@@ -14,6 +14,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
+from executable_book.doctrees import copy_without_page
 from executable_book.environment_facts import keep, kept
 
 OUTLINES = "outlines"
@@ -43,17 +44,10 @@ def outline(node: nodes.Element, is_numbered: Callable[[nodes.Element], bool]) -
             copy += outline(child, is_numbered)
         elif isinstance(child, nodes.Element):
             if isinstance(child, addnodes.toctree) or is_numbered(child):
-                copy += _alone(child.deepcopy())
+                copy += copy_without_page(child)
             else:
                 copy += outline(child, is_numbered).children
     return copy
-
-
-def _alone(node: nodes.Node) -> nodes.Node:
-    """Part a node from its document."""
-    for one in node.findall():
-        one.document = None  # type: ignore[assignment]
-    return node
 
 
 def show_outlines(app: Sphinx, env: Any) -> list[str]:

@@ -311,6 +311,7 @@ def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         for docname in docnames
         if (notebook := written_notebook(env, docname)) is not None
     }
+    digests = {docname: cells_digest(notebook) for docname, notebook in written.items()}
 
     def make_ready(
         docname: str, executed: NotebookNode, failure: tuple[int, str] | None = None
@@ -321,15 +322,14 @@ def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         lines = tuple(line for line, cell in starts if cell.cell_type == "code")
         found = tuple((lines[cell], say) for cell, say in problems(notebook, failure))
         findings = found[1:] if lacks else found  # the first is that of the cell that failed
-        page = ExecutedPage(cells_digest(notebook), now, saved[docname], lines, findings, lacks)
+        page = ExecutedPage(digests[docname], now, saved[docname], lines, findings, lacks)
         if lacks:
             LOGGER.info("%s ends early, without %s", docname, lacks, color=NOTE)
         _ready[docname] = Ready(notebook, page)
 
-    keys = {name: key_of(cells_digest(notebook), now) for name, notebook in written.items()}
     missing = {}
     for docname, notebook in written.items():
-        if stored := store.load(keys[docname]):
+        if stored := store.load(key_of(digests[docname], now)):
             make_ready(docname, stored)
         else:
             missing[docname] = code_only(notebook)
@@ -337,7 +337,7 @@ def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     def save(docname: str, execution: notebook_runner.Execution) -> None:
         execution.notebook.metadata["seconds"] = [round(one, 3) for one in execution.seconds]
         if execution.failure is None:
-            store.save(keys[docname], execution.notebook)
+            store.save(key_of(digests[docname], now), execution.notebook)
 
     def made_ready(executions: Iterable[tuple[str, notebook_runner.Execution]]) -> Iterator[str]:
         longest = max(map(len, missing))  # shorter ones would leave half the name that stood there
