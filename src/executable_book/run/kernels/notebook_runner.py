@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import signal
 import subprocess
 import tempfile
 import threading
@@ -115,9 +114,7 @@ def executing(
 
 
 @contextlib.contextmanager
-def _in_a_thread(
-    work: Coroutine[Any, Any, None], give_up: Callable[[], Coroutine[Any, Any, None]]
-) -> Iterator[None]:
+def _in_a_thread(work: Coroutine[Any, Any, None], give_up: Callable[[], None]) -> Iterator[None]:
     """Do asynchronous work beside what the caller does; give up what is left when the context ends."""
     runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
     loop = runner.get_loop()
@@ -134,7 +131,7 @@ def _in_a_thread(
         yield
     finally:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nothing is left
-            loop.call_soon_threadsafe(lambda: task.done() or loop.create_task(give_up()))
+            loop.call_soon_threadsafe(give_up)
         thread.join()
 
 
@@ -160,6 +157,9 @@ async def _execute_all(
                     return
             except ServerLostError as error:
                 source.give_up(str(error))
+            except asyncio.CancelledError:
+                if not source.is_closed:
+                    raise
 
     await asyncio.gather(*map(one, notebooks))
 
@@ -180,7 +180,8 @@ async def _run_cells(
         log=QUIET,
     )
     runner.kc = client = kernel.client()
-    client.start_channels()
+    # Without a heartbeat: the manager sees a kernel die, and one that just began cannot be stopped.
+    client.start_channels(hb=False)
     number = 0
     try:
         notebook.metadata["language_info"] = await _language_info(client)
@@ -239,7 +240,7 @@ class _KernelSource:
         self.address: str | None = None
         self._settings = settings
         self._fell_back = fell_back
-        self._alive: set[AsyncKernelManager] = set()
+        self._users: set[asyncio.Task[Any]] = set()
         self.is_closed = False
 
     def give_up(self, reason: str) -> None:
@@ -248,11 +249,11 @@ class _KernelSource:
             self.address = None
             self._fell_back(reason)
 
-    async def close(self) -> None:
-        """Hand out no more kernels, and kill all that were: who runs cells in one sees it die."""
+    def close(self) -> None:
+        """Hand out no more kernels, and stop whoever uses one: it ends with its use."""
         self.is_closed = True
-        for kernel in [*self._alive]:
-            await kernel.signal_kernel(signal.SIGKILL)
+        for user in self._users:
+            user.cancel()
 
     @contextlib.asynccontextmanager
     async def kernel(self, folder: str) -> AsyncIterator[AsyncKernelManager]:
@@ -271,14 +272,15 @@ class _KernelSource:
             await kernel.start_kernel(
                 cwd=folder, env=warm_server.environment() | {"IPYTHONDIR": private}
             )
-            self._alive.add(kernel)
+            user = cast(asyncio.Task[Any], asyncio.current_task())
+            self._users.add(user)
             try:
-                if self.is_closed:
-                    await kernel.signal_kernel(signal.SIGKILL)
+                if self.is_closed:  # since it was asked for
+                    raise asyncio.CancelledError
                 await _until_it_listens(kernel)
                 yield kernel
             finally:
-                self._alive.remove(kernel)
+                self._users.remove(user)
                 await kernel.shutdown_kernel(now=True)
 
 
