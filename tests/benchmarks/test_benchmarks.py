@@ -322,7 +322,7 @@ def test_a_case_is_measured_and_judged() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_operations_are_those_that_ran(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duration, "PROFILED", {"batch": 1, "tokens": 256})
+    monkeypatch.setattr(duration, "PROFILED", {"batch": 1, "tokens": 64})
     monkeypatch.setattr(duration, "LEAST_SHARE_OF_AN_OPERATION", 0.0)
     rows = list(duration.operations(torch.device("cpu")))
     assert {(row["contender"], row["step"]) for row in rows} == {

@@ -2,12 +2,13 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from multiprocessing import forkserver, get_context
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from unittest.mock import patch
 
 FIRST = ["torch", "literate_attention", "harness.imported_build"]
@@ -29,10 +30,14 @@ def build(
     root: Path, arguments: Sequence[str], environment: Mapping[str, str]
 ) -> tuple[int, str, str]:
     """Run Sphinx in such a process, in a folder; return its status and what it wrote, on either stream."""
+    return run(_build, root, arguments, dict(os.environ | environment))
+
+
+def run(work: Callable[..., object], *arguments: Any) -> tuple[int, str, str]:
+    """Do work in such a process; return its status and what it wrote, on either stream."""
     with TemporaryDirectory() as folder:
         streams = [os.path.join(folder, name) for name in ("stdout", "stderr")]
-        args = (root, streams, arguments, dict(os.environ | environment))
-        process = forks().Process(target=_build, args=args)
+        process = forks().Process(target=_run, args=(streams, work, arguments))
         process.start()
         process.join()
         said, complained = (Path(path).read_text(encoding="utf-8") for path in streams)
@@ -40,13 +45,15 @@ def build(
     return process.exitcode, said, complained
 
 
-def _build(
-    root: Path, streams: list[str], arguments: Sequence[str], environment: Mapping[str, str]
-) -> None:
-    from sphinx.cmd.build import main
-
+def _run(streams: list[str], work: Callable[..., object], arguments: Sequence[Any]) -> None:
     for number, path in enumerate(streams, 1):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
+    work(*arguments)
+
+
+def _build(root: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+    from sphinx.cmd.build import main
+
     os.environ.clear()
     os.environ.update(environment)
     sys.path[:0] = environment.get("PYTHONPATH", "").split(os.pathsep)

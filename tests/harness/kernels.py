@@ -13,6 +13,8 @@ KERNELS = KernelSettings(
     startup=("executable_book.run.kernels.torch_tensors:install",),
     versions=("torch",),
 )
+LEAN = KernelSettings()
+"""For tests that start a server of their own, where it does not matter what it imports."""
 
 
 def run(*codes: str, settings: KernelSettings = KERNELS) -> list[notebook_runner.Execution]:
@@ -40,16 +42,16 @@ def alive(pid: int) -> bool:
         return False
 
 
-def book_with_kernels(root: Path, *checks: str) -> Book:
+def book_with_kernels(root: Path, *checks: str, kernels: KernelSettings = KERNELS) -> Book:
     """Make a book whose pages run in real kernels, with a module that they may import."""
     book = make_book(
         root,
         **settings_for("execution", *checks),
         book_depends=["../src"],
         book_variables=["SOME_DEVICE"],
-        book_kernel_preload=[*KERNELS.preload],
-        book_kernel_startup=[*KERNELS.startup],
-        book_versions=[*KERNELS.versions],
+        book_kernel_preload=[*kernels.preload],
+        book_kernel_startup=[*kernels.startup],
+        book_versions=[*kernels.versions],
     )
     book.write("../src/library.py", "ANSWER = 42\n")
     return book

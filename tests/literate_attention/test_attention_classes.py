@@ -5,13 +5,12 @@ import inspect
 import io
 import pickle
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
+from harness import forks
 from torch import Tensor, nn
 from torch.testing import assert_close
 
@@ -229,8 +228,8 @@ def test_a_module_moves_to_another_device(
 
 
 COMPILED = """
-import sys
 import torch
+from harness import forks
 from literate_attention import *
 
 def compiled(module, *arguments, **options):
@@ -258,8 +257,8 @@ compiled(Dropout(0.5, "torch").eval(), x)
 
 def test_every_module_compiles_without_a_graph_break() -> None:
     """In a process of its own, where no checker of types stands around every function."""
-    result = subprocess.run([sys.executable, "-c", COMPILED], capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
+    status, _, complaints = forks.run(exec, COMPILED, {})
+    assert status == 0, complaints
 
 
 # Dropout

@@ -32,12 +32,16 @@ def setup(app):
 
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
-    """Return a book whose tool chain is a copy, with an extension of its own beside it."""
+    """Return a book whose tool chain is a copy, with an extension of its own beside it.
+
+    An editor has left what it leaves beside a file that is not saved: it looks like a module.
+    """
     docs, source = tmp_path / "book" / "docs", tmp_path / "book" / "src"
     docs.mkdir(parents=True)
     tools, unfinished = Path(executable_book.__file__).parent, shutil.ignore_patterns("*.pyc.*")
     shutil.copytree(tools, source / "executable_book", ignore=unfinished)
     (source / "ours.py").write_text(OURS % "one title", encoding="utf-8")
+    (source / ".#ours.py").symlink_to("somebody@somewhere.123")
     made = make_book(docs.parent, "ours", book_archive=True, book_tools=None, project="Book")
     made.write("conf.py", made.text("conf.py").replace("book_tools = None\n", ""))
     (docs / "index.md").write_text(PAGE % "'first'", encoding="utf-8")
@@ -92,14 +96,6 @@ def test_a_first_build_that_failed_keeps_no_later_one_out(book: Path) -> None:
         save(conf, right)
         assert hear(browser) == "refresh"
         assert "first" in (book / "_build" / "html" / "index.html").read_text()
-
-
-def test_an_unsaved_file_of_an_editor_is_no_module(book: Path) -> None:
-    (book.parent / "src" / ".#ours.py").symlink_to("somebody@somewhere.123")
-    with serving(book, book.parent / "src") as (browser, _):
-        save(book / "index.md", PAGE % "'second'")
-        assert hear(browser) == "refresh"
-        assert "second" in (book / "_build" / "html" / "index.html").read_text()
 
 
 def test_whoever_ends_the_command_ends_the_server(book: Path) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from harness.books import wait_until
-from harness.kernels import KERNELS, alive
+from harness.kernels import KERNELS, LEAN, alive
 
 from executable_book.run import programs
 from executable_book.run.kernels import warm_server
+from executable_book.run.kernels.kernel_settings import KernelSettings
 from executable_book.run.programs import Program
 
 ABOUT = """
@@ -32,9 +33,9 @@ print(json.dumps([about, forked]))
 def program(tmp_path: Path) -> Callable[..., Program]:
     """Return a function that begins to run some code."""
 
-    def begin(code: str, *arguments: str) -> Program:
+    def begin(code: str, *arguments: str, settings: KernelSettings = KERNELS) -> Program:
         (tmp_path / "program.py").write_text(code, encoding="utf-8")
-        return Program(KERNELS, tmp_path / "program.py", *arguments)
+        return Program(settings, tmp_path / "program.py", *arguments)
 
     return begin
 
@@ -82,13 +83,13 @@ if not os.path.exists({str(tmp_path / "shot")!r}):
 time.sleep(0.8)
 print("done")
 """
-    assert program(code).finish() == (0, "done\n", "")
+    assert program(code, settings=LEAN).finish() == (0, "done\n", "")
 
 
 @pytest.fixture
 def warm_server_of_its_own(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Have a server that may be killed."""
-    with warm_server.server(KERNELS) as address:
+    with warm_server.server(LEAN) as address:
         monkeypatch.setenv(warm_server.ADDRESS, address)
         yield
 

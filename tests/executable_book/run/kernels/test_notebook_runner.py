@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from harness.kernels import KERNELS, printed, run
+from harness.kernels import KERNELS, LEAN, printed, run
 
 from executable_book.run.kernels import notebook_runner, warm_server
 
@@ -31,7 +31,7 @@ def test_where_no_socket_can_be_made_plain_kernels_do_the_work(
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("print('done')")])
     reasons: list[str] = []
     with notebook_runner.executing(
-        {"page": notebook}, {"page": "/"}, KERNELS, timeout=300, fell_back=reasons.append
+        {"page": notebook}, {"page": "/"}, LEAN, timeout=300, fell_back=reasons.append
     ) as finished:
         done = dict(finished)
     assert printed(done["page"]) == "done\n"
@@ -68,4 +68,4 @@ if not os.path.exists({str(tmp_path / "shot")!r}):
 %%
 print("done")
 """
-    assert [printed(execution) for execution in run(code)] == ["done\n"]
+    assert [printed(execution) for execution in run(code, settings=LEAN)] == ["done\n"]

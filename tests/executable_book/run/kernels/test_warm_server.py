@@ -3,10 +3,11 @@
 import dataclasses
 import os
 import signal
+from pathlib import Path
 
 import pytest
-from harness.books import Book, cell, wait_until
-from harness.kernels import KERNELS, alive, printed, run, titled
+from harness.books import cell, wait_until
+from harness.kernels import KERNELS, LEAN, alive, book_with_kernels, printed, run, titled
 
 from executable_book.run.kernels import warm_server
 
@@ -54,15 +55,15 @@ def test_a_server_of_other_code_or_packages_is_not_asked(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 def test_a_build_that_is_stopped_leaves_no_process_behind(
-    project: Book, monkeypatch: pytest.MonkeyPatch, stop: signal.Signals
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: signal.Signals
 ) -> None:
     monkeypatch.delenv(warm_server.ADDRESS)
-    pids = project.root / "pids"
+    book, pids = book_with_kernels(tmp_path, kernels=LEAN), tmp_path / "pids"
     code = (
         f"import os, time\nopen({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{os.getppid()}}\\n')"
     )
-    titled(project, "page", cell(f"{code}\ntime.sleep(100)"))
-    build = project.start()
+    titled(book, "page", cell(f"{code}\ntime.sleep(100)"))
+    build = book.start()
     wait_until(lambda: pids.exists() and pids.read_text().endswith("\n"))
     kernel, server = map(int, pids.read_text().split())
     assert alive(kernel)
