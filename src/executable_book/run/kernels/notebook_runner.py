@@ -180,7 +180,7 @@ async def _run_cells(
         log=QUIET,
     )
     runner.kc = client = kernel.client()
-    # Without a heartbeat: the manager sees a kernel die, and one that just began cannot be stopped.
+    # Nobody asks for a heartbeat, since the manager sees a kernel die; just begun, it could not be stopped.
     client.start_channels(hb=False)
     number = 0
     try:
@@ -250,7 +250,7 @@ class _KernelSource:
             self._fell_back(reason)
 
     def close(self) -> None:
-        """Hand out no more kernels, and stop whoever uses one: it ends with its use."""
+        """Hand out no more kernels, and stop whoever uses one: with its use, a kernel ends."""
         self.is_closed = True
         for user in self._users:
             user.cancel()
