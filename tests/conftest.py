@@ -28,7 +28,7 @@ def pytest_configure() -> None:
 def pytest_collection_finish() -> None:
     """Keep what was imported, hundreds of thousands of objects, out of each collection of garbage."""
     gc.freeze()
-    gc.set_threshold(50_000)
+    gc.set_threshold(200_000)
     gc.enable()
 
 

@@ -55,9 +55,9 @@ def save(path: Path, text: str) -> None:
     os.replace(beside, path)
 
 
-def test_a_save_is_built_and_announced_once(book: Path) -> None:
+def test_a_save_is_built_and_announced_once_until_the_command_ends(book: Path) -> None:
     page = book / "_build" / "html" / "index.html"
-    with serving(book, book.parent / "src") as (browser, _):
+    with serving(book, book.parent / "src") as (browser, process):
         assert "first" in page.read_text()
         save(book / "index.md", PAGE % "'second'")
         assert hear(browser) == "refresh"
@@ -69,7 +69,11 @@ def test_a_save_is_built_and_announced_once(book: Path) -> None:
         assert hear(browser) == "refresh"
         assert "another title" in page.read_text()
         with pytest.raises(TimeoutError):  # what a build writes is no reason for another
-            browser.recv(timeout=3)
+            browser.recv(timeout=2)
+        process.terminate()
+        process.wait(timeout=PATIENCE)
+        with pytest.raises(ConnectionClosed):
+            browser.recv(timeout=PATIENCE)
     assert not (book / "_build" / "book.zip").exists()
 
 
@@ -96,11 +100,3 @@ def test_a_first_build_that_failed_keeps_no_later_one_out(book: Path) -> None:
         save(conf, right)
         assert hear(browser) == "refresh"
         assert "first" in (book / "_build" / "html" / "index.html").read_text()
-
-
-def test_whoever_ends_the_command_ends_the_server(book: Path) -> None:
-    with serving(book, book.parent / "src") as (browser, process):
-        process.terminate()
-        process.wait(timeout=PATIENCE)
-        with pytest.raises(ConnectionClosed):
-            browser.recv(timeout=PATIENCE)
