@@ -61,8 +61,8 @@ def test_it_builds_and_verifies(built: tuple[Book, Build]) -> None:
     assert (book.html / "notebooks/primes.ipynb").exists()
 
 
-def test_nothing_runs_when_nothing_changed(build: Callable[..., Build]) -> None:
-    again = build()
+def test_nothing_runs_when_nothing_changed(book: Book, nothing_else: str) -> None:
+    again = book.run(PYTHONPATH=f"{nothing_else}:{book.root / 'src'}")
     assert (again.status, again.err, again.executed) == (0, "", [])
 
 

@@ -229,7 +229,6 @@ def test_a_module_moves_to_another_device(
 
 COMPILED = """
 import torch
-from harness import forks
 from literate_attention import *
 
 def compiled(module, *arguments, **options):

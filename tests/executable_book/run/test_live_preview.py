@@ -69,7 +69,7 @@ def test_a_save_is_built_and_announced_once_until_the_command_ends(book: Path) -
         assert hear(browser) == "refresh"
         assert "another title" in page.read_text()
         with pytest.raises(TimeoutError):  # what a build writes is no reason for another
-            browser.recv(timeout=2)
+            browser.recv(timeout=3)
         process.terminate()
         process.wait(timeout=PATIENCE)
         with pytest.raises(ConnectionClosed):

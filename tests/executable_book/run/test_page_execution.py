@@ -409,7 +409,7 @@ def test_without_a_server_plain_kernels_take_over_with_one_note(
 
 
 def test_the_slowest_cells_are_listed_on_request(project: Book) -> None:
-    titled(project, "page", cell("x = 1"), cell("import time\ntime.sleep(0.2)"))
+    titled(project, "page", cell("x = 1"), cell("import time\ntime.sleep(1)"))
     titled(project, "other", *[cell(f"x = {n}") for n in range(10)])
     build = project.build(book_profile=True)
     line = project.cell_lines("page")[1]
