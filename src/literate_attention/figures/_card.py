@@ -497,7 +497,7 @@ class Card:
         hatch: str | None = None,
     ) -> None:
         """Draw a rectangle."""
-        self.axes.add_patch(
+        self.axes.add_artist(
             FancyBboxPatch(
                 (x, y),
                 width,
@@ -521,7 +521,7 @@ class Card:
 
     def circle(self, x: Real, y: Real, radius: Real, fill: str, edge: str) -> None:
         """Draw a circle."""
-        self.axes.add_patch(
+        self.axes.add_artist(
             Circle((x, y), radius, facecolor=fill, edgecolor=edge, linewidth=1.2, zorder=3)
         )
 
@@ -567,7 +567,7 @@ class Card:
         """Draw an arrow from one point to the other."""
         # matplotlib draws the head's border as thick as the line, which adds to the head
         style = f"-|>,head_length={2.5 + 0.8 * width:.3f},head_width={1.0 + 0.35 * width:.3f}"
-        self.axes.add_patch(
+        self.axes.add_artist(
             FancyArrowPatch(
                 start,
                 end,
@@ -621,7 +621,7 @@ class Card:
         )
         place = Affine2D().translate(-ruler.low, 0).scale(ruler.scale, 1).translate(x, y)
         bar.set_transform(place + self.axes.transData)
-        self.axes.add_patch(bar)
+        self.axes.add_artist(bar)
 
     def cells(
         self,
@@ -707,8 +707,8 @@ def decimals_that_fit(values: Array, room: Real, most: int) -> int | None:
 
 def _fitting(values: Array, decimals: int, room: Real) -> tuple[float, bool] | None:
     """Find how numbers fit their cells: the size of the letters, and whether the leading zero goes."""
-    written = [number(value, decimals) for value in np.ma.compressed(values)]
     for bare, size in product((False, True), (TEXT, SMALL_TEXT)):
+        written = (number(value, decimals) for value in np.ma.compressed(values))
         shown = map(_bare, written) if bare else written
         if all(text_width(text, size) <= room for text in shown):
             return size, bare
