@@ -43,7 +43,7 @@ SITE = Path("docs/_build/html")
 EPUB = Path("docs/_build/epub/LiterateAttention.epub")
 DIST = Path("dist")
 LETTERS_ON_A_LINE_OF_A_PAGE = "80"
-SIDE_BY_SIDE = ("-n", "logical", "--dist", "loadfile")
+SIDE_BY_SIDE = ("-n", "logical", "--dist", "loadfile", "--no-loadscope-reorder")
 
 
 def install(session: nox.Session, lock: str = LOCK, *, model: bool = True) -> None:

@@ -1,0 +1,89 @@
+"""What tests of the library share: attention by loops, what the sources print, and no type checker."""
+
+import itertools
+import math
+import socket
+import tomllib
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import jaxtyping
+import pytest
+import torch
+from harness.paths import DOCS
+from torch import Tensor
+
+from executable_book.check.printed_values import difference_table, differences, eps_for, parse
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """Switch the type checker off that test runs install: readers meet the package's own errors."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every use of the network fail, with an error that no code expects."""
+
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise AssertionError("something asked for the network")
+
+    for name in ("socket", "create_connection", "getaddrinfo"):
+        monkeypatch.setattr(socket, name, refuse)
+
+
+@pytest.fixture(scope="session")
+def assert_published() -> Callable[[Any, str], None]:
+    """Return a check that tensors equal, to the last printed digit, what a source prints."""
+    ledger = tomllib.loads((DOCS / "sources.toml").read_text(encoding="utf-8"))
+    printed = {output["id"]: output["printed"] for output in ledger["output"]}
+
+    def check(value: Any, entry: str) -> None:
+        tensors = [value] if isinstance(value, Tensor) else value
+        exact = [{"text": repr(each), "values": each.tolist()} for each in tensors]
+        (got,) = parse(repr(value), exact)
+        (expected,) = parse(printed[entry])
+        found = differences(got, expected, eps_for("cpu"))
+        assert not found, f"{entry}:\n{difference_table(found)}"
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def attend_by_loops() -> Callable[..., tuple[Tensor, Tensor]]:
+    """Return scaled dot-product attention as its formula reads, one float64 at a time."""
+
+    def attend(
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        allowed: Tensor | None = None,
+        scale: float | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        *batch, q_len, head_dim = query.shape
+        kv_len = key.shape[-2]
+        scale = 1 / math.sqrt(head_dim) if scale is None else scale
+        if allowed is None:
+            allowed = torch.ones(q_len, kv_len, dtype=torch.bool)
+        allowed = allowed.expand(*batch, q_len, kv_len)
+        context = torch.zeros(*batch, q_len, value.shape[-1], dtype=torch.float64)
+        weights = torch.zeros(*batch, q_len, kv_len, dtype=torch.float64)
+        for index in itertools.product(*map(range, batch)):
+            q, k, v = query[index].tolist(), key[index].tolist(), value[index].tolist()
+            for i in range(q_len):
+                scores = {
+                    j: scale * sum(a * b for a, b in zip(q[i], k[j], strict=True))
+                    for j in range(kv_len)
+                    if allowed[(*index, i, j)]
+                }
+                total = sum(math.exp(score) for score in scores.values())
+                for j, score in scores.items():
+                    weights[(*index, i, j)] = weight = math.exp(score) / total
+                    for column, number in enumerate(v[j]):
+                        context[(*index, i, column)] += weight * number
+        return context, weights
+
+    return attend
