@@ -1,6 +1,6 @@
-"""What all tests share: throwaway books, the same random numbers, and no garbage from imports.
+"""What all tests share: throwaway books, the same random numbers, one thread.
 
-torch is imported by the fixtures, since the process that only hands the tests out would wait for it.
+torch is imported by the fixtures that need it: a process that hands tests out to others would wait for it.
 """
 
 import gc

@@ -44,7 +44,6 @@ from literate_attention.figures._card import (
 )
 
 MINUS = "\N{MINUS SIGN}"
-SOURCE = Path(la.__file__).parent
 X = la.toy_embeddings()
 SCORES = la.score_all_queries(X)
 WEIGHTS = la.softmax(SCORES)

@@ -114,8 +114,8 @@ def executing(
 
 
 @contextlib.contextmanager
-def _in_a_thread(work: Coroutine[Any, Any, None], give_up: Callable[[], None]) -> Iterator[None]:
-    """Do asynchronous work beside what the caller does; give up what is left when the context ends."""
+def _in_a_thread(work: Coroutine[Any, Any, None], stop: Callable[[], None]) -> Iterator[None]:
+    """Do asynchronous work beside what the caller does; stop what is left when the context ends."""
     runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
     loop = runner.get_loop()
     task = loop.create_task(work)
@@ -131,7 +131,7 @@ def _in_a_thread(work: Coroutine[Any, Any, None], give_up: Callable[[], None]) -
         yield
     finally:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nothing is left
-            loop.call_soon_threadsafe(give_up)
+            loop.call_soon_threadsafe(stop)
         thread.join()
 
 
@@ -156,7 +156,7 @@ async def _execute_all(
                     done(name, execution)
                     return
             except ServerLostError as error:
-                source.give_up(str(error))
+                source.fall_back(str(error))
             except asyncio.CancelledError:
                 if not source.is_closed:
                     raise
@@ -243,7 +243,7 @@ class _KernelSource:
         self._users: set[asyncio.Task[Any]] = set()
         self.is_closed = False
 
-    def give_up(self, reason: str) -> None:
+    def fall_back(self, reason: str) -> None:
         """Make plain kernels from now on."""
         if self.address is not None:
             self.address = None
