@@ -1,9 +1,4 @@
-"""Attention in a ring of processes, compared with attention in one process.
-
-It is started with as many processes as you like::
-
-    torchrun --nproc-per-node 4 -m literate_attention.models.ring_comparison
-"""
+"""Attention in a ring of processes, compared with attention in one process."""
 
 import os
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
@@ -22,12 +17,6 @@ from literate_attention.models.ring_attention import (
     ring_shards,
     take_shard,
 )
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print what the comparison finds."""
-    for line in compare_ring(arguments):
-        print(line)
 
 
 def compare_ring(arguments: Sequence[str] | None = None) -> list[str]:
@@ -102,7 +91,7 @@ def read_options(arguments: Sequence[str] | None) -> Namespace:
 
 def join_processes(device_name: str) -> torch.device:
     """Meet the other processes that torchrun has started, each on a GPU of its own if there are GPUs."""
-    require_torchrun("literate_attention.models.ring_comparison")
+    require_torchrun("literate_attention.models.ring_command")
     torch.set_num_threads(1)  # the processes share the cores, and no fork has its parent's threads
     if device_name == "cpu":
         dist.init_process_group("gloo")
@@ -129,7 +118,3 @@ def on_all_processes(part: Tensor, shards: Tensor) -> Tensor:
     parts = [torch.empty_like(part) for _ in shards]
     dist.all_gather(parts, part.contiguous())
     return join_shards(parts, shards).cpu()
-
-
-if __name__ == "__main__":
-    main()

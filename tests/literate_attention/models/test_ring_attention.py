@@ -26,7 +26,7 @@ from literate_attention import (
     scaled_dot_product_attention,
     take_shard,
 )
-from literate_attention.models import ring_comparison
+from literate_attention.models import ring_command
 from literate_attention.models.ring_attention import blocks, tiles
 
 Q_LEN, KV_LEN, HEAD_DIM, VALUE_DIM = 3, 13, 7, 11
@@ -465,9 +465,10 @@ def test_refuses(call: Callable[[], object], error: type[Exception], message: st
 def test_the_command_compares_with_one_process() -> None:
     command = [sys.executable, "-m", "torch.distributed.run"]
     command += ["--standalone", "--nproc-per-node", "2", "-m"]  # at a port that nobody has
-    module = "literate_attention.models.ring_comparison"
+    module = "literate_attention.models.ring_command"
     sizes = ["--num-tokens", "64", "--device", "cpu"]
     result = subprocess.run([*command, module, *sizes], capture_output=True, text=True, check=True)
+    assert "RuntimeWarning" not in result.stderr
     lines = result.stdout.splitlines()
     assert lines[:2] == [
         "process 0 on cpu: tokens 0 to 15 and 48 to 63",
@@ -484,8 +485,8 @@ def test_the_command_compares_with_one_process() -> None:
 
 
 def test_the_command_says_how_it_is_started() -> None:
-    message = "torchrun --nproc-per-node 4 -m literate_attention.models.ring_comparison"
+    message = "torchrun --nproc-per-node 4 -m literate_attention.models.ring_command"
     with pytest.raises(SystemExit, match=message):
-        ring_comparison.main([])
+        ring_command.main([])
     with pytest.raises(SystemExit, match=message):
         compare_ring([])
