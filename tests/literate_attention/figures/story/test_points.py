@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from matplotlib.collections import QuadMesh
-from matplotlib.colors import to_rgb
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Polygon, Rectangle
+from matplotlib.patches import FancyArrowPatch, Polygon, Rectangle
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -34,11 +32,6 @@ def ways(drawing: Drawing, name: str) -> dict[str, Tensor]:
             (x, y), (to_x, to_y) = arrow._posA_posB
             found[arrow.get_label()] = torch.tensor([float(to_x - x), float(y - to_y)])
     return found
-
-
-def meshes(drawing: Drawing) -> dict[str, Tensor]:
-    found = drawing.figure.findobj(QuadMesh)
-    return {mesh.get_label(): torch.from_numpy(np.asarray(mesh.get_array())) for mesh in found}
 
 
 def random(*shape: int, seed: int = 0) -> Tensor:
@@ -125,85 +118,3 @@ class TestEmbeddingPoints:
         stems = [line for line in lines if line.get_color() == BLUE and line is not closest]
         tops = [stem.get_xydata()[1] for stem in stems]
         np.testing.assert_array_equal(tops, closest.get_xydata())
-
-
-class TestQuerySteps:
-    def test_the_last_frame_adds_up(self) -> None:
-        query, keys, values = random(3), random(5, 3, seed=1), random(5, 2, seed=2)
-        drawing = figures.draw_query_steps(query, keys, values, list("abcde"), asks=2, scale=0.5)
-        weights = la.softmax(keys @ query * 0.5)
-        found = meshes(drawing)
-        assert_close(lengths(drawing, "score3"), keys @ query)
-        assert_close(lengths(drawing, "weight3"), weights)
-        assert_close(found["value3"].float(), weights[:, None] * values)
-        assert_close(found["context"][0].float(), weights @ values)
-        assert_close(found["value2"].float(), values)
-
-    def test_each_frame_adds_one_thing(self) -> None:
-        drawing = figures.draw_query_steps(X[1], X, X, la.TOY_TOKENS, asks=1)
-        count = {name: len(lengths(drawing, name)) for name in ("score", "weight")}
-        assert count == {"score": 18, "weight": 12}
-        assert set(meshes(drawing)) == {
-            *(f"query{frame}" for frame in range(4)),
-            *(f"input{frame}" for frame in range(4)),
-            "context",
-        }
-
-    def test_words(self) -> None:
-        alt = figures.draw_query_steps(X[1], X, X, la.TOY_TOKENS, asks=1).alt
-        assert "1, the query of 'journey', (0.55, 0.87, 0.66), meets 6 vectors." in alt
-        assert "3, the weights: 'Your' 0.14, 'journey' 0.24" in alt
-        assert alt.endswith("the context vector (0.44, 0.65, 0.57).")
-
-
-class TestShapes:
-    def test_words(self) -> None:
-        alt = figures.draw_products([{"a": X, "b": X.T, "c": X @ X.T}]).alt
-        assert alt == "Matrix products as shapes. a (6, 3) times b (3, 6) gives c (6, 6)."
-
-    def test_the_rules_of_a_matrix_are_not_drawn_in_the_colour_of_its_ground(self) -> None:
-        drawing = figures.draw_products([{"inputs": X, "W_query": X.T, "queries": X @ X.T}])
-        for sheet in drawing.figure.findobj(FancyBboxPatch):
-            area = sheet.get_bbox()
-            rules = [
-                to_rgb(line.get_color())
-                for line in drawing.figure.axes[0].lines
-                if area.contains(*line.get_xydata().mean(axis=0))
-            ]
-            assert rules
-            assert sheet.get_facecolor()[:3] not in rules
-
-    def test_a_product_of_several(self) -> None:
-        alt = figures.draw_products([{"a": WEIGHTS, "b": X, "c": X.T, "d": WEIGHTS @ X @ X.T}]).alt
-        assert "a (6, 6) times b (6, 3) times c (3, 6) gives d (6, 6)" in alt
-
-
-@pytest.mark.usefixtures("unchecked")
-class TestRefused:
-    def test_a_query_without_direction(self) -> None:
-        with pytest.raises(ValueError, match="query must have a direction"):
-            figures.draw_shadows(torch.zeros(2), torch.ones(1, 2), ["a"])
-
-    def test_weights_that_make_no_average(self) -> None:
-        with pytest.raises(ValueError, match=r"weights must sum to 1 to make an average, got 1\.5"):
-            figures.draw_pulls(torch.eye(2), torch.tensor([1.0, 0.5]), ["a", "b"])
-
-    def test_a_token_that_is_not_there(self) -> None:
-        with pytest.raises(ValueError, match="query must lie between 0 and 1, got 2"):
-            figures.draw_pulls(torch.eye(2), torch.tensor([0.5, 0.5]), ["a", "b"], query=2)
-        with pytest.raises(ValueError, match="asks must lie between 0 and 1, got 2"):
-            figures.draw_query_steps(torch.ones(2), torch.eye(2), torch.eye(2), ["a", "b"], asks=2)
-
-    def test_no_products(self) -> None:
-        with pytest.raises(ValueError, match="the number of products must be at least 1, got 0"):
-            figures.draw_products([])
-        with pytest.raises(ValueError, match="the number of factors must be at least 1, got 0"):
-            figures.draw_products([{"a": X}])
-
-    def test_matrices_that_do_not_fit(self) -> None:
-        with pytest.raises(ValueError, match="a has 3 columns, but b has 6 rows"):
-            figures.draw_products([{"a": X, "b": X, "c": X}])
-
-    def test_a_product_that_is_none(self) -> None:
-        with pytest.raises(ValueError, match="c must be a times b, but its numbers are others"):
-            figures.draw_products([{"a": X, "b": X.T, "c": X @ X.T + 1}])

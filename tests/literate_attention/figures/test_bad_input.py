@@ -12,6 +12,7 @@ from literate_attention import figures
 MINUS = "\N{MINUS SIGN}"
 two = ["a", "b"]
 square = torch.ones(2, 2)
+tall = la.toy_embeddings()
 REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "negative strength": (
         lambda: figures.draw_bottleneck(two, two, -square),
@@ -334,6 +335,46 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         "stream must have one stage, and two more for each block, got 4 stages",
     ),
     "no order": (lambda: figures.draw_ring_work({}), ValueError, "orders must be 1 or 2, got 0"),
+    "a query without direction": (
+        lambda: figures.draw_shadows(torch.zeros(2), torch.ones(1, 2), ["a"]),
+        ValueError,
+        "query must have a direction",
+    ),
+    "weights that make no average": (
+        lambda: figures.draw_pulls(torch.eye(2), torch.tensor([1.0, 0.5]), two),
+        ValueError,
+        r"weights must sum to 1 to make an average, got 1\.5",
+    ),
+    "a token that is not there": (
+        lambda: figures.draw_pulls(torch.eye(2), torch.tensor([0.5, 0.5]), two, query=2),
+        ValueError,
+        "query must lie between 0 and 1, got 2",
+    ),
+    "an asking token that is not there": (
+        lambda: figures.draw_query_steps(torch.ones(2), torch.eye(2), torch.eye(2), two, asks=2),
+        ValueError,
+        "asks must lie between 0 and 1, got 2",
+    ),
+    "no products": (
+        lambda: figures.draw_products([]),
+        ValueError,
+        "the number of products must be at least 1, got 0",
+    ),
+    "no factors": (
+        lambda: figures.draw_products([{"a": square}]),
+        ValueError,
+        "the number of factors must be at least 1, got 0",
+    ),
+    "matrices that do not fit": (
+        lambda: figures.draw_products([{"a": tall, "b": tall, "c": tall}]),
+        ValueError,
+        "a has 3 columns, but b has 6 rows",
+    ),
+    "a product that is none": (
+        lambda: figures.draw_products([{"a": tall, "b": tall.T, "c": tall @ tall.T + 1}]),
+        ValueError,
+        "c must be a times b, but its numbers are others",
+    ),
 }
 
 

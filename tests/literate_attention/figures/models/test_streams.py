@@ -1,0 +1,41 @@
+"""Residual streams are drawn as long as they are, and each part where it is."""
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.text import Text
+
+from literate_attention import TOY_TOKENS, figures
+
+STREAM = torch.arange(5 * 3 * 4.0).view(5, 3, 4)
+
+
+def test_the_lengths_are_those_of_the_vectors() -> None:
+    drawing = figures.draw_residual_streams(TOY_TOKENS[:3], STREAM)
+    written = [text.get_text() for text in drawing.figure.findobj(Text)]
+    lengths = [text for text in written if text.startswith("length")]
+    expected = STREAM.norm(dim=-1).flatten().tolist()
+    assert lengths == [f"length {length:.2f}" for length in expected]
+
+
+def test_each_word_stands_in_the_middle_of_its_box() -> None:
+    drawing = figures.draw_residual_streams(TOY_TOKENS[:3], STREAM)
+    boxes = drawing.figure.findobj(FancyBboxPatch)
+    words = [
+        text
+        for text in drawing.figure.findobj(Text)
+        if text.get_text() in {"norm", "attention", "feed-forward"}
+    ]
+    assert len(words) == len(boxes)
+    middles = [box.get_x() + box.get_width() / 2 for box in boxes]
+    np.testing.assert_allclose([word.get_position()[0] for word in words], middles)
+
+
+@pytest.mark.parametrize(("tokens", "looks"), [(1, 0), (2, 1), (3, 3)])
+def test_every_token_looks_at_each_before_it_in_attention_only(tokens: int, looks: int) -> None:
+    drawing = figures.draw_residual_streams(TOY_TOKENS[:tokens], STREAM[:, :tokens])
+    blue = [
+        arrow for arrow in drawing.figure.findobj(FancyArrowPatch) if arrow.get_linewidth() == 1.6
+    ]
+    assert len(blue) == 2 * looks  # in each of two blocks
