@@ -10,7 +10,7 @@ X = la.toy_embeddings()
 WEIGHTS = la.softmax(X @ X.T)
 
 
-def test_words() -> None:
+def test_the_words_tell_the_shapes() -> None:
     alt = figures.draw_products([{"a": X, "b": X.T, "c": X @ X.T}]).alt
     assert alt == "Matrix products as shapes. a (6, 3) times b (3, 6) gives c (6, 6)."
 

@@ -12,7 +12,6 @@ from literate_attention import figures
 from literate_attention.figures import Drawing
 
 X = la.toy_embeddings()
-WEIGHTS = la.softmax(X @ X.T)
 
 
 def lengths(drawing: Drawing, name: str) -> Tensor:
@@ -55,7 +54,7 @@ def test_each_frame_adds_one_thing() -> None:
     }
 
 
-def test_words() -> None:
+def test_the_words_tell_each_frame() -> None:
     alt = figures.draw_query_steps(X[1], X, X, la.TOY_TOKENS, asks=1).alt
     assert "1, the query of 'journey', (0.55, 0.87, 0.66), meets 6 vectors." in alt
     assert "3, the weights: 'Your' 0.14, 'journey' 0.24" in alt
