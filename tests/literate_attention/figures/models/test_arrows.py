@@ -1,0 +1,50 @@
+"""Turned arrows point where their vectors do, and each query head leads to its key-value head."""
+
+import math
+
+import pytest
+import torch
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from torch.testing import assert_close
+
+from literate_attention import figures
+
+PAIRS = torch.randn(3, 2, 2, generator=torch.Generator().manual_seed(0))
+
+
+def turned(degrees: float) -> torch.Tensor:
+    """Turn the vectors of one pair together."""
+    cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    return PAIRS[0] @ torch.tensor([[cosine, sine], [-sine, cosine]])
+
+
+def test_arrows_point_where_their_vectors_do_on_one_scale() -> None:
+    drawing = figures.draw_turned_arrows({str(i): pair for i, pair in enumerate(PAIRS)})
+    drawn = [
+        (float(to_x - x), float(y - to_y))
+        for arrow in drawing.figure.findobj(FancyArrowPatch)
+        for (x, y), (to_x, to_y) in [arrow._posA_posB]
+    ]
+    vectors = PAIRS.flatten(0, 1)
+    scale = math.hypot(*drawn[0]) / vectors[0].norm()
+    assert_close(torch.tensor(drawn), scale * vectors)
+
+
+@pytest.mark.parametrize("degrees", [10, 90, 200])
+def test_what_is_turned_together_keeps_its_angle_and_its_score(degrees: float) -> None:
+    before, after = (
+        figures.draw_turned_arrows({"": pair}).alt.partition("the angle")[2]
+        for pair in (turned(0), turned(degrees))
+    )
+    assert before == after
+    cosine = torch.cosine_similarity(*PAIRS[0], dim=0)
+    assert f"them {math.degrees(math.acos(cosine)):.0f}°" in before
+
+
+@pytest.mark.parametrize("num_kv_heads", [6, 3, 2, 1])
+def test_each_query_head_leads_to_its_key_value_head(num_kv_heads: int) -> None:
+    drawing = figures.draw_shared_heads(6, [num_kv_heads])
+    boxes = [box.get_x() + box.get_width() / 2 for box in drawing.figure.findobj(FancyBboxPatch)]
+    lines = sorted(line.get_xdata().tolist() for line in drawing.figure.axes[0].lines)
+    expected = torch.arange(num_kv_heads).repeat_interleave(6 // num_kv_heads).tolist()
+    assert [boxes[kv_head] for kv_head in expected] == pytest.approx([end for _, end in lines])
