@@ -18,12 +18,13 @@ import matplotlib
 import numpy as np
 import pytest
 import torch
+from harness.drawings import as_tensor, lengths, meshes
 from harness.paths import DOCS
 from IPython.core.formatters import DisplayFormatter
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_rgb
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from matplotlib.text import Text
 from torch import Tensor
 from torch.testing import assert_close
@@ -229,7 +230,7 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "ring_work": lambda: figures.draw_ring_work(
         {"in order": la.ring_shards(8, 4, zigzag=False), "zig-zag": la.ring_shards(8, 4)}
     ),
-    "ring_work, many tokens": lambda: figures.draw_ring_work({"zig-zag": la.ring_shards(24, 3)}),
+    "ring_work, many tokens": lambda: figures.draw_ring_work({"zig-zag": la.ring_shards(48, 3)}),
     "head_map": lambda: figures.draw_head_map(
         WEIGHTS.tril(), TOY_TOKENS, targets=la.previous_token_targets(6)
     ),
@@ -265,18 +266,6 @@ each_function = pytest.mark.parametrize("name", [name for name in DRAWINGS if ",
 def drawn(name: str) -> Drawing:
     """Draw once what several tests look at."""
     return DRAWINGS[name]()
-
-
-def meshes(drawing: Drawing) -> dict[str, Any]:
-    """Read matrices back from what was drawn, by name; hidden cells are masked."""
-    found = drawing.figure.findobj(QuadMesh)
-    return {mesh.get_label(): mesh.get_array() for mesh in found}
-
-
-def bars(drawing: Drawing, name: str) -> Tensor:
-    found = drawing.figure.findobj(Rectangle)
-    widths = [float(bar.get_width()) for bar in found if re.fullmatch(name, bar.get_label())]
-    return torch.tensor(widths)
 
 
 def arrows(drawing: Drawing) -> Tensor:
@@ -347,10 +336,6 @@ def ink_of(render_text: Callable[[], None], renderer: RendererAgg) -> Pixels:
 
 def value_of(text: str) -> float:
     return float(text.replace(MINUS, "-").replace("∞", "inf"))
-
-
-def as_tensor(mesh: Any) -> Tensor:
-    return torch.from_numpy(np.ma.filled(mesh, np.nan)).float()
 
 
 class TestData:
@@ -427,9 +412,9 @@ class TestData:
 
     def test_normalising(self) -> None:
         drawing = figures.draw_normalising(SCORES[1], TOY_TOKENS)
-        assert_close(bars(drawing, r"score\d"), SCORES[1])
-        assert_close(bars(drawing, r"÷ sum\d"), la.normalize_by_sum(SCORES[1]))
-        assert_close(bars(drawing, r"softmax\d"), la.softmax(SCORES[1]))
+        assert_close(lengths(drawing, r"score\d"), SCORES[1])
+        assert_close(lengths(drawing, r"÷ sum\d"), la.normalize_by_sum(SCORES[1]))
+        assert_close(lengths(drawing, r"softmax\d"), la.softmax(SCORES[1]))
         assert "0.2278" in written(drawing)  # as PyTorch prints it
 
     def test_as_many_products_are_spelled_out_as_there_is_room_for(self) -> None:
@@ -442,7 +427,7 @@ class TestData:
 
     def test_softmax_of_large_scores(self) -> None:
         drawing = figures.draw_normalising(torch.tensor([1000.0, 0.0]), ["a", "b"])
-        assert_close(bars(drawing, r"softmax\d"), torch.tensor([1.0, 0.0]))
+        assert_close(lengths(drawing, r"softmax\d"), torch.tensor([1.0, 0.0]))
 
     def test_embedding_points_are_seen_from_one_side(self) -> None:
         """A picture of space is one linear map for all points."""

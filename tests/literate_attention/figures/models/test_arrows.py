@@ -4,7 +4,8 @@ import math
 
 import pytest
 import torch
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from harness.drawings import ways
+from matplotlib.patches import FancyBboxPatch
 from torch.testing import assert_close
 
 from literate_attention import figures
@@ -20,14 +21,10 @@ def turned(degrees: float) -> torch.Tensor:
 
 def test_arrows_point_where_their_vectors_do_on_one_scale() -> None:
     drawing = figures.draw_turned_arrows({str(i): pair for i, pair in enumerate(PAIRS)})
-    drawn = [
-        (float(to_x - x), float(y - to_y))
-        for arrow in drawing.figure.findobj(FancyArrowPatch)
-        for (x, y), (to_x, to_y) in [arrow._posA_posB]
-    ]
+    drawn = torch.stack([way for _, way in ways(drawing)])
     vectors = PAIRS.flatten(0, 1)
-    scale = math.hypot(*drawn[0]) / vectors[0].norm()
-    assert_close(torch.tensor(drawn), scale * vectors)
+    scale = drawn[0].norm() / vectors[0].norm()
+    assert_close(drawn, scale * vectors)
 
 
 @pytest.mark.parametrize("degrees", [10, 90, 200])

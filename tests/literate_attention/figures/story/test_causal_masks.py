@@ -2,29 +2,24 @@
 
 import pytest
 import torch
+from harness.drawings import lengths
 from matplotlib.collections import QuadMesh
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from matplotlib.text import Text
 from torch.testing import assert_close
 
 import literate_attention as la
 from literate_attention import TOY_TOKENS, figures
-from literate_attention.figures import Drawing
 
 SCORES = la.score_all_queries(la.toy_embeddings())
 WEIGHTS = la.softmax(la.mask_scores(SCORES, la.causal_mask(6)))
-
-
-def column(drawing: Drawing, name: str) -> torch.Tensor:
-    bars = [b for b in drawing.figure.findobj(Rectangle) if b.get_label()[:-1] == name]
-    return torch.tensor([float(bar.get_width()) for bar in bars])
 
 
 @pytest.mark.parametrize("query", range(6))
 class TestMaskedRow:
     def test_it_ends_in_the_weights_of_the_library(self, query: int) -> None:
         drawing = figures.draw_masked_row(SCORES[query], TOY_TOKENS, query=query)
-        assert_close(column(drawing, "÷ sum"), WEIGHTS[query])
+        assert_close(lengths(drawing, "÷ sum."), WEIGHTS[query])
 
     def test_the_future_is_minus_infinity_in_between(self, query: int) -> None:
         drawing = figures.draw_masked_row(SCORES[query], TOY_TOKENS, query=query)

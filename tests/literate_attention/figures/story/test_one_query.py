@@ -1,51 +1,30 @@
 """The steps of one query are drawn as they are computed, and add up."""
 
-import numpy as np
 import torch
-from matplotlib.collections import QuadMesh
-from matplotlib.patches import Rectangle
-from torch import Tensor
+from harness.drawings import as_tensor, lengths, meshes
 from torch.testing import assert_close
 
 import literate_attention as la
 from literate_attention import figures
-from literate_attention.figures import Drawing
 
 X = la.toy_embeddings()
 
 
-def lengths(drawing: Drawing, name: str) -> Tensor:
-    """Read the lengths of bars back, in the units of the data."""
-    bars = drawing.figure.findobj(Rectangle)
-    return torch.tensor(
-        [float(bar.get_width()) for bar in bars if bar.get_label().startswith(name)]
-    )
-
-
-def meshes(drawing: Drawing) -> dict[str, Tensor]:
-    found = drawing.figure.findobj(QuadMesh)
-    return {mesh.get_label(): torch.from_numpy(np.asarray(mesh.get_array())) for mesh in found}
-
-
-def random(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
-
-
 def test_the_last_frame_adds_up() -> None:
-    query, keys, values = random(3), random(5, 3, seed=1), random(5, 2, seed=2)
+    query, keys, values = torch.randn(3), torch.randn(5, 3), torch.randn(5, 2)
     drawing = figures.draw_query_steps(query, keys, values, list("abcde"), asks=2, scale=0.5)
     weights = la.softmax(keys @ query * 0.5)
     found = meshes(drawing)
-    assert_close(lengths(drawing, "score3"), keys @ query)
-    assert_close(lengths(drawing, "weight3"), weights)
-    assert_close(found["value3"].float(), weights[:, None] * values)
-    assert_close(found["context"][0].float(), weights @ values)
-    assert_close(found["value2"].float(), values)
+    assert_close(lengths(drawing, "score3.*"), keys @ query)
+    assert_close(lengths(drawing, "weight3.*"), weights)
+    assert_close(as_tensor(found["value3"]), weights[:, None] * values)
+    assert_close(as_tensor(found["context"])[0], weights @ values)
+    assert_close(as_tensor(found["value2"]), values)
 
 
 def test_each_frame_adds_one_thing() -> None:
     drawing = figures.draw_query_steps(X[1], X, X, la.TOY_TOKENS, asks=1)
-    count = {name: len(lengths(drawing, name)) for name in ("score", "weight")}
+    count = {name: len(lengths(drawing, f"{name}.*")) for name in ("score", "weight")}
     assert count == {"score": 18, "weight": 12}
     assert set(meshes(drawing)) == {
         *(f"query{frame}" for frame in range(4)),

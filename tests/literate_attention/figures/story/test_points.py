@@ -3,35 +3,17 @@
 import numpy as np
 import pytest
 import torch
-from matplotlib.patches import FancyArrowPatch, Polygon, Rectangle
+from harness.drawings import lengths, ways
+from matplotlib.patches import FancyArrowPatch, Polygon
 from torch import Tensor
 from torch.testing import assert_close
 
 import literate_attention as la
 from literate_attention import figures
-from literate_attention.figures import Drawing
 from literate_attention.figures._card import BLUE
 
 X = la.toy_embeddings()
 WEIGHTS = la.softmax(X @ X.T)
-
-
-def lengths(drawing: Drawing, name: str) -> Tensor:
-    """Read the lengths of bars back, in the units of the data."""
-    bars = drawing.figure.findobj(Rectangle)
-    return torch.tensor(
-        [float(bar.get_width()) for bar in bars if bar.get_label().startswith(name)]
-    )
-
-
-def ways(drawing: Drawing, name: str) -> dict[str, Tensor]:
-    """Read back from where to where arrows lead, upwards being positive."""
-    found = {}
-    for arrow in drawing.figure.findobj(FancyArrowPatch):
-        if arrow.get_label().startswith(name):
-            (x, y), (to_x, to_y) = arrow._posA_posB
-            found[arrow.get_label()] = torch.tensor([float(to_x - x), float(y - to_y)])
-    return found
 
 
 def random(*shape: int, seed: int = 0) -> Tensor:
@@ -43,14 +25,14 @@ class TestShadows:
     def test_a_shadow_times_the_length_of_the_query_is_the_score(self, width: int) -> None:
         query, keys = random(width, seed=1), random(5, width)
         drawing = figures.draw_shadows(query, keys, list("abcde"))
-        assert_close(lengths(drawing, "shadow") * query.norm(), keys @ query)
+        assert_close(lengths(drawing, "shadow.*") * query.norm(), keys @ query)
 
     @pytest.mark.parametrize("width", [2, 3, 7])
     def test_keys_keep_their_length_and_their_angle_to_the_query(self, width: int) -> None:
         query, keys = random(width, seed=1), random(5, width)
         drawing = figures.draw_shadows(query, keys, list("abcde"))
-        arrows = torch.stack(list(ways(drawing, "key").values()))
-        (direction,) = ways(drawing, "direction").values()
+        arrows = torch.stack([way for _, way in ways(drawing, "key")])
+        ((_, direction),) = ways(drawing, "direction")
         ratios = arrows.norm(dim=-1) / keys.norm(dim=-1)
         assert_close(ratios, ratios[0].expand(5))
         cosine = torch.nn.functional.cosine_similarity
@@ -60,7 +42,7 @@ class TestShadows:
         """Between any two of them there is the angle that there really is."""
         query, keys = random(2, seed=1), random(5, 2)
         drawing = figures.draw_shadows(query, keys, list("abcde"))
-        arrows = torch.stack(list(ways(drawing, "key").values()))
+        arrows = torch.stack([way for _, way in ways(drawing, "key")])
         drawn, real = arrows @ arrows.T, keys @ keys.T
         assert_close(drawn / drawn[0, 0], real / real[0, 0])
 
@@ -68,8 +50,8 @@ class TestShadows:
     def test_the_query_is_drawn_to_the_scale_of_the_keys(self, width: int) -> None:
         query, keys = random(width, seed=1), random(5, width)
         drawing = figures.draw_shadows(query, keys, list("abcde"))
-        (drawn,) = ways(drawing, "direction").values()
-        key = ways(drawing, "key")["key0"]
+        ((_, drawn),) = ways(drawing, "direction")
+        key = dict(ways(drawing, "key"))["key0"]
         assert_close(drawn.norm() / key.norm(), query.norm() / keys[0].norm())
 
     def test_words(self) -> None:
@@ -89,7 +71,7 @@ class TestPulls:
         drawing = figures.draw_pulls(places, weights, list("abcde"), query=query)
         start = places.mean(dim=0) if query is None else places[query]
         pulls = weights[:, None] * (places - start)
-        drawn = ways(drawing, "pull")
+        drawn = dict(ways(drawing, "pull"))
         names = sorted(drawn)
         expected = torch.stack([pulls[int(name.removeprefix("pull"))] for name in names])
         scale = drawn[names[0]].norm() / expected[0].norm()
