@@ -11,12 +11,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import xdist
 
 
 def pytest_configure() -> None:
     """Collect no garbage while all is imported, and keep what Sphinx tells its developers to itself."""
     gc.disable()
     logging.disable(logging.DEBUG)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compute on one thread, also what tests compute where they are collected.
+
+    For tensors this small, waiting for others costs many times what it saves.
+    """
+    if not xdist.is_xdist_controller(session):
+        import torch
+
+        torch.set_num_threads(1)
 
 
 def pytest_collection_finish() -> None:
@@ -40,14 +52,6 @@ def new_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., A
         return books.make_book(tmp_path, *extensions, **books.settings_for(*checks), **settings)
 
     return make
-
-
-@pytest.fixture(autouse=True, scope="session")
-def one_thread() -> None:
-    """Compute on one thread: for tensors this small, waiting for others costs more than it saves."""
-    import torch
-
-    torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)
