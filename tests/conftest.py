@@ -3,8 +3,10 @@
 torch is imported by the fixtures that need it: a process that hands tests out to others would wait for it.
 """
 
+import atexit
 import gc
 import logging
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -21,14 +23,17 @@ def pytest_configure() -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compute on one thread, also what tests compute where they are collected.
+    """Compute on one thread, also what tests compute where they are collected; end at once.
 
-    For tensors this small, waiting for others costs many times what it saves.
+    For tensors this small, waiting for others costs many times what it saves. And who has told its results
+    would take seconds to take apart all that it imported.
     """
     if not xdist.is_xdist_controller(session):
         import torch
 
         torch.set_num_threads(1)
+    if xdist.is_xdist_worker(session):
+        atexit.register(os._exit, 0)
 
 
 def pytest_collection_finish() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from docutils.nodes import container, document
 from harness.books import Book, Build, cell, settings_for, wait_until
-from harness.kernels import KERNELS, alive, book_with_kernels, titled
+from harness.kernels import LEAN, alive, book_with_kernels, titled
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
@@ -396,11 +396,12 @@ def test_a_dead_or_endless_kernel_ends_its_page_only(project: Book) -> None:
 
 
 def test_without_a_server_plain_kernels_take_over_with_one_note(
-    project: Book, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    project = book_with_kernels(tmp_path, kernels=LEAN)
     titled(project, "one", cell("print('one')"))
     titled(project, "two", cell("import os\nprint('two', os.environ['PYTHONHASHSEED'])"))
-    monkeypatch.setenv(warm_server.ADDRESS, str(project.root / warm_server.identity(KERNELS)))
+    monkeypatch.setenv(warm_server.ADDRESS, str(project.root / warm_server.identity(LEAN)))
     build = project.build()
     assert build.status == 0
     assert build.said.count("plain kernels take over") == 1

@@ -1,13 +1,12 @@
 """A fork of the server is a kernel like any other, only sooner; and it ends when nobody needs it."""
 
 import dataclasses
-import os
 import signal
 from pathlib import Path
 
 import pytest
 from harness.books import cell, wait_until
-from harness.kernels import KERNELS, LEAN, alive, book_with_kernels, printed, run, titled
+from harness.kernels import LEAN, alive, book_with_kernels, printed, run, titled
 
 from executable_book.run.kernels import warm_server
 
@@ -42,15 +41,16 @@ print("sphinx" in sys.modules, "literate_attention" in sys.modules)
 
 def test_a_server_of_other_code_or_packages_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     code = f"import os; print({warm_server.ADDRESS!r} in os.environ, os.getppid())"
-    (theirs,) = [printed(execution) for execution in run(code)]
-    real = os.environ[warm_server.ADDRESS]
-    monkeypatch.setenv(warm_server.ADDRESS, f"{real}-of-yesterday")
-    (ours,) = [printed(execution) for execution in run(code)]
-    assert theirs != ours
-    others = dataclasses.replace(KERNELS, preload=("torch",))
-    monkeypatch.setenv(warm_server.ADDRESS, real)
-    assert warm_server.running(KERNELS) == real
-    assert warm_server.running(others) is None
+    others = dataclasses.replace(LEAN, preload=("fractions",))
+    with warm_server.server(LEAN) as real:
+        monkeypatch.setenv(warm_server.ADDRESS, real)
+        asked, again = [printed(execution) for execution in run(code, code, settings=LEAN)]
+        assert asked == again
+        assert warm_server.running(LEAN) == real
+        assert warm_server.running(others) is None
+        monkeypatch.setenv(warm_server.ADDRESS, f"{real}-of-yesterday")
+        (not_asked,) = [printed(execution) for execution in run(code, settings=LEAN)]
+        assert not_asked != asked
 
 
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
