@@ -94,7 +94,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests that need no browser and not the whole book; `-- ...` goes to pytest."""
+    """Run all tests but those of `proof`, `site` and `oracles`; `-- ...` goes to pytest."""
     install(session)
     quick = ("-m", "not browser and not whole and not oracle")
     session.run("python", "-m", "pytest", *SIDE_BY_SIDE, *quick, *session.posargs)

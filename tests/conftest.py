@@ -1,6 +1,6 @@
 """What all tests share: throwaway books, the same random numbers, one thread.
 
-torch is imported by the fixtures that need it: a process that hands tests out to others would wait for it.
+torch is imported where it is needed: a process that only hands tests out to others need not wait for it.
 """
 
 import atexit
