@@ -20,6 +20,7 @@ from executable_book import (
     environment_facts,
     figure_numbers,
     garbage_collection,
+    parallel_writing,
     placeholders,
     settings,
 )
@@ -92,6 +93,7 @@ def connect(app: Sphinx) -> None:
     settings.declare(app)
     interrupted_builds.make_folders(app)
     warnings = repeated_warnings.WarningCounter(app)
+    writing = parallel_writing.ParallelWriting()
 
     def on(event: str, *functions: Callable[..., Any], priority: int = AMONG_OTHERS) -> None:
         for function in functions:
@@ -107,7 +109,7 @@ def connect(app: Sphinx) -> None:
     # Pages are read: those that changed, and those whose outputs may be others now.
     on("env-get-outdated", page_execution.outdated, reference_links.outdated)
     on("env-purge-doc", environment_facts.forget)
-    on("env-before-read-docs", page_execution.prepare, line_shapes.begin)
+    on("env-before-read-docs", page_execution.prepare, line_shapes.begin, writing.count)
     on("doctree-read", page_execution.remember)
     on("missing-reference", page_execution.excuse)
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
@@ -127,6 +129,7 @@ def connect(app: Sphinx) -> None:
     on("env-get-updated", notebooks.missing, markdown_pages.missing)
 
     # Pages are written.
+    on("env-check-consistency", writing.begin)
     on("doctree-resolved", section_index.keep_sections)
     on("doctree-resolved", line_shapes.mark_listings)
     on("doctree-resolved", fill_placeholders, proof_marks.add_marks)

@@ -206,6 +206,12 @@ def test_the_tables_follow_the_librarys_numbers(book: Any, jobs: int) -> None:
     assert "0.2500" in book.build(jobs).html("page")
 
 
+def test_pages_that_need_the_numbers_are_read_last(book: Any) -> None:
+    book.write("where_nothing_is_computed.md", "# Another page\n")
+    read = re.findall(r"^reading sources.*\] (\S+)", book.build().said, re.MULTILINE)
+    assert read == ["index", "where_nothing_is_computed", "page"]
+
+
 def test_numbers_that_another_builder_computed_are_shown(book: Any) -> None:
     book.build()
     doctrees = book.folder / "_build" / "doctrees"

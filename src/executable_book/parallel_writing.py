@@ -1,0 +1,32 @@
+"""Many pages are written side by side, though they were read one after the other.
+
+While pages are read, others run, and all cores have work. Once all have run, one core would write, and the
+others would wait.
+"""
+
+from __future__ import annotations
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+from executable_book.run.kernels.warm_server import worker_count
+
+MANY = 12
+"""To write fewer pages takes no longer than to start other processes for them."""
+
+
+class ParallelWriting:
+    """Has Sphinx write many pages as if it had been started with `-j`, which it heeds when it reads too."""
+
+    def __init__(self) -> None:
+        self.pages = 0
+
+    def count(self, _: Sphinx, __: BuildEnvironment, docnames: list[str]) -> None:
+        """Remember how many pages are read, and thus written."""
+        self.pages = len(docnames)
+
+    def begin(self, app: Sphinx, _: BuildEnvironment) -> None:
+        """Have as many processes as there are cores: this one, which resolves references, and writers."""
+        safe = all(extension.parallel_write_safe for extension in app.extensions.values())
+        if safe and app.builder.name == "html" and self.pages >= MANY:
+            app.parallel = max(app.parallel, worker_count())
