@@ -23,17 +23,23 @@ def pytest_configure() -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compute on one thread, also what tests compute where they are collected; end at once.
+    """Compute on one thread, also what tests compute where they are collected.
 
-    For tensors this small, waiting for others costs many times what it saves. And who has told its results
-    would take seconds to take apart all that it imported.
+    For tensors this small, waiting for others costs many times what it saves.
     """
     if not xdist.is_xdist_controller(session):
         import torch
 
         torch.set_num_threads(1)
     if xdist.is_xdist_worker(session):
-        atexit.register(os._exit, 0)
+        atexit.register(end_at_once)
+
+
+def end_at_once() -> None:
+    """Tidy up, and end: to take apart all that a worker has imported would take seconds more."""
+    atexit.unregister(end_at_once)
+    atexit._run_exitfuncs()
+    os._exit(0)
 
 
 def pytest_collection_finish() -> None:

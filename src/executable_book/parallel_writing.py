@@ -10,9 +10,10 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from executable_book.run.kernels.warm_server import worker_count
+from executable_book.site_builds import is_site
 
 MANY = 12
-"""To write fewer pages takes no longer than to start other processes for them."""
+"""Fewer, such as those that an edit changes, are written without starting a process."""
 
 
 class ParallelWriting:
@@ -28,5 +29,5 @@ class ParallelWriting:
     def begin(self, app: Sphinx, _: BuildEnvironment) -> None:
         """Have as many processes as there are cores: this one, which resolves references, and writers."""
         safe = all(extension.parallel_write_safe for extension in app.extensions.values())
-        if safe and app.builder.name == "html" and self.pages >= MANY:
+        if safe and is_site(app) and self.pages >= MANY:
             app.parallel = max(app.parallel, worker_count())

@@ -71,7 +71,7 @@ def outdated(
 def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     """Begin to compute the library's numbers, if they are stale; pages that wait for them are read last."""
     number_store.begin(app, SCRIPT, numbers_of(app))
-    docnames.sort(key=lambda name: "{playground}" in Path(env.doc2path(name)).read_text("utf-8"))
+    docnames.sort(key=lambda name: b"{playground}" in Path(env.doc2path(name)).read_bytes())
     if app.parallel > 1:  # readers that are forks cannot wait for a program
         number_store.finish(app, SCRIPT, numbers_of(app))
 
