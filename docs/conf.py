@@ -52,6 +52,7 @@ book_kernel_preload = [
     "matplotlib.backends.backend_svg",
     "numpy",
     "torch",
+    "torch._dynamo",  # which torch.optim imports when it first makes an optimizer
     "torch.distributed.tensor",  # which torch.testing imports when it first compares
     "tiktoken",
 ]

@@ -100,7 +100,7 @@ def connect(app: Sphinx) -> None:
             app.connect(event, function, priority)
 
     # A build begins.
-    on("config-inited", garbage_collection.collect_seldom)
+    on("config-inited", garbage_collection.collect_seldom, garbage_collection.end_at_once)
     on("config-inited", interrupted_builds.begin, repeated_warnings.start_afresh)
     on("builder-inited", recorded_outputs.refuse_dirty_tree)
     on("builder-inited", page_execution.copy_styles_first, template_cache.keep_compiled)
@@ -129,7 +129,7 @@ def connect(app: Sphinx) -> None:
     on("env-get-updated", notebooks.missing, markdown_pages.missing)
 
     # Pages are written.
-    on("env-check-consistency", writing.begin)
+    on("env-check-consistency", writing.begin, citations.name_text_writer)
     on("doctree-resolved", section_index.keep_sections)
     on("doctree-resolved", line_shapes.mark_listings)
     on("doctree-resolved", fill_placeholders, proof_marks.add_marks)

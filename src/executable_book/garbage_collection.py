@@ -1,7 +1,8 @@
-"""Garbage is collected seldom: nearly all that a build makes is needed until its end."""
+"""Garbage is collected seldom: nearly all that a build makes is needed until its end, and goes at once."""
 
 from __future__ import annotations
 
+import atexit
 import gc
 
 from sphinx.application import Sphinx
@@ -17,3 +18,9 @@ def collect_seldom(_: Sphinx, __: Config) -> None:
     and through all modules.
     """
     gc.set_threshold(ALLOCATIONS_BETWEEN, YOUNG_BETWEEN_OLDER, OLDER_BETWEEN_FULL)
+
+
+def end_at_once(_: Sphinx, __: Config) -> None:
+    """Let Python not take apart what is there when the process ends: the system takes all its memory back."""
+    atexit.unregister(gc.freeze)  # of an earlier build in this process
+    atexit.register(gc.freeze)

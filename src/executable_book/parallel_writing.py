@@ -14,6 +14,8 @@ from executable_book.site_builds import is_site
 
 MANY = 12
 """Fewer, such as those that an edit changes, are written without starting a process."""
+PIECES = 12
+"""At least so many pieces are handed over: of two large ones, one core would write the second alone."""
 
 
 class ParallelWriting:
@@ -27,7 +29,8 @@ class ParallelWriting:
         self.pages = len(docnames)
 
     def begin(self, app: Sphinx, _: BuildEnvironment) -> None:
-        """Have as many processes as there are cores: this one, which resolves references, and writers."""
+        """Have this process resolve references and others write, unless the command said how many work."""
         safe = all(extension.parallel_write_safe for extension in app.extensions.values())
-        if safe and is_site(app) and self.pages >= MANY:
-            app.parallel = max(app.parallel, worker_count())
+        may = safe and is_site(app) and app.parallel == 1 and worker_count() > 1
+        if may and self.pages >= MANY:
+            app.parallel = max(worker_count(), PIECES)

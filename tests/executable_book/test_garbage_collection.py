@@ -1,6 +1,9 @@
-"""A build does not spend its time searching what it needs for garbage."""
+"""A build does not spend its time searching what it needs for garbage, or taking it apart at its end."""
 
+import atexit
 import gc
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -19,9 +22,33 @@ def by_default() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("by_default")
-def test_a_build_collects_seldom(new_book: Callable[..., Book]) -> None:
+def test_a_build_collects_seldom(
+    new_book: Callable[..., Book], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked_at_the_end: list[Callable[[], None]] = []
+    monkeypatch.setattr(atexit, "register", asked_at_the_end.append)
     book = new_book()
     book.page("page", "# Page\n")
     book.build()
     assert gc.isenabled()
     assert gc.get_threshold()[0] == ALLOCATIONS_BETWEEN
+    assert asked_at_the_end.count(gc.freeze) == 1
+
+
+MAKES_NODES = """
+from executable_book.garbage_collection import end_at_once
+
+class Node:
+    def __init__(self):
+        self.parent = self
+    def __del__(self):
+        print("taken apart")
+
+node = Node()
+"""
+
+
+@pytest.mark.parametrize(("ends", "said"), [("", "taken apart\n"), ("end_at_once(None, None)", "")])
+def test_nothing_is_taken_apart_at_the_end(ends: str, said: str) -> None:
+    command = [sys.executable, "-c", MAKES_NODES + ends]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == said

@@ -8,6 +8,7 @@ import pytest
 from harness.books import Book, Build
 
 from executable_book import parallel_writing
+from executable_book.parallel_writing import PIECES
 
 WHO_READS_AND_WRITES = """
 import os
@@ -23,10 +24,10 @@ def setup(app):
 """
 
 
-def build(book: Book) -> tuple[Build, set[int], set[int]]:
+def build(book: Book, jobs: int = 1) -> tuple[Build, set[int], set[int]]:
     """Build anew; return which processes have read pages, and which have written some."""
     shutil.rmtree(book.built, ignore_errors=True)
-    ended = book.build()
+    ended = book.build(jobs)
     readers, writers = (
         {*map(int, (book.built / name).read_text().split())} for name in ("readers", "writers")
     )
@@ -50,6 +51,7 @@ def test_many_pages_are_written_side_by_side_to_the_same_bytes(
     assert (ended.status, ended.err) == (0, "")
     assert readers == {os.getpid()}
     assert writers > readers
+    assert len(writers) > PIECES / 2
     side_by_side = book.published()
 
     monkeypatch.setattr(parallel_writing, "MANY", 100)
@@ -65,4 +67,18 @@ def test_a_book_with_an_extension_that_cannot_is_written_by_one_process(
     book.add("conf.py", "    app.extensions['myst_nb'].parallel_write_safe = False\n")
     ended, _, writers = build(book)
     assert (ended.status, ended.err) == (0, "")
+    assert writers == {os.getpid()}
+
+
+def test_who_says_how_many_processes_work_is_heeded(
+    book: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parallel_writing, "worker_count", lambda: 2)
+    _, _, writers = build(book, jobs=2)
+    assert 1 < len(writers) < PIECES / 2
+
+
+def test_one_core_writes_by_one_process(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel_writing, "worker_count", lambda: 1)
+    _, _, writers = build(book)
     assert writers == {os.getpid()}

@@ -1,13 +1,29 @@
-"""Entries of a bibliography as items of a list: the role that docutils gives them is on its way out.
+"""Citations, and the entries of a bibliography as items of a list.
 
-DPUB-ARIA 1.1 deprecates `doc-biblioentry` (w3c/dpub-aria#22). This can go when docutils writes another role.
+The role that docutils gives to entries is on its way out: DPUB-ARIA 1.1 deprecates `doc-biblioentry`
+(w3c/dpub-aria#22). Its replacement can go when docutils writes another role.
 """
 
 from __future__ import annotations
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.writers.html5 import HTML5Translator
+
+BIBTEX = "sphinxcontrib.bibtex"
+
+
+def name_text_writer(app: Sphinx, _: BuildEnvironment) -> None:
+    """Tell pybtex what writes plain text.
+
+    It would search the metadata of all packages for every citation. This can go when it remembers its find.
+    """
+    if BIBTEX in app.extensions:
+        from pybtex import plugin  # type: ignore[import-untyped]
+        from pybtex.backends.plaintext import Backend  # type: ignore[import-untyped]
+
+        plugin.register_plugin("pybtex.backends", "plaintext", Backend, force=True)
 
 
 def visit(self: HTML5Translator, node: nodes.citation) -> None:
