@@ -117,7 +117,7 @@ def proof(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style and types, in the modules and in the pages' cells."""
+    """Check style, in the modules and in the pages' cells, and types."""
     install(session)
     check_style(session)
 

@@ -205,13 +205,13 @@ def ring_shards(
 
     .. math:: \text{process } r \text{ of } P \text{ holds the chunks } r \text{ and } 2P - 1 - r
 
-    of the sequence cut into :math:`2n` chunks. In this zig-zag order every process has an early chunk and a
+    of the sequence cut into :math:`2P` chunks. In this zig-zag order every process has an early chunk and a
     late one, so that a causal mask leaves all of them the same work. Without it, process r holds the chunk
-    r of n.
+    r of P.
 
     Args:
         num_tokens: the length of the whole sequence.
-        world_size: the number of processes, :math:`n`.
+        world_size: the number of processes, :math:`P`.
         zigzag: whether each process holds two chunks, an early one and a late one.
 
     Returns:
@@ -439,7 +439,7 @@ def attend_in_ring(
     r"""Attend to a whole sequence of which each process holds a part.
 
     .. math:: Z_r = \operatorname{softmax}\!\left(\frac{Q_r K^\top}{\sqrt{d_k}}\right) V, \qquad
-              K = (K_1, \dots, K_n), \quad V = (V_1, \dots, V_n)
+              K = (K_1, \dots, K_P), \quad V = (V_1, \dots, V_P)
 
     No process ever holds the whole sequence: keys and values go from each to the next one, and after
     :math:`P - 1` steps every query has met every key :cite:p:`liu2023`. All processes of the group call it
