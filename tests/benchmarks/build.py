@@ -34,6 +34,7 @@ PAGES_OF_EXECUTION = ("playground", "trust/status")
 EMPTY_PAGE = "---\nmyst:\n  html_meta:\n    description: Left out.\n---\n\n# Left out\n"
 LEFT_OUT = ("interactive.playground",)
 ROUNDS, ROUNDS_COLD = 5, 2
+ROUNDS_PAGES = 3
 ROUNDS_UNCHANGED = 15
 """Two builds of two seconds differ by a tenth, by chance; a twentieth is to be seen."""
 PAGES = (1, 10, 50, 100, 200)
@@ -324,24 +325,25 @@ WRITERS = {
 
 def generated_pages(folder: Path) -> Iterator[dict[str, Any]]:
     """Build more and more pages, cold."""
-    times: dict[int, float] = {}
-    for count in PAGES:
-        projects = {
-            name: pages(folder / f"{count}-{number}", name, count)
-            for number, name in enumerate(WRITERS)
-            if name == "ours" or count <= MOST_PAGES_OF_OTHERS
-        }
-        rounds = ROUNDS_COLD if count <= MOST_PAGES_OF_OTHERS else 2
-        builds = {name: project.build_cold for name, project in projects.items()}
-        named = f"{count} generated pages"
-        measured = interleaved(builds, rounds=rounds, warm_up=0, named=named)
-        for row in seconds(f"{count} generated pages, cold", measured):
+    projects = {
+        (count, name): pages(folder / f"{count}-{number}", name, count)
+        for count in PAGES
+        for number, name in enumerate(WRITERS)
+        if name == "ours" or count <= MOST_PAGES_OF_OTHERS
+    }
+    builds = {f"{count} {name}": project.build_cold for (count, name), project in projects.items()}
+    times = interleaved(builds, rounds=ROUNDS_PAGES, warm_up=0, named="generated pages")
+    for count, name in projects:
+        where = f"{count} generated pages, cold"
+        for row in seconds(where, {name: times[f"{count} {name}"]}):
             yield {**row, "pages": count}
-        times[count] = spread(measured["ours"])["median"]
+    ours = {count: times[f"{count} ours"] for count in PAGES}
+    beyond, before = per_page(ours, 100, 200), per_page(ours, 1, 100)
     yield {
-        "measured": "cost of a page beyond 100, as a share of that of one before",
+        **value(
+            "cost of a page beyond 100, as a share of that of one before", ratios(beyond, before)
+        ),
         "where": "generated pages",
-        "value": round(per_page(times, 100, 200) / per_page(times, 1, 100), 3),
     }
 
 
@@ -379,9 +381,12 @@ def as_notebook(page: str) -> dict[str, Any]:
     return {"cells": [title, *cells], "metadata": about, "nbformat": 4, "nbformat_minor": 4}
 
 
-def per_page(times: dict[int, float], few: int, many: int) -> float:
-    """Return how many seconds each page took between two numbers of pages."""
-    return (times[many] - times[few]) / (many - few)
+def per_page(times: dict[int, list[float]], few: int, many: int) -> list[float]:
+    """Return how many seconds each page took between two numbers of pages, round by round."""
+    return [
+        (longer - shorter) / (many - few)
+        for shorter, longer in zip(times[few], times[many], strict=True)
+    ]
 
 
 # Results
