@@ -304,6 +304,8 @@ def rendered(drawing: Drawing) -> tuple[RendererAgg, list[tuple[Text, Callable[[
 
 
 Pixels: TypeAlias = np.ndarray[Any, Any]
+MARGIN = 10
+"""Letters may reach a few pixels beyond the box that matplotlib computes for a text."""
 
 
 class Look(NamedTuple):
@@ -322,16 +324,21 @@ def seen(name: str) -> Look:
     """Look once at what several tests judge."""
     renderer, found = rendered(drawn(name))
     behind = np.array(renderer.buffer_rgba())
-    inks = [ink_of(render_text, renderer) for _, render_text in found]
+    inks = [ink_of(text, render_text, renderer) for text, render_text in found]
     return Look(behind, [text for text, _ in found], inks)
 
 
-def ink_of(render_text: Callable[[], None], renderer: RendererAgg) -> Pixels:
-    """Render one text alone; return the pixels where it leaves ink."""
+def ink_of(text: Text, render_text: Callable[[], None], renderer: RendererAgg) -> Pixels:
+    """Render one text alone; return the pixels where it leaves ink, searched for around its box."""
     renderer.clear()
     render_text()
-    alpha = np.asarray(renderer.buffer_rgba())[..., 3]
-    return np.flatnonzero(alpha > int(0.6 * alpha.max()))
+    box = text.get_window_extent(renderer)
+    height, width = int(renderer.height), int(renderer.width)
+    left, top = max(0, int(box.x0) - MARGIN), max(0, height - int(box.y1) - MARGIN)
+    right, bottom = int(box.x1) + MARGIN, height - int(box.y0) + MARGIN
+    alpha = np.asarray(renderer.buffer_rgba())[top:bottom, left:right, 3]
+    rows, columns = np.nonzero(alpha > int(0.6 * alpha.max(initial=0)))
+    return (top + rows) * width + left + columns
 
 
 def value_of(text: str) -> float:
