@@ -339,12 +339,11 @@ def generated_pages(folder: Path) -> Iterator[dict[str, Any]]:
             yield {**row, "pages": count}
     ours = {count: times[f"{count} ours"] for count in PAGES}
     beyond, before = per_page(ours, 100, 200), per_page(ours, 1, 100)
-    yield {
-        **value(
-            "cost of a page beyond 100, as a share of that of one before", ratios(beyond, before)
-        ),
-        "where": "generated pages",
-    }
+    yield value(
+        "cost of a page beyond 100, as a share of that of one before",
+        ratios(beyond, before),
+        where="generated pages",
+    )
 
 
 def pages(folder: Path, name: str, count: int) -> Project:
@@ -403,7 +402,7 @@ def counted(measured: str, number: int) -> dict[str, Any]:
     return {"measured": measured, "where": "the book", "value": number}
 
 
-def value(measured: str, values: list[float]) -> dict[str, Any]:
+def value(measured: str, values: list[float], *, where: str = "the book") -> dict[str, Any]:
     """Report a median and what it stands for."""
     summary = spread(values)
-    return {"measured": measured, "where": "the book", "value": summary["median"], **summary}
+    return {"measured": measured, "where": where, "value": summary["median"], **summary}

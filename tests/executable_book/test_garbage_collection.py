@@ -5,6 +5,7 @@ import gc
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from unittest.mock import Mock, call
 
 import pytest
 from harness.books import Book
@@ -25,14 +26,14 @@ def by_default() -> Iterator[None]:
 def test_a_build_collects_seldom(
     new_book: Callable[..., Book], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked_at_the_end: list[Callable[[], None]] = []
-    monkeypatch.setattr(atexit, "register", asked_at_the_end.append)
+    register = Mock(wraps=atexit.register)
+    monkeypatch.setattr(atexit, "register", register)
     book = new_book()
     book.page("page", "# Page\n")
     book.build()
     assert gc.isenabled()
     assert gc.get_threshold()[0] == ALLOCATIONS_BETWEEN
-    assert asked_at_the_end.count(gc.freeze) == 1
+    assert register.call_args_list.count(call(gc.freeze)) == 1
 
 
 MAKES_NODES = """

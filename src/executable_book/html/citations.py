@@ -11,15 +11,13 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.writers.html5 import HTML5Translator
 
-BIBTEX = "sphinxcontrib.bibtex"
-
 
 def name_text_writer(app: Sphinx, _: BuildEnvironment) -> None:
     """Tell pybtex what writes plain text.
 
     It would search the metadata of all packages for every citation. This can go when it remembers its find.
     """
-    if BIBTEX in app.extensions:
+    if "sphinxcontrib.bibtex" in app.extensions:
         from pybtex import plugin  # type: ignore[import-untyped]
         from pybtex.backends.plaintext import Backend  # type: ignore[import-untyped]
 
