@@ -49,6 +49,18 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """Look for garbage that complains when it is taken away, while this can still fail a test of a worker."""
+    if nextitem is None:
+        gc.collect()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_unconfigure() -> None:
+    """Do without the ten times that pytest looks for garbage where no worker can tell of it any more."""
+    gc.freeze()
+
+
 @pytest.fixture
 def new_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Return a function that makes a book: under which checks, with which extensions and settings.

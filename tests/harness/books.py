@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -216,10 +216,10 @@ class Book:
         sphinx = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-b", "html"]
         return [*sphinx, *options, "-d", "docs/_build/doctrees", "docs", "docs/_build/html"]
 
-    def run(self, *options: str, within: Sequence[str] = (), **environment: str) -> Build:
-        """Build in a process of its own, within another command if one is given; wait for its end."""
+    def run(self, *options: str, **environment: str) -> Build:
+        """Build in a process of its own, and wait for its end."""
         ran = subprocess.run(
-            [*within, *self.command(*options)],
+            self.command(*options),
             cwd=self.root,
             env=os.environ | environment,
             capture_output=True,
@@ -228,9 +228,12 @@ class Book:
         said, err = map(strip_escape_sequences, (ran.stdout, ran.stderr))
         return Build(ran.returncode, said, err, self.html)
 
-    def run_forked(self, *options: str, **environment: str) -> Build:
-        """Build in a process of its own, which has imported what takes long."""
-        status, said, err = forks.build(self.root, self.command(*options)[3:], environment)
+    def run_forked(
+        self, *options: str, largest_file: int | None = None, **environment: str
+    ) -> Build:
+        """Build in a process of its own, which has imported what takes long; see `forks.build`."""
+        arguments = self.command(*options)[3:]
+        status, said, err = forks.build(self.root, arguments, environment, largest_file)
         return Build(status, *map(strip_escape_sequences, (said, err)), self.html)
 
     def start(self) -> "subprocess.Popen[bytes]":

@@ -1,6 +1,7 @@
 """Processes that are forked from one that has done what takes long at first."""
 
 import os
+import resource
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -16,21 +17,27 @@ FIRST = ["torch", "literate_attention", "harness.imported_build"]
 
 @cache
 def forks() -> ForkServerContext:
-    """Return the context of such processes; they have one parent, which is at work."""
+    """Return the context of such processes; they have one parent, which is at work, with its own hashes."""
     context = get_context("forkserver")
     context.set_forkserver_preload(FIRST)
     # Python 3.11 looks for what is to be imported where this variable says, and passes over what it misses:
     # https://github.com/python/cpython/issues/117378
-    with patch.dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)):
+    with patch.dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path), PYTHONHASHSEED="random"):
         forkserver.ensure_running()
     return context
 
 
 def build(
-    root: Path, arguments: Sequence[str], environment: Mapping[str, str]
+    root: Path,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    largest_file: int | None = None,
 ) -> tuple[int, str, str]:
-    """Run Sphinx in such a process, in a folder; return its status and what it wrote, on either stream."""
-    return run(_build, root, arguments, dict(os.environ | environment))
+    """Run Sphinx in such a process, in a folder; return its status and what it wrote, on either stream.
+
+    No file can hold more bytes than the largest may, if a number is given: as if the disk were full.
+    """
+    return run(_build, root, arguments, dict(os.environ | environment), largest_file)
 
 
 def run(work: Callable[..., object], *arguments: Any) -> tuple[int, str, str]:
@@ -51,9 +58,13 @@ def _run(streams: list[str], work: Callable[..., object], arguments: Sequence[An
     work(*arguments)
 
 
-def _build(root: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+def _build(
+    root: Path, arguments: Sequence[str], environment: Mapping[str, str], largest_file: int | None
+) -> None:
     from sphinx.cmd.build import main
 
+    if largest_file is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
     os.environ.clear()
     os.environ.update(environment)
     sys.path[:0] = environment.get("PYTHONPATH", "").split(os.pathsep)

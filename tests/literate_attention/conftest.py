@@ -73,17 +73,19 @@ def attend_by_loops() -> Callable[..., tuple[Tensor, Tensor]]:
         weights = torch.zeros(*batch, q_len, kv_len, dtype=torch.float64)
         for index in itertools.product(*map(range, batch)):
             q, k, v = query[index].tolist(), key[index].tolist(), value[index].tolist()
+            may = allowed[index].tolist()
             for i in range(q_len):
                 scores = {
                     j: scale * sum(a * b for a, b in zip(q[i], k[j], strict=True))
                     for j in range(kv_len)
-                    if allowed[(*index, i, j)]
+                    if may[i][j]
                 }
                 total = sum(math.exp(score) for score in scores.values())
-                for j, score in scores.items():
-                    weights[(*index, i, j)] = weight = math.exp(score) / total
-                    for column, number in enumerate(v[j]):
-                        context[(*index, i, column)] += weight * number
+                weight = {j: math.exp(score) / total for j, score in scores.items()}
+                weights[(*index, i)] = weights.new_tensor([weight.get(j, 0) for j in range(kv_len)])
+                context[(*index, i)] = context.new_tensor(
+                    [sum(weight[j] * column[j] for j in weight) for column in zip(*v, strict=True)]
+                )
         return context, weights
 
     return attend

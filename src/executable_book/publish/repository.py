@@ -42,8 +42,8 @@ def commit_of(folder: Path) -> str:
 def release_of(folder: Path) -> str:
     """Return the version of a project if its commit is tagged `v` and that version, nothing otherwise."""
     try:
-        tags = _git(folder, "tag", "--points-at", "HEAD").split()
         project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        tags = _git(folder, "tag", "--points-at", "HEAD").split()
     except (OSError, subprocess.CalledProcessError):
         return ""
     unchanged = not commit_of(folder).endswith(CHANGED)

@@ -1,14 +1,17 @@
 """Processes that compute together, as torchrun starts them. To start one takes seconds, so they are kept."""
 
 import pickle
-from collections.abc import Callable, Iterator
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import torch
-from harness.forks import forks
+from harness import forks
 from torch import distributed as dist
 
 
@@ -31,9 +34,9 @@ class Processes:
 @contextmanager
 def processes(count: int, folder: Path) -> Iterator[Processes]:
     """Start processes, and end them."""
-    pipes = [forks().Pipe() for _ in range(count)]
+    pipes = [forks.forks().Pipe() for _ in range(count)]
     started = [
-        forks().Process(target=_wait_for_work, args=(rank, count, folder / "store", there))
+        forks.forks().Process(target=_wait_for_work, args=(rank, count, folder / "store", there))
         for rank, (_, there) in enumerate(pipes)
     ]
     for process in started:
@@ -62,3 +65,39 @@ def _wait_for_work(rank: int, size: int, store: Path, line: Connection) -> None:
             result = error
         line.send_bytes(pickle.dumps(result))
     dist.destroy_process_group()
+
+
+def by_torchrun(count: int, module: str, *arguments: str) -> tuple[int, str, str]:
+    """Run a module in some processes as readers do; return its status and what it wrote, on either stream."""
+    command = [sys.executable, "-m", "torch.distributed.run"]
+    command += ["--standalone", "--nproc-per-node", str(count), "-m"]  # at a port that nobody has
+    ran = subprocess.run([*command, module, *arguments], capture_output=True, text=True)
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+def by_what_torchrun_calls(count: int, module: str, *arguments: str) -> tuple[int, str, str]:
+    """Run a module as `by_torchrun` does, in forks of a process that has imported torch, which is quick."""
+    return forks.run(_launch, count, module, arguments)
+
+
+def _launch(count: int, module: str, arguments: Sequence[str]) -> None:
+    from torch.distributed.launcher import LaunchConfig, elastic_launch
+
+    config = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=count,
+        run_id="fork",
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        max_restarts=0,
+        monitor_interval=0.05,
+        start_method="fork",
+    )
+    elastic_launch(config, _run_as_program)(module, arguments)
+
+
+def _run_as_program(module: str, arguments: Sequence[str]) -> None:
+    sys.argv[1:] = arguments
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    sys.stdout.flush()

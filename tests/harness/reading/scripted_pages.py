@@ -21,6 +21,7 @@ def write_settings(folder: Path, extension: str) -> None:
     (folder / "conf.py").write_text(
         f"extensions = ['myst_nb', {extension!r}]\n"
         "copyright, version = 'nobody', '1'\n"
+        "exclude_patterns = ['_build']\n"
         "html_theme = 'sphinx_book_theme'\n"
         "html_static_path = ['_static']\n"
         "html_context = {'default_mode': 'auto'}\n"

@@ -2,10 +2,7 @@
 
 import gzip
 import math
-import os
 import re
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from functools import cache, partial
@@ -18,6 +15,7 @@ import matplotlib
 import numpy as np
 import pytest
 import torch
+from harness import forks
 from harness.drawings import as_tensor, lengths, meshes
 from harness.paths import DOCS
 from IPython.core.formatters import DisplayFormatter
@@ -808,13 +806,15 @@ class TestBytes:
             "import sys, literate_attention as la\n"
             "from literate_attention import figures\n"
             "weights = la.softmax(la.score_all_queries(la.toy_embeddings()))\n"
-            "figures.draw_attention_matrix(weights, la.TOY_TOKENS).save(sys.argv[1])\n"
-            "print('matplotlib' in sys.modules, 'matplotlib.pyplot' in sys.modules)\n"
+            "figures.draw_attention_matrix(weights, la.TOY_TOKENS).save(path)\n"
+            "modules = 'matplotlib' in sys.modules, 'matplotlib.pyplot' in sys.modules\n"
+            "print(*modules, hash('a word'), flush=True)\n"
         )
-        command = [sys.executable, "-c", program, str(tmp_path / "there.svg")]
-        other_hashes = {**os.environ, "PYTHONHASHSEED": "1"}
-        run = subprocess.run(command, check=True, env=other_hashes, capture_output=True, text=True)
-        assert run.stdout == "True False\n"
+        status, said, complaints = forks.run(exec, program, {"path": tmp_path / "there.svg"})
+        assert status == 0, complaints
+        *modules, hashed = said.split()
+        assert modules == ["True", "False"]
+        assert hashed != str(hash("a word"))
         drawn("attention_matrix").save(tmp_path / "here.svg")
         assert (tmp_path / "there.svg").read_bytes() == (tmp_path / "here.svg").read_bytes()
 

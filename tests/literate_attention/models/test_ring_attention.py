@@ -1,15 +1,18 @@
 """A ring of processes computes what one process computes, and shares the work evenly."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import torch
 from harness.library import ring
-from harness.library.processes import Processes, processes
+from harness.library.processes import (
+    Processes,
+    by_torchrun,
+    by_what_torchrun_calls,
+    processes,
+)
 from torch import Tensor
 from torch import distributed as dist
 from torch.testing import assert_close
@@ -462,19 +465,20 @@ def test_refuses(call: Callable[[], object], error: type[Exception], message: st
 # The command
 
 
-def test_the_command_compares_with_one_process() -> None:
-    command = [sys.executable, "-m", "torch.distributed.run"]
-    command += ["--standalone", "--nproc-per-node", "2", "-m"]  # at a port that nobody has
+@pytest.mark.parametrize(
+    "run", [by_what_torchrun_calls, pytest.param(by_torchrun, marks=pytest.mark.whole)]
+)
+def test_the_command_compares_with_one_process(run: Callable[..., tuple[int, str, str]]) -> None:
     module = "literate_attention.models.ring_command"
-    sizes = ["--num-tokens", "64", "--device", "cpu"]
-    result = subprocess.run([*command, module, *sizes], capture_output=True, text=True, check=True)
-    assert "RuntimeWarning" not in result.stderr
-    lines = result.stdout.splitlines()
+    status, said, complaints = run(2, module, "--num-tokens", "64", "--device", "cpu")
+    assert status == 0, complaints
+    assert "RuntimeWarning" not in complaints
+    lines = said.splitlines()
     assert lines[:2] == [
         "process 0 on cpu: tokens 0 to 15 and 48 to 63",
         "process 1 on cpu: tokens 16 to 31 and 32 to 47",
     ]
-    found = re.findall(r"^(.*): at most (\S+) from one process$", result.stdout, re.M)
+    found = re.findall(r"^(.*): at most (\S+) from one process$", said, re.M)
     assert [name for name, _ in found] == [
         "context",
         "query gradient",
