@@ -242,6 +242,16 @@ def has_fields(statement: ast.stmt) -> bool:
     return any(_last_name(one) in FIELDS for one in (*statement.decorator_list, *statement.bases))
 
 
+@lru_cache(maxsize=1)  # a file is abridged one definition after another
+def comments_for_tools(text: str) -> list[tokenize.TokenInfo]:
+    """Return the comments of a file that only tools read."""
+    if not FOR_TOOLS.search(text):
+        return []
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    comments = (token for token in tokens if token.type == tokenize.COMMENT)
+    return [comment for comment in comments if FOR_TOOLS.match(comment.string)]
+
+
 def _last_name(node: ast.expr) -> str:
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name):
@@ -524,14 +534,10 @@ class _Scissors:
             self.cuts.append((before.start(), end, ""))
 
     def _cut_comments_for_tools(self) -> None:
-        """Cut comments that only tools read."""
-        if not FOR_TOOLS.search(self.text):
-            return
-        for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
-            if token.type == tokenize.COMMENT and FOR_TOOLS.match(token.string):
-                line, column = token.start
-                start = self.starts[line - 1] + column
-                self.cuts.append((start, start + len(token.string), ""))
+        for comment in comments_for_tools(self.text):
+            line, column = comment.start
+            start = self.starts[line - 1] + column
+            self.cuts.append((start, start + len(comment.string), ""))
 
     def _start(self, node: ast.AST) -> int:
         return self._at(node.lineno, node.col_offset)  # type: ignore[attr-defined]
