@@ -98,14 +98,6 @@ html_favicon = "_static/icon.svg"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["book.css"]
-book_joined_styles = [
-    "basic.css",
-    "styles/pydata-sphinx-theme.css",
-    "pygments.css",
-    "styles/sphinx-book-theme.css",
-    "copybutton.css",
-    "book.css",
-]
 html_js_files = [  # the theme's own links are left out by _templates/layout.html
     "search.js",
     "previews.js",

@@ -11,16 +11,12 @@ from typing import Any
 
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode  # type: ignore[import-untyped]
-from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
 from executable_book import (
-    doctrees,
-    environment_facts,
-    figure_numbers,
+    book_domain,
     garbage_collection,
-    parallel_writing,
     placeholders,
     settings,
 )
@@ -35,17 +31,13 @@ from executable_book.check import (
     status_table,
     taught_code,
 )
-from executable_book.code import line_shapes, listings, reference_links, signatures
+from executable_book.code import line_shapes, listings, reference_links
 from executable_book.html import (
-    citations,
     foldable,
-    image_preload,
-    joined_styles,
     mathml,
     page_metadata,
     proof_marks,
     provenance_foot,
-    template_cache,
     unused_assets,
 )
 from executable_book.publish import (
@@ -90,10 +82,10 @@ def connect(app: Sphinx) -> None:
     """Connect all parts."""
     for extension in ("myst_nb", "sphinx_exercise"):
         app.setup_extension(extension)
+    app.add_domain(book_domain.BookDomain)
     settings.declare(app)
     interrupted_builds.make_folders(app)
     warnings = repeated_warnings.WarningCounter(app)
-    writing = parallel_writing.ParallelWriting()
 
     def on(event: str, *functions: Callable[..., Any], priority: int = AMONG_OTHERS) -> None:
         for function in functions:
@@ -103,38 +95,29 @@ def connect(app: Sphinx) -> None:
     on("config-inited", garbage_collection.collect_seldom, garbage_collection.end_at_once)
     on("config-inited", interrupted_builds.begin, repeated_warnings.start_afresh)
     on("builder-inited", recorded_outputs.refuse_dirty_tree)
-    on("builder-inited", page_execution.copy_styles_first, template_cache.keep_compiled)
     on("builder-inited", section_index.drop_other_search)
 
     # Pages are read: those that changed, and those whose outputs may be others now.
     on("env-get-outdated", page_execution.outdated, reference_links.outdated)
-    on("env-purge-doc", environment_facts.forget)
-    on("env-before-read-docs", page_execution.prepare, line_shapes.begin, writing.count)
+    on("env-before-read-docs", page_execution.prepare, line_shapes.begin)
     on("doctree-read", page_execution.remember)
     on("missing-reference", page_execution.excuse)
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
     on("doctree-read", source_names.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
     on("doctree-read", provenance_foot.make_room)
-    on("doctree-read", doctrees.part_exercises_from_pages)
-    on("doctree-read", doctrees.own_all_nodes, priority=AFTER_ALL_OTHERS)
-    on("doctree-read", figure_numbers.keep_outline, priority=AFTER_ALL_OTHERS)
-    on("env-merge-info", environment_facts.merge)
 
     # All pages are known: what do they say together, and which are to be written again?
     on("env-updated", source_ledger.update, listings.update, line_shapes.update)
     on("env-updated", status_table.update, reference_links.update, term_links.update)
-    on("env-get-updated", figure_numbers.show_outlines, priority=AMONG_OTHERS - 1)
-    on("env-get-updated", figure_numbers.show_pages, priority=AMONG_OTHERS + 1)
     on("env-get-updated", notebooks.missing, markdown_pages.missing)
 
     # Pages are written.
-    on("env-check-consistency", writing.begin, citations.name_text_writer)
     on("doctree-resolved", section_index.keep_sections)
     on("doctree-resolved", line_shapes.mark_listings)
     on("doctree-resolved", fill_placeholders, proof_marks.add_marks)
     on("doctree-resolved", ledger_words.link_words)
-    on("doctree-resolved", mathml.keep_whole, citations.drop_anchors)
+    on("doctree-resolved", mathml.keep_whole)
     on("doctree-resolved", markdown_pages.publish, notebooks.publish, priority=AFTER_ALL_OTHERS)
     on("doctree-resolved", term_links.link_terms, priority=AFTER_ALL_OTHERS + 1)
     on("html-collect-pages", section_index.search_page)
@@ -144,8 +127,6 @@ def connect(app: Sphinx) -> None:
         notebooks.add_links,
         repository.add_edition,
         page_metadata.add_tags,
-        image_preload.find,
-        joined_styles.join_styles,
         previews.keep_pieces,
     )
 
@@ -199,8 +180,6 @@ def add_to_writers(app: Sphinx) -> None:
     writers: dict[type[nodes.Element], dict[str, Any]] = {
         HideCodeCellNode: {"html": (foldable.visit_code, foldable.depart)},
         solution_node: {"html": solution, "singlehtml": solution},
-        nodes.citation: {"html": (citations.visit, citations.depart)},
-        addnodes.desc_signature: {"html": (signatures.visit, signatures.depart)},
         nodes.literal_block: {
             "html": (reference_links.visit_literal_block, reference_links.depart_literal_block)
         },

@@ -54,8 +54,6 @@ def declare(app: Sphinx) -> None:
     app.add_config_value("book_search_last", [], "", list)  # pages, or folders, that answer last
     # Write previews/PAGE.js with what references to a page lead to, for a script that shows it in place.
     app.add_config_value("book_previews", False, "html", bool)
-    # Sheets that all pages use, in their order: pages of a layout of its own ask for them as one.
-    app.add_config_value("book_joined_styles", [], "html", list)
     # Cut styles and fonts down to what pages use: for a theme whose templates link no file that other
     # extensions copy, as these will not copy it over one that was cut.
     app.add_config_value("book_cut_assets", False, "", bool)

@@ -30,8 +30,8 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
 from sphinx.writers.html5 import HTML5Translator
 
+from executable_book.book_domain import page_data, set_page_data
 from executable_book.check.repeated_warnings import Finding, judge
-from executable_book.environment_facts import keep, kept
 from executable_book.files_on_disk import write_if_changed
 from interactive import number_store, scripted_element
 from interactive.number_store import stored
@@ -68,7 +68,7 @@ class LiveFigureDirective(SphinxDirective):
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Remember the live figures of a page that was read."""
     found = [(one.line, one["figure"]) for one in doctree.findall(LiveFigure)]
-    keep(app.env, CHECK, app.env.docname, found)
+    set_page_data(app.env, CHECK, app.env.docname, found)
 
 
 # The library's numbers
@@ -107,7 +107,7 @@ def update(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
 def shown(env: BuildEnvironment) -> dict[str, list[str]]:
     """Return the figures that are shown, with the pages they are shown on."""
     places: dict[str, list[str]] = {}
-    for docname, figures in kept(env, CHECK).items():
+    for docname, figures in page_data(env, CHECK).items():
         for _, name in figures:
             places.setdefault(name, []).append(docname)
     return dict(sorted(places.items()))
@@ -134,7 +134,7 @@ def script(app: Sphinx, name: str) -> str:
 
 def judge_numbers(app: Sphinx) -> Iterator[Finding]:
     """Report the pages whose figures have no numbers."""
-    for docname, figures in kept(app.env, CHECK).items():
+    for docname, figures in page_data(app.env, CHECK).items():
         for line, name in figures:
             if problem := stored(numbers_of(app, name)).get("problem"):
                 yield Finding(docname, line, problem)

@@ -22,8 +22,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
+from executable_book.book_domain import page_data, set_page_data
 from executable_book.check.repeated_warnings import Finding, judge
-from executable_book.environment_facts import keep, kept
 from executable_book.html.table_nodes import new_table
 from interactive import number_store, scripted_element
 
@@ -65,7 +65,7 @@ def outdated(
     """Have pages with a playground read again when the numbers are stale."""
     now = number_store.fingerprint_of(app, SCRIPT)
     stale = number_store.are_stale(app, numbers_of(app), now)
-    return [*(kept(env, CHECK).keys() - removed)] if stale else []
+    return [*(page_data(env, CHECK).keys() - removed)] if stale else []
 
 
 def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
@@ -83,7 +83,7 @@ def fill(app: Sphinx, doctree: nodes.document) -> None:
         app.env.note_dependency(str(path))  # another builder may compute it
         number_store.finish(app, SCRIPT, path)
         made = number_store.stored(path)
-        keep(app.env, CHECK, app.env.docname, (element.line, made.get("problem")))
+        set_page_data(app.env, CHECK, app.env.docname, (element.line, made.get("problem")))
         if "numbers" not in made:
             continue
         numbers = made["numbers"]
@@ -104,7 +104,7 @@ def fill(app: Sphinx, doctree: nodes.document) -> None:
 
 def judge_numbers(app: Sphinx) -> Iterator[Finding]:
     """Report the pages that have no numbers to start from."""
-    for docname, (line, problem) in kept(app.env, CHECK).items():
+    for docname, (line, problem) in page_data(app.env, CHECK).items():
         if problem:
             yield Finding(docname, line, problem)
 

@@ -1,5 +1,6 @@
 """Another book: a library and a ledger of its own, no torch; nothing but a conf.py tells of it."""
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -92,8 +93,15 @@ def test_it_fails_while_its_library_is_wrong_and_recovers(
     mended = build()
     assert (mended.status, mended.err, mended.executed) == (0, "", [])
     after = book.published()
-    # Of words that were there in between, Sphinx keeps empty entries.
-    assert {name for name in before if before[name] != after[name]} <= {"searchindex.js"}
+    # Of words that were there in between, Sphinx keeps empty entries; and it adds a checksum to the link of a
+    # stylesheet once it is there (sphinx-doc/sphinx#11415).
+    assert {name for name in before if unversioned(before[name]) != unversioned(after[name])} <= {
+        "searchindex.js"
+    }
+
+
+def unversioned(content: bytes) -> bytes:
+    return re.sub(rb"\?v=[0-9a-f]{8}", b"", content)
 
 
 def test_a_variable_that_it_names_is_part_of_every_key(build: Callable[..., Build]) -> None:

@@ -29,8 +29,8 @@ from executable_book.check.ledger_words import FromLedger, problems, written
 from executable_book.check.repeated_warnings import (
     Finding,
     ancestors,
-    keep_findings,
-    kept_findings,
+    store_findings,
+    stored_findings,
 )
 from executable_book.check.source_ledger import Ledger, anchor_of
 
@@ -135,9 +135,9 @@ def quote(quotation: str, book: Ledger) -> tuple[str, str]:
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Keep what is wrong with a page's numbers."""
     found = [*bare_numbers(doctree), *problems(doctree, QuotedNumber)]
-    keep_findings(app.env, TYPED_NUMBERS, found)
+    store_findings(app.env, TYPED_NUMBERS, found)
 
 
 def judge_numbers(app: Sphinx) -> Iterator[Finding]:
     """Report what was kept."""
-    return kept_findings(app.env, TYPED_NUMBERS)
+    return stored_findings(app.env, TYPED_NUMBERS)

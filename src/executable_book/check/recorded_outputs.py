@@ -31,6 +31,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
 from sphinx.util import logging
 
+from executable_book.book_domain import page_data, set_page_data
 from executable_book.check.printed_values import (
     Value,
     difference_table,
@@ -40,7 +41,6 @@ from executable_book.check.printed_values import (
     split,
 )
 from executable_book.check.repeated_warnings import Finding
-from executable_book.environment_facts import keep, kept
 from executable_book.files_on_disk import write_atomically
 from executable_book.run.executed_cells import ExecutedCell, cells, executed_with, failed_pages
 
@@ -81,7 +81,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
             records.append(Record(key, cell.line, _tidy(cell.printed), cell.exact))
     flaws = [(cell.line, flaw) for cell in found for flaw in _flaws(cell)]
     if records or flaws:
-        keep(app.env, RECORDS, app.env.docname, PageRecords(records, flaws))
+        set_page_data(app.env, RECORDS, app.env.docname, PageRecords(records, flaws))
 
 
 def _first_line(cell: ExecutedCell) -> str:
@@ -215,7 +215,7 @@ def judge_records(app: Sphinx) -> Iterator[Finding]:
     """Compare all pages with all records, or rewrite the records and then say what is wrong still."""
     if app.config.book_record:
         rewrite(app)
-    pages: dict[str, PageRecords] = kept(app.env, RECORDS)
+    pages: dict[str, PageRecords] = page_data(app.env, RECORDS)
     for docname, page in pages.items():
         yield from (Finding(docname, line, flaw) for line, flaw in page.flaws)
         if docname not in failed_pages(app.env):
@@ -260,7 +260,7 @@ def _leftovers(app: Sphinx, pages: dict[str, PageRecords]) -> list[Path]:
 
 def rewrite(app: Sphinx) -> None:
     """Show what changes, then rewrite the records of all pages that executed well."""
-    pages: dict[str, PageRecords] = kept(app.env, RECORDS)
+    pages: dict[str, PageRecords] = page_data(app.env, RECORDS)
     for docname in sorted(failed_pages(app.env)):
         LOGGER.info("records of %s stay as they are: mend its cells first", docname)
     for docname, page in pages.items():

@@ -2,7 +2,7 @@
 
 Sphinx does not read an unchanged page twice, and skips its consistency check when nothing changed: a warning
 given while reading is heard once, and the second build of a broken book passes. So a check here works in two
-steps. While a page is read it *keeps* facts about it (see `environment_facts`). At the end of every build it
+steps. While a page is read it *keeps* facts about it (see `book_domain`). At the end of every build it
 *judges* all facts of all pages anew, and each finding becomes a warning (an error under `-W`). What is judged
 must not depend on which pages were read in this build.
 
@@ -24,7 +24,7 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from executable_book.environment_facts import keep, kept
+from executable_book.book_domain import page_data, set_page_data
 from executable_book.files_on_disk import digest_of
 
 LOGGER = logging.getLogger(__name__)
@@ -56,19 +56,19 @@ def judge(app: Sphinx, check: str, function: Judge) -> None:
     app.connect("build-finished", report)
 
 
-def keep_findings(
+def store_findings(
     env: BuildEnvironment, subject: str, found: list[tuple[nodes.Node, str, str]]
 ) -> None:
     """Keep what is wrong with the page that is read: at which node, what was typed there, what to say."""
     if found:
         lines = Path(env.doc2path(env.docname)).read_text(encoding="utf-8").splitlines()
         findings = [(_line(node, typed, lines), message) for node, typed, message in found]
-        keep(env, subject, env.docname, findings)
+        set_page_data(env, subject, env.docname, findings)
 
 
-def kept_findings(env: BuildEnvironment, subject: str) -> Iterator[Finding]:
+def stored_findings(env: BuildEnvironment, subject: str) -> Iterator[Finding]:
     """Yield what was kept."""
-    for docname, found in kept(env, subject).items():
+    for docname, found in page_data(env, subject).items():
         yield from (Finding(docname, line, message) for line, message in found)
 
 

@@ -28,6 +28,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
+from executable_book.book_domain import book_data, page_data, replace_book_data, set_page_data
 from executable_book.check.printed_values import (
     Value,
     difference_table,
@@ -37,7 +38,6 @@ from executable_book.check.printed_values import (
     split,
 )
 from executable_book.check.repeated_warnings import Finding
-from executable_book.environment_facts import keep, keep_of_book, kept, kept_of_book
 from executable_book.placeholders import Placeholder
 from executable_book.run.executed_cells import ExecutedCell, cells, executed_with, failed_pages
 
@@ -352,7 +352,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
             claims.append(claim)
             cell.node["ids"].append(claim.anchor)
     if claims:
-        keep(app.env, CLAIMS, app.env.docname, claims)
+        set_page_data(app.env, CLAIMS, app.env.docname, claims)
 
 
 def _claim(cell: ExecutedCell, taken: list[str]) -> Claim:
@@ -365,7 +365,7 @@ def _claim(cell: ExecutedCell, taken: list[str]) -> Claim:
 
 
 def _judge_claims(env: BuildEnvironment, ledger: Ledger) -> Iterator[Check]:
-    for docname, claims in kept(env, CLAIMS).items():
+    for docname, claims in page_data(env, CLAIMS).items():
         eps = eps_for(executed_with(env, docname).get("device", "cpu"))
         ended_early = docname in failed_pages(env)
         for claim in claims:
@@ -377,7 +377,7 @@ def _judge_claims(env: BuildEnvironment, ledger: Ledger) -> Iterator[Check]:
 
 def report_of(env: BuildEnvironment) -> Report:
     """Return what the build found out, once all pages have been read."""
-    report: Report = kept_of_book(env, REPORT)
+    report: Report = book_data(env, REPORT)
     return report
 
 
@@ -385,14 +385,16 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Compare all claims with all entries; return the pages that now show something else."""
     ledger, problems = load(ledger_path(env))
     report = Report(ledger, problems, tuple(_judge_claims(env, ledger)))
-    before: Report | None = keep_of_book(env, REPORT, report)
-    titles = {page: env.titles[page].astext() for page in kept(env, CLAIMS)}
-    titles_before = keep_of_book(env, TITLES, titles)
+    before: Report | None = replace_book_data(env, REPORT, report)
+    titles = {page: env.titles[page].astext() for page in page_data(env, CLAIMS)}
+    titles_before = replace_book_data(env, TITLES, titles)
     if before is None:
         return []
-    changed = [page for page in kept(env, CLAIMS) if before.shown_on(page) != report.shown_on(page)]
+    changed = [
+        page for page in page_data(env, CLAIMS) if before.shown_on(page) != report.shown_on(page)
+    ]
     if before != report or titles_before != titles:
-        changed += [*kept(env, LEDGER_PAGES), *kept(env, SUMMARY_PAGES)]
+        changed += [*page_data(env, LEDGER_PAGES), *page_data(env, SUMMARY_PAGES)]
     return changed
 
 
@@ -427,7 +429,7 @@ class SourceOutputsSummary(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Leave room for the sentence."""
-        keep(self.env, SUMMARY_PAGES, self.env.docname, True)
+        set_page_data(self.env, SUMMARY_PAGES, self.env.docname, True)
         return [Placeholder(kind="ledger summary")]
 
 
@@ -439,7 +441,7 @@ class SourceOutputs(SphinxDirective):
         path = ledger_path(self.env)
         if path:
             self.env.note_dependency(path)
-        keep(self.env, LEDGER_PAGES, self.env.docname, True)
+        set_page_data(self.env, LEDGER_PAGES, self.env.docname, True)
         ledger, _ = load(path)
         titles = {source.id: source.title or source.kind for source in ledger.sources}
         sources = _section("The sources", *(_about_source(source) for source in ledger.sources))
@@ -526,7 +528,7 @@ def ledger_summary(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.
 
 def ledger_link(app: Sphinx, docname: str, anchor: str, text: str) -> nodes.Node:
     """Return a link to a place of the ledger's page, or to it as a whole; the text alone if there is none."""
-    for page in kept(app.env, LEDGER_PAGES):
+    for page in page_data(app.env, LEDGER_PAGES):
         return make_refnode(app.builder, docname, page, anchor, nodes.inline("", text))
     return nodes.Text(text)
 

@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
 
 from executable_book.check.ledger_words import FromLedger, problems, written
-from executable_book.check.repeated_warnings import Finding, keep_findings, kept_findings
+from executable_book.check.repeated_warnings import Finding, store_findings, stored_findings
 from executable_book.check.source_ledger import Ledger, source_anchor
 
 UNKNOWN = "unknown-sources"
@@ -53,9 +53,9 @@ def _named(sources: list[tuple[str, str]]) -> Iterator[nodes.Node]:
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Keep which sources of a page are unknown."""
-    keep_findings(app.env, UNKNOWN, problems(doctree, NamedSources))
+    store_findings(app.env, UNKNOWN, problems(doctree, NamedSources))
 
 
 def judge_names(app: Sphinx) -> Iterator[Finding]:
     """Report what was kept."""
-    return kept_findings(app.env, UNKNOWN)
+    return stored_findings(app.env, UNKNOWN)

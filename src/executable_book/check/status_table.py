@@ -15,9 +15,9 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
+from executable_book.book_domain import book_data, page_data, replace_book_data, set_page_data
 from executable_book.check import measurements, recorded_outputs
 from executable_book.check.source_ledger import report_of
-from executable_book.environment_facts import keep, keep_of_book, kept, kept_of_book
 from executable_book.html.table_nodes import TableCell, new_table
 from executable_book.placeholders import Placeholder
 from executable_book.run import page_execution
@@ -43,16 +43,16 @@ class Status(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Leave room for the table."""
-        keep(self.env, PAGES, self.env.docname, True)
+        set_page_data(self.env, PAGES, self.env.docname, True)
         return [Placeholder(kind="status table")]
 
 
 def rows_of(app: Sphinx) -> list[Row]:
     """Return what is known of each executed page, in the order of the book."""
-    records, times = kept(app.env, recorded_outputs.RECORDS), run_times(Path(app.srcdir))
+    records, times = page_data(app.env, recorded_outputs.RECORDS), run_times(Path(app.srcdir))
     root = app.config.root_doc
     order = [root, *app.env.toctree_includes.get(root, ())]
-    pages = kept(app.env, page_execution.EXECUTIONS)
+    pages = page_data(app.env, page_execution.EXECUTIONS)
     return [
         Row(
             docname,
@@ -85,13 +85,13 @@ def run_times(srcdir: Path) -> dict[str, str]:
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Return the pages that show the state of the book, if that has changed."""
     now = rows_of(app)
-    before = keep_of_book(env, ROWS, now)
-    return [] if before in (None, now) else list(kept(env, PAGES))
+    before = replace_book_data(env, ROWS, now)
+    return [] if before in (None, now) else list(page_data(env, PAGES))
 
 
 def status_table(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
     """Return the table that `Status` has left room for."""
-    rows: list[Row] = kept_of_book(app.env, ROWS)
+    rows: list[Row] = book_data(app.env, ROWS)
     return [new_table(HEAD, lines_of(app, docname, rows), "status")]
 
 

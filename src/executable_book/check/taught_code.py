@@ -19,6 +19,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
+from executable_book.book_domain import page_data
 from executable_book.check.repeated_warnings import Finding
 from executable_book.code.abridged import (
     LETTERS_ON_A_LINE,
@@ -38,13 +39,12 @@ from executable_book.code.listings import (
 )
 from executable_book.code.name_usage import Scope
 from executable_book.code.package_source import Library, PythonFile, parsed
-from executable_book.environment_facts import kept
 
 
 def judge_code(app: Sphinx) -> Iterator[Finding]:
     """Say what of the library cannot be read, or only too late."""
     library = library_of(app.config, app.srcdir)
-    pages: dict[str, list[Shown | Defined]] = kept(app.env, LISTINGS)
+    pages: dict[str, list[Shown | Defined]] = page_data(app.env, LISTINGS)
     listings = [
         (page, one) for page, found in pages.items() for one in found if isinstance(one, Shown)
     ]

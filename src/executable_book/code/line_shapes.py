@@ -18,8 +18,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
+from executable_book.book_domain import book_data, page_data, replace_book_data
 from executable_book.code.listings import LISTINGS, Shown, folder_of_package
-from executable_book.environment_facts import keep_of_book, kept, kept_of_book
 from executable_book.files_on_disk import digest_of
 from executable_book.run import traced_examples
 from executable_book.run.kernels.kernel_settings import KernelSettings
@@ -60,10 +60,10 @@ def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     _tracing.clear()
     folder = folder_of_package(app.config, app.srcdir)
     if not (app.config.book_line_shapes and is_site(app)) or folder is None:
-        keep_of_book(env, SHAPES, None)
+        replace_book_data(env, SHAPES, None)
         return
     state = digest_of(folder), app.config.book_tools
-    state_before, _ = kept_of_book(env, SHAPES) or (None, {})
+    state_before, _ = book_data(env, SHAPES) or (None, {})
     if state != state_before:
         _tracing.append(Tracing(state, _begun(kernel_settings(app.config), folder)))
 
@@ -91,14 +91,14 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
         for statement, line in statements_in(file.read_text(encoding="utf-8"))
         if (made := found[str(file)].get(str(line)))
     }
-    _, before = kept_of_book(env, SHAPES) or (None, {})
-    keep_of_book(env, SHAPES, (tracing.state, now))
+    _, before = book_data(env, SHAPES) or (None, {})
+    replace_book_data(env, SHAPES, (tracing.state, now))
     changed = {Path(statement[0]) for statement, _ in now.items() ^ before.items()}
     return [docname for docname, files in shown.items() if files & changed]
 
 
 def _listings(env: BuildEnvironment, docname: str) -> list[Shown]:
-    return [one for one in kept(env, LISTINGS).get(docname, ()) if isinstance(one, Shown)]
+    return [one for one in page_data(env, LISTINGS).get(docname, ()) if isinstance(one, Shown)]
 
 
 def _begun(settings: KernelSettings, folder: Path) -> Program:
@@ -145,7 +145,7 @@ def statements_in(
 def mark_listings(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Give each listing of a page the shapes of its lines."""
     folder = folder_of_package(app.config, app.srcdir)
-    if not (traced := kept_of_book(app.env, SHAPES)) or folder is None:
+    if not (traced := book_data(app.env, SHAPES)) or folder is None:
         return
     is_first = True
     by_code = {one.code: one for one in _listings(app.env, docname)}

@@ -33,9 +33,9 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
+from executable_book.book_domain import book_data, page_data, replace_book_data, set_page_data
 from executable_book.code.abridged import Abridged, Place, abridge, new_lines
 from executable_book.code.package_source import Item, Library, defined_in, library_in
-from executable_book.environment_facts import keep, keep_of_book, kept, kept_of_book
 from executable_book.placeholders import Placeholder
 from executable_book.publish.repository import source_link
 
@@ -242,7 +242,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
         elif block.get("language") == "ipython3":
             found.append(defined_in(block.astext()))
     if found:
-        keep(app.env, LISTINGS, app.env.docname, found)
+        set_page_data(app.env, LISTINGS, app.env.docname, found)
 
 
 def told_in_order(env: BuildEnvironment) -> list[str]:
@@ -261,7 +261,7 @@ def told_in_order(env: BuildEnvironment) -> list[str]:
 
 def arrivals(env: BuildEnvironment) -> dict[tuple[tuple[str, ...], str], str]:
     """Return, for each listing and each name that it leaves out, the page where it comes."""
-    facts = kept(env, LISTINGS)
+    facts = page_data(env, LISTINGS)
     shown = [
         (docname, one)
         for docname in told_in_order(env)
@@ -285,12 +285,12 @@ def arrivals(env: BuildEnvironment) -> dict[tuple[tuple[str, ...], str], str]:
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Find out where later code comes; return the pages that now say otherwise."""
     now = {key: (page, env.titles[page].astext()) for key, page in arrivals(env).items()}
-    before = keep_of_book(env, ARRIVALS, now)
+    before = replace_book_data(env, ARRIVALS, now)
     before = now if before is None else before
     changed = {key for key, value in {*before.items()} ^ {*now.items()}}
     return [
         docname
-        for docname, shown in kept(env, LISTINGS).items()
+        for docname, shown in page_data(env, LISTINGS).items()
         if any(
             (one.names, name) in changed
             for one in shown
@@ -311,7 +311,7 @@ def left_out(app: Sphinx, docname: str, about: Placeholder) -> Iterator[nodes.No
     where = repository_path(app.config, app.srcdir, about["file"])
     said += nodes.reference("", "the file", refuri=source_link(app.config, where, *about["lines"]))
     said += nodes.Text(".")
-    found = kept_of_book(app.env, ARRIVALS)
+    found = book_data(app.env, ARRIVALS)
     later: dict[tuple[str, str], list[str]] = {}
     for name in about["until"]:
         if arrival := found.get((tuple(about["names"]), name)):

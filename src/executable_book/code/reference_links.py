@@ -25,11 +25,11 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 from sphinx.writers.html5 import HTML5Translator
 
+from executable_book.book_domain import book_data, page_data, replace_book_data, set_page_data
 from executable_book.code.line_shapes import NOTE, with_shapes
 from executable_book.code.listings import library_of, repository_path
 from executable_book.code.name_usage import Proof, Scope, Use, proofs_by_name
 from executable_book.code.package_source import Item, Library
-from executable_book.environment_facts import keep, keep_of_book, kept, kept_of_book
 from executable_book.html.code_lines import in_lines
 from executable_book.placeholders import Placeholder
 from executable_book.publish.repository import source_link
@@ -65,9 +65,9 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
             continue
         block["api_uses"] = list(firsts(uses))
         names |= {use.name for use in uses}
-    keep(app.env, USES, app.env.docname, sorted(names))
+    set_page_data(app.env, USES, app.env.docname, sorted(names))
     if leave_room(doctree, {item.full: item.name for item in library.public.values()}):
-        keep(app.env, REFERENCES, app.env.docname, True)
+        set_page_data(app.env, REFERENCES, app.env.docname, True)
 
 
 def uses_in(code: str, scope: Scope) -> list[Use]:
@@ -123,20 +123,20 @@ def outdated(
 ) -> list[str]:
     """Have all pages read again once other names are public: they were read with the names of before."""
     now = {name: item.full for name, item in library_of(app.config, app.srcdir).public.items()}
-    before = keep_of_book(env, PUBLIC, now)
-    return [] if before in (None, now) else sorted(kept(env, USES).keys() - removed)
+    before = replace_book_data(env, PUBLIC, now)
+    return [] if before in (None, now) else sorted(page_data(env, USES).keys() - removed)
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Gather who uses and who tests each name; return the references, if that has changed."""
     pages: dict[str, list[str]] = {}
-    for docname, names in kept(env, USES).items():
+    for docname, names in page_data(env, USES).items():
         for name in names:
             pages.setdefault(name, []).append(docname)
-    titles = {page: env.titles[page].astext() for page in kept(env, USES)}
+    titles = {page: env.titles[page].astext() for page in page_data(env, USES)}
     facts = (pages, tests_of(app, env), titles)
-    before = keep_of_book(env, ENTRIES, facts)
-    return [] if before in (None, facts) else list(kept(env, REFERENCES))
+    before = replace_book_data(env, ENTRIES, facts)
+    return [] if before in (None, facts) else list(page_data(env, REFERENCES))
 
 
 def tests_of(app: Sphinx, env: BuildEnvironment) -> dict[str, list[Tested]]:
@@ -145,7 +145,7 @@ def tests_of(app: Sphinx, env: BuildEnvironment) -> dict[str, list[Tested]]:
     package = library.folder.name, frozenset(library.public)
     if app.config.book_tests == "" or not library.public:
         return {}
-    before = kept_of_book(env, PROOFS) or {}
+    before = book_data(env, PROOFS) or {}
     root = Path(app.srcdir, app.config.book_tests).resolve()
     now: dict[tuple[str, str, frozenset[str]], dict[str, list[Proof]]] = {}
     found: dict[str, list[Tested]] = {}
@@ -157,7 +157,7 @@ def tests_of(app: Sphinx, env: BuildEnvironment) -> dict[str, list[Tested]]:
             found.setdefault(name, []).extend(
                 Tested(path.relative_to(root.parent).as_posix(), proof) for proof in of_name
             )
-    keep_of_book(env, PROOFS, now)
+    replace_book_data(env, PROOFS, now)
     return found
 
 
@@ -167,7 +167,7 @@ def tests_of(app: Sphinx, env: BuildEnvironment) -> dict[str, list[Tested]]:
 def entry_facts(app: Sphinx, docname: str, place: Placeholder) -> Iterator[nodes.Node]:
     """Yield what an entry shows of a public name: the pages that use it, its source, its tests."""
     name = place["name"]
-    used, tested, _ = kept_of_book(app.env, ENTRIES)
+    used, tested, _ = book_data(app.env, ENTRIES)
     item = library_of(app.config, app.srcdir).public[name]
     if pages := [page for page in used.get(name, ()) if page != docname]:
         yield used_in(app, docname, pages)
@@ -238,7 +238,7 @@ def depart_literal_block(self: HTML5Translator, node: nodes.literal_block) -> No
 def links_of(self: HTML5Translator, uses: list[Use]) -> Iterator[tuple[int, str]]:
     """Yield where a link begins, and where it leads."""
     env, builder = self.builder.env, self.builder
-    public = kept_of_book(env, PUBLIC)
+    public = book_data(env, PUBLIC)
     documented = env.domains.python_domain.objects
     for use in uses:
         if entry := documented.get(public.get(use.name, "")):

@@ -14,8 +14,8 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from executable_book.book_domain import page_data, set_page_data
 from executable_book.check.repeated_warnings import Finding
-from executable_book.environment_facts import keep, kept
 
 DESCRIPTIONS = "descriptions"
 
@@ -24,12 +24,12 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Keep a page's description."""
     named = (meta for meta in doctree.findall(nodes.meta) if meta.get("name") == "description")
     description = next((meta["content"] for meta in named), "")
-    keep(app.env, DESCRIPTIONS, app.env.docname, description)
+    set_page_data(app.env, DESCRIPTIONS, app.env.docname, description)
 
 
 def judge_descriptions(app: Sphinx) -> Iterator[Finding]:
     """Report the pages that do not say what they are about."""
-    for docname, description in kept(app.env, DESCRIPTIONS).items():
+    for docname, description in page_data(app.env, DESCRIPTIONS).items():
         if not description:
             yield Finding(docname, 0, "the page has no description (myst: html_meta: description)")
 
@@ -42,7 +42,7 @@ def add_tags(
         return
     tags = {
         "og:title": app.env.titles[page].astext(),
-        "og:description": kept(app.env, DESCRIPTIONS)[page],
+        "og:description": page_data(app.env, DESCRIPTIONS)[page],
         "og:type": "website" if page == app.config.root_doc else "article",
         "og:site_name": app.config.project,
         "og:url": context["pageurl"] or "",

@@ -17,7 +17,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from executable_book.environment_facts import kept
+from executable_book.book_domain import page_data
 from executable_book.files_on_disk import write_if_changed
 from executable_book.html.page_metadata import DESCRIPTIONS
 from executable_book.publish.pdf import in_order
@@ -74,7 +74,7 @@ def write_lists(app: Sphinx, exception: Exception | None) -> None:
 def list_of(app: Sphinx) -> Iterator[str]:
     """Yield the lines of the list: its parts are those of the contents."""
     root = app.config.root_doc
-    yield f"# {app.config.project}\n\n> {kept(app.env, DESCRIPTIONS)[root]}\n\n"
+    yield f"# {app.config.project}\n\n> {page_data(app.env, DESCRIPTIONS)[root]}\n\n"
     yield f"{HOW}[{WHOLE}]({urljoin(app.config.html_baseurl, WHOLE)}).\n"
     for contents in app.env.get_doctree(root).findall(addnodes.toctree):
         yield f"\n## {contents['caption'] or app.env.titles[root].astext()}\n\n"
@@ -85,7 +85,7 @@ def list_of(app: Sphinx) -> Iterator[str]:
 def lines_of(app: Sphinx, page: str) -> Iterator[str]:
     """Yield the lines of a page and of those below it."""
     address = urljoin(app.config.html_baseurl, f"{page}.md")
-    about = kept(app.env, DESCRIPTIONS)[page]
+    about = page_data(app.env, DESCRIPTIONS)[page]
     yield f"- [{app.env.titles[page].astext()}]({address}){about and f': {about}'}\n"
     for below in app.env.toctree_includes.get(page, ()):
         yield from lines_of(app, below)

@@ -29,7 +29,7 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
-from executable_book.environment_facts import kept
+from executable_book.book_domain import page_data
 from executable_book.files_on_disk import write_atomically
 from executable_book.publish.notebook_cells import NotebookCells
 from executable_book.publish.repository import CHANGED
@@ -168,7 +168,7 @@ def missing(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Have pages written again whose notebooks are gone."""
     if not is_site(app):
         return []
-    return [docname for docname in kept(env, EXECUTIONS) if not path_of(app, docname).exists()]
+    return [docname for docname in page_data(env, EXECUTIONS) if not path_of(app, docname).exists()]
 
 
 # The links in a page's header
@@ -178,7 +178,7 @@ def add_links(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Hand the links to a page's notebooks to `_templates/page-links.html`."""
-    if not is_site(app) or page not in kept(app.env, EXECUTIONS):
+    if not is_site(app) or page not in page_data(app.env, EXECUTIONS):
         return
     names = {"Notebook": path_of(app, page)}
     if path_of(app, page, solutions=True).exists():

@@ -19,7 +19,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 
-from executable_book.environment_facts import keep_of_book
+from executable_book.book_domain import replace_book_data
 from executable_book.html.proof_marks import ProofMark
 from executable_book.reading_aids.previews import are_wanted
 
@@ -45,7 +45,7 @@ def terms_of(env: BuildEnvironment) -> Terms:
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Have all pages written again once the glossary explains other terms."""
     now = terms_of(env)
-    before = keep_of_book(env, TERMS, now)
+    before = replace_book_data(env, TERMS, now)
     return [] if before in (None, now) or not are_wanted(app) else sorted(env.found_docs)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.environment import BuildEnvironment
 
-from executable_book.environment_facts import kept
+from executable_book.book_domain import page_data
 from executable_book.run.kernels.notebook_runner import EXECUTED_WITH
 from executable_book.run.page_execution import EXECUTIONS
 
@@ -48,7 +48,7 @@ def executed_with(env: BuildEnvironment, docname: str) -> dict[str, str]:
 
 def failed_pages(env: BuildEnvironment) -> set[str]:
     """Return the pages that went wrong or ended early: what they printed is not to be relied on."""
-    pages = kept(env, EXECUTIONS)
+    pages = page_data(env, EXECUTIONS)
     return {docname for docname, page in pages.items() if page.findings or page.lacks}
 
 

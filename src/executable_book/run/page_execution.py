@@ -29,18 +29,16 @@ from myst_nb.core.read import (  # type: ignore[import-untyped]
     is_myst_markdown_notebook,
     read_myst_markdown_notebook,
 )
-from myst_nb.sphinx_ext import add_global_html_resources  # type: ignore[import-untyped]
 from myst_parser.config.main import MdParserConfig
 from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
-from sphinx_exercise import copy_asset_files  # type: ignore[import-untyped]
 
+from executable_book.book_domain import page_data, set_page_data
 from executable_book.check.repeated_warnings import Finding
-from executable_book.environment_facts import keep, kept
-from executable_book.files_on_disk import disk_errors, sha256
+from executable_book.files_on_disk import sha256
 from executable_book.run.execution_store import NOTE, ExecutionStore, key_of
 from executable_book.run.fingerprint import fingerprint
 from executable_book.run.kernels import notebook_runner
@@ -290,7 +288,7 @@ def outdated(
             and store.holds(page.key)
         )
 
-    pages = kept(env, EXECUTIONS)
+    pages = page_data(env, EXECUTIONS)
     return [name for name in pages.keys() - removed if not is_current(name, pages[name])]
 
 
@@ -387,14 +385,14 @@ def remember(app: Sphinx, doctree: nodes.document) -> None:
     """Keep of an executed page what later builds need to know."""
     docname = app.env.docname
     if docname in _ready:
-        keep(app.env, EXECUTIONS, docname, _ready[docname].page)
+        set_page_data(app.env, EXECUTIONS, docname, _ready[docname].page)
 
 
 def excuse(
     app: Sphinx, env: BuildEnvironment, node: nodes.Element, label: nodes.TextElement
 ) -> nodes.Element | None:
     """Excuse a reference to what a page that ended early did not come to show."""
-    lacks = {page.lacks for page in kept(env, EXECUTIONS).values()} - {""}
+    lacks = {page.lacks for page in page_data(env, EXECUTIONS).values()} - {""}
     if not lacks or node["reftype"] not in {"ref", "numref"}:
         return None
     return nodes.inline("", f"[not shown without {', '.join(sorted(lacks))}]")
@@ -402,7 +400,7 @@ def excuse(
 
 def judge_executions(app: Sphinx) -> Iterator[Finding]:
     """Report what went wrong on any page, read in this build or not."""
-    for docname, page in kept(app.env, EXECUTIONS).items():
+    for docname, page in page_data(app.env, EXECUTIONS).items():
         for line, message in page.findings:
             yield Finding(docname, line, message)
 
@@ -411,7 +409,7 @@ def executed_notebook(app: Sphinx, docname: str) -> NotebookNode | None:
     """Return a page with its outputs, read in this build or not; None if it executes nothing."""
     if docname in _ready:
         return _ready[docname].notebook
-    page: ExecutedPage | None = kept(app.env, EXECUTIONS).get(docname)
+    page: ExecutedPage | None = page_data(app.env, EXECUTIONS).get(docname)
     if page is None or page.saved != time_saved(app.env, docname):
         return None
     written, executed = written_notebook(app.env, docname), store_of(app).load(page.key)
@@ -421,13 +419,15 @@ def executed_notebook(app: Sphinx, docname: str) -> NotebookNode | None:
 def run_times(app: Sphinx) -> dict[str, list[float]]:
     """Return how many seconds each code cell took when it last ran, by page."""
     store = store_of(app)
-    stored = {docname: store.load(page.key) for docname, page in kept(app.env, EXECUTIONS).items()}
+    stored = {
+        docname: store.load(page.key) for docname, page in page_data(app.env, EXECUTIONS).items()
+    }
     return {docname: one.metadata["seconds"] for docname, one in stored.items() if one}
 
 
 def profile(app: Sphinx) -> Iterator[str]:
     """List the ten slowest cells of the book."""
-    pages = kept(app.env, EXECUTIONS)
+    pages = page_data(app.env, EXECUTIONS)
     cells = [
         (seconds, f"{docname}:{pages[docname].lines[number]}")
         for docname, times in run_times(app).items()
@@ -437,29 +437,12 @@ def profile(app: Sphinx) -> Iterator[str]:
         yield f"{seconds:8.2f} s  {place}"
 
 
-def copy_styles_first(app: Sphinx) -> None:
-    """Have the stylesheets of extensions in place before pages are written.
-
-    Sphinx adds a checksum to the link of a stylesheet that is there (sphinx-doc/sphinx#11415). myst-nb and
-    sphinx-exercise copy theirs after the pages, so those of a first build would differ from those of every
-    later one. This can go when both copy at `builder-inited`. Neither copies over what is there, even if a
-    build that was killed left half of it, so that goes first.
-    """
-    static = Path(app.outdir, "_static")
-    with disk_errors(static):
-        static.mkdir(exist_ok=True)
-        for path in (*static.glob("mystnb.*.css"), static / "exercise.css"):
-            path.unlink(missing_ok=True)
-        add_global_html_resources(app, None)
-        copy_asset_files(app, None)
-
-
 def end(app: Sphinx, exception: Exception | None) -> None:
     """End the executions; tidy the store, and list the slowest cells on request."""
     if exception is not None:
         _at_work.close()
     else:
         wait_for_all()
-        store_of(app).prune(page.key for page in kept(app.env, EXECUTIONS).values())
+        store_of(app).prune(page.key for page in page_data(app.env, EXECUTIONS).values())
         if app.config.book_profile:
             LOGGER.info("the slowest cells:\n%s", "\n".join(profile(app)))

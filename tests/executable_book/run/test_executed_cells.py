@@ -7,13 +7,14 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
-from executable_book.environment_facts import keep
+from executable_book.book_domain import set_page_data
 from executable_book.run.executed_cells import cells, executed_with, failed_pages
 from executable_book.run.page_execution import EXECUTIONS, ExecutedPage
 
 
 def env_of(**metadata: Any) -> Any:
-    return SimpleNamespace(docname="page", metadata={"page": metadata})
+    data = {"book": {"pages": {}, "book": {}}}
+    return SimpleNamespace(docname="page", metadata={"page": metadata}, domaindata=data)
 
 
 def part(element: str, *children: nodes.Node, **attributes: Any) -> nodes.container:
@@ -87,5 +88,5 @@ def test_pages_that_went_wrong_or_ended_early_are_not_relied_on() -> None:
         ("short", (), "x"),
         ("good", (), ""),
     ):
-        keep(env, EXECUTIONS, name, ExecutedPage("", "", 0, (), findings, lacks))
+        set_page_data(env, EXECUTIONS, name, ExecutedPage("", "", 0, (), findings, lacks))
     assert failed_pages(env) == {"bad", "short"}
