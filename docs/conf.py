@@ -21,7 +21,6 @@ extensions = [
     "sphinxcontrib.bibtex",
     "executable_book",
     "interactive.live_figures",
-    "interactive.playground",
 ]
 exclude_patterns = ["_build"]
 nitpicky = True

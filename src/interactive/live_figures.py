@@ -8,10 +8,11 @@ In a page stands
 
 The option `:begin:` tells the script how to begin, as `name=value` pairs with `&` between them.
 
-The scripts are in `_static/parts/`, which all live figures share, and in `_static/NAME/`. If there is a
-module `NAME_numbers.py` beside this one, the build runs it when the library has changed. What it prints
-becomes a script, which the page asks for when the reader comes near: a page that was opened from file:// can
-fetch nothing else.
+The scripts are in `_static/parts/`, which all live figures share, and in `_static/NAME/`, with `NAME.css`
+where a figure needs styles of its own. If there is a module `NAME_numbers.py` beside this one, the build runs
+it when the library has changed. What it prints becomes a script, `NAME_numbers.js`, which the page asks for
+when the reader comes near: a page that was opened from file:// can fetch nothing else. Readers without
+scripts see those of its numbers that are called "tables".
 """
 
 from __future__ import annotations
@@ -30,19 +31,27 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
 from sphinx.writers.html5 import HTML5Translator
 
-from executable_book.book_domain import page_data, set_page_data
+from executable_book.book_domain import page_data, replace_book_data, set_page_data
 from executable_book.check.repeated_warnings import Finding, judge
 from executable_book.files_on_disk import write_if_changed
-from interactive import number_store, scripted_element
-from interactive.number_store import stored
+from executable_book.html.table_nodes import new_table
+from interactive import library_numbers
+from interactive.library_numbers import stored
 
 CHECK = "live-figures"
+PARTS = ("numbers", "elements", "matrix", "reader", "stepper")
+"""The scripts that all live figures share, each of which needs those before it."""
 FIGURES: dict[str, tuple[str, ...]] = {
     "cache_stepper": ("counts", "page"),
     "head_browser": ("heads", "page"),
     "induction_lab": ("model", "curve", "page"),
+    "playground": (
+        *("playground_numbers", "arithmetic", "links", "state", "announcements", "fields"),
+        *("settings", "equation", "matrices", "plane", "explanation", "page"),
+    ),
 }
-"""The live figures, and the files of their scripts, each of which needs those before it."""
+"""The live figures, and the files of their scripts, each of which needs those before it. A figure that is
+seen at once has its numbers among them."""
 
 
 class LiveFigure(nodes.container):
@@ -80,28 +89,30 @@ def module_of(name: str) -> Path:
 
 
 def numbers_of(app: Sphinx, name: str) -> Path:
-    """Return where a figure's numbers are kept: beside the output folder, so that all builders share them."""
+    """Return where a figure's numbers are stored: beside the output folder, for all builders."""
     return app.outdir.parent / "live_figures" / f"{name}.json"
-
-
-def script_of(app: Sphinx, name: str) -> Path:
-    """Return the script that brings a figure's numbers to readers."""
-    return Path(app.outdir, "_static", name, f"{name}_numbers.js")
 
 
 def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     """Begin to compute the numbers of all figures: which pages show one is known when all have been read."""
     for name in FIGURES:
         if module_of(name).exists():
-            number_store.begin(app, module_of(name), numbers_of(app, name))
+            library_numbers.begin(app, module_of(name), numbers_of(app, name))
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
-    """Have the numbers of all figures; return the pages whose numbers are new."""
-    new = {
-        name for name in FIGURES if number_store.finish(app, module_of(name), numbers_of(app, name))
-    }
-    return [page for name, pages in shown(env).items() if name in new for page in pages]
+    """Have the numbers of all figures, publish those that are shown, and return the pages with new ones."""
+    for name in FIGURES:
+        library_numbers.finish(app, module_of(name), numbers_of(app, name))
+    pages = shown(env)
+    scripts = {name: script(app, name) for name in pages}
+    if app.builder.format == "html" and app.builder.name != "epub":
+        for name, text in scripts.items():
+            if text:
+                write_if_changed(script_of(app, name), text)
+    now = {name: version(text) for name, text in scripts.items()}
+    before = replace_book_data(env, CHECK, now) or {}
+    return [page for name in pages if now[name] != before.get(name) for page in pages[name]]
 
 
 def shown(env: BuildEnvironment) -> dict[str, list[str]]:
@@ -113,15 +124,6 @@ def shown(env: BuildEnvironment) -> dict[str, list[str]]:
     return dict(sorted(places.items()))
 
 
-def publish(app: Sphinx, exception: Exception | None) -> None:
-    """Write the scripts that bring the numbers to readers."""
-    if exception or app.builder.format != "html" or app.builder.name == "epub":
-        return
-    for name in shown(app.env):
-        if text := script(app, name):
-            write_if_changed(script_of(app, name), text)
-
-
 def script(app: Sphinx, name: str) -> str:
     """Return a figure's numbers as a script that hands them over; nothing, if there are none."""
     found = stored(numbers_of(app, name))
@@ -130,6 +132,16 @@ def script(app: Sphinx, name: str) -> str:
     return (
         f"literateParts.numbers.{name} = {json.dumps(found['numbers'], separators=(',', ':'))};\n"
     )
+
+
+def version(script: str) -> str:
+    """Return what tells a script from what it was."""
+    return sha256(script.encode()).hexdigest()[:8]
+
+
+def script_of(app: Sphinx, name: str) -> Path:
+    """Return the file that brings a figure's numbers to readers."""
+    return Path(app.outdir, "_static", name, f"{name}_numbers.js")
 
 
 def judge_numbers(app: Sphinx) -> Iterator[Finding]:
@@ -143,15 +155,21 @@ def judge_numbers(app: Sphinx) -> Iterator[Finding]:
 # The page
 
 
-def explain(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Say in a figure's place why it has no numbers, where the book may lack what makes them."""
+def complete(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Add the numbers that readers without scripts see, or say why there are none if it may lack them."""
     for element in doctree.findall(LiveFigure):
-        if sentence := stored(numbers_of(app, element["figure"])).get("lacks"):
-            element += nodes.paragraph("", sentence)
+        found = stored(numbers_of(app, element["figure"]))
+        if "lacks" in found:
+            element += nodes.paragraph("", found["lacks"])
+        numbers = found.get("numbers")
+        for head, *rows in numbers.get("tables", []) if isinstance(numbers, dict) else []:
+            element += new_table(head, rows, "output")
 
 
-def attributes_of(self: HTML5Translator, node: LiveFigure) -> dict[str, str]:
-    """Return what the element tells its script: which figure it is, and where its numbers are."""
+def visit(self: HTML5Translator, node: LiveFigure) -> None:
+    """Open the element, which tells its script which figure it is, and where its numbers are."""
+    if self.builder.name == "epub":
+        return
     name = node["figure"]
     attributes = {"CLASS": f"live-figure {name}", "data-figure": name}
     if "begin" in node:
@@ -159,31 +177,46 @@ def attributes_of(self: HTML5Translator, node: LiveFigure) -> dict[str, str]:
     if text := script(self.builder.app, name):
         here = self.builder.get_target_uri(self.builder.current_docname)
         there = script_of(self.builder.app, name).relative_to(self.builder.outdir).as_posix()
-        version = sha256(text.encode()).hexdigest()[:8]
-        attributes["data-numbers"] = f"{relative_uri(here, there)}?v={version}"
-    return attributes
+        attributes["data-numbers"] = f"{relative_uri(here, there)}?v={version(text)}"
+    self.body.append(self.starttag(node, "div", **attributes))
 
 
-def load_scripts(
+def depart(self: HTML5Translator, node: LiveFigure) -> None:
+    """Close the element."""
+    if self.builder.name != "epub":
+        self.body.append("</div>\n")
+
+
+def pass_by(self: Any, node: LiveFigure) -> None:
+    """On paper the children stand for themselves."""
+
+
+def load(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Load scripts and styles on pages that have live figures, and on no other."""
-    found = scripted_element.found_in(app, doctree, LiveFigure)
-    if names := dict.fromkeys(element["figure"] for element in found):
-        scripts = (f"{name}/{file}" for name in names for file in FIGURES[name])
-        scripted_element.load(app, scripts)
+    elements = doctree.findall(LiveFigure) if doctree else ()
+    figures = {element["figure"]: FIGURES[element["figure"]] for element in elements}
+    if not figures or app.builder.name == "epub":
+        return
+    for name, files in {"parts": PARTS, **figures}.items():
+        for file in files:
+            app.add_js_file(f"{name}/{file}.js", loading_method="defer")
+        if Path(app.confdir, "_static", name, f"{name}.css").exists():
+            app.add_css_file(f"{name}/{name}.css")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive."""
     app.setup_extension("executable_book")
-    scripted_element.add_element(app, LiveFigure, attributes_of)
+    # A visitor for "epub" by name would make Sphinx forget those that others have for HTML.
+    on_paper: dict[str, Any] = dict.fromkeys(("latex", "text"), (pass_by, pass_by))
+    app.add_node(LiveFigure, html=(visit, depart), **on_paper)
     app.add_directive("live-figure", LiveFigureDirective)
     app.connect("doctree-read", collect)
     app.connect("env-before-read-docs", begin)
     app.connect("env-updated", update)
-    app.connect("html-page-context", load_scripts)
-    app.connect("doctree-resolved", explain)
-    app.connect("build-finished", publish)
+    app.connect("html-page-context", load)
+    app.connect("doctree-resolved", complete)
     judge(app, CHECK, judge_numbers)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

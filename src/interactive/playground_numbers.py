@@ -1,10 +1,10 @@
-"""The library's numbers for the playground: what its page starts from, and what readers without a script see.
+"""The library's numbers for the playground: what it starts from, and what readers without a script see.
 
-Run as a program, it writes them to standard output as JSON. It has a process of its own because the
-one that builds the book never imports torch.
+Run as a program, it writes them to standard output as JSON.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -30,7 +30,7 @@ NUM_HEADS = 2
 
 
 def beginning() -> dict[str, Any]:
-    """Return what the page starts from: tokens, embeddings, tables of weights."""
+    """Return what it starts from: tokens, embeddings, tables of weights."""
     return {
         "tokens": la.TOY_TOKENS,
         "embeddings": decimals(la.toy_embeddings()),
@@ -41,11 +41,21 @@ def beginning() -> dict[str, Any]:
     }
 
 
-def example() -> dict[str, Any]:
-    """Return what the library makes of the beginning."""
+def tables() -> list[list[list[str]]]:
+    """Return what readers without a script see: the beginning, and what the library makes of it."""
     x = tensor(decimals(la.toy_embeddings()))
     context, weights = la.dot_product_attention(x, need_weights=True)
-    return lists({"weights": weights, "context": context})
+    return [
+        table("Embeddings", "123", x),
+        table("Attention weights", la.TOY_TOKENS, weights),
+        table("Context vectors", "123", context),
+    ]
+
+
+def table(title: str, columns: Sequence[str], matrix: Tensor) -> list[list[str]]:
+    """Return the head of a table, and its rows."""
+    rows = zip(la.TOY_TOKENS, matrix.tolist(), strict=True)
+    return [[title, *columns], *([token, *(f"{x:.4f}" for x in row)] for token, row in rows)]
 
 
 def _drawn_heads(module: type[nn.Module], seed: int, longer: float) -> list[dict[str, Any]]:
@@ -73,13 +83,5 @@ def tensor(numbers: list[list[float]]) -> Tensor:
     return torch.tensor(numbers, dtype=torch.float64)
 
 
-def lists(value: Any) -> Any:
-    """Return tensors, in whatever nesting of names, as JSON knows them."""
-    if isinstance(value, Tensor):
-        return value.tolist()
-    return {name: lists(each) for name, each in value.items()}
-
-
 if __name__ == "__main__":
-    parts = (beginning, example)
-    print(json.dumps({part.__name__: part() for part in parts}))
+    print(json.dumps({**beginning(), "tables": tables()}))

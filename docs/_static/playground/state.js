@@ -4,11 +4,12 @@
 
   const playground = (globalThis.literateAttention ??= {});
   const root = globalThis.document?.querySelector(".playground");
-  if (!root) return;
+  const { playground: numbers } = globalThis.literateParts.numbers;
+  if (!root || !numbers) return;
   const { PREFIX, VERSION, attend, copy, identity, mapMatrix, readLink, same } = playground;
   const { percent, quoted } = globalThis.literateParts;
 
-  const { tokens: words, embeddings, weights: tables } = JSON.parse(root.dataset.beginning);
+  const { tokens: words, embeddings, weights: tables } = numbers;
   const start = {
     words,
     embeddings,

@@ -1,0 +1,65 @@
+"""Numbers of the library that a program prints, stored in the build folder until the library has changed."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from executable_book.files_on_disk import write_atomically
+from executable_book.run.fingerprint import fingerprint
+from executable_book.run.page_execution import kernel_settings, package_in
+from executable_book.run.programs import Program
+
+_running: dict[Path, tuple[str, Program]] = {}
+"""What runs for a file that stores numbers: the fingerprint of what they depend on, and the program."""
+
+
+def begin(app: Sphinx, module: Path, path: Path) -> None:
+    """Begin to compute the numbers of a file, if they are missing or stale: meanwhile, pages are read.
+
+    They never are for a build that writes nothing: it shows none.
+    """
+    _running.pop(path, None)  # of a build that failed
+    depends = (Path(app.confdir, name) for name in app.config.book_depends)
+    now = fingerprint([Path(__file__), module, *depends])
+    if app.builder.format and stored(path).get("fingerprint") != now:
+        _running[path] = now, Program(kernel_settings(app.config), module)
+
+
+def finish(app: Sphinx, module: Path, path: Path) -> None:
+    """Have the numbers in the file, or until the next build why there are none.
+
+    Why there are none is a problem, unless they need a package that the book may lack.
+    """
+    if path not in _running:
+        return
+    now, program = _running.pop(path)
+    status, output, errors = program.finish()
+    if status:
+        error = error_in(errors)
+        kind, _, sentence = error.partition(": ")
+        made: dict[str, Any] = {"problem": f"{module.name} failed: {error}"}
+        if kind.endswith("ModuleNotFoundError") and package_in(sentence, app.config.book_may_lack):
+            made = {"lacks": sentence}
+    else:
+        made = {"fingerprint": now, "numbers": json.loads(output)}
+    write_atomically(path, json.dumps(made))
+
+
+def stored(path: Path) -> dict[str, Any]:
+    """Return what is stored in a file, `numbers` or a `problem`: nothing, if it is damaged."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def error_in(said: str) -> str:
+    """Return the line of a traceback that names the error."""
+    errors = re.findall(r"^[\w.]+(?:Error|Exception|Exit)\b.*", said, re.MULTILINE)
+    return errors[-1] if errors else said.strip()
