@@ -88,28 +88,28 @@ def module_of(name: str) -> Path:
     return Path(__file__).with_name(f"{name}_numbers.py")
 
 
-def numbers_of(app: Sphinx, name: str) -> Path:
+def numbers_of(outdir: Path, name: str) -> Path:
     """Return where a figure's numbers are stored: beside the output folder, for all builders."""
-    return app.outdir.parent / "live_figures" / f"{name}.json"
+    return outdir.parent / "live_figures" / f"{name}.json"
 
 
 def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     """Begin to compute the numbers of all figures: which pages show one is known when all have been read."""
     for name in FIGURES:
         if module_of(name).exists():
-            library_numbers.begin(app, module_of(name), numbers_of(app, name))
+            library_numbers.begin(app, module_of(name), numbers_of(app.outdir, name))
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
     """Have the numbers of all figures, publish those that are shown, and return the pages with new ones."""
     for name in FIGURES:
-        library_numbers.finish(app, module_of(name), numbers_of(app, name))
+        library_numbers.finish(app, module_of(name), numbers_of(app.outdir, name))
     pages = shown(env)
-    scripts = {name: script(app, name) for name in pages}
+    scripts = {name: script(app.outdir, name) for name in pages}
     if app.builder.format == "html" and app.builder.name != "epub":
         for name, text in scripts.items():
             if text:
-                write_if_changed(script_of(app, name), text)
+                write_if_changed(script_of(app.outdir, name), text)
     now = {name: version(text) for name, text in scripts.items()}
     before = replace_book_data(env, CHECK, now) or {}
     return [page for name in pages if now[name] != before.get(name) for page in pages[name]]
@@ -124,9 +124,9 @@ def shown(env: BuildEnvironment) -> dict[str, list[str]]:
     return dict(sorted(places.items()))
 
 
-def script(app: Sphinx, name: str) -> str:
+def script(outdir: Path, name: str) -> str:
     """Return a figure's numbers as a script that hands them over; nothing, if there are none."""
-    found = stored(numbers_of(app, name))
+    found = stored(numbers_of(outdir, name))
     if "numbers" not in found:
         return ""
     return (
@@ -139,16 +139,16 @@ def version(script: str) -> str:
     return sha256(script.encode()).hexdigest()[:8]
 
 
-def script_of(app: Sphinx, name: str) -> Path:
+def script_of(outdir: Path, name: str) -> Path:
     """Return the file that brings a figure's numbers to readers."""
-    return Path(app.outdir, "_static", name, f"{name}_numbers.js")
+    return Path(outdir, "_static", name, f"{name}_numbers.js")
 
 
 def judge_numbers(app: Sphinx) -> Iterator[Finding]:
     """Report the pages whose figures have no numbers."""
     for docname, figures in page_data(app.env, CHECK).items():
         for line, name in figures:
-            if problem := stored(numbers_of(app, name)).get("problem"):
+            if problem := stored(numbers_of(app.outdir, name)).get("problem"):
                 yield Finding(docname, line, problem)
 
 
@@ -158,7 +158,7 @@ def judge_numbers(app: Sphinx) -> Iterator[Finding]:
 def complete(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Add the numbers that readers without scripts see, or say why there are none if it may lack them."""
     for element in doctree.findall(LiveFigure):
-        found = stored(numbers_of(app, element["figure"]))
+        found = stored(numbers_of(app.outdir, element["figure"]))
         if "lacks" in found:
             element += nodes.paragraph("", found["lacks"])
         numbers = found.get("numbers")
@@ -174,9 +174,9 @@ def visit(self: HTML5Translator, node: LiveFigure) -> None:
     attributes = {"CLASS": f"live-figure {name}", "data-figure": name}
     if "begin" in node:
         attributes["data-begin"] = node["begin"]
-    if text := script(self.builder.app, name):
+    if text := script(self.builder.outdir, name):
         here = self.builder.get_target_uri(self.builder.current_docname)
-        there = script_of(self.builder.app, name).relative_to(self.builder.outdir).as_posix()
+        there = script_of(self.builder.outdir, name).relative_to(self.builder.outdir).as_posix()
         attributes["data-numbers"] = f"{relative_uri(here, there)}?v={version(text)}"
     self.body.append(self.starttag(node, "div", **attributes))
 

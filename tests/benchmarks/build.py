@@ -24,15 +24,13 @@ QUESTION = "How long does it take to build the book, beside stock MyST-NB and nb
 METHOD = """
 Every build is a process of its own, in a copy of the repository. The book is built with the same
 settings, pages and extensions by both sides, but for what executes: ours, or MyST-NB alone in its
-mode `force`, which is one page after the other. What stands on our execution (the playground, the
-archive) is left out of both. MyST-NB does not merge streams here: the notebooks that it leaves
+mode `force`, which is one page after the other. What stands on our execution (the archive) is left out of both. MyST-NB does not merge streams here: the notebooks that it leaves
 would hold some pieces twice. Cold means that nothing is there but the pages. Both ran in turns.
 The generated pages each import torch and the library, print a tensor, and draw one figure.
 """
 PACKAGES = ("sphinx", "myst-nb", "sphinx-book-theme", "ipykernel", "nbsphinx")
-PAGES_OF_EXECUTION = ("playground", "trust/status")
+PAGES_OF_EXECUTION = ("trust/status",)
 EMPTY_PAGE = "---\nmyst:\n  html_meta:\n    description: Left out.\n---\n\n# Left out\n"
-LEFT_OUT = ("interactive.playground",)
 ROUNDS, ROUNDS_COLD = 5, 2
 ROUNDS_PAGES = 3
 ROUNDS_UNCHANGED = 15
@@ -208,7 +206,6 @@ def like_for_like(folder: Path, settings: str) -> Project:
     (docs / "conf.py").write_text(
         "from pathlib import Path\n"
         "exec(Path(__file__).with_name('conf_of_the_book.py').read_text())\n"
-        f"extensions = [name for name in extensions if name not in {LEFT_OUT}]\n"
         "book_archive = False\n"
         f"{settings}\n"
     )

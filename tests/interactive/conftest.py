@@ -26,15 +26,14 @@ def figures_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(NUMBERS, folder / "_build" / NUMBERS.name)
     for name in ("parts", *FIGURES):
         shutil.copytree(DOCS / "_static" / name, folder / "_static" / name)
-    for name in FIGURES:
-        page = f"# {name}\n\n```{{live-figure}} {name}\nWithout a script.\n```\n"
-        (folder / f"{name}.md").write_text(page, encoding="utf-8")
+    figures = {name: f"```{{live-figure}} {name}\nWithout a script.\n```" for name in FIGURES}
     for name, page in AS_ON_THEIR_PAGES.items():
-        (figure,) = re.findall(
+        (figures[name],) = re.findall(
             r"^```\{live-figure\}.*?^```$", page.read_text(), re.DOTALL | re.MULTILINE
         )
+    for name, figure in figures.items():
         (folder / f"{name}.md").write_text(f"# {name}\n\n{figure}\n", encoding="utf-8")
-    contents = "\n".join([*FIGURES, *AS_ON_THEIR_PAGES])
+    contents = "\n".join(figures)
     text = f"# Book\n\n```{{toctree}}\n{contents}\n```\n"
     (folder / "index.md").write_text(text, encoding="utf-8")
     scripted_pages.write_settings(folder, "interactive.live_figures")
@@ -59,8 +58,9 @@ def open_figure(
     """Return a function that opens a figure from its file, and watch for errors and foreign requests."""
     with scripted_pages.opening(figures_tabs) as open_page:
 
-        def open_one(name: str, width: str = "desk", **options: Any) -> Any:
-            page = open_page((figures_site / f"{name}.html").as_uri(), width, **options)
+        def open_one(name: str, width: str = "desk", fragment: str = "", **options: Any) -> Any:
+            address = (figures_site / f"{name}.html").as_uri()
+            page = open_page(f"{address}#{fragment}", width, **options)
             if options.get("java_script_enabled", True):
                 page.locator(".lp-alive").wait_for()
             return page

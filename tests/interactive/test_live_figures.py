@@ -1,107 +1,82 @@
 """Live figures can be used by everybody, everywhere, and what they start from is fresh."""
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from docutils import nodes
+from harness.reading import scripted_pages
 from harness.reading.axe import axe_finds
 
 from interactive import live_figures
-from interactive.live_figures import FIGURES
-from interactive.scripted_element import PARTS
+from interactive.live_figures import FIGURES, PARTS
 
 browser_test = pytest.mark.browser
 each_figure = pytest.mark.parametrize("figure", FIGURES)
 
 
-# The extension --------------------------------------------------------------------------------------
+# The library's numbers ------------------------------------------------------------------------------
+
+TOY_NUMBERS = """
+import json
+x = 0.25
+print(json.dumps({"x": x, "tables": [[["", "x"], ["one", f"{x:.4f}"]]]}))
+"""
 
 
 @pytest.fixture
-def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return what the extension needs of a build whose only figure has numbers of its own."""
-    (tmp_path / "library.py").write_text("", encoding="utf-8")
-    script = tmp_path / "toy_numbers.py"
+def book(new_book: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a book whose only figure has numbers of its own."""
+    book = new_book(
+        "live-figures", extensions=("interactive.live_figures",), book_may_lack=["a_model"]
+    )
+    book.write("toy_numbers.py", TOY_NUMBERS)
+    book.write("page.md", "# Page\n\n```{live-figure} toy\nWithout a script.\n```\n")
+    book.write("another.md", "# Another page\n")
     monkeypatch.setattr(live_figures, "FIGURES", {"toy": ()})
-    monkeypatch.setattr(live_figures, "module_of", lambda name: script)
-    monkeypatch.setattr(live_figures, "kept", lambda *_: {"page": [(7, "toy")]})
-    kernels = dict.fromkeys(("book_kernel_preload", "book_kernel_startup", "book_versions"), ())
-    config = SimpleNamespace(
-        book_depends=[tmp_path / "library.py"],
-        book_may_lack=["a_model"],
-        book_device="",
-        **kernels,
-    )
-    builder = SimpleNamespace(name="html", format="html")
-    return SimpleNamespace(
-        confdir=tmp_path,
-        outdir=tmp_path / "html",
-        config=config,
-        builder=builder,
-        env=None,
-        script=script,
-    )
+    monkeypatch.setattr(live_figures, "module_of", lambda name: book.folder / "toy_numbers.py")
+    return book
 
 
-def compute(app: Any) -> list[str]:
-    """Do what a build does with numbers; return the pages that it has to write again."""
-    live_figures.begin(app, app.env, [])
-    return list(live_figures.update(app, app.env))
+def test_numbers_follow_the_module_and_reach_readers_with_and_without_scripts(book: Any) -> None:
+    script = book.html / "_static" / "toy" / "toy_numbers.js"
+    for before, now in (("0.25", "0.25"), ("0.25", "0.75")):
+        book.change("toy_numbers.py", f"x = {before}", f"x = {now}")
+        build = book.build()
+        assert f"{now}00" in build.text("page")
+        assert f'literateParts.numbers.toy = {{"x":{now},' in script.read_text()
+        assert ("another" in build.written) == (before == now)
+        assert book.build().written == []
 
 
-def test_numbers_are_computed_when_the_library_or_their_module_has_changed(app: Any) -> None:
-    stored = live_figures.numbers_of(app, "toy")
-
-    def computed(printed: str) -> tuple[Any, list[str]]:
-        app.script.write_text(f"print({printed!r})", encoding="utf-8")
-        changed = compute(app)
-        return json.loads(stored.read_text(encoding="utf-8"))["numbers"], changed
-
-    assert computed("1") == (1, ["page"])
-    stored.write_text(stored.read_text().replace('"numbers": 1', '"numbers": 7'), encoding="utf-8")
-    assert computed("1") == (7, [])  # neither has changed: nothing was computed
-    (app.confdir / "library.py").write_text("# changed", encoding="utf-8")
-    assert computed("1") == (1, ["page"])
-    assert computed("2") == (2, ["page"])
-    for damaged in ("", "{", "[]", "{}"):
-        stored.write_text(damaged, encoding="utf-8")
-        assert computed("2") == (2, ["page"])
-
-
-def test_numbers_that_cannot_be_computed_are_said_at_every_build(app: Any) -> None:
-    app.script.write_text("raise ValueError('no numbers\\nfor you')", encoding="utf-8")
+def test_numbers_that_cannot_be_computed_are_said_at_every_build(book: Any) -> None:
+    book.change("toy_numbers.py", "x = 0.25", "raise ValueError('no numbers\\nfor you')")
     for _ in range(2):
-        compute(app)
-        (finding,) = live_figures.judge_numbers(app)
-        said = (finding.where, finding.line, finding.message)
-        assert said == ("page", 7, "toy_numbers.py failed: ValueError: no numbers")
+        (warning,) = book.build().warnings
+        assert "page.md:3: WARNING: toy_numbers.py failed: ValueError: no numbers" in warning
+    book.put_back()
+    build = book.build()
+    assert (build.warnings, "0.2500" in build.html("page")) == ([], True)
 
 
-def test_a_figure_may_lack_what_the_book_may_lack_and_says_so(app: Any) -> None:
-    for package, lacks in (("a_model", True), ("another", False)):
-        sentence = f"{package} is not installed: install it"
-        app.script.write_text(f"raise ModuleNotFoundError({sentence!r})", encoding="utf-8")
-        compute(app)
-        assert bool([*live_figures.judge_numbers(app)]) != lacks
-        element = live_figures.LiveFigure(figure="toy")
-        live_figures.explain(app, nodes.section("", element), "page")
-        assert element.astext() == (sentence if lacks else "")
-        live_figures.publish(app, None)
-        assert not live_figures.script_of(app, "toy").exists()
+def test_a_figure_may_lack_what_the_book_may_lack_and_says_so(book: Any) -> None:
+    error = "raise ModuleNotFoundError('a_model is not installed: install it')"
+    book.change("toy_numbers.py", "x = 0.25", error)
+    build = book.build()
+    assert build.warnings == []
+    assert "a_model is not installed: install it" in build.text("page")
+    assert "data-numbers" not in build.html("page")
 
 
-def test_numbers_reach_readers_as_a_script(app: Any) -> None:
-    app.script.write_text("print('[1, 2]')", encoding="utf-8")
-    compute(app)
-    live_figures.publish(app, None)
-    text = live_figures.script_of(app, "toy").read_text(encoding="utf-8")
-    assert text == "literateParts.numbers.toy = [1,2];\n"
+def test_numbers_that_another_builder_computed_are_shown(book: Any) -> None:
+    book.build()
+    numbers = book.built / "live_figures" / "toy.json"
+    numbers.write_text(numbers.read_text().replace("0.25", "0.75"))
+    build = book.build()
+    assert "page" in build.written
+    assert "0.7500" in build.html("page")
 
 
 # Everybody, everywhere ------------------------------------------------------------------------------
@@ -122,11 +97,27 @@ def test_without_javascript_and_on_paper_its_place_is_taken(
     open_figure: Callable[..., Any], figure: str
 ) -> None:
     page = open_figure(figure, java_script_enabled=False)
-    assert page.locator(".live-figure").inner_text().strip() == "Without a script."
+    assert page.locator(".live-figure").inner_text().startswith("Without a script.")
     page = open_figure(figure)
     assert not page.get_by_text("Without a script.").is_visible()
     page.emulate_media(media="print")
-    assert page.locator(".live-figure").inner_text().strip() == "Without a script."
+    assert page.locator(".live-figure").inner_text().startswith("Without a script.")
+
+
+@browser_test
+def test_an_ebook_has_what_stands_there_and_no_scripts(figures_site: Path) -> None:
+    out = scripted_pages.build(figures_site.parents[1], "epub")
+    text = (out / "playground.xhtml").read_text(encoding="utf-8")
+    assert "Without a script." in text
+    assert "0.2379" in text
+    assert "_static/pa" not in text
+    assert "data-figure" not in text
+
+
+STATES = {
+    "playground": "attention=1&steps=projections,scores,scaling,mask,softmax,dropout,heads",
+}
+"""Links to a figure with all that it has."""
 
 
 @browser_test
@@ -135,10 +126,12 @@ def test_without_javascript_and_on_paper_its_place_is_taken(
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(
     open_figure: Callable[..., Any], figure: str, width: str, theme: str
 ) -> None:
-    page = open_figure(figure, width, color_scheme=theme)
+    page = open_figure(
+        figure, width, STATES.get(figure, ""), color_scheme=theme, reduced_motion="reduce"
+    )
     page.locator(f"html[data-theme={theme}]").wait_for()
     edge = page.locator(".live-figure").bounding_box()
-    wide = page.locator(".live-figure *").evaluate_all(
+    wide = page.locator(".live-figure :not(.pg-spoken)").evaluate_all(
         """(all, edge) => all.filter((one) => one.checkVisibility()
             && one.getBoundingClientRect().right > edge + 1).map((one) => one.outerHTML.slice(0, 80))""",
         edge["x"] + edge["width"],
@@ -160,8 +153,8 @@ def test_a_strict_policy_stops_nothing(
         *(f"{figure}/{name}" for name in FIGURES[figure]),
     ]
     scripts = "".join(f'<script defer src="_static/{name}.js"></script>' for name in files)
-    bare = f"""<!doctype html><html lang="en"><title>Bare</title>
-        <link rel="stylesheet" href="_static/parts/parts.css">{scripts}{place}</div></html>"""
+    styles = "".join(re.findall(r"<link [^>]*_static/\w+/\w+\.css[^>]*>", html))
+    bare = f"""<!doctype html><html lang="en"><title>Bare</title>{styles}{scripts}{place}</div></html>"""
     policy = "default-src 'none'; script-src 'self'; style-src 'self'"
     page = figures_browser.new_page()
 
@@ -179,7 +172,7 @@ def test_a_strict_policy_stops_nothing(
     page.route("**/*", answer)
     page.goto("http://book.test/")
     page.locator(".lp-alive").wait_for()
-    page.get_by_role("grid").first.locator("td[tabindex='0']").focus()
+    page.get_by_role("grid").first.locator("[tabindex='0']").focus()
     page.keyboard.press("ArrowDown")
     assert complaints == []
     page.close()
