@@ -25,7 +25,8 @@ METHOD = """
 Every build is a process of its own, in a copy of the repository. The book is built with the same
 settings, pages and extensions by both sides, but for what executes: ours, or MyST-NB alone in its
 mode `force`, which is one page after the other. What stands on our execution (the archive) is left
-out of both. MyST-NB does not merge streams here: the notebooks that it leaves would hold some pieces twice. Cold means that nothing is there but the pages. Both ran in turns.
+out of both. MyST-NB does not merge streams here: the notebooks that it leaves would
+hold some pieces twice. Cold means that nothing is there but the pages. Both ran in turns.
 The generated pages each import torch and the library, print a tensor, and draw one figure.
 """
 PACKAGES = ("sphinx", "myst-nb", "sphinx-book-theme", "ipykernel", "nbsphinx")
