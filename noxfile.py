@@ -181,7 +181,7 @@ def picture(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure, and keep the figures under docs/measurements: all, or e.g. `-- loader website`."""
+    """Measure, and keep the figures under docs/measurements: all, or e.g. `-- attention website`."""
     install(session, LOCK_WITH_PEERS)
     session.install("--no-deps", *nox.project.dependency_groups(PROJECT, "bench-alone"))
     if not session.posargs or "website" in session.posargs:

@@ -3,10 +3,8 @@
 It is what `nox -s bench` runs, and takes the names of benchmarks.
 """
 
-import argparse
 import importlib
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -19,7 +17,6 @@ NAMES = (
     "decoding",
     "half_precision",
     "ring",
-    "loader",
     "build",
     "website",
 )
@@ -28,41 +25,31 @@ NAMES = (
 def run(name: str) -> dict[str, Any]:
     """Run one benchmark, and say where and with what it was measured."""
     commit, before = circumstances.commit(), circumstances.load()
-    measured = importlib.import_module(name).measure()
+    module = importlib.import_module(name)
+    results = module.measure()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     return {
-        "name": measured["name"],
-        "question": measured["question"],
+        "name": name,
+        "question": module.QUESTION,
         "date": circumstances.today(),
         "commit": commit,
         "machine": circumstances.machine(device),
         "load": {"before": before, "after": circumstances.load()},
-        "versions": circumstances.versions(*measured["packages"]),
-        "method": " ".join(measured["method"].split()),
-        "targets": measured["targets"],
-        "results": measured["results"],
+        "versions": circumstances.versions(*module.PACKAGES),
+        "method": " ".join(module.METHOD.split()),
+        "targets": module.targets(results),
+        "results": results,
     }
 
 
-def names(arguments: Sequence[str]) -> Sequence[str]:
-    """Return which benchmarks are asked for: all, if none is named."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", type=known, help=f"of {', '.join(NAMES)}; or all")
-    return parser.parse_args(arguments).names or NAMES
-
-
-def known(name: str) -> str:
-    """Refuse a name that no benchmark has."""
-    if name not in NAMES:
-        raise argparse.ArgumentTypeError(f"expected one of {', '.join(NAMES)}, got {name}")
-    return name
-
-
 def main() -> None:
-    """Run the benchmarks that are named."""
+    """Run the benchmarks that are named: all, if none is."""
+    names = sys.argv[1:] or NAMES
+    if unknown := set(names) - set(NAMES):
+        sys.exit(f"expected some of {', '.join(NAMES)}; got {', '.join(sorted(unknown))}")
     sys.path.append(str(circumstances.ROOT / "tests"))
     measurements = importlib.import_module("executable_book.check.measurements")
-    for name in names(sys.argv[1:]):
+    for name in names:
         measurement = run(name)
         for target in measurement["targets"]:
             verdict = "met    " if target["met"] else "NOT MET"

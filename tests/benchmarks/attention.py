@@ -6,7 +6,9 @@ from typing import Any
 
 import torch
 from measuring.circumstances import cores
-from measuring.contenders import PACKAGES, Contender, contenders, expected
+from measuring.contenders import PACKAGES as PACKAGES
+from measuring.contenders import Contender, contenders, expected
+from measuring.targets import target
 from measuring.timing import finish_on, interleaved, ratios, spread
 from torch import Tensor
 from torch.testing import assert_close
@@ -49,20 +51,11 @@ ON_GPU = tuple(Case(*size, (61, 61), "cuda", torch.bfloat16) for size in ((8, 10
 Result = dict[str, Any]
 
 
-def measure(cases: tuple[Case, ...] | None = None, *, with_flex: bool = True) -> dict[str, Any]:
+def measure() -> list[Result]:
     """Measure all cases; those on a GPU where there is one."""
     torch.set_num_threads(cores())
-    gpu = torch.cuda.is_available()
-    chosen = cases or (*ON_CPU, *(ON_GPU if gpu else ()))
-    results = [row for case in chosen for row in measure_case(case, with_flex=with_flex)]
-    return {
-        "name": "attention",
-        "question": QUESTION,
-        "method": METHOD if gpu else METHOD + "Nothing was measured on a GPU: there was none.",
-        "packages": PACKAGES,
-        "results": results,
-        "targets": targets(results),
-    }
+    cases = (*ON_CPU, *(ON_GPU if torch.cuda.is_available() else ()))
+    return [row for case in cases for row in measure_case(case)]
 
 
 def measure_case(case: Case, *, with_flex: bool = True) -> Iterator[Result]:
@@ -76,7 +69,6 @@ def measure_case(case: Case, *, with_flex: bool = True) -> Iterator[Result]:
         for bias in (False, True)
     )
     x = torch.randn(case.batch, case.tokens, WIDTH).to(device, case.dtype)
-    rate = matmul_rate(device, case.dtype) if device.type == "cuda" else None
     for step, rounds in zip(STEPS, case.rounds, strict=True):
         entrants: dict[str, Contender] = {}
         for one in contenders(plain, biased, with_flex=with_flex):
@@ -89,7 +81,7 @@ def measure_case(case: Case, *, with_flex: bool = True) -> Iterator[Result]:
         times = interleaved(runs, rounds=rounds, finish=finish_on(device), named=named)
         for name, one in entrants.items():
             ours = times["ours, with biases" if one.biased else "ours"]
-            row = {
+            yield {
                 "step": step,
                 "batch": case.batch,
                 "tokens": case.tokens,
@@ -103,9 +95,6 @@ def measure_case(case: Case, *, with_flex: bool = True) -> Iterator[Result]:
                 "ms": spread([1e3 * seconds for seconds in times[name]]),
                 "times_ours": spread(ratios(times[name], ours)),
             }
-            if rate is not None:
-                row["share_of_matmul_rate"] = share(case, step, row["ms"]["median"] / 1e3, rate)
-            yield row
 
 
 def require_equal(
@@ -153,28 +142,6 @@ def runner(contender: Contender, x: Tensor, step: str) -> Callable[[], object]:
     return train
 
 
-def matmul_rate(device: torch.device, dtype: torch.dtype, size: int = 8192) -> float:
-    """Return how many operations a second the chip does in a large matrix product."""
-    left, right = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
-    times = interleaved({"matmul": lambda: left @ right}, rounds=31, finish=finish_on(device))
-    return float(2 * size**3 / spread(times["matmul"])["median"])
-
-
-def operations(case: Case, step: str) -> float:
-    """Return how many operations a step takes; a backward takes twice those of a forward.
-
-    Of the scores, only those that a causal mask leaves are counted.
-    """
-    projections = 4 * 2 * case.batch * case.tokens * WIDTH**2
-    attention = 2 * 2 * case.batch * case.tokens * (case.tokens + 1) / 2 * WIDTH
-    return (projections + attention) * (1 if step == "forward" else 3)
-
-
-def share(case: Case, step: str, seconds: float, rate: float) -> float:
-    """Return which share of the chip's rate in a large matrix product a step reached."""
-    return round(operations(case, step) / seconds / rate, 3)
-
-
 def targets(results: list[Result]) -> list[Result]:
     """Hold the results against what was promised."""
     judged = []
@@ -214,14 +181,3 @@ def place(row: Result) -> tuple[str, int, int, str]:
 def of(row: Result) -> float:
     """Return our time as a share of a contender's."""
     return float(1 / row["times_ours"]["median"])
-
-
-def target(what: str, where: str, measured: float, most: float) -> Result:
-    """Judge one promise."""
-    return {
-        "target": what,
-        "where": where,
-        "measured": round(measured, 4),
-        "most": round(most, 4),
-        "met": measured <= most,
-    }

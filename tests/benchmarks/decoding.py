@@ -1,18 +1,16 @@
 """How long a trained model takes to continue a text: ours with its cache, and transformers' generate."""
 
 import importlib
-import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
-from attention import target
 from measuring.circumstances import cores
+from measuring.targets import target
 from measuring.timing import interleaved, ratios, say, spread
-from memory import forget_peak, resident
+from memory import forget_peak, in_a_process, resident
 from torch import Tensor, nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 
@@ -30,7 +28,7 @@ COMPARED = """
 All contenders have the same weights, and none is timed before all have continued the prompt by the same
 tokens.
 """
-METHOD = """
+TIMED = """
 The prompt is 512 tokens, which are the words of Python's own documentation; then come 129 tokens.
 No token ends the text; the most probable is chosen. The first token is what one new token takes; the 128
 after it are what is left of a run of 129 once its first token is there. The bare products are those of 128
@@ -43,6 +41,8 @@ Attention alone is timed with random queries, keys and values. Its memory is the
 a process of its own while it ran, less the size before: one query of nine heads, and 65,536 keys and values
 of three. Loading is the second time, from the cache of weights.
 """
+METHOD = COMPARED + TIMED + MORE
+PACKAGES = ("transformers", "gguf")
 PROMPT, NEW = 512, 128
 ROUNDS = 3
 FIRST_TOKENS = 11
@@ -61,24 +61,16 @@ Continue = Callable[[int, Callable[[], None]], Tensor]
 """What adds so many tokens to the prompt, and calls something after each."""
 
 
-def measure(rounds: int = ROUNDS) -> dict[str, Any]:
+def measure() -> list[Result]:
     """Measure decoding in float32; then loading, the cache, and attention alone."""
     torch.set_num_threads(cores())
-    results = [
-        *measure_decoding(torch.float32, rounds, ("sdpa", "eager")),
+    return [
+        *measure_decoding(torch.float32, ("sdpa", "eager")),
         *measure_kernel(),
         *measure_memory(),
-        measure_loading(rounds),
+        measure_loading(),
         measure_cache(),
     ]
-    return {
-        "name": "decoding",
-        "question": QUESTION,
-        "method": COMPARED + METHOD + MORE,
-        "packages": ("transformers", "gguf"),
-        "results": results,
-        "targets": targets(results),
-    }
 
 
 def prompt() -> Tensor:
@@ -88,7 +80,7 @@ def prompt() -> Tensor:
     return torch.tensor([tokenizer.encode(text)[:PROMPT]])
 
 
-def measure_decoding(dtype: torch.dtype, rounds: int, kinds: Iterable[str]) -> Iterator[Result]:
+def measure_decoding(dtype: torch.dtype, kinds: Iterable[str]) -> Iterator[Result]:
     """Compare, then time, all contenders with weights of one type."""
     named = str(dtype).removeprefix("torch.")
     say(f"{named}: loading")
@@ -109,7 +101,7 @@ def measure_decoding(dtype: torch.dtype, rounds: int, kinds: Iterable[str]) -> I
         for name, run in runs.items()
     }
     whole["bare products"] = bare_products(model)
-    times = interleaved(whole, rounds=rounds, warm_up=0, named=named)
+    times = interleaved(whole, rounds=ROUNDS, warm_up=0, named=named)
     more = {
         name: [taken - first for taken, first in zip(each, firsts[name], strict=True)]
         if name in firsts
@@ -257,10 +249,8 @@ def measure_memory() -> Iterator[Result]:
     """Measure the memory of attention to many keys, in processes of their own."""
     for name in MEASURED_IN_BYTES:
         say(f"memory: {name}")
-        command = [sys.executable, __file__, name]
-        result = subprocess.run(command, capture_output=True, text=True, check=True)
         step = f"memory of attention of 1 to {LONG} tokens"
-        yield {"step": step, "contender": name, "mib": json.loads(result.stdout)}
+        yield {"step": step, "contender": name, "mib": in_a_process(__file__, name)}
 
 
 def extra_mib(name: str) -> float:
@@ -275,10 +265,10 @@ def extra_mib(name: str) -> float:
     return round((resident("VmHWM") - before) / 1024, 2)
 
 
-def measure_loading(rounds: int) -> Result:
+def measure_loading() -> Result:
     """Time loading from the cache of weights."""
     load_smollm2("cpu")
-    times = interleaved({"ours": lambda: load_smollm2("cpu")}, rounds=rounds)["ours"]
+    times = interleaved({"ours": lambda: load_smollm2("cpu")}, rounds=ROUNDS)["ours"]
     return {"step": "loading", "contender": "ours", "ms": spread([1e3 * each for each in times])}
 
 
@@ -329,4 +319,4 @@ def targets(results: list[Result]) -> list[Result]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(extra_mib(sys.argv[1])))
+    print(extra_mib(sys.argv[1]))

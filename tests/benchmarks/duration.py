@@ -21,6 +21,7 @@ projections, on random queries, keys and values; they ran in turns as well. The 
 whole module, in a forward and in a training step, are those that torch's profiler saw: their own
 time, the mean of several runs, without the operations that they call.
 """
+PACKAGES = ()
 TOKENS = (64, 128, 256, 512, 1024, 2048, 4096)
 STEPS_TOKENS = 1024
 PROFILED = {"batch": 2, "tokens": 1024}
@@ -31,24 +32,18 @@ ROUNDS = {64: 101, 128: 101, 256: 61, 512: 41, 1024: 21, 2048: 11, 4096: 7}
 Result = dict[str, Any]
 
 
-def measure() -> dict[str, Any]:
+def measure() -> list[Result]:
     """Measure on the best device that is there."""
     torch.set_num_threads(cores())
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.manual_seed(123)
-    results = [
-        *(row for tokens in TOKENS for row in lengths(tokens, device)),
-        *steps(device),
-        *operations(device),
-    ]
-    return {
-        "name": "duration",
-        "question": QUESTION,
-        "method": METHOD,
-        "packages": (),
-        "results": results,
-        "targets": [],
-    }
+    by_length = [row for tokens in TOKENS for row in lengths(tokens, device)]
+    return [*by_length, *steps(device), *operations(device)]
+
+
+def targets(results: list[Result]) -> list[Result]:
+    """Set no goals."""
+    return []
 
 
 def contenders(tokens: int, device: torch.device) -> list[tuple[Contender, MultiHeadAttention]]:

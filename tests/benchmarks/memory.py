@@ -4,7 +4,6 @@ Each number is the highest resident size that the operating system saw in a proc
 what was resident before. That counts everything, whoever allocated it.
 """
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ import torch
 from attention import HEADS, STEPS, WIDTH, runner
 from measuring.circumstances import cores
 from measuring.contenders import Contender, explicit, source, torch_module
+from measuring.targets import target
 
 from literate_attention import MultiHeadAttention
 
@@ -23,37 +23,37 @@ Batch 1, float32. Each number comes from a process of its own: the highest resid
 step ran, less the resident size before it, in MiB; weights and input are there before. A forward is
 without gradients; a training step is a forward and a backward.
 """
+PACKAGES = ()
 TOKENS = (256, 512, 1024, 2048, 4096, 8192)
 LONGEST_EXPLICIT = 4096
 """Beyond it, the explicit form needs more memory than a laptop has."""
 WARM_UP_TOKENS = 32
 
+Result = dict[str, Any]
 
-def measure() -> dict[str, Any]:
+
+def measure() -> list[Result]:
     """Measure all contenders at all lengths."""
-    results = [
+    return [
         {
             "step": step,
             "tokens": tokens,
             "contender": name,
-            "mib": in_a_process(name, step, tokens),
+            "mib": in_a_process(__file__, name, step, str(tokens)),
         }
         for step in STEPS
         for name in CONTENDERS
         for tokens in TOKENS
         if name in LINEAR or tokens <= LONGEST_EXPLICIT
     ]
-    return {
-        "name": "memory",
-        "question": QUESTION,
-        "method": METHOD,
-        "packages": (),
-        "results": results,
-        "targets": [linear(results, step) for step in STEPS],
-    }
 
 
-def linear(results: list[dict[str, Any]], step: str) -> dict[str, Any]:
+def targets(results: list[Result]) -> list[Result]:
+    """Hold the results against what was promised."""
+    return [linear(results, step) for step in STEPS]
+
+
+def linear(results: list[Result], step: str) -> Result:
     """Judge whether our memory grows linearly: from one doubling to the next, so does its growth."""
     ours = {
         row["tokens"]: row["mib"]
@@ -62,20 +62,14 @@ def linear(results: list[dict[str, Any]], step: str) -> dict[str, Any]:
     }
     short, middle, long = TOKENS[-3:]
     growth = (ours[long] - ours[middle]) / (ours[middle] - ours[short])
-    return {
-        "target": "memory grows linearly: twice the growth from one doubling to the next, not four times",
-        "where": step,
-        "measured": round(growth, 2),
-        "most": 2.2,
-        "met": growth <= 2.2,
-    }
+    what = "memory grows linearly: twice the growth from one doubling to the next, not four times"
+    return target(what, step, growth, 2.2)
 
 
-def in_a_process(name: str, step: str, tokens: int) -> float:
-    """Return how many MiB a step takes in a new process."""
-    command = [sys.executable, __file__, name, step, str(tokens)]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(json.loads(result.stdout))
+def in_a_process(program: str, *arguments: str) -> float:
+    """Return the number that a program prints: how many MiB it took."""
+    command = [sys.executable, program, *arguments]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def ours(module: MultiHeadAttention) -> Contender:
@@ -119,4 +113,4 @@ def forget_peak() -> None:
 
 
 if __name__ == "__main__":
-    print(json.dumps(extra_mib(sys.argv[1], sys.argv[2], int(sys.argv[3]))))
+    print(extra_mib(sys.argv[1], sys.argv[2], int(sys.argv[3])))

@@ -11,7 +11,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
@@ -19,11 +19,13 @@ from unittest.mock import patch
 
 import torch
 from measuring.circumstances import cores
-from measuring.timing import finish_on, say, spread
+from measuring.targets import target
+from measuring.timing import say, spread
 from memory import forget_peak, resident
 from torch import Tensor
 from torch import distributed as dist
 from torch.distributed.launcher import LaunchConfig, elastic_launch
+from torch.nn.functional import scaled_dot_product_attention
 
 from literate_attention.models import ring_attention
 from literate_attention.models.ring_attention import attend_in_ring, partial_scores
@@ -42,7 +44,7 @@ with rings, and a ring of two has an advantage. The order that is not zig-zag is
 only. Scores are counted where they
 are computed, over forward and backward; of one process of a ring as a multiple of an equal share.
 """
-TOKENS = (8192, 32768)
+PACKAGES = ()
 ROUNDS = {8192: 3, 32768: 2}
 """Four times as many tokens take sixteen times as long: half a minute for some contenders on two cores."""
 HEADS, KV_HEADS, WIDTH = 4, 1, 64
@@ -50,6 +52,8 @@ WARM_UP_TOKENS = 64
 MOST_OF_EQUAL_WORK = 1.15
 MOST_TIMES_THE_SHARE = 1.1
 """How much more than 1/n may be left in each of n processes, of what grows with the tokens."""
+
+Result = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -72,35 +76,14 @@ CONTENDERS = (
 )
 
 
-def on_this_machine(tokens: int) -> Iterator[Contender]:
-    """Yield who can take part: on GPUs each process needs one of its own, and torch's own way joins."""
-    gpus = torch.cuda.device_count()
-    for one in CONTENDERS:
-        if (one.zigzag or tokens == min(TOKENS)) and (not gpus or one.processes <= gpus):
-            yield one
-    for processes in (1, 2, 4):
-        if processes <= gpus:
-            yield Contender("torch's context_parallel", processes)
-
-
-def measure(
-    tokens: tuple[int, ...] = TOKENS, rounds: dict[int, int] | None = None
-) -> dict[str, Any]:
+def measure() -> list[Result]:
     """Measure all contenders at all lengths."""
-    results = [row for n in tokens for row in measure_length(n, (rounds or ROUNDS)[n])]
-    return {
-        "name": "ring",
-        "question": QUESTION,
-        "method": METHOD,
-        "packages": (),
-        "results": results,
-        "targets": targets(results),
-    }
+    return [row for tokens, rounds in ROUNDS.items() for row in measure_length(tokens, rounds)]
 
 
-def measure_length(tokens: int, rounds: int) -> Iterator[dict[str, Any]]:
+def measure_length(tokens: int, rounds: int) -> Iterator[Result]:
     """Run all contenders in turns."""
-    contenders = list(on_this_machine(tokens))
+    contenders = [one for one in CONTENDERS if one.zigzag or tokens == min(ROUNDS)]
     runs: dict[Contender, list[list[dict[str, float]]]] = {one: [] for one in contenders}
     draw = random.Random(0)
     with launcher() as in_processes:
@@ -149,34 +132,36 @@ def launcher() -> Iterator[Callable[[Contender, int], list[dict[str, float]]]]:
         process.stdin.close()
 
 
-def targets(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def targets(results: list[Result]) -> list[Result]:
     """Hold the results against what was promised."""
     rings = [row for row in results if row["contender"] == "ring" and row["processes"] > 1]
     growth = {n: growth_of_memory(rings, n) for n in sorted({row["processes"] for row in rings})}
     fewest, *more = growth
-    judged = [
-        {
-            "target": "the memory of a process falls as 1/n, from one number of processes to another",
-            "where": f"{n} processes, against {fewest}",
-            "measured": round(growth[n] * n / (growth[fewest] * fewest), 3),
-            "most": MOST_TIMES_THE_SHARE,
-            "met": growth[n] * n <= MOST_TIMES_THE_SHARE * growth[fewest] * fewest,
-        }
-        for n in more
-    ]
-    return judged + [
-        {
-            "target": "no process does more than its share of the work",
-            "where": f"{row['processes']} processes, {row['tokens']} tokens",
-            "measured": row["most_of_equal_work"],
-            "most": MOST_OF_EQUAL_WORK,
-            "met": row["most_of_equal_work"] <= MOST_OF_EQUAL_WORK,
-        }
-        for row in rings
+    falls = "the memory of a process falls as 1/n, from one number of processes to another"
+    shared = "no process does more than its share of the work"
+    return [
+        *(
+            target(
+                falls,
+                f"{n} processes, against {fewest}",
+                growth[n] * n / (growth[fewest] * fewest),
+                MOST_TIMES_THE_SHARE,
+            )
+            for n in more
+        ),
+        *(
+            target(
+                shared,
+                f"{row['processes']} processes, {row['tokens']} tokens",
+                row["most_of_equal_work"],
+                MOST_OF_EQUAL_WORK,
+            )
+            for row in rings
+        ),
     ]
 
 
-def growth_of_memory(rings: list[dict[str, Any]], processes: int) -> float:
+def growth_of_memory(rings: list[Result], processes: int) -> float:
     """Return how many MiB a process takes more for each token more, whatever it takes in any case."""
     rows = [row for row in rings if row["processes"] == processes]
     short, long = (choose(rows, key=lambda row: row["tokens"]) for choose in (min, max))
@@ -206,53 +191,26 @@ def launch(case: dict[str, Any]) -> list[dict[str, float]]:
 def run_here(name: str, processes: int, zigzag: bool, tokens: int) -> list[dict[str, float]]:
     """Attend with the other processes, and return what all of them report."""
     torch.set_num_threads(max(1, cores() // processes))
-    device = join(processes)
+    dist.init_process_group("gloo")
 
     def ring(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         return attend_in_ring(query, key, value, is_causal=True, zigzag=zigzag)
 
-    attend, around = {
-        "torch's kernel": (kernel, nullcontext),
-        "torch's context_parallel": (kernel, lambda: in_context_parallel(processes)),
-    }.get(name, (ring, nullcontext))
+    attend = ring if name.startswith("ring") else kernel
     with counted_scores() as scores:
-        expected = step(ring, WARM_UP_TOKENS, device)
-        with around():
-            torch.testing.assert_close(step(attend, WARM_UP_TOKENS, device), expected)
-            scores.clear()
-            report = measured(lambda: step(attend, tokens // processes, device), device)
+        torch.testing.assert_close(step(attend, WARM_UP_TOKENS), step(ring, WARM_UP_TOKENS))
+        scores.clear()
+        report = measured(lambda: step(attend, tokens // processes))
     everywhere: list[Any] = [None] * processes
     dist.all_gather_object(everywhere, {**report, "scores": sum(scores)})
     dist.destroy_process_group()
     return everywhere
 
 
-def join(processes: int) -> torch.device:
-    """Meet the other processes, each on a GPU of its own if there are GPUs."""
-    if not torch.cuda.is_available():
-        dist.init_process_group("gloo")
-        return torch.device("cpu")
-    device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
-    torch.cuda.set_device(device)
-    dist.init_process_group("nccl", device_id=device)
-    return device
-
-
 def kernel(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Attend by torch's kernel; found by its name at each call, as context_parallel replaces it."""
+    """Attend by torch's kernel."""
     key, value = (x.expand_as(query) for x in (key, value))
-    return torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
-
-
-@contextmanager
-def in_context_parallel(processes: int) -> Iterator[None]:
-    """Let torch's kernel go round a ring of its own; it shares tokens out in zig-zag order, too."""
-    from torch.distributed.tensor.experimental import context_parallel
-
-    mesh = dist.init_device_mesh("cuda", (processes,))
-    any_sequence = torch.zeros(1, 1, WARM_UP_TOKENS * processes, 1, device="cuda")
-    with context_parallel(mesh, buffers=[any_sequence], buffer_seq_dims=[2]):
-        yield
+    return scaled_dot_product_attention(query, key, value, is_causal=True)
 
 
 @contextmanager
@@ -269,13 +227,11 @@ def counted_scores() -> Iterator[list[int]]:
         yield counts
 
 
-def step(
-    attend: Callable[[Tensor, Tensor, Tensor], Tensor], tokens: int, device: torch.device
-) -> tuple[Tensor, ...]:
+def step(attend: Callable[[Tensor, Tensor, Tensor], Tensor], tokens: int) -> tuple[Tensor, ...]:
     """Draw what a process holds, attend, and go the way back."""
-    generator = torch.Generator(device).manual_seed(123 + dist.get_rank())
+    generator = torch.Generator().manual_seed(123 + dist.get_rank())
     query, key, value, upstream = (
-        torch.randn(1, heads, tokens, WIDTH, generator=generator, device=device)
+        torch.randn(1, heads, tokens, WIDTH, generator=generator)
         for heads in (HEADS, KV_HEADS, KV_HEADS, HEADS)
     )
     leaves = [x.requires_grad_() for x in (query, key, value)]
@@ -283,24 +239,15 @@ def step(
     return context.detach(), *torch.autograd.grad(context, leaves, upstream)
 
 
-def measured(run: Callable[[], object], device: torch.device) -> dict[str, float]:
+def measured(run: Callable[[], object]) -> dict[str, float]:
     """Run something, and return how many seconds it took and how many MiB it held at most."""
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
-    else:
-        forget_peak()
-        before = resident("VmRSS")
+    forget_peak()
+    before = resident("VmRSS")
     dist.barrier()
     start = perf_counter()
     run()
-    finish_on(device)()
     seconds = perf_counter() - start
-    if device.type == "cuda":
-        mib = (torch.cuda.max_memory_allocated() - before) / 2**20
-    else:
-        mib = (resident("VmHWM") - before) / 2**10
-    return {"seconds": seconds, "mib": round(mib, 2)}
+    return {"seconds": seconds, "mib": round((resident("VmHWM") - before) / 2**10, 2)}
 
 
 if __name__ == "__main__":

@@ -28,7 +28,6 @@ def interleaved(
     *,
     rounds: int,
     warm_up: int = 2,
-    clock: Callable[[], float] = time.perf_counter,
     finish: Callable[[], object] = lambda: None,
     named: str = "",
 ) -> Times:
@@ -38,7 +37,6 @@ def interleaved(
         contenders: what to run, by name.
         rounds: how often each is timed.
         warm_up: how often each runs before anything is timed.
-        clock: tells the time in seconds.
         finish: waits until all that was begun is done, as it takes for a GPU.
         named: what is timed, to say how far it is; by default nothing is said.
 
@@ -58,10 +56,10 @@ def interleaved(
             draw.shuffle(order)
             for name in order:
                 finish()
-                start = clock()
+                start = time.perf_counter()
                 contenders[name]()
                 finish()
-                times[name].append(clock() - start)
+                times[name].append(time.perf_counter() - start)
     return times
 
 
