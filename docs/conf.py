@@ -1,7 +1,9 @@
 """Settings of the book. What the settings do is written in executable_book."""
 
 import os
+import tomllib
 from importlib import metadata
+from pathlib import Path
 from urllib.parse import urlsplit
 
 project = "Literate Attention"
@@ -9,6 +11,10 @@ author = "the Literate Attention maintainers"
 copyright = "2026, the Literate Attention maintainers"  # noqa: A001 - Sphinx names it so
 version = release = metadata.version("literate-attention")
 language = "en"
+pyproject = tomllib.loads(
+    Path(__file__).parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8")
+)
+groups = pyproject["dependency-groups"]
 
 extensions = [
     "myst_nb",
@@ -45,6 +51,11 @@ book_depends = ["../src/literate_attention", "../.ci/requirements.txt", "measure
 book_device = "literate_attention.trust.reproducibility:pick_device"
 book_variables = ["LITERATE_DEVICE"]
 book_versions = ["torch"]
+book_data = "measurements"
+book_notebook_installs = {
+    "load_smollm2": [*groups["model"], f"--no-deps {groups['model-alone'][0]}"],
+    "markdown_it": ["markdown-it-py"],
+}
 book_kernel_preload = [
     "matplotlib.pyplot",
     "matplotlib.backends.backend_agg",

@@ -46,7 +46,6 @@ from executable_book.publish import (
     notebooks,
     pdf,
     repository,
-    sitemap,
     zip_archive,
 )
 from executable_book.reading_aids import offline_copy, previews, section_index, term_links
@@ -110,7 +109,6 @@ def connect(app: Sphinx) -> None:
     # All pages are known: what do they say together, and which are to be written again?
     on("env-updated", source_ledger.update, listings.update, line_shapes.update)
     on("env-updated", status_table.update, reference_links.update, term_links.update)
-    on("env-get-updated", notebooks.missing, markdown_pages.missing)
 
     # Pages are written.
     on("doctree-resolved", section_index.keep_sections)
@@ -137,7 +135,6 @@ def connect(app: Sphinx) -> None:
         "build-finished",
         programs.end,
         page_execution.end,
-        sitemap.write_sitemap,
         markdown_pages.write_lists,
         section_index.write_sections,
         previews.write_previews,

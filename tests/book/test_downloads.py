@@ -17,13 +17,13 @@ from typing import Any
 
 import nbformat
 import pytest
+from executable_book.publish.notebook_cells import ANSWER
 from harness.paths import DOCS, ROOT, SECOND_DEVICE
 from harness.whole_book import BESIDE_THE_PAGES
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from executable_book.publish.notebook_cells import ANSWER
 from executable_book.run.kernels import notebook_runner, warm_server
 from executable_book.run.kernels.kernel_settings import KernelSettings
 from executable_book.run.kernels.kernel_startup import VALUES

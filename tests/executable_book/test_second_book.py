@@ -58,7 +58,6 @@ def test_it_builds_and_verifies(built: tuple[Book, Build]) -> None:
     assert "a share of 0.25 is prime, and the last prime below twenty is\n19." in page
     assert "Executed with Python 3" in page
     assert "Verified on this build, reproduced in" in build.html("sources")
-    assert (book.built / "little-numbers.zip").exists()
     assert (book.html / "notebooks/primes.ipynb").exists()
 
 

@@ -42,7 +42,6 @@ SETTINGS: dict[str, Any] = {
     "nb_execution_mode": "off",
     "nb_execution_timeout": 300,
     "nb_merge_streams": True,
-    "book_archive": False,
     "book_cut_assets": False,
     "book_tools": "the same at each build",
 }

