@@ -1,120 +1,125 @@
-"""The notebooks of this book, executed elsewhere, give exactly what the site shows.
+"""The notebooks of this book run where a reader has the wheel and Jupyter alone, and say what the book says.
 
-Every page is executed a second time here: far from the repository, with the package from its wheel, and, if
-it picks a device, on another one than the CPU, even where there is none (see `harness.second_device`). Not a
-letter and not a line of a picture may differ. So it is here that two executions are proved to give the same,
-that no notebook needs the repository, and that no cell takes all tensors to be on one device. What a page
-shows of the repository's files, and what it glues into sentences, `test_whole_book.py` executes twice.
+Every notebook is executed here a second time: in a fresh environment, far from the repository, from its first
+cell on, which installs what the page needs; only this package comes from the wheel. Not a letter and not a
+line of a picture may differ. Those with solutions that pick a device have another one than the CPU, even
+where there is none (see `harness.second_device`), so that no cell can take all tensors to be on one device.
 """
 
-import asyncio
 import os
+import re
 import subprocess
 import sys
-import zipfile
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-from executable_book.publish.notebook_cells import ANSWER
 from harness.paths import DOCS, ROOT, SECOND_DEVICE
-from harness.whole_book import BESIDE_THE_PAGES
-from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from executable_book.run.kernels import notebook_runner, warm_server
-from executable_book.run.kernels.kernel_settings import KernelSettings
-from executable_book.run.kernels.kernel_startup import VALUES
-from executable_book.run.page_execution import code_cells
 from literate_attention import pick_device
 
 pytestmark = pytest.mark.whole
 
 WITH_SOLUTIONS = "_with_solutions"
-PLAIN = "story/causal_attention_with_solutions"
+ALONE = ("PYTHONPATH", "PYTHONHOME", "LITERATE_DEVICE")
+"""What would let a kernel see more than its environment has."""
 SOURCES = {
     path.relative_to(DOCS).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
     for path in DOCS.rglob("*.md")
     if "_build" not in path.parts
 }
-PAGES = sorted(page for page, source in SOURCES.items() if "kernelspec:" in source)
+NOTEBOOKS = sorted(
+    name
+    for page, source in SOURCES.items()
+    if "kernelspec:" in source
+    for name in (page, page + WITH_SOLUTIONS)
+    if name == page or "solution-start" in source
+)
 
 
 @pytest.fixture(scope="module")
 def published(site: Path) -> dict[str, NotebookNode]:
     """Return the book's notebooks."""
+    folder = site / "notebooks"
     paths = {
-        name: site / "notebooks" / f"{name}.ipynb"
-        for page in PAGES
-        for name in (page, page + WITH_SOLUTIONS)
+        path.relative_to(folder).with_suffix("").as_posix(): path
+        for path in folder.rglob("*.ipynb")
     }
-    return {
-        name: nbformat.read(path, as_version=4) for name, path in paths.items() if path.exists()
-    }
+    assert sorted(paths) == NOTEBOOKS
+    return {name: nbformat.read(path, as_version=4) for name, path in paths.items()}
 
 
 @pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a folder that holds what the wheel holds, and nothing else."""
-    folder = tmp_path_factory.mktemp("packages")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the wheel of this package."""
+    folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    for wheel in folder.glob("*.whl"):
-        zipfile.ZipFile(wheel).extractall(folder)
-    return str(folder)
+    (path,) = folder.iterdir()
+    return path
 
 
 @pytest.fixture(scope="module")
-def away(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a folder far from the repository."""
-    return str(tmp_path_factory.mktemp("away"))
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the Python of an environment that has the wheel and Jupyter alone, as new as the site's."""
+    folder = tmp_path_factory.mktemp("environment")
+    lock = (ROOT / ".ci/requirements.txt").read_text(encoding="utf-8")
+    constraints = folder / "constraints.txt"
+    constraints.write_text("\n".join(re.findall(r"^[\w.-]+==[^\\\n]+", lock, re.MULTILINE)))
+    subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
+    python = folder / "venv/bin/python"
+    torch = f"torch=={metadata.version('torch').partition('+')[0]}"
+    install = [python, "-m", "pip", "install", "--quiet", "-c", constraints]
+    subprocess.run([*install, wheel, torch, "nbclient", "ipykernel"], check=True)
+    return python
 
 
 @pytest.fixture(scope="module")
 def executed(
-    published: dict[str, NotebookNode], package: str, away: str
+    published: dict[str, NotebookNode],
+    wheel: Path,
+    python: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> dict[str, NotebookNode]:
-    """Execute notebooks, in forks of a kernel that has imported what takes long, and nothing else.
+    """Execute all notebooks; those that install something of their own come last, one after another."""
+    folder = tmp_path_factory.mktemp("downloads")
 
-    One that leaves nothing out but the last cells of another is not executed: no cell sees what comes below.
-    Those that pick a device have two; but where the site was computed on a GPU, they have that one.
-    """
-    notebooks = {
-        name: to_execute(notebook)
-        for name, notebook in published.items()
-        if name + WITH_SOLUTIONS not in published or not ends_in_answers(notebook)
-    }
-    picking = [one for one in notebooks.values() if picks_a_device(one)]
-    assert len(picking) > 10
-    two_devices = picking if pick_device().type == "cpu" else []
-    for one in two_devices:
-        one.cells.insert(0, new_code_cell(SECOND_DEVICE.read_text(encoding="utf-8")))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join([package, str(ROOT / "src")]))
-        settings = KernelSettings(preload=("torch", "matplotlib.pyplot"))
-        folders = dict.fromkeys(notebooks, away)
-        with notebook_runner.executing(notebooks, folders, settings, timeout=300) as finished:
-            executions = dict(finished)
-    assert {name: one.failure for name, one in executions.items() if one.failure} == {}
-    for one in two_devices:
-        one.cells.pop(0)
-    for notebook in notebooks.values():
-        assert package in notebook.cells.pop().outputs[0].data["text/plain"]
-    return notebooks
+    def execute(name: str) -> NotebookNode:
+        notebook = as_downloaded(published[name], wheel)
+        on_second_device = name.endswith(WITH_SOLUTIONS) and picks_a_device(notebook)
+        if on_second_device and pick_device().type == "cpu":
+            notebook.cells.insert(0, new_code_cell(SECOND_DEVICE.read_text(encoding="utf-8")))
+        path = folder / f"{name.replace('/', '-')}.ipynb"
+        nbformat.write(notebook, path)
+        command = [python, "-m", "jupyter", "execute", "--inplace", "--timeout=300", path]
+        environment = {key: value for key, value in os.environ.items() if key not in ALONE}
+        ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+        assert ran.returncode == 0, f"{name}: {ran.stderr[-3000:]}"
+        ended = nbformat.read(path, as_version=4)
+        ended.cells = ended.cells[len(ended.cells) - len(published[name].cells) :]
+        return ended
+
+    last = [name for name in NOTEBOOKS if published[name].cells[0].source.count("%pip") > 1]
+    first = [name for name in NOTEBOOKS if name not in last]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        ended = dict(zip(first, pool.map(execute, first), strict=True))
+    return ended | {name: execute(name) for name in last}
 
 
-def to_execute(published: NotebookNode) -> NotebookNode:
-    """Return a notebook without outputs, and with a last cell that tells whose package it used."""
+def as_downloaded(published: NotebookNode, wheel: Path) -> NotebookNode:
+    """Return a notebook without outputs, whose first cell installs the wheel, and not from the repository."""
     notebook = nbformat.from_dict(published)
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell.outputs = []
-    # The first cell would need a network. `test_notebooks.py` has seen it at work.
-    notebook.cells[0].metadata["tags"] = ["skip-execution"]
-    where = new_code_cell("import literate_attention\nliterate_attention.__file__")
-    notebook.cells.append(where)
+    for cell in code_cells(notebook):
+        cell.outputs = []
+    first = notebook.cells[0]
+    first.source, found = re.subn('"literate-attention[^"]*"', f'"{wheel}"', first.source)
+    assert found == 1
     return notebook
 
 
@@ -123,55 +128,30 @@ def picks_a_device(notebook: NotebookNode) -> bool:
     return any("pick_device" in cell.source for cell in code_cells(notebook))
 
 
-def ends_in_answers(notebook: NotebookNode) -> bool:
-    """Tell whether there is nothing to execute below the first room for an answer."""
-    sources = [cell.source for cell in code_cells(notebook)]
-    first = sources.index(ANSWER)
-    return sources[first:] == [ANSWER] * (len(sources) - first)
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def shown(cell: NotebookNode) -> list[Any]:
-    """Return all that a cell shows, without what it leaves behind for the build."""
+def shown(cells: Iterable[NotebookNode]) -> list[Any]:
+    """Return all that cells show: what they print, and what they display or raise."""
     return [
-        (output.ename, output.evalue)
-        if output.output_type == "error"
-        else (output.get("text"), output.get("data"), output.get("metadata"))
-        for output in cell.outputs
-        if not {"scrapbook", VALUES} & {*output.get("metadata", {}), *output.get("data", {})}
+        [
+            "".join(one.text for one in cell.outputs if one.output_type == "stream"),
+            *(
+                (one.get("ename"), one.get("evalue"), one.get("data"), one.get("metadata"))
+                for one in cell.outputs
+                if one.output_type != "stream"
+            ),
+        ]
+        for cell in cells
     ]
 
 
-@pytest.mark.parametrize("solutions", ["", WITH_SOLUTIONS], ids=["students", "instructors"])
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_downloaded_notebook_gives_what_the_site_shows(
-    page: str, solutions: str, published: dict[str, NotebookNode], executed: dict[str, NotebookNode]
+    name: str, published: dict[str, NotebookNode], executed: dict[str, NotebookNode]
 ) -> None:
-    name = page + solutions
-    if name not in published:
-        assert solutions
-        assert "solution-start" not in SOURCES[page]
-        return
-    ran = executed[name] if name in executed else executed[page + WITH_SOLUTIONS]
-    compared = 0
-    for before, after in zip(code_cells(published[name]), code_cells(ran), strict=True):
-        if before.source == ANSWER and name not in executed:
-            break
-        assert before.source == after.source
-        compared += 1
-        if "nondeterministic" not in before.metadata or BESIDE_THE_PAGES not in SOURCES[page]:
-            assert shown(after) == shown(before), before.source
-    assert compared
-
-
-def test_a_notebook_runs_as_jupyter_runs_it(
-    published: dict[str, NotebookNode], package: str, away: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In a kernel that has imported nothing, with the one device that there is."""
-    monkeypatch.setenv("PYTHONPATH", package)
-    notebook = to_execute(published[PLAIN])
-    resources = {"metadata": {"path": away}}
-    client = NotebookClient(notebook, timeout=300, resources=resources, coalesce_streams=True)
-    asyncio.run(client.async_execute(env=warm_server.environment()))
-    assert package in notebook.cells.pop().outputs[0].data["text/plain"]
-    found, wanted = (map(shown, code_cells(one)) for one in (notebook, published[PLAIN]))
-    assert list(found) == list(wanted)
+    before, after = code_cells(published[name])[1:], code_cells(executed[name])[1:]
+    assert [cell.source for cell in before] == [cell.source for cell in after]
+    for ours, theirs in zip(before, after, strict=True):
+        assert shown([theirs]) == shown([ours]), ours.source
