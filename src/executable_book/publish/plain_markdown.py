@@ -158,7 +158,7 @@ class PlainMarkdown:
                 yield from self._blocks(node.children, level)
             case nodes.Text() if not node.strip():
                 pass
-            case _ if not isinstance(node, SILENT):
+            case _ if self.code is None and not isinstance(node, SILENT):  # once for all editions
                 LOGGER.warning(
                     "plain Markdown cannot say <%s>",
                     type(node).__name__,
@@ -229,7 +229,8 @@ class PlainMarkdown:
         if isinstance(node, nodes.reference):
             target = node["refuri"] if "refuri" in node else f"#{node['refid']}"
             return f"[{text}]({urljoin(self.address, target)})"
-        before, after = MARKS.get(type(node), ("", ""))
+        marks = (marks for kind, marks in MARKS.items() if isinstance(node, kind))
+        before, after = next(marks, ("", ""))
         return f"{before}{text}{after}"
 
     def _number(self, kind: str, node: nodes.Element) -> str:

@@ -1,10 +1,13 @@
 """Every page is there as plain Markdown, with its outputs, and listed for programs that read."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from harness.books import Book, cell
+
+from executable_book.publish.plain_markdown import code_span, escape, fenced
 
 # sphinx-exercise still asks for what Sphinx 11 will remove.
 pytestmark = pytest.mark.filterwarnings("ignore::sphinx.deprecation.RemovedInSphinx11Warning")
@@ -24,9 +27,35 @@ CHAPTER = r"""
 
 So $x^2$ grows, see {doc}`/two` and {numref}`fig-dot`.
 
+Plain words, *stress*, **weight**, `code`, a 2*3, a snake_case, and 10{sup}`3`.
+{cite:t}`somebody2020` has {eq}`eq-one`.
+
 $$
 a = b
 $$ (eq-one)
+
+1. first
+2. second, with a list
+   - inner
+
+> quoted
+
+:::{note}
+Mind the gap.
+:::
+
+| a | b |
+| --- | --- |
+| $x$ | `y` |
+
+Term
+: What it means.
+: What it means as well.
+
+```{glossary}
+word
+  A meaning.
+```
 
 ```{code-block} python
 :caption: What adds.
@@ -49,6 +78,8 @@ Multiply.
    Adds.
 
    :param a: one number.
+   :param b: another.
+   :returns: their sum.
 ```
 """
 
@@ -56,13 +87,25 @@ Multiply.
 @pytest.fixture
 def built(new_book: Callable[..., Book]) -> Book:
     """Return a book of three pages in two rooms."""
-    settings = {"html_baseurl": HOME, "project": "A Book", "book_commit": "0123456789"}
-    book = new_book(numfig=True, math_numfig=True, **settings)
+    book = new_book(
+        extensions=("sphinxcontrib.bibtex",),
+        html_baseurl=HOME,
+        project="A Book",
+        book_commit="0123456789",
+        numfig=True,
+        math_numfig=True,
+        math_eqref_format="({number})",
+        html_math_renderer="mathml",
+        bibtex_bibfiles=["references.bib"],
+        bibtex_reference_style="author_year",
+    )
+    article = "@article{somebody2020, author={Some Body}, title={On}, journal={X}, year={2020}}\n"
+    book.write("references.bib", article)
     contents = "# Home\n\n```{toctree}\n:caption: The story\n\nstory/one\ntwo\n```\n"
     book.write("index.md", HEAD.format("All of it.", "") + contents)
     cells = (cell("print(6 * 7)"), cell(DRAWING, FIGURE))
     book.page("story/one", CHAPTER, *cells, head=HEAD.format("It begins.", EXECUTED))
-    book.page("two", "# The second\n", head="")
+    book.page("two", "# The second\n\n```{bibliography}\n```\n", head="")
     assert book.build().err == ""
     return book
 
@@ -79,9 +122,33 @@ def test_a_page_is_plain_markdown_with_its_outputs(built: Book) -> None:
 
 So $x^2$ grows, see [The second]({HOME}two.html) and [Fig. 1]({HOME}story/one.html#fig-dot).
 
+Plain words, *stress*, **weight**, `code`, a 2\*3, a snake_case, and 10<sup>3</sup>.
+Body [[2020]({HOME}two.html#id2)] has [(1)]({HOME}story/one.html#equation-eq-one).
+
 $$
 a = b \tag{{1}}
 $$
+
+1. first
+2. second, with a list
+
+   - inner
+
+> quoted
+
+> **Note**
+>
+> Mind the gap.
+
+| a | b |
+| --- | --- |
+| $x$ | `y` |
+
+- **Term**: What it means.
+
+  What it means as well.
+
+- **word**: A meaning.
 
 What adds.
 
@@ -101,7 +168,10 @@ Multiply.
 
 Adds.
 
-- **Parameters**: **a** {DASH} one number.
+- **Parameters**:
+  - **a** {DASH} one number.
+  - **b** {DASH} another.
+- **Returns**: their sum.
 
 ```python
 print(6 * 7)
@@ -142,8 +212,39 @@ def test_the_whole_book_is_one_file_in_the_order_of_its_contents(built: Book) ->
     assert text_of(built, "llms-full.txt") == "\n---\n\n".join(pages)
 
 
-def test_a_build_that_writes_one_page_loses_none_and_a_lost_one_comes_back(built: Book) -> None:
-    whole = text_of(built, "llms-full.txt")
-    (built.html / "two.md").unlink()
+def test_a_build_that_writes_one_page_loses_no_other(built: Book) -> None:
+    sitemap = text_of(built, "sitemap.xml")
+    assert re.findall("<loc>(.*)</loc>", sitemap) == [
+        f"{HOME}{page}.html" for page in ("index", "story/one", "two")
+    ]
+    built.add("two.md", "\nMore.\n")
     assert "story/one" not in built.build().written
-    assert text_of(built, "llms-full.txt") == whole
+    assert text_of(built, "sitemap.xml") == sitemap
+    assert text_of(built, "story/one.md") in text_of(built, "llms-full.txt")
+
+
+def test_what_cannot_be_said_is_reported_once(new_book: Callable[..., Book]) -> None:
+    book = new_book()
+    book.page("page", "# P\n\n:::{sidebar} Beside\nText\n:::\n", cell("1"))
+    (found,) = re.findall(r"\w+\.md.*cannot say.*", book.build().err)
+    assert found == "page.md:8: WARNING: plain Markdown cannot say <sidebar> [book.markdown]"
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("a*b_c", r"a\*b_c"),
+        ("_init_ and __all__", r"\_init\_ and \_\_all\_\_"),
+        ("<b> costs $5", r"\<b> costs \$5"),
+        ("In [82] it is", "In [82] it is"),
+        ("[not](a link)", r"\[not](a link)"),
+    ],
+)
+def test_text_stays_text(text: str, escaped: str) -> None:
+    assert escape(text) == escaped
+
+
+def test_backticks_stay_within_code() -> None:
+    assert code_span("a`b") == "``a`b``"
+    assert code_span("`") == "`` ` ``"
+    assert fenced("```\nx\n```", "default") == "````python\n```\nx\n```\n````"

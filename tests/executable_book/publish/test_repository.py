@@ -1,0 +1,64 @@
+"""Where the book comes from: a repository, a commit that git knows, and perhaps a release."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from harness.git import git
+from harness.paths import ROOT
+
+from executable_book.publish.repository import commit_of, edition, release_of, repository_in
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.mark.parametrize(
+    ("commit", "release", "said"),
+    [
+        (COMMIT, "0.1.0", "Edition 0.1.0"),
+        (COMMIT, "", "Built from commit 0123456"),
+        (f"{COMMIT}+changes", "", "Built from commit 0123456, and changes to it"),
+        ("", "", "Built from files of no known commit"),
+    ],
+)
+def test_a_page_says_of_which_edition_it_is(commit: str, release: str, said: str) -> None:
+    assert edition(SimpleNamespace(book_commit=commit, book_release=release)) == said  # type: ignore[arg-type]
+
+
+def test_the_commit_comes_from_git_and_else_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SOURCE_COMMIT", "GITHUB_SHA", "READTHEDOCS_GIT_COMMIT_HASH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert commit_of(tmp_path) == ""
+    monkeypatch.setenv("GITHUB_SHA", COMMIT)
+    assert commit_of(tmp_path) == COMMIT
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "commit", "--quiet", "--allow-empty", "-m", "first")
+    head = git(tmp_path, "rev-parse", "HEAD")
+    assert commit_of(tmp_path) == head
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "file").touch()
+    assert commit_of(tmp_path) == f"{head}+changes"
+    assert commit_of(tmp_path / "new") == COMMIT  # an archive unpacked in the checkout of another
+
+
+def test_a_release_is_a_tag_of_the_version_without_changes(tmp_path: Path) -> None:
+    pyproject = tmp_path / "pyproject.toml"
+    pyproject.write_text('[project]\nversion = "1.2.3"\n')
+    assert release_of(tmp_path) == ""
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "--quiet", "-m", "first")
+    git(tmp_path, "tag", "v1.2.2")
+    assert release_of(tmp_path) == ""
+    git(tmp_path, "tag", "v1.2.3")
+    assert release_of(tmp_path) == "1.2.3"
+    pyproject.write_text('[project]\nversion = "1.2.3" # changed\n')
+    assert release_of(tmp_path) == ""
+
+
+def test_the_repository_is_named_in_one_place(tmp_path: Path) -> None:
+    assert repository_in(ROOT / "pyproject.toml").startswith("https://github.com/")
+    assert repository_in(tmp_path / "pyproject.toml") == ""
