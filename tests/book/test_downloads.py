@@ -66,25 +66,25 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the Python of an environment that has the wheel and Jupyter alone, as new as the site's."""
+def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the programs of an environment that has the wheel and Jupyter alone, as new as the site's."""
     folder = tmp_path_factory.mktemp("environment")
     lock = (ROOT / ".ci/requirements.txt").read_text(encoding="utf-8")
     constraints = folder / "constraints.txt"
     constraints.write_text("\n".join(re.findall(r"^[\w.-]+==[^\\\n]+", lock, re.MULTILINE)))
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
-    python = folder / "venv/bin/python"
+    scripts = folder / "venv/bin"
     torch = f"torch=={metadata.version('torch').partition('+')[0]}"
-    install = [python, "-m", "pip", "install", "--quiet", "-c", constraints]
+    install = [scripts / "pip", "install", "--quiet", "-c", constraints]
     subprocess.run([*install, wheel, torch, "nbclient", "ipykernel"], check=True)
-    return python
+    return scripts
 
 
 @pytest.fixture(scope="module")
 def executed(
     published: dict[str, NotebookNode],
     wheel: Path,
-    python: Path,
+    scripts: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> dict[str, NotebookNode]:
     """Execute all notebooks; those that install something of their own come last, one after another."""
@@ -97,8 +97,9 @@ def executed(
             notebook.cells.insert(0, new_code_cell(SECOND_DEVICE.read_text(encoding="utf-8")))
         path = folder / f"{name.replace('/', '-')}.ipynb"
         nbformat.write(notebook, path)
-        command = [python, "-m", "jupyter", "execute", "--inplace", "--timeout=300", path]
+        command = [scripts / "jupyter-execute", "--inplace", "--timeout=300", path]
         environment = {key: value for key, value in os.environ.items() if key not in ALONE}
+        environment["PATH"] = f"{scripts}{os.pathsep}{environment['PATH']}"
         ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
         assert ran.returncode == 0, f"{name}: {ran.stderr[-3000:]}"
         ended = nbformat.read(path, as_version=4)

@@ -28,7 +28,7 @@ def test_every_check_is_asked() -> None:
     assert {".".join(names) for names in asked} == judges
 
 
-@pytest.mark.parametrize("what", ["outdated", "collect", "update", "missing", "publish"])
+@pytest.mark.parametrize("what", ["outdated", "collect", "update", "publish"])
 def test_what_parts_do_with_pages_is_asked_for(what: str) -> None:
     parts = {name for name in OFFERED if name.endswith(f".{what}")}
     assert parts

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from executable_book.publish.frames import apart, cut, draw
+from executable_book.publish.step_figures import draw_frames, framed, split_frames
 
 CELL = """<div class="cell tag_hide-input tag_steps-2 docutils container">
 <pre>code</pre>
@@ -13,13 +13,13 @@ DRAWING = '<?xml version="1.0"?>\n<svg width="15pt" height="40pt" viewBox="1 0 3
 
 
 def test_each_frame_is_a_picture_and_the_first_says_what_is_seen() -> None:
-    page = apart(CELL)
+    page = split_frames(CELL)
     first = '<img alt="First, then second." src="../_images/a.frame-1-of-2.svg" />'
     second = '<img alt="" src="../_images/a.frame-2-of-2.svg" />'
     assert f"<figure>{first}\n{second}<figcaption>" in page
     assert page.count("<img") == 3
     assert '<img alt="Another." src="../_images/b.svg" />' in page
-    assert apart(page.replace("tag_steps-2", "tag_other")) == page.replace(
+    assert split_frames(page.replace("tag_steps-2", "tag_other")) == page.replace(
         "tag_steps-2", "tag_other"
     )
 
@@ -29,7 +29,7 @@ def test_frames_are_drawn_of_the_whole_and_stay_when_it_is_gone(tmp_path: Path) 
     whole.write_text(DRAWING, encoding="utf-8")
     frames = [tmp_path / f"a.frame-{number}-of-2.svg" for number in (1, 2)]
     for _ in range(2):
-        draw(apart(CELL), tmp_path)
+        draw_frames(split_frames(CELL), tmp_path)
         texts = [frame.read_text(encoding="utf-8") for frame in frames]
         assert [text.partition("<svg")[2].partition(">")[0] for text in texts] == [
             ' width="15pt" height="20pt" viewBox="1 0 30 40"',
@@ -42,4 +42,4 @@ def test_frames_are_drawn_of_the_whole_and_stay_when_it_is_gone(tmp_path: Path) 
 
 def test_a_frame_is_cut_where_it_begins() -> None:
     opening = '<svg height="1428pt" viewBox="0 0 320 952">'
-    assert cut(opening, 4, 4) == '<svg height="357pt" viewBox="0 714 320 238">'
+    assert framed(opening, 4, 4) == '<svg height="357pt" viewBox="0 714 320 238">'
