@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from matplotlib.collections import QuadMesh
 from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.text import Text
 from torch import Tensor
 
 from literate_attention.figures import Drawing
@@ -39,3 +40,30 @@ def ways(drawing: Drawing, name: str = "") -> list[tuple[str, Tensor]]:
         if arrow.get_label().startswith(name)
         for (x, y), (to_x, to_y) in [arrow._posA_posB]
     ]
+
+
+def written(drawing: Drawing) -> list[str]:
+    """Return all texts, in the order in which they were written."""
+    return [text.get_text() for text in drawing.figure.findobj(Text) if text.get_text()]
+
+
+def arrow_widths(drawing: Drawing, name: str) -> Tensor:
+    """Return how thick the arrows are whose names begin so."""
+    found = drawing.figure.findobj(FancyArrowPatch)
+    return torch.tensor([a.get_linewidth() for a in found if a.get_label().startswith(name)])
+
+
+def in_the_dark(rgb: Any) -> Any:
+    """Return colours as a dark page shows them: `invert(0.93) hue-rotate(180deg)` in book.css."""
+    turned = np.array([[-0.574, 1.430, 0.144], [0.426, 0.430, 0.144], [0.426, 1.430, -0.856]])
+    return np.clip((0.93 + (1 - 2 * 0.93) * rgb) @ turned.T, 0.0, 1.0)
+
+
+def contrast(one: Any, other: Any) -> Any:
+    """Compute the contrast of two colours, or of many, as WCAG 2 defines it."""
+    one, other = (
+        np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        @ np.array([0.2126, 0.7152, 0.0722])
+        for rgb in map(np.asarray, (one, other))
+    )
+    return (np.maximum(one, other) + 0.05) / (np.minimum(one, other) + 0.05)

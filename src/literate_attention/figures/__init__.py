@@ -7,26 +7,19 @@ import it, ``from literate_attention import figures`` does.
 """
 
 from literate_attention.figures._card import Drawing
-from literate_attention.figures.learned.heads import (
-    draw_head_map,
-    draw_head_scores,
-    draw_shares,
-)
-from literate_attention.figures.learned.training import draw_growing_maps, draw_induction
+from literate_attention.figures.learned.heads import draw_head_scores, draw_shares
+from literate_attention.figures.learned.induction import draw_induction
 from literate_attention.figures.models.arrows import draw_shared_heads, draw_turned_arrows
 from literate_attention.figures.models.masks import draw_mask_parts
 from literate_attention.figures.models.rings import draw_ring, draw_ring_work
 from literate_attention.figures.models.streams import draw_residual_streams
-from literate_attention.figures.story.causal_masks import draw_exercises, draw_masked_row
+from literate_attention.figures.story.attention_matrix import draw_attention_matrix
 from literate_attention.figures.story.inputs import draw_input_embeddings, draw_windows
 from literate_attention.figures.story.layout import draw_reading_order, draw_shapes
-from literate_attention.figures.story.matrices import (
-    draw_attention_matrices,
-    draw_attention_matrix,
+from literate_attention.figures.story.masks import (
     draw_dropout_masks,
-    draw_matrix_product,
-    draw_products,
-    draw_projections,
+    draw_exercises,
+    draw_masked_row,
 )
 from literate_attention.figures.story.one_query import (
     draw_context_vector,
@@ -35,6 +28,11 @@ from literate_attention.figures.story.one_query import (
 )
 from literate_attention.figures.story.overviews import draw_colours, draw_gpt, draw_roadmap
 from literate_attention.figures.story.points import draw_embedding_points, draw_pulls, draw_shadows
+from literate_attention.figures.story.products import (
+    draw_matrix_product,
+    draw_products,
+    draw_projections,
+)
 from literate_attention.figures.story.sequences import draw_bottleneck, draw_lines
 from literate_attention.figures.story.several_heads import (
     draw_head_arcs,
@@ -44,7 +42,6 @@ from literate_attention.figures.story.several_heads import (
 
 __all__ = [
     "Drawing",
-    "draw_attention_matrices",
     "draw_attention_matrix",
     "draw_bottleneck",
     "draw_colours",
@@ -53,9 +50,7 @@ __all__ = [
     "draw_embedding_points",
     "draw_exercises",
     "draw_gpt",
-    "draw_growing_maps",
     "draw_head_arcs",
-    "draw_head_map",
     "draw_head_scores",
     "draw_heads",
     "draw_induction",

@@ -8,24 +8,11 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._card import (
-    INK,
-    KEY,
-    LINE,
-    MARGIN,
-    QUERY,
-    RULE,
-    WIDTH,
-    Array,
-    Card,
-    Drawing,
-    array,
-    card,
-    count,
-    number,
-    some,
-    vector,
-)
+from literate_attention.figures._arguments import Array, to_numpy
+from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, card
+from literate_attention.figures._lettering import LINE
+from literate_attention.figures._palette import INK, KEY, QUERY, RULE
+from literate_attention.figures._words import format_number, format_vector, plural
 
 
 def draw_shared_heads(num_heads: int, num_kv_heads: Sequence[int]) -> Drawing:
@@ -35,55 +22,33 @@ def draw_shared_heads(num_heads: int, num_kv_heads: Sequence[int]) -> Drawing:
         num_heads: how many query heads there are.
         num_kv_heads: for each row how many key-value heads they share.
 
-    Returns:
-        The drawing. Its text tells for each row which query heads use which key-value head.
-
-    Raises:
-        ValueError: a number is below 1.
-
     Example:
         >>> draw_shared_heads(4, [2]).alt
         'Which of 4 query heads share keys and values. 2 key-value heads: 0 serves 0, 1; 1 serves 2, 3.'
     """
-    some("num_heads", num_heads)
     left, gap = 100.0, 62.0
     step = (WIDTH - left - MARGIN) / num_heads
-    sentences = [f"Which of {count(num_heads, 'query head shares', 'query heads share')}"]
-    sentences[0] += " keys and values."
+    sentences = [f"Which of {num_heads} query heads share keys and values."]
     with card() as page:
         y = MARGIN + LINE
         for kv_heads in num_kv_heads:
-            some("num_kv_heads", kv_heads)
-            used = [head * kv_heads // num_heads for head in range(num_heads)]
-            groups = [
-                [head for head in range(num_heads) if used[head] == kv_head]
-                for kv_head in range(kv_heads)
-            ]
+            below, of_keys = y + gap / 2, plural(kv_heads, "key-value head")
             page.text(MARGIN, y, f"{num_heads} query heads", ha="left", color=QUERY.strong)
-            of_keys = count(kv_heads, "key-value head", "key-value heads")
-            page.text(MARGIN, y + gap / 2 + 13, of_keys, ha="left", color=KEY.strong)
-            for kv_head, heads in enumerate(groups):
-                middle = left + step * (sum(heads) / max(len(heads), 1) + 0.5)
+            page.text(MARGIN, below + 13, of_keys, ha="left", color=KEY.strong)
+            served = []
+            for kv_head in range(kv_heads):
+                heads = [h for h in range(num_heads) if h * kv_heads // num_heads == kv_head]
+                middle = left + step * (sum(heads) / len(heads) + 0.5)
                 for head in heads:
                     x = left + step * (head + 0.5)
-                    page.line((x, y), (middle, y + gap / 2 + 12), color=INK)
+                    page.line((x, y), (middle, below + 12), color=INK)
                     page.circle(x, y, 9, QUERY.tint, QUERY.strong)
                     page.text(x, y, str(head))
-                page.box(
-                    *(middle - 11, y + gap / 2 + 3, 22, 19),
-                    fill=KEY.tint,
-                    edge=KEY.strong,
-                    rounding=3,
-                    zorder=3,
-                )
-                page.text(middle, y + gap / 2 + 12.5, str(kv_head))
-            served = (
-                f"{kv_head} serves {', '.join(map(str, heads))}"
-                for kv_head, heads in enumerate(groups)
-            )
-            sentences.append(
-                f"{count(kv_heads, 'key-value head', 'key-value heads')}: {'; '.join(served)}."
-            )
+                look: Look = {"fill": KEY.tint, "edge": KEY.strong, "rounding": 3, "zorder": 3}
+                page.box(middle - 11, below + 3, 22, 19, **look)
+                page.text(middle, below + 12.5, str(kv_head))
+                served.append(f"{kv_head} serves {', '.join(map(str, heads))}")
+            sentences.append(f"{of_keys}: {'; '.join(served)}.")
             y += gap + LINE + 6
         return page.finish(y - LINE - 6 + MARGIN, *sentences)
 
@@ -94,22 +59,14 @@ def draw_turned_arrows(pairs: Mapping[str, Float[Tensor, "2 2"]]) -> Drawing:
     Args:
         pairs: for the name of each pair of places the query and the key, as they are turned there.
 
-    Returns:
-        The drawing. Its text tells where the arrows point, the angle between them, and their scores.
-
-    Raises:
-        TypeError: a pair is not a tensor.
-        ValueError: there is no pair, or one has another shape than (2, 2).
-
     Example:
         >>> import torch
         >>> draw_turned_arrows({"both at 0": torch.tensor([[1.0, 0.0], [0.0, 1.0]])}).alt
         'both at 0: the query is (1.00, 0.00), the key (0.00, 1.00), the angle between them 90°, their score
         0.00.'
     """
-    some("the number of pairs", len(pairs))
-    arrows = {name: array(name, pair, 2, 2) for name, pair in pairs.items()}
-    longest = max(float((pair**2).sum(axis=1).max()) for pair in arrows.values()) ** 0.5 or 1.0
+    arrows = {name: to_numpy(pair) for name, pair in pairs.items()}
+    longest = max(float(np.linalg.norm(pair, axis=1).max()) for pair in arrows.values())
     room = (WIDTH - 2 * MARGIN) / len(arrows)
     radius = min(room / 2 - 14, 70.0)
     sentences = []
@@ -121,16 +78,16 @@ def draw_turned_arrows(pairs: Mapping[str, Float[Tensor, "2 2"]]) -> Drawing:
             page.line((x - radius, y), (x + radius, y), color=RULE)
             page.line((x, y - radius), (x, y + radius), color=RULE)
             for arrow, colour, label in ((query, QUERY, "q"), (key, KEY, "k")):
-                tip = x + radius * arrow[0] / longest, y - radius * arrow[1] / longest
-                page.arrow((x, y), tip, color=colour.strong, width=2.0)
-                beside = x + 1.12 * (tip[0] - x), y + 1.12 * (tip[1] - y)
+                across, up = radius * arrow / longest
+                page.arrow((x, y), (x + across, y - up), color=colour.strong, width=2.0)
+                beside = x + 1.12 * across, y - 1.12 * up
                 page.text(*beside, label, color=colour.strong, weight="bold")
             angle = f"{abs(_draw_angle(page, query, key, x, y, 0.35 * radius)):.0f}°"
-            score = number(float(query @ key))
+            score = format_number(query @ key)
             page.text(x, top + 2 * radius + LINE, f"angle {angle}, score {score}")
             sentences.append(
-                f"{name}: the query is {vector(query)}, the key {vector(key)}, the angle between them "
-                f"{angle}, their score {score}."
+                f"{name}: the query is {format_vector(query)}, the key {format_vector(key)}, the angle "
+                f"between them {angle}, their score {score}."
             )
         return page.finish(top + 2 * radius + 1.5 * LINE + MARGIN, *sentences)
 

@@ -7,25 +7,11 @@ import numpy as np
 from jaxtyping import Int
 from torch import Tensor
 
-from literate_attention.figures._card import (
-    BLUE,
-    LINE,
-    MARGIN,
-    QUIET,
-    TEXT,
-    WIDTH,
-    Array,
-    Card,
-    Colour,
-    Drawing,
-    array,
-    card,
-    count,
-    labels,
-    some,
-    text_width,
-    wrap,
-)
+from literate_attention.figures._arguments import Array, clean_labels, to_numpy
+from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, card
+from literate_attention.figures._lettering import LINE, TEXT, text_width, wrap
+from literate_attention.figures._palette import BLUE, QUIET, Colour
+from literate_attention.figures._words import plural
 
 PROCESSES: Final = (
     Colour("#d3dbe6", "#44566e"),
@@ -45,107 +31,91 @@ def draw_ring(
 
     Args:
         tokens: the sequence.
-        shards: for each process the positions of its tokens.
-
-    Returns:
-        The drawing. Its text tells whose keys each process holds in each round.
-
-    Raises:
-        TypeError: the shards are not a tensor, or the tokens are a single string.
-        ValueError: there are more than four processes, or not as many tokens as the shards have.
+        shards: for each of up to four processes the positions of its tokens.
 
     Example:
         >>> import torch
         >>> draw_ring(["one", "step"], torch.tensor([[[0]], [[1]]])).alt
-        "2 processes in a ring. Process 0 asks for 'one', process 1 for 'step', in every round. Round 0:
-        process 0 holds the keys of 'one', process 1 of 'step'. Round 1: process 0 holds the keys of
-        'step', process 1 of 'one'."
+        "2 processes in a ring. Queries, in every round: process 0 has 'one', process 1 has 'step'. Keys and
+        values, round 0: process 0 has 'one', process 1 has 'step'. Keys and values, round 1: process 0 has
+        'step', process 1 has 'one'."
     """
-    held = _shards("shards", shards).reshape(len(shards), -1)
-    names = labels("tokens", tokens, held.size, "tokens")
-    texts = [" ".join(names[token] for token in row) for row in held]
+    names = clean_labels(tokens, shards.numel())
+    texts = [" ".join(names[token] for token in row) for row in shards.flatten(1).tolist()]
     size, gap = len(texts), 22.0
     width = (WIDTH - 2 * MARGIN - size * gap) / size
     lines = [wrap(text, width - 6) for text in texts]
     height = LINE * max(map(len, lines)) + 4
-    lefts = [MARGIN + gap / 2 + place * (width + gap) for place in range(size)]
+    first = MARGIN + gap / 2
+    lefts = [first + place * (width + gap) for place in range(size)]
+
+    def write(lines: Sequence[str], x: float, y: float, fill: str, edge: str) -> None:
+        page.box(x, y, width, height, fill=fill, edge=edge, rounding=3)
+        top = y + (height - LINE * len(lines)) / 2
+        for number, line in enumerate(lines):
+            page.text(x + width / 2, top + (number + 0.5) * LINE, line)
+
     with card() as page:
-        y = MARGIN
-        for place, x in enumerate(lefts):
-            page.text(x + width / 2, y + 6, f"process {place}", weight="bold")
-        y += LINE + 6
-        page.text(MARGIN + gap / 2, y + 4, "queries, in every round", ha="left", color=QUIET)
+        y = MARGIN + LINE + 6
+        page.note(first, y + 4, "queries, in every round", "left")
         y += LINE
         for place, x in enumerate(lefts):
-            _box_of_text(page, lines[place], x, y, width, height, "none", PROCESSES[place].strong)
+            page.text(x + width / 2, MARGIN + 6, f"process {place}", weight="bold")
+            write(lines[place], x, y, "none", PROCESSES[place].strong)
         y += height + 16
         for step in range(size):
-            page.text(
-                *(MARGIN + gap / 2, y, f"keys and values, round {step}"), ha="left", color=QUIET
-            )
+            page.note(first, y, f"keys and values, round {step}", "left")
             y += LINE - 4
+            middle = y + height / 2
+            blue: Look = {"color": BLUE, "width": 1.8}
             for place, x in enumerate(lefts):
                 owner = (place - step) % size
-                _box_of_text(page, lines[owner], x, y, width, height, *PROCESSES[owner])
+                write(lines[owner], x, y, *PROCESSES[owner])
                 if step < size - 1:
-                    page.arrow(
-                        (x + width + 3, y + height / 2),
-                        (x + width + gap - 3, y + height / 2),
-                        color=BLUE,
-                        width=1.8,
-                        name=f"step{step}, process{place}",
-                    )
+                    page.arrow((x + width + 3, middle), (x + width + gap - 3, middle), **blue)
             if step < size - 1:
-                page.arrow(
-                    (2, y + height / 2), (lefts[0] - 3, y + height / 2), color=BLUE, width=1.8
-                )
+                page.arrow((2, middle), (first - 3, middle), **blue)
             y += height + 18
+
+        def have(texts: Sequence[str]) -> str:
+            return ", ".join(f"process {place} has '{text}'" for place, text in enumerate(texts))
+
         return page.finish(
             y - 18 + MARGIN,
-            f"{count(size, 'process', 'processes')} in a ring.",
-            "Process "
-            + ", process ".join(
-                f"{place} {'asks ' if not place else ''}for '{text}'"
-                for place, text in enumerate(texts)
-            )
-            + ", in every round.",
+            f"{plural(size, 'process', 'processes')} in a ring.",
+            f"Queries, in every round: {have(texts)}.",
             *(
-                f"Round {step}: process "
-                + ", process ".join(
-                    f"{place} {'holds the keys ' if not place else ''}of '{texts[place - step]}'"
-                    for place in range(size)
-                )
-                + "."
+                f"Keys and values, round {step}: {have(texts[-step:] + texts[:-step])}."
                 for step in range(size)
             ),
         )
 
 
-def _box_of_text(
-    page: Card,
-    lines: Sequence[str],
-    x: float,
-    y: float,
-    width: float,
-    height: float,
-    fill: str,
-    edge: str,
-) -> None:
-    page.box(x, y, width, height, fill=fill, edge=edge, rounding=3)
-    top = y + (height - LINE * len(lines)) / 2
-    for number, line in enumerate(lines):
-        page.text(x + width / 2, top + (number + 0.5) * LINE, line)
-
-
 class _Work(NamedTuple):
+    """Which process computes each row, in which round each score, and how long all that takes."""
+
     process_of: Array
     step_of: Array
     scores: Array
     starts: Array
 
+    @classmethod
+    def of(cls, shards: Tensor) -> "_Work":
+        held = to_numpy(shards).astype(int).reshape(len(shards), -1)
+        size, num_tokens = len(held), held.size
+        process_of = np.empty(num_tokens, int)
+        process_of[held] = np.arange(size)[:, None]
+        step_of = (process_of[:, None] - process_of) % size
+        rows, columns = np.tril_indices(num_tokens)
+        scores = np.zeros((size, size))
+        np.add.at(scores, (process_of[rows], step_of[rows, columns]), 1)
+        starts = np.concatenate([[0.0], scores.max(axis=0).cumsum()[:-1]])
+        future = np.triu(np.ones_like(step_of), 1) > 0
+        return cls(process_of, np.where(future, -1, step_of), scores, starts)
+
     @property
     def ends(self) -> float:
-        return float(self.starts[-1] + self.scores[:, -1].max())
+        return float(self.scores.max(axis=0).sum())
 
 
 def draw_ring_work(
@@ -157,128 +127,81 @@ def draw_ring_work(
     a score takes a unit of it, and a round ends when its slowest process is done; crossed is waiting.
 
     Args:
-        orders: for the name of each order of the tokens, the positions that each process holds.
-
-    Returns:
-        The drawing. Its text tells how many scores each process computes, and how long it takes.
-
-    Raises:
-        TypeError: shards are not a tensor.
-        ValueError: there is no order, there are more than two, or one has more than four processes.
+        orders: for the names of one or two orders of the tokens, the positions that each process holds.
 
     Example:
         >>> import torch
         >>> draw_ring_work({"in order": torch.arange(4).view(2, 1, 2)}).alt
         'in order: 2 processes compute 3 and 7 scores; with waiting it takes as long as 7.'
     """
-    if not 1 <= len(orders) <= 2:
-        raise ValueError(f"orders must be 1 or 2, got {len(orders)}")
-    works = {name: _work(name, shards) for name, shards in orders.items()}
+    works = {name: _Work.of(shards) for name, shards in orders.items()}
     gap = 14.0
     room = (WIDTH - 2 * MARGIN - gap) / 2
-    longest = max(work.ends for work in works.values())
-    label = text_width("process 0") + 6
-    scale = (WIDTH - 2 * MARGIN - label) / longest
+    left = MARGIN + text_width("process 0") + 6
+    scale = (WIDTH - left - MARGIN) / max(work.ends for work in works.values())
+    sentences = []
     with card() as page:
-        y = MARGIN
-        bottom = y
         for place, (name, work) in enumerate(works.items()):
             x = MARGIN + place * (room + gap)
-            page.heading(x, y + 6, name)
-            page.text(x + room, y + 6, "query ↓  key →", ha="right", color=QUIET)
-            bottom = max(bottom, _draw_squares(page, work, x, y + LINE + 2, room))
-        y = bottom + 16
+            page.heading(x, MARGIN + 6, name)
+            page.note(x + room, MARGIN + 6, "query ↓  key →", "right")
+            _draw_squares(page, work, x, MARGIN + LINE + 2, room)
+        y = MARGIN + LINE + 2 + room + 16
         for name, work in works.items():
             page.heading(MARGIN, y, name)
-            page.text(
-                WIDTH - MARGIN, y, f"takes as long as {work.ends:g} scores", ha="right", color=QUIET
-            )
+            page.note(WIDTH - MARGIN, y, f"takes as long as {work.ends:g} scores", "right")
             y += LINE - 4
+            top = y
             for process, row in enumerate(work.scores):
                 page.text(MARGIN, y + LINE / 2, f"process {process}", ha="left")
-                for step, scores in enumerate(row):
-                    start = MARGIN + label + scale * work.starts[step]
-                    waits = scale * (work.scores[:, step].max() - scores)
+                slowest = work.scores.max(axis=0)
+                for step, (start, scores) in enumerate(zip(work.starts, row, strict=True)):
+                    x, width = left + scale * start, scale * scores
                     if scores:
-                        _draw_piece(page, process, step, start, y + 1, scale * scores)
-                    if waits:
-                        page.hatched(start + scale * scores, y + 1, waits, LINE - 2, WAITS)
+                        tint, strong = PROCESSES[process]
+                        page.box(x, y + 1, width, LINE - 2, fill=tint, edge=strong, line=0.8)
+                        if width >= text_width(str(step)) + 2:
+                            page.text(x + width / 2, y + LINE / 2, str(step))
+                    if scores < slowest[step]:
+                        waits = scale * (slowest[step] - scores)
+                        page.hatched(x + width, y + 1, waits, LINE - 2, WAITS)
                 y += LINE
             for start in work.starts[1:]:
-                at = MARGIN + label + scale * start
-                page.line((at, y - LINE * len(work.scores) - 2), (at, y), zorder=4)
+                page.line((left + scale * start, top - 2), (left + scale * start, y), zorder=4)
             y += 14
-        says = "colour: process; number: round; line: a new round"
-        page.text(MARGIN, y, says, ha="left", color=QUIET)
+            *most, last = (f"{scores:g}" for scores in work.scores.sum(axis=1))
+            each = f"{', '.join(most)} and {last}" if most else last
+            compute = plural(len(work.scores), "process computes", "processes compute")
+            long = f"with waiting it takes as long as {work.ends:g}"
+            sentences.append(f"{name}: {compute} {each} scores; {long}.")
+        page.note(MARGIN, y, "colour: process; number: round; line: a new round", "left")
         y += LINE + 2
-        page.hatched(MARGIN, y - 7, 16, 14)
-        page.text(MARGIN + 22, y, "the future, not computed", ha="left", color=QUIET)
-        x = MARGIN + 22 + text_width("the future, not computed") + 16
-        page.hatched(x, y - 7, 16, 14, WAITS)
-        page.text(x + 22, y, "waits for the others", ha="left", color=QUIET)
-        return page.finish(
-            y + LINE / 2 + MARGIN,
-            *(
-                f"{name}: {count(len(work.scores), 'process computes', 'processes compute')} "
-                f"{_listed(work.scores.sum(axis=1))} scores; with waiting it takes as long as "
-                f"{work.ends:g}."
-                for name, work in works.items()
-            ),
-        )
+        x = MARGIN
+        for hatch, meaning in (
+            ("//////", "the future, not computed"),
+            (WAITS, "waits for the others"),
+        ):
+            page.hatched(x, y - 7, 16, 14, hatch)
+            page.note(x + 22, y, meaning, "left")
+            x += 22 + text_width(meaning) + 16
+        return page.finish(y + LINE / 2 + MARGIN, *sentences)
 
 
-def _work(name: str, shards: Tensor) -> _Work:
-    held = _shards(name, shards)
-    size, num_tokens = len(held), held.size
-    process_of = np.empty(num_tokens, int)
-    for process, tokens in enumerate(held):
-        process_of[tokens.ravel()] = process
-    step_of = (process_of[:, None] - process_of) % size
-    allowed = np.tri(num_tokens, dtype=bool)
-    scores = np.zeros((size, size))
-    rows, columns = np.nonzero(allowed)
-    np.add.at(scores, (process_of[rows], step_of[rows, columns]), 1)
-    starts = np.concatenate([[0.0], scores.max(axis=0).cumsum()[:-1]])
-    return _Work(process_of, np.where(allowed, step_of, -1), scores, starts)
-
-
-def _draw_squares(page: Card, work: _Work, x: float, y: float, room: float) -> float:
-    """Draw the scores in a square, with the places of queries and keys; return where it ends."""
-    margin = text_width("00") if room / len(work.step_of) >= 1.5 * TEXT else 0.0
-    x, y, room = x + margin, y + margin, room - margin
-    cell = room / len(work.step_of)
-    for token in range(len(work.step_of) if margin else 0):
+def _draw_squares(page: Card, work: _Work, x: float, y: float, room: float) -> None:
+    """Draw the scores in a square, with the places of queries and keys."""
+    size = len(work.step_of)
+    margin = text_width("00") if room / size >= 1.5 * TEXT else 0.0
+    left, top, cell = x + margin, y + margin, (room - margin) / size
+    for token in range(size if margin else 0):
         at = (token + 0.5) * cell
-        page.text(x + at, y - margin / 2, str(token), color=QUIET)
-        page.text(x - margin / 2, y + at, str(token), color=QUIET)
+        page.text(left + at, y + margin / 2, str(token), color=QUIET)
+        page.text(x + margin / 2, top + at, str(token), color=QUIET)
     for (i, j), step in np.ndenumerate(work.step_of):
-        left, top = x + j * cell, y + i * cell
+        across, down = left + j * cell, top + i * cell
         if step < 0:
-            page.hatched(left, top, cell, cell)
+            page.hatched(across, down, cell, cell)
             continue
-        page.box(
-            left, top, cell, cell, fill=PROCESSES[work.process_of[i]].tint, edge="white", line=0.8
-        )
+        tint, _ = PROCESSES[work.process_of[i]]
+        page.box(across, down, cell, cell, fill=tint, edge="white", line=0.8)
         if cell >= TEXT:
-            page.text(left + cell / 2, top + cell / 2, str(step))
-    return y + room
-
-
-def _draw_piece(page: Card, process: int, step: int, x: float, y: float, width: float) -> None:
-    tint, strong = PROCESSES[process]
-    page.box(x, y, width, LINE - 2, fill=tint, edge=strong, line=0.8)
-    if width >= text_width(str(step)) + 2:
-        page.text(x + width / 2, y + LINE / 2 - 1, str(step))
-
-
-def _shards(name: str, shards: Tensor) -> Array:
-    held = array(name, shards, "world_size", "num_chunks", "chunk_tokens").astype(int)
-    some("the number of processes", len(held))
-    if len(held) > len(PROCESSES):
-        raise ValueError(f"{name} must be for 1 to {len(PROCESSES)} processes, got {len(held)}")
-    return held
-
-
-def _listed(values: Array) -> str:
-    *most, last = (f"{value:g}" for value in values)
-    return f"{', '.join(most)} and {last}" if most else last
+            page.text(across + cell / 2, down + cell / 2, str(step))

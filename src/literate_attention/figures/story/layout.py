@@ -1,32 +1,20 @@
 """Drawings of how tensors are laid out: the order in which memory is read, and shapes from step to step."""
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
+import torch
 from jaxtyping import Shaped
 from torch import Tensor
 
-from literate_attention.figures._card import (
-    COLOURS,
-    HEADS,
-    INK,
-    LINE,
-    MARGIN,
-    PAPER,
-    QUIET,
-    RULE,
-    SMALL_TEXT,
-    WIDTH,
-    Array,
-    Card,
-    Drawing,
-    array,
-    card,
-    count,
-    label_width,
-    some,
-)
+from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, card
+from literate_attention.figures._lettering import LINE, SMALL_TEXT, label_width
+from literate_attention.figures._palette import COLOURS, INK, PAPER, RULE, head_colour
+from literate_attention.figures._words import plural
+
+_WIDEST = 130.0
+_GAP = 5.0
 
 
 def draw_reading_order(
@@ -42,13 +30,6 @@ def draw_reading_order(
         embed_dim: how many numbers a token has.
         num_heads: how many heads share them.
 
-    Returns:
-        The drawing. Its text tells shape, strides, and how many leaps it takes to read each tensor.
-
-    Raises:
-        TypeError: one of them is not a tensor.
-        ValueError: there is no tensor, or ``embed_dim`` is not divisible by ``num_heads``.
-
     Example:
         >>> import torch
         >>> x = torch.arange(4).view(2, 2)
@@ -56,82 +37,55 @@ def draw_reading_order(
         'x, shape (2, 2), strides (2, 1): in memory 0 1 2 3, read without a leap. x.T, shape (2, 2),
         strides (1, 2): in memory 0 1 2 3, read as 0 2 1 3, with 3 leaps.'
     """
-    some("the number of tensors", len(tensors))
-    if num_heads < 1 or embed_dim % num_heads:
-        raise ValueError(
-            f"embed_dim must be divisible by num_heads, got {embed_dim} and {num_heads}"
-        )
-    rows = {name: _memory(name, tensor) for name, tensor in tensors.items()}
-    high, cell = 26.0, 18.0
+    high, side = 26.0, 18.0
     left = MARGIN + label_width(["memory"]) + 4
     sentences = []
     with card() as page:
         y = MARGIN
-        for name, (memory, order) in rows.items():
-            shape, strides = tuple(tensors[name].shape), tensors[name].stride()
-            page.heading(MARGIN, y + 6, name)
-            page.text(
-                WIDTH - MARGIN,
-                y + 6,
-                f"shape {shape}, strides {strides}",
-                ha="right",
-                size=SMALL_TEXT,
-                color=QUIET,
+        for name, tensor in tensors.items():
+            whole = tensor.untyped_storage().nbytes() // tensor.element_size()
+            memory = tensor.as_strided((whole,), (1,), 0).tolist()
+            places = torch.arange(whole).as_strided(
+                tensor.shape, tensor.stride(), tensor.storage_offset()
             )
-            jumps = [(here, there) for here, there in pairwise(order.tolist()) if there != here + 1]
+            order = places.flatten().tolist()
+            laid_out = f"shape {tuple(tensor.shape)}, strides {tensor.stride()}"
+            page.heading(MARGIN, y + 6, name)
+            page.note(WIDTH - MARGIN, y + 6, laid_out, "right", SMALL_TEXT)
+            jumps = [(here, there) for here, there in pairwise(order) if there != here + 1]
             y += LINE + (high if jumps else 0.0)
-            width = min(28.0, (WIDTH - left - MARGIN) / len(memory))
-            page.text(left - 4, y + cell / 2, "memory", ha="right", color=QUIET)
+            pitch = min(28.0, (WIDTH - left - MARGIN) / whole)
+            page.note(left - 4, y + side / 2, "memory", "right")
             for place, value in enumerate(memory):
-                head = int(value % embed_dim) // (embed_dim // num_heads)
-                fill = HEADS[head % len(HEADS)].tint
-                x = left + place * width
-                page.box(x, y, width - 1, cell, fill=fill)
-                page.text(x + (width - 1) / 2, y + cell / 2, f"{value:g}")
-            page.text(left - 4, y + cell + 8, "read", ha="right", weight="bold")
-            for turn, place in enumerate(order.tolist(), start=1):
-                x = left + place * width + (width - 1) / 2
-                page.text(x, y + cell + 8, f"{turn}", weight="bold", size=SMALL_TEXT)
+                x, head = left + place * pitch, value % embed_dim // (embed_dim // num_heads)
+                page.box(x, y, pitch - 1, side, fill=head_colour(head).tint)
+                page.text(x + (pitch - 1) / 2, y + side / 2, str(value))
+            page.text(left - 4, y + side + 8, "read", ha="right", weight="bold")
+            for turn, place in enumerate(order, start=1):
+                x = left + place * pitch + (pitch - 1) / 2
+                page.text(x, y + side + 8, str(turn), weight="bold", size=SMALL_TEXT)
             longest = max((abs(there - here) for here, there in jumps), default=1)
             for here, there in jumps:
-                start, end = (left + (place + 0.5) * width for place in (here, there))
                 tall = 8.0 + (high - 10.0) * abs(there - here) / longest
-                _draw_arc(page, start, end, y - 1, tall)
-            y += cell + LINE + 12
-            told = f"{name}, shape {shape}, strides {strides}: in memory {_spaced(memory)}, read "
+                start, end = (left + (at + 0.5) * pitch for at in (here, there))
+                _draw_leap(page, start, end, y - 1, tall)
+            y += side + LINE + 12
+            read = "without a leap"
             if jumps:
-                leaps = count(len(jumps), "leap", "leaps")
-                told += f"as {_spaced(memory[order])}, with {leaps}."
-            else:
-                told += "without a leap."
-            sentences.append(told)
+                in_order = " ".join(map(str, tensor.flatten().tolist()))
+                read = f"as {in_order}, with {plural(len(jumps), 'leap')}"
+            in_memory = " ".join(map(str, memory))
+            sentences.append(f"{name}, {laid_out}: in memory {in_memory}, read {read}.")
         return page.finish(y - 12 + MARGIN, *sentences)
 
 
-def _memory(name: str, tensor: Tensor) -> tuple[Array, Array]:
-    """Return the whole row that a tensor lies in, and the places of its elements as it reads them."""
-    array(name, tensor, *tensor.shape)
-    whole = tensor.untyped_storage().nbytes() // tensor.element_size()
-    memory = array(name, tensor.as_strided((whole,), (1,), 0), whole)
-    indices = product(*(range(size) for size in tensor.shape))
-    places = [
-        tensor.storage_offset() + sum(i * step for i, step in zip(at, tensor.stride(), strict=True))
-        for at in indices
-    ]
-    return memory, np.array(places)
-
-
-def _draw_arc(page: Card, start: float, end: float, y: float, height: float) -> None:
+def _draw_leap(page: Card, start: float, end: float, y: float, height: float) -> None:
     """Draw an arc above a row, with a head where it comes down."""
     angles = np.linspace(0, np.pi, 25)
     across = (start + end) / 2 - (end - start) / 2 * np.cos(angles)
     over = y - height * np.sin(angles)
     page.axes.plot(across[:-2], over[:-2], color=INK, linewidth=1.6, zorder=3)
     page.arrow((across[-4], over[-4]), (across[-1], over[-1]), color=INK, width=1.6, zorder=3)
-
-
-def _spaced(values: Array) -> str:
-    return " ".join(f"{value:g}" for value in values)
 
 
 def draw_shapes(steps: Sequence[tuple[str, Shaped[Tensor, "..."], str, str]]) -> Drawing:
@@ -145,13 +99,6 @@ def draw_shapes(steps: Sequence[tuple[str, Shaped[Tensor, "..."], str, str]]) ->
             holds: a name of the code of colours, such as ``"key"``, or ``"heads"``. The dimension of the
             heads is called ``h``, and that of the batch ``b``.
 
-    Returns:
-        The drawing. Its text lists steps and shapes.
-
-    Raises:
-        TypeError: something that comes out is not a tensor.
-        ValueError: there is no step, the names do not fit a shape, or one name has two sizes.
-
     Example:
         >>> import torch
         >>> x = torch.zeros(1, 6, 4)
@@ -159,61 +106,43 @@ def draw_shapes(steps: Sequence[tuple[str, Shaped[Tensor, "..."], str, str]]) ->
         >>> draw_shapes(steps).alt
         'Shapes, step by step. x: (b, n, d), here (1, 6, 4). view: (b, n, h, d_k), here (1, 6, 2, 2).'
     """
-    some("the number of steps", len(steps))
-    sizes: dict[str, int] = {}
-    for what, tensor, named, _ in steps:
-        names = named.split()
-        array(what, tensor, *tensor.shape)
-        if len(names) != tensor.ndim:
-            raise ValueError(
-                f"{what} has {tensor.ndim} dimensions, but {len(names)} names: {named!r}"
-            )
-        for name, size in zip(names, tensor.shape, strict=True):
-            if sizes.setdefault(name, size) != size:
-                raise ValueError(f"{name} is {sizes[name]} at first, but {size} after {what!r}")
-    sheets = [_sheet(names.split(), sizes) for _, _, names, _ in steps]
+    sizes = {name: size for _, x, names, _ in steps for name, size in _named(x, names)}
+    widths = [
+        (blocks, columns) for _, blocks, columns in (_sheet(x, names) for _, x, names, _ in steps)
+    ]
     unit = min(
-        6.0,
-        *((_WIDEST - (blocks - 1) * _APART) / (blocks * columns) for _, blocks, columns in sheets),
+        6.0, *((_WIDEST - (blocks - 1) * _GAP) / (blocks * columns) for blocks, columns in widths)
     )
     left = (
         WIDTH
         - MARGIN
         - 6
-        - max(blocks * columns * unit + (blocks - 1) * _APART for _, blocks, columns in sheets)
+        - max(blocks * columns * unit + (blocks - 1) * _GAP for blocks, columns in widths)
     )
+    sentences = ["Shapes, step by step."]
     with card() as page:
         y = MARGIN
-        for place, (what, tensor, named, holds) in enumerate(steps):
-            names = named.split()
-            rows = _sheet(names, sizes)[0]
-            height = max(rows * unit, 2 * LINE - 2) + 6
+        for place, (what, x, names, holds) in enumerate(steps):
+            shape, named = tuple(x.shape), f"({', '.join(names.split())})"
+            rows, _, _ = _sheet(x, names)
             if place:
                 page.arrow((MARGIN + 3, y - 13), (MARGIN + 3, y - 1))
             page.heading(MARGIN, y + 8, what)
-            page.text(MARGIN, y + 8 + LINE - 2, f"({', '.join(names)})", ha="left", color=QUIET)
-            page.text(
-                left - 14, y + 8 + LINE - 2, f"{tuple(tensor.shape)}", ha="right", color=QUIET
-            )
-            _draw_sheets(page, left, y + 6, unit, names, sizes, holds)
-            y += height + 14
-        return page.finish(
-            y - 14 + MARGIN,
-            "Shapes, step by step.",
-            *(
-                f"{what}: ({', '.join(named.split())}), here {tuple(tensor.shape)}."
-                for what, tensor, named, _ in steps
-            ),
-        )
+            page.note(MARGIN, y + 6 + LINE, named, "left")
+            page.note(left - 14, y + 6 + LINE, str(shape), "right")
+            _draw_sheets(page, left, y + 6, unit, x, names, holds, sizes.get("h", 1))
+            sentences.append(f"{what}: {named}, here {shape}.")
+            y += max(rows * unit, 2 * LINE - 2) + 20
+        return page.finish(y - 14 + MARGIN, *sentences)
 
 
-_WIDEST = 130.0
-_APART = 5.0
+def _named(x: Tensor, names: str) -> list[tuple[str, int]]:
+    return list(zip(names.split(), x.shape, strict=True))
 
 
-def _sheet(names: Sequence[str], sizes: Mapping[str, int]) -> tuple[int, int, int]:
+def _sheet(x: Tensor, names: str) -> tuple[int, int, int]:
     """Return how many rows a sheet has, how many sheets lie side by side, and how many columns one has."""
-    *_, blocks, rows, columns = [1, 1, *(sizes[name] for name in names if name != "b")]
+    *_, blocks, rows, columns = [1, 1, *(size for name, size in _named(x, names) if name != "b")]
     return rows, blocks, columns
 
 
@@ -222,34 +151,30 @@ def _draw_sheets(
     x: float,
     y: float,
     unit: float,
-    names: Sequence[str],
-    sizes: Mapping[str, int],
+    tensor: Tensor,
+    names: str,
     holds: str,
+    num_heads: int,
 ) -> None:
-    rows, blocks, columns = _sheet(names, sizes)
+    rows, blocks, columns = _sheet(tensor, names)
+    batch = dict(_named(tensor, names)).get("b", 1)
     width, height = columns * unit, rows * unit
     for block in range(blocks):
-        left = x + block * (width + _APART)
-        for behind in range(min(sizes.get("b", 1), 3) - 1, 0, -1):
+        left = x + block * (width + _GAP)
+        for behind in range(min(batch, 3) - 1, 0, -1):
             page.box(left + 2 * behind, y - 2 * behind, width, height, fill=PAPER, edge=RULE)
         if holds != "heads":
             page.box(left, y, width, height, fill=COLOURS[holds].tint, zorder=2)
-        elif "h" not in names:  # the heads share each row
-            for h in range(share := sizes.get("h", 1)):
-                piece = width / share
-                page.box(left + h * piece, y, piece, height, fill=_tint(h), zorder=2)
-        elif names[-2] == "h":
+        elif "h" not in names.split():  # the heads share each row
+            for h in range(num_heads):
+                piece = width / num_heads
+                page.box(left + h * piece, y, piece, height, fill=head_colour(h).tint, zorder=2)
+        elif names.split()[-2] == "h":
             for h in range(rows):
-                page.box(left, y + h * unit, width, unit, fill=_tint(h), zorder=2)
+                page.box(left, y + h * unit, width, unit, fill=head_colour(h).tint, zorder=2)
         else:
-            page.box(left, y, width, height, fill=_tint(block), zorder=2)
-        for i in range(1, rows):
-            across = y + i * unit
-            page.line((left, across), (left + width, across), color=PAPER, width=0.5, zorder=3)
-        for j in range(1, columns):
-            down = left + j * unit
-            page.line((down, y), (down, y + height), color=PAPER, width=0.5, zorder=3)
-
-
-def _tint(head: int) -> str:
-    return HEADS[head % len(HEADS)].tint
+            page.box(left, y, width, height, fill=head_colour(block).tint, zorder=2)
+        for down in y + unit * np.arange(1, rows):
+            page.line((left, down), (left + width, down), color=PAPER, width=0.5, zorder=3)
+        for across in left + unit * np.arange(1, columns):
+            page.line((across, y), (across, y + height), color=PAPER, width=0.5, zorder=3)

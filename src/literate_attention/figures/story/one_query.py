@@ -6,40 +6,25 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._card import (
+from literate_attention.figures._arguments import Array, clean_labels, to_numpy
+from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Look, Ruler, card
+from literate_attention.figures._lettering import LINE, label_width, shorten
+from literate_attention.figures._palette import (
     BLUE,
     CONTEXT,
+    GREY_BAR,
     INK,
     INPUT,
     KEY,
-    LINE,
-    MARGIN,
+    PALE_BLUE,
     QUERY,
     QUIET,
     RULE,
-    SHADE,
     VALUE,
-    WIDTH,
-    Array,
-    Drawing,
-    Ruler,
-    array,
-    card,
-    decimals_that_fit,
-    index,
-    label_width,
-    labels,
-    largest,
-    not_negative,
-    number,
-    shorten,
-    subscript,
-    vector,
 )
+from literate_attention.figures._words import format_number, format_vector, name_largest
 
 _THICKEST = 7.0
-_POSITIVE, _NEGATIVE = "#8fbbe3", "#eab07f"
-_SCORE = "#d5d3cb"
 
 
 def draw_context_vector(
@@ -57,13 +42,6 @@ def draw_context_vector(
         tokens: what each token is called.
         query: which token asks, counted from 0.
 
-    Returns:
-        The drawing. Its text lists the weights and the context vector.
-
-    Raises:
-        TypeError: inputs or weights are not a tensor, or the labels are a single string.
-        ValueError: shapes, labels or the position do not fit, or a weight is negative.
-
     Example:
         >>> import torch
         >>> weights = torch.tensor([0.25, 0.75])
@@ -71,124 +49,109 @@ def draw_context_vector(
         "The context vector of 'one' is a weighted sum of 2 inputs: 0.25 of 'one', 0.75 of 'step'.
         The thickest arrow comes from 'step'. The sum is (0.25, 0.75)."
     """
-    x = array("inputs", inputs, "num_tokens", "embed_dim")
+    x, w = to_numpy(inputs), to_numpy(weights)
     num_tokens, embed_dim = x.shape
-    w = array("weights", weights, num_tokens)
-    tokens = labels("tokens", tokens, num_tokens, "inputs")
-    index("query", query, num_tokens)
-    not_negative("weights", w)
+    tokens = clean_labels(tokens, num_tokens)
     context = w @ x
     limit = float(abs(x).max())
     column = (WIDTH - 2 * MARGIN) / num_tokens
     cell = min(33.0, column - 6)
-    decimals = decimals_that_fit(w, column - 1, most=2)
     result_cell = min(40.0, (WIDTH - 2 * MARGIN) / embed_dim)
     with card() as page:
         top = MARGIN + LINE + 2
         bottom = top + embed_dim * LINE
-        result_x, result_y = (WIDTH - embed_dim * result_cell) / 2, bottom + 120
+        result_width, result_y = embed_dim * result_cell, bottom + 120
+        result_x = (WIDTH - result_width) / 2
         for j, token in enumerate(tokens):
             middle = MARGIN + (j + 0.5) * column
             color = QUERY.strong if j == query else INK
             page.text(middle, MARGIN + LINE / 2, shorten(token, column - 2), color=color)
             page.cells(x[j, :, None], middle - cell / 2, top, cell, LINE, name=f"x{j}", limit=limit)
-            if decimals is not None:
-                page.text(middle, bottom + 11, number(w[j], decimals), color=BLUE, weight="bold")
-            landing = WIDTH / 2 + (j + 0.5 - num_tokens / 2) * embed_dim * result_cell / num_tokens
+            page.text(middle, bottom + 11, format_number(w[j]), color=BLUE, weight="bold")
+            landing = WIDTH / 2 + (j + 0.5 - num_tokens / 2) * result_width / num_tokens
             page.arrow(
                 (middle, bottom + 21),
                 (landing, result_y - 5),
                 color=BLUE,
-                width=_THICKEST * w[j] / (w.max() or 1.0),
-                name=f"weight{j}",
+                width=_THICKEST * w[j] / w.max(),
+                label=f"weight{j}",
             )
         query_x = MARGIN + (query + 0.5) * column - cell / 2
         page.frame(query_x, top, cell, embed_dim * LINE, QUERY.strong)
         page.cells(context[None], result_x, result_y, result_cell, 20, name="context", limit=limit)
-        page.frame(result_x, result_y, embed_dim * result_cell, 20, CONTEXT.strong)
+        page.frame(result_x, result_y, result_width, 20, CONTEXT.strong)
         y = result_y + 34
-        named = f"z{subscript(query)}, the context vector of {tokens[query]}"
+        subscript = str(query + 1).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
+        named = f"z{subscript}, the context vector of {tokens[query]}"
         page.text(WIDTH / 2, y, named, color=CONTEXT.strong)
-        shares = [f"{number(share)} of '{token}'" for share, token in zip(w, tokens, strict=True)]
+        shares = [
+            f"{format_number(share)} of '{token}'" for share, token in zip(w, tokens, strict=True)
+        ]
         return page.finish(
             y + LINE / 2 + MARGIN,
             f"The context vector of '{tokens[query]}' is a weighted sum of {num_tokens} inputs: "
             f"{', '.join(shares)}.",
-            f"The thickest arrow comes from {largest(w, tokens)}.",
-            f"The sum is {vector(context)}.",
+            f"The thickest arrow comes from {name_largest(w, tokens)}.",
+            f"The sum is {format_vector(context)}.",
         )
 
 
-def draw_normalising(
-    scores: Float[Tensor, "num_tokens"], tokens: Sequence[str], *, decimals: int = 4
-) -> Drawing:
+def draw_normalising(scores: Float[Tensor, "num_tokens"], tokens: Sequence[str]) -> Drawing:
     """Draw scores beside the weights made from them: divided by their sum, and sent through a softmax.
+
+    The alternative text follows the highest and the lowest score through both.
 
     Args:
         scores: one score for each token.
         tokens: what each token is called.
-        decimals: how many decimals are written.
-
-    Returns:
-        The drawing. Its text follows the highest and the lowest score through both.
-
-    Raises:
-        TypeError: the scores are not a tensor, or the labels are a single string.
-        ValueError: shapes or labels do not fit, or the scores sum to zero.
 
     Example:
         >>> import torch
-        >>> draw_normalising(torch.tensor([1.0, 3.0]), ["one", "step"], decimals=2).alt
-        "2 scores, sum 4.00, and the weights made from them. The score 3.00 of 'step' becomes 0.75 when
-        divided by the sum, 0.88 by softmax. The score 1.00 of 'one' becomes 0.25 when divided by the
-        sum, 0.12 by softmax."
+        >>> draw_normalising(torch.tensor([1.0, 3.0]), ["one", "step"]).alt
+        "2 scores, sum 4.0000, and the weights made from them. The score 3.0000 of 'step' becomes 0.7500
+        when divided by the sum, 0.8808 by softmax. The score 1.0000 of 'one' becomes 0.2500 when divided
+        by the sum, 0.1192 by softmax."
     """
-    values = array("scores", scores, "num_tokens")
-    tokens = labels("tokens", tokens, len(values), "scores")
-    total = float(values.sum())
-    if total == 0:
-        raise ValueError(
-            f"scores must not sum to 0 to be divided by their sum, got {vector(values)}"
-        )
-    by_sum = values / total
-    exponentials = np.exp(values - values.max())
-    by_softmax = exponentials / exponentials.sum()
+    values = to_numpy(scores)
+    tokens = clean_labels(tokens, len(values))
+    by_sum = values / values.sum()
+    by_softmax = _softmax(values)
     left = MARGIN + label_width([*tokens, "sum"]) + 7
     gap, row = 12.0, 22.0
     room = (WIDTH - left - MARGIN - 2 * gap) / 3
     of_weights = Ruler.over(np.concatenate([by_sum, by_softmax]), room)
     columns = (
-        ("score", values, Ruler.over(values, room), _SCORE),
-        ("÷ sum", by_sum, of_weights, _POSITIVE),
-        ("softmax", by_softmax, of_weights, _POSITIVE),
+        ("score", values, Ruler.over(values, room), GREY_BAR),
+        ("÷ sum", by_sum, of_weights, PALE_BLUE),
+        ("softmax", by_softmax, of_weights, PALE_BLUE),
     )
     with card() as page:
         top = MARGIN + LINE + 4
         bottom = top + len(values) * row
         page.row_labels(tokens, left - 7, top, row)
-        page.text(left - 7, bottom + 14, "sum", ha="right", color=QUIET)
+        page.note(left - 7, bottom + 14, "sum", "right")
         for place, (name, column, ruler, color) in enumerate(columns):
             x = left + place * (room + gap)
             page.heading(x, MARGIN + 6, name)
-            for i, value in enumerate(column):
-                y = top + (i + 0.5) * row
-                page.box(x, y - 9, room, 18, fill=SHADE, zorder=0)
-                shade = color if value >= 0 else _NEGATIVE
-                page.bar(x, y, 18, ruler, value, color=shade, name=f"{name}{i}")
-                page.text(x + 4, y, number(value, decimals), ha="left")
+            page.bars(column, x, top, row, ruler, name=name, color=color, decimals=4)
             page.line((x, bottom + 3), (x + room, bottom + 3))
-            page.text(x + 4, bottom + 14, number(column.sum(), decimals), ha="left", color=QUIET)
-        ends = dict.fromkeys((int(values.argmax()), int(values.argmin())))
+            page.note(x + 4, bottom + 14, format_number(column.sum(), 4), "left")
         return page.finish(
             bottom + LINE + 6 + MARGIN,
-            f"{len(values)} scores, sum {number(total, decimals)}, and the weights made from them.",
+            f"{len(values)} scores, sum {format_number(values.sum(), 4)}, and the weights made from them.",
             *(
-                f"The score {number(values[i], decimals)} of '{tokens[i]}' becomes "
-                f"{number(by_sum[i], decimals)} when divided by the sum, "
-                f"{number(by_softmax[i], decimals)} by softmax."
-                for i in ends
+                f"The score {format_number(values[i], 4)} of '{tokens[i]}' becomes "
+                f"{format_number(by_sum[i], 4)} when divided by the sum, "
+                f"{format_number(by_softmax[i], 4)} by softmax."
+                for i in (values.argmax(), values.argmin())
             ),
         )
+
+
+def _softmax(scores: Array) -> Array:
+    exponentials = np.exp(scores - scores.max())
+    weights: Array = exponentials / exponentials.sum()
+    return weights
 
 
 def draw_query_steps(
@@ -214,13 +177,6 @@ def draw_query_steps(
         asks: whose query it is, counted from 0.
         scale: what scores are multiplied by before the softmax.
 
-    Returns:
-        The drawing. Its text goes through the four frames.
-
-    Raises:
-        TypeError: an argument is not a tensor, or the labels are a single string.
-        ValueError: shapes, labels or the position do not fit.
-
     Example:
         >>> import torch
         >>> x = torch.eye(2)
@@ -229,17 +185,13 @@ def draw_query_steps(
         'one' 1.00, 'step' 0.00. 3, the weights: 'one' 0.73, 'step' 0.27. 4, each vector times its weight,
         added up: the context vector (0.73, 0.27)."
     """
-    k = array("keys", keys, "num_tokens", "d_k")
-    num_tokens, width = k.shape
-    q = array("query", query, width)
-    v = array("values", values, num_tokens, "d_v")
-    tokens = labels("tokens", tokens, num_tokens, "keys")
-    index("asks", asks, num_tokens)
+    q, k, v = to_numpy(query), to_numpy(keys), to_numpy(values)
+    num_tokens = len(k)
+    tokens = clean_labels(tokens, num_tokens)
     scores = k @ q
-    exponentials = np.exp(scale * (scores - scores.max()))
-    weights = exponentials / exponentials.sum()
+    weights = _softmax(scale * scores)
     context = weights @ v
-    same = k.shape == v.shape and bool((k == v).all())
+    same = np.array_equal(k, v)
     blocks = {"input": (k, INPUT)} if same else {"key": (k, KEY), "value": (v, VALUE)}
     left = MARGIN + label_width([*tokens, "context"]) + 6
     gap, row = 8.0, 20.0
@@ -247,89 +199,60 @@ def draw_query_steps(
     room = WIDTH - MARGIN - left - (len(blocks) + 1) * gap
     cell = min(30.0, 0.58 * room / numbers)
     bar = (room - numbers * cell) / 2
-    of_scores, of_weights = Ruler.over(scores, bar), Ruler(0.0, 1.0, bar)
-    scaled = "" if scale == 1.0 else f"times {number(scale)}, then "
+    bars = (("score", scores, Ruler.over(scores, bar)), ("weight", weights, Ruler(0.0, 1.0, bar)))
+    scaled = "" if scale == 1.0 else f"times {format_number(scale)}, then "
     titles = (
         "1  The query asks",
-        "2  Score: query times key" if not same else "2  Score: query times input",
+        f"2  Score: query times {'input' if same else 'key'}",
         f"3  Weight: {scaled}softmax",
-        "4  Average: weight times " + ("input" if same else "value") + ", added up",
+        f"4  Average: weight times {'input' if same else 'value'}, added up",
     )
     height = MARGIN + 3 * LINE + 18 + num_tokens * row + row + 12 + MARGIN
     with card() as page:
         for frame, title in enumerate(titles):
             top = frame * height
+            if frame:
+                page.line((0, top + 1), (WIDTH, top + 1), color=RULE)
             page.heading(MARGIN, top + MARGIN + 6, title)
             y = top + MARGIN + LINE + 6
-            page.text(left - 6, y + row / 2, "query", ha="right", color=QUERY.strong, weight="bold")
+            bold: Look = {"weight": "bold", "ha": "right"}
+            page.text(left - 6, y + row / 2, "query", color=QUERY.strong, **bold)
             page.cells(q[None], left, y, cell, row, name=f"query{frame}", tint=QUERY.tint)
             y += row + LINE + 2
+            below = y + num_tokens * row + 10
             page.row_labels(tokens, left - 6, y, row, bold=asks)
             x = left
             for name, (block, colour) in blocks.items():
-                shares = frame == 3 and name != "key"
-                heading = f"weight · {name}" if shares else name
-                page.text(x + block.shape[1] * cell / 2, y - 9, heading, color=colour.strong)
-                shown = weights[:, None] * block if shares else block
+                weighted = frame == 3 and name != "key"
+                heading, shown = (
+                    (f"weight · {name}", weights[:, None] * block) if weighted else (name, block)
+                )
+                width = block.shape[1] * cell
+                page.text(x + width / 2, y - 9, heading, color=colour.strong)
                 page.cells(shown, x, y, cell, row, name=f"{name}{frame}", tint=colour.tint)
-                if shares:
-                    page.line(
-                        (x, y + num_tokens * row + 5),
-                        (x + v.shape[1] * cell, y + num_tokens * row + 5),
-                    )
-                    page.cells(
-                        context[None],
-                        x,
-                        y + num_tokens * row + 10,
-                        cell,
-                        row,
-                        name="context",
-                        tint=CONTEXT.tint,
-                    )
-                    page.text(
-                        left - 6,
-                        y + num_tokens * row + 10 + row / 2,
-                        "context",
-                        ha="right",
-                        color=CONTEXT.strong,
-                        weight="bold",
-                    )
-                x += block.shape[1] * cell + gap
-            for name, column, ruler, since in (
-                ("score", scores, of_scores, 1),
-                ("weight", weights, of_weights, 2),
-            ):
+                if weighted:
+                    page.line((x, below - 5), (x + width, below - 5))
+                    tint, strong = CONTEXT
+                    page.cells(context[None], x, below, cell, row, name="context", tint=tint)
+                    page.text(left - 6, below + row / 2, "context", color=strong, **bold)
+                x += width + gap
+            for since, (name, column, ruler) in enumerate(bars, start=1):
                 if frame >= since:
+                    weight = "bold" if frame == since else "normal"
                     page.text(x + bar / 2, y - 9, name, color=QUIET)
-                    for j, value in enumerate(column):
-                        middle = y + (j + 0.5) * row
-                        page.box(x, middle - row / 2 + 1, bar, row - 2, fill=SHADE, zorder=0)
-                        tint = _POSITIVE if value >= 0 else _NEGATIVE
-                        page.bar(
-                            x, middle, row - 2, ruler, value, color=tint, name=f"{name}{frame},{j}"
-                        )
-                        page.text(
-                            x + 4,
-                            middle,
-                            number(value),
-                            ha="left",
-                            weight="bold" if since == frame else "normal",
-                        )
+                    page.bars(column, x, y, row, ruler, name=f"{name}{frame},", weight=weight)
                 x += bar + gap
-            if frame:
-                page.line((0, top + 1), (WIDTH, top + 1), color=RULE)
 
         def listed(values: Array) -> str:
-            return ", ".join(
-                f"'{token}' {number(value)}" for token, value in zip(tokens, values, strict=True)
-            )
+            pairs = zip(tokens, values, strict=True)
+            return ", ".join(f"'{token}' {format_number(value)}" for token, value in pairs)
 
         what, met = ("vector", "vectors") if same else ("value", "keys")
         return page.finish(
             len(titles) * height,
             "One query in four steps.",
-            f"1, the query of '{tokens[asks]}', {vector(q)}, meets {num_tokens} {met}.",
+            f"1, the query of '{tokens[asks]}', {format_vector(q)}, meets {num_tokens} {met}.",
             f"2, the scores: {listed(scores)}.",
             f"3, the weights: {listed(weights)}.",
-            f"4, each {what} times its weight, added up: the context vector {vector(context)}.",
+            f"4, each {what} times its weight, added up: the context vector {format_vector(context)}.",
         )

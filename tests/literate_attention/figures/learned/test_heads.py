@@ -1,9 +1,9 @@
-"""All heads are seen at a glance, and the best of them first."""
+"""All heads are seen at a glance, and notes stand beside the letter that they are about."""
 
 import numpy as np
 import torch
 from matplotlib.collections import QuadMesh
-from matplotlib.patches import FancyBboxPatch
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from literate_attention import figures
 
@@ -16,3 +16,10 @@ def test_the_best_head_is_framed() -> None:
     layer, head = divmod(int(scores.argmax()), 3)
     corner = cells.get_coordinates()[head, layer]
     np.testing.assert_allclose([frame.get_x(), frame.get_y()], corner)
+
+
+def test_each_token_but_the_first_gets_a_note_and_the_last_finds_all_copies() -> None:
+    drawing = figures.draw_induction(list("abcabca"))
+    labels = [str(arrow.get_label()) for arrow in drawing.figure.findobj(FancyArrowPatch)]
+    assert labels == [*(f"note{place}" for place in range(1, 7)), "found1", "found4"]
+    assert "finds it at place 2, beside 'b' and 5, beside 'b'. So 'b' comes next." in drawing.alt

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from literate_attention import figures
 from literate_attention.figures import Drawing
-from literate_attention.figures._card import HEADS
+from literate_attention.figures._palette import HEADS
 
 X = torch.arange(2 * 3 * 10).view(2, 3, 10)[0]
 SPLIT = X.view(3, 2, 5)
@@ -62,14 +62,6 @@ class TestReadingOrder:
         assert turns_below(drawing, [*range(8)]) == [0, 0, 0, 0, 1, 2, 3, 4]
         assert "without a leap" in drawing.alt
 
-    def test_refused(self) -> None:
-        with pytest.raises(
-            ValueError, match="embed_dim must be divisible by num_heads, got 4 and 3"
-        ):
-            figures.draw_reading_order({"x": torch.arange(4)}, embed_dim=4, num_heads=3)
-        with pytest.raises(ValueError, match="the number of tensors must be at least 1, got 0"):
-            figures.draw_reading_order({}, embed_dim=4, num_heads=2)
-
 
 def colours_of_sheets(names: str, sizes: dict[str, int]) -> list[str]:
     """Return the colours of heads, from left to right and then down."""
@@ -95,16 +87,3 @@ class TestShapes:
         assert colours_of_sheets("b n h d_k", sizes) == 3 * [HEADS[0].tint, HEADS[1].tint]
         assert colours_of_sheets("b h n d_k", sizes) == [HEADS[0].tint, HEADS[1].tint]
         assert colours_of_sheets("b h d_k n", sizes) == [HEADS[0].tint, HEADS[1].tint]
-
-    def test_a_name_has_one_size(self) -> None:
-        steps = [("x", torch.ones(2, 3), "n d", "input"), ("y", torch.ones(5, 3), "n d", "key")]
-        with pytest.raises(ValueError, match="n is 2 at first, but 5 after 'y'"):
-            figures.draw_shapes(steps)
-
-    def test_each_dimension_has_a_name(self) -> None:
-        with pytest.raises(ValueError, match="x has 2 dimensions, but 3 names: 'b n d'"):
-            figures.draw_shapes([("x", torch.ones(2, 3), "b n d", "input")])
-
-    def test_no_steps(self) -> None:
-        with pytest.raises(ValueError, match="the number of steps must be at least 1, got 0"):
-            figures.draw_shapes([])

@@ -1,13 +1,46 @@
-"""The steps of one query are drawn as they are computed, and add up."""
+"""What becomes of one query is drawn as it is computed, and adds up."""
 
+import pytest
 import torch
-from harness.drawings import as_tensor, lengths, meshes
+from harness.drawings import arrow_widths, as_tensor, lengths, meshes, written
 from torch.testing import assert_close
 
 import literate_attention as la
-from literate_attention import figures
+from literate_attention import TOY_TOKENS, figures
 
 X = la.toy_embeddings()
+SCORES = la.score_all_queries(X)
+WEIGHTS = la.softmax(SCORES)
+
+
+def test_a_context_vector_is_the_sum_of_inputs_along_arrows_as_thick_as_weights() -> None:
+    drawing = figures.draw_context_vector(X, WEIGHTS[4], TOY_TOKENS, query=4)
+    found, thickness = meshes(drawing), arrow_widths(drawing, "weight")
+    assert_close(as_tensor(found["x3"])[:, 0], X[3])
+    assert_close(as_tensor(found["context"])[0], la.context_vector(WEIGHTS[4], X))
+    assert_close(thickness / thickness.sum(), WEIGHTS[4], check_dtype=False)
+    alt = figures.draw_context_vector(X, WEIGHTS[1], TOY_TOKENS, query=1).alt
+    assert "0.24 of 'journey', 0.23 of 'starts'" in alt
+    assert "thickest arrow comes from 'journey'" in alt
+    assert alt.endswith("The sum is (0.44, 0.65, 0.57).")
+
+
+def test_no_arrow_is_as_thick_as_a_weight_below_zero() -> None:
+    with pytest.raises(ValueError, match="is a weight below zero"):
+        figures.draw_context_vector(X[:2], torch.tensor([1.5, -0.5]), ["a", "b"], query=0)
+
+
+def test_normalising() -> None:
+    drawing = figures.draw_normalising(SCORES[1], TOY_TOKENS)
+    assert_close(lengths(drawing, r"score\d"), SCORES[1])
+    assert_close(lengths(drawing, r"÷ sum\d"), la.normalize_by_sum(SCORES[1]))
+    assert_close(lengths(drawing, r"softmax\d"), la.softmax(SCORES[1]))
+    assert "0.2278" in written(drawing)  # as PyTorch prints it
+
+
+def test_softmax_of_large_scores() -> None:
+    drawing = figures.draw_normalising(torch.tensor([1000.0, 0.0]), ["a", "b"])
+    assert_close(lengths(drawing, r"softmax\d"), torch.tensor([1.0, 0.0]))
 
 
 def test_the_last_frame_adds_up() -> None:
@@ -23,7 +56,7 @@ def test_the_last_frame_adds_up() -> None:
 
 
 def test_each_frame_adds_one_thing() -> None:
-    drawing = figures.draw_query_steps(X[1], X, X, la.TOY_TOKENS, asks=1)
+    drawing = figures.draw_query_steps(X[1], X, X, TOY_TOKENS, asks=1)
     count = {name: len(lengths(drawing, f"{name}.*")) for name in ("score", "weight")}
     assert count == {"score": 18, "weight": 12}
     assert set(meshes(drawing)) == {
@@ -34,7 +67,7 @@ def test_each_frame_adds_one_thing() -> None:
 
 
 def test_the_words_tell_each_frame() -> None:
-    alt = figures.draw_query_steps(X[1], X, X, la.TOY_TOKENS, asks=1).alt
+    alt = figures.draw_query_steps(X[1], X, X, TOY_TOKENS, asks=1).alt
     assert "1, the query of 'journey', (0.55, 0.87, 0.66), meets 6 vectors." in alt
     assert "3, the weights: 'Your' 0.14, 'journey' 0.24" in alt
     assert alt.endswith("the context vector (0.44, 0.65, 0.57).")

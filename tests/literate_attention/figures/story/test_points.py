@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 from harness.drawings import lengths, ways
-from matplotlib.patches import FancyArrowPatch, Polygon
+from matplotlib.patches import Circle, FancyArrowPatch, Polygon
 from torch import Tensor
 from torch.testing import assert_close
 
 import literate_attention as la
 from literate_attention import figures
-from literate_attention.figures._card import BLUE
+from literate_attention.figures._palette import BLUE
 
 X = la.toy_embeddings()
 WEIGHTS = la.softmax(X @ X.T)
@@ -94,9 +94,27 @@ class TestPulls:
 
 
 class TestEmbeddingPoints:
-    def test_the_closest_pair_stands_on_stems_of_its_own_colour(self) -> None:
-        lines = figures.draw_embedding_points(X, la.TOY_TOKENS).figure.axes[0].lines
-        (closest,) = (line for line in lines if line.get_label() == "closest")
-        stems = [line for line in lines if line.get_color() == BLUE and line is not closest]
-        tops = [stem.get_xydata()[1] for stem in stems]
-        np.testing.assert_array_equal(tops, closest.get_xydata())
+    def test_points_are_seen_from_one_side_and_the_closest_are_set_off(self) -> None:
+        """A picture of space is one linear map for all points."""
+        drawing = figures.draw_embedding_points(X, la.TOY_TOKENS)
+        circles = [c.center for c in drawing.figure.findobj(Circle) if c.get_radius() == 4]
+        diamonds = [p.get_xy()[:4].mean(axis=0) for p in drawing.figure.findobj(Polygon)[1:]]
+        positions = torch.from_numpy(np.vstack([diamonds, circles]))
+        order = [1, 2, 0, 3, 4, 5]  # journey and starts are the closest
+        augmented = torch.cat([X[order].double(), torch.ones(6, 1, dtype=torch.float64)], dim=1)
+        solution = torch.linalg.lstsq(augmented, positions).solution
+        assert_close(augmented @ solution, positions)
+        stems = [line for line in drawing.figure.axes[0].lines if line.get_color() == BLUE]
+        np.testing.assert_array_equal([stem.get_xydata()[1] for stem in stems], diamonds)
+        assert "closest are 'journey' and 'starts', 0.03 apart" in drawing.alt
+
+    def test_no_two_points_look_much_closer_than_they_are(self) -> None:
+        drawing = figures.draw_embedding_points(X, la.TOY_TOKENS)
+        circles = [c.center for c in drawing.figure.findobj(Circle) if c.get_radius() == 4]
+        ratios = torch.pdist(torch.tensor(circles)) / torch.pdist(X[[0, 3, 4, 5]].double())
+        assert ratios.min() > 0.3 * ratios.max()
+
+
+def test_weights_that_make_no_average_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"weights must sum to 1 to make an average, got 1\.5"):
+        figures.draw_pulls(torch.eye(2), torch.tensor([1.0, 0.5]), ["a", "b"])

@@ -1,0 +1,184 @@
+"""Drawings of what is hidden: the future from a token, and by dropout whatever chance picks."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+from literate_attention.figures._arguments import clean_labels, to_numpy
+from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Ruler, card
+from literate_attention.figures._lettering import LINE, label_width, shorten, text_width
+from literate_attention.figures._palette import (
+    BLUE,
+    GREY_BAR,
+    INK,
+    INPUT,
+    PALE_BLUE,
+    PAPER,
+    QUERY,
+    QUIET,
+    RULE,
+    SHADE,
+)
+from literate_attention.figures._words import format_number, name_largest, plural, quote
+
+
+def draw_exercises(tokens: Sequence[str]) -> Drawing:
+    """Draw the exercises that a window of text holds: after each token, predict the next one.
+
+    What a model may look at is framed, what it must predict is bold, and what has to be hidden is hatched.
+
+    Args:
+        tokens: the window.
+
+    Example:
+        >>> draw_exercises(["one", "step"]).alt
+        "2 exercises in one window of text. 1: from 'one', predict 'step'. 2: from 'one step', predict what
+        comes after the window. All that comes after the answer is hidden."
+    """
+    tokens = clean_labels(tokens)
+    words, gap, height = (*tokens, "?"), 4.0, 22.0
+    widths = np.array([text_width(word, weight="bold") + 10 for word in words])
+    widths *= min(1.25, (WIDTH - 2 * MARGIN - gap * len(tokens)) / widths.sum())
+    ends = MARGIN + (widths + gap).cumsum() - gap
+    with card() as page:
+        y = MARGIN + LINE + 4
+        explained = ("may look at", QUERY.strong), ("   must predict", INK), ("   is hidden", QUIET)
+        page.words(MARGIN, MARGIN + 6, explained)
+        for i in range(len(tokens)):
+            for j, (word, width, end) in enumerate(zip(words, widths, ends, strict=True)):
+                x = end - width
+                if j <= i:
+                    page.box(x, y, width, height, fill=INPUT.tint, rounding=3)
+                elif j == i + 1:
+                    page.box(x, y, width, height, fill=PAPER, edge=INK, line=1.5, rounding=3)
+                elif j < len(tokens):
+                    page.hatched(x, y, width, height)
+                if j <= i + 1:
+                    weight = "bold" if j > i else "normal"
+                    page.text(x + width / 2, y + height / 2, shorten(word, width), weight=weight)
+            page.box(
+                *(MARGIN - 1, y - 1, ends[i] - MARGIN + 2, height + 2),
+                edge=QUERY.strong,
+                line=1.5,
+                rounding=4,
+            )
+            y += height + 6
+        return page.finish(
+            y - 6 + MARGIN,
+            f"{plural(len(tokens), 'exercise')} in one window of text.",
+            *(
+                f"{i}: from '{' '.join(tokens[:i])}', predict '{tokens[i]}'."
+                for i in range(1, len(tokens))
+            ),
+            f"{len(tokens)}: from '{' '.join(tokens)}', predict what comes after the window.",
+            "All that comes after the answer is hidden.",
+        )
+
+
+def draw_masked_row(
+    scores: Float[Tensor, "kv_len"], tokens: Sequence[str], *, query: int
+) -> Drawing:
+    """Draw how a mask works on the scores of one query: what lies in the future stops at a wall.
+
+    Args:
+        scores: the scaled scores of the query with all keys.
+        tokens: what each key is called.
+        query: which token asks, counted from 0; it may attend to itself and to what comes before it.
+
+    Example:
+        >>> import torch
+        >>> draw_masked_row(torch.tensor([0.0, 0.0, 9.0]), ["a", "b", "c"], query=1).alt
+        "The scores of 'b' with 3 keys. 2 pass: 'a' and 'b'. The mask stops 'c': minus infinity takes the
+        place of scores, and its exponential is 0. The exponentials sum to 2.00; divided by that sum, the
+        largest weight is 0.50, for 'a' and 'b'."
+    """
+    values = to_numpy(scores)
+    tokens = clean_labels(tokens, len(values))
+    masked = np.where(np.arange(len(values)) <= query, values, -np.inf)
+    exponentials = np.exp(masked)
+    total = exponentials.sum()
+    weights = exponentials / total
+    row, gap, cell, passage = 22.0, 10.0, 38.0, 30.0
+    left = MARGIN + label_width(tokens) + 6
+    after = left + cell + passage
+    first = after + cell + gap
+    room = (WIDTH - MARGIN - first - gap) / 2
+    second = first + room + gap
+    columns = ((left, cell, "score"), (after, cell, "masked"), (first, room, "exp"))
+    with card() as page:
+        page.note(left - 6, MARGIN + 6, "key", "right")
+        for x, width, name in (*columns, (second, room, "÷ sum")):
+            page.text(x + width / 2, MARGIN + 6, name, weight="bold")
+        top = MARGIN + LINE + 4
+        bottom = top + len(values) * row
+        page.row_labels(tokens, left - 6, top, row, bold=query)
+        given = values[:, None]
+        page.cells(given, left, top, cell, row, name="score", tint=SHADE)
+        page.cells(masked[:, None], after, top, cell, row, name="masked", tint=SHADE, alike=given)
+        for j in range(len(values)):
+            y, x = top + (j + 0.5) * row, left + cell + 3
+            if j <= query:
+                page.arrow((x, y), (x + passage - 6, y), color=QUERY.strong)
+            else:
+                page.arrow((x, y), (x + passage / 2 - 6, y), color=INK)
+        of_exponentials = Ruler.over(exponentials, room)
+        page.bars(exponentials, first, top, row, of_exponentials, name="exp", color=GREY_BAR)
+        page.bars(weights, second, top, row, Ruler(0, 1, room), name="÷ sum", color=PALE_BLUE)
+        if query + 1 < len(values):
+            wall, edge = left + cell + passage / 2, top + (query + 1) * row
+            page.line((wall, edge + 2), (wall, bottom), color=INK, width=4, zorder=3)
+        page.line((first, bottom + 3), (WIDTH - MARGIN, bottom + 3), color=RULE)
+        page.note(first - gap, bottom + 14, "sum", "right")
+        page.text(first + 4, bottom + 14, format_number(total), ha="left")
+        page.text(second + 4, bottom + 14, format_number(weights.sum()), ha="left", color=BLUE)
+        passed, stopped, end = tokens[: query + 1], tokens[query + 1 :], "none"
+        if stopped:
+            end = f"{quote(stopped)}: minus infinity takes the place of scores, and its exponential is 0"
+        return page.finish(
+            bottom + LINE + 6 + MARGIN,
+            f"The scores of '{tokens[query]}' with {len(values)} keys.",
+            f"{plural(len(passed), 'passes', 'pass')}: {quote(passed)}.",
+            f"The mask stops {end}.",
+            f"The exponentials sum to {format_number(total)}; divided by that sum, the largest weight is "
+            f"{format_number(weights.max())}, for {name_largest(weights, tokens)}.",
+        )
+
+
+def draw_dropout_masks(masks: Mapping[str, Shaped[Tensor, "rows columns"]]) -> Drawing:
+    """Draw what dropout keeps (blue) and what it drops (crossed out), two grids side by side.
+
+    Args:
+        masks: for each of two titles a mask, or a tensor after dropout: what is zero was dropped.
+
+    Example:
+        >>> import torch
+        >>> draw_dropout_masks({"torch": torch.tensor([[2.0, 0.0], [2.0, 2.0]])}).alt
+        'Dropout mask torch, 2 by 2: 3 of 4 are kept.'
+    """
+    grids = {title: to_numpy(mask) != 0 for title, mask in masks.items()}
+    gap = 18.0
+    room = (WIDTH - 2 * MARGIN - gap) / 2
+    cell = min(22.0, room / max(grid.shape[1] for grid in grids.values()))
+    top, arm = MARGIN + 2 * LINE + 2, 0.16 * cell
+    with card() as page:
+        for place, (title, grid) in enumerate(grids.items()):
+            x = MARGIN + place * (room + gap)
+            page.heading(x, MARGIN + 6, title)
+            page.note(x, MARGIN + LINE + 6, f"{grid.sum()} of {grid.size} kept", "left")
+            page.cells(grid * 1.0, x, top, cell, cell, name=title, limit=1.4, decimals=None)
+            for i, j in np.argwhere(~grid):
+                left, above = x + j * cell, top + i * cell
+                page.box(left + 1, above + 1, cell - 2, cell - 2, edge=RULE, zorder=3)
+                across, down = left + cell / 2, above + cell / 2
+                for tilt in (-arm, arm):
+                    page.line((across - arm, down - tilt), (across + arm, down + tilt), zorder=3)
+        return page.finish(
+            top + cell * max(map(len, grids.values())) + MARGIN,
+            *(
+                f"Dropout mask {title}, {len(grid)} by {len(grid[0])}: "
+                f"{grid.sum()} of {grid.size} are kept."
+                for title, grid in grids.items()
+            ),
+        )

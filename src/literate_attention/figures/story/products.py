@@ -1,0 +1,228 @@
+"""Drawings of matrix products: their rule, their shapes, and projections."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+from torch import Tensor
+
+from literate_attention.figures._arguments import Array, clean_labels, to_numpy
+from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, card
+from literate_attention.figures._lettering import LINE, label_width, text_width
+from literate_attention.figures._palette import (
+    BLUE,
+    COLOURS,
+    INK,
+    INPUT,
+    KEY,
+    PAPER,
+    QUERY,
+    QUIET,
+    RULE,
+    SHADE,
+    WEIGHT_TINT,
+    Colour,
+)
+from literate_attention.figures._words import format_number, format_vector, plural
+
+
+def draw_matrix_product(
+    left: Float[Tensor, "m n"], right: Float[Tensor, "n p"], *, row: int, column: int
+) -> Drawing:
+    """Draw the rule of the matrix product: a row on the left times a column on the right makes one number.
+
+    The second matrix stands above the product and the first beside it, so that the row and the column
+    meet at the number that they make. The row is drawn as a query and the column as a key: this is the
+    product that attention takes of them.
+
+    Args:
+        left: the first matrix.
+        right: the second matrix; it has as many rows as the first has columns.
+        row: which row of the first matrix to frame, counted from 0.
+        column: which column of the second matrix to frame, counted from 0.
+
+    Example:
+        >>> import torch
+        >>> a, b = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]])
+        >>> draw_matrix_product(a, b, row=0, column=0).alt
+        'A matrix of shape (1, 2) times one of shape (2, 1) gives one of shape (1, 1).
+        Row 1 times column 1: 1.00·3.00 + 2.00·4.00 = 11.00.'
+    """
+    first, second = to_numpy(left), to_numpy(right)
+    result = first @ second
+    (m, n), p = first.shape, second.shape[1]
+    gap = 12.0
+    cell = min(40.0, (WIDTH - 2 * MARGIN - gap) / (n + p))
+    height = min(20.0, max(LINE, cell))
+    first_x = (WIDTH - (n + p) * cell - gap) / 2
+    second_x = first_x + n * cell + gap
+    with card() as page:
+        y = MARGIN + 6
+        rule = [
+            ("(", INK), (f"{m}", QUERY.strong), (f", {n}) @ ({n}, ", INK), (f"{p}", KEY.strong),
+            (")  →  (", INK), (f"{m}", QUERY.strong), (", ", INK), (f"{p}", KEY.strong), (")", INK),
+        ]  # fmt: skip
+        page.words(WIDTH / 2, y, rule, centred=True)
+        top = y + LINE + LINE
+        bottom = top + n * height + gap + LINE
+        page.note(second_x + p * cell / 2, top - 9, f"right ({n}, {p})")
+        page.note(first_x + n * cell / 2, bottom - 9, f"left ({m}, {n})")
+        page.note(second_x + p * cell / 2, bottom - 9, f"product ({m}, {p})")
+        page.cells(second, second_x, top, cell, height, name="right", tint=KEY.tint)
+        page.cells(first, first_x, bottom, cell, height, name="left", tint=QUERY.tint)
+        page.cells(result, second_x, bottom, cell, height, name="product", tint=SHADE)
+        across, down = second_x + column * cell, bottom + row * height
+        page.frame(first_x, down, n * cell, height, QUERY.strong)
+        page.frame(across, top, cell, n * height, KEY.strong)
+        page.frame(across, down, cell, height, INK)
+        y = bottom + m * height + 15
+        made = f" = {format_number(result[row, column])}"
+        factors = list(zip(first[row], second[:, column], strict=True))
+        terms: list[tuple[str, str]] = []
+        for a, b in factors:
+            terms += [(" + ", QUIET)] * bool(terms) + [(format_number(a), QUERY.strong)]
+            terms += [("·", QUIET), (format_number(b), KEY.strong)]
+        page.words(WIDTH / 2, y, [*terms, (made, INK)], centred=True)
+        spelled = " + ".join(f"{format_number(a)}·{format_number(b)}" for a, b in factors)
+        return page.finish(
+            y + LINE / 2 + MARGIN,
+            f"A matrix of shape ({m}, {n}) times one of shape ({n}, {p}) gives one of shape ({m}, {p}).",
+            f"Row {row + 1} times column {column + 1}: {spelled}{made}.",
+        )
+
+
+def draw_products(products: Sequence[Mapping[str, Float[Tensor, "_ _"]]]) -> Drawing:
+    """Draw matrix products as shapes: each matrix a block, as high as it has rows, as wide as it has columns.
+
+    Args:
+        products: for each line two matrices and their product, by name. A name that contains query, key,
+            value, context or input gives its block that colour.
+
+    Example:
+        >>> import torch
+        >>> x, w = torch.ones(5, 3), torch.ones(3, 2)
+        >>> draw_products([{"inputs": x, "W_query": w, "queries": x @ w}]).alt
+        'Matrix products as shapes. inputs (5, 3) times W_query (3, 2) gives queries (5, 2).'
+    """
+    rows = [{name: to_numpy(matrix) for name, matrix in product.items()} for product in products]
+    for left, right, result in (row.values() for row in rows):
+        if not np.allclose(left @ right, result, rtol=1e-3, atol=1e-4):
+            raise ValueError("the last matrix must be the product of the others, but is not")
+    sign, gap = 22.0, 12.0
+
+    def width(row: Mapping[str, Array], unit: float) -> float:
+        blocks = (max(unit * m.shape[1], _caption_width(name, m)) for name, m in row.items())
+        return sum(blocks) + sign * (len(row) - 1)
+
+    room = WIDTH - 2 * MARGIN
+    unit = next(
+        (u for u in np.arange(13.0, 1.0, -0.5) if all(width(row, u) <= room for row in rows)), 1.0
+    )
+    sentences = []
+    with card() as page:
+        y = MARGIN
+        for row in rows:
+            height = unit * max(len(matrix) for matrix in row.values())
+            x = (WIDTH - width(row, unit)) / 2
+            for before, (name, matrix) in zip(("", "@", "="), row.items(), strict=True):
+                if before:
+                    page.text(x + sign / 2, y + LINE + height / 2, before)
+                    x += sign
+                column = max(unit * matrix.shape[1], _caption_width(name, matrix))
+                middle, colour = x + column / 2, _colour_of(name)
+                _draw_block(page, matrix, middle, y + LINE + height / 2, unit, colour)
+                page.text(middle, y + LINE / 2 - 2, name, color=colour.strong, weight="bold")
+                page.note(middle, y + LINE + height + 10, str(matrix.shape))
+                x += column
+            y += LINE + height + LINE + gap
+            *factors, product = (f"{name} {matrix.shape}" for name, matrix in row.items())
+            sentences.append(f"{' times '.join(factors)} gives {product}.")
+        return page.finish(y - gap + MARGIN, "Matrix products as shapes.", *sentences)
+
+
+def _caption_width(name: str, matrix: Array) -> float:
+    return max(text_width(name, weight="bold"), text_width(str(matrix.shape)))
+
+
+def _draw_block(page: Card, matrix: Array, x: float, y: float, unit: float, colour: Colour) -> None:
+    """Draw a block of squares, one for each number, centred on a point."""
+    rows, columns = matrix.shape
+    wide, high = unit * columns, unit * rows
+    left, top = x - wide / 2, y - high / 2
+    page.box(left, top, wide, high, fill=colour.tint, edge=colour.strong, line=1.2, zorder=2)
+    rule = RULE if colour.tint == PAPER else PAPER
+    for down in top + unit * np.arange(1, rows):
+        page.line((left, down), (left + wide, down), color=rule, zorder=3)
+    for across in left + unit * np.arange(1, columns):
+        page.line((across, top), (across, top + high), color=rule, zorder=3)
+
+
+def _colour_of(name: str) -> Colour:
+    """Find the colour of what a matrix holds by its name."""
+    if name.startswith("W_"):
+        return Colour(PAPER, INK)
+    singular = name.replace("queries", "query")
+    found = (colour for role, colour in COLOURS.items() if role in singular)
+    return next(found, Colour(WEIGHT_TINT, BLUE))
+
+
+def draw_projections(
+    inputs: Float[Tensor, "num_tokens d_in"],
+    weights: Mapping[str, Float[Tensor, "d_in d_out"]],
+    tokens: Sequence[str],
+) -> Drawing:
+    """Draw the same inputs times several weight matrices: their queries, keys and values.
+
+    Args:
+        inputs: one vector for each token.
+        weights: for the names query, key and value the matrix that the inputs are multiplied with. A
+            linear layer stores it transposed: hand over ``layer.weight.T``.
+        tokens: what each token is called.
+
+    Example:
+        >>> import torch
+        >>> x, w = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]])
+        >>> draw_projections(x, {"query": w}, ["one"]).alt
+        "Inputs of shape (1, 2), times 1 weight matrix. W_query of shape (2, 1) makes the query vectors, of
+        shape (1, 1); that of 'one' is (11.00)."
+    """
+    x = to_numpy(inputs)
+    matrices = {name: to_numpy(matrix) for name, matrix in weights.items()}
+    tokens = clean_labels(tokens, len(x))
+    num_tokens, d_in = x.shape
+    d_out = max(matrix.shape[1] for matrix in matrices.values())
+    limit = max(float(abs(matrix).max()) for matrix in matrices.values())
+    left = MARGIN + label_width(tokens) + 4
+    fan, sign, gap = 30.0, 14.0, 14.0
+    cell = min(32.0, (WIDTH - left - MARGIN - fan - sign) / (d_in + 2 * d_out))
+    band = LINE + max(num_tokens, d_in) * LINE
+    middle = MARGIN + (len(matrices) * (band + gap) - gap) / 2 + LINE / 2
+    weight_x = left + d_in * cell + fan
+    output_x = weight_x + d_out * cell + sign
+    sentences = []
+    with card() as page:
+        top = middle - num_tokens * LINE / 2
+        page.heading(MARGIN, top - 9, "inputs")
+        page.row_labels(tokens, left - 4, top, LINE)
+        page.cells(x, left, top, cell, LINE, name="inputs", tint=INPUT.tint)
+        for place, (name, matrix) in enumerate(matrices.items()):
+            y = MARGIN + place * (band + gap) + LINE
+            centre = y + (band - LINE) / 2
+            above, beside = centre - d_in * LINE / 2, centre - num_tokens * LINE / 2
+            output = x @ matrix
+            page.arrow((left + d_in * cell + 3, middle), (weight_x - 4, centre))
+            page.text(weight_x + d_out * cell / 2, above - 9, f"@ W_{name}")
+            page.cells(matrix, weight_x, above, cell, LINE, name=f"W_{name}", limit=limit)
+            page.text(output_x - sign / 2, centre, "=")
+            tint, strong = COLOURS[name]
+            page.text(output_x + d_out * cell / 2, beside - 9, name, weight="bold", color=strong)
+            page.cells(output, output_x, beside, cell, LINE, name=name, tint=tint)
+            sentences.append(
+                f"W_{name} of shape {matrix.shape} makes the {name} vectors, of shape "
+                f"{output.shape}; that of '{tokens[0]}' is {format_vector(output[0])}."
+            )
+        return page.finish(
+            MARGIN + len(matrices) * (band + gap) - gap + MARGIN,
+            f"Inputs of shape {x.shape}, times {plural(len(matrices), 'weight matrix', 'weight matrices')}.",
+            *sentences,
+        )

@@ -1,0 +1,182 @@
+"""A heat map shows and tells the numbers that it is handed."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from harness.drawings import as_tensor, meshes, written
+from matplotlib.collections import QuadMesh
+from matplotlib.patches import FancyBboxPatch
+from torch.testing import assert_close
+
+import literate_attention as la
+from literate_attention import TOY_TOKENS, figures
+
+MINUS = "\N{MINUS SIGN}"
+SCORES = la.score_all_queries(la.toy_embeddings())
+WEIGHTS = la.softmax(SCORES)
+MASK = la.causal_mask(6)
+
+
+class TestNumbers:
+    def test_the_cells_hold_the_weights(self) -> None:
+        drawing = figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS)
+        assert_close(as_tensor(meshes(drawing)["Attention weights"]), WEIGHTS)
+
+    @pytest.mark.parametrize("decimals", [2, 3, 4])
+    def test_every_cell_is_annotated_with_its_own_number(self, decimals: int) -> None:
+        drawing = figures.draw_attention_matrix(SCORES, TOY_TOKENS, decimals=decimals)
+        numbers = [text for text in written(drawing) if re.fullmatch(r"[\d.]+", text)]
+        assert numbers == [f"{value:.{decimals}f}" for value in SCORES.flatten().tolist()]
+
+    def test_zero_has_no_sign(self) -> None:
+        values = torch.tensor([[-0.001, -1.0]])
+        drawing = figures.draw_attention_matrix(values, ["a"], keys=["b", "c"])
+        assert {"0.00", f"{MINUS}1.00"} <= set(written(drawing))
+
+    @pytest.mark.parametrize("lowest", [-0.9, 0.1])
+    @pytest.mark.parametrize("width", range(6, 14))
+    def test_numbers_in_narrow_cells_are_right_or_absent(self, width: int, lowest: float) -> None:
+        values = torch.linspace(lowest, 10.5, 2 * width).reshape(2, width)
+        drawing = figures.draw_attention_matrix(values, ["a", "b"], keys=["k"] * width)
+        numbers = [text for text in written(drawing) if re.fullmatch(rf"{MINUS}?\d*\.\d+", text)]
+        if "scale" not in meshes(drawing):
+            found = [round(float(text.replace(MINUS, "-")), 2) for text in numbers]
+            assert found == [round(value, 2) for value in values.flatten().tolist()]
+
+    def test_half_precision(self) -> None:
+        drawing = figures.draw_attention_matrix(WEIGHTS.bfloat16(), TOY_TOKENS)
+        expected = WEIGHTS.bfloat16().float()
+        assert_close(as_tensor(meshes(drawing)["Attention weights"]), expected)
+
+
+class TestMask:
+    def test_what_a_mask_hides_is_not_drawn(self) -> None:
+        after = la.mask_weights(WEIGHTS, MASK)
+        drawing = figures.draw_attention_matrix(after, TOY_TOKENS, attn_mask=MASK)
+        mesh = meshes(drawing)["Attention weights"]
+        assert np.array_equal(np.ma.getmaskarray(mesh), ~MASK.numpy())
+        assert_close(torch.from_numpy(mesh.compressed()).float(), after[MASK])
+        assert "0.00" not in written(drawing)
+
+    def test_a_border_runs_between_what_a_mask_allows_and_what_it_hides(self) -> None:
+        drawing = figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS, attn_mask=MASK)
+        (mesh,) = drawing.figure.findobj(QuadMesh)
+        corners = mesh.get_coordinates()
+        down = [(corners[i, i + 1], corners[i + 1, i + 1]) for i in range(5)]
+        across = [(corners[i, i], corners[i, i + 1]) for i in range(1, 6)]
+        border = [line for line in drawing.figure.axes[0].lines if line.get_linewidth() == 2]
+        np.testing.assert_allclose([line.get_xydata() for line in border], down + across)
+
+    def test_without_a_mask_a_zero_is_a_number(self) -> None:
+        drawing = figures.draw_attention_matrix(torch.zeros(2, 2), ["a", "b"])
+        assert written(drawing).count("0.00") == 4
+
+    def test_before_and_after_a_mask(self) -> None:
+        after = la.mask_scores(SCORES, MASK)
+        drawing = figures.draw_attention_matrix(
+            {"Before": SCORES, "After": after}, TOY_TOKENS, attn_mask=MASK
+        )
+        assert_close(as_tensor(meshes(drawing)["Before"]), SCORES)
+        assert np.array_equal(np.ma.getmaskarray(meshes(drawing)["After"]), ~MASK.numpy())
+        assert written(drawing).count(f"{MINUS}∞") == 15
+
+
+class TestColours:
+    """One scale serves all weights."""
+
+    def test_an_even_row_looks_even(self) -> None:
+        """A weight has the same colour in every figure, however large the others are."""
+        even = figures.draw_attention_matrix(torch.full((1, 6), 1 / 6), ["a"], keys=TOY_TOKENS)
+        uneven = figures.draw_attention_matrix(
+            torch.tensor([[1 / 6, 5 / 6]]), ["a"], keys=["b", "c"]
+        )
+        (first,), (second,) = (drawing.figure.findobj(QuadMesh) for drawing in (even, uneven))
+        assert first.norm(1 / 6) == second.norm(1 / 6)
+
+    def test_weights_that_dropout_scaled_up_still_differ(self) -> None:
+        drawing = figures.draw_attention_matrix(torch.tensor([[1.0, 2.0]]), ["a"], keys=["b", "c"])
+        (mesh,) = drawing.figure.findobj(QuadMesh)
+        assert mesh.norm(2.0) > mesh.norm(1.0)
+
+    def test_matrices_of_one_figure_share_their_colours(self) -> None:
+        drawing = figures.draw_attention_matrix(
+            {"small": torch.full((1, 1), 0.1), "large": torch.full((1, 1), 0.9)}, ["a"]
+        )
+        small, large = drawing.figure.findobj(QuadMesh)
+        assert small.norm(0.5) == large.norm(0.5)
+
+    def test_where_no_numbers_are_written_a_scale_explains_the_colours(self) -> None:
+        assert "scale" not in meshes(figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS))
+        drawing = figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS, decimals=None)
+        assert meshes(drawing)["scale"].max() == pytest.approx(1.0)
+
+    def test_the_scale_of_signed_numbers_is_as_long_to_either_side(self) -> None:
+        drawing = figures.draw_attention_matrix(torch.eye(12) * -3, list("abcdefghijkl"))
+        np.testing.assert_allclose(meshes(drawing)["scale"], [np.linspace(-3, 3, 7)])
+
+
+class TestTargets:
+    TOKEN_IDS = torch.tensor([0, 1, 2, 0, 1, 2, 0])
+    MAPS = torch.softmax(torch.arange(98.0).reshape(2, 7, 7) % 11, dim=-1)
+
+    def test_frames_stand_where_the_targets_are(self) -> None:
+        targets = la.induction_targets(self.TOKEN_IDS)
+        drawing = figures.draw_attention_matrix(self.MAPS[0], list("abcabca"), targets=targets)
+        (mesh,) = drawing.figure.findobj(QuadMesh)
+        frames = [b for b in drawing.figure.findobj(FancyBboxPatch) if b.get_zorder() == 4]
+        corners = [mesh.get_coordinates()[i, j] for i, j in targets.nonzero().tolist()]
+        np.testing.assert_allclose([(f.get_x(), f.get_y()) for f in frames], corners)
+
+    def test_the_words_tell_the_scores_that_the_library_computes(self) -> None:
+        targets = {
+            "one": la.previous_token_targets(7),
+            "two": la.induction_targets(self.TOKEN_IDS),
+        }
+        maps = dict(zip(targets, self.MAPS, strict=True))
+        alt = figures.draw_attention_matrix(maps, list("abcabca"), targets=targets).alt
+        expected = [
+            f"{la.head_scores(maps[name][None, None], table).item():.2f}"
+            for name, table in targets.items()
+        ]
+        assert re.findall(r"on average ([\d.]+) of a row's weight", alt) == expected
+
+
+class TestWords:
+    @pytest.mark.parametrize("seed", range(4))
+    def test_each_row_names_its_largest_number(self, seed: int) -> None:
+        weights = torch.rand(5, 7, generator=torch.Generator().manual_seed(seed))
+        queries, keys = [f"q{i}" for i in range(5)], [f"k{j}" for j in range(7)]
+        alt = figures.draw_attention_matrix(weights, queries, keys=keys).alt
+        rows = re.findall(r"Row (\d), '(q\d)', attends most to '(k\d)', ([\d.]+)\.", alt)
+        largest, where = weights.max(dim=1)
+        assert rows == [
+            (str(i + 1), f"q{i}", f"k{where[i]}", f"{largest[i]:.2f}") for i in range(5)
+        ]
+
+    def test_a_mask_is_told(self) -> None:
+        weights = la.mask_weights(WEIGHTS, MASK)
+        alt = figures.draw_attention_matrix(weights, TOY_TOKENS, attn_mask=MASK).alt
+        assert "15 of 36 pairs hidden. Row 1, 'Your', attends only to 'Your', 1.00." in alt
+
+    @pytest.mark.parametrize("row", [[-torch.inf, -torch.inf], [0.0, 0.0]])
+    def test_a_row_without_weights_attends_to_nothing(self, row: list[float]) -> None:
+        drawing = figures.draw_attention_matrix(torch.tensor([row]), ["a"], keys=["b", "c"])
+        assert drawing.alt.endswith("Row 1, 'a', attends to nothing.")
+
+    def test_of_many_rows_only_the_last_is_told(self) -> None:
+        weights = torch.eye(20)
+        alt = figures.draw_attention_matrix(weights, [f"t{i}" for i in range(20)]).alt
+        assert alt.endswith("20 queries by 20 keys. Row 20, 't19', attends most to 't19', 1.00.")
+
+
+def test_labels_that_do_not_name_all_rows_are_refused() -> None:
+    with pytest.raises(ValueError, match="6 things need as many labels, got 2"):
+        figures.draw_attention_matrix(WEIGHTS, ["a", "b"])
+
+
+def test_numbers_that_cannot_be_drawn_are_refused() -> None:
+    values = torch.tensor([[torch.nan, torch.inf, 1.0]])
+    with pytest.raises(ValueError, match="2 of 3 numbers cannot be drawn"):
+        figures.draw_attention_matrix(values, ["a"], keys=["b", "c", "d"])

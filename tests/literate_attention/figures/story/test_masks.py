@@ -1,0 +1,57 @@
+"""What a mask hides is drawn as the library computes it."""
+
+import pytest
+import torch
+from harness.drawings import as_tensor, lengths, meshes
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.text import Text
+from torch.testing import assert_close
+
+import literate_attention as la
+from literate_attention import TOY_TOKENS, figures
+
+SCORES = la.score_all_queries(la.toy_embeddings())
+WEIGHTS = la.softmax(la.mask_scores(SCORES, la.causal_mask(6)))
+
+
+@pytest.mark.parametrize("query", range(6))
+def test_a_masked_row_ends_in_the_weights_of_the_library(query: int) -> None:
+    drawing = figures.draw_masked_row(SCORES[query], TOY_TOKENS, query=query)
+    assert_close(lengths(drawing, "÷ sum."), WEIGHTS[query])
+    allowed = la.causal_mask(6)[query]
+    assert torch.equal(torch.from_numpy(meshes(drawing)["masked"].mask[:, 0]), ~allowed)
+    reaches = [a.get_path().vertices[:, 0].max() for a in drawing.figure.findobj(FancyArrowPatch)]
+    assert [reach == max(reaches) for reach in reaches] == allowed.tolist()
+
+
+def test_masked_row_in_words() -> None:
+    words = figures.draw_masked_row(torch.zeros(3), list("abc"), query=0).alt
+    assert "1 passes: 'a'. The mask stops 'b' and 'c': minus infinity" in words
+    assert "sum to 1.00" in words
+    words = figures.draw_masked_row(torch.zeros(3), list("abc"), query=2).alt
+    assert "3 pass: 'a', 'b' and 'c'. The mask stops none." in words
+
+
+def test_each_exercise_shows_what_the_mask_allows_and_asks_for_the_next_token() -> None:
+    drawing = figures.draw_exercises(TOY_TOKENS)
+    words = [
+        (text.get_text(), text.get_weight() == "bold")
+        for text in drawing.figure.findobj(Text)
+        if text.get_text() in {*TOY_TOKENS, "?"}
+    ]
+    expected = []
+    for i, row in enumerate(la.causal_mask(6)):
+        expected += [(token, False) for token, may in zip(TOY_TOKENS, row, strict=True) if may]
+        expected.append(((*TOY_TOKENS, "?")[i + 1], True))
+    assert words == expected
+    hatched = [box for box in drawing.figure.findobj(FancyBboxPatch) if box.get_hatch()]
+    assert len(hatched) == 4 + 3 + 2 + 1
+    assert "2: from 'Your journey', predict 'starts'." in drawing.alt
+
+
+def test_dropout_masks_stand_side_by_side() -> None:
+    masks = {"one": torch.eye(6), "other": torch.ones(6, 6).tril()}
+    drawing = figures.draw_dropout_masks(masks)
+    for title, mask in masks.items():
+        assert_close(as_tensor(meshes(drawing)[title]), mask)
+        assert f"{title}, 6 by 6: {int(mask.sum())} of 36 are kept." in drawing.alt
