@@ -86,6 +86,7 @@ class Drawing:
         alt: what it shows, computed from what was drawn.
 
     Example:
+        >>> import torch
         >>> from literate_attention import figures
         >>> drawing = figures.draw_attention_matrix(torch.tensor([[0.25, 0.75]]), ["it"], keys=["a", "b"])
         >>> drawing.alt
