@@ -21,8 +21,6 @@ from executable_book import (
     settings,
 )
 from executable_book.check import (
-    ledger_words,
-    measurements,
     numbers_in_prose,
     recorded_outputs,
     repeated_warnings,
@@ -60,7 +58,6 @@ CHECKS: dict[str, repeated_warnings.Judge] = {
     "source-names": source_names.judge_names,
     "recorded": recorded_outputs.judge_records,
     "prose-numbers": numbers_in_prose.judge_numbers,
-    "measurements": measurements.judge_measurements,
     "taught-code": taught_code.judge_code,
     "descriptions": page_metadata.judge_descriptions,
 }
@@ -84,7 +81,7 @@ def connect(app: Sphinx) -> None:
     app.add_domain(book_domain.BookDomain)
     settings.declare(app)
     interrupted_builds.make_folders(app)
-    warnings = repeated_warnings.WarningCounter(app)
+    warnings = repeated_warnings.PagesWithWarnings(app)
 
     def on(event: str, *functions: Callable[..., Any], priority: int = AMONG_OTHERS) -> None:
         for function in functions:
@@ -92,12 +89,13 @@ def connect(app: Sphinx) -> None:
 
     # A build begins.
     on("config-inited", garbage_collection.collect_seldom, garbage_collection.end_at_once)
-    on("config-inited", interrupted_builds.begin, repeated_warnings.start_afresh)
+    on("config-inited", interrupted_builds.begin)
     on("builder-inited", recorded_outputs.refuse_dirty_tree)
     on("builder-inited", section_index.drop_other_search)
 
     # Pages are read: those that changed, and those whose outputs may be others now.
     on("env-get-outdated", page_execution.outdated, reference_links.outdated)
+    on("env-get-outdated", repeated_warnings.outdated)
     on("env-before-read-docs", page_execution.prepare, line_shapes.begin)
     on("doctree-read", page_execution.remember)
     on("missing-reference", page_execution.excuse)
@@ -114,7 +112,7 @@ def connect(app: Sphinx) -> None:
     on("doctree-resolved", section_index.keep_sections)
     on("doctree-resolved", line_shapes.mark_listings)
     on("doctree-resolved", fill_placeholders, proof_marks.add_marks)
-    on("doctree-resolved", ledger_words.link_words)
+    on("doctree-resolved", source_names.link_names)
     on("doctree-resolved", mathml.keep_whole)
     on("doctree-resolved", markdown_pages.publish, notebooks.publish, priority=AFTER_ALL_OTHERS)
     on("doctree-resolved", term_links.link_terms, priority=AFTER_ALL_OTHERS + 1)
@@ -142,7 +140,7 @@ def connect(app: Sphinx) -> None:
         offline_copy.write_worker,
         zip_archive.write_archive,
         pdf.print_book,
-        warnings.remember,
+        warnings.store,
         interrupted_builds.end,
         interrupted_builds.explain_disk_errors,
         priority=AFTER_ALL_OTHERS,
@@ -163,7 +161,6 @@ def add_to_markup(app: Sphinx) -> None:
     app.add_directive("source-outputs", source_ledger.SourceOutputs)
     app.add_directive("source-outputs-summary", source_ledger.SourceOutputsSummary)
     app.add_directive("status", status_table.Status)
-    app.add_role("quoted", numbers_in_prose.Quoted())
     app.add_role("source", source_names.SourceRole())
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from executable_book.check.repeated_warnings import digest_of_tools
+from executable_book.files_on_disk import digest_of
 from executable_book.publish.repository import commit_of, date_of, release_of, repository_in
 
 
@@ -37,7 +37,8 @@ def declare(app: Sphinx) -> None:
     # Checks
     app.add_config_value("book_ledger", "", "env", str)  # what sources print
     app.add_config_value("book_record", False, "", bool)  # rewrite the recorded outputs
-    app.add_config_value("book_tools", digest_of_tools(), "env", str)  # not for conf.py
+    # What older tools have stored is read again; not for conf.py.
+    app.add_config_value("book_tools", digest_of(Path(__file__).parent), "env", str)
 
     # What is published
     app.add_config_value("book_repository", repository_in(root / "pyproject.toml"), "html", str)

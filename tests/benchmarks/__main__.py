@@ -4,6 +4,7 @@ It is what `nox -s bench` runs, and takes the names of benchmarks.
 """
 
 import importlib
+import json
 import sys
 from typing import Any
 
@@ -48,14 +49,14 @@ def main() -> None:
     if unknown := set(names) - set(NAMES):
         sys.exit(f"expected some of {', '.join(NAMES)}; got {', '.join(sorted(unknown))}")
     sys.path.append(str(circumstances.ROOT / "tests"))
-    measurements = importlib.import_module("executable_book.check.measurements")
     for name in names:
         measurement = run(name)
         for target in measurement["targets"]:
             verdict = "met    " if target["met"] else "NOT MET"
             print(f"{verdict}  {target['measured']:8}  {target['target']} ({target['where']})")
         path = circumstances.ROOT / "docs" / "measurements" / f"{name}.json"
-        measurements.write(path, measurement)
+        text = json.dumps(measurement, indent=1, allow_nan=False)
+        path.write_text(f"{text}\n", encoding="utf-8")
         print(f"kept in docs/measurements/{path.name}", flush=True)
 
 

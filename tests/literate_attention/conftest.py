@@ -13,7 +13,7 @@ import torch
 from harness.paths import DOCS
 from torch import Tensor
 
-from executable_book.check.printed_values import difference_table, differences, eps_for, parse
+from executable_book.check.printed_values import difference
 
 
 @pytest.fixture
@@ -42,12 +42,8 @@ def assert_published() -> Callable[[Any, str], None]:
     printed = {output["id"]: output["printed"] for output in ledger["output"]}
 
     def check(value: Any, entry: str) -> None:
-        tensors = [value] if isinstance(value, Tensor) else value
-        exact = [{"text": repr(each), "values": each.tolist()} for each in tensors]
-        (got,) = parse(repr(value), exact)
-        (expected,) = parse(printed[entry])
-        found = differences(got, expected, eps_for("cpu"))
-        assert not found, f"{entry}:\n{difference_table(found)}"
+        found = difference(printed[entry], repr(value))
+        assert not found, f"{entry}:\n{found}"
 
     return check
 

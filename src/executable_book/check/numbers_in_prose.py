@@ -1,13 +1,8 @@
 """No number with a decimal point is typed by hand in prose.
 
-Such a number is a result, and a result typed by hand is wrong after the next change. There are three
-ways to have one in a sentence:
-
-* `{glue:text}` puts in what a cell of the page computed,
-* `{quoted}` puts in what a source printed: `` {quoted}`scores-of-journey[0]` ``, as it stands in the
-  ledger and with a link to it,
-* inline code may hold one, as in `dropout=0.5`: there it is an argument that a reader types. A number
-  alone does not turn into code by being marked as code.
+Such a number is a result, and a result typed by hand is wrong after the next change. A cell prints it, and
+the sentence says what it means. Inline code may hold one, as in `dropout=0.5`: there it is an argument that a
+reader types. A number alone does not turn into code by being marked as code.
 
 The rule holds for headings, captions, tables, alternative texts, and for mathematics too: an equation
 is read as the surest part of a page, and no cell can check what stands in it. Equations have symbols;
@@ -23,21 +18,17 @@ from collections.abc import Iterator
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxRole
 
-from executable_book.check.ledger_words import FromLedger, problems, written
 from executable_book.check.repeated_warnings import (
     Finding,
     ancestors,
     store_findings,
     stored_findings,
 )
-from executable_book.check.source_ledger import Ledger, anchor_of
 
 TYPED_NUMBERS = "typed-numbers"
 # Not part of a version, a name or a longer number.
 TYPED_NUMBER = re.compile(r"(?<![\w.])(?<![A-Za-z]-)\d+\.\d+(?!\.?\d)")
-QUOTATION = re.compile(r"(?P<id>[\w-]+)(?:\[(?P<index>\d+(?:, ?\d+)*)\])?")
 FREE = (
     nodes.literal_block,
     nodes.doctest_block,
@@ -47,11 +38,10 @@ FREE = (
     nodes.system_message,
     addnodes.desc,
 )
-GLUED_CLASSES = {"pasted-text", "output"}
-WAY_OUT = "glue it from a cell with {glue:text}, or quote a source with {quoted}"
+WAY_OUT = "have a cell print it"
 
 
-def bare_numbers(doctree: nodes.document) -> Iterator[tuple[nodes.Node, str, str]]:
+def typed_numbers(doctree: nodes.document) -> Iterator[tuple[nodes.Node, str, str]]:
     """Yield the node of each number that is typed by hand, the number, and what is wrong with it."""
     for node in doctree.findall(nodes.Text):
         for number in TYPED_NUMBER.findall(node.astext()):
@@ -77,67 +67,19 @@ def _complaint(node: nodes.Text, number: str) -> str:
 
 
 def _is_output(node: nodes.Element) -> bool:
-    """Tell whether a node was computed or quoted."""
-    return (
-        isinstance(node, QuotedNumber)
-        or node.get("nb_element") == "mime_bundle"
-        or bool(GLUED_CLASSES & set(node.get("classes", ())))
-    )
+    """Tell whether a node was computed."""
+    return node.get("nb_element") == "mime_bundle" or "output" in node.get("classes", ())
 
 
 def _links_to(node: nodes.Element, number: str) -> bool:
     return isinstance(node, nodes.reference) and number in node.get("refuri", "")
 
 
-# Quotations ------------------------------------------------------------------------------------
-
-
-class QuotedNumber(FromLedger):
-    """A number from the ledger."""
-
-
-class Quoted(SphinxRole):
-    """Prints a number as a source prints it: `entry`, or `entry[row, column]`."""
-
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Look the number up."""
-        return written(self, QuotedNumber(self.rawtext, classes=["quoted"]), _fill), []
-
-
-def _fill(node: FromLedger, quotation: str, ledger: Ledger) -> None:
-    output_id, number = quote(quotation, ledger)
-    node["anchor"] = anchor_of(output_id)
-    node += nodes.Text(number)
-
-
-def quote(quotation: str, book: Ledger) -> tuple[str, str]:
-    """Return the entry that a quotation names, and the number as printed.
-
-    Raises:
-        ValueError: There is no such entry, or no number at that place.
-    """
-    named = QUOTATION.fullmatch(quotation.strip())
-    if not named:
-        raise ValueError(
-            f"expected an entry and perhaps an index, as in x[0, 1], got {quotation!r}"
-        )
-    try:
-        value = book[named["id"]].value
-    except KeyError:
-        raise ValueError(f"the ledger has no entry {named['id']!r}") from None
-    index = [int(part) for part in named["index"].split(",")] if named["index"] else []
-    return named["id"], value.at(index).text
-
-
-# The check -------------------------------------------------------------------------------------
-
-
 def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep what is wrong with a page's numbers."""
-    found = [*bare_numbers(doctree), *problems(doctree, QuotedNumber)]
-    store_findings(app.env, TYPED_NUMBERS, found)
+    """Store what is wrong with a page's numbers."""
+    store_findings(app.env, TYPED_NUMBERS, typed_numbers(doctree))
 
 
 def judge_numbers(app: Sphinx) -> Iterator[Finding]:
-    """Report what was kept."""
+    """Report what was stored."""
     return stored_findings(app.env, TYPED_NUMBERS)

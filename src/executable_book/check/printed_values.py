@@ -1,511 +1,146 @@
-"""Read the values that a program printed, and compare them as values.
+"""Compare what programs print, as values.
 
-Text equality would fail at rounding boundaries: another device computes another seventh digit, and
-the fourth flips. So a text is read into numbers, each of which still knows how it was printed, and
-two texts agree when structure, shape, integers and booleans are equal, infinities and NaNs are the
-same, and each float differs by at most half of the last printed place, plus `eps`.
+Text equality would be too strict: torch breaks a tensor into lines, and says on which device it is and what
+made it. So a text is taken apart into its numbers and what stands between them. What stands between has to be
+the same, white space and these notes aside, and so have structure and shape. Integers, booleans and
+infinities have to be equal, and floats may differ by half of their last printed place and a little more.
 
-Three finer rules:
-
-* `1.` has no decimals: torch prints it so only when every value is whole. It must be met within
-  `eps`.
-* In scientific notation `eps` is relative to the largest number of the value: it must not swallow
-  a tensor of `1.0000e-08`.
-* A bare number comes from Python, which prints every digit of a float. It must be met within `eps`
-  (relative to numbers greater than one); there is no half place to be generous with, unless an f-string
-  formatted it.
-
-What counts as a value: `tensor(...)`, `torch.Size(...)`, a list or tuple of numbers or tensors, a bare
-number that stands alone on a line or ends it after a colon or an equals sign, and a number that an
-f-string formatted, wherever it stands: its exact value was noted. All else, labels above all, is text.
+On an accelerator, results differ in the seventh digit from those of a CPU, so that two numbers that lie on
+either side of a boundary of rounding are printed differently: there, a whole place is allowed.
 """
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, cast
+from typing import NamedTuple
 
-Kind = Literal["bool", "int", "float", "gap"]
-ROWS_SHOWN = 8
+NUMBER = re.compile(r"(?<![\w.])(?<!\w-)-?(?:inf|nan|\d+(?:\.(?!\.)\d*)?(?:e[-+]?\d+)?)(?![\w.])")
+"""Versions such as 2.13.0 and names such as GPT-3.5 and 6x6 hold none."""
+NOTES = re.compile(r",\s*(?:grad_fn=<\w+>|requires_grad=True|device='[^']*')")
+BEGINNING = re.compile(
+    r"(?<![\w.)\]])(?:tensor\(|torch\.Size\(|\[)"
+    rf"|(?:^|[:=])[ \t]*(?P<number>True|False|{NUMBER.pattern})[ \t]*$",
+    re.MULTILINE,
+)
+IN_A_VALUE = re.compile(
+    rf"(?:{NUMBER.pattern}|[\s\[\](),]|tensor|torch\.Size|True|False|\.\.\.|\w+=[\w.]+|size=)*"
+)
+LINES_SHOWN = 12
 
 
-def eps_for(device: str) -> float:
-    """Return by how much float32 results may differ from those printed elsewhere.
+class Printed(NamedTuple):
+    """What a program printed: its values, as text, and the text beside them."""
 
-    Args:
-        device: `cpu`, or the name of an accelerator such as `cuda:0` or `mps`.
+    values: list[str]
+    labels: list[str]
+
+
+def values_in(text: str) -> Printed:
+    """Find the values in a text, in their order.
+
+    Values are tensors, `torch.Size`, lists of numbers or tensors, and a number that stands alone on a line or
+    ends it after a colon or an equals sign. All else is text.
     """
-    return 2e-6 if device == "cpu" else 5e-6
-
-
-@dataclass(frozen=True)
-class Number:
-    """One number, as printed, and its exact value where that is known."""
-
-    text: str
-    exact: float | None = None
-
-    @property
-    def kind(self) -> Kind:
-        """What the digits say: `True`, `3`, `3.`; a gap is the `...` of a long tensor."""
-        if self.text == "...":
-            return "gap"
-        if self.text in ("True", "False"):
-            return "bool"
-        return "int" if self.text.lstrip("-").isdigit() else "float"
-
-    @property
-    def value(self) -> float:
-        """The exact value, or else the printed one."""
-        if self.exact is not None:
-            return self.exact
-        match self.kind:
-            case "gap":
-                return math.nan
-            case "bool":
-                return self.text == "True"
-            case "int":
-                return int(self.text)
-        return float(self.text)
-
-
-# A number, a value inside a list, or a row of either.
-Tree = Any
-
-
-@dataclass(frozen=True)
-class Value:
-    """One printed value: its kind, its numbers in their nesting, and where in the text it stands."""
-
-    kind: str
-    content: Tree
-    dtype: str
-    start: int = field(compare=False)
-    end: int = field(compare=False)
-
-    def numbers(self) -> Iterator[tuple[tuple[int, ...], Number]]:
-        """Yield each number with its index."""
-        return _leaves(self.content, ())
-
-    def at(self, index: Sequence[int]) -> Number:
-        """Return the number at an index.
-
-        Raises:
-            ValueError: No single number stands there.
-        """
-        found = dict(self.numbers()).get(tuple(index))
-        if found is None:
-            raise ValueError(f"no number at {_index(tuple(index))} in a {self.structure()}")
-        return found
-
-    def structure(self) -> str:
-        """Say in words what must agree before any number is looked at."""
-        dtype = f" of {self.dtype}" if self.dtype else ""
-        return f"{self.kind}{_shape(self.content)}{dtype}"
-
-
-@dataclass(frozen=True)
-class Difference:
-    """What was printed at an index, what we got, and the distance where there is one."""
-
-    index: str
-    printed: str
-    got: str
-    delta: float | None = None
-
-
-def parse(text: str, exact: Sequence[Mapping[str, Any]] = ()) -> list[Value]:
-    """Read all values in a text.
-
-    Args:
-        text: What a program printed.
-        exact: The exact values of the tensors in the text, in the order in which they were printed,
-            each as `{"text": as printed, "values": nested lists}`, and of the numbers that f-strings
-            formatted, each as `{"number": as printed, "values": a number}`.
-
-    Returns:
-        The values in the order in which they stand.
-    """
-    return [piece for piece in split(text, exact) if isinstance(piece, Value)]
-
-
-def split(
-    text: str, exact: Sequence[Mapping[str, Any]] = (), formatted: Iterable[int] = ()
-) -> list[str | Value]:
-    """Cut a text into its values and the text between them (see `parse`).
-
-    Args:
-        text: What a program printed.
-        exact: The exact values of what is in it.
-        formatted: Which of its figures are values too, wherever they stand (see `formatted_figures`).
-    """
-    figures = [found.span() for found in FIGURE.finditer(text)]
-    known: dict[tuple[int, int], Any] = {figures[n]: None for n in formatted if n < len(figures)}
-    known |= {figures[n]: value for n, value in formatted_figures(text, exact).items()}
-    pieces: list[str | Value] = []
-    end = 0
-    for value in _Reader(text, _spans(text, exact), known).values():
-        pieces += [text[end : value.start], value]
-        end = value.end
-    return [*pieces, text[end:]]
-
-
-def formatted_figures(text: str, exact: Sequence[Mapping[str, Any]]) -> dict[int, float]:
-    """Find the figures in a text that f-strings formatted: which they are, counted from 0, and their values.
-
-    What is formatted need not be printed, nor in that order. But a figure can be taken for another only if
-    both are the same to the last digit that is printed.
-    """
-    figures = [(found.start(), found[0]) for found in FIGURE.finditer(text)]
-    tensors = _spans(text, exact)
-    free = {
-        number
-        for number, (start, _) in enumerate(figures)
-        if not any(first <= start < end for first, end, _ in tensors)
-    }
-    found: dict[int, float] = {}
-    at = 0
-    for known in exact:
-        if "number" in known:
-            same = [n for n in sorted(free) if figures[n][1] == known["number"]]
-            if same:
-                at = next((n for n in same if n >= at), same[0])
-                found[at] = _exact(known["values"])
-                free.remove(at)
+    found = Printed([], [])
+    end = at = 0
+    while begins := BEGINNING.search(text, at):
+        start, stop = begins.span("number")
+        if start < 0:
+            start, stop = begins.start(), _closing(text, begins.start())
+        at = begins.start() + 1
+        if stop and IN_A_VALUE.fullmatch(NOTES.sub("", text[start:stop])):
+            found.labels.append(text[end:start])
+            found.values.append(text[start:stop])
+            end = at = stop
+    found.labels.append(text[end:])
     return found
 
 
-def differences(got: Value, expected: Value, eps: float) -> list[Difference]:
-    """Compare two values.
+def difference(printed: str, got: str, device: str = "cpu") -> str:
+    """Show how a text differs from one that was printed before; return nothing if it agrees.
 
     Args:
-        got: What was computed.
-        expected: What had been printed; its last printed place sets the tolerance.
-        eps: What is allowed on top of half of that place (see `eps_for`).
-
-    Returns:
-        Nothing if they agree; one difference without a delta if the structures differ; else the
-        numbers that do.
+        printed: what was printed before.
+        got: what is printed now.
+        device: what it was computed on: `cpu`, or an accelerator such as `cuda:0` or `mps`.
     """
-    if got.structure() != expected.structure():
-        return [Difference("structure", expected.structure(), got.structure())]
-    bare = expected.kind == "number"
-    eps *= _scale(expected)
-    pairs = zip(expected.numbers(), got.numbers(), strict=True)
-    return [
-        _difference(index, printed, ours)
-        for (index, printed), (_, ours) in pairs
-        if not _agree(ours, printed, eps, bare)
-    ]
+    between, numbers = _taken_apart(printed)
+    between_now, numbers_now = _taken_apart(got)
+    if between == between_now:
+        pairs = zip(numbers, numbers_now, strict=True)
+        if all(_agree(before, now, device) for before, now in pairs):
+            return ""
+    return changes(printed, got)
 
 
-def difference_table(found: Sequence[Difference]) -> str:
-    """Lay differences out in columns, the first few of them."""
-    rows = [("index", "printed", "got", "delta")]
-    for one in found[:ROWS_SHOWN]:
-        delta = "" if one.delta is None else f"{one.delta:+.2e}"
-        rows.append((one.index, one.printed, one.got, delta))
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    lines = ["  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)) for row in rows]
-    if len(found) > ROWS_SHOWN:
-        lines.append(f"and {len(found) - ROWS_SHOWN} more")
-    return "\n".join("    " + line.rstrip() for line in lines)
+def changes(old: str, new: str) -> str:
+    """Show the lines that changed, and in them the words: `[-old-]` and `{+new+}`."""
+    before, after = old.splitlines(), new.splitlines()
+    lines: list[str] = []
+    for what, a, b, c, d in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
+        if what == "replace" and b - a == d - c:
+            lines += map(_changed_words, before[a:b], after[c:d])
+        elif what != "equal":
+            lines += [f"[-{line}-]" for line in before[a:b]]
+            lines += [f"{{+{line}+}}" for line in after[c:d]]
+    return indented("\n".join(lines))
 
 
-def _difference(index: tuple[int, ...], printed: Number, got: Number) -> Difference:
-    shown = f"{got.exact:.9g}" if isinstance(got.exact, float) else got.text
-    delta = got.value - printed.value
-    return Difference(_index(index), printed.text, shown, delta if math.isfinite(delta) else None)
+def indented(text: str) -> str:
+    """Set a text off from a message, the first lines of it."""
+    lines = text.splitlines()
+    more = [f"and {len(lines) - LINES_SHOWN} more lines"] if len(lines) > LINES_SHOWN else []
+    return "\n".join(f"    {line}" for line in [*lines[:LINES_SHOWN], *more])
 
 
-def _index(index: tuple[int, ...]) -> str:
-    return f"[{', '.join(map(str, index))}]"
+def _closing(text: str, start: int) -> int:
+    """Return where the bracket closes that opens first; 0 if it never does."""
+    depth = 0
+    for bracket in re.finditer(r"[\[\]()]", text[start:]):
+        depth += 1 if bracket[0] in "[(" else -1
+        if not depth:
+            return start + bracket.end()
+    return 0
 
 
-def _agree(got: Number, printed: Number, eps: float, bare: bool) -> bool:
-    kind, value, expected = printed.kind, got.value, printed.value
-    if got.kind != kind:
-        return False
-    if kind == "gap" or (math.isnan(expected) and math.isnan(value)):
+def _taken_apart(text: str) -> tuple[str, list[str]]:
+    text = NOTES.sub("", text)
+    between = " ".join(NUMBER.sub("\0", text).split())
+    return re.sub(r" ?([\[\](),]) ?", r"\1", between), NUMBER.findall(text)
+
+
+def _agree(printed: str, got: str, device: str) -> bool:
+    if printed == got:
         return True
-    if kind == "int" and isinstance(got.exact, float):  # an f-string left the decimals out
-        return abs(value - expected) <= eps + _half_place(printed.text, formatted=True)
-    if kind != "float" or math.isinf(expected):
-        return value == expected
-    if bare:
-        eps *= max(1.0, abs(expected))
-        slack = 0.0 if got.exact is None else _half_place(printed.text, formatted=True)
-    else:
-        slack = _half_place(printed.text)
-    return abs(value - expected) <= eps + slack
+    if printed.lstrip("-").isdigit() or got.lstrip("-").isdigit():
+        return False
+    before, now = float(printed), float(got)
+    if not (math.isfinite(before) and math.isfinite(now)):
+        return False
+    on_cpu = device == "cpu"
+    places = min(_last_place(printed), _last_place(got)) * (0.5 if on_cpu else 1.0)
+    eps = 2e-6 if on_cpu else 5e-6
+    if "e" in printed:  # in scientific notation, it must not swallow a number of 1.0000e-08
+        eps *= min(1.0, abs(before))
+    return abs(before - now) <= places + eps
 
 
-def _scale(value: Value) -> float:
-    """Return the size of the largest number of a value in scientific notation, one at most."""
-    numbers = [number for _, number in value.numbers()]
-    sizes = [abs(number.value) for number in numbers if math.isfinite(number.value)]
-    scientific = any("e" in number.text for number in numbers if number.kind == "float")
-    return min(1.0, max(sizes)) if scientific else 1.0
-
-
-def _half_place(text: str, *, formatted: bool = False) -> float:
-    """Return half of the last printed place; `1.` has no place to round to, unless it was asked for."""
-    mantissa, _, exponent = text.partition("e")
+def _last_place(number: str) -> float:
+    """Return what a unit of the last printed place is worth; `1.` has none, as torch prints what is whole."""
+    mantissa, _, exponent = number.partition("e")
     decimals = len(mantissa.partition(".")[2])
-    return 0.5 * 10.0 ** (int(exponent or 0) - decimals) if decimals or formatted else 0.0
+    return 10.0 ** (int(exponent or 0) - decimals) if decimals or exponent else 0.0
 
 
-def _leaves(tree: Tree, index: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Number]]:
-    if isinstance(tree, Number):
-        yield index, tree
-    elif isinstance(tree, Value):
-        yield from _leaves(tree.content, index)
-    else:
-        for position, child in enumerate(tree):
-            yield from _leaves(child, (*index, position))
-
-
-def _shape(tree: Tree) -> str:
-    """Return ` of shape (2, 3)` or, where there is no such shape, a description of each item."""
-    if isinstance(tree, Number):
-        return ""
-    if any(isinstance(child, Value) for child in tree):
-        return f" of [{', '.join(map(_item, tree))}]"
-    sizes = _sizes(tree)
-    if sizes is None:
-        return f" of unequal rows ({' | '.join(map(_item, tree))})"
-    return f" of shape {sizes}"
-
-
-def _item(tree: Tree) -> str:
-    return tree.structure() if isinstance(tree, Value) else _shape(tree)[4:] or "one number"
-
-
-def _sizes(tree: Tree) -> tuple[int, ...] | None:
-    """Return the shape of a rectangular nesting, None for any other."""
-    if isinstance(tree, Number):
-        return ()
-    if isinstance(tree, Value):
-        return None
-    rows = {_sizes(child) for child in tree} or {()}
-    inner = rows.pop()
-    return None if rows or inner is None else (len(tree), *inner)
-
-
-# Exact values ----------------------------------------------------------------------------------
-
-
-def _spans(text: str, exact: Sequence[Mapping[str, Any]]) -> list[tuple[int, int, Any]]:
-    """Find where each exactly known tensor stands in the text."""
-    spans, start = [], 0
-    for known in exact:
-        found = text.find(known["text"], start) if "text" in known else -1
-        if found >= 0:
-            start = found + len(known["text"])
-            spans.append((found, start, known["values"]))
-    return spans
-
-
-def _overlay(tree: Tree, values: Any) -> Tree:
-    """Give each number its exact value; leave alone what does not fit."""
-    if isinstance(tree, Number):
-        fits = tree.kind != "gap" and not isinstance(values, list)
-        return Number(tree.text, _exact(values)) if fits else tree
-    if not isinstance(values, list) or not isinstance(tree, tuple):
-        return tree
-    if len(tree) == len(values):
-        return tuple(_overlay(child, value) for child, value in zip(tree, values, strict=True))
-    if Number("...") not in tree:
-        return tree
-    # The `...` of a long tensor stands for many: count from both ends.
-    head = tree.index(Number("..."))
-    tail = len(values) - (len(tree) - head - 1)
-    aligned = [*values[:head], None, *values[tail:]]
-    return tuple(_overlay(child, value) for child, value in zip(tree, aligned, strict=True))
-
-
-def _exact(value: Any) -> float:
-    return float(value) if isinstance(value, str) else value
-
-
-# Reading ---------------------------------------------------------------------------------------
-
-
-TokenKind = Literal["newline", "number", "word", "symbol"]
-JOINT = r"(?<=[^\W_])[.-](?=[^\W_])"
-"""A dot or a hyphen that joins two parts of a word."""
-TOKEN = re.compile(
-    r"(?P<newline>\n)"
-    r"|(?P<number>-?(?>inf|nan|[0-9]+(?:\.(?!\.)[0-9]*)?(?:e[-+]?[0-9]+)?)"
-    rf"(?!\w|\.|{JOINT}))"  # "2nd", "6x6" and "2.13.0" are words
-    rf"|(?P<word>\w(?:\w|{JOINT})*)"
-    r"|(?P<symbol>\.\.\.|\S)"
-)
-
-
-class _Token(NamedTuple):
-    kind: TokenKind
-    text: str
-    start: int
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.text)
-
-
-FIGURE = re.compile(r"(?<![\w.])-?(?:inf|nan|[0-9]+(?:\.[0-9]+)?(?:e[-+][0-9]+)?)")
-"""What looks like a number, whatever follows it."""
-
-
-def _tokens(text: str, figures: Iterable[tuple[int, int]]) -> list[_Token]:
-    """Cut a text into tokens; known figures are numbers, even in `1.5x`."""
-    tokens, at = [], 0
-    for start, end in [*sorted(figures), (len(text), len(text))]:
-        between = TOKEN.finditer(text, at, start)
-        tokens += [_Token(_kind(found), found[0], found.start()) for found in between]
-        if start < end:
-            tokens.append(_Token("number", text[start:end], start))
-        at = end
-    return tokens
-
-
-def _kind(found: re.Match[str]) -> TokenKind:
-    if found[0] in ("...", "True", "False"):
-        return "number"
-    return cast(TokenKind, found.lastgroup)
-
-
-class _NotAValueError(Exception):
-    """What looked like a value is text."""
-
-
-class _Reader:
-    """Walks over the tokens of one text."""
-
-    def __init__(
-        self,
-        text: str,
-        exact: Sequence[tuple[int, int, Any]],
-        figures: Mapping[tuple[int, int], float | None],
-    ) -> None:
-        self.tokens = _tokens(text, figures)
-        self.exact = exact
-        self.figures = {start: value for (start, _), value in figures.items()}
-        self.at = 0
-
-    def values(self) -> Iterator[Value]:
-        while self.at < len(self.tokens):
-            start = self.at
-            try:
-                yield self._value()
-            except _NotAValueError:
-                self.at = start + 1
-
-    def _value(self) -> Value:
-        token = self._peek()
-        if token.kind == "number":
-            if token.start not in self.figures and not self._ends_its_line():
-                raise _NotAValueError
-            return Value("number", self._number(), "", token.start, token.end)
-        if token.text in ("tensor", "torch.Size"):
-            return self._call()
-        if token.text in ("[", "(") and not self._follows_a_name():
-            return self._list()
-        raise _NotAValueError
-
-    def _call(self) -> Value:
-        """Read `tensor(...)` or `torch.Size(...)`, with its suffixes."""
-        name = self._take()
-        self._expect("(")
-        content = self._tree()
-        for start, end, values in self.exact:
-            if start <= name.start < end:
-                content = _overlay(content, values)
-        dtype, last = self._suffixes()
-        return Value(name.text, content, dtype, name.start, last.end)
-
-    def _suffixes(self) -> tuple[str, _Token]:
-        """Pass over `grad_fn=...` and its like, up to the closing parenthesis; keep the dtype."""
-        dtype, depth = "", 1
-        while True:
-            token = self._take()
-            depth += (token.text == "(") - (token.text == ")")
-            if depth == 0:
-                return dtype, token
-            if token.text == "dtype":
-                self._expect("=")
-                dtype = self._peek().text
-
-    def _list(self) -> Value:
-        opening = self._peek()
-        content = self._tree()
-        last = self.tokens[self.at - 1]
-        # A parenthesis around one number is punctuation.
-        if opening.text == "(" and len(content) < 2:
-            raise _NotAValueError
-        return Value(
-            "list" if opening.text == "[" else "tuple", content, "", opening.start, last.end
-        )
-
-    def _tree(self) -> Tree:
-        """Read a number, a tensor, or a bracket with commas between its items."""
-        self._skip_newlines()
-        token = self._peek()
-        if token.kind == "number":
-            return self._number()
-        if token.text in ("tensor", "torch.Size"):
-            return self._call()
-        closing = {"[": "]", "(": ")"}.get(token.text)
-        if closing is None:
-            raise _NotAValueError
-        self.at += 1
-        items: list[Tree] = []
-        while True:
-            self._skip_newlines()
-            if self._peek().text == closing:
-                self.at += 1
-                return tuple(items)
-            if items:
-                self._expect(",")
-            items.append(self._tree())
-            self._skip_newlines()
-
-    def _number(self) -> Number:
-        token = self._take()
-        return Number(token.text, self.figures.get(token.start))
-
-    def _ends_its_line(self) -> bool:
-        """Tell whether a number stands alone on its line, or ends it after a colon or equals."""
-        after = self.tokens[self.at + 1 : self.at + 2]
-        before = self.tokens[self.at - 1 : self.at] if self.at else []
-        return all(t.kind == "newline" for t in after) and all(
-            t.kind == "newline" or t.text in (":", "=") for t in before
-        )
-
-    def _follows_a_name(self) -> bool:
-        """Tell whether this bracket is an index or a call, as in `x[0]`."""
-        token = self._peek()
-        before = self.tokens[self.at - 1] if self.at else None
-        touches = before is not None and before.end == token.start
-        return touches and before is not None and (before.kind == "word" or before.text in ")]")
-
-    def _peek(self) -> _Token:
-        if self.at >= len(self.tokens):
-            raise _NotAValueError
-        return self.tokens[self.at]
-
-    def _take(self) -> _Token:
-        token = self._peek()
-        self.at += 1
-        return token
-
-    def _expect(self, text: str) -> None:
-        if self._take().text != text:
-            raise _NotAValueError
-
-    def _skip_newlines(self) -> None:
-        while self._peek().kind == "newline":
-            self.at += 1
+def _changed_words(old: str, new: str) -> str:
+    before, after = (re.findall(r"\s+|\S+", line) for line in (old, new))
+    marked = []
+    for what, a, b, c, d in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
+        gone, come = "".join(before[a:b]), "".join(after[c:d])
+        if what == "equal":
+            marked.append(gone)
+        else:
+            marked += [f"[-{gone}-]" if gone else "", f"{{+{come}+}}" if come else ""]
+    return "".join(marked)

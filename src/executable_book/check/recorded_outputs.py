@@ -1,14 +1,14 @@
 """Recorded outputs: what our own cells printed when somebody last looked at it.
 
-Sources vouch for what `:verifies:` claims. Every other text output, and every glued value, is
-recorded in `docs/recorded/<page>.txt`, and each build compares by value: a change in the library
-that changes a page fails, until the records are rewritten, and then the diff shows what it did.
+Sources vouch for what `:verifies:` claims. Every other text output is recorded in
+`docs/recorded/<page>.txt`, and each build compares: a change in the library that changes a page fails, until
+the records are rewritten, and then the diff shows what it did.
 
 A record stands under the first line of its cell's code, so that cells may be moved and inserted: below
 `>>> print(scores)` follows, indented, what the cell printed.
 
-Numbers in values may differ by what `printed` allows; all other text has to be equal. A cell whose
-output cannot be the same twice says why: `:nondeterministic: it measures time`.
+They are compared as values (see `printed_values`). A cell whose output cannot be the same twice says why:
+`:nondeterministic: it measures time`.
 
 `sphinx-build -D book_record=1` shows what changes and rewrites the records. It leaves alone what
 agrees, and refuses to start on uncommitted changes, so that a commit holds its result alone.
@@ -16,37 +16,25 @@ agrees, and refuses to start on uncommitted changes, so that a commit holds its 
 
 from __future__ import annotations
 
-import difflib
-import json
-import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
 from sphinx.util import logging
 
 from executable_book.book_domain import page_data, set_page_data
-from executable_book.check.printed_values import (
-    Value,
-    difference_table,
-    differences,
-    eps_for,
-    formatted_figures,
-    split,
-)
+from executable_book.check.printed_values import difference, indented
 from executable_book.check.repeated_warnings import Finding
 from executable_book.files_on_disk import write_atomically
 from executable_book.run.executed_cells import ExecutedCell, cells, executed_with, failed_pages
 
 LOGGER = logging.getLogger(__name__)
 RECORDS = "records"
-LINES_SHOWN = 12
 WAY_OUT = "if that is right, record it (`nox -s docs -- --record`)"
 
 
@@ -56,7 +44,6 @@ class Record(NamedTuple):
     key: str
     line: int
     printed: str
-    exact: list[dict[str, Any]]
 
 
 class PageRecords(NamedTuple):
@@ -70,15 +57,15 @@ class PageRecords(NamedTuple):
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep what a page prints, but for what its sources or nobody can vouch for."""
+    """Store what a page prints, but for what its sources or nobody can vouch for."""
     found = cells(app.env, doctree)
     keys: Counter[str] = Counter()
-    records = [*_glued(app.env)]
+    records = []
     for cell in found:
         if cell.printed and not cell.options.keys() & {"verifies", "nondeterministic"}:
             keys[key := _first_line(cell)] += 1
             key = f"{key} ({keys[key]})" if keys[key] > 1 else key
-            records.append(Record(key, cell.line, _tidy(cell.printed), cell.exact))
+            records.append(Record(key, cell.line, _tidy(cell.printed)))
     flaws = [(cell.line, flaw) for cell in found for flaw in _flaws(cell)]
     if records or flaws:
         set_page_data(app.env, RECORDS, app.env.docname, PageRecords(records, flaws))
@@ -88,18 +75,6 @@ def _first_line(cell: ExecutedCell) -> str:
     """Return the first line of code that is no comment."""
     lines = (line.strip() for line in cell.code.splitlines())
     return next((line for line in lines if line and not line.startswith("#")), "(hidden code)")
-
-
-def _glued(env: BuildEnvironment) -> Iterator[Record]:
-    """Yield the values that a page glues into its prose, which no cell need show."""
-    metadata: dict[str, Any] = env.nb_metadata[env.docname]  # type: ignore[attr-defined]
-    if metadata.get("glue"):
-        folder = Path(env.mystnb_config.output_folder)  # type: ignore[attr-defined]
-        glued = json.loads((folder / f"{env.docname}.glue.json").read_text(encoding="utf-8"))
-        for name, output in glued.items():
-            data = output["data"]
-            if not any(mime.startswith("image/") for mime in data) and "text/plain" in data:
-                yield Record(f"glue {name}", 0, _tidy(data["text/plain"]), [])
 
 
 def _flaws(cell: ExecutedCell) -> Iterator[str]:
@@ -162,55 +137,6 @@ def folder_of(app: Sphinx) -> Path:
 # Comparison ------------------------------------------------------------------------------------
 
 
-def compare(recorded: str, record: Record, eps: float) -> str:
-    """Show how an output differs from what is recorded of it; return nothing if it does not."""
-    if recorded == record.printed:
-        return ""
-    formatted = formatted_figures(record.printed, record.exact)
-    old, new = split(recorded, formatted=formatted), split(record.printed, record.exact)
-    if [_text(piece) for piece in old] != [_text(piece) for piece in new]:
-        return changes(recorded, record.printed)
-    values = (pair for pair in zip(old, new, strict=True) if isinstance(pair[0], Value))
-    found = [one for want, got in values for one in differences(got, want, eps)]  # type: ignore[arg-type]
-    return difference_table(found) if found else ""
-
-
-def _text(piece: str | Value) -> str | None:
-    return piece if isinstance(piece, str) else None
-
-
-def changes(old: str, new: str) -> str:
-    """Show the lines that changed, and in them the words: `[-old-]` and `{+new+}`."""
-    before, after = old.splitlines(), new.splitlines()
-    lines: list[str] = []
-    for what, a, b, c, d in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
-        if what == "replace" and b - a == d - c:
-            lines += map(_changed_words, before[a:b], after[c:d])
-        elif what != "equal":
-            lines += [f"[-{line}-]" for line in before[a:b]]
-            lines += [f"{{+{line}+}}" for line in after[c:d]]
-    return _indented("\n".join(lines))
-
-
-def _indented(text: str) -> str:
-    """Set a text off from a message, the first lines of it."""
-    lines = text.splitlines()
-    more = [f"and {len(lines) - LINES_SHOWN} more lines"] if len(lines) > LINES_SHOWN else []
-    return "\n".join(f"    {line}" for line in [*lines[:LINES_SHOWN], *more])
-
-
-def _changed_words(old: str, new: str) -> str:
-    before, after = (re.findall(r"\s+|\S+", line) for line in (old, new))
-    marked = []
-    for what, a, b, c, d in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
-        gone, come = "".join(before[a:b]), "".join(after[c:d])
-        if what == "equal":
-            marked.append(gone)
-        else:
-            marked += [f"[-{gone}-]" if gone else "", f"{{+{come}+}}" if come else ""]
-    return "".join(marked)
-
-
 def judge_records(app: Sphinx) -> Iterator[Finding]:
     """Compare all pages with all records, or rewrite the records and then say what is wrong still."""
     if app.config.book_record:
@@ -231,12 +157,12 @@ def _judge_page(app: Sphinx, docname: str, page: PageRecords) -> Iterator[Findin
     except ValueError as error:
         yield Finding(str(path), 0, f"not a file of records: {error}")
         return
-    eps = eps_for(executed_with(app.env, docname).get("device", "cpu"))
+    device = executed_with(app.env, docname).get("device", "cpu")
     for record in page.records:
         if record.key not in recorded:
             message = f"the output of `{record.key}` is not recorded; {WAY_OUT}"
             yield Finding(docname, record.line, message)
-        elif shown := compare(recorded[record.key][1], record, eps):
+        elif shown := difference(recorded[record.key][1], record.printed, device):
             message = f"the output of `{record.key}` is not the one recorded; {WAY_OUT}:\n{shown}"
             yield Finding(docname, record.line, message)
     for key in recorded.keys() - {record.key for record in page.records}:
@@ -277,14 +203,16 @@ def _rewrite_page(app: Sphinx, docname: str, records: list[Record]) -> None:
         old = {key: text for key, (_, text) in _recorded(path).items()}
     except ValueError:
         old = {}
-    eps = eps_for(executed_with(app.env, docname).get("device", "cpu"))
+    device = executed_with(app.env, docname).get("device", "cpu")
     new = {}
     for record in records:
         before = old.get(record.key)
-        shown = _indented(record.printed) if before is None else compare(before, record, eps)
+        if before is None:
+            sign, shown = "+", indented(record.printed)
+        else:
+            sign, shown = "~", difference(before, record.printed, device)
         new[record.key] = record.printed if before is None or shown else before
         if shown:
-            sign = "+" if before is None else "~"
             LOGGER.info("%s recorded/%s.txt: %s\n%s", sign, docname, record.key, shown)
     for key in old.keys() - new.keys():
         LOGGER.info("- recorded/%s.txt: %s", docname, key)

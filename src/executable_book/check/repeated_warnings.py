@@ -2,32 +2,34 @@
 
 Sphinx does not read an unchanged page twice, and skips its consistency check when nothing changed: a warning
 given while reading is heard once, and the second build of a broken book passes. So a check here works in two
-steps. While a page is read it *keeps* facts about it (see `book_domain`). At the end of every build it
-*judges* all facts of all pages anew, and each finding becomes a warning (an error under `-W`). What is judged
-must not depend on which pages were read in this build.
+steps. While a page is read, it stores what it must know of it (see `book_domain`). At the end of every build
+it judges all that is stored of all pages anew, and each finding becomes a warning (an error under `-W`). What
+is judged must not depend on which pages were read in this build.
 
-Warnings of others (an unknown role, a dead reference) are said again in another way: a build that follows one
-with such warnings reads and writes all pages.
+Pages that others warned about (an unknown role, a dead reference) are read again by the next build; after a
+warning that names no page, all are.
 """
 
 from __future__ import annotations
 
+import json
 import logging as stdlib_logging
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from docutils import nodes
-from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
-from sphinx.config import Config
+from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from executable_book.book_domain import page_data, set_page_data
-from executable_book.files_on_disk import digest_of
 
 LOGGER = logging.getLogger(__name__)
+ANY = ""
+"""The page of a warning that names none."""
 KIND = "book"
 """The type of our warnings; the subtype is the name of the check: `suppress_warnings = ["book.ledger"]`."""
 
@@ -57,17 +59,16 @@ def judge(app: Sphinx, check: str, function: Judge) -> None:
 
 
 def store_findings(
-    env: BuildEnvironment, subject: str, found: list[tuple[nodes.Node, str, str]]
+    env: BuildEnvironment, subject: str, found: Iterable[tuple[nodes.Node, str, str]]
 ) -> None:
-    """Keep what is wrong with the page that is read: at which node, what was typed there, what to say."""
-    if found:
-        lines = Path(env.doc2path(env.docname)).read_text(encoding="utf-8").splitlines()
-        findings = [(_line(node, typed, lines), message) for node, typed, message in found]
+    """Store what is wrong with the page that is read: at which node, what was typed there, what to say."""
+    lines = Path(env.doc2path(env.docname)).read_text(encoding="utf-8").splitlines()
+    if findings := [(_line(node, typed, lines), message) for node, typed, message in found]:
         set_page_data(env, subject, env.docname, findings)
 
 
 def stored_findings(env: BuildEnvironment, subject: str) -> Iterator[Finding]:
-    """Yield what was kept."""
+    """Yield what was stored."""
     for docname, found in page_data(env, subject).items():
         yield from (Finding(docname, line, message) for line, message in found)
 
@@ -96,40 +97,42 @@ def _place(env: BuildEnvironment, one: Finding) -> str:
     return f"{path}:{one.line or 1}"
 
 
-class WarningCounter(stdlib_logging.Handler):
-    """Counts the warnings that nobody judges again."""
+class PagesWithWarnings(stdlib_logging.Handler):
+    """Notes the pages that others warn about, for the next build."""
 
     def __init__(self, app: Sphinx) -> None:
         super().__init__(stdlib_logging.WARNING)
         self.app = app
-        self.count = 0
+        self.pages: set[str] = set()
         stdlib_logging.getLogger(logging.NAMESPACE).addHandler(self)
 
     def emit(self, record: stdlib_logging.LogRecord) -> None:
-        """Count one warning."""
+        """Note the page of one warning."""
         kind, subtype = getattr(record, "type", ""), getattr(record, "subtype", "")
         suppressed = [*self.app.config.suppress_warnings, *_judged]
-        self.count += not logging.is_suppressed_warning(kind, subtype, suppressed)
+        if not logging.is_suppressed_warning(kind, subtype, suppressed):
+            self.pages.add(self._page_of(getattr(record, "location", None)))
 
-    def remember(self, app: Sphinx, exception: Exception | None) -> None:
-        """Leave a mark for the next build if there was a warning."""
+    def _page_of(self, location: object) -> str:
+        """Return the page of a place, as Sphinx takes it: a node, or a name or path, perhaps with a line."""
+        if isinstance(location, nodes.Node):
+            location = logging.get_node_location(location)
+        name = location[0] if isinstance(location, tuple) else location
+        path = re.sub(r":\d*$", "", str(name or ""))
+        names = (path, self.app.env.path2doc(path) or "")
+        return next((one for one in names if one in self.app.env.found_docs), ANY)
+
+    def store(self, app: Sphinx, exception: Exception | None) -> None:
+        """Leave a note for the next build."""
         if exception is None:
-            if self.count:
-                _mark(app).touch()
-            else:
-                _mark(app).unlink(missing_ok=True)
+            _note(app).write_text(json.dumps(sorted(self.pages)), encoding="utf-8")
 
 
-def start_afresh(app: Sphinx, config: Config) -> None:
-    """Forget all pages if the last build ended with warnings."""
-    if _mark(app).exists():
-        (app.doctreedir / ENV_PICKLE_FILENAME).unlink(missing_ok=True)
+def outdated(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> set[str]:
+    """Return the pages that the last build ended with warnings about."""
+    pages = json.loads(_note(app).read_text(encoding="utf-8")) if _note(app).exists() else []
+    return env.found_docs if ANY in pages else env.found_docs & {*pages}
 
 
-def _mark(app: Sphinx) -> Path:
-    return Path(app.doctreedir) / ".warned"
-
-
-def digest_of_tools() -> str | None:
-    """Return a digest of this tool chain, all of it: facts that an older check kept are no facts."""
-    return digest_of(Path(__file__).parents[1])
+def _note(app: Sphinx) -> Path:
+    return Path(app.doctreedir) / "warned.json"

@@ -11,15 +11,14 @@ The directive `{source-outputs}` shows the ledger to readers. The mark beside a 
 
 from __future__ import annotations
 
-import hashlib
 import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields
-from functools import cache, lru_cache
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -29,25 +28,19 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from executable_book.book_domain import book_data, page_data, replace_book_data, set_page_data
-from executable_book.check.printed_values import (
-    Value,
-    difference_table,
-    differences,
-    eps_for,
-    parse,
-    split,
-)
+from executable_book.check.printed_values import difference, values_in
 from executable_book.check.repeated_warnings import Finding
 from executable_book.placeholders import Placeholder
 from executable_book.run.executed_cells import ExecutedCell, cells, executed_with, failed_pages
 
 LOGGER = logging.getLogger(__name__)
-CLAIMS, REPORT, TITLES = "claims", "ledger-report", "claim-titles"
+CLAIMS, REPORT = "claims", "ledger-report"
 LEDGER_PAGES = "ledger-pages"
 SUMMARY_PAGES = "ledger-summary-pages"
-PRINTED_NUMBER = re.compile(
+UNCHECKED = re.compile(
     r"(?<![\w.])(?<![A-Za-z]-)[-+]?\d+(?:\.\d+(?:e[-+]?\d+)?|e[-+]?\d+)(?!\.?\d)"
 )
+"""A decimal number in a label; versions such as 2.13.0 and names such as GPT-3.5 are none."""
 NOT_REACHED = "the page ended before this cell"  # which `execution` reports
 
 
@@ -86,7 +79,6 @@ class Output:
 
     id: str
     printed: str
-    sha256: str
     places: tuple[Place, ...]
 
     @property
@@ -94,96 +86,57 @@ class Output:
         """The ids of the sources that print it."""
         return sorted({place.source for place in self.places})
 
-    @property
-    def value(self) -> Value:
-        """What is printed, as a value.
-
-        Raises:
-            ValueError: It is not one value.
-        """
-        return _only_value_of(self.printed)
-
-
-@cache
-def _only_value_of(printed: str) -> Value:
-    pieces = split(printed)
-    values = [piece for piece in pieces if isinstance(piece, Value)]
-    if len(values) != 1 or any(p.strip() for p in pieces if isinstance(p, str)):
-        raise ValueError(f"`printed` must be one value and nothing else, got {printed!r}")
-    return values[0]
-
 
 @dataclass(frozen=True)
 class Ledger:
-    """All sources and all their outputs."""
+    """All sources and all their outputs, and what is wrong with the file."""
 
-    sources: tuple[Source, ...]
-    outputs: tuple[Output, ...]
-
-    def __getitem__(self, output_id: str) -> Output:
-        """Return the output with an id."""
-        for output in self.outputs:
-            if output.id == output_id:
-                return output
-        raise KeyError(output_id)
+    sources: tuple[Source, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    problems: tuple[Finding, ...] = ()
 
 
-def seal(text: str) -> str:
-    """Return the first 16 hexadecimal digits of the SHA-256 of a text without its white space."""
-    return hashlib.sha256("".join(text.split()).encode()).hexdigest()[:16]
-
-
-def load(path: Path | None) -> tuple[Ledger, tuple[Finding, ...]]:
-    """Read a ledger; a book without one has an empty one.
-
-    Returns:
-        The ledger, and what is wrong with it. What cannot be read is left out.
-    """
+def load(path: Path | None) -> Ledger:
+    """Read a ledger; a book without one has an empty one."""
     if path is None:
-        return Ledger((), ()), ()
+        return Ledger()
     try:
         return _read(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
         finding = Finding(str(path), 0, f"the ledger cannot be read: {error.strerror}")
-        return Ledger((), ()), (finding,)
+        return Ledger(problems=(finding,))
 
 
 @lru_cache(maxsize=1)
-def _read(text: str, name: str) -> tuple[Ledger, tuple[Finding, ...]]:
+def _read(text: str, name: str) -> Ledger:
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        return Ledger((), ()), (Finding(name, 0, f"not a TOML file: {error}"),)
-
-    problems: list[Finding] = []
-    sources = tuple(_tables(Source, data.pop("source", []), text, name, problems))
-    outputs = tuple(_tables(Output, data.pop("output", []), text, name, problems))
-    for key in data:
-        problems.append(Finding(name, 0, f"unknown key {key!r}, expected 'source' and 'output'"))
-    for items in (sources, outputs):
-        seen: set[str] = set()
-        for item in items:
-            if item.id in seen:
-                problems.append(_about(item, text, name, "the id is used twice"))
-            seen.add(item.id)
+        sources = tuple(Source(**table) for table in data.get("source", ()))
+        outputs = tuple(map(_output, data.get("output", ())))
+    except (tomllib.TOMLDecodeError, TypeError) as error:
+        return Ledger(problems=(Finding(name, 0, f"not a ledger: {error}"),))
+    used = Counter(item.id for item in (*sources, *outputs))
+    problems = [Finding(name, 0, f"the id {one!r} is used twice") for one in used if used[one] > 1]
     known = {source.id for source in sources}
-    for output in outputs:
-        problems += [_about(output, text, name, message) for message in _flaws(output, known)]
-    return Ledger(sources, outputs), tuple(problems)
+    problems += [
+        Finding(name, _line_of(text, output.id), f"output {output.id!r}: {message}")
+        for output in outputs
+        for message in _flaws(output, known)
+    ]
+    return Ledger(sources, outputs, tuple(problems))
+
+
+def _output(table: dict[str, Any]) -> Output:
+    try:
+        return Output(**{**table, "places": tuple(Place(**one) for one in table.get("places", ()))})
+    except TypeError as error:
+        raise TypeError(f"output {table.get('id')!r}: {error}") from None
 
 
 def _flaws(output: Output, known_sources: set[str]) -> Iterator[str]:
     """Say what is wrong with one entry."""
-    if seal(output.printed) != output.sha256:
-        yield (
-            f"`printed` has the seal {seal(output.printed)}, expected {output.sha256}: it is no "
-            "longer what was transcribed from the source"
-        )
-    try:
-        value: Value | None = output.value
-    except ValueError as error:
-        yield str(error)
-        value = None
+    if values_in(output.printed).values != [output.printed]:
+        yield f"`printed` must be one value and nothing else, got {output.printed!r}"
     if not output.places:
         yield "no place is given where a source prints it"
     for place in output.places:
@@ -192,60 +145,8 @@ def _flaws(output: Output, known_sources: set[str]) -> Iterator[str]:
             yield f"{at}: unknown source {place.source!r}"
         if place.misprint and not place.printed:
             yield f"{at}: a `misprint` needs its own `printed`"
-        if place.printed and not place.misprint and parse(place.printed) != [value]:
+        if place.printed and not place.misprint and difference(output.printed, place.printed):
             yield f"{at}: prints another value; if the source is wrong there, say so in `misprint`"
-
-
-T = TypeVar("T", Source, Output)
-
-
-def _tables(
-    kind: type[T], tables: Any, text: str, name: str, problems: list[Finding]
-) -> Iterator[T]:
-    """Turn TOML tables into records; note those that do not fit."""
-    key = kind.__name__.lower()
-    if not _are_tables(tables):
-        problems.append(Finding(name, 0, f"{key!r} must be tables, each under [[{key}]]"))
-        return
-    for table_ in tables:
-        try:
-            if kind is Output:
-                if not _are_tables(table_.get("places", [])):
-                    raise ValueError("places must be tables, each under [[output.places]]")
-                places = tuple(_record(Place, place) for place in table_.get("places", ()))
-                table_ = {**table_, "places": places}
-            yield _record(kind, table_)
-        except ValueError as error:
-            known_id = table_.get("id", "?")
-            message = f"{key} {known_id!r}: {error}"
-            problems.append(Finding(name, _line_of(text, known_id), message))
-
-
-def _are_tables(given: Any) -> bool:
-    return isinstance(given, list) and all(isinstance(one, dict) for one in given)
-
-
-R = TypeVar("R")
-
-
-def _record(kind: type[R], table_: dict[str, Any]) -> R:
-    """Make a dataclass from a TOML table whose keys and types must fit."""
-    declared = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
-    required = {name for name, field in declared.items() if field.default is MISSING}
-    if unknown := sorted(table_.keys() - declared.keys()):
-        raise ValueError(f"unknown keys {unknown}, expected some of {sorted(declared)}")
-    if missing := sorted(required - table_.keys()):
-        raise ValueError(f"missing keys {missing}")
-    for key, value in table_.items():
-        wanted = {"int": int, "str": str}.get(str(declared[key].type), tuple)
-        if type(value) is not wanted:
-            raise ValueError(f"{key} must be {wanted.__name__}, got {value!r}")
-    return kind(**table_)
-
-
-def _about(item: Source | Output, text: str, name: str, message: str) -> Finding:
-    kind = type(item).__name__.lower()
-    return Finding(name, _line_of(text, item.id), f"{kind} {item.id!r}: {message}")
 
 
 def _line_of(text: str, wanted: str) -> int:
@@ -264,7 +165,6 @@ class Claim(NamedTuple):
     anchor: str
     ids: tuple[str, ...]
     printed: str
-    exact: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -283,8 +183,9 @@ class Report:
     """What this build found out about the ledger."""
 
     ledger: Ledger
-    problems: tuple[Finding, ...]
     checks: tuple[Check, ...]
+    titles: dict[str, str]
+    """Of the pages that claim entries."""
 
     def claims_of(self, output_id: str) -> list[Check]:
         """Return the checks of one entry."""
@@ -294,6 +195,12 @@ class Report:
         """Tell whether an entry is claimed, and met wherever it is."""
         claims = self.claims_of(output_id)
         return bool(claims) and not any(check.problem for check in claims)
+
+    @property
+    def summary(self) -> str:
+        """How much of the ledger is verified."""
+        verified = sum(self.is_verified(output.id) for output in self.ledger.outputs)
+        return f"{verified} of {len(self.ledger.outputs)} source outputs verified"
 
     def on_page(self, docname: str) -> list[Check]:
         """Return the checks of a page's cells."""
@@ -306,41 +213,25 @@ class Report:
         return [(one, known[one.output_id]) for one in claims if one.output_id in known]
 
 
-def compare(claim: Claim, ledger: Ledger, eps: float) -> Iterator[tuple[str, str]]:
+def compare(claim: Claim, ledger: Ledger, device: str) -> Iterator[tuple[str, str]]:
     """Yield each entry that a cell claims with what is wrong, nothing if it agrees."""
+    known = {output.id: output.printed for output in ledger.outputs}
+    got, labels = values_in(claim.printed)
+    unchecked = next((found[0] for one in labels if (found := UNCHECKED.search(one))), "")
+    problem = ""
     if not claim.ids:
         yield "", "`:verifies:` names no entry"
-    try:
-        expected = [ledger[output_id] for output_id in claim.ids]
-    except KeyError as error:
-        problem = f"the cell claims {error}, which the ledger does not know"
-        yield from ((output_id, problem) for output_id in claim.ids)
-        return
-    pieces = split(claim.printed, claim.exact)
-    got = [piece for piece in pieces if isinstance(piece, Value)]
-    labels = [piece for piece in pieces if isinstance(piece, str)]
-    if len(got) != len(expected):
+    elif unknown := [one for one in claim.ids if one not in known]:
+        problem = f"the cell claims {unknown[0]!r}, which the ledger does not know"
+    elif len(got) != len(claim.ids):
         count = f"{len(got)} value{'s' * (len(got) != 1)}" if got else "nothing that is a value"
-        problem = f"the cell claims {len(expected)} ({', '.join(claim.ids)}) but prints {count}"
-        yield from ((output_id, problem) for output_id in claim.ids)
-        return
-    unchecked = next((word for label in labels for word in _decimals(label)), None)
-    for output, value in zip(expected, got, strict=True):
-        found = differences(value, output.value, eps)
-        if found:
-            yield (
-                output.id,
-                f"the cell does not reproduce {output.id!r}:\n{difference_table(found)}",
-            )
-        elif unchecked:
-            yield output.id, f"the cell also prints {unchecked}, which no entry checks"
-        else:
-            yield output.id, ""
-
-
-def _decimals(label: str) -> Iterator[str]:
-    """Yield the decimal numbers of a label; versions such as 2.13.0 and names such as GPT-3.5 are none."""
-    yield from PRINTED_NUMBER.findall(label)
+        problem = f"the cell claims {len(claim.ids)} ({', '.join(claim.ids)}) but prints {count}"
+    elif unchecked:
+        problem = f"the cell also prints {unchecked}, which no entry checks"
+    for number, output_id in enumerate(claim.ids):
+        shown = "" if problem else difference(known[output_id], got[number], device)
+        differs = f"the cell does not reproduce {output_id!r}:\n{shown}" if shown else ""
+        yield output_id, problem or differs
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
@@ -361,15 +252,15 @@ def _claim(cell: ExecutedCell, taken: list[str]) -> Claim:
     repeats = sum(other == anchor or other.startswith(f"{anchor}--") for other in taken)
     if repeats:
         anchor = f"{anchor}--{repeats + 1}"
-    return Claim(cell.line, anchor, ids, cell.printed, cell.exact)
+    return Claim(cell.line, anchor, ids, cell.printed)
 
 
 def _judge_claims(env: BuildEnvironment, ledger: Ledger) -> Iterator[Check]:
     for docname, claims in page_data(env, CLAIMS).items():
-        eps = eps_for(executed_with(env, docname).get("device", "cpu"))
+        device = executed_with(env, docname).get("device", "cpu")
         ended_early = docname in failed_pages(env)
         for claim in claims:
-            for output_id, problem in compare(claim, ledger, eps):
+            for output_id, problem in compare(claim, ledger, device):
                 if ended_early and not claim.printed:
                     problem = NOT_REACHED
                 yield Check(docname, claim.line, claim.anchor, output_id, problem)
@@ -383,25 +274,20 @@ def report_of(env: BuildEnvironment) -> Report:
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Compare all claims with all entries; return the pages that now show something else."""
-    ledger, problems = load(ledger_path(env))
-    report = Report(ledger, problems, tuple(_judge_claims(env, ledger)))
-    before: Report | None = replace_book_data(env, REPORT, report)
+    ledger = load(ledger_path(env))
     titles = {page: env.titles[page].astext() for page in page_data(env, CLAIMS)}
-    titles_before = replace_book_data(env, TITLES, titles)
-    if before is None:
+    report = Report(ledger, tuple(_judge_claims(env, ledger)), titles)
+    before: Report | None = replace_book_data(env, REPORT, report)
+    if before in (None, report):
         return []
-    changed = [
-        page for page in page_data(env, CLAIMS) if before.shown_on(page) != report.shown_on(page)
-    ]
-    if before != report or titles_before != titles:
-        changed += [*page_data(env, LEDGER_PAGES), *page_data(env, SUMMARY_PAGES)]
-    return changed
+    changed = [page for page in titles if before.shown_on(page) != report.shown_on(page)]
+    return [*changed, *page_data(env, LEDGER_PAGES), *page_data(env, SUMMARY_PAGES)]
 
 
 def judge_ledger(app: Sphinx) -> Iterator[Finding]:
     """Say all that is wrong, and how much of the ledger is verified."""
     report = report_of(app.env)
-    yield from report.problems
+    yield from report.ledger.problems
     for check in report.checks:
         if check.problem not in ("", NOT_REACHED):
             yield Finding(check.docname, check.line, check.problem)
@@ -411,9 +297,8 @@ def judge_ledger(app: Sphinx) -> Iterator[Finding]:
             if not report.claims_of(output.id):
                 message = f"output {output.id!r} is claimed by no cell"
                 yield Finding(str(path), _line_of(text, output.id), message)
-    verified = sum(report.is_verified(output.id) for output in report.ledger.outputs)
     if report.ledger.outputs:
-        LOGGER.info("%d of %d source outputs verified", verified, len(report.ledger.outputs))
+        LOGGER.info(report.summary)
 
 
 def ledger_path(env: BuildEnvironment) -> Path | None:
@@ -442,7 +327,7 @@ class SourceOutputs(SphinxDirective):
         if path:
             self.env.note_dependency(path)
         set_page_data(self.env, LEDGER_PAGES, self.env.docname, True)
-        ledger, _ = load(path)
+        ledger = load(path)
         titles = {source.id: source.title or source.kind for source in ledger.sources}
         sources = _section("The sources", *(_about_source(source) for source in ledger.sources))
         outputs = _section(
@@ -520,9 +405,7 @@ def source_anchor(source_id: str) -> str:
 
 def ledger_summary(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
     """Say on the ledger's page how many entries are met."""
-    report = report_of(app.env)
-    verified = sum(report.is_verified(output.id) for output in report.ledger.outputs)
-    text = f"On this build, {verified} of {len(report.ledger.outputs)} source outputs verified."
+    text = f"On this build, {report_of(app.env).summary}."
     return [nodes.paragraph("", text, classes=["source-outputs-summary"])]
 
 
@@ -543,7 +426,7 @@ def output_status(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.N
     seen: Counter[str] = Counter()
     for check in report.claims_of(output_id):
         status += nodes.Text(", and in " if seen else ", reproduced in ")
-        title = app.env.titles[check.docname].astext()
+        title = report.titles[check.docname]
         seen[title] += 1
         name = nodes.inline("", f"{title} ({seen[title]})" if seen[title] > 1 else title)
         status += make_refnode(app.builder, docname, check.docname, check.anchor, name)

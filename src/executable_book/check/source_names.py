@@ -12,15 +12,14 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
 
-from executable_book.check.ledger_words import FromLedger, problems, written
 from executable_book.check.repeated_warnings import Finding, store_findings, stored_findings
-from executable_book.check.source_ledger import Ledger, source_anchor
+from executable_book.check.source_ledger import ledger_link, ledger_path, load, source_anchor
 
 UNKNOWN = "unknown-sources"
 
 
-class NamedSources(FromLedger):
-    """Sources, as a sentence names them."""
+class SourceName(nodes.inline):
+    """A source as a sentence names it: a link, once it is known where the ledger is; or its `problem`."""
 
 
 class SourceRole(SphinxRole):
@@ -28,15 +27,18 @@ class SourceRole(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Look the sources up."""
-        return written(self, NamedSources(self.rawtext), _fill), []
-
-
-def _fill(node: FromLedger, numbers: str, ledger: Ledger) -> None:
-    titles = {one.id: one.title or one.kind for one in ledger.sources}
-    ids = numbers.split()
-    if unknown := [one for one in ids if one not in titles] or ([] if ids else [numbers]):
-        raise ValueError(f"the ledger has no source {unknown[0]!r}")
-    node += _named([(one, titles[one]) for one in ids])
+        path = ledger_path(self.env)
+        if path:
+            self.env.note_dependency(path)
+        titles = {one.id: one.title or one.kind for one in load(path).sources}
+        ids = self.text.split()
+        if unknown := next((one for one in ids or [self.text] if one not in titles), None):
+            problem = f"{{{self.name}}}: the ledger has no source {unknown!r}"
+            node: nodes.inline = SourceName("", self.text, problem=problem)
+        else:
+            node = nodes.inline("", "", *_named([(one, titles[one]) for one in ids]))
+        self.set_source_info(node)
+        return [node], []
 
 
 def _named(sources: list[tuple[str, str]]) -> Iterator[nodes.Node]:
@@ -46,16 +48,27 @@ def _named(sources: list[tuple[str, str]]) -> Iterator[nodes.Node]:
         if place:
             yield nodes.Text(" and " if place == last else ", ")
         word = "" if place else "Sources " if last else "Source "
-        yield FromLedger("", f"{word}{number}", anchor=source_anchor(number))
+        yield SourceName("", f"{word}{number}", anchor=source_anchor(number))
         if place == last or sources[place + 1][1] != title:
             yield nodes.Text(f" ({title})")
 
 
+def link_names(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Link names to their places in the ledger."""
+    for node in doctree.findall(SourceName):
+        if "anchor" in node:
+            name = node.astext()
+            node.children = []
+            node += ledger_link(app, docname, node["anchor"], name)
+
+
 def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep which sources of a page are unknown."""
-    store_findings(app.env, UNKNOWN, problems(doctree, NamedSources))
+    """Store which sources of a page are unknown."""
+    unknown = (node for node in doctree.findall(SourceName) if "problem" in node)
+    found = ((node, f"`{node.astext()}`", node["problem"]) for node in unknown)
+    store_findings(app.env, UNKNOWN, found)
 
 
 def judge_names(app: Sphinx) -> Iterator[Finding]:
-    """Report what was kept."""
+    """Report what was stored."""
     return stored_findings(app.env, UNKNOWN)

@@ -6,6 +6,7 @@ are those that `nox -s bench -- build` measured and kept.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,8 +17,9 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from executable_book.book_domain import book_data, page_data, replace_book_data, set_page_data
-from executable_book.check import measurements, recorded_outputs
+from executable_book.check import recorded_outputs
 from executable_book.check.source_ledger import report_of
+from executable_book.code.listings import reading_order
 from executable_book.html.table_nodes import TableCell, new_table
 from executable_book.placeholders import Placeholder
 from executable_book.run import page_execution
@@ -50,31 +52,25 @@ class Status(SphinxDirective):
 def rows_of(app: Sphinx) -> list[Row]:
     """Return what is known of each executed page, in the order of the book."""
     records, times = page_data(app.env, recorded_outputs.RECORDS), run_times(Path(app.srcdir))
-    root = app.config.root_doc
-    order = [root, *app.env.toctree_includes.get(root, ())]
     pages = page_data(app.env, page_execution.EXECUTIONS)
     return [
         Row(
             docname,
-            len(page.lines),
+            len(pages[docname].lines),
             len({c.output_id for c in report_of(app.env).on_page(docname) if not c.problem}),
             len(records[docname].records) if docname in records else 0,
             times.get(docname, "not measured"),
             app.env.titles[docname].astext(),
         )
-        for docname, page in sorted(pages.items(), key=lambda page: place_in(order, page[0]))
+        for docname in reading_order(app.env)
+        if docname in pages
     ]
-
-
-def place_in(order: list[str], docname: str) -> tuple[int, str]:
-    """Return what puts a page in its place; those that are not in the contents come last."""
-    return (order.index(docname) if docname in order else len(order), docname)
 
 
 def run_times(srcdir: Path) -> dict[str, str]:
     """Return for each page how many seconds its cells took, as far as that was measured."""
-    path = srcdir / measurements.FOLDER / "build.json"
-    results = measurements.read(path)["results"] if path.exists() else []
+    path = srcdir / "measurements" / "build.json"
+    results = json.loads(path.read_text(encoding="utf-8"))["results"] if path.exists() else []
     return {
         row["where"]: f"{row['seconds']['median']:.1f} s"
         for row in results
@@ -90,14 +86,9 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def status_table(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
-    """Return the table that `Status` has left room for."""
+    """Return the table, each line with a link to its page."""
     rows: list[Row] = book_data(app.env, ROWS)
-    return [new_table(HEAD, lines_of(app, docname, rows), "status")]
-
-
-def lines_of(app: Sphinx, docname: str, rows: list[Row]) -> list[list[TableCell]]:
-    """Return the table's lines, each with a link to its page."""
-    return [
+    lines: list[list[TableCell]] = [
         [
             make_refnode(app.builder, docname, row.docname, "", nodes.inline("", row.title)),
             *map(str, (row.cells, row.verified, row.recorded)),
@@ -105,3 +96,4 @@ def lines_of(app: Sphinx, docname: str, rows: list[Row]) -> list[list[TableCell]
         ]
         for row in rows
     ]
+    return [new_table(HEAD, lines, "status")]

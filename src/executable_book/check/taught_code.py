@@ -35,7 +35,7 @@ from executable_book.code.listings import (
     Shown,
     arrivals,
     library_of,
-    told_in_order,
+    reading_order,
 )
 from executable_book.code.name_usage import Scope
 from executable_book.code.package_source import Library, PythonFile, parsed
@@ -54,7 +54,7 @@ def judge_code(app: Sphinx) -> Iterator[Finding]:
     for name, module in library.modules.items():
         if is_taught(name, app):
             yield from unread(module, places.get(module.file, set()))
-    order = [(page, pages[page]) for page in told_in_order(app.env) if page in pages]
+    order = [(page, pages[page]) for page in reading_order(app.env) if page in pages]
     for shown, finding in too_early(order, library):
         if is_taught(shown.names[0], app):
             yield finding

@@ -245,7 +245,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
         set_page_data(app.env, LISTINGS, app.env.docname, found)
 
 
-def told_in_order(env: BuildEnvironment) -> list[str]:
+def reading_order(env: BuildEnvironment) -> list[str]:
     """Return all pages, in the order of the table of contents; what it leaves out comes last."""
     order: list[str] = []
 
@@ -264,7 +264,7 @@ def arrivals(env: BuildEnvironment) -> dict[tuple[tuple[str, ...], str], str]:
     facts = page_data(env, LISTINGS)
     shown = [
         (docname, one)
-        for docname in told_in_order(env)
+        for docname in reading_order(env)
         for one in facts.get(docname, ())
         if isinstance(one, Shown)
     ]

@@ -16,13 +16,12 @@ from executable_book.run.page_execution import EXECUTIONS
 
 @dataclass(frozen=True)
 class ExecutedCell:
-    """A code cell: its node in the page, its code, what it printed, and the exact values."""
+    """A code cell: its node in the page, its code, and what it printed."""
 
     node: nodes.container
     line: int
     code: str
     printed: str
-    exact: list[dict[str, Any]]
 
     @property
     def options(self) -> dict[str, Any]:
@@ -61,7 +60,6 @@ def _cell(node: nodes.container, starts: list[int]) -> ExecutedCell:
         line=starts[node["cell_index"]] if starts else node.line or 0,
         code="\n".join(code),
         printed="\n".join(text.rstrip() for text in texts if text.strip()),
-        exact=node["cell_metadata"].get("printed_values", []),
     )
 
 

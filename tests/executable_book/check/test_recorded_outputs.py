@@ -6,20 +6,13 @@ import pytest
 from harness.git import git
 from sphinx.errors import SphinxError
 
-from executable_book.check.recorded_outputs import Record, changes, compare, dump, read
+from executable_book.check.recorded_outputs import dump, read
 
 SCORES = "tensor([0.9544, 1.4950])"
-CPU = 2e-6
 
 
 def cell(code: str, option: str = "") -> str:
     return f"```{{code-cell}}\n{option}\n{code}\n```\n\n"
-
-
-def tensor(shown: str, *values: float) -> str:
-    """Return code that prints a tensor and leaves its exact values, as the kernels do."""
-    known = [{"text": shown, "values": list(values)}]
-    return f"scores = None\nprinted_values = {known!r}\nprint({shown!r})"
 
 
 @pytest.fixture
@@ -72,44 +65,6 @@ def test_a_file_that_is_no_file_of_records(text: str, message: str) -> None:
         read(text)
 
 
-# Comparison
-
-
-@pytest.mark.parametrize(
-    ("recorded", "printed", "exact"),
-    [
-        ("scores tensor([0.1234])", "scores tensor([0.1235])", 0.1234501),
-        ("tensor([0.5], grad_fn=<MulBackward0>)", "tensor([0.5], grad_fn=<MmBackward0>)", 0.5),
-        ("tensor([0.5])", "tensor([0.5], device='cuda:0')", 0.5),
-        ("x: 0.123456789012", "x: 0.123456789099", 0.5),
-    ],
-)
-def test_values_may_differ_a_little(recorded: str, printed: str, exact: float) -> None:
-    tensor = printed[printed.index("tensor") :] if "tensor" in printed else "none"
-    now = Record("key", 1, printed, [{"text": tensor, "values": [exact]}])
-    assert compare(recorded, now, CPU) == ""
-
-
-@pytest.mark.parametrize(
-    ("recorded", "printed", "shown"),
-    [
-        ("a tensor([0.5])", "a tensor([0.6])", "[0]    0.5      0.6  +1.00e-01"),
-        ("a tensor([0.5])", "b tensor([0.5])", "[-a-]{+b+} tensor([0.5])"),
-        ("0.12 of it", "0.13 of it", "[-0.12-]{+0.13+} of it"),
-        ("tensor([0.5])", "tensor([[0.5]])", "tensor of shape (1,)  tensor of shape (1, 1)"),
-        ("one tensor([1])\n", "one", "[- tensor([1])"),
-        ("sum: 1.0", "sum: 1.1", "1.0      1.1  +1.00e-01"),
-    ],
-)
-def test_all_else_may_not(recorded: str, printed: str, shown: str) -> None:
-    assert shown in compare(recorded, Record("key", 1, printed, []), CPU)
-
-
-def test_changes_show_only_the_lines_that_changed() -> None:
-    assert changes("one\ntwo words\nthree", "one\ntwo ideas\nthree") == "    two [-words-]{+ideas+}"
-    assert changes("", "\n".join("abcdefghijklmnop")).splitlines()[-1] == "    and 4 more lines"
-
-
 # Books
 
 
@@ -140,9 +95,9 @@ def test_a_changed_output_fails_every_build_and_shows_the_change(book) -> None:
     for jobs in (1, 1, 2):
         warnings = book.build(jobs=jobs).warnings
         assert "page.md:8: " in warnings[0]
-        assert warnings[2].split()[:3] == ["[1]", "1.4951", "1.4950"]
-        assert "page.md:14: " in warnings[3]
-        assert warnings[4].strip().startswith("[-five-]{+six+} tokens")
+        assert "tensor([0.9544, [-1.4951])-]{+1.4950])+}" in warnings[1]
+        assert "page.md:14: " in warnings[2]
+        assert warnings[3].strip().startswith("[-five-]{+six+} tokens")
 
 
 def test_a_stale_record_fails_every_build(book) -> None:
@@ -185,13 +140,17 @@ def test_equal_first_lines_are_numbered(book) -> None:
 
 
 def test_recording_leaves_alone_what_agrees(book) -> None:
-    """On another machine the last digit may flip; that is no change."""
-    book.page("page", "# Page\n\n" + cell(tensor("tensor([0.1234])", 0.1234499)))
+    """On another device the last digit may flip; that is no change."""
+    page = "# Page\n\n" + cell(
+        "executed_with = {'device': 'cuda', 'python': '3'}\nprint('tensor([0.1234])')"
+    )
+    book.page("page", page)
     record(book)
-    book.page("page", "# Page\n\n" + cell(tensor("tensor([0.1235])", 0.1234501)))
+    before = records(book)
+    book.page("page", page.replace("1234", "1235"))
     assert book.build().warnings == []
     assert record(book).warnings == []
-    assert records(book) == ">>> scores = None\n    tensor([0.1234])\n"
+    assert records(book) == before
 
 
 def test_recording_refuses_a_dirty_tree(book) -> None:
@@ -239,21 +198,6 @@ def test_a_verified_cell_cannot_be_nondeterministic(book) -> None:
     book.page("page", "# Page\n\n" + cell("print('b')", options))
     (warning,) = book.build().warnings
     assert "cannot be nondeterministic" in warning
-
-
-def test_glued_values_are_recorded(book) -> None:
-    output = (
-        "from nbformat.v4 import new_output\n"
-        "outputs = [new_output('display_data',"
-        " {'application/papermill.record/text/plain': '0.2379'},"
-        " metadata={'scrapbook': {'name': 'weight', 'mime_prefix': 'application/papermill.record/'}})]"
-    )
-    book.page("page", "# Page\n\nIt is {glue:text}`weight:.2f`.\n\n" + cell(output))
-    record(book)
-    assert records(book) == ">>> glue weight\n    0.2379\n"
-    book.write("recorded/page.txt", records(book).replace("0.2379", "0.2380"))
-    (warning, *_) = book.build().warnings
-    assert "the output of `glue weight` is not the one recorded" in warning
 
 
 def test_a_page_whose_execution_went_wrong_is_left_alone(

@@ -3,7 +3,12 @@
 from collections.abc import Callable
 
 import pytest
+from docutils import nodes
 from harness.books import settings_for
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+from executable_book.check import numbers_in_prose
 
 BROKEN = {
     "while reading": "{nosuchrole}`x`",
@@ -27,10 +32,21 @@ def test_warnings_of_others_come_back_until_they_are_mended(book) -> None:
     for number, what in enumerate(BROKEN):
         assert any(f"page{number}.md:" in one for one in builds[0].warnings), what
     assert len({tuple(sorted(build.warnings)) for build in builds}) == 1
+    assert "other" not in builds[1].written
     for number in range(len(BROKEN)):
         book.page(f"page{number}", "# Page\n")
     assert book.build().status == 0
     assert book.build().written == []
+
+
+def test_a_warning_that_names_no_page_comes_back(book, monkeypatch: pytest.MonkeyPatch) -> None:
+    def warn(app: Sphinx, doctree: nodes.document) -> None:
+        if app.env.docname == "other":
+            logging.getLogger("sphinx.somewhere").warning("something is wrong")
+
+    monkeypatch.setattr(numbers_in_prose, "collect", warn)
+    builds = [book.build(), book.build(), book.build(jobs=2)]
+    assert [build.warnings for build in builds] == [["WARNING: something is wrong"]] * 3
 
 
 def test_our_own_warnings_come_back_where_nobody_judges_them_again(new_book) -> None:

@@ -1,14 +1,13 @@
 """The state of the book: a line for each page, with what was executed, verified and recorded."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from executable_book.check import measurements, source_ledger
-
-LEDGER = f"""
+LEDGER = """
 [[source]]
 id = "000"
 kind = "x"
@@ -18,8 +17,7 @@ sha256 = "0"
 [[output]]
 id = "three"
 printed = "3"
-sha256 = "{source_ledger.seal("3")}"
-places = [{{ source = "000", line = 1, section = "x" }}]
+places = [{ source = "000", line = 1, section = "x" }]
 """
 PAGE = """# A title
 
@@ -96,5 +94,5 @@ def test_run_times_are_those_that_were_measured(book) -> None:
     ]
     folder = Path(book.folder, "measurements")
     folder.mkdir()
-    measurements.write(folder / "build.json", {"machine": {}, "versions": {}, "results": rows})
+    (folder / "build.json").write_text(json.dumps({"results": rows}), encoding="utf-8")
     assert line(book.build())[4] == "1.2 s"

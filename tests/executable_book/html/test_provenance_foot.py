@@ -4,8 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from executable_book.check import source_ledger
-
 ABOUT = "executed_with = {'device': %r, 'torch': '2.13.0', 'python': '3.11'}"
 
 
@@ -16,7 +14,7 @@ def book(new_book: Callable[..., object]) -> object:
         "sources.toml",
         '[[source]]\nid = "000"\nkind = "x"\nwhat = "x"\nlines = 9\nsha256 = "0"\n'
         + "".join(
-            f'[[output]]\nid = "{key}"\nprinted = "{text}"\nsha256 = "{source_ledger.seal(text)}"\n'
+            f'[[output]]\nid = "{key}"\nprinted = "{text}"\n'
             'places = [{ source = "000", line = 1, section = "x" }]\n'
             for key, text in {"three": "3", "four": "4"}.items()
         ),
