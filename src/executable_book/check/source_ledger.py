@@ -115,7 +115,7 @@ def _read(text: str, name: str) -> Ledger:
         outputs = tuple(map(_output, data.get("output", ())))
     except (tomllib.TOMLDecodeError, TypeError) as error:
         return Ledger(problems=(Finding(name, 0, f"not a ledger: {error}"),))
-    used = Counter(item.id for item in (*sources, *outputs))
+    used = Counter([*(source.id for source in sources), *(output.id for output in outputs)])
     problems = [Finding(name, 0, f"the id {one!r} is used twice") for one in used if used[one] > 1]
     known = {source.id for source in sources}
     problems += [

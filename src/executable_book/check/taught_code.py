@@ -25,9 +25,8 @@ from executable_book.code.abridged import (
     LETTERS_ON_A_LINE,
     Place,
     first_line,
-    place_of,
     requires,
-    told,
+    taught_statements,
 )
 from executable_book.code.listings import (
     LISTINGS,
@@ -81,13 +80,13 @@ def is_taught(name: str, app: Sphinx) -> bool:
 
 def unread(module: PythonFile, shown: set[Place]) -> Iterator[Finding]:
     """Yield the statements of a module that stand on no page; what stands within one is not named again."""
-    missing = [one for one in told(module.tree) if place_of(one) not in shown]
+    taught = taught_statements(module.text, module.tree)
+    missing = [one for place, one in sorted(taught.items()) if place not in shown]
     last = 0
     for one in missing:
         if one.lineno > last:
-            within = [
-                other for other in missing if one.lineno < other.lineno <= (one.end_lineno or 0)
-            ]
+            end = one.end_lineno or 0
+            within = [other for other in missing if one.lineno < other.lineno <= end]
             last = max([one.lineno, *(other.end_lineno or 0 for other in within)])
             more = f" (and {len(within)} more statements in it)" if within else ""
             code = module.text.splitlines()[one.lineno - 1].strip()

@@ -4,22 +4,20 @@ What is left out is cut from the source, so that comments and the author's layou
 `ruff format` closes the gaps, in lines that fit a page. Pure: nothing is imported or run.
 
 * Docstrings, types and overloads: the API reference has them.
-* Refusals of bad input: calls of functions named `require_*`, branches and handlers that do nothing but
-  raise an error, and loops and branches that hold nothing else.
-* What a later chapter adds: the statements, arguments and branches that use certain names.
+* Refusals of bad input: calls of functions named `require_*`, branches that do nothing but raise an error,
+  and loops and branches that hold nothing else.
+* What a later chapter adds: the arguments with certain names, and the statements that use them.
 """
 
 from __future__ import annotations
 
 import ast
 import difflib
-import io
 import re
 import subprocess
 import textwrap
-import tokenize
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from typing import TypeAlias
@@ -28,11 +26,11 @@ from ruff.__main__ import find_ruff_bin  # type: ignore[import-untyped]
 
 LETTERS_ON_A_LINE = 80
 DOCSTRINGS, TYPES, REFUSALS = "docstrings", "types", "refusals"
-Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Branching: TypeAlias = ast.If | ast.For | ast.While | ast.With | ast.Try
 Place: TypeAlias = tuple[int, int]
 """Where a statement begins in its file: line and column."""
-FOR_TOOLS = re.compile(r"\s*# (type: ignore|noqa)\b.*")
+FOR_TOOLS = re.compile(r"[ \t]*# (?:type: ignore|noqa)\b.*")
+COMMENT_BESIDE_CODE = re.compile(r"^( *)(\S.*?)  (# .*)$", re.MULTILINE)
 FIELDS = {"dataclass", "NamedTuple", "TypedDict", "Protocol"}
 """What makes fields of a class's annotations: there they are more than types."""
 
@@ -63,24 +61,24 @@ def abridge(
         text: the file that it stands in.
         node: the definition, as `ast` found it there.
         until: names that a later chapter adds.
-        refusals: whether refusals are shown, because they are what the definition is about.
+        refusals: whether refusals are shown.
     """
-    scissors = _Scissors(text, frozenset(until), shows_refusals=refusals or is_refusal(node))
-    scissors.definition(node)
-    first, last = first_line(node), node.end_lineno or node.lineno
-    cut = scissors.cut(scissors.starts[first - 1], scissors.starts[last])
+    cutter = _Cutter(text, frozenset(until), refusals=refusals or is_refusal(node))
+    cutter.parts_of(node)
+    code = cutter.code(first_line(node), _last_line(node))
     return Abridged(
-        laid_out(textwrap.dedent(cut)),
-        tuple(kind for kind in (DOCSTRINGS, TYPES, REFUSALS) if kind in scissors.left_out),
-        frozenset(scissors.shown),
-        bool(scissors.later),
+        laid_out(textwrap.dedent(code)),
+        tuple(kind for kind in (DOCSTRINGS, TYPES, REFUSALS) if kind in cutter.left_out),
+        frozenset(cutter.shown),
+        cutter.later,
     )
 
 
-def told(module: ast.Module) -> Iterator[ast.stmt]:
-    """Yield the statements of a module that are part of its story: all but what `abridge` leaves out."""
-    for statement in module.body:
-        yield from _told(statement, of_module=True)
+def taught_statements(text: str, module: ast.Module) -> dict[Place, ast.stmt]:
+    """Return the statements of a module that a book has to show: all but what `abridge` leaves out."""
+    cutter = _Cutter(text)
+    cutter.block([one for one in module.body if not is_plumbing(one)])
+    return cutter.shown
 
 
 def new_lines(before: str, after: str) -> list[int]:
@@ -101,9 +99,15 @@ def laid_out(code: str) -> str:
 
     A comment that makes its line too long moves above it, or else the code would be broken for its sake.
     """
+
+    def above(line: re.Match[str]) -> str:
+        indent, statement, comment = line.groups()
+        is_long = len(line[0]) > LETTERS_ON_A_LINE
+        return f"{indent}{comment}\n{indent}{statement}" if is_long else line[0]
+
     ran = subprocess.run(
         [find_ruff_bin(), "format", "--isolated", "--line-length", str(LETTERS_ON_A_LINE), "-"],
-        input=_comments_above(code),
+        input=COMMENT_BESIDE_CODE.sub(above, code),
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -112,31 +116,17 @@ def laid_out(code: str) -> str:
     return ran.stdout.strip("\n")
 
 
-def _comments_above(code: str) -> str:
-    lines = code.splitlines(keepends=True)
-    above: dict[int, str] = {}
-    for token in tokenize.generate_tokens(io.StringIO(code).readline):
-        number, column = token.start
-        line = lines[number - 1] if number <= len(lines) else ""
-        before = line[:column].rstrip()
-        if token.type == tokenize.COMMENT and before and len(line.rstrip()) > LETTERS_ON_A_LINE:
-            indent = line[: len(line) - len(line.lstrip())]
-            above[number - 1] = f"{indent}{token.string}\n{before}\n"
-    return "".join(above.get(number, line) for number, line in enumerate(lines))
-
-
 def first_line(statement: ast.stmt) -> int:
     """Return where a statement begins, its decorators included."""
     decorators = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
-def place_of(statement: ast.stmt) -> Place:
-    """Return what tells a statement from all others of its file."""
-    return statement.lineno, statement.col_offset
+def _last_line(statement: ast.stmt) -> int:
+    return statement.end_lineno or statement.lineno
 
 
-# What is no story
+# What is left out
 
 
 def is_docstring(statement: ast.stmt) -> bool:
@@ -159,14 +149,6 @@ def is_refusal(statement: ast.stmt) -> bool:
     return False
 
 
-def is_only_refused(statement: ast.stmt) -> bool:
-    """Tell whether a statement tries something, and does nothing but raise an error if that fails."""
-    match statement:
-        case ast.Try(handlers=[_, *_] as handlers, orelse=[], finalbody=[]):
-            return all(isinstance(one.body[0], ast.Raise) for one in handlers)
-    return False
-
-
 def requires(name: str) -> bool:
     """Tell by its name whether a function asks that input be good."""
     return name.lstrip("_").startswith("require_")
@@ -179,15 +161,12 @@ def is_type(statement: ast.stmt, *, of_fields: bool = False) -> bool:
             return any(_last_name(one) == "overload" for one in decorators)
         case ast.AnnAssign(value=None):
             return not of_fields
-        case ast.AnnAssign(annotation=annotation) if _last_name(annotation) == "TypeAlias":
-            return True
-        case ast.Assign(value=ast.Subscript(value=value)) if _last_name(value) in {
-            "Literal",
-            "Union",
-        }:
-            return True
-        case ast.Assign(value=ast.Call(func=func)) if _last_name(func) in {"TypeVar", "NewType"}:
-            return True
+        case ast.AnnAssign(annotation=annotation):
+            return _last_name(annotation) == "TypeAlias"
+        case ast.Assign(value=ast.Subscript(value=value)):
+            return _last_name(value) in {"Literal", "Union"}
+        case ast.Assign(value=ast.Call(func=func)):
+            return _last_name(func) in {"TypeVar", "NewType"}
         case ast.If(test=test):
             return _last_name(test) == "TYPE_CHECKING"
     return False
@@ -205,34 +184,12 @@ def is_plumbing(statement: ast.stmt) -> bool:
     return False
 
 
-def _told(
-    statement: ast.stmt, *, of_module: bool = False, of_fields: bool = False
-) -> Iterator[ast.stmt]:
-    if (
-        is_docstring(statement)
-        or is_refusal(statement)
-        or is_type(statement, of_fields=of_fields)
-        or (of_module and is_plumbing(statement))
-    ):
-        return
-    if isinstance(statement, ast.Try) and is_only_refused(statement):
-        for part in statement.body:
-            yield from _told(part)
-        return
-    of_fields = has_fields(statement)
-    inner = [one for part in bodies(statement) for one in part]
-    found = [one for part in inner for one in _told(part, of_fields=of_fields)]
-    if found or not isinstance(statement, Branching):
-        yield statement
-    yield from found
-
-
 def bodies(statement: ast.stmt) -> list[list[ast.stmt]]:
     """Return the blocks of statements within a statement."""
     parts = [getattr(statement, name, []) for name in ("body", "orelse", "finalbody")]
     handlers = [handler.body for handler in getattr(statement, "handlers", [])]
     cases = [case.body for case in getattr(statement, "cases", [])]
-    return [parts[0], *handlers, *cases, *parts[1:]]
+    return [block for block in (parts[0], *handlers, *cases, *parts[1:]) if block]
 
 
 def has_fields(statement: ast.stmt) -> bool:
@@ -240,16 +197,6 @@ def has_fields(statement: ast.stmt) -> bool:
     if not isinstance(statement, ast.ClassDef):
         return False
     return any(_last_name(one) in FIELDS for one in (*statement.decorator_list, *statement.bases))
-
-
-@lru_cache(maxsize=1)  # a file is abridged one definition after another
-def comments_for_tools(text: str) -> list[tokenize.TokenInfo]:
-    """Return the comments of a file that only tools read."""
-    if not FOR_TOOLS.search(text):
-        return []
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    comments = (token for token in tokens if token.type == tokenize.COMMENT)
-    return [comment for comment in comments if FOR_TOOLS.match(comment.string)]
 
 
 def _last_name(node: ast.expr) -> str:
@@ -264,267 +211,137 @@ def _last_name(node: ast.expr) -> str:
 # Cutting
 
 
-@dataclass
-class _Scissors:
-    """Walks through a definition, and notes what is to be cut from the text."""
+class _Cutter:
+    """Walks through statements, and notes what is to be cut from the text.
 
-    text: str
-    until: frozenset[str]
-    shows_refusals: bool = False
-    cuts: list[tuple[int, int, str]] = field(default_factory=list)
-    left_out: set[str] = field(default_factory=set)
-    shown: set[Place] = field(default_factory=set)
-    later: int = 0
+    Attributes:
+        left_out: the kinds of things that are cut.
+        later: whether something is cut that a later chapter adds.
+        shown: the statements that are shown whole, by their places.
+    """
 
-    def __post_init__(self) -> None:
-        self.lines = self.text.splitlines(keepends=True)
+    def __init__(
+        self, text: str, until: frozenset[str] = frozenset(), *, refusals: bool = False
+    ) -> None:
+        self.until, self.refusals = until, refusals
+        self.text, self.lines = text, text.splitlines(keepends=True)
         self.starts = [0, *accumulate(map(len, self.lines))]
+        self.cuts: list[tuple[int, int, str]] = []
+        self.left_out: set[str] = set()
+        self.later = False
+        self.shown: dict[Place, ast.stmt] = {}
 
-    def cut(self, start: int, end: int) -> str:
-        """Return a part of the text without what is to be cut."""
-        self._cut_comments_for_tools()
-        pieces, at = [], start
-        for first, last, instead in sorted(self.cuts, key=lambda cut: (cut[0], -cut[1])):
-            if at <= first <= last <= end:
-                pieces += [self.text[at:first], instead]
-                at = last
-        return "".join([*pieces, self.text[at:end]])
+    def code(self, first: int, last: int) -> str:
+        """Return some lines of the text without what is to be cut."""
+        at, end = self.starts[first - 1], self.starts[last]
+        pieces = []
+        for start, stop, instead in sorted(self.cuts, key=lambda cut: (cut[0], -cut[1])):
+            if at <= start <= end:
+                pieces.append(self.text[at:start])
+            pieces.append(instead)  # also what stands for a block of which all is cut
+            at = max(at, stop)
+        return FOR_TOOLS.sub("", "".join([*pieces, self.text[at:end]]))
 
-    # Statements
+    def block(self, statements: list[ast.stmt], *, of_fields: bool = False) -> bool:
+        """Cut what is to be left out of a block; tell whether anything of it is left."""
+        is_left = False
+        for statement in statements:
+            opens = not is_left and statement is not statements[-1]
+            is_left |= self.statement(statement, of_fields=of_fields, opens_block=opens)
+        return is_left
 
-    def statement(self, node: ast.stmt, *, of_fields: bool = False) -> bool:
+    def statement(self, node: ast.stmt, *, of_fields: bool, opens_block: bool) -> bool:
         """Cut what is to be left out of a statement; tell whether anything of it is left."""
         if kind := self._kind_left_out(node, of_fields):
             self.left_out.add(kind)
-            self._cut_lines(first_line(node), node.end_lineno or node.lineno)
-            return False
-        if self._belongs_to_a_later_chapter(node):
-            self.later += 1
-            self._cut_lines(first_line(node), node.end_lineno or node.lineno)
-            return False
-        if isinstance(node, ast.If):
-            return self._if(node)
-        if is_only_refused(node) and not self.shows_refusals:
-            assert isinstance(node, ast.Try)
-            return self._try(node)
-        return self.definition(node, of_fields=of_fields)
+        elif self._uses_later_names(node):
+            self.later = True
+        elif self.parts_of(node, of_fields=of_fields):
+            return True
+        self._cut_lines(first_line(node), _last_line(node), with_blank_lines=opens_block)
+        return False
 
-    def definition(self, node: ast.stmt, *, of_fields: bool = False) -> bool:
+    def parts_of(self, node: ast.stmt, *, of_fields: bool = False) -> bool:
         """Cut what is to be left out of the parts of a statement; tell whether anything is left."""
-        whole = self.later
+        is_whole = True
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
-                self._signature(node)
-            case ast.ClassDef():
-                self._bases(node)
-            case ast.AnnAssign() if not of_fields:
-                self.left_out.add(TYPES)
-                self.cuts.append((self._end(node.target), self._end(node.annotation), ""))
-            case ast.Match() | ast.For() | ast.While() | ast.With() | ast.Try():
-                pass
-            case _:
-                self._pieces(node)
-        whole = self.later == whole
-        blocks = [self._block(part, has_fields(node)) for part in bodies(node)]
-        if isinstance(node, Branching) and not any(blocks):
-            self._cut_lines(node.lineno, node.end_lineno or node.lineno)
+                is_whole = self._signature(node)
+            case ast.ClassDef(bases=bases):
+                for base in bases:
+                    if isinstance(base, ast.Subscript):
+                        self._cut_type(self._end(base.value), self._end(base))
+            case ast.AnnAssign(target=target, annotation=annotation) if not of_fields:
+                self._cut_type(self._end(target), self._end(annotation))
+        blocks = bodies(node)
+        left = [self.block(block, of_fields=has_fields(node)) for block in blocks]
+        if isinstance(node, Branching) and not any(left):
             return False
-        if isinstance(node, Definition) and not any(blocks):
-            indent = " " * (node.col_offset + 4)
-            after = self.starts[node.end_lineno or node.lineno]
-            self.cuts.append((after, after, f"{indent}...\n"))
-        if whole:
-            self.shown.add(place_of(node))
+        for block, is_left in zip(blocks, left, strict=True):
+            if not is_left:
+                after = self.starts[_last_line(block[-1])]
+                self.cuts.append((after, after, " " * block[0].col_offset + "...\n"))
+        if is_whole:
+            self.shown[node.lineno, node.col_offset] = node
         return True
-
-    def _block(self, statements: list[ast.stmt], of_fields: bool = False) -> bool:
-        left = [self.statement(one, of_fields=of_fields) for one in statements]
-        return any(left)
 
     def _kind_left_out(self, node: ast.stmt, of_fields: bool) -> str:
         if is_docstring(node):
             return DOCSTRINGS
-        if is_refusal(node) and not self.shows_refusals:
+        if is_refusal(node) and not self.refusals:
             return REFUSALS
         return TYPES if is_type(node, of_fields=of_fields) else ""
 
-    def _belongs_to_a_later_chapter(self, node: ast.stmt) -> bool:
-        if not self.until:
-            return False
+    def _uses_later_names(self, node: ast.stmt) -> bool:
         match node:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 return name in self.until
-            case ast.For(iter=head) | ast.While(test=head):
-                return self._uses(head)
+            case ast.If(test=head) | ast.While(test=head) | ast.For(iter=head):
+                searched: list[ast.AST] = [head]
             case ast.With(items=items):
-                return any(self._uses(item.context_expr) for item in items)
-            case ast.If() | ast.Try() | ast.Match() | ast.AsyncFunctionDef():
-                return False
-        return self._uses(node, but_pieces=True)
+                searched = [*items]
+            case ast.Try() | ast.Match() | ast.AsyncFunctionDef():
+                searched = []
+            case _:
+                searched = [node]
+        parts = (part for one in searched for part in ast.walk(one))
+        return any(getattr(one, "id", getattr(one, "attr", "")) in self.until for one in parts)
 
-    def _if(self, node: ast.If) -> bool:
-        """Keep the branches that are left; what stands under `else` alone moves out of it."""
-        if self.until and self._uses(node.test):
-            self.later += 1
-            here, whole = False, False
-        else:
-            before = self.later
-            here, whole = self._block(node.body), True
-            whole = here or self.later == before
-        there = self._block(node.orelse)
-        last = node.end_lineno or node.lineno
-        if not node.orelse:
-            if not here:
-                self._cut_lines(node.lineno, last)
-        elif not here and not there:
-            self._cut_lines(node.lineno, last)
-        elif not here:
-            self._hoist(node)
-        elif not there:
-            self._cut_lines((node.body[-1].end_lineno or 0) + 1, last)
-        if here and whole:
-            self.shown.add(place_of(node))
-        return here or there
-
-    def _hoist(self, node: ast.If) -> None:
-        """Let what stands under `else` stand alone."""
-        other = node.orelse[0]
-        is_elif = self.lines[other.lineno - 1].lstrip().startswith("elif ")
-        if is_elif:
-            self._cut_lines(node.lineno, other.lineno - 1)
-            start = self.starts[other.lineno - 1] + other.col_offset
-            self.cuts.append((start, start + len("elif"), "if"))
-            return
-        header = node.body[-1].end_lineno or node.lineno
-        while self.lines[header].strip() != "else:":
-            header += 1
-        self._cut_lines(node.lineno, header + 1)
-        last = node.end_lineno or node.lineno
-        self._dedent(header + 2, last, other.col_offset - node.col_offset)
-
-    def _try(self, node: ast.Try) -> bool:
-        """Keep what is tried, where what follows if it fails is an error all the same."""
-        self.left_out.add(REFUSALS)
-        last = node.body[-1].end_lineno or 0
-        self.cuts.append((self.starts[node.lineno - 1], self.starts[node.lineno], ""))
-        self._dedent(node.lineno + 1, last, node.body[0].col_offset - node.col_offset)
-        self._cut_lines(last + 1, node.end_lineno or 0)
-        return self._block(node.body)
-
-    def _dedent(self, first: int, last: int, step: int) -> None:
-        for start, line in zip(
-            self.starts[first - 1 : last], self.lines[first - 1 : last], strict=False
-        ):
-            if line.strip():
-                self.cuts.append((start, start + step, ""))
-
-    # Parts of statements
-
-    def _signature(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        arguments = node.args
+    def _signature(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        """Cut types, and arguments that come later; tell whether all arguments stay."""
+        found = node.args
+        named = [*found.posonlyargs, *found.args]
+        defaults = [*[None] * (len(named) - len(found.defaults)), *found.defaults]
+        starred = [one for one in (found.vararg, found.kwarg) if one]
+        every = [*zip(named, defaults, strict=True)]
+        every += [*zip(found.kwonlyargs, found.kw_defaults, strict=True)]
+        every += [(one, None) for one in starred]
+        is_whole = True
         last = 0
-        named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        defaults = [
-            *[None] * (len(arguments.posonlyargs + arguments.args) - len(arguments.defaults)),
-            *arguments.defaults,
-            *arguments.kw_defaults,
-        ]
-        starred = [one for one in (arguments.vararg, arguments.kwarg) if one]
-        for one, default in zip([*named, *starred], [*defaults, None, None], strict=False):
-            ends = [self._end(part) for part in (one, one.annotation, default) if part]
-            last = max(last, *ends)
+        for one, default in every:
+            end = max(self._end(part) for part in (one, default) if part)
+            last = max(last, end)
             if one.arg in self.until:
-                self.later += 1
-                self._cut_piece(self._start(one), max(ends))
+                self.later, is_whole = True, False
+                self._cut_argument(self._start(one), end)
             elif one.annotation:
-                self.left_out.add(TYPES)
-                name_ends = self._start(one) + len(one.arg)
-                self.cuts.append((name_ends, self._end(one.annotation), ""))
-        if last and (comma := re.compile(r"\s*,(?=\s*\))").match(self.text, last)):
+                self._cut_type(self._start(one) + len(one.arg), self._end(one.annotation))
+        if comma := re.compile(r"\s*,(?=\s*\))").match(self.text, last):
             self.cuts.append((comma.start(), comma.end(), ""))
         if node.returns:
-            self.left_out.add(TYPES)
             arrow = self.text.rindex("->", 0, self._start(node.returns))
             colon = re.compile(r"[\s)]*(?=:)").match(self.text, self._end(node.returns))
             assert colon
-            self.cuts.append((arrow, colon.end(), ""))
-
-    def _bases(self, node: ast.ClassDef) -> None:
-        for base in node.bases:
-            if isinstance(base, ast.Subscript):
-                self.left_out.add(TYPES)
-                self.cuts.append((self._end(base.value), self._end(base), ""))
-
-    def _pieces(self, node: ast.stmt) -> None:
-        """Cut what a later chapter adds to a statement that stands already."""
-        for piece, instead in self._later_pieces(node):
-            self.later += 1
-            if instead is None:
-                self._cut_piece(self._start(piece), self._end(piece))
-            else:
-                self.cuts.append((self._start(piece), self._start(instead), ""))
-                self.cuts.append((self._end(instead), self._end(piece), ""))
-
-    def _later_pieces(self, node: ast.AST) -> Iterator[tuple[ast.AST, ast.expr | None]]:
-        """Yield what can be cut from an expression, and what stays of it."""
-        if not self.until:
-            return
-        for child in ast.iter_child_nodes(node):
-            match child:
-                case ast.keyword(arg=name, value=value) if name in self.until or self._uses(value):
-                    yield child, None
-                case ast.IfExp(test=test, body=body, orelse=other) if not self._uses(other) and (
-                    self._uses(test) or self._uses(body)
-                ):
-                    yield child, other
-                case _:
-                    yield from self._later_pieces(child)
-
-    def _uses(self, node: ast.AST, *, but_pieces: bool = False) -> bool:
-        """Tell whether code uses a name that a later chapter adds, outside of pieces that can be cut."""
-        cut = {id(piece) for piece, _ in self._later_pieces(node)} if but_pieces else set()
-        kept = {id(instead) for _, instead in self._later_pieces(node)} if but_pieces else set()
-
-        def search(part: ast.AST) -> bool:
-            if id(part) in cut:
-                return any(id(one) in kept and search(one) for one in ast.iter_child_nodes(part))
-            match part:
-                case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
-                    if name in self.until:
-                        return True
-            return any(search(child) for child in ast.iter_child_nodes(part))
-
-        return search(node)
+            self._cut_type(arrow, colon.end())
+        return is_whole
 
     # The text
 
-    def _cut_lines(self, first: int, last: int) -> None:
-        """Cut lines, and the comment right above that is about them."""
-        indent = len(self.lines[first - 1]) - len(self.lines[first - 1].lstrip())
-        while first > 1 and self.lines[first - 2].startswith(" " * indent + "#"):
-            first -= 1
-        above = self._kept_above(first).strip()
-        if not above or above.endswith(":"):
-            last = self._blank_below(last, indent)
-        self.cuts.append((self.starts[first - 1], self.starts[last], ""))
+    def _cut_type(self, start: int, end: int) -> None:
+        self.left_out.add(TYPES)
+        self.cuts.append((start, end, ""))
 
-    def _kept_above(self, line: int) -> str:
-        """Return the last line above one that is not cut."""
-        start = self.starts[line - 1]
-        for first, last, _ in reversed(self.cuts):
-            start = first if last == start else start
-        above = self.starts.index(start) if start in self.starts else line - 1
-        return self.lines[above - 1] if above else ""
-
-    def _blank_below(self, last: int, indent: int) -> int:
-        """Return the last of the blank lines below a line, if its block goes on after them."""
-        below = last
-        while below < len(self.lines) and not self.lines[below].strip():
-            below += 1
-        goes_on = below < len(self.lines) and self.lines[below].startswith(" " * indent)
-        return below if goes_on else last
-
-    def _cut_piece(self, start: int, end: int) -> None:
+    def _cut_argument(self, start: int, end: int) -> None:
         """Cut an argument, and the comma that parts it from the next, or else from the last."""
         if after := re.compile(r"\s*,\s*").match(self.text, end):
             self.cuts.append((start, after.end(), ""))
@@ -533,11 +350,14 @@ class _Scissors:
             assert before
             self.cuts.append((before.start(), end, ""))
 
-    def _cut_comments_for_tools(self) -> None:
-        for comment in comments_for_tools(self.text):
-            line, column = comment.start
-            start = self.starts[line - 1] + column
-            self.cuts.append((start, start + len(comment.string), ""))
+    def _cut_lines(self, first: int, last: int, *, with_blank_lines: bool) -> None:
+        """Cut lines, the comment right above that is about them, and perhaps the blank lines below."""
+        indent = len(self.lines[first - 1]) - len(self.lines[first - 1].lstrip())
+        while first > 1 and self.lines[first - 2].startswith(" " * indent + "#"):
+            first -= 1
+        while with_blank_lines and last < len(self.lines) and not self.lines[last].strip():
+            last += 1
+        self.cuts.append((self.starts[first - 1], self.starts[last], ""))
 
     def _start(self, node: ast.AST) -> int:
         return self._at(node.lineno, node.col_offset)  # type: ignore[attr-defined]

@@ -9,8 +9,7 @@ caption says so, and leads to the API reference and to the file. Several names, 
 
 * `:until: name` leaves out what uses a name that a later chapter adds; the caption says where it comes.
 * `:new: name` is that later listing: the lines that use the name are marked.
-* `:refusals:` shows the refusals too, where they are what the code is about.
-* `:folded:` is for what is no story: it is there, and closed.
+* `:folded:` is for what is no story: it is there, with its refusals, and closed.
 
 While a page is read, it *keeps* what its listings show, for the checks in `check.taught_code`.
 """
@@ -97,7 +96,6 @@ class LibraryCode(SphinxDirective):
     option_spec: ClassVar[dict[str, Any]] = {
         "until": _words,
         "new": _words,
-        "refusals": directives.flag,
         "folded": directives.flag,
     }
 
@@ -154,7 +152,7 @@ class LibraryCode(SphinxDirective):
         items = [library.find(name) for name in self.arguments[0].split()]
         if len({item.file for item in items}) > 1:
             raise LookupError("a listing shows code of one file")
-        listing = Listing(items, self.options.get("until", ()), "refusals" in self.options)
+        listing = Listing(items, self.options.get("until", ()), "folded" in self.options)
         for name in self.options.get("until", ()):
             if not any(abridged_item(item, (name,)).later for item in items):
                 raise LookupError(f"nothing in the listing uses {name!r}, which it leaves out")

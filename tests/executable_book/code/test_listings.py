@@ -67,12 +67,12 @@ def test_what_is_folded_takes_no_number_from_what_is_seen(
     assert re.findall(r"Listing (\d+)", html) == ["1"]
 
 
-def test_a_listing_may_show_what_is_refused(book, small: package_source.Library) -> None:
+def test_a_folded_listing_shows_what_is_refused(book, small: package_source.Library) -> None:
     (small.folder / "alone.py").write_text(
         "__all__ = ['check']\n\n\ndef check(x):\n    if x:\n        raise ValueError(x)\n    return 2\n"
     )
-    whole = block("alone.check", ":refusals:\nIt checks.").removeprefix("# Page\n")
-    book.page("page", block("alone.check") + whole)
+    folded = block("alone.check", ":folded:\nIt checks.").removeprefix("# Page\n")
+    book.page("page", block("alone.check") + folded)
     without, whole = code_in(book.build(book_package=str(small.folder)).html("page"))
     assert without == "def check(x):\n    return 2"
     assert whole == "def check(x):\n    if x:\n        raise ValueError(x)\n    return 2"
