@@ -1,16 +1,12 @@
-"""What is changed in the library or in the ledger fails the build, with a message that names the place.
-
-The changes of one round are made in one copy of the book, and the pages that have to notice them are built.
-"""
+"""What is changed in the library or in the ledger fails the build, with a message that names the place."""
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from harness.paths import DOCS
-from harness.whole_book import Book, Build, copied
+from harness.whole_book import Book, copied
 
 from executable_book.check import source_ledger
 from executable_book.run.kernels import warm_server
@@ -44,328 +40,184 @@ def warm(copy: Book) -> Iterator[dict[str, str]]:
 
 # Mutations: of the library
 
-
-@dataclass(frozen=True)
-class Mutation:
-    """One operation changed in the library, and what the build has to say: where, and what."""
-
-    module: str
-    old: str
-    new: str
-    page: str
-    cell: str
-    """A text in the cell that has to be named."""
-    message: str
-
-
-NOT_REPRODUCED, NOT_RECORDED = "does not reproduce {!r}", "is not the one recorded"
-FAILED = "this cell failed: "
+RECORDED, FAILED = "is not the one recorded", "this cell failed: "
+"""What the build says, if not that a cell does not reproduce an entry of the ledger."""
 
 V2_SCORES = """        value = self.W_value(x)
         scores = (query / key.shape[-1] ** 0.5) @ key.mT
 """
-SOFTMAX = "        weights = torch.softmax(scores, dim=-1)\n"
 CREATE_QUERY, CREATE_KEY = (
     f"        self.W_{name} = nn.Linear(d_in, d_out, bias=qkv_bias)\n" for name in ("query", "key")
 )
-DRAW_QUERY, DRAW_KEY = (
-    f"        self.W_{name} = nn.Parameter(torch.rand(d_in, d_out))\n" for name in ("query", "key")
-)
+MUTATIONS = {
+    "softmax over the wrong dimension": (
+        "simple_attention",
+        "return torch.softmax(scores, dim=-1)",
+        "return torch.softmax(scores, dim=0)",
+        "simple_attention",
+        "context-all",
+    ),
+    "query and key swapped": (
+        "self_attention",
+        "query = x @ self.W_query\n        key = x @ self.W_key\n",
+        "query = x @ self.W_key\n        key = x @ self.W_query\n",
+        "self_attention",
+        "self-attention-v1",
+    ),
+    "parameters of CausalAttention drawn in another order": (
+        "causal_attention",
+        CREATE_QUERY + CREATE_KEY,
+        CREATE_KEY + CREATE_QUERY,
+        "causal_attention",
+        FAILED,
+    ),
+    "out_proj dropped": (
+        "multi_head_attention",
+        "return self.out_proj(merge_heads(attended))",
+        "return merge_heads(attended)",
+        "multi_head_attention",
+        FAILED,
+    ),
+    "target not shifted": (
+        "inputs",
+        "token_ids[1:].unfold",
+        "token_ids[:-1].unfold",
+        "inputs",
+        "first-batch",
+    ),
+    "another multiplier of MKL's generator": (
+        "reproducibility",
+        "_MCG31_MULTIPLIER = 1132489760",
+        "_MCG31_MULTIPLIER = 1132489761",
+        "reproducibility",
+        "dropout-half-ones",
+    ),
+    "scores divided by a sum of sizes": (
+        "simple_attention",
+        "return scores / scores.sum(dim=-1, keepdim=True)",
+        "return scores / scores.abs().sum(dim=-1, keepdim=True)",
+        "simple_attention",
+        RECORDED,
+    ),
+    "dropout drawn with another precision": (
+        "reproducibility",
+        "torch.rand(shape, dtype=torch.float64",
+        "torch.rand(shape, dtype=torch.float32",
+        "causal_attention",
+        "batch-dropout-weights",
+    ),
+    "heads in another order": (
+        "multi_head_attention",
+        "torch.cat([head(x) for head in self.heads], dim=-1)",
+        "torch.cat([head(x) for head in reversed(self.heads)], dim=-1)",
+        "multi_head_attention",
+        FAILED,
+    ),
+    "position forgotten": (
+        "inputs",
+        "return self.token_embedding(token_ids) + self.position_embedding(positions)",
+        "return self.token_embedding(token_ids)",
+        "inputs",
+        FAILED,
+    ),
+    "scaling dropped": (
+        "self_attention",
+        V2_SCORES,
+        V2_SCORES.replace(" / key.shape[-1] ** 0.5", ""),
+        "self_attention",
+        FAILED,
+    ),
+    "heads merged without a transpose": (
+        "multi_head_attention",
+        "return x.transpose(-3, -2).flatten(-2)",
+        "return x.reshape(*x.shape[:-3], x.shape[-2], -1)",
+        "multi_head_attention",
+        FAILED,
+    ),
+    "stride ignored": (
+        "inputs",
+        "token_ids[:-1].unfold(0, max_length, stride)",
+        "token_ids[:-1].unfold(0, max_length, 1)",
+        "inputs",
+        "second-batch",
+    ),
+    "dropout without rescaling": (
+        "reproducibility",
+        "x * kept.to(x.dtype).div(1 - p)",
+        "x * kept.to(x.dtype)",
+        "reproducibility",
+        "dropout-half-ones",
+    ),
+    "the mask's diagonal shifted": (
+        "causal_attention",
+        ".tril(kv_len - q_len)",
+        ".tril(kv_len - q_len + 1)",
+        "multi_head_attention",
+        "heads-mask",
+    ),
+    "columns of weights for rows": (
+        "self_attention",
+        "    return weights @ value\n",
+        "    return weights.mT @ value\n",
+        "self_attention",
+        FAILED,
+    ),
+    "the mask the wrong way round": (
+        "causal_attention",
+        "return scores.masked_fill(~attn_mask, -torch.inf)",
+        "return scores.masked_fill(attn_mask, -torch.inf)",
+        "causal_attention",
+        FAILED,
+    ),
+    "the fused kernel without the mask": (
+        "fused_attention",
+        "        is_causal,\n        scale=scale,\n",
+        "        False,\n        scale=scale,\n",
+        "multi_head_attention",
+        "mha-weight-splits",
+    ),
+    "interleaved pairs turned the other way": (
+        "rotary_embeddings",
+        "[even * cos - odd * sin, even * sin + odd * cos]",
+        "[even * cos + odd * sin, odd * cos - even * sin]",
+        "rotary_embeddings",
+        FAILED,
+    ),
+    "a token hidden by its own probability": (
+        "kv_cache",
+        "probabilities.cumsum(dim=-1) - probabilities",
+        "probabilities.cumsum(dim=-1)",
+        "kv_cache",
+        RECORDED,
+    ),
+    "parts merged by the larger": (
+        "ring_attention",
+        "torch.logaddexp(logsumexp, other_logsumexp)",
+        "torch.maximum(logsumexp, other_logsumexp)",
+        "ring_attention",
+        "context-of-journey",
+    ),
+    "a sum of squares for their mean": (
+        "transformer_block",
+        "wide.square().mean(dim=-1, keepdim=True)",
+        "wide.square().sum(dim=-1, keepdim=True)",
+        "transformer_block",
+        RECORDED,
+    ),
+}
+"""Each change: the module, what stands there and what then does, the page that notices it, and how."""
 
 
-def claims(entry: str, page: str, module: str, old: str, new: str, cell: str = "") -> Mutation:
-    """Return a mutation after which a cell does not reproduce an entry that it claims."""
-    return Mutation(module, old, new, page, cell or entry, NOT_REPRODUCED.format(entry))
-
-
-# Those of one round are built together, and none of them touches what the others have to break.
-ROUNDS: list[dict[str, Mutation]] = [
-    {
-        "softmax over the wrong dimension": claims(
-            "context-all",
-            "simple_attention",
-            "simple_attention",
-            "return torch.softmax(scores, dim=-1)",
-            "return torch.softmax(scores, dim=0)",
-        ),
-        "query and key swapped": claims(
-            "self-attention-v1",
-            "self_attention",
-            "self_attention",
-            "query = x @ self.W_query\n        key = x @ self.W_key\n",
-            "query = x @ self.W_key\n        key = x @ self.W_query\n",
-        ),
-        "parameters of CausalAttention drawn in another order": claims(
-            "batch-keys",
-            "causal_attention",
-            "causal_attention",
-            CREATE_QUERY + CREATE_KEY,
-            CREATE_KEY + CREATE_QUERY,
-            "batch-keys batch-queries",
-        ),
-        "out_proj dropped": claims(
-            "mha-weight-splits",
-            "multi_head_attention",
-            "multi_head_attention",
-            "return self.out_proj(merge_heads(attended))",
-            "return merge_heads(attended)",
-        ),
-        "target not shifted": claims(
-            "first-batch",
-            "inputs",
-            "inputs",
-            "token_ids[1:].unfold",
-            "token_ids[:-1].unfold",
-        ),
-        "another multiplier of MKL's generator": claims(
-            "dropout-half-ones",
-            "reproducibility",
-            "reproducibility",
-            "_MCG31_MULTIPLIER = 1132489760",
-            "_MCG31_MULTIPLIER = 1132489761",
-        ),
-    },
-    {
-        "scores divided by a sum of sizes": Mutation(
-            "simple_attention",
-            "return scores / scores.sum(dim=-1, keepdim=True)",
-            "return scores / scores.abs().sum(dim=-1, keepdim=True)",
-            "simple_attention",
-            "import normalize_by_sum",
-            NOT_RECORDED,
-        ),
-        "parameters of SelfAttention_v2 drawn in another order": claims(
-            "self-attention-v2-weights",
-            "self_attention",
-            "self_attention",
-            CREATE_QUERY + CREATE_KEY,
-            CREATE_KEY + CREATE_QUERY,
-        ),
-        "dropout drawn with another precision": claims(
-            "batch-dropout-weights",
-            "causal_attention",
-            "reproducibility",
-            "torch.rand(shape, dtype=torch.float64",
-            "torch.rand(shape, dtype=torch.float32",
-        ),
-        "heads in another order": Mutation(
-            "multi_head_attention",
-            "torch.cat([head(x) for head in self.heads], dim=-1)",
-            "torch.cat([head(x) for head in reversed(self.heads)], dim=-1)",
-            "multi_head_attention",
-            "assert_close(wrapper(batch), side_by_side)",
-            FAILED,
-        ),
-        "position forgotten": Mutation(
-            "inputs",
-            "return self.token_embedding(token_ids) + self.position_embedding(positions)",
-            "return self.token_embedding(token_ids)",
-            "inputs",
-            "assert_close(embed(inputs.to(device)), input_embeddings)",
-            FAILED,
-        ),
-    },
-    {
-        "scaling dropped": claims(
-            "self-attention-v2-weights",
-            "self_attention",
-            "self_attention",
-            V2_SCORES,
-            V2_SCORES.replace(" / key.shape[-1] ** 0.5", ""),
-        ),
-        "heads merged without a transpose": Mutation(
-            "multi_head_attention",
-            "return x.transpose(-3, -2).flatten(-2)",
-            "return x.reshape(*x.shape[:-3], x.shape[-2], -1)",
-            "multi_head_attention",
-            "from literate_attention import merge_heads",
-            NOT_RECORDED,
-        ),
-        "stride ignored": claims(
-            "second-batch",
-            "inputs",
-            "inputs",
-            "token_ids[:-1].unfold(0, max_length, stride)",
-            "token_ids[:-1].unfold(0, max_length, 1)",
-        ),
-        "dropout without rescaling": claims(
-            "dropout-half-ones",
-            "reproducibility",
-            "reproducibility",
-            "x * kept.to(x.dtype).div(1 - p)",
-            "x * kept.to(x.dtype)",
-        ),
-    },
-    {
-        "heads split without a transpose": claims(
-            "mha-weight-splits",
-            "multi_head_attention",
-            "multi_head_attention",
-            "return x.unflatten(-1, (num_heads, -1)).transpose(-3, -2)",
-            "return x.reshape(*x.shape[:-2], num_heads, x.shape[-2], -1)",
-        ),
-        "parameters of SelfAttention_v1 drawn in another order": claims(
-            "self-attention-v1",
-            "self_attention",
-            "self_attention",
-            DRAW_QUERY + DRAW_KEY,
-            DRAW_KEY + DRAW_QUERY,
-        ),
-        "query and key of CausalAttention swapped": claims(
-            "batch-causal-context",
-            "causal_attention",
-            "causal_attention",
-            "query = self.W_query(x)\n        key = self.W_key(x)\n",
-            "query = self.W_key(x)\n        key = self.W_query(x)\n",
-        ),
-        "another first state of MKL's generator": claims(
-            "dropout-half-ones",
-            "reproducibility",
-            "reproducibility",
-            "int(two_words) >> 32 & 0xFFFFFFFF",
-            "int(two_words) & 0xFFFFFFFF",
-        ),
-    },
-    {
-        "the mask's diagonal shifted": claims(
-            "heads-mask",
-            "multi_head_attention",
-            "causal_attention",
-            ".tril(kv_len - q_len)",
-            ".tril(kv_len - q_len + 1)",
-        ),
-        "columns of weights for rows": Mutation(
-            "self_attention",
-            "    return weights @ value\n",
-            "    return weights.mT @ value\n",
-            "self_attention",
-            "import attention_output, attention_weights",
-            FAILED,
-        ),
-        "columns of simple weights for rows": claims(
-            "context-all",
-            "simple_attention",
-            "simple_attention",
-            "    context = weights @ inputs\n",
-            "    context = weights.mT @ inputs\n",
-        ),
-    },
-    {
-        "the mask the wrong way round": claims(
-            "batch-masked-scores",
-            "causal_attention",
-            "causal_attention",
-            "return scores.masked_fill(~attn_mask, -torch.inf)",
-            "return scores.masked_fill(attn_mask, -torch.inf)",
-        ),
-        "the fused kernel without the mask": claims(
-            "mha-weight-splits",
-            "multi_head_attention",
-            "fused_attention",
-            "        is_causal,\n        scale=scale,\n",
-            "        False,\n        scale=scale,\n",
-        ),
-        "softmax over the queries": claims(
-            "self-attention-v2-weights",
-            "self_attention",
-            "self_attention",
-            V2_SCORES + SOFTMAX,
-            V2_SCORES + SOFTMAX.replace("dim=-1", "dim=-2"),
-        ),
-    },
-    {
-        "interleaved pairs turned the other way": Mutation(
-            "rotary_embeddings",
-            "[even * cos - odd * sin, even * sin + odd * cos]",
-            "[even * cos + odd * sin, odd * cos - even * sin]",
-            "rotary_embeddings",
-            "turned[0] @ turned[1].T",
-            FAILED,
-        ),
-        "a token hidden by its own probability": Mutation(
-            "kv_cache",
-            "probabilities.cumsum(dim=-1) - probabilities",
-            "probabilities.cumsum(dim=-1)",
-            "kv_cache",
-            "import keep_top_k, keep_top_p",
-            NOT_RECORDED,
-        ),
-        "parts merged by the larger": Mutation(
-            "ring_attention",
-            "torch.logaddexp(logsumexp, other_logsumexp)",
-            "torch.maximum(logsumexp, other_logsumexp)",
-            "ring_attention",
-            "context, logsumexp = merge_partials(found, also_found)",
-            NOT_REPRODUCED.format("context-of-journey"),
-        ),
-    },
-    {
-        "a sum of squares for their mean": Mutation(
-            "transformer_block",
-            "wide.square().mean(dim=-1, keepdim=True)",
-            "wide.square().sum(dim=-1, keepdim=True)",
-            "transformer_block",
-            "from literate_attention import RMSNorm, pick_device",
-            NOT_RECORDED,
-        ),
-    },
-]
-
-
-# A page ends at the first cell that raises. These make one raise above the cell that they are about, so
-# each has a build of its own, in which nothing else is changed.
-ALONE = (
-    "parameters of CausalAttention drawn in another order",
-    "query and key of CausalAttention swapped",
-    "out_proj dropped",
-    "scaling dropped",
-    "heads merged without a transpose",
-    "heads split without a transpose",
-    "the mask the wrong way round",
-    "softmax over the queries",
-)
-ROUNDS += [{name: together.pop(name)} for name in ALONE for together in ROUNDS if name in together]
-
-
-@pytest.fixture(scope="module")
-def broken(copy: Book, warm: dict[str, str]) -> Callable[[int], Build]:
-    """Return a function that builds the pages that have to notice the mutations of a round."""
-    builds: dict[int, Build] = {}
-
-    def build(number: int) -> Build:
-        if number not in builds:
-            mutations = ROUNDS[number].values()
-            for one in mutations:
-                copy.change(f"src/literate_attention/{one.module}.py", one.old, one.new)
-            pages = {one.page for one in mutations}
-            builds[number] = copy.draft(pages, **warm)
-            copy.put_back()
-            assert {Path(name).name for name in builds[number].executed} == pages
-        return builds[number]
-
-    return build
-
-
-@pytest.mark.parametrize(
-    ("number", "mutation"),
-    [
-        pytest.param(number, mutation, id=name)
-        for number, mutations in enumerate(ROUNDS)
-        for name, mutation in mutations.items()
-    ],
-)
+@pytest.mark.parametrize("name", MUTATIONS)
 def test_a_change_of_any_operation_fails_the_build(
-    number: int, mutation: Mutation, broken: Callable[[int], Build], book: Book
+    name: str, book: Book, warm: dict[str, str]
 ) -> None:
-    """Changing any one operation in `src/` fails with a message that names the place."""
-    build = broken(number)
+    module, old, new, page, noticed = MUTATIONS[name]
+    book.change(f"src/literate_attention/{module}.py", old, new)
+    build = book.draft([page], **warm)
     assert build.status == 1
-    line = book.line(mutation.page, mutation.cell)
-    place = f"{mutation.page}.md:{line}"
-    ended_above = len(ROUNDS[number]) == 1 and any(
-        at < line and FAILED in said for at, said in build.places(mutation.page)
-    )
-    assert ended_above or build.names(place, mutation.message), (place, build.warnings)
+    message = noticed if noticed in (RECORDED, FAILED) else f"does not reproduce {noticed!r}"
+    assert any(message in said for said in build.of_page(page)), build.warnings
 
 
 # Mutations: of the ledger
@@ -410,7 +262,7 @@ def test_a_digit_changed_in_any_entry_differs_from_what_was_computed(
         for cell, ids in claims_on(page):
             for entry in ids:
                 claimed.add(entry)
-                message = NOT_REPRODUCED.format(entry)
+                message = f"does not reproduce {entry!r}"
                 assert build.names(f"{page.name}:{cell}", message), (page.name, cell, entry)
     assert claimed == {entry.id for entry in LEDGER.outputs}
 

@@ -65,10 +65,9 @@ class Build:
         """Tell whether a warning about a place, as in `page.md:7`, says something."""
         return any(f"/{place}: WARNING: " in one and message in one for one in self.warnings)
 
-    def places(self, page: str) -> list[tuple[int, str]]:
-        """Return the warnings about a page, each with its line."""
-        at = re.compile(rf"/\S*/{page}\.md:(\d+): WARNING: ")
-        return [(int(found[1]), one) for one in self.warnings if (found := at.match(one))]
+    def of_page(self, page: str) -> list[str]:
+        """Return the warnings about a page, each of which names a line."""
+        return [one for one in self.warnings if re.match(rf"/\S*/{page}\.md:\d+: ", one)]
 
 
 @dataclass

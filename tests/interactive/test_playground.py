@@ -270,15 +270,6 @@ def test_words_can_be_changed(open_page: Callable[..., Any]) -> None:
     assert field.evaluate("one => one === document.activeElement")
 
 
-def test_weights_of_projections_can_be_typed(open_page: Callable[..., Any]) -> None:
-    page = at_stop(precise(open_page()), 5)
-    before = readings(page)
-    cell(page, "value weights: 1, 2").first.fill("0,5")  # a decimal comma is a decimal point
-    changed = readings(page) != before
-    assert changed.all(dim=0).tolist() == changed.any(dim=0).tolist() == [False, True]
-    assert page.get_by_label("Projections of", exact=True).input_value() == "edited"
-
-
 def test_what_is_no_number_is_refused_with_a_sentence(open_page: Callable[..., Any]) -> None:
     page = open_page(f"attention=1&steps={ALL_STEPS}")
     before = texts(grid(page, CONTEXT))
@@ -418,25 +409,6 @@ def test_an_earlier_matrix_can_be_looked_at(open_page: Callable[..., Any]) -> No
     page = at_stop(open_page(), 7)
     page.get_by_role("radio", name="softmax").press("ArrowUp")
     assert grid(page, "Masked scores").locator("td[tabindex]").nth(1).inner_text() == "\u2212\u221e"
-
-
-def test_what_a_change_has_changed_is_marked(open_page: Callable[..., Any]) -> None:
-    page = at_stop(open_page(), 3)
-    table = grid(page, "Attention weights")
-    before = texts(table)
-    cell(page, "X: vectors: one, 1").fill("2")
-    marked = table.locator("tbody td").evaluate_all(
-        "cells => cells.map(cell => cell.classList.contains('pg-changed'))"
-    )
-    assert marked == [old != new for old, new in zip(before, texts(table), strict=True)]
-    at_stop(page, 4)
-    assert page.locator(".pg-changed").count() == 0
-
-
-def test_nothing_moves_for_those_who_ask(open_page: Callable[..., Any]) -> None:
-    for motion, duration in (("no-preference", "0.15s"), ("reduce", "0s")):
-        shade = open_page(reduced_motion=motion).locator(".pg-attention td[tabindex]").first
-        assert shade.evaluate("one => getComputedStyle(one).transitionDuration") == duration
 
 
 # Links ----------------------------------------------------------------------------------------------

@@ -144,46 +144,16 @@ def other_fonts(page: Page) -> list[str]:
     return sorted({font["familyName"] for font in fonts if not font["isCustomFont"]})
 
 
-def test_no_page_asks_another_host_or_goes_without(found: Found) -> None:
-    """A test opens every page and fails on a foreign request, a console error, a 404."""
-    fail_if_any(found["complaints"])
-
-
-def test_focus_is_visible_everywhere(found: Found) -> None:
-    fail_if_any(found["focus"])
-
-
-def test_no_block_of_code_is_cut(found: Found) -> None:
-    fail_if_any(found["cut"])
-
-
-def test_lines_of_80_letters_fit_a_laptop(found: Found) -> None:
-    fail_if_any(found["wrapped"])
-
-
-def test_formulas_find_all_their_glyphs_in_the_font_of_the_book(found: Found) -> None:
-    """The font for formulas was cut down to what is used, and no further."""
-    fail_if_any(found["glyphs"])
-
-
-def test_paper_shows_the_text_and_all_that_is_folded(found: Found) -> None:
-    """Each page prints well: nothing to click, nothing hidden, nothing cut off."""
-    fail_if_any(found["paper"])
-
-
-def test_a_page_is_light(found: Found) -> None:
-    """A page transfers under 600 KB with everything it loads, compressed."""
-    fail_if_any(found["weight"])
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_colour_can_be_read(scheme: str, found: Found) -> None:
-    fail_if_any(found[scheme])
-
-
-def test_axe_finds_nothing_else(found: Found) -> None:
-    """Around the text: that is the same at any width, and read on a phone."""
-    fail_if_any(found["all else"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("complaints", "focus", "cut", "wrapped", "glyphs", "paper", "weight"),
+        *("light", "dark", "all else"),
+    ],
+)
+def test_every_page_on_a_desk(question: str, found: Found) -> None:
+    """No foreign request, no error, no code cut, every glyph, on paper all that is folded, and so on."""
+    fail_if_any(found[question])
 
 
 def test_text_is_readable_before_any_script_has_run(

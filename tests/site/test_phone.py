@@ -119,45 +119,15 @@ def scroll_by_keyboard(page: Page) -> Iterator[tuple[str, list[str]]]:
         yield "reach", [f"does not scroll: {box.inner_text()[:60]!r}"]
 
 
-def test_focus_is_visible_everywhere(found: Found) -> None:
-    fail_if_any(found["focus"])
-
-
-def test_nothing_scrolls_sideways(found: Found) -> None:
-    """Nothing but wide boxes scrolls sideways at 360 px."""
-    fail_if_any(found["sideways"])
-
-
-def test_no_block_of_code_is_cut(found: Found) -> None:
-    """Neither at 360 nor at 390 px."""
-    fail_if_any(found["cut"])
-
-
-def test_what_is_selected_is_the_original(found: Found) -> None:
-    fail_if_any(found["selected"])
-
-
-def test_long_lines_go_on_further_in(found: Found) -> None:
-    fail_if_any(found["hangs"])
-
-
-def test_six_columns_of_a_tensor_fit(found: Found) -> None:
-    """Tensor output is set so that six columns fit a phone."""
-    fail_if_any(found["columns"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("focus", "sideways", "cut", "selected", "hangs", "columns", "reach"),
+        *("light", "dark", "all else"),
+    ],
+)
+def test_every_page_on_a_phone(question: str, found: Found) -> None:
+    """Nothing but wide boxes scrolls sideways, no code is cut, axe finds nothing, and so on."""
+    fail_if_any(found[question])
     assert found["six columns"]
-
-
-def test_what_is_wide_scrolls_in_its_box_by_keyboard(found: Found) -> None:
-    """Wide tensors scroll in their box and can be scrolled by keyboard."""
-    fail_if_any(found["reach"])
     assert len(found["wide"]) > 10
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_colour_can_be_read(scheme: str, found: Found) -> None:
-    fail_if_any(found[scheme])
-
-
-def test_axe_finds_nothing_else(found: Found) -> None:
-    """In the whole page."""
-    fail_if_any(found["all else"])

@@ -142,11 +142,3 @@ def test_where_nothing_can_be_kept_nothing_is_offered(opened: Callable[..., Any]
         go_to(visit, "index.html")
         assert visit.page.get_by_role("group", name="Where you were").count() == 0
         assert complaints(visit) == []
-
-
-def test_what_stands_there_from_elsewhere_is_taken_for_nothing(opened: Callable[..., Any]) -> None:
-    with opened("index.html") as visit:
-        visit.page.evaluate("localStorage.setItem('reading', '{not ours')")
-        go_to(visit, CHAPTER)
-        assert visit.page.get_by_role("checkbox").first.is_checked() is False
-        assert complaints(visit) == []

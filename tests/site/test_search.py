@@ -76,12 +76,6 @@ def test_a_hit_shows_the_sentence_that_answers(page: Page) -> None:
     assert context.locator("mark").all_inner_texts() == ["simple", "remedy"]
 
 
-def test_chapters_come_before_the_reference(page: Page) -> None:
-    rooms = [hit.partition("/")[0] for hit in ask(page, "softmax")]
-    assert rooms[0] == "story"
-    assert "reference" not in rooms[:5]
-
-
 def test_what_is_not_there_is_said(page: Page) -> None:
     assert ask(page, "zymurgy") == []
     assert "zymurgy" in page.locator("dialog [role=status]").inner_text()
@@ -96,19 +90,6 @@ def test_the_keyboard_goes_to_hits_and_back(page: Page) -> None:
     page.keyboard.press("ArrowUp")
     assert page.evaluate("document.activeElement.tagName") == "INPUT"
     page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/causal_attention.html#dropout")
-
-
-def test_what_only_the_index_has_is_shown_as_its_entry(page: Page) -> None:
-    ask(page, "-inf")
-    context = page.locator("dialog .context").first
-    assert context.inner_text().startswith("-inf: ")
-    assert context.locator("mark").all_inner_texts() == ["-inf"]
-
-
-def test_enter_goes_to_the_first_hit(page: Page) -> None:
-    ask(page, "dropout")
     page.keyboard.press("Enter")
     page.wait_for_url("**/causal_attention.html#dropout")
 

@@ -3,8 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Callable
-from html import unescape
-from itertools import pairwise
 from os.path import normpath
 from pathlib import Path
 from typing import Any
@@ -89,18 +87,6 @@ def test_every_link_within_the_site_leads_somewhere(html: dict[str, Html]) -> No
     fail_if_any(wrong)
 
 
-def test_signatures_are_written_as_in_the_program(html: dict[str, Html]) -> None:
-    """A default that Sphinx cannot read leaves all of a signature unread, and a table fills a page."""
-    wrong = []
-    for page in book_pages(html):
-        text = (SITE / page).read_text(encoding="utf-8")
-        for title in re.findall(r'<dt class="sig\b.*?</dt>', text, re.DOTALL):
-            signature = " ".join(unescape(re.sub(r"<[^>]*>", "", title)).split())
-            if re.search(r"~|<\w", signature) or len(signature) > 600:
-                wrong.append(f"{page}: {signature[:200]}")
-    fail_if_any(wrong)
-
-
 def test_every_id_is_there_once(html: dict[str, Html]) -> None:
     fail_if_any(
         [
@@ -151,20 +137,6 @@ def test_what_was_measured_is_about_every_page_and_met(html: dict[str, Html]) ->
     measured = json.loads((DOCS / "measurements" / "website.json").read_text(encoding="utf-8"))
     assert {row["page"] for row in measured["results"]} == set(html)
     assert [target for target in measured["targets"] if not target["met"]] == []
-
-
-def test_no_section_cuts_what_reaches_out_of_its_column(opened: Callable[..., Any]) -> None:
-    """On a phone code begins at the edge of the screen, and on a desk marks of proof stand in the margin."""
-    with opened(FIRST) as visit:
-        assert (
-            visit.page.evaluate(
-                """[...document.querySelectorAll("article section")].filter(section => {
-                const {contentVisibility, contain, overflowX} = getComputedStyle(section);
-                return contentVisibility !== "visible" || contain !== "none" || overflowX !== "visible";
-            }).map(section => section.id)"""
-            )
-            == []
-        )
 
 
 def test_the_first_tab_leads_past_the_navigation(opened: Callable[..., Any]) -> None:
@@ -286,26 +258,6 @@ def test_pictures_have_alternative_texts_and_are_drawings(html: dict[str, Html])
     ]
     fail_if_any(wrong)
     assert sum(len(one.all("img")) for one in html.values()) >= 20
-
-
-def test_figures_and_equations_are_numbered_each_once(html: dict[str, Html]) -> None:
-    for kind in (
-        r'<span class="caption-number">Fig. (\d+) </span>',
-        r'<span class="eqno">\((\d+)\)',
-    ):
-        numbers = sorted(int(n) for one in html.values() for n in re.findall(kind, one.text))
-        assert numbers == list(range(1, len(numbers) + 1))
-        assert len(numbers) > 10
-
-
-def test_readers_go_on_and_back(html: dict[str, Html]) -> None:
-    def linked(page: str, relation: str) -> list[str]:
-        links = [link for link in html[page].all("link") if link.get("rel") == relation]
-        return [normpath(Path(page).parent / link["href"]) for link in links]
-
-    for page, following in pairwise(f"{name}.html" for name in ("index", *CHAPTERS)):
-        assert linked(page, "next") == [following]
-        assert linked(following, "prev") == [page]
 
 
 def test_every_icon_has_a_glyph(opened: Callable[..., Any], html: dict[str, Html]) -> None:

@@ -11,14 +11,6 @@ pytestmark = pytest.mark.browser
 
 CHAPTERS = ("story/simple_attention.html", "story/self_attention.html")
 FIGURE = "[class*='tag_steps-']"
-IS_WHOLE = """figure => {
-    const picture = document.querySelector(`${figure} img`);
-    const end = picture.getBoundingClientRect().bottom;
-    for (let box = picture.parentElement; box.tagName !== "ARTICLE"; box = box.parentElement)
-        if (getComputedStyle(box).overflowY !== "visible" && box.getBoundingClientRect().bottom < end - 1)
-            return false;
-    return true;
-}"""
 
 
 def seen(page: Page) -> tuple[float, float]:
@@ -59,16 +51,6 @@ def test_without_a_script_all_frames_are_seen(opened: Callable[..., Any]) -> Non
         box = page.locator(f"{FIGURE} img").bounding_box()
         assert box is not None
         assert box["height"] > 2 * box["width"]
-        assert page.evaluate(IS_WHOLE, FIGURE)
-
-
-def test_a_frame_moves_only_for_those_who_like_motion(opened: Callable[..., Any]) -> None:
-    duration = "getComputedStyle(document.querySelector('.frame img')).transitionDuration"
-    with opened(CHAPTERS[0], reduced_motion="reduce") as visit:
-        page = visit.page
-        assert page.evaluate(duration) == "0s"
-        page.emulate_media(reduced_motion="no-preference")
-        page.wait_for_function(f"() => {duration} !== '0s'")
 
 
 def test_paper_shows_all_frames(opened: Callable[..., Any]) -> None:
