@@ -174,7 +174,7 @@ MUTATIONS = {
         "        is_causal,\n        scale=scale,\n",
         "        False,\n        scale=scale,\n",
         "multi_head_attention",
-        "mha-weight-splits",
+        FAILED,
     ),
     "interleaved pairs turned the other way": (
         "rotary_embeddings",
