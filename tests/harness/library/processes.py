@@ -1,10 +1,9 @@
 """Processes that compute together, as torchrun starts them. To start one takes seconds, so they are kept."""
 
 import pickle
-import runpy
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -73,31 +72,3 @@ def by_torchrun(count: int, module: str, *arguments: str) -> tuple[int, str, str
     command += ["--standalone", "--nproc-per-node", str(count), "-m"]  # at a port that nobody has
     ran = subprocess.run([*command, module, *arguments], capture_output=True, text=True)
     return ran.returncode, ran.stdout, ran.stderr
-
-
-def by_what_torchrun_calls(count: int, module: str, *arguments: str) -> tuple[int, str, str]:
-    """Run a module as `by_torchrun` does, in forks of a process that has imported torch, which is quick."""
-    return forks.run(_launch, count, module, arguments)
-
-
-def _launch(count: int, module: str, arguments: Sequence[str]) -> None:
-    from torch.distributed.launcher import LaunchConfig, elastic_launch
-
-    config = LaunchConfig(
-        min_nodes=1,
-        max_nodes=1,
-        nproc_per_node=count,
-        run_id="fork",
-        rdzv_backend="c10d",
-        rdzv_endpoint="localhost:0",
-        max_restarts=0,
-        monitor_interval=0.05,
-        start_method="fork",
-    )
-    elastic_launch(config, _run_as_program)(module, arguments)
-
-
-def _run_as_program(module: str, arguments: Sequence[str]) -> None:
-    sys.argv[1:] = arguments
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
-    sys.stdout.flush()

@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import axe_playwright_python
-from harness.reading.visits import SIZES, can_reach_wide_boxes, resize, unfold
+from harness.reading.visits import STILL, add_style, can_reach_wide_boxes, unfold
 from playwright.sync_api import Page
 
-Seen = dict[str, dict[str, bool]]
-"""The looks of letters that were read so far, in each colour scheme."""
 RUN = "([where, options]) => axe.run(where ?? document, {preload: false, ...options})"
 # Three words of each kind are enough in a text of thousands.
 THIN_OUT = """() => {
@@ -25,39 +23,7 @@ THIN_OUT = """() => {
         }
     }
 }"""
-# Whether letters can be read depends on their colour, size and weight, and on the ground: of all that look
-# the same, in all the book, one is read.
-MARK_NEW_LOOKS = """([where, mark, seen]) => {
-    const behind = new Map([[null, ["none", 1]]]);  // the ground, and how much of what lies on it is seen
-    const ground = e => {
-        if (!behind.has(e)) {
-            const style = getComputedStyle(e), [colour, opacity] = ground(e.parentElement);
-            const own = style.backgroundColor;
-            behind.set(e, [own.endsWith(", 0)") ? colour : own, opacity * style.opacity]);
-        }
-        return behind.get(e);
-    };
-    for (const e of document.querySelectorAll(`[${mark}]`)) e.removeAttribute(mark);
-    const looks = {};
-    for (const e of document.querySelectorAll(`:is(${where}) *, :is(${where})`)) {
-        if (![...e.childNodes].some(one => one.nodeType === Node.TEXT_NODE && one.data.trim())) continue;
-        if (!e.checkVisibility({visibilityProperty: true})) continue;
-        const style = getComputedStyle(e);
-        const look = [style.color, style.fontSize, style.fontWeight, ...ground(e)].join();
-        if (seen[look] || looks[look]) continue;
-        e.setAttribute(mark, "");
-        looks[look] = true;
-    }
-    return looks;
-}"""
-# Every element keeps its place among its neighbours, by which it may have its colours.
-EMPTY_ALL_BUT = """kept => {
-    for (const e of document.querySelectorAll("article *"))
-        if (e.isConnected && !e.closest(kept) && !e.querySelector(kept)) e.replaceChildren();
-}"""
-BUT_COLOURS = {"color-contrast": {"enabled": False}}
 SHOW_IN = "scheme => { document.documentElement.dataset.theme = scheme; }"
-LEAVE_OUT = "() => document.querySelector('article')?.replaceChildren(document.querySelector('h1'))"
 
 
 @cache
@@ -65,58 +31,28 @@ def source() -> str:
     return (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 
 
-def run(page: Page, where: Any = None, **options: Any) -> dict[str, Any]:
-    """Run axe on a page, or in a part of it."""
+def axe_finds(page: Page, selector: str, **options: Any) -> list[tuple[str, list[str], str]]:
+    """Return what axe complains of in a part of a page: the rule, the element, and what to do."""
     if page.evaluate("typeof axe === 'undefined'"):
         page.evaluate(source())
-    found: dict[str, Any] = page.evaluate(RUN, [where, options])
-    return found
-
-
-def axe_finds(page: Page, selector: str) -> list[Any]:
-    """Return what axe complains of in a part of a page; contrast must have been among what it looked at."""
-    page.evaluate(MARK_NEW_LOOKS, [selector, "data-read", {}])
-    colours = run(page, [["[data-read]"]], runOnly=["color-contrast"])
-    assert colours["passes"]
-    rest = run(page, selector, rules=BUT_COLOURS)
+    found = page.evaluate(RUN, [selector, options])
+    assert found["passes"]
     return [
         (one["id"], node["target"], node["failureSummary"])
-        for one in colours["violations"] + rest["violations"]
+        for one in found["violations"]
         for node in one["nodes"]
     ]
 
 
-def complaints(page: Page, where: Any = None, **options: Any) -> Iterator[str]:
-    """Yield what axe complains of, a rule a line."""
-    for violation in run(page, where, resultTypes=["violations"], **options)["violations"]:
-        places = [node["target"][0] for node in violation["nodes"]]
-        yield f"{violation['id']} at {len(places)} places: {places[:3]}"
-
-
-def ask_axe(page: Page, size: str, seen: Seen) -> Iterator[tuple[str, list[str]]]:
-    """Ask for what axe finds on a page: in light and dark colours, and in all else.
-
-    On a phone in the whole page, on a desk around the text, which is the same at any width.
-    The page is not what it was, afterwards.
-    """
+def ask_axe(page: Page) -> Iterator[tuple[str, list[str]]]:
+    """Ask for what axe finds on a page, unfolded, and for colours in the dark. The page loses some of its words."""
+    add_style(page, STILL)
     page.evaluate(THIN_OUT)
     unfold(page)
     page.evaluate("document.activeElement.blur()")
     page.emulate_media(media="screen")
-    resize(page, *SIZES[size])
-    marks = {scheme: f"data-read-{scheme}" for scheme in ("light", "dark")}
-    for scheme, mark in marks.items():
+    can_reach_wide_boxes(page)  # if not, axe finds them
+    for scheme, options in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
         page.evaluate(SHOW_IN, scheme)
-        old = seen.setdefault(scheme, {})
-        old |= page.evaluate(MARK_NEW_LOOKS, ["body", mark, old])
-    if size == "phone":
-        can_reach_wide_boxes(page)  # if not, axe finds them
-        yield "all else", [*complaints(page, rules=BUT_COLOURS)]
-    page.evaluate(EMPTY_ALL_BUT, ", ".join(["h1", *(f"[{mark}]" for mark in marks.values())]))
-    for scheme, mark in marks.items():
-        if page.locator(f"[{mark}]").count():
-            page.evaluate(SHOW_IN, scheme)
-            yield scheme, [*complaints(page, [[f"[{mark}]"]], runOnly=["color-contrast"])]
-    if size == "desk":
-        page.evaluate(LEAVE_OUT)
-        yield "all else", [*complaints(page, rules=BUT_COLOURS)]
+        found = axe_finds(page, "html", **options)
+        yield f"axe, {scheme}", [f"{rule} at {place}: {what}" for rule, place, what in found]

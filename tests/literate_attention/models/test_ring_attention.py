@@ -10,7 +10,6 @@ from harness.library import ring
 from harness.library.processes import (
     Processes,
     by_torchrun,
-    by_what_torchrun_calls,
     processes,
 )
 from torch import Tensor
@@ -465,12 +464,10 @@ def test_refuses(call: Callable[[], object], error: type[Exception], message: st
 # The command
 
 
-@pytest.mark.parametrize(
-    "run", [by_what_torchrun_calls, pytest.param(by_torchrun, marks=pytest.mark.whole)]
-)
-def test_the_command_compares_with_one_process(run: Callable[..., tuple[int, str, str]]) -> None:
+@pytest.mark.whole
+def test_the_command_compares_with_one_process() -> None:
     module = "literate_attention.models.ring_command"
-    status, said, complaints = run(2, module, "--num-tokens", "64", "--device", "cpu")
+    status, said, complaints = by_torchrun(2, module, "--num-tokens", "64", "--device", "cpu")
     assert status == 0, complaints
     assert "RuntimeWarning" not in complaints
     lines = said.splitlines()
