@@ -45,7 +45,7 @@ def axe_finds(page: Page, selector: str, **options: Any) -> list[tuple[str, list
 
 
 def ask_axe(page: Page) -> Iterator[tuple[str, list[str]]]:
-    """Ask for what axe finds on a page, unfolded, and for colours in the dark. The page loses some of its words."""
+    """Ask for what axe finds on a page, unfolded, and for colours in the dark. The page loses some words."""
     add_style(page, STILL)
     page.evaluate(THIN_OUT)
     unfold(page)
