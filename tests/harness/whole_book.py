@@ -25,12 +25,6 @@ from executable_book.run.page_execution import EXECUTIONS, code_only, parse
 NOT_COPIED = (".git", ".nox", ".venv", ".*_cache", "__pycache__", "_build")
 BESIDE_THE_PAGES = '"../'
 """What the code of a page has in it that reads files of the repository."""
-STARTED = "LITERATE_STARTED"
-WATCH = f"""
-import os, sys
-with open(os.environ[{STARTED!r}], "a") as log:
-    log.write(" ".join(sys.orig_argv) + "\\n")
-"""
 
 
 def command(builder: str, *options: str) -> list[str]:
@@ -45,11 +39,10 @@ def command(builder: str, *options: str) -> list[str]:
 
 @dataclass
 class Build:
-    """A build that has ended: its exit status, what it said, and the interpreters that it started."""
+    """A build that has ended: its exit status, and what it said."""
 
     status: int
     said: str
-    started: list[str]
 
     @property
     def executed(self) -> set[str]:
@@ -124,38 +117,20 @@ class Book:
         found = max(number for number, line in enumerate(lines) if text in line)
         return max(n for n in range(found + 1) if lines[n].startswith("```{code-cell}")) + 1
 
-    def start(
-        self, *options: str, builder: str = "html", **environment: str
-    ) -> "subprocess.Popen[str]":
-        watch = self.root.with_name(f"{self.root.name}-watch")
-        watch.mkdir(exist_ok=True)
-        (watch / "sitecustomize.py").write_text(WATCH)
-        (watch / "started").write_text("")
-        own = {
-            "PYTHONPATH": os.pathsep.join([str(watch), str(self.root / "src")]),
-            "SOURCE_COMMIT": commit_of(ROOT),
-            STARTED: str(watch / "started"),
-        }
+    def build(self, *options: str) -> Build:
+        """Build in a process of its own, by the modules of the copy."""
         edition = {"book_release": release_of(ROOT), "book_date": date_of(ROOT)}
-        switches = [part for name, told in edition.items() for part in ("-D", f"{name}={told}")]
-        return subprocess.Popen(
-            command(builder, *switches, *options),
+        switches = [part for name, value in edition.items() for part in ("-D", f"{name}={value}")]
+        own = {"PYTHONPATH": str(self.root / "src"), "SOURCE_COMMIT": commit_of(ROOT)}
+        ran = subprocess.run(
+            command("html", *switches, *options),
             cwd=self.root,
-            env=os.environ | own | environment,
+            env=os.environ | own,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            start_new_session=True,
         )
-
-    def end(self, process: "subprocess.Popen[str]") -> Build:
-        said, _ = process.communicate()
-        started = self.root.with_name(f"{self.root.name}-watch") / "started"
-        lines = started.read_text().splitlines()
-        return Build(process.returncode, strip_escape_sequences(said), lines)
-
-    def build(self, *options: str, builder: str = "html", **environment: str) -> Build:
-        return self.end(self.start(*options, builder=builder, **environment))
+        return Build(ran.returncode, strip_escape_sequences(ran.stdout))
 
     def forget(self, page: Path) -> None:
         """Remove the stored executions of a page."""
@@ -178,7 +153,7 @@ class Book:
         options = ["-D", f"exclude_patterns={','.join(sorted({'_build', *others}))}"]
         options += ["-D", f"root_doc={min(chosen).with_suffix('').as_posix()}"]
         status, *said = forks.build(self.root, command("dummy", *options)[3:], environment)
-        return Build(status, strip_escape_sequences("".join(said)), [])
+        return Build(status, strip_escape_sequences("".join(said)))
 
     def published(self) -> dict[str, bytes]:
         """Return all that readers can get."""

@@ -46,17 +46,10 @@ def figures_browser() -> Iterator[Any]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def figures_tabs(figures_browser: Any) -> scripted_pages.Tabs:
-    return scripted_pages.Tabs(figures_browser)
-
-
 @pytest.fixture
-def open_figure(
-    figures_site: Path, figures_tabs: scripted_pages.Tabs
-) -> Iterator[Callable[..., Any]]:
+def open_figure(figures_site: Path, figures_browser: Any) -> Iterator[Callable[..., Any]]:
     """Return a function that opens a figure from its file, and watch for errors and foreign requests."""
-    with scripted_pages.opening(figures_tabs) as open_page:
+    with scripted_pages.opening(figures_browser) as open_page:
 
         def open_one(name: str, width: str = "desk", fragment: str = "", **options: Any) -> Any:
             address = (figures_site / f"{name}.html").as_uri()

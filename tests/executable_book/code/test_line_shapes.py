@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import pytest
 from harness.browser import chromium
 from harness.paths import DOCS
-from harness.reading.scripted_pages import Tabs, opening
+from harness.reading.scripted_pages import opening
 from sphinx.errors import ExtensionError
 
 from executable_book.check import source_ledger
@@ -170,7 +170,7 @@ def test_a_line_shows_its_shapes_by_mouse_touch_and_keyboard(book: Any) -> None:
     address = (book.build().out / "page.html").as_uri()
     said = "line => getComputedStyle(line, '::after').content"
     behind = "line => getComputedStyle(line, '::after').backgroundColor"
-    with chromium() as browser, opening(Tabs(browser)) as open_page:
+    with chromium() as browser, opening(browser) as open_page:
         for size, options in (("desk", {}), ("phone", {"has_touch": True})):
             page = open_page(address, size, **options)
             page.add_style_tag(content=":root { --pst-color-background: white }")  # the theme's

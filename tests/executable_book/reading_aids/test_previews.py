@@ -12,7 +12,7 @@ from harness.browser import chromium
 from harness.paths import DOCS
 from harness.reading.axe import axe_finds
 from harness.reading.frames import boxes, drawn
-from harness.reading.scripted_pages import Tabs, opening
+from harness.reading.scripted_pages import opening
 
 THERE = """(there)=
 # There
@@ -168,15 +168,15 @@ def previews(site: Path, page: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def tabs() -> Iterator[Tabs]:
+def browser() -> Iterator[Any]:
     with chromium() as running:
-        yield Tabs(running)
+        yield running
 
 
 @pytest.fixture
-def here(site: Path, tabs: Tabs) -> Iterator[Callable[..., Any]]:
+def here(site: Path, browser: Any) -> Iterator[Callable[..., Any]]:
     """Return a function that opens the page of references from its file."""
-    with opening(tabs) as open_page:
+    with opening(browser) as open_page:
         yield lambda *size, **options: open_page(
             (site / "below" / "here.html").as_uri(), *size, **options
         )

@@ -1,7 +1,6 @@
 """A small book of elements that scripts fill: its settings, its build, its pages opened from files."""
 
 import runpy
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -43,45 +42,21 @@ def build(folder: Path, builder: str = "html") -> Path:
     return out
 
 
-class Tabs:
-    """Pages of a browser that tests visit one after another: to open one takes longer than most visits."""
-
-    def __init__(self, browser: Browser):
-        self.browser = browser
-        self.free: dict[str, list[Visit]] = defaultdict(list)
-
-    @contextmanager
-    def take(self, width: str, **options: Any) -> Iterator[Visit]:
-        """Have a page of this width, with these options of a context, on which nothing has happened."""
-        free = self.free[f"{width} {options}"]
-        visit = free.pop() if free else self._new(width, **options)
-        visit.complaints.clear()
-        yield visit
-        visit.page.mouse.move(-1, -1)
-        visit.page.emulate_media(media="screen")
-        visit.page.set_viewport_size({"width": WIDTHS[width], "height": 900})
-        visit.page.goto("about:blank")
-        free.append(visit)
-
-    def _new(self, width: str, **options: Any) -> Visit:
-        viewport = {"width": WIDTHS[width], "height": 900}
-        context = self.browser.new_context(viewport=viewport, **options)
-        return Visit(context, "file:")
-
-
 def heard(visit: Visit) -> list[str]:
     """Return what went wrong, but for scripts that were asked for where none may run."""
     return [one for one in visit.complaints if not one.startswith("failed:")]
 
 
 @contextmanager
-def opening(tabs: Tabs) -> Iterator[Callable[..., Page]]:
+def opening(browser: Browser) -> Iterator[Callable[..., Page]]:
     """Yield a function that opens pages; in the end no error, warning or foreign request was seen."""
     complaints: list[str] = []
     with ExitStack() as taken:
 
         def open_one(address: str, width: str = "desk", **options: Any) -> Page:
-            visit = taken.enter_context(tabs.take(width, **options))
+            viewport = {"width": WIDTHS[width], "height": 900}
+            context = taken.enter_context(browser.new_context(viewport=viewport, **options))
+            visit = Visit(context, "file:")
             taken.callback(lambda: complaints.extend(heard(visit)))
             visit.page.goto(address)
             return visit.page
