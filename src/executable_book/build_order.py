@@ -12,6 +12,7 @@ from typing import Any
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
 from executable_book import (
@@ -64,7 +65,7 @@ CHECKS: dict[str, repeated_warnings.Judge] = {
 """What is asked of all pages at every build, by the name that warnings carry."""
 
 PLACEHOLDERS: dict[str, placeholders.Fill] = {
-    "api entry": reference_links.entry_facts,
+    "api entry": reference_links.entry_details,
     "ledger summary": source_ledger.ledger_summary,
     "left out": listings.left_out,
     "output status": source_ledger.output_status,
@@ -105,7 +106,7 @@ def connect(app: Sphinx) -> None:
     on("doctree-read", provenance_foot.make_room)
 
     # All pages are known: what do they say together, and which are to be written again?
-    on("env-updated", source_ledger.update, listings.update, line_shapes.update)
+    on("env-updated", source_ledger.update, line_shapes.update)
     on("env-updated", status_table.update, reference_links.update, term_links.update)
 
     # Pages are written.
@@ -175,12 +176,10 @@ def add_to_writers(app: Sphinx) -> None:
         HideCodeCellNode: {"html": (foldable.visit_code, foldable.depart)},
         solution_node: {"html": solution, "singlehtml": solution},
         nodes.literal_block: {
-            "html": (reference_links.visit_literal_block, reference_links.depart_literal_block)
+            "html": (reference_links.visit_literal_block, HTML5Translator.depart_literal_block)
         },
     }
     for node, visit_and_depart in writers.items():
         app.add_node(node, override=True, **visit_and_depart)
     app.add_node(proof_marks.ProofMark, html=(proof_marks.visit, proof_marks.depart))
     app.add_post_transform(foldable.UniqueIds)
-    app.add_post_transform(listings.FoldListings)
-    app.add_post_transform(listings.OpenListings)

@@ -30,6 +30,7 @@ from sphinx.util.nodes import make_refnode
 from executable_book.book_domain import book_data, page_data, replace_book_data, set_page_data
 from executable_book.check.printed_values import difference, values_in
 from executable_book.check.repeated_warnings import Finding
+from executable_book.html.foldable import folded
 from executable_book.placeholders import Placeholder
 from executable_book.run.executed_cells import ExecutedCell, cells, executed_with, failed_pages
 
@@ -384,13 +385,8 @@ def _about_place(place: Place, titles: dict[str, str]) -> nodes.Node:
 
 
 def _folded(summary: str, text: str) -> list[nodes.Node]:
-    """Fold a printed text away where the format can; show it where it cannot."""
-    opening = f'<details class="as-printed"><summary>{summary}</summary>'
-    return [
-        nodes.raw("", opening, format="html"),
-        nodes.literal_block(text, text, language="text"),
-        nodes.raw("", "</details>", format="html"),
-    ]
+    block = nodes.literal_block(text, text, language="text")
+    return folded(summary, block, kind="as-printed")
 
 
 def anchor_of(output_id: str) -> str:

@@ -32,7 +32,6 @@ from executable_book.code.listings import (
     LISTINGS,
     Defined,
     Shown,
-    arrivals,
     library_of,
     reading_order,
 )
@@ -57,20 +56,12 @@ def judge_code(app: Sphinx) -> Iterator[Finding]:
     for shown, finding in too_early(order, library):
         if is_taught(shown.names[0], app):
             yield finding
-    found = arrivals(app.env)
     for page, shown in listings:
-        for name in shown.until:
-            if (shown.names, name) not in found:
-                yield Finding(
-                    page, shown.line, f"no listing shows what {name!r} adds, with `:new:`"
-                )
-        for line in shown.code.splitlines():
-            matters = is_taught(shown.names[0], app) and not shown.folded
-            if matters and len(line) > LETTERS_ON_A_LINE:
-                message = (
-                    f"a line of {len(line)} letters is cut at {LETTERS_ON_A_LINE}: {line.strip()}"
-                )
-                yield Finding(page, shown.line, message)
+        if is_taught(shown.names[0], app) and not shown.folded:
+            for line in shown.code.splitlines():
+                if len(line) > LETTERS_ON_A_LINE:
+                    said = f"a line of {len(line)} letters is cut at {LETTERS_ON_A_LINE}"
+                    yield Finding(page, shown.line, f"{said}: {line.strip()}")
 
 
 def is_taught(name: str, app: Sphinx) -> bool:

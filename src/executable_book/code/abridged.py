@@ -19,7 +19,7 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from typing import TypeAlias
 
 from ruff.__main__ import find_ruff_bin  # type: ignore[import-untyped]
@@ -31,7 +31,7 @@ Place: TypeAlias = tuple[int, int]
 """Where a statement begins in its file: line and column."""
 FOR_TOOLS = re.compile(r"[ \t]*# (?:type: ignore|noqa)\b.*")
 COMMENT_BESIDE_CODE = re.compile(r"^( *)(\S.*?)  (# .*)$", re.MULTILINE)
-FIELDS = {"dataclass", "NamedTuple", "TypedDict", "Protocol"}
+FIELDS = {"dataclass", "NamedTuple"}
 """What makes fields of a class's annotations: there they are more than types."""
 
 
@@ -164,11 +164,7 @@ def is_type(statement: ast.stmt, *, of_fields: bool = False) -> bool:
         case ast.AnnAssign(annotation=annotation):
             return _last_name(annotation) == "TypeAlias"
         case ast.Assign(value=ast.Subscript(value=value)):
-            return _last_name(value) in {"Literal", "Union"}
-        case ast.Assign(value=ast.Call(func=func)):
-            return _last_name(func) in {"TypeVar", "NewType"}
-        case ast.If(test=test):
-            return _last_name(test) == "TYPE_CHECKING"
+            return _last_name(value) == "Literal"
     return False
 
 
@@ -265,7 +261,7 @@ class _Cutter:
         """Cut what is to be left out of the parts of a statement; tell whether anything is left."""
         is_whole = True
         match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
+            case ast.FunctionDef():
                 is_whole = self._signature(node)
             case ast.ClassDef(bases=bases):
                 for base in bases:
@@ -300,25 +296,22 @@ class _Cutter:
                 searched: list[ast.AST] = [head]
             case ast.With(items=items):
                 searched = [*items]
-            case ast.Try() | ast.Match() | ast.AsyncFunctionDef():
+            case ast.Try() | ast.Match():
                 searched = []
             case _:
                 searched = [node]
         parts = (part for one in searched for part in ast.walk(one))
         return any(getattr(one, "id", getattr(one, "attr", "")) in self.until for one in parts)
 
-    def _signature(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    def _signature(self, node: ast.FunctionDef) -> bool:
         """Cut types, and arguments that come later; tell whether all arguments stay."""
         found = node.args
         named = [*found.posonlyargs, *found.args]
         defaults = [*[None] * (len(named) - len(found.defaults)), *found.defaults]
-        starred = [one for one in (found.vararg, found.kwarg) if one]
-        every = [*zip(named, defaults, strict=True)]
-        every += [*zip(found.kwonlyargs, found.kw_defaults, strict=True)]
-        every += [(one, None) for one in starred]
+        named += [*found.kwonlyargs, *(one for one in (found.vararg, found.kwarg) if one)]
         is_whole = True
         last = 0
-        for one, default in every:
+        for one, default in zip_longest(named, [*defaults, *found.kw_defaults]):
             end = max(self._end(part) for part in (one, default) if part)
             last = max(last, end)
             if one.arg in self.until:

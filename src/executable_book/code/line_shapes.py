@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -39,20 +39,8 @@ Statement: TypeAlias = tuple[str, ...]
 """What a statement says, after its file and the names of the definitions in which it stands."""
 
 
-class Tracing(NamedTuple):
-    """The examples, which are run by another process.
-
-    Attributes:
-        state: the library that has them, and the tool chain.
-        program: what runs them, and prints which shapes they make.
-    """
-
-    state: tuple[str | None, str]
-    program: Program
-
-
-_tracing: list[Tracing] = []
-"""The run of this build, if there is one."""
+_tracing: list[tuple[tuple[str | None, str], Program]] = []
+"""The run of this build, if there is one: of which library, by which tool chain, and the program."""
 
 
 def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
@@ -63,9 +51,9 @@ def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         replace_book_data(env, SHAPES, None)
         return
     state = digest_of(folder), app.config.book_tools
-    state_before, _ = book_data(env, SHAPES) or (None, {})
-    if state != state_before:
-        _tracing.append(Tracing(state, _begun(kernel_settings(app.config), folder)))
+    before, _ = book_data(env, SHAPES) or (None, {})
+    if state != before:
+        _tracing.append((state, _begun(kernel_settings(app.config), folder)))
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -73,16 +61,17 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
     Should the library have been saved meanwhile, the shapes stay as they were: the next build sees that.
     """
-    folder = folder_of_package(app.config, app.srcdir)
-    if not _tracing or folder is None:
+    if not _tracing:
         return []
-    tracing = _tracing.pop()
-    status, printed, errors = tracing.program.finish()
-    if digest_of(folder) != tracing.state[0]:
+    state, program = _tracing.pop()
+    status, printed, errors = program.finish()
+    folder = folder_of_package(app.config, app.srcdir)
+    if folder is None or digest_of(folder) != state[0]:
         return []
     shown = {docname: {one.file for one in _listings(env, docname)} for docname in env.found_docs}
     found = {} if status else json.loads(printed)
-    if status or {str(file) for file in set().union(*shown.values())} - found.keys():
+    failed = bool(status or {str(file) for file in set().union(*shown.values())} - found.keys())
+    if failed:
         why = errors.strip().rpartition("\n")[2]
         LOGGER.warning("the examples cannot be run: %s", why, type="book", subtype="line-shapes")
     now = {
@@ -92,7 +81,7 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
         if (made := found[str(file)].get(str(line)))
     }
     _, before = book_data(env, SHAPES) or (None, {})
-    replace_book_data(env, SHAPES, (tracing.state, now))
+    replace_book_data(env, SHAPES, (None if failed else state, now))
     changed = {Path(statement[0]) for statement, _ in now.items() ^ before.items()}
     return [docname for docname, files in shown.items() if files & changed]
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
+from executable_book.code.abridged import first_line
 from executable_book.code.package_source import parsed
 
 
@@ -29,7 +30,7 @@ class Scope:
     Attributes:
         package: the package's name.
         public: its public names, such as `softmax` and `figures.lines`.
-        meaning: what a name stands for now: a public name, a room such as `figures`, or "" for the package.
+        meaning: what a name stands for now: a public name, a module such as `figures`, or "" for the package.
     """
 
     package: str
@@ -50,22 +51,18 @@ class Scope:
                 finder.visit(statement)
 
     def is_known(self, meaning: str) -> bool:
-        """Tell whether this is a public name, a room, or the package."""
-        return not meaning or meaning in names_and_rooms(self.public)
+        """Tell whether this is a public name, a module that has one, or the package."""
+        return not meaning or meaning in _names_and_modules(self.public)
 
     def imported(self, module: str, name: str) -> str | None:
         """Return what an import brings, None if it is nothing public of the package."""
-        if module.partition(".")[0] != self.package:
-            return None
-        room = module.removeprefix(self.package).removeprefix(".")
-        for meaning in (f"{room}.{name}".lstrip("."), name):
-            if self.is_known(meaning):
-                return meaning
-        return None
+        package, _, path = module.partition(".")
+        meanings = (f"{path}.{name}".lstrip("."), name) if package == self.package else ()
+        return next(filter(self.is_known, meanings), None)
 
 
 @lru_cache
-def names_and_rooms(public: frozenset[str]) -> frozenset[str]:
+def _names_and_modules(public: frozenset[str]) -> frozenset[str]:
     """Return names, and all that they lie in: `figures.lines` lies in `figures`."""
     parts = (name.split(".") for name in public)
     return frozenset(".".join(one[:end]) for one in parts for end in range(1, len(one) + 1))
@@ -80,11 +77,10 @@ class _Finder(ast.NodeVisitor):
         self.lines = code.splitlines(keepends=True)
         self.starts = [0, *accumulate(map(len, self.lines))]
 
-    def note(self, meaning: str, line: int, end_column: int, spelt: str) -> None:
-        """Keep a use of a public name that ends in a column, as Python counts: in bytes."""
-        if meaning in self.scope.public:
-            text = self.lines[line - 1].encode()[:end_column].decode()
-            end = self.starts[line - 1] + len(text)
+    def note(self, meaning: str, line: int | None, column: int | None, spelt: str) -> None:
+        """Note a use of a public name that ends in a column, as Python counts: in bytes."""
+        if meaning in self.scope.public and line:
+            end = self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
             self.found.append(Use(meaning, end - len(spelt), end))
 
     def visit_Import(self, node: ast.Import) -> None:
@@ -95,32 +91,29 @@ class _Finder(ast.NodeVisitor):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
             meaning = self.scope.imported(node.module or "", alias.name)
-            if meaning is None:
-                self.scope.meaning.pop(alias.asname or alias.name, None)
-            else:
+            self.scope.meaning.pop(alias.asname or alias.name, None)
+            if meaning is not None:
                 self.scope.meaning[alias.asname or alias.name] = meaning
-                start = alias.col_offset + len(alias.name.encode())
-                self.note(meaning, alias.lineno, start, alias.name)
+                end = alias.col_offset + len(alias.name.encode())
+                self.note(meaning, alias.lineno, end, alias.name)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        meaning = self.meaning_of(node)
+        meaning = self.meaning_of(node) or ""
         if meaning in self.scope.public:
-            line, column = node.end_lineno or node.lineno, node.end_col_offset or 0
-            self.note(meaning, line, column, node.attr)
+            self.note(meaning, node.end_lineno, node.end_col_offset, node.attr)
         else:
             self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             meaning = self.scope.meaning.get(node.id, "")
-            self.note(meaning, node.lineno, node.end_col_offset or 0, node.id)
+            self.note(meaning, node.end_lineno, node.end_col_offset, node.id)
         else:
             self.scope.meaning.pop(node.id, None)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        self.visit(node.value)  # it is computed before it gets its name
-        for target in node.targets:
-            self.visit(target)
+        for part in (node.value, *node.targets):  # it is computed before it gets its name
+            self.visit(part)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self.scope.meaning.pop(node.name, None)
@@ -136,26 +129,25 @@ class _Finder(ast.NodeVisitor):
 
     def meaning_of(self, node: ast.expr) -> str | None:
         """Return what a dotted name stands for, None if it is nothing of the package."""
-        if isinstance(node, ast.Name):
-            return self.scope.meaning.get(node.id)
-        if isinstance(node, ast.Attribute):
-            owner = self.meaning_of(node.value)
-            if owner is not None:
-                meaning = f"{owner}.{node.attr}".lstrip(".")
-                return meaning if self.scope.is_known(meaning) else None
+        match node:
+            case ast.Name(id=name):
+                return self.scope.meaning.get(name)
+            case ast.Attribute(value=value, attr=attr):
+                owner = self.meaning_of(value)
+                meaning = f"{owner}.{attr}".lstrip(".")
+                return meaning if owner is not None and self.scope.is_known(meaning) else None
         return None
 
 
-@dataclass(frozen=True)
-class Proof:
-    """A test function, and where it stands in its file."""
+class UnitTest(NamedTuple):
+    """A test function, and its first and last line in its file."""
 
     name: str
     first: int
     last: int
 
 
-def proofs_by_name(code: str, package: str, public: frozenset[str]) -> dict[str, list[Proof]]:
+def find_tests(code: str, package: str, public: frozenset[str]) -> dict[str, list[UnitTest]]:
     """Return, for each public name, the tests in a module that use it.
 
     A test uses what its body and its decorators use, and what the module's own functions, fixtures and
@@ -177,12 +169,13 @@ def proofs_by_name(code: str, package: str, public: frozenset[str]) -> dict[str,
                 parts[name] = statement
     uses = {name: _uses_of(part, scope, code) for name, part in parts.items()}
     needs = {name: _names_in(part) & parts.keys() for name, part in parts.items()}
-    found: dict[str, list[Proof]] = {}
+    found: dict[str, list[UnitTest]] = {}
     for name, statement in parts.items():
         if name.startswith("test_"):
-            proof = Proof(name, _first_line(statement), statement.end_lineno or statement.lineno)
+            last = statement.end_lineno or statement.lineno
+            test = UnitTest(name, first_line(statement), last)
             for used in sorted(set().union(*(uses[part] for part in _reached(name, needs)))):
-                found.setdefault(used, []).append(proof)
+                found.setdefault(used, []).append(test)
     return found
 
 
@@ -195,12 +188,11 @@ def _uses_of(part: ast.stmt, scope: Scope, code: str) -> set[str]:
 
 def _names_in(part: ast.stmt) -> set[str]:
     """Return all names in a part of a module, and those of its arguments, which may be fixtures."""
-    names = (
+    return {
         node.id if isinstance(node, ast.Name) else node.arg
         for node in ast.walk(part)
         if isinstance(node, ast.Name | ast.arg)
-    )
-    return set(names)
+    }
 
 
 def _reached(name: str, needs: dict[str, set[str]]) -> set[str]:
@@ -211,8 +203,3 @@ def _reached(name: str, needs: dict[str, set[str]]) -> set[str]:
         seen |= waiting
         waiting = set().union(*(needs[part] for part in waiting)) - seen
     return seen
-
-
-def _first_line(statement: ast.stmt) -> int:
-    decorators = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])

@@ -1,6 +1,6 @@
 """The package that the book teaches, read from its files: nothing is imported.
 
-Its public names are what `__init__` imports, and what lies in a room of its own: `figures.lines` and
+Its public names are what `__init__` imports, and what a module of its own offers: `figures.lines` and
 `exercises.check_mask`. What is not public is found by its module: `reproducibility._mcg31_uniform`.
 """
 
@@ -76,21 +76,17 @@ class Library:
             return self.public[name]
         for owner, item in self.public.items():
             if name.startswith(f"{owner}."):
-                path = f"{owner.rpartition('.')[2]}{name.removeprefix(owner)}"
-                return _item(
-                    self.folder, name, item.full + name.removeprefix(owner), item.file, path
-                )
+                rest = name.removeprefix(owner)
+                path = owner.rpartition(".")[2] + rest
+                return _item(self.folder, name, item.file, path, item.full + rest)
         parts = name.split(".")
         for end in range(1, len(parts)):
             file = self.folder.joinpath(*parts[:end]).with_suffix(".py")
             if file.exists():
-                return _item(
-                    self.folder, name, f"{self.folder.name}.{name}", file, ".".join(parts[end:])
-                )
-        found = [one for one, module in self.modules.items() if parts[0] in module.defined]
+                return _item(self.folder, name, file, ".".join(parts[end:]))
+        found = [module.file for module in self.modules.values() if parts[0] in module.defined]
         if len(found) == 1:
-            full = f"{self.folder.name}.{found[0]}.{name}"
-            return _item(self.folder, name, full, self.modules[found[0]].file, name)
+            return _item(self.folder, name, found[0], name)
         raise LookupError(f"the package {self.folder.name} has no {name!r}")
 
 
@@ -107,30 +103,27 @@ def _read(folder: Path, state: tuple[tuple[Path, int], ...]) -> Library:
     public, modules = {}, {}
     for file, _ in state:
         module = _module(folder, file)
+        text = file.read_text(encoding="utf-8")
         if file.name != "__init__.py":
-            text = file.read_text(encoding="utf-8")
-            tree = parsed(text)
-            modules[module] = PythonFile(file, text, tree, defined_in(text))
-        room = module.removesuffix("__init__").rstrip(".")
+            modules[module] = PythonFile(file, text, parsed(text), defined_in(text))
+        offered_by = module.removesuffix("__init__").rstrip(".")
         for name, origin in _names(folder, file):
-            called = f"{room}.{name}" if room else name
-            where = called if room else f"{_module(folder, origin)}.{name}"
-            public[called] = _item(folder, called, f"{folder.name}.{where}", origin, name)
+            called = f"{offered_by}.{name}" if offered_by else name
+            full = f"{folder.name}.{called}" if offered_by else ""
+            public[called] = _item(folder, called, origin, name, full)
     return Library(folder, public, modules)
 
 
 def _names(folder: Path, file: Path) -> Iterator[tuple[str, Path]]:
     """Yield the names that a file makes public, and the files that define them."""
-    statements = parsed(file.read_text(encoding="utf-8")).body
-    if file.name == "__init__.py":
-        for statement in statements:
-            if isinstance(statement, ast.ImportFrom) and statement.module:
-                origin = folder.parent.joinpath(*statement.module.split(".")).with_suffix(".py")
-                yield from ((alias.name, origin) for alias in statement.names)
-        return
-    for statement in statements:
-        if isinstance(statement, ast.Assign) and "__all__" in _defined_by(statement):
-            yield from ((name, file) for name in ast.literal_eval(statement.value))
+    for statement in parsed(file.read_text(encoding="utf-8")).body:
+        match statement:
+            case ast.ImportFrom(module=str(module), names=names) if file.name == "__init__.py":
+                origin = folder.parent.joinpath(*module.split(".")).with_suffix(".py")
+                yield from ((alias.name, origin) for alias in names)
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
+                if file.name != "__init__.py":
+                    yield from ((name, file) for name in ast.literal_eval(value))
 
 
 @cache
@@ -143,7 +136,7 @@ def _module(folder: Path, file: Path) -> str:
     return ".".join(file.relative_to(folder).with_suffix("").parts)
 
 
-def _item(folder: Path, name: str, full: str, file: Path, path: str) -> Item:
+def _item(folder: Path, name: str, file: Path, path: str, full: str = "") -> Item:
     """Make an item of the definition at a path within a file, such as `Dropout.forward`."""
     text = file.read_text(encoding="utf-8")
     node: ast.AST = parsed(text)
@@ -153,21 +146,13 @@ def _item(folder: Path, name: str, full: str, file: Path, path: str) -> Item:
             raise LookupError(f"{file.name} does not define {path!r}")
         node = found[-1]  # the first may be overloads
     assert isinstance(node, ast.stmt)
-    first = first_line(node)
-    last = node.end_lineno or first
+    first, last = first_line(node), node.end_lineno or node.lineno
+    hidden = {*_docstring_lines(node)}
     lines = text.splitlines()
-    hidden = set(_docstring_lines(node))
     code = "\n".join(lines[n - 1] for n in range(first, last + 1) if n not in hidden)
-    return Item(
-        name,
-        full,
-        file,
-        first,
-        last,
-        textwrap.dedent(code),
-        f"{_module(folder, file)}.{path}",
-        node,
-    )
+    own = f"{_module(folder, file)}.{path}"
+    full = full or f"{folder.name}.{own}"
+    return Item(name, full, file, first, last, textwrap.dedent(code), own, node)
 
 
 def _defined_by(node: ast.AST) -> list[str]:

@@ -10,13 +10,10 @@ be outdated, so that a page which runs again because the library changed would l
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from html import escape, unescape
-from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
 
 from docutils import nodes
 from sphinx import addnodes
@@ -28,29 +25,23 @@ from sphinx.writers.html5 import HTML5Translator
 from executable_book.book_domain import book_data, page_data, replace_book_data, set_page_data
 from executable_book.code.line_shapes import NOTE, with_shapes
 from executable_book.code.listings import library_of, repository_path
-from executable_book.code.name_usage import Proof, Scope, Use, proofs_by_name
+from executable_book.code.name_usage import Scope, UnitTest, Use, find_tests
 from executable_book.code.package_source import Item, Library
 from executable_book.html.code_lines import in_lines
+from executable_book.html.foldable import folded
 from executable_book.placeholders import Placeholder
 from executable_book.publish.repository import source_link
 
 USES, REFERENCES = "api-uses", "api-references"
-PUBLIC, ENTRIES, PROOFS = "api-public", "api-entries", "api-proofs"
+PUBLIC, ENTRIES = "api-public", "api-entries"
 PIECE = re.compile(r"<[^>]*>|[^<]+")
-
-
-class Tested(NamedTuple):
-    """A test, and the file that it stands in."""
-
-    file: str
-    proof: Proof
 
 
 # Reading
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Find the public names in a page's code, and leave room in the entries of an API reference."""
+    """Find the public names in a page's code, and the entries of an API reference."""
     library = library_of(app.config, app.srcdir)
     page = Scope(library.folder.name, frozenset(library.public))
     names: set[str] = set()
@@ -63,10 +54,11 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
             names |= {item.name for item in items} & library.public.keys()
         else:
             continue
-        block["api_uses"] = list(firsts(uses))
-        names |= {use.name for use in uses}
+        first = {use.name: use for use in reversed(uses)}  # one link is enough for a block
+        block["api_uses"] = list(first.values())
+        names |= first.keys()
     set_page_data(app.env, USES, app.env.docname, sorted(names))
-    if leave_room(doctree, {item.full: item.name for item in library.public.values()}):
+    if add_placeholders(doctree, {item.full: item.name for item in library.public.values()}):
         set_page_data(app.env, REFERENCES, app.env.docname, True)
 
 
@@ -88,31 +80,19 @@ def scope_of(item: Item, library: Library) -> Scope:
     return scope
 
 
-def firsts(uses: list[Use]) -> Iterator[Use]:
-    """Yield the first use of each name: one link is enough for a block."""
-    seen = set()
-    for use in uses:
-        if use.name not in seen:
-            seen.add(use.name)
-            yield use
-
-
-def leave_room(doctree: nodes.document, names: dict[str, str]) -> bool:
-    """Leave room for facts in each entry that describes a public name; tell whether there was one."""
-    entries = [
-        (entry, names[signature["ids"][0]])
-        for entry in doctree.findall(addnodes.desc)
-        for signature in entry.findall(addnodes.desc_signature)
-        if signature.parent is entry and names.keys() & set(signature["ids"][:1])
-    ]
-    for entry, name in entries:
-        content = next(part for part in entry.children if isinstance(part, addnodes.desc_content))
-        parts = [isinstance(part, addnodes.desc) for part in content.children]
-        content.insert(
-            parts.index(True) if True in parts else len(parts),
-            Placeholder(kind="api entry", name=name),
-        )
-    return bool(entries)
+def add_placeholders(doctree: nodes.document, names: dict[str, str]) -> bool:
+    """Put a placeholder into each entry that describes a public name; tell whether there was one."""
+    found = False
+    for signature in [*doctree.findall(addnodes.desc_signature)]:
+        if name := names.get(next(iter(signature["ids"]), "")):
+            found = True
+            content = next(
+                part for part in signature.parent if isinstance(part, addnodes.desc_content)
+            )
+            parts = [isinstance(part, addnodes.desc) for part in content]
+            place = parts.index(True) if True in parts else len(parts)
+            content.insert(place, Placeholder(kind="api entry", name=name))
+    return found
 
 
 # What is known of all names, once all pages have been read
@@ -134,37 +114,29 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
         for name in names:
             pages.setdefault(name, []).append(docname)
     titles = {page: env.titles[page].astext() for page in page_data(env, USES)}
-    facts = (pages, tests_of(app, env), titles)
-    before = replace_book_data(env, ENTRIES, facts)
-    return [] if before in (None, facts) else list(page_data(env, REFERENCES))
+    now = (pages, tests_of(app), titles)
+    before = replace_book_data(env, ENTRIES, now)
+    return [] if before in (None, now) else list(page_data(env, REFERENCES))
 
 
-def tests_of(app: Sphinx, env: BuildEnvironment) -> dict[str, list[Tested]]:
-    """Return the tests of each public name. Files that were read by an earlier build are not read again."""
+def tests_of(app: Sphinx) -> dict[str, dict[str, list[UnitTest]]]:
+    """Return the tests of each public name, by the file that they stand in."""
     library = library_of(app.config, app.srcdir)
-    package = library.folder.name, frozenset(library.public)
-    if app.config.book_tests == "" or not library.public:
-        return {}
-    before = book_data(env, PROOFS) or {}
-    root = Path(app.srcdir, app.config.book_tests).resolve()
-    now: dict[tuple[str, str, frozenset[str]], dict[str, list[Proof]]] = {}
-    found: dict[str, list[Tested]] = {}
-    for path in sorted(root.rglob("test_*.py")):
-        code = path.read_text(encoding="utf-8")
-        key = (hashlib.sha256(code.encode()).hexdigest(), *package)
-        now[key] = before[key] if key in before else proofs_by_name(code, *package)
-        for name, of_name in now[key].items():
-            found.setdefault(name, []).extend(
-                Tested(path.relative_to(root.parent).as_posix(), proof) for proof in of_name
-            )
-    replace_book_data(env, PROOFS, now)
+    public = frozenset(library.public)
+    found: dict[str, dict[str, list[UnitTest]]] = {}
+    if app.config.book_tests and public:
+        root = Path(app.srcdir, app.config.book_tests).resolve()
+        for path in sorted(root.rglob("test_*.py")):
+            file, code = path.relative_to(root.parent).as_posix(), path.read_text(encoding="utf-8")
+            for name, tests in find_tests(code, library.folder.name, public).items():
+                found.setdefault(name, {})[file] = tests
     return found
 
 
 # Writing: entries of the reference
 
 
-def entry_facts(app: Sphinx, docname: str, place: Placeholder) -> Iterator[nodes.Node]:
+def entry_details(app: Sphinx, docname: str, place: Placeholder) -> Iterator[nodes.Node]:
     """Yield what an entry shows of a public name: the pages that use it, its source, its tests."""
     name = place["name"]
     used, tested, _ = book_data(app.env, ENTRIES)
@@ -176,7 +148,8 @@ def entry_facts(app: Sphinx, docname: str, place: Placeholder) -> Iterator[nodes
     link = repository_link(app, where, item.first, item.last, where)
     yield from folded("Source", code, nodes.paragraph("", "", link))
     if tests := tested.get(name):
-        yield from folded(f"Tests ({len(tests)})", tests_list(app, tests))
+        count = sum(map(len, tests.values()))
+        yield from folded(f"Tests ({count})", tests_list(app, tests))
 
 
 def used_in(app: Sphinx, docname: str, pages: list[str]) -> nodes.paragraph:
@@ -189,14 +162,14 @@ def used_in(app: Sphinx, docname: str, pages: list[str]) -> nodes.paragraph:
     return line
 
 
-def tests_list(app: Sphinx, tests: list[Tested]) -> nodes.bullet_list:
+def tests_list(app: Sphinx, tests: dict[str, list[UnitTest]]) -> nodes.bullet_list:
     """List tests by the file that they stand in."""
     files = nodes.bullet_list(classes=["tests"])
-    for file, group in groupby(tests, key=lambda test: test.file):
+    for file, of_file in tests.items():
         links = nodes.bullet_list()
-        for _, proof in group:
-            text = proof.name.removeprefix("test_").replace("_", " ")
-            link = repository_link(app, file, proof.first, proof.last, text)
+        for test in of_file:
+            text = test.name.removeprefix("test_").replace("_", " ")
+            link = repository_link(app, file, test.first, test.last, text)
             links += nodes.list_item("", nodes.paragraph("", "", link))
         files += nodes.list_item("", nodes.paragraph("", "", nodes.literal("", file)), links)
     return files
@@ -205,13 +178,6 @@ def tests_list(app: Sphinx, tests: list[Tested]) -> nodes.bullet_list:
 def repository_link(app: Sphinx, path: str, first: int, last: int, text: str) -> nodes.reference:
     """Return a link to lines of a file, as they were when the book was built."""
     return nodes.reference("", text, refuri=source_link(app.config, path, first, last))
-
-
-def folded(summary: str, *content: nodes.Node) -> list[nodes.Node]:
-    """Fold content away where the format can; show it where it cannot."""
-    opening = f'<details class="folded"><summary>{escape(summary)}</summary>'
-    closing = nodes.raw("", "</details>", format="html")
-    return [nodes.raw("", opening, format="html"), *content, closing]
 
 
 # Writing: code
@@ -228,11 +194,6 @@ def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> Non
         if shapes := node.get("line_shapes"):
             self.body[-1] = with_shapes(self.body[-1], shapes) + NOTE * node["line_shapes_note"]
         raise
-
-
-def depart_literal_block(self: HTML5Translator, node: nodes.literal_block) -> None:
-    """End a block that was not highlighted."""
-    HTML5Translator.depart_literal_block(self, node)
 
 
 def links_of(self: HTML5Translator, uses: list[Use]) -> Iterator[tuple[int, str]]:

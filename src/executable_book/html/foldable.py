@@ -7,11 +7,19 @@ by the style sheet.
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.writers.html5 import HTML5Translator
+
+
+def folded(summary: str, *content: nodes.Node, kind: str = "folded") -> list[nodes.Node]:
+    """Fold content away where the format can; show it where it cannot."""
+    opening = f'<details class="{kind}"><summary>{escape(summary)}</summary>'
+    closing = nodes.raw("", "</details>", format="html")
+    return [nodes.raw("", opening, format="html"), *content, closing]
 
 
 def visit_code(self: HTML5Translator, node: nodes.Element) -> None:

@@ -139,14 +139,6 @@ def test_what_a_cell_defines_may_be_used(book) -> None:
     assert book.build(**SETTINGS).warnings == []
 
 
-def test_a_promise_of_later_code_is_kept(book) -> None:
-    text = listings("LIMIT", "_helper", "first", "Second", "Second.forward")
-    book.page("page", text + "\n```{library} Second.forward\n:until: part\n\nIt.\n```\n")
-    assert complaints(book.build(**SETTINGS)) == []
-    book.page("page", listings("first", options=":until: x\n"))
-    assert "no listing shows what 'x' adds, with `:new:`" in complaints(book.build(**SETTINGS))
-
-
 def test_a_line_that_does_not_fit_the_page_fails_the_build(book, tmp_path: Path) -> None:
     path = tmp_path / "small" / "story" / "drawn.py"
     path.write_text(f"def draw():\n    # {'x' * 75}\n    return 1\n")

@@ -107,26 +107,11 @@ def test_what_comes_later_is_left_out_and_marked_where_it_comes(
     assert build.warnings == []
     early, late = build.html("second"), build.html("first")
     assert code_in(early) == ["def method(self):\n    return 1"]
-    assert re.search(
-        r'aside</span></code> comes in <a [^>]*href="first.html"><span>Late &amp; more', early
-    )
     assert code_in(late) == [
         "def method(self):\n    if self.fast:\n        return aside()\n    return 1"
     ]
     marked = " ".join(re.findall(r'<span class="line hll"[^>]*>(.*)</span>', late))
     assert re.sub("<[^>]*>", "", marked).split() == ["if", "self.fast:", "return", "aside()"]
-
-
-def test_the_way_to_what_comes_later_is_kept_up_to_date(
-    growing, small: package_source.Library
-) -> None:
-    settings = {"book_package": str(small.folder)}
-    growing.build(**settings)
-    growing.page("first", LATER.format(title="Later still", option="new"))
-    build = growing.build(**settings)
-    assert "second" in build.written
-    assert "Later still" in build.html("second")
-    assert growing.build(**settings).written == []
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from executable_book.code.name_usage import Scope, proofs_by_name
+from executable_book.code.name_usage import Scope, find_tests
 
 PUBLIC = frozenset({"softmax", "causal_mask", "figures.lines", "exercises.check_mask"})
 
@@ -86,13 +86,13 @@ def test_fixture(mask):
 
 def test_nothing(): ...
 """
-    found = proofs_by_name(code, "literate_attention", PUBLIC)
-    assert {name: [proof.name for proof in proofs] for name, proofs in found.items()} == {
+    found = find_tests(code, "literate_attention", PUBLIC)
+    assert {name: [test.name for test in tests] for name, tests in found.items()} == {
         "softmax": ["test_cases"],
         "causal_mask": ["test_fixture"],
         "figures.lines": ["test_fixture"],
     }
-    assert (found["softmax"][0].first, found["softmax"][0].last) == (12, 13)
+    assert found["softmax"] == [("test_cases", 12, 13)]
 
 
 def test_of_a_module_only_the_imports_at_its_top_are_read() -> None:
@@ -107,8 +107,8 @@ def test_of_a_module_only_the_imports_at_its_top_are_read() -> None:
 def test_a_definition_of_the_module_that_imports_itself_ends() -> None:
     code = "from literate_attention import softmax\ndef one(): two(softmax)\ndef two(x): one()\n"
     code += "def test_both():\n    two(1)\n"
-    found = proofs_by_name(code, "literate_attention", PUBLIC)
-    assert [proof.name for proof in found["softmax"]] == ["test_both"]
+    found = find_tests(code, "literate_attention", PUBLIC)
+    assert [test.name for test in found["softmax"]] == ["test_both"]
 
 
 def test_code_that_is_no_python_is_refused() -> None:

@@ -10,16 +10,11 @@ from harness.paths import ROOT
 from sphinx.highlighting import PygmentsBridge
 
 from executable_book.code import package_source
-from executable_book.code.name_usage import Use, proofs_by_name
-from executable_book.code.reference_links import firsts, with_links
+from executable_book.code.name_usage import find_tests
+from executable_book.code.reference_links import with_links
 
 # sphinxcontrib-bibtex still asks for what Sphinx 11 will remove.
 pytestmark = pytest.mark.filterwarnings("ignore::sphinx.deprecation.RemovedInSphinx11Warning")
-
-
-def test_one_link_for_each_name_in_a_block() -> None:
-    uses = [Use("a", 0, 1), Use("b", 2, 3), Use("a", 4, 5)]
-    assert list(firsts(uses)) == uses[:2]
 
 
 def test_links_are_put_around_the_names_and_change_nothing_else() -> None:
@@ -166,7 +161,5 @@ def test_every_public_name_is_tested() -> None:
     public = frozenset(package.public)
     tested: set[str] = set()
     for path in (ROOT / "tests").rglob("test_*.py"):
-        tested |= proofs_by_name(
-            path.read_text(encoding="utf-8"), "literate_attention", public
-        ).keys()
+        tested |= find_tests(path.read_text(encoding="utf-8"), "literate_attention", public).keys()
     assert public - tested == set()
