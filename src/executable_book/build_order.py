@@ -91,7 +91,6 @@ def connect(app: Sphinx) -> None:
     # A build begins.
     on("config-inited", garbage_collection.collect_seldom, garbage_collection.end_at_once)
     on("config-inited", interrupted_builds.begin)
-    on("builder-inited", recorded_outputs.refuse_dirty_tree)
     on("builder-inited", section_index.drop_other_search)
 
     # Pages are read: those that changed, and those whose outputs may be others now.

@@ -10,13 +10,11 @@ A record stands under the first line of its cell's code, so that cells may be mo
 They are compared as values (see `printed_values`). A cell whose output cannot be the same twice says why:
 `:nondeterministic: it measures time`.
 
-`sphinx-build -D book_record=1` shows what changes and rewrites the records. It leaves alone what
-agrees, and refuses to start on uncommitted changes, so that a commit holds its result alone.
+`sphinx-build -D book_record=1` shows what changes and rewrites the records. It leaves alone what agrees.
 """
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -24,7 +22,6 @@ from typing import NamedTuple
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.errors import SphinxError
 from sphinx.util import logging
 
 from executable_book.book_domain import page_data, set_page_data
@@ -134,9 +131,6 @@ def folder_of(app: Sphinx) -> Path:
     return Path(app.srcdir) / "recorded"
 
 
-# Comparison ------------------------------------------------------------------------------------
-
-
 def judge_records(app: Sphinx) -> Iterator[Finding]:
     """Compare all pages with all records, or rewrite the records and then say what is wrong still."""
     if app.config.book_record:
@@ -217,20 +211,3 @@ def _rewrite_page(app: Sphinx, docname: str, records: list[Record]) -> None:
     for key in old.keys() - new.keys():
         LOGGER.info("- recorded/%s.txt: %s", docname, key)
     write_atomically(path, dump(new.items()))
-
-
-def refuse_dirty_tree(app: Sphinx) -> None:
-    """Stop before a build that records, if a commit could not hold its result alone."""
-    if app.config.book_record:
-        docs = Path(app.srcdir)
-        depends = [str(Path(app.confdir, path)) for path in app.config.book_depends]
-        command = ["git", "status", "--porcelain", "--", str(docs), *depends]
-        try:
-            result = subprocess.run(command, cwd=docs, capture_output=True, text=True, check=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise SphinxError(f"Recording needs a git checkout: {error}.") from error
-        if changed := [line[3:] for line in result.stdout.splitlines()]:
-            raise SphinxError(
-                "Recording needs a clean tree, so that one commit holds its result alone: "
-                f"commit or put aside {', '.join(changed)}, then record."
-            )

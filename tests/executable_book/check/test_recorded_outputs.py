@@ -3,8 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from harness.git import git
-from sphinx.errors import SphinxError
 
 from executable_book.check.recorded_outputs import dump, read
 
@@ -17,23 +15,15 @@ def cell(code: str, option: str = "") -> str:
 
 @pytest.fixture
 def book(new_book: Callable[..., object]) -> object:
-    book = new_book("recorded", book_depends=["../src"])
-    book.write("../.gitignore", "_build/\n")
+    book = new_book("recorded")
     book.page(
         "page",
         "# Page\n\n" + cell(f"scores = 1\nprint('{SCORES}')") + cell("n = 6\nprint('six tokens')"),
     )
-    git(book.root, "init", "-q")
     return book
 
 
-def commit(book) -> None:
-    git(book.root, "add", "-A")
-    git(book.root, "commit", "-qm", "work", "--allow-empty")
-
-
 def record(book):
-    commit(book)
     return book.build(book_record=True)
 
 
@@ -73,7 +63,6 @@ def test_records_are_written_once_and_agree_from_then_on(book) -> None:
     assert (build.status, build.warnings) == (0, [])
     assert "+ recorded/page.txt: n = 6" in build.said
     assert records(book) == (f">>> scores = 1\n    {SCORES}\n\n>>> n = 6\n    six tokens\n")
-    commit(book)
     for jobs in (1, 2):
         assert book.build(jobs=jobs, html_title=f"{jobs}").warnings == []
 
@@ -153,25 +142,6 @@ def test_recording_leaves_alone_what_agrees(book) -> None:
     assert records(book) == before
 
 
-def test_recording_refuses_a_dirty_tree(book) -> None:
-    commit(book)
-    book.page("page", "# Other\n")
-    book.write("../src/new.py", "")
-    with pytest.raises(SphinxError, match=r"commit or put aside docs/page.md, src/, then record"):
-        book.build(book_record=True)
-    assert not (book.folder / "recorded").exists()
-
-
-def test_recording_needs_git(
-    new_book: Callable[..., object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    book = new_book("recorded", book_depends=["../src"])
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(book.folder.parent.parent))
-    book.page("page", "# Page\n")
-    with pytest.raises(SphinxError, match="Recording needs a git checkout"):
-        book.build(book_record=True)
-
-
 def test_what_sources_or_nobody_vouch_for_is_not_recorded(book) -> None:
     book.page(
         "page",
@@ -211,12 +181,6 @@ def test_a_page_whose_execution_went_wrong_is_left_alone(
     build = record(book)
     assert "records of page stay as they are" in build.said
     assert records(book) == before
-
-
-def test_the_ledger_is_never_touched(book) -> None:
-    book.write("sources.toml", "not = 'ours'\n")
-    record(book)
-    assert git(book.root, "status", "--porcelain").split() == ["??", "docs/recorded/"]
 
 
 @pytest.mark.parametrize(

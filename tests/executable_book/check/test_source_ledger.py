@@ -5,11 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness.paths import DOCS
+from sphinx.errors import SphinxError
 
 from executable_book.check import source_ledger
 
-LEDGER = DOCS / "sources.toml"
 SCORES = "tensor([0.9544, 1.4950])"
 SHAPE = "torch.Size([2, 6, 3])"
 
@@ -46,78 +45,22 @@ def claim_scores(book, code: str = f"print('scores', '{SCORES}')", claims: str =
     book.page("page", "# Page\n\n" + cell(claims, code))
 
 
-# The file
-
-
-def problems(tmp_path: Path, text: str) -> list[str]:
-    path = tmp_path / "sources.toml"
-    path.write_text(text, encoding="utf-8")
-    found = source_ledger.load(path).problems
-    assert all(one.where == str(path) for one in found)
-    return [f"{one.line}: {one.message}" for one in found]
-
-
-def test_the_real_ledger_is_sound() -> None:
-    ledger = source_ledger.load(LEDGER)
-    assert ledger.problems == ()
-    assert len(ledger.sources) == 5
-    assert len(ledger.outputs) == LEDGER.read_text(encoding="utf-8").count("\n[[output]]\n")
-
-
-def place(source: str = "000", **others: str) -> str:
-    others = {"section": "s"} | others
-    return (
-        f'{{ source = "{source}", line = 1, '
-        + ", ".join(f'{name} = "{value}"' for name, value in others.items())
-        + " }"
-    )
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[[source]\n", "0: not a ledger: "),
-        (GOOD + output("scores", SCORES), "0: the id 'scores' is used twice"),
-        (source(colour="red"), "0: not a ledger: Source.__init__() got an unexpected"),
-        (source() + '[[output]]\nid = "x"\n', "0: not a ledger: output 'x': "),
-        (source() + output("x", "label: 3"), "8: output 'x': `printed` must be one value"),
-        (source() + output("x", "tensor([1.]"), "8: output 'x': `printed` must be one value"),
+        ("[[source]\n", "Expected ']]'"),
+        (source(colour="red"), "got an unexpected keyword argument 'colour'"),
         (
-            source() + output("x", "3", place("009")),
-            "8: output 'x': place 009:1: unknown source '009'",
+            source() + '[[output]]\nid = "x"\nplaces = []\n',
+            "missing 1 required positional .* 'printed'",
         ),
-        (
-            source() + output("x", "3", place(printed="4")),
-            "8: output 'x': place 000:1: prints another value",
-        ),
-        (
-            source() + output("x", "3", place(misprint="m")),
-            "8: output 'x': place 000:1: a `misprint` needs its own `printed`",
-        ),
-        (source() + output("x", "3", " "), "8: output 'x': no place is given"),
     ],
 )
-def test_a_flaw_in_the_file_is_named_with_its_entry(
-    tmp_path: Path, text: str, message: str
-) -> None:
-    (found,) = problems(tmp_path, text)
-    assert found.startswith(message)
-
-
-@pytest.mark.parametrize(
-    "there",
-    [
-        place(printed="tensor([1", misprint="torn"),
-        place(printed="tensor([1.], grad_fn=<MulBackward0>)"),
-    ],
-)
-def test_a_place_may_have_a_misprint_or_another_suffix(tmp_path: Path, there: str) -> None:
-    assert problems(tmp_path, source() + output("x", "tensor([1.])", there)) == []
-
-
-def test_a_missing_ledger_is_one_sentence(tmp_path: Path) -> None:
-    (found,) = source_ledger.load(tmp_path / "sources.toml").problems
-    assert found.message == "the ledger cannot be read: No such file or directory"
+def test_a_file_that_is_no_ledger_stops_the_build(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "sources.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SphinxError, match=rf"sources.toml is not a ledger: .*{message}"):
+        source_ledger.load(path)
 
 
 # Claims
