@@ -3,10 +3,8 @@
 torch is imported where it is needed: a process that only hands tests out to others need not wait for it.
 """
 
-import atexit
 import gc
 import logging
-import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -23,23 +21,11 @@ def pytest_configure() -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compute on one thread, also what tests compute where they are collected.
-
-    For tensors this small, waiting for others costs many times what it saves.
-    """
+    """Compute on one thread: for tensors this small, waiting for others costs many times what it saves."""
     if not xdist.is_xdist_controller(session):
         import torch
 
         torch.set_num_threads(1)
-    if xdist.is_xdist_worker(session):
-        atexit.register(end_at_once)
-
-
-def end_at_once() -> None:
-    """Tidy up, and end: to take apart all that a worker has imported would take seconds more."""
-    atexit.unregister(end_at_once)
-    atexit._run_exitfuncs()
-    os._exit(0)
 
 
 def pytest_collection_finish() -> None:
@@ -47,18 +33,6 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(200_000)
     gc.enable()
-
-
-def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
-    """Look for garbage that complains when it is taken away, while this can still fail a test of a worker."""
-    if nextitem is None:
-        gc.collect()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_unconfigure() -> None:
-    """Do without the ten times that pytest looks for garbage where no worker can tell of it any more."""
-    gc.freeze()
 
 
 @pytest.fixture
