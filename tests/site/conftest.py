@@ -1,5 +1,6 @@
 """The built site, a browser, and pages in it. The book has to be built first."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

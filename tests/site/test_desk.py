@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from harness.browser import SITE, compressed, pages
-from harness.reading.axe import ask_axe
+from harness.reading.axe import OF_EACH_KIND, ask_axe
 from harness.reading.visits import (
     ALL_ALIVE,
     ALL_FONTS,
@@ -34,8 +34,6 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 pytestmark = pytest.mark.browser
 
-WITH_AXE = ("index.html", "playground.html", "search.html", "story/simple_attention.html")
-"""All pages are asked on a phone; these have all that is seen on a desk alone."""
 WORDS = """() => {
     const style = document.head.appendChild(document.createElement("style"));
     style.textContent = `.copybtn, .step-controls, .lp-live, .solved, .reading-place {
@@ -82,15 +80,18 @@ def found(desk: BrowserContext, address: str) -> Found:
     wrong: Found = defaultdict(list)
     visit = Visit(desk, address)
     for name in pages(SITE):
+        visit.page.emulate_media(media="screen")
+        resize(visit.page, *SIZES["desk"])
         visit.go(name)
         if (weight := transferred(visit)) > 600_000:
             wrong["weight"].append(f"{name}: {weight} bytes")
         for question, answers in ask(visit.page, name):
             wrong[question] += [f"{name}: {answer}" for answer in answers]
         wrong["complaints"] += [f"{name}: {complaint}" for complaint in visit.complaints]
-        if name in WITH_AXE:
+        if name in OF_EACH_KIND:
+            visit.page.emulate_media(media="screen")
             resize(visit.page, *SIZES["desk"])
-            for question, answers in ask_axe(visit.page):
+            for question, answers in ask_axe(visit.page, name):
                 wrong[question] += [f"{name}: {answer}" for answer in answers]
     visit.page.close()
     return wrong

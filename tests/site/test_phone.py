@@ -68,8 +68,9 @@ def found(browser: Browser, address: str) -> Found:
     width, height = SIZES["phone"]
     page = browser.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
     for name in pages(SITE):
+        resize(page, width, height)
         page.goto(address + name, wait_until="load")
-        for question, answers in (*ask(page, name), *ask_axe(page)):
+        for question, answers in (*ask(page, name), *ask_axe(page, name)):
             wrong[question] += [f"{name}: {answer}" for answer in answers]
     page.close()
     return wrong
