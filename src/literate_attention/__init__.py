@@ -5,7 +5,6 @@ from literate_attention.learned.induction import (
     Checkpoint,
     attention_only_model,
     copy_loss,
-    one_thread,
     repeated_blocks,
     take_checkpoint,
     train_to_copy,
@@ -57,7 +56,6 @@ from literate_attention.models.ring_attention import (
     ring_shards,
     take_shard,
 )
-from literate_attention.models.ring_comparison import compare_ring
 from literate_attention.models.rotary_embeddings import (
     RotaryEmbedding,
     interleaved_to_half_split,
@@ -78,7 +76,6 @@ from literate_attention.models.transformer_block import (
 from literate_attention.models.windows_and_sinks import (
     RollingCache,
     receptive_field,
-    sink_mask,
 )
 from literate_attention.story.causal_attention import (
     CausalAttention,
@@ -119,9 +116,8 @@ from literate_attention.story.simple_attention import (
     softmax,
 )
 from literate_attention.trust.reproducibility import (
-    Dropout,
+    ReproducibleDropout,
     disable_tf32,
-    drop,
     dropout_mask,
     pick_device,
     seed_everything,
@@ -136,7 +132,6 @@ __all__ = [
     "AttentionBlock",
     "CausalAttention",
     "Checkpoint",
-    "Dropout",
     "GPTDatasetV1",
     "GroupedQueryAttention",
     "InputEmbedding",
@@ -145,6 +140,7 @@ __all__ = [
     "MultiHeadAttention",
     "MultiHeadAttentionWrapper",
     "RMSNorm",
+    "ReproducibleDropout",
     "RollingCache",
     "RotaryEmbedding",
     "SelfAttention_v1",
@@ -160,7 +156,6 @@ __all__ = [
     "byte_level_tokenizer",
     "causal_mask",
     "chat_prompt",
-    "compare_ring",
     "context_vector",
     "continue_text",
     "copy_accuracy",
@@ -168,7 +163,6 @@ __all__ = [
     "create_dataloader_v1",
     "disable_tf32",
     "dot_product_attention",
-    "drop",
     "dropout_mask",
     "empty_caches",
     "first_token_targets",
@@ -192,7 +186,6 @@ __all__ = [
     "merge_partials",
     "naive_softmax",
     "normalize_by_sum",
-    "one_thread",
     "partial_attention",
     "partial_gradients",
     "pick_device",
@@ -212,7 +205,6 @@ __all__ = [
     "score_all_queries",
     "score_one_query",
     "seed_everything",
-    "sink_mask",
     "softmax",
     "split_heads",
     "stack_groups",

@@ -6,7 +6,6 @@ import io
 import pickle
 import re
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
@@ -16,9 +15,9 @@ from torch.testing import assert_close
 
 from literate_attention import (
     CausalAttention,
-    Dropout,
     MultiHeadAttention,
     MultiHeadAttentionWrapper,
+    ReproducibleDropout,
     SelfAttention_v1,
     SelfAttention_v2,
 )
@@ -246,11 +245,12 @@ for attention in (
 ):
     compiled(attention, x)
     compiled(attention, x, need_weights=True)
-is_token = torch.tensor([[True] * 5, [False, True, True, True, False]])[:, None, None]
+is_token = torch.tensor([[True] * 5, [False, True, True, True, False]])[:, None]
+compiled(CausalAttention(7, 6, **sizes), x, attn_mask=is_token, need_weights=True)
 for need_weights in (False, True):
-    compiled(attention, x, attn_mask=is_token, need_weights=need_weights)
+    compiled(attention, x, attn_mask=is_token[:, None], need_weights=need_weights)
 compiled(InputEmbedding(13, 5, 7), torch.tensor([[1, 12, 3]]))
-compiled(Dropout(0.5, "torch").eval(), x)
+compiled(ReproducibleDropout(0.5, "torch").eval(), x)
 """
 
 
@@ -294,7 +294,7 @@ def test_a_dropout_of_ours_takes_the_place_of_the_modules_own(
     build: Callable[..., nn.Module], stream: str
 ) -> None:
     attention, x = seeded(build), tokens(2)
-    dropout = Dropout(0.5, stream)
+    dropout = ReproducibleDropout(0.5, stream)
     for module in [attention, *getattr(attention, "heads", [])]:
         if hasattr(module, "dropout"):
             module.dropout = dropout
@@ -313,47 +313,6 @@ def test_a_dropout_of_ours_takes_the_place_of_the_modules_own(
 
 # What is refused
 
-FEW = torch.ones(NUM_TOKENS, D_IN)
-
-
-@pytest.mark.usefixtures("unchecked")
-@each_module
-@pytest.mark.parametrize(
-    ("x", "error", "message"),
-    [
-        (
-            FEW.long(),
-            TypeError,
-            "x must hold floating-point numbers, got torch.int64; convert it first, e.g. x.float()",
-        ),
-        (
-            FEW.tolist(),
-            TypeError,
-            "x must be a tensor, got list; convert it first, e.g. torch.tensor(x)",
-        ),
-        (FEW.numpy(), TypeError, "x must be a tensor, got ndarray"),
-        (None, TypeError, "x must be a tensor, got NoneType"),
-        (
-            FEW[0],
-            ValueError,
-            "x must have at least 2 dimensions (num_tokens, d_in), got 1: shape (7,)",
-        ),
-        (
-            FEW[:, :4],
-            ValueError,
-            "the last dimension of x must be d_in = 7, got shape (5, 4)",
-        ),
-    ],
-    ids=["integers", "list", "array", "nothing", "rank", "width"],
-)
-def test_refuses_input(
-    build: Callable[[], nn.Module], x: Tensor, error: type[Exception], message: str
-) -> None:
-    attention = build()
-    for need_weights in (False, True):
-        with pytest.raises(error, match=re.escape(message)):
-            attention(x, need_weights=need_weights)
-
 
 @each_causal
 @both_ways
@@ -368,39 +327,17 @@ def test_refuses_a_sequence_that_is_too_long(
         build()(torch.ones(2, 13, D_IN), need_weights=need_weights)
 
 
-SIZES = {"d_in": 7, "d_out": 6, "context_length": 5, "dropout": 0.0, "num_heads": 3}
 TAKES = {
     SelfAttention_v1: ["d_in", "d_out"],
-    SelfAttention_v2: ["d_in", "d_out"],
-    CausalAttention: ["d_in", "d_out", "context_length", "dropout"],
-    MultiHeadAttentionWrapper: list(SIZES),
-    MultiHeadAttention: list(SIZES),
-}
-
-
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("kind", "name", "value"),
-    [
-        (kind, name, value)
-        for kind, names in TAKES.items()
-        for name in names
-        for value in ((-0.1, 1.0, float("nan")) if name == "dropout" else (0, 2.0))
+    SelfAttention_v2: ["d_in", "d_out", "qkv_bias"],
+    CausalAttention: ["d_in", "d_out", "context_length", "dropout", "qkv_bias"],
+    MultiHeadAttentionWrapper: [
+        *("d_in", "d_out", "context_length", "dropout", "num_heads", "qkv_bias")
     ],
-)
-def test_refuses_a_setting(kind: type[nn.Module], name: str, value: Any) -> None:
-    settings = {taken: SIZES[taken] for taken in TAKES[kind]} | {name: value}
-    if name == "dropout":
-        error, message = ValueError, f"dropout must lie in [0, 1), got {value}"
-    elif isinstance(value, int):
-        error, message = ValueError, f"{name} must be at least 1, got {value}"
-    else:
-        error, message = TypeError, f"{name} must be a whole number, got {value!r}"
-    with pytest.raises(error, match=re.escape(message)):
-        kind(**settings)
+    MultiHeadAttention: ["d_in", "d_out", "context_length", "dropout", "num_heads", "qkv_bias"],
+}
 
 
 @pytest.mark.parametrize("kind", TAKES)
 def test_arguments_come_in_the_order_of_the_sources(kind: type[nn.Module]) -> None:
-    bias = [] if kind is SelfAttention_v1 else ["qkv_bias"]
-    assert list(inspect.signature(kind).parameters) == [*TAKES[kind], *bias]
+    assert list(inspect.signature(kind).parameters) == TAKES[kind]

@@ -9,7 +9,8 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from literate_attention._argument_checks import require_at_least, require_head_split, require_tokens
+from literate_attention._argument_checks import require_at_least, require_head_split
+from literate_attention._call_types import ReturnsTensor
 from literate_attention.learned.trained_heads import (
     attention_maps,
     copy_accuracy,
@@ -18,7 +19,7 @@ from literate_attention.learned.trained_heads import (
     previous_token_targets,
 )
 from literate_attention.models.grouped_query_attention import GroupedQueryAttention
-from literate_attention.models.rotary_embeddings import RotaryEmbedding, rotary_frequencies
+from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.models.transformer_block import LanguageModel, RMSNorm
 
 
@@ -50,8 +51,7 @@ def repeated_blocks(
         The rows, as token ids.
 
     Raises:
-        TypeError: a number is not whole.
-        ValueError: a number is below 1, ``longest`` is below ``shortest``, or above ``vocab_size``.
+        ValueError: ``longest`` is above ``vocab_size``.
 
     Example:
         >>> generator = torch.Generator().manual_seed(123)
@@ -59,7 +59,7 @@ def repeated_blocks(
         >>> torch.equal(rows[:, :3], rows[:, 3:])
         True
     """
-    require_blocks(batch, num_tokens, vocab_size, shortest, longest)
+    require_enough_tokens(longest, vocab_size)
     lengths = torch.randint(shortest, longest + 1, (batch, 1), generator=generator)
     shuffled = torch.rand(batch, vocab_size, generator=generator).argsort(dim=-1)
     return shuffled.gather(1, torch.arange(num_tokens) % lengths)
@@ -110,15 +110,13 @@ class AttentionBlock(nn.Module):
         embed_dim: how wide a vector of the stream is.
         eps: the :math:`\epsilon` of the norm.
 
-    Raises:
-        TypeError: ``embed_dim`` is not a whole number.
-        ValueError: ``embed_dim`` is below 1.
-
     Example:
         >>> attention = GroupedQueryAttention(4, 4, num_heads=2, num_kv_heads=2)
         >>> AttentionBlock(attention, embed_dim=4)(torch.ones(2, 6, 4)).shape
         torch.Size([2, 6, 4])
     """
+
+    __call__: ReturnsTensor
 
     def __init__(self, attention: nn.Module, embed_dim: int, eps: float = 1e-5) -> None:
         super().__init__()
@@ -136,12 +134,7 @@ class AttentionBlock(nn.Module):
 
         Returns:
             One vector for each token.
-
-        Raises:
-            TypeError: `x` does not hold floating-point numbers.
-            ValueError: `x` has fewer than 2 dimensions, or another width than ``embed_dim``.
         """
-        require_tokens("x", x, len(self.attention_norm.weight), "embed_dim")
         return x + self.attention(self.attention_norm(x), **options)
 
 
@@ -173,20 +166,17 @@ def attention_only_model(
         The model, with random weights.
 
     Raises:
-        TypeError: a size is not a whole number.
-        ValueError: a size is below 1, ``embed_dim`` is not divisible by ``num_heads``, or what a head gets is
-            not even.
+        ValueError: ``embed_dim`` is not divisible by ``num_heads``, or what a head gets is not even.
 
     Example:
         >>> model = attention_only_model(vocab_size=26, embed_dim=32, num_layers=2)
         >>> sum(parameter.numel() for parameter in model.parameters())
         9120
     """
-    require_at_least("num_layers", num_layers, 1)
     require_head_split("embed_dim", embed_dim, num_heads)
     rope = None
     if base is not None:
-        rope = RotaryEmbedding(rotary_frequencies(embed_dim // num_heads, base), context_length)
+        rope = RotaryEmbedding(embed_dim // num_heads, context_length, base)
     blocks = [
         AttentionBlock(
             GroupedQueryAttention(embed_dim, embed_dim, num_heads, num_heads, rope=rope), embed_dim
@@ -265,7 +255,7 @@ def take_checkpoint(
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def _one_thread() -> Iterator[None]:
     """Let torch compute on a single thread, as long as a ``with`` lasts.
 
     So tiny a model gains nothing from several threads, and loses much if others want the processor too. And a
@@ -276,7 +266,7 @@ def one_thread() -> Iterator[None]:
         A context manager. However the ``with`` ends, torch has its threads again.
 
     Example:
-        >>> with one_thread():
+        >>> with _one_thread():
         ...     threads = torch.get_num_threads()
         >>> threads
         1
@@ -320,8 +310,7 @@ def train_to_copy(
         The checkpoints, the first from before the training, the last from after it.
 
     Raises:
-        TypeError: a number is not whole.
-        ValueError: a number is below 1, or a row is longer than the model has positions.
+        ValueError: a row is longer than the model has positions, or half of it than the vocabulary.
 
     Example:
         >>> _ = torch.manual_seed(123)
@@ -332,7 +321,6 @@ def train_to_copy(
         >>> checkpoints[-1].loss < checkpoints[0].loss
         True
     """
-    require_training(num_steps, every, num_tokens)
     vocab_size, half = model.token_embedding.num_embeddings, num_tokens // 2
     rows = torch.Generator().manual_seed(seed)
     unseen = repeated_blocks(64, 2 * half, vocab_size, half, half, rows)
@@ -340,7 +328,7 @@ def train_to_copy(
         model.parameters(), lr=learning_rate, betas=(0.9, 0.99), fused=True
     )
     checkpoints = [take_checkpoint(model, 0, unseen)]
-    with one_thread():
+    with _one_thread():
         for step in progress(range(1, num_steps + 1)):
             token_ids = repeated_blocks(batch, num_tokens, vocab_size, num_tokens // 3, half, rows)
             loss = copy_loss(model, token_ids)
@@ -352,21 +340,8 @@ def train_to_copy(
     return checkpoints
 
 
-def require_training(num_steps: int, every: int, num_tokens: int) -> None:
-    """Refuse a training without steps, and rows in which no block has room to come again."""
-    require_at_least("num_steps", num_steps, 1)
-    require_at_least("every", every, 1)
-    require_at_least("num_tokens", num_tokens, 4)
-
-
-def require_blocks(
-    batch: int, num_tokens: int, vocab_size: int, shortest: int, longest: int
-) -> None:
+def require_enough_tokens(longest: int, vocab_size: int) -> None:
     """Refuse blocks that cannot be drawn without drawing a token twice."""
-    require_at_least("batch", batch, 1)
-    require_at_least("num_tokens", num_tokens, 1)
-    require_at_least("shortest", shortest, 1)
-    require_at_least("longest", longest, shortest)
     if longest > vocab_size:
         raise ValueError(
             f"a block of {longest} tokens, no two alike, cannot be drawn from a vocabulary of {vocab_size}; "

@@ -1,13 +1,19 @@
 """Grouped-query attention: several query heads share one key-value head."""
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention as torch_attention
 
-from literate_attention._argument_checks import require_at_least, require_mask, require_tokens
+from literate_attention._argument_checks import (
+    require_at_least,
+    require_head_split,
+    require_mask,
+    require_one_mask,
+)
+from literate_attention._call_types import ReturnsWeights
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.models.transformer_block import RMSNorm
 from literate_attention.story.causal_attention import causal_mask
@@ -16,36 +22,52 @@ from literate_attention.story.self_attention import attention_output, attention_
 
 
 def window_mask(
-    q_len: int, kv_len: int, window: int, *, device: torch.device | str | None = None
+    q_len: int,
+    kv_len: int,
+    window: int,
+    num_sinks: int = 0,
+    *,
+    device: torch.device | str | None = None,
 ) -> Bool[Tensor, "q_len kv_len"]:
-    r"""Say which query may attend to which key, if it sees only the last few: its own and some before it.
+    r"""Say which query may attend to which key, if it sees only the last few, and perhaps the very first.
 
-    .. math:: M_{ij} = \bigl[\, p_i - w < j \le p_i \,\bigr], \qquad p_i = i + (n_k - n_q)
+    .. math:: M_{ij} = \bigl[\, j \le p_i \,\bigr] \wedge \bigl[\, p_i - w < j \;\vee\; j < s \,\bigr],
+              \qquad p_i = i + (n_k - n_q)
 
     As with :func:`~literate_attention.story.causal_attention.causal_mask` the queries are the last of the
-    sequence. A window of :math:`w` is :math:`w` keys, the query's own included.
+    sequence. A window of :math:`w` is :math:`w` keys, the query's own included. The first keys are
+    *attention sinks*: trained models put weight there that they need nowhere else :cite:p:`xiao2024`.
 
     Args:
         q_len: the number of queries, :math:`n_q`.
         kv_len: the number of keys, :math:`n_k`.
         window: how many keys a query sees, :math:`w`.
+        num_sinks: how many of the first keys it sees as well, :math:`s`.
         device: where the mask is put.
 
     Returns:
         True in row i, column j: query i may attend to key j.
 
     Raises:
-        TypeError: a number is not whole.
-        ValueError: a length is below 0, or the window below 1.
+        ValueError: the window is below 1, or the number of sinks below 0.
 
     Example:
         >>> window_mask(3, 4, window=2)
         tensor([[ True,  True, False, False],
                 [False,  True,  True, False],
                 [False, False,  True,  True]])
+        >>> window_mask(4, 6, window=2, num_sinks=1).int()
+        tensor([[1, 1, 1, 0, 0, 0],
+                [1, 0, 1, 1, 0, 0],
+                [1, 0, 0, 1, 1, 0],
+                [1, 0, 0, 0, 1, 1]], dtype=torch.int32)
     """
     require_at_least("window", window, 1)
-    return causal_mask(q_len, kv_len, device=device).triu(kv_len - q_len - window + 1)
+    require_at_least("num_sinks", num_sinks, 0)
+    past = causal_mask(q_len, kv_len, device=device)
+    mask = past.triu(kv_len - q_len - window + 1)
+    mask[:, :num_sinks] = past[:, :num_sinks]
+    return mask
 
 
 def stack_groups(
@@ -65,8 +87,7 @@ def stack_groups(
         A view of `x`, if its memory allows one.
 
     Raises:
-        TypeError: ``num_kv_heads`` is not a whole number.
-        ValueError: it does not divide the number of heads.
+        ValueError: ``num_kv_heads`` does not divide the number of heads.
 
     Example:
         Six heads of five queries make two lists of fifteen, in which each head has a number here.
@@ -76,7 +97,7 @@ def stack_groups(
         tensor([[0., 0., 0., 0., 0., 1., 1., 1., 1., 1., 2., 2., 2., 2., 2.],
                 [3., 3., 3., 3., 3., 4., 4., 4., 4., 4., 5., 5., 5., 5., 5.]])
     """
-    require_groups(x.shape[-3], num_kv_heads)
+    require_head_split("num_heads", x.shape[-3], num_kv_heads, "num_kv_heads")
     return x.unflatten(-3, (num_kv_heads, -1)).flatten(-3, -2)
 
 
@@ -95,8 +116,7 @@ def unstack_groups(
         A view of `x`, if its memory allows one.
 
     Raises:
-        TypeError: ``num_heads`` is not a whole number.
-        ValueError: it is no multiple of the number of key-value heads.
+        ValueError: ``num_heads`` is no multiple of the number of key-value heads.
 
     Example:
         >>> x = torch.arange(120.0).reshape(6, 5, 4)
@@ -104,10 +124,40 @@ def unstack_groups(
         True
     """
     num_kv_heads = x.shape[-3]
-    require_groups(num_heads, num_kv_heads)
+    require_head_split("num_heads", num_heads, num_kv_heads, "num_kv_heads")
     return x.unflatten(-2, (num_heads // num_kv_heads, -1)).flatten(-4, -3)
 
 
+@overload
+def grouped_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    attn_mask: Tensor | None = None,
+    is_causal: bool = False,
+    need_weights: Literal[False] = False,
+) -> Tensor: ...
+@overload
+def grouped_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    attn_mask: Tensor | None = None,
+    is_causal: bool = False,
+    need_weights: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def grouped_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    attn_mask: Tensor | None = None,
+    is_causal: bool = False,
+    need_weights: bool,
+) -> Tensor | tuple[Tensor, Tensor]: ...
 def grouped_attention(
     query: Float[Tensor, "*batch num_heads q_len head_dim"],
     key: Float[Tensor, "*batch num_kv_heads kv_len head_dim"],
@@ -142,8 +192,9 @@ def grouped_attention(
         The context vectors; with ``need_weights`` also the weights.
 
     Raises:
-        TypeError: an argument does not hold floating-point numbers, or the mask is not boolean.
-        ValueError: sizes do not fit, or ``attn_mask`` and ``is_causal`` are given together.
+        TypeError: the mask is not boolean.
+        ValueError: the heads cannot be shared out, the mask does not fit, or ``attn_mask`` and ``is_causal``
+            are given together.
 
     Example:
         Of five tokens the last three ask. The first of these averages 0, 0.4 and 0.8 in the first group
@@ -157,7 +208,10 @@ def grouped_attention(
         >>> context[:, 0, 0]
         tensor([0.4000, 0.4000, 0.4000, 2.4000, 2.4000, 2.4000])
     """
-    require_grouped_attention(query, key, value, attn_mask, is_causal)
+    require_head_split("num_heads", query.shape[-3], key.shape[-3], "num_kv_heads")
+    require_one_mask(attn_mask, is_causal)
+    if attn_mask is not None:
+        require_mask(attn_mask, (*query.shape[:-1], key.shape[-2]))
     num_heads, num_kv_heads = query.shape[-3], key.shape[-3]
     q_len, kv_len = query.shape[-2], key.shape[-2]
     is_causal = is_causal and q_len > 1  # a single query is the last token's, and sees all keys
@@ -199,13 +253,11 @@ class GroupedQueryAttention(nn.Module):
         eps: the :math:`\epsilon` of these norms.
 
     Raises:
-        TypeError: a size is not a whole number.
-        ValueError: a size is below 1, ``num_heads`` is not divisible by ``num_kv_heads``, or ``d_out`` not by
-            ``num_heads`` where no ``head_dim`` is given.
+        ValueError: ``num_heads`` is not divisible by ``num_kv_heads``, or ``d_out`` not by ``num_heads``
+            where no ``head_dim`` is given; or the window is below 1.
 
     Example:
-        >>> from literate_attention import rotary_frequencies
-        >>> rope = RotaryEmbedding(rotary_frequencies(head_dim=4), context_length=8)
+        >>> rope = RotaryEmbedding(head_dim=4, context_length=8)
         >>> attention = GroupedQueryAttention(24, 24, num_heads=6, num_kv_heads=2, rope=rope)
         >>> attention.W_query.weight.shape, attention.W_key.weight.shape
         (torch.Size([24, 24]), torch.Size([8, 24]))
@@ -213,6 +265,8 @@ class GroupedQueryAttention(nn.Module):
         >>> context.shape, weights.shape
         (torch.Size([1, 5, 24]), torch.Size([1, 6, 5, 5]))
     """
+
+    __call__: ReturnsWeights
 
     def __init__(
         self,
@@ -228,7 +282,11 @@ class GroupedQueryAttention(nn.Module):
         eps: float = 1e-5,
     ) -> None:
         super().__init__()
-        require_sizes(d_in, d_out, num_heads, num_kv_heads, head_dim, window)
+        require_head_split("num_heads", num_heads, num_kv_heads, "num_kv_heads")
+        if head_dim is None:
+            require_head_split("d_out", d_out, num_heads)
+        if window is not None:
+            require_at_least("window", window, 1)
         self.num_heads = num_heads
         self.num_kv_heads = num_kv_heads
         self.head_dim = head_dim or d_out // num_heads
@@ -259,7 +317,8 @@ class GroupedQueryAttention(nn.Module):
 
         Args:
             x: one vector for each token.
-            cache: what keeps the keys and values of the tokens before these, and takes theirs.
+            cache: what keeps the keys and values of the tokens before these, and takes theirs. If it keeps
+                sinks, every token sees them beside its window.
             attn_mask: True in row i, column j: token i may attend to key j, unless j comes after i or lies
                 outside of the window. With a cache, a column stands for a key that the cache returns.
             need_weights: whether the attention weights are returned too.
@@ -269,11 +328,11 @@ class GroupedQueryAttention(nn.Module):
             its weights are zero, and so are the context vectors of its heads.
 
         Raises:
-            TypeError: `x` does not hold floating-point numbers, or the mask is not boolean.
-            ValueError: `x` has fewer than 2 dimensions or another width than ``d_in``, the mask does not fit,
-                or there are more tokens than positions or room in the cache.
+            TypeError: the mask is not boolean.
+            ValueError: the mask or the cache does not fit, or there are more tokens than positions or room in
+                the cache.
         """
-        require_tokens("x", x, self.W_query.in_features)
+        require_same_window(cache, self.window)
         query = self.query_norm(split_heads(self.W_query(x), self.num_heads))
         key = self.key_norm(split_heads(self.W_key(x), self.num_kv_heads))
         value = split_heads(self.W_value(x), self.num_kv_heads)
@@ -281,12 +340,13 @@ class GroupedQueryAttention(nn.Module):
             start = 0 if cache is None else cache.num_tokens
             query, key = self.rope(query, start), self.rope(key, start)
         q_len = x.shape[-2]
-        kv_len = q_len if cache is None else cache.num_kept + q_len
+        kv_len = q_len if cache is None else cache.num_keys + q_len
         if attn_mask is not None:
             require_mask(attn_mask, (*query.shape[:-1], kv_len))
             attn_mask = attn_mask & causal_mask(q_len, kv_len, device=x.device)
         if self.window is not None:
-            near = window_mask(q_len, kv_len, self.window, device=x.device)
+            num_sinks = getattr(cache, "num_sinks", 0)
+            near = window_mask(q_len, kv_len, self.window, num_sinks, device=x.device)
             attn_mask = near if attn_mask is None else attn_mask & near
         if cache is not None:  # only now: if a mask does not fit, the cache stays as it was
             key, value = cache.append(key, value)
@@ -304,60 +364,11 @@ class GroupedQueryAttention(nn.Module):
         return self.out_proj(merge_heads(attended))
 
 
-def require_groups(num_heads: int, num_kv_heads: int) -> None:
-    """Refuse heads that cannot be shared out evenly among the key-value heads."""
-    require_at_least("num_heads", num_heads, 1)
-    require_at_least("num_kv_heads", num_kv_heads, 1)
-    if num_heads % num_kv_heads:
+def require_same_window(cache: Any | None, window: int | None) -> None:
+    """Refuse a cache that forgets other keys than those that have left the window."""
+    of_cache = getattr(cache, "window", window)
+    if of_cache != window:
         raise ValueError(
-            f"num_heads must be divisible by num_kv_heads, got {num_heads} and {num_kv_heads}"
+            f"the cache is for a window of {of_cache}, but the window of the attention is {window}; "
+            f"set its attribute window to {of_cache}"
         )
-
-
-def require_grouped_attention(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool
-) -> None:
-    """Refuse queries, keys, values and masks that do not belong together."""
-    for name, tensor in (("query", query), ("key", key), ("value", value)):
-        require_tokens(name, tensor, query.shape[-1], "the width of query")
-        if tensor.ndim < 3 or tensor.shape[:-3] != query.shape[:-3]:
-            raise ValueError(
-                f"{name} must have dimensions {(*query.shape[:-3], 'heads', 'tokens', 'head_dim')}, "
-                f"got shape {tuple(tensor.shape)}"
-            )
-    require_groups(query.shape[-3], key.shape[-3])
-    if key.shape != value.shape:
-        raise ValueError(
-            f"key and value must have the same shape, "
-            f"got {tuple(key.shape)} and {tuple(value.shape)}"
-        )
-    if attn_mask is None:
-        return
-    if is_causal:
-        raise ValueError(
-            "attn_mask and is_causal were given together; combine them: "
-            "attn_mask & causal_mask(q_len, kv_len)"
-        )
-    require_mask(attn_mask, (*query.shape[:-1], key.shape[-2]))
-
-
-def require_sizes(
-    d_in: int,
-    d_out: int,
-    num_heads: int,
-    num_kv_heads: int,
-    head_dim: int | None,
-    window: int | None,
-) -> None:
-    """Refuse sizes that do not make an attention."""
-    require_at_least("d_in", d_in, 1)
-    require_at_least("d_out", d_out, 1)
-    require_groups(num_heads, num_kv_heads)
-    if head_dim is not None:
-        require_at_least("head_dim", head_dim, 1)
-    elif d_out % num_heads:
-        raise ValueError(
-            f"d_out must be divisible by num_heads, got {d_out} and {num_heads}; or give a head_dim"
-        )
-    if window is not None:
-        require_at_least("window", window, 1)

@@ -1,16 +1,18 @@
 """One token at a time: what is kept of the tokens before, and how a text is continued."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from literate_attention._argument_checks import require_above, require_at_least, require_token_ids
+from literate_attention._argument_checks import (
+    require_at_least,
+    require_to_follow,
+    require_token_ids,
+)
 from literate_attention.models.transformer_block import LanguageModel
-
-Choice: TypeAlias = Callable[[Float[Tensor, "batch vocab_size"]], Int[Tensor, " batch"]]
 
 
 class KVCache:
@@ -21,7 +23,8 @@ class KVCache:
 
     .. math:: \text{bytes} = 2 \cdot \text{batch} \cdot h_{kv} \cdot n \cdot d \cdot \text{bytes per number}
 
-    Room for all tokens is taken at once, and nothing is moved while the text grows.
+    Room for all tokens is taken at once, and nothing is moved while the text grows. Because it is written in
+    place, no gradient passes through it: use it under :class:`torch.no_grad`.
 
     Args:
         batch: how many sequences.
@@ -30,10 +33,6 @@ class KVCache:
         head_dim: how wide a key or value is, :math:`d`.
         device: where to keep them.
         dtype: the type of their numbers.
-
-    Raises:
-        TypeError: a size is not a whole number.
-        ValueError: a size is below 1.
 
     Example:
         >>> cache = KVCache(batch=1, num_kv_heads=2, max_tokens=8, head_dim=4)
@@ -54,7 +53,6 @@ class KVCache:
         dtype: torch.dtype | None = None,
     ) -> None:
         shape = (batch, num_kv_heads, max_tokens, head_dim)
-        require_cache_sizes(shape)
         self.keys = torch.empty(shape, device=device, dtype=dtype)
         self.values = torch.empty(shape, device=device, dtype=dtype)
         self.num_tokens = 0
@@ -79,6 +77,7 @@ class KVCache:
         Raises:
             TypeError: they are on another device or of another type than the cache.
             ValueError: they are for another batch, other heads or another width, or there is no room.
+            RuntimeError: gradients are recorded.
         """
         require_room(self, key, value)
         start, self.num_tokens = self.num_tokens, self.num_tokens + key.shape[-2]
@@ -87,7 +86,7 @@ class KVCache:
         return self.keys[:, :, : self.num_tokens], self.values[:, :, : self.num_tokens]
 
     @property
-    def num_kept(self) -> int:
+    def num_keys(self) -> int:
         """How many keys the next tokens find in it, one for each token so far."""
         return self.num_tokens
 
@@ -112,8 +111,7 @@ def empty_caches(model: LanguageModel, batch: int, max_tokens: int) -> list[KVCa
         Empty caches on the model's device, of its type.
 
     Raises:
-        TypeError: a size is not a whole number.
-        ValueError: a size is below 1.
+        TypeError: the model's attention takes no cache.
 
     Example:
         >>> from literate_attention import GroupedQueryAttention, TransformerBlock
@@ -124,6 +122,7 @@ def empty_caches(model: LanguageModel, batch: int, max_tokens: int) -> list[KVCa
     """
     weight = model.token_embedding.weight
     attentions: list[Any] = [block.attention for block in model.blocks]
+    require_cached_attention(attentions)
     return [
         KVCache(
             batch,
@@ -174,7 +173,6 @@ def keep_top_k(
         The logits, with the others at :math:`-\infty`.
 
     Raises:
-        TypeError: ``k`` is not a whole number.
         ValueError: ``k`` is below 1.
 
     Example:
@@ -200,20 +198,21 @@ def keep_top_p(
 
     Args:
         logits: one score for each token of the vocabulary.
-        p: the probability that those that stay have at least together, above 0.
+        p: the probability that those that stay have at least together, above 0 and at most 1.
 
     Returns:
         The logits, with the others at :math:`-\infty`.
 
     Raises:
-        ValueError: ``p`` is not above 0.
+        ValueError: ``p`` is not above 0, or above 1.
 
     Example:
         >>> keep_top_p(torch.tensor([[0.5, 0.1, 0.4], [0.2, 0.7, 0.1]]).log(), p=0.6).exp()
         tensor([[0.5000, 0.0000, 0.4000],
                 [0.0000, 0.7000, 0.0000]])
     """
-    require_above("p", p, 0.0)
+    if not 0.0 < p <= 1.0:
+        raise ValueError(f"p must be a probability above 0, got {p}")
     probabilities, order = logits.softmax(dim=-1).sort(dim=-1, descending=True)
     before = probabilities.cumsum(dim=-1) - probabilities
     hidden = (before >= p).scatter(-1, order, before >= p)
@@ -232,8 +231,9 @@ def sample(
 
     .. math:: P(t = i) = \operatorname{softmax}(\text{logits} / T)_i
 
-    Below a temperature of 1 probable tokens become more probable still, above it less so. It is drawn on the
-    CPU, so that a seed means the same everywhere.
+    Below a temperature of 1 probable tokens become more probable still, above it less so; at 0 the most
+    probable one is certain, as with :func:`greedy`. It is drawn on the CPU, so that a seed means the same
+    everywhere.
 
     Args:
         logits: one score for each token of the vocabulary.
@@ -246,14 +246,16 @@ def sample(
         One token id for each row.
 
     Raises:
-        TypeError: ``top_k`` is not a whole number.
-        ValueError: ``temperature`` or ``top_p`` is not above 0, or ``top_k`` below 1.
+        ValueError: ``temperature`` is below 0, ``top_k`` below 1, or ``top_p`` no probability above 0.
 
     Example:
         >>> sample(torch.tensor([[0.1, 2.0, 0.3], [4.0, 0.2, 3.0]]), top_k=1)
         tensor([1, 0])
     """
-    require_above("temperature", temperature, 0.0)
+    if temperature < 0.0:
+        raise ValueError(f"temperature must be at least 0, got {temperature}")
+    if temperature == 0.0:
+        return greedy(logits)
     logits = logits / temperature
     if top_k is not None:
         logits = keep_top_k(logits, top_k)
@@ -270,9 +272,9 @@ def generate(
     token_ids: Int[Tensor, "batch num_tokens"],
     max_new_tokens: int,
     *,
-    choose: Choice = greedy,
+    choose: Callable[[Float[Tensor, "batch vocab_size"]], Int[Tensor, " batch"]] = greedy,
     stop_token: int | None = None,
-    caches: Sequence[KVCache] | None = None,
+    caches: Sequence[Any] | None = None,
     progress: Callable[[range], Iterable[int]] = iter,
 ) -> Int[Tensor, "batch longer"]:
     r"""Continue texts, one token at a time.
@@ -280,7 +282,8 @@ def generate(
     .. math:: t_{n+1} = \text{choose}\bigl(\text{logits}(t_1, \dots, t_n)\bigr)
 
     The prompt runs through the model at once; after that, each step takes only the token that was just
-    chosen, because keys and values of all the others are in the caches.
+    chosen, because keys and values of all the others are in the caches. If these hold the beginning of the
+    texts already, because an earlier call has left it there, only the rest of the prompt runs.
 
     Args:
         model: what says how probable each token is.
@@ -289,16 +292,16 @@ def generate(
         choose: takes the logits of the next token, a row for each text, and returns its ids: :func:`greedy`,
             or :func:`sample` with your settings.
         stop_token: the token that ends a text; what follows it in a batch repeats it.
-        caches: empty ones, e.g. to keep them for a longer text later; by default new ones.
+        caches: for each block one, empty or with what these texts begin with; by default new ones.
         progress: wraps the steps, as ``tqdm`` does, to show how far it is.
 
     Returns:
         The texts with what was added.
 
     Raises:
-        TypeError: the token ids are not integers, or the number of tokens is not whole.
-        ValueError: a token id is outside the vocabulary, there is no token to begin with, ``max_new_tokens``
-            is below 1, or the texts become longer than the model or a cache has room for.
+        TypeError: the token ids are not integers, or the model's attention takes no cache.
+        ValueError: the token ids are no batch of texts, one is outside the vocabulary, the caches hold all of
+            them already, or the texts become longer than the model or a cache has room for.
 
     Example:
         >>> from literate_attention import GroupedQueryAttention, TransformerBlock
@@ -307,12 +310,11 @@ def generate(
         >>> generate(model, torch.tensor([[1, 7, 2, 5], [3, 0, 8, 4]]), max_new_tokens=3).shape
         torch.Size([2, 7])
     """
-    require_at_least("max_new_tokens", max_new_tokens, 1)
     require_token_ids(token_ids, model.token_embedding.num_embeddings)
-    require_at_least("the number of tokens to begin with", token_ids.shape[-1], 1)
+    require_texts(token_ids, caches)
     batch, num_tokens = token_ids.shape
     caches = caches or empty_caches(model, batch, num_tokens + max_new_tokens)
-    new = token_ids
+    new = token_ids[:, caches[0].num_tokens :]
     finished = torch.zeros(batch, dtype=torch.bool, device=token_ids.device)
     for _ in progress(range(max_new_tokens)):
         logits = model.logits(model.hidden_states(new, caches)[:, -1])
@@ -327,30 +329,42 @@ def generate(
     return token_ids
 
 
-def require_cache_sizes(shape: tuple[int, int, int, int]) -> None:
-    """Refuse a cache without room."""
-    names = ("batch", "num_kv_heads", "max_tokens", "head_dim")
-    for name, size in zip(names, shape, strict=True):
-        require_at_least(name, size, 1)
-
-
 def require_room(cache: KVCache, key: Tensor, value: Tensor) -> None:
     """Refuse what is not made for this cache, or is too much for it; nothing is kept then."""
-    batch, num_kv_heads, max_tokens, head_dim = cache.keys.shape
-    for name, tensor in (("key", key), ("value", value)):
-        expected = (batch, num_kv_heads, key.shape[-2], head_dim)
-        if tensor.shape != expected:
-            raise ValueError(
-                f"the cache is for a {name} of shape (batch, num_kv_heads, num_tokens, head_dim) = "
-                f"{expected}, got {tuple(tensor.shape)}; make a cache for each batch"
-            )
-        if tensor.dtype != cache.keys.dtype or tensor.device != cache.keys.device:
-            raise TypeError(
-                f"the cache holds {cache.keys.dtype} on {cache.keys.device}, "
-                f"got a {name} of {tensor.dtype} on {tensor.device}; make a cache like the model"
-            )
-    if cache.num_tokens + key.shape[-2] > max_tokens:
+    num_tokens, max_tokens = key.shape[-2], cache.keys.shape[-2]
+    require_to_follow("key", key, cache.keys, num_tokens)
+    require_to_follow("value", value, cache.values, num_tokens)
+    if torch.is_grad_enabled() and (key.requires_grad or value.requires_grad):
+        raise RuntimeError(
+            "a KVCache is written in place, and gradients are lost in it; "
+            "call the model under torch.no_grad()"
+        )
+    if cache.num_tokens + num_tokens > max_tokens:
         raise ValueError(
             f"the cache has room for {max_tokens} tokens and holds {cache.num_tokens}, "
-            f"got {key.shape[-2]} more; make it with max_tokens={cache.num_tokens + key.shape[-2]}"
+            f"got {num_tokens} more; make it with max_tokens={cache.num_tokens + num_tokens}"
+        )
+
+
+def require_cached_attention(attentions: Sequence[Any]) -> None:
+    """Refuse attention that takes no cache."""
+    for attention in attentions:
+        if not hasattr(attention, "num_kv_heads"):
+            raise TypeError(
+                f"{type(attention).__name__} takes no cache of keys and values; "
+                f"build the model with GroupedQueryAttention"
+            )
+
+
+def require_texts(token_ids: Tensor, caches: Sequence[Any] | None) -> None:
+    """Refuse what is no batch of texts, and texts of which no token is new."""
+    if token_ids.ndim != 2:
+        raise ValueError(
+            f"token_ids must be (batch, num_tokens), got shape {tuple(token_ids.shape)}; "
+            f"of a single text, pass token_ids[None]"
+        )
+    num_cached = caches[0].num_tokens if caches else 0
+    if token_ids.shape[-1] <= num_cached:
+        raise ValueError(
+            f"the caches hold {num_cached} tokens, so a text must have more, got {token_ids.shape[-1]}"
         )

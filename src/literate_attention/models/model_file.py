@@ -55,14 +55,14 @@ def read_once(path: Path, sha256: str, cache_dir: Path | str | None = None) -> d
     """
     require_sha256(path, sha256)
     folder = Path(cache_dir or platformdirs.user_cache_dir("literate-attention", appauthor=False))
-    kept = folder / f"{path.stem}-{sha256[:12]}.pt"
-    if not kept.exists():
+    cached = folder / f"{path.stem}-{sha256[:12]}.pt"
+    if not cached.exists():
         content = read_gguf(path)
-        write_in_one_step(kept, lambda place: torch.save(content, place))
+        write_in_one_step(cached, lambda place: torch.save(content, place))
     try:
-        return torch.load(kept, mmap=True, weights_only=True)
+        return torch.load(cached, mmap=True, weights_only=True)
     except (RuntimeError, EOFError) as error:
-        raise ValueError(f"{kept} is damaged ({error}); delete it") from None
+        raise ValueError(f"{cached} is damaged ({error}); delete it") from None
 
 
 def read_gguf(path: Path) -> dict[str, Any]:

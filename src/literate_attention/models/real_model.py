@@ -12,11 +12,7 @@ from torch import Tensor
 from literate_attention.models.grouped_query_attention import GroupedQueryAttention
 from literate_attention.models.kv_cache import generate
 from literate_attention.models.model_file import SMOLLM2_SHA256, find_smollm2, read_once
-from literate_attention.models.rotary_embeddings import (
-    RotaryEmbedding,
-    interleaved_to_half_split,
-    rotary_frequencies,
-)
+from literate_attention.models.rotary_embeddings import RotaryEmbedding, interleaved_to_half_split
 from literate_attention.models.transformer_block import LanguageModel, TransformerBlock
 from literate_attention.story.multi_head_attention import MultiHeadAttention
 
@@ -111,8 +107,7 @@ def llama_model(
         A model with random weights.
 
     Raises:
-        TypeError: a size is not a whole number.
-        ValueError: a size is below 1, or the heads do not fit.
+        ValueError: the heads do not fit.
 
     Example:
         >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
@@ -189,7 +184,8 @@ def gpt2_attention(
         The attention of that block.
 
     Raises:
-        ValueError: the checkpoint has no such layer, or the heads do not divide its width.
+        KeyError: the checkpoint has no such layer.
+        ValueError: the heads do not divide its width.
 
     Example:
         >>> import torch
@@ -199,18 +195,15 @@ def gpt2_attention(
         >>> gpt2_attention(checkpoint, layer=0, num_heads=2).W_query.weight.shape
         torch.Size([4, 4])
     """
-    attn = {
-        name.rpartition(f"h.{layer}.attn.")[2]: weight
-        for name, weight in checkpoint.items()
-        if f"h.{layer}.attn.c_" in name
-    }
-    require_layer(attn, layer)
-    weights = attn["c_attn.weight"].T.chunk(3)
-    biases = attn["c_attn.bias"].chunk(3)
-    ours = {"out_proj.weight": attn["c_proj.weight"].T, "out_proj.bias": attn["c_proj.bias"]}
+    by_short_name = {name.removeprefix("transformer."): w for name, w in checkpoint.items()}
+    wide, out_proj = f"h.{layer}.attn.c_attn", f"h.{layer}.attn.c_proj"
+    weights = by_short_name[f"{wide}.weight"].T.chunk(3)
+    biases = by_short_name[f"{wide}.bias"].chunk(3)
+    out_bias = by_short_name[f"{out_proj}.bias"]
+    ours = {"out_proj.weight": by_short_name[f"{out_proj}.weight"].T, "out_proj.bias": out_bias}
     for name, weight, bias in zip(("W_query", "W_key", "W_value"), weights, biases, strict=True):
         ours |= {f"{name}.weight": weight, f"{name}.bias": bias}
-    width = len(attn["c_proj.bias"])
+    width = len(out_bias)
     attention = MultiHeadAttention(width, width, context_length, 0.0, num_heads, qkv_bias=True)
     attention.load_state_dict(ours)
     return attention
@@ -233,7 +226,7 @@ def byte_level_tokenizer(tokens: Sequence[str], num_special: int) -> tiktoken.En
         characters and characters of planes that Unicode has not filled are left out of a text.
 
     Raises:
-        ValueError: a token is written in other letters.
+        KeyError: a token is written in other letters.
 
     Example:
         >>> tokenizer = byte_level_tokenizer(["<|end|>", "a", "b", "Ġ", "ab"], num_special=1)
@@ -244,7 +237,6 @@ def byte_level_tokenizer(tokens: Sequence[str], num_special: int) -> tiktoken.En
     others = [byte for byte in range(256) if byte not in printable]
     byte_of = {chr(byte): byte for byte in printable}
     byte_of |= {chr(256 + place): byte for place, byte in enumerate(others)}
-    require_letters(tokens[num_special:], byte_of)
     return tiktoken.Encoding(
         name="smollm2",
         pat_str=_SPLIT,
@@ -286,16 +278,16 @@ def load_smollm2(
         ValueError: the file is not SmolLM2's.
     """
     file = Path(path) if path else find_smollm2()
-    kept = read_once(file, SMOLLM2_SHA256, cache_dir)
-    weights = rename_weights(kept["weights"], SMOLLM2["num_layers"], GGUF_NAMES)
+    content = read_once(file, SMOLLM2_SHA256, cache_dir)
+    weights = rename_weights(content["weights"], SMOLLM2["num_layers"], GGUF_NAMES)
     for name, weight in weights.items():
         if name.endswith(("W_query.weight", "W_key.weight")):
             weights[name] = interleaved_to_half_split(weight, len(weight) // SMOLLM2["head_dim"])
-    rope = RotaryEmbedding(rotary_frequencies(SMOLLM2["head_dim"], base=100_000.0), 8192)
+    rope = RotaryEmbedding(SMOLLM2["head_dim"], context_length=8192, base=100_000.0)
     with torch.device("meta"):  # no memory, and no random numbers, for weights that are replaced
         model = llama_model(**SMOLLM2, rope=rope)
     model.load_state_dict(weights, assign=True)
-    tokenizer = byte_level_tokenizer(kept["tokens"].split("\n"), num_special=17)
+    tokenizer = byte_level_tokenizer(content["tokens"].split("\n"), num_special=17)
     return model.eval().to(device, dtype), tokenizer
 
 
@@ -363,23 +355,4 @@ def require_known(checkpoint: Mapping[str, Tensor], names: Mapping[str, str]) ->
         raise ValueError(
             f"{len(unknown)} of {len(checkpoint)} weights have no place in the model, "
             f"the first is {unknown[0]!r}"
-        )
-
-
-def require_layer(attn: Mapping[str, Tensor], layer: int) -> None:
-    """Refuse a checkpoint without the attention that is asked for."""
-    missing = {"c_attn.weight", "c_attn.bias", "c_proj.weight", "c_proj.bias"} - set(attn)
-    if missing:
-        raise ValueError(
-            f"the checkpoint has no attention of layer {layer} as GPT-2 names it: "
-            f"h.{layer}.attn.{min(missing)} is missing"
-        )
-
-
-def require_letters(tokens: Sequence[str], byte_of: Mapping[str, int]) -> None:
-    """Refuse tokens that are not written in letters for bytes."""
-    unknown = set("".join(tokens)) - set(byte_of)
-    if unknown:
-        raise ValueError(
-            f"a token holds {min(unknown)!r}, which is not one of the letters for bytes"
         )

@@ -10,12 +10,9 @@ from torch import distributed as dist
 from torch.autograd.function import once_differentiable
 
 from literate_attention._argument_checks import (
-    require_cut,
-    require_partial,
-    require_ring,
-    require_same_queries,
-    require_shard,
-    require_shards,
+    require_at_least,
+    require_head_split,
+    require_mask,
 )
 
 # Attention to a part of the keys
@@ -49,8 +46,8 @@ def partial_attention(
         without a key has zeros, and minus infinity.
 
     Raises:
-        TypeError: an argument does not hold floating-point numbers, or the mask is not boolean.
-        ValueError: sizes do not fit.
+        TypeError: the mask is not boolean.
+        ValueError: the mask does not fit.
 
     Example:
         All scores are zero. The first query sees two keys: their weight is :math:`2 e^0`, of which the
@@ -63,7 +60,6 @@ def partial_attention(
         >>> context[:, 0], logsumexp[:, 0]
         (tensor([3.0000, 4.1667]), tensor([0.6931, 1.0986]))
     """
-    require_partial(query, key, value, attn_mask)
     scores = partial_scores(query, key, attn_mask, scale)
     logsumexp = scores.logsumexp(dim=-1, keepdim=True)
     return exponentials(scores, logsumexp) @ value, logsumexp
@@ -77,6 +73,7 @@ def partial_scores(
         scale = query.shape[-1] ** -0.5
     scores = (query * scale) @ key.mT
     if attn_mask is not None:
+        require_mask(attn_mask, scores.shape[-2:])
         scores = scores.masked_fill(~attn_mask, -torch.inf)
     return scores
 
@@ -167,8 +164,8 @@ def partial_gradients(
         What this part adds to the gradient of the queries, and the gradients of its keys and of its values.
 
     Raises:
-        TypeError: an argument does not hold floating-point numbers, or the mask is not boolean.
-        ValueError: sizes do not fit.
+        TypeError: the mask is not boolean.
+        ValueError: the mask does not fit.
 
     Example:
         Where all values are zero, nothing depends on queries and keys. A key has a third of the weight of
@@ -183,7 +180,6 @@ def partial_gradients(
         >>> of_query[0], of_key[0], of_value[0]
         (tensor([0., 0., 0., 0.]), tensor([0., 0., 0., 0.]), tensor([0.4000, 0.4000, 0.4000, 0.4000, 0.4000]))
     """
-    require_partial(query, key, value, attn_mask)
     if scale is None:
         scale = query.shape[-1] ** -0.5
     scores = partial_scores(query, key, attn_mask, scale)
@@ -218,8 +214,7 @@ def ring_shards(
         For each process, the positions of its tokens, chunk by chunk.
 
     Raises:
-        TypeError: a size is not a whole number.
-        ValueError: a size is below 1, or the tokens cannot be cut into chunks of one size.
+        ValueError: the tokens cannot be cut into chunks of one size.
 
     Example:
         >>> ring_shards(24, 3).flatten(1)
@@ -254,16 +249,11 @@ def take_shard(
     Returns:
         The vectors of these tokens.
 
-    Raises:
-        TypeError: `x` does not hold floating-point numbers.
-        ValueError: the shard has a position that the sequence does not have.
-
     Example:
         >>> x = torch.arange(24.0).unsqueeze(-1).expand(24, 5)
         >>> take_shard(x, ring_shards(24, 3)[0])[:, 0]
         tensor([ 0.,  1.,  2.,  3., 20., 21., 22., 23.])
     """
-    require_shard(x, shard)
     return x[..., shard.flatten(), :]
 
 
@@ -283,17 +273,12 @@ def join_shards(
     Returns:
         One vector for each token of the whole sequence.
 
-    Raises:
-        TypeError: the parts do not hold floating-point numbers.
-        ValueError: the parts do not have as many tokens as the shards.
-
     Example:
         >>> x, shards = torch.arange(120.0).view(24, 5), ring_shards(24, 3)
         >>> torch.equal(join_shards([take_shard(x, shard) for shard in shards], shards), x)
         True
     """
     together = torch.cat(list(parts), dim=-2)
-    require_shards(together, shards)
     return together[..., shards.flatten().argsort(), :]
 
 
@@ -443,7 +428,8 @@ def attend_in_ring(
 
     No process ever holds the whole sequence: keys and values go from each to the next one, and after
     :math:`P - 1` steps every query has met every key :cite:p:`liu2023`. All processes of the group call it
-    at the same time, as they do for any collective operation of ``torch.distributed``.
+    at the same time and with the same shapes, as they do for any collective operation of
+    ``torch.distributed``.
 
     Args:
         query: what the tokens of this process ask.
@@ -459,9 +445,8 @@ def attend_in_ring(
         The context vectors of the tokens of this process.
 
     Raises:
-        RuntimeError: there is no group of processes yet.
-        TypeError: an argument does not hold floating-point numbers, or the block size is no whole number.
-        ValueError: sizes do not fit, heads cannot be shared evenly, or processes hold different shapes.
+        ValueError: there is no group of processes yet, heads cannot be shared evenly, or there are not as
+            many queries as keys and values.
 
     Example:
         A ring of one process is attention as it always was.
@@ -473,7 +458,7 @@ def attend_in_ring(
         tensor([0.0000, 0.5000, 1.0000, 1.5000, 2.0000, 2.5000])
         >>> dist.destroy_process_group()
     """
-    require_ring(query, key, value, block_size, group)
+    require_same_tokens(query, key, value)
     ring = Ring(group)
     num_tokens = ring.size * query.shape[-2]
     shards = ring_shards(num_tokens, ring.size, zigzag=zigzag)
@@ -486,3 +471,35 @@ def attend_in_ring(
     shared = (x.unsqueeze(-3).contiguous() for x in (key, value))
     context = RingAttention.apply(grouped, *shared, ring, tiles_with, scale)
     return context.flatten(-4, -3).to(query.dtype)
+
+
+def require_same_queries(one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]) -> None:
+    """Refuse to merge what was found for other queries."""
+    shapes = [tuple(tuple(tensor.shape) for tensor in part) for part in (one, other)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            f"both parts must have context vectors and log-sum-exps of the same shapes, "
+            f"got {shapes[0]} and {shapes[1]}"
+        )
+
+
+def require_cut(num_tokens: int, world_size: int, chunks_each: int) -> None:
+    """Refuse a sequence that cannot be cut into as many chunks of one size for each process."""
+    require_at_least("world_size", world_size, 1)
+    num_chunks = world_size * chunks_each
+    if num_tokens % num_chunks:
+        fitting = num_tokens + -num_tokens % num_chunks
+        raise ValueError(
+            f"{num_tokens} tokens cannot be cut into {num_chunks} chunks of one size, "
+            f"{chunks_each} for each of {world_size} processes; pad the sequence to {fitting} tokens"
+        )
+
+
+def require_same_tokens(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Refuse heads that cannot be shared, and queries and keys that are not of the same tokens."""
+    require_head_split("num_heads", query.shape[-3], key.shape[-3], "num_kv_heads")
+    if not query.shape[-2] == key.shape[-2] == value.shape[-2]:
+        raise ValueError(
+            f"a process must hold queries, keys and values of the same tokens, "
+            f"got {query.shape[-2]}, {key.shape[-2]} and {value.shape[-2]}"
+        )

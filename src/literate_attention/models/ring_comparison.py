@@ -1,4 +1,9 @@
-"""Attention in a ring of processes, compared with attention in one process."""
+"""Attention in a ring of processes, compared with attention in one process.
+
+It is also a command, started with as many processes as you like::
+
+    torchrun --nproc-per-node 4 -m literate_attention.models.ring_comparison
+"""
 
 import os
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
@@ -10,7 +15,6 @@ from torch import Tensor
 from torch import distributed as dist
 from torch.nn.functional import scaled_dot_product_attention
 
-from literate_attention._argument_checks import require_torchrun
 from literate_attention.models.ring_attention import (
     attend_in_ring,
     join_shards,
@@ -91,7 +95,7 @@ def read_options(arguments: Sequence[str] | None) -> Namespace:
 
 def join_processes(device_name: str) -> torch.device:
     """Meet the other processes that torchrun has started, each on a GPU of its own if there are GPUs."""
-    require_torchrun("literate_attention.models.ring_command")
+    require_torchrun()
     torch.set_num_threads(1)  # the processes share the cores, and no fork has its parent's threads
     if device_name == "cpu":
         dist.init_process_group("gloo")
@@ -118,3 +122,22 @@ def on_all_processes(part: Tensor, shards: Tensor) -> Tensor:
     parts = [torch.empty_like(part) for _ in shards]
     dist.all_gather(parts, part.contiguous())
     return join_shards(parts, shards).cpu()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print what the comparison finds."""
+    for line in compare_ring(arguments):
+        print(line)
+
+
+def require_torchrun() -> None:
+    """Refuse to look for other processes where nobody has started any."""
+    if not dist.is_torchelastic_launched():
+        raise SystemExit(
+            "start this with as many processes as there shall be in the ring, such as 4: "
+            "torchrun --nproc-per-node 4 -m literate_attention.models.ring_comparison"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,18 +1,14 @@
 """Rotary position embeddings: a token's place is an angle, and only differences of angles matter."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from literate_attention._argument_checks import (
-    require_above,
-    require_at_least,
-    require_context,
-    require_even,
-    require_tokens,
-)
+from literate_attention._argument_checks import require_context
+from literate_attention._call_types import ReturnsTensor
 
 
 def rotary_frequencies(head_dim: int, base: float = 10_000.0) -> Float[Tensor, " pairs"]:
@@ -31,15 +27,13 @@ def rotary_frequencies(head_dim: int, base: float = 10_000.0) -> Float[Tensor, "
         One angle for each pair, in float32 as models are trained with it.
 
     Raises:
-        TypeError: ``head_dim`` is not a whole number.
-        ValueError: ``head_dim`` is odd or below 1, or ``base`` is not above 1.
+        ValueError: ``head_dim`` is odd.
 
     Example:
         >>> rotary_frequencies(head_dim=8, base=16.0)
         tensor([1.0000, 0.5000, 0.2500, 0.1250])
     """
-    require_even("head_dim", head_dim)
-    require_above("base", base, 1.0)
+    require_even(head_dim)
     return 1.0 / base ** (torch.arange(0, head_dim, 2).float() / head_dim)
 
 
@@ -67,8 +61,7 @@ def rotate_half_split(
         The queries or keys, turned; their lengths are what they were.
 
     Raises:
-        TypeError: `x` does not hold floating-point numbers.
-        ValueError: `x` has fewer than 2 dimensions, or is not twice as wide as there are pairs.
+        ValueError: `x` is not twice as wide as there are pairs.
 
     Example:
         A quarter of a turn takes (1, 2) to (-2, 1), (3, 4) to (-4, 3), and so on.
@@ -77,7 +70,7 @@ def rotate_half_split(
         >>> rotate_half_split(x, cos=torch.zeros(5, 4), sin=torch.ones(5, 4))[0]
         tensor([-2., -4., -6., -8.,  1.,  3.,  5.,  7.])
     """
-    require_tokens("x", x, 2 * cos.shape[-1], "twice the number of angles")
+    require_pairs(x, cos)
     first, second = x.chunk(2, dim=-1)
     return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
 
@@ -106,8 +99,7 @@ def rotate_interleaved(
         The queries or keys, turned; their lengths are what they were.
 
     Raises:
-        TypeError: `x` does not hold floating-point numbers.
-        ValueError: `x` has fewer than 2 dimensions, or is not twice as wide as there are pairs.
+        ValueError: `x` is not twice as wide as there are pairs.
 
     Example:
         A quarter of a turn takes (1, 2) to (-2, 1), (3, 4) to (-4, 3), and so on.
@@ -116,7 +108,7 @@ def rotate_interleaved(
         >>> rotate_interleaved(x, cos=torch.zeros(5, 4), sin=torch.ones(5, 4))[0]
         tensor([-2.,  1., -4.,  3., -6.,  5., -8.,  7.])
     """
-    require_tokens("x", x, 2 * cos.shape[-1], "twice the number of angles")
+    require_pairs(x, cos)
     even, odd = x[..., 0::2], x[..., 1::2]
     return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
 
@@ -138,10 +130,6 @@ def interleaved_to_half_split(
     Returns:
         The same rows in another order.
 
-    Raises:
-        TypeError: ``num_heads`` is not a whole number.
-        ValueError: the rows cannot be shared out among the heads in pairs.
-
     Example:
         Of two heads, the first has the rows 0 to 3, and the second the rows 4 to 7.
 
@@ -149,7 +137,6 @@ def interleaved_to_half_split(
         >>> interleaved_to_half_split(weight, num_heads=2)[:, 0]
         tensor([0., 2., 1., 3., 4., 6., 5., 7.])
     """
-    require_pairs(len(weight), num_heads)
     return weight.unflatten(0, (num_heads, -1, 2)).transpose(1, 2).flatten(0, 2)
 
 
@@ -167,14 +154,10 @@ def scale_linear(frequencies: Float[Tensor, " pairs"], factor: float) -> Float[T
     Returns:
         The slower frequencies.
 
-    Raises:
-        ValueError: ``factor`` is not above 0.
-
     Example:
         >>> scale_linear(rotary_frequencies(head_dim=8, base=16.0), factor=2.0)
         tensor([0.5000, 0.2500, 0.1250, 0.0625])
     """
-    require_above("factor", factor, 0.0)
     return frequencies / factor
 
 
@@ -205,11 +188,6 @@ def scale_llama3(
     Returns:
         The frequencies, some slower.
 
-    Raises:
-        TypeError: ``original_context`` is not a whole number.
-        ValueError: ``factor`` is not above 0, ``original_context`` below 1, or ``high_rotations`` not above
-            ``low_rotations``.
-
     Example:
         The first pair is left alone, the last two are slowed down to a quarter.
 
@@ -217,9 +195,6 @@ def scale_llama3(
         >>> scale_llama3(frequencies, factor=4.0, original_context=100) / frequencies
         tensor([1.0000, 0.3979, 0.2500, 0.2500])
     """
-    require_above("factor", factor, 0.0)
-    require_at_least("original_context", original_context, 1)
-    require_above("high_rotations", high_rotations, low_rotations)
     rotations = original_context * frequencies / (2 * math.pi)
     kept = ((rotations - low_rotations) / (high_rotations - low_rotations)).clamp(0, 1)
     return kept * frequencies + (1 - kept) * frequencies / factor
@@ -254,11 +229,6 @@ def scale_yarn(
     Returns:
         The frequencies, some slower.
 
-    Raises:
-        TypeError: ``original_context`` is not a whole number.
-        ValueError: ``factor`` is not above 0, ``original_context`` below 1, ``base`` not above 1, or
-            ``high_rotations`` not above ``low_rotations``.
-
     Example:
         The first pair is left alone, the last two are slowed down to a quarter.
 
@@ -266,10 +236,6 @@ def scale_yarn(
         >>> scale_yarn(frequencies, factor=4.0, original_context=100) / frequencies
         tensor([1.0000, 0.6250, 0.2500, 0.2500])
     """
-    require_above("factor", factor, 0.0)
-    require_at_least("original_context", original_context, 1)
-    require_above("base", base, 1.0)
-    require_above("high_rotations", high_rotations, low_rotations)
 
     def pair_that_makes(rotations: float) -> float:
         return len(frequencies) * math.log(original_context / (2 * math.pi * rotations), base)
@@ -294,14 +260,10 @@ def yarn_attention_factor(factor: float) -> float:
     Returns:
         What cosines and sines are multiplied by.
 
-    Raises:
-        ValueError: ``factor`` is not above 0.
-
     Example:
         >>> yarn_attention_factor(1.0)
         1.0
     """
-    require_above("factor", factor, 0.0)
     return 0.1 * math.log(max(factor, 1.0)) + 1.0
 
 
@@ -315,18 +277,19 @@ class RotaryEmbedding(nn.Module):
     score depends on how far two tokens are apart and not on where they stand :cite:p:`su2021`.
 
     Args:
-        frequencies: from :func:`rotary_frequencies`, perhaps scaled.
+        head_dim: how wide a query or key is.
         context_length: how many positions there are.
+        base: of the frequencies: see :func:`rotary_frequencies`.
+        scale: slows the frequencies down for longer texts, such as :func:`scale_llama3` with its settings.
         attention_factor: what cosines and sines are multiplied by: see :func:`yarn_attention_factor`.
 
     Raises:
-        TypeError: ``context_length`` is not a whole number.
-        ValueError: ``context_length`` is below 1.
+        ValueError: ``head_dim`` is odd.
 
     Example:
         The first pair, of the numbers 0 and 4, turns by one radian from each token to the next.
 
-        >>> rope = RotaryEmbedding(rotary_frequencies(head_dim=8), context_length=32)
+        >>> rope = RotaryEmbedding(head_dim=8, context_length=32)
         >>> x = torch.tensor([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]).expand(5, 8)
         >>> rope(x)[:3, [0, 4]]
         tensor([[ 1.0000,  0.0000],
@@ -337,16 +300,22 @@ class RotaryEmbedding(nn.Module):
     cos: Tensor
     sin: Tensor
 
+    __call__: ReturnsTensor
+
     def __init__(
         self,
-        frequencies: Float[Tensor, " pairs"],
+        head_dim: int,
         context_length: int,
+        base: float = 10_000.0,
+        *,
+        scale: Callable[[Float[Tensor, " pairs"]], Float[Tensor, " pairs"]] | None = None,
         attention_factor: float = 1.0,
     ) -> None:
         super().__init__()
-        require_at_least("context_length", context_length, 1)
-        positions = torch.arange(context_length, device=frequencies.device)
-        angles = torch.outer(positions.to(frequencies.dtype), frequencies)
+        frequencies = rotary_frequencies(head_dim, base)
+        if scale is not None:
+            frequencies = scale(frequencies)
+        angles = torch.outer(torch.arange(context_length).to(frequencies.dtype), frequencies)
         self.register_buffer("cos", attention_factor * angles.cos(), persistent=False)
         self.register_buffer("sin", attention_factor * angles.sin(), persistent=False)
 
@@ -363,20 +332,25 @@ class RotaryEmbedding(nn.Module):
             The queries or keys, turned.
 
         Raises:
-            TypeError: `x` does not hold floating-point numbers.
-            ValueError: `x` has fewer than 2 dimensions or another width than the frequencies are for, or a
-                position lies beyond ``context_length``.
+            ValueError: `x` is not ``head_dim`` wide, or a position lies beyond ``context_length``.
         """
         stop = start + x.shape[-2]
         require_context(stop, len(self.cos))
         return rotate_half_split(x, self.cos[start:stop], self.sin[start:stop])
 
 
-def require_pairs(rows: int, num_heads: int) -> None:
-    """Refuse rows that cannot be shared out among heads in pairs."""
-    require_at_least("num_heads", num_heads, 1)
-    if rows % (2 * num_heads):
+def require_even(head_dim: int) -> None:
+    """Refuse an odd number."""
+    if head_dim % 2:
         raise ValueError(
-            f"the rows must be pairs of each head, a multiple of 2 * num_heads, "
-            f"got {rows} rows and num_heads = {num_heads}"
+            f"head_dim must be even, since RoPE turns pairs of numbers, got {head_dim}"
+        )
+
+
+def require_pairs(x: Tensor, cos: Tensor) -> None:
+    """Refuse another width than that of the angles: a single pair would be turned by all of them."""
+    if x.shape[-1] != 2 * cos.shape[-1]:
+        raise ValueError(
+            f"the last dimension of x must be twice the number of angles = {2 * cos.shape[-1]}, "
+            f"got shape {tuple(x.shape)}"
         )

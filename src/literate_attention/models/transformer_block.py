@@ -8,13 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import silu
 
-from literate_attention._argument_checks import (
-    require_at_least,
-    require_floating,
-    require_token_ids,
-    require_tokens,
-    require_width,
-)
+from literate_attention._argument_checks import require_token_ids
+from literate_attention._call_types import ReturnsTensor
 
 
 class RMSNorm(nn.Module):
@@ -29,10 +24,6 @@ class RMSNorm(nn.Module):
         embed_dim: how wide a vector is, :math:`d`.
         eps: what keeps a vector of zeros from a division by zero, :math:`\epsilon`.
 
-    Raises:
-        TypeError: ``embed_dim`` is not a whole number.
-        ValueError: ``embed_dim`` is below 1.
-
     Example:
         The mean of the squares 1, 49, 1 and 49 is 25, so each number is divided by 5.
 
@@ -41,9 +32,10 @@ class RMSNorm(nn.Module):
         tensor([0.2000, 1.4000, 0.2000, 1.4000])
     """
 
+    __call__: ReturnsTensor
+
     def __init__(self, embed_dim: int, eps: float = 1e-5) -> None:
         super().__init__()
-        require_at_least("embed_dim", embed_dim, 1)
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(embed_dim))
 
@@ -55,13 +47,7 @@ class RMSNorm(nn.Module):
 
         Returns:
             Vectors of the same shape and type.
-
-        Raises:
-            TypeError: `x` does not hold floating-point numbers.
-            ValueError: `x` has another width than ``embed_dim``.
         """
-        require_floating("x", x)
-        require_width("x", x, len(self.weight), "embed_dim")
         # In half precision a square can be too large for its type.
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         mean_square = wide.square().mean(dim=-1, keepdim=True)
@@ -80,19 +66,15 @@ class SwiGLU(nn.Module):
         embed_dim: how wide an input and an output are.
         hidden_dim: how wide it is in between.
 
-    Raises:
-        TypeError: a size is not a whole number.
-        ValueError: a size is below 1.
-
     Example:
         >>> SwiGLU(embed_dim=4, hidden_dim=16)(torch.ones(2, 6, 4)).shape
         torch.Size([2, 6, 4])
     """
 
+    __call__: ReturnsTensor
+
     def __init__(self, embed_dim: int, hidden_dim: int) -> None:
         super().__init__()
-        require_at_least("embed_dim", embed_dim, 1)
-        require_at_least("hidden_dim", hidden_dim, 1)
         self.W_gate = nn.Linear(embed_dim, hidden_dim, bias=False)
         self.W_up = nn.Linear(embed_dim, hidden_dim, bias=False)
         self.W_down = nn.Linear(hidden_dim, embed_dim, bias=False)
@@ -105,13 +87,7 @@ class SwiGLU(nn.Module):
 
         Returns:
             Vectors of the same shape.
-
-        Raises:
-            TypeError: `x` does not hold floating-point numbers.
-            ValueError: `x` has another width than ``embed_dim``.
         """
-        require_floating("x", x)
-        require_width("x", x, self.W_gate.in_features, "embed_dim")
         return self.W_down(silu(self.W_gate(x)) * self.W_up(x))
 
 
@@ -129,16 +105,14 @@ class TransformerBlock(nn.Module):
         hidden_dim: how wide the feed-forward part is inside.
         eps: the :math:`\epsilon` of both norms.
 
-    Raises:
-        TypeError: a size is not a whole number.
-        ValueError: a size is below 1.
-
     Example:
         >>> from literate_attention import MultiHeadAttention
         >>> attention = MultiHeadAttention(4, 4, context_length=6, dropout=0.0, num_heads=2)
         >>> TransformerBlock(attention, embed_dim=4, hidden_dim=16)(torch.ones(2, 6, 4)).shape
         torch.Size([2, 6, 4])
     """
+
+    __call__: ReturnsTensor
 
     def __init__(
         self, attention: nn.Module, embed_dim: int, hidden_dim: int, eps: float = 1e-5
@@ -160,12 +134,7 @@ class TransformerBlock(nn.Module):
 
         Returns:
             One vector for each token.
-
-        Raises:
-            TypeError: `x` does not hold floating-point numbers.
-            ValueError: `x` has fewer than 2 dimensions, or another width than ``embed_dim``.
         """
-        require_tokens("x", x, len(self.attention_norm.weight), "embed_dim")
         x = x + self.attention(self.attention_norm(x), **options)
         return x + self.feed_forward(self.feed_forward_norm(x))
 
@@ -184,10 +153,6 @@ class LanguageModel(nn.Module):
         blocks: the layers, first to last.
         eps: the :math:`\epsilon` of the last norm.
 
-    Raises:
-        TypeError: a size is not a whole number.
-        ValueError: a size is below 1.
-
     Example:
         >>> from literate_attention import MultiHeadAttention
         >>> blocks = [
@@ -199,11 +164,12 @@ class LanguageModel(nn.Module):
         torch.Size([2, 6, 11])
     """
 
+    __call__: ReturnsTensor
+
     def __init__(
         self, vocab_size: int, embed_dim: int, blocks: Iterable[nn.Module], eps: float = 1e-5
     ) -> None:
         super().__init__()
-        require_at_least("vocab_size", vocab_size, 1)
         # The table is also the last matrix, so it begins with numbers
         # as small as those of nn.Linear.
         most = embed_dim**-0.5
@@ -251,13 +217,7 @@ class LanguageModel(nn.Module):
 
         Returns:
             One score for each token of the vocabulary; a softmax makes probabilities of them.
-
-        Raises:
-            TypeError: ``hidden`` does not hold floating-point numbers.
-            ValueError: ``hidden`` has another width than the embeddings.
         """
-        require_floating("hidden", hidden)
-        require_width("hidden", hidden, self.token_embedding.embedding_dim, "embed_dim")
         return hidden @ self.token_embedding.weight.T
 
     def forward(

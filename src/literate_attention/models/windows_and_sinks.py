@@ -4,54 +4,11 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from literate_attention._argument_checks import require_at_least, require_mask
-from literate_attention.models.grouped_query_attention import window_mask
-from literate_attention.story.causal_attention import causal_mask
-
-
-def sink_mask(
-    q_len: int,
-    kv_len: int,
-    window: int,
-    num_sinks: int,
-    *,
-    device: torch.device | str | None = None,
-) -> Bool[Tensor, "q_len kv_len"]:
-    r"""Say which query may attend to which key, if it sees the last few and the very first.
-
-    .. math:: M_{ij} = \bigl[\, j \le p_i \,\bigr] \wedge \bigl[\, p_i - w < j \;\vee\; j < s \,\bigr],
-              \qquad p_i = i + (n_k - n_q)
-
-    The first keys are *attention sinks*: trained models put weight there that they need nowhere else
-    :cite:p:`xiao2024`. Without sinks it is
-    :func:`~literate_attention.models.grouped_query_attention.window_mask`.
-
-    Args:
-        q_len: the number of queries, :math:`n_q`.
-        kv_len: the number of keys, :math:`n_k`.
-        window: how many keys a query sees, its own included, :math:`w`.
-        num_sinks: how many of the first keys it sees as well, :math:`s`.
-        device: where the mask is put.
-
-    Returns:
-        True in row i, column j: query i may attend to key j.
-
-    Raises:
-        TypeError: a number is not whole.
-        ValueError: a length or the number of sinks is below 0, or the window below 1.
-
-    Example:
-        >>> sink_mask(4, 6, window=2, num_sinks=1).int()
-        tensor([[1, 1, 1, 0, 0, 0],
-                [1, 0, 1, 1, 0, 0],
-                [1, 0, 0, 1, 1, 0],
-                [1, 0, 0, 0, 1, 1]], dtype=torch.int32)
-    """
-    require_at_least("num_sinks", num_sinks, 0)
-    mask = window_mask(q_len, kv_len, window, device=device)
-    past = causal_mask(q_len, kv_len, device=device)
-    mask[:, :num_sinks] = past[:, :num_sinks]
-    return mask
+from literate_attention._argument_checks import (
+    require_at_least,
+    require_mask,
+    require_to_follow,
+)
 
 
 def receptive_field(
@@ -72,10 +29,11 @@ def receptive_field(
         True in row i, column j: what comes out for token i depends on what goes in for token j.
 
     Raises:
-        TypeError: the mask is not boolean, or the number of layers is not whole.
+        TypeError: the mask is not boolean.
         ValueError: the mask is not square, or there is no layer.
 
     Example:
+        >>> from literate_attention import window_mask
         >>> receptive_field(window_mask(4, 4, window=2), num_layers=2).int()
         tensor([[1, 0, 0, 0],
                 [1, 1, 0, 0],
@@ -95,16 +53,15 @@ class RollingCache:
 
     .. math:: \text{keys that are kept} \le s + w - 1
 
-    It keeps one key less than the window has, since the next token brings its own. Where an attention has a
-    window, it takes the place of a :class:`~literate_attention.models.kv_cache.KVCache`. Keys and values that
-    come in one chunk have all been attended to before anything is forgotten. Positions go on counting.
+    It keeps one key less than the window has, since the next token brings its own. For an attention with the
+    same window, it takes the place of a :class:`~literate_attention.models.kv_cache.KVCache`. Keys and values
+    that come in one chunk have all been attended to before anything is forgotten. Positions go on counting.
 
     Args:
         window: how many keys a query sees, its own included, :math:`w`.
         num_sinks: how many of the first keys are never forgotten, :math:`s`.
 
     Raises:
-        TypeError: a number is not whole.
         ValueError: the window is below 1, or the number of sinks below 0.
 
     Example:
@@ -146,40 +103,22 @@ class RollingCache:
             TypeError: they are on another device or of another type than those that were kept.
             ValueError: they are for another batch, other heads or another width than those that were kept.
         """
-        require_fitting(self, key, value)
         new_tokens = key.shape[-2]
         if self.num_tokens > 0:
+            require_to_follow("key", key, self.keys, new_tokens)
+            require_to_follow("value", value, self.values, new_tokens)
             key = torch.cat([self.keys, key], dim=-2)
             value = torch.cat([self.values, value], dim=-2)
-        self.keys, self.values = self.kept(key), self.kept(value)
+        self.keys, self.values = self.trim(key), self.trim(value)
         self.num_tokens += new_tokens
         return key, value
 
     @property
-    def num_kept(self) -> int:
+    def num_keys(self) -> int:
         """How many keys the next tokens find in it, no more than their window and the sinks hold."""
         return min(self.num_tokens, self.num_sinks + self.window - 1)
 
-    def kept(self, x: Tensor) -> Tensor:
+    def trim(self, x: Tensor) -> Tensor:
         """Leave out what lies between the sinks and the window of the next token."""
         last = max(self.num_sinks, x.shape[-2] - (self.window - 1))
         return torch.cat([x[..., : self.num_sinks, :], x[..., last:, :]], dim=-2)
-
-
-def require_fitting(cache: RollingCache, key: Tensor, value: Tensor) -> None:
-    """Refuse keys and values that do not continue those that were kept; nothing is kept then."""
-    kept = (key, key) if cache.num_tokens == 0 else (cache.keys, cache.values)
-    for name, tensor, before in zip(("key", "value"), (key, value), kept, strict=True):
-        expected = (*before.shape[:-2], key.shape[-2], before.shape[-1])
-        if name == "value" and cache.num_tokens == 0:
-            expected = (*expected[:-1], value.shape[-1])
-        if tensor.shape != expected:
-            raise ValueError(
-                f"the cache is for a {name} of shape (batch, num_kv_heads, num_tokens, head_dim) = "
-                f"{tuple(expected)}, got {tuple(tensor.shape)}; make a cache for each batch"
-            )
-        if (tensor.dtype, tensor.device) != (before.dtype, before.device):
-            raise TypeError(
-                f"the cache holds {before.dtype} on {before.device}, "
-                f"got a {name} of {tensor.dtype} on {tensor.device}; make a cache for each model"
-            )

@@ -6,13 +6,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from literate_attention._argument_checks import (
-    require_at_least,
-    require_context,
-    require_dropout_rate,
-    require_mask,
-    require_tokens,
-)
+from literate_attention._argument_checks import require_context, require_mask
+from literate_attention._call_types import ReturnsWeights
 
 
 def causal_mask(
@@ -33,10 +28,6 @@ def causal_mask(
     Returns:
         True in row i, column j: query i may attend to key j.
 
-    Raises:
-        TypeError: a length is not a whole number.
-        ValueError: a length is below 0.
-
     Example:
         >>> causal_mask(6).int()
         tensor([[1, 0, 0, 0, 0, 0],
@@ -49,8 +40,6 @@ def causal_mask(
         tensor([[True, True, True, True, True, True]])
     """
     kv_len = q_len if kv_len is None else kv_len
-    require_at_least("q_len", q_len, 0)
-    require_at_least("kv_len", kv_len, 0)
     return torch.ones(q_len, kv_len, dtype=torch.bool, device=device).tril(kv_len - q_len)
 
 
@@ -69,14 +58,13 @@ def mask_weights(
         The masked weights. A row in which no key is allowed is all zeros.
 
     Raises:
-        TypeError: the weights are not floating-point numbers, or the mask is not boolean.
+        TypeError: the mask is not boolean.
         ValueError: the mask does not fit the weights.
 
     Example:
         >>> mask_weights(torch.full((6, 6), 1 / 6), causal_mask(6))[3]
         tensor([0.2500, 0.2500, 0.2500, 0.2500, 0.0000, 0.0000])
     """
-    require_tokens("weights", weights, called="kv_len")
     require_mask(attn_mask, weights.shape)
     allowed = weights * attn_mask
     row_sums = allowed.sum(dim=-1, keepdim=True)
@@ -98,14 +86,13 @@ def mask_scores(
         The masked scores.
 
     Raises:
-        TypeError: the scores are not floating-point numbers, or the mask is not boolean.
+        TypeError: the mask is not boolean.
         ValueError: the mask does not fit the scores.
 
     Example:
         >>> mask_scores(torch.ones(6, 6), causal_mask(6))[3]
         tensor([1., 1., 1., 1., -inf, -inf])
     """
-    require_tokens("scores", scores, called="kv_len")
     require_mask(attn_mask, scores.shape)
     return scores.masked_fill(~attn_mask, -torch.inf)
 
@@ -125,10 +112,6 @@ class CausalAttention(nn.Module):
         dropout: the probability that a weight is dropped while training, in [0, 1).
         qkv_bias: whether the three projections add a bias.
 
-    Raises:
-        TypeError: a size is not a whole number.
-        ValueError: a size is below 1, or the dropout rate is outside [0, 1).
-
     Example:
         >>> _ = torch.manual_seed(123)
         >>> attention = CausalAttention(d_in=3, d_out=2, context_length=6, dropout=0.0)
@@ -136,13 +119,12 @@ class CausalAttention(nn.Module):
         torch.Size([2, 6, 2])
     """
 
+    __call__: ReturnsWeights
+
     def __init__(
         self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False
     ) -> None:
         super().__init__()
-        for name, size in (("d_in", d_in), ("d_out", d_out), ("context_length", context_length)):
-            require_at_least(name, size, 1)
-        require_dropout_rate("dropout", dropout)
         self.d_out = d_out
         self.context_length = context_length
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
@@ -152,7 +134,11 @@ class CausalAttention(nn.Module):
         self.register_load_state_dict_pre_hook(forget_stored_mask)
 
     def forward(
-        self, x: Float[Tensor, "*batch num_tokens d_in"], *, need_weights: bool = False
+        self,
+        x: Float[Tensor, "*batch num_tokens d_in"],
+        *,
+        attn_mask: Bool[Tensor, "... #num_tokens #num_tokens"] | None = None,
+        need_weights: bool = False,
     ) -> (
         Float[Tensor, "*batch num_tokens d_out"]
         | tuple[
@@ -163,17 +149,19 @@ class CausalAttention(nn.Module):
 
         Args:
             x: one vector for each token.
+            attn_mask: True in row i, column j: token i may attend to token j, unless j comes after i. It is
+                spread over ``(*batch, num_tokens, num_tokens)``: where ``is_token``, of shape
+                ``(batch, num_tokens)``, is False for padding, pass ``is_token[:, None, :]``.
             need_weights: whether the attention weights are returned too.
 
         Returns:
-            The context vectors; with ``need_weights`` also the weights, after dropout.
+            The context vectors; with ``need_weights`` also the weights, after dropout. Where a token may
+            attend to none, its weights and its context vector are zero.
 
         Raises:
-            TypeError: `x` does not hold floating-point numbers.
-            ValueError: `x` has fewer than 2 dimensions, another width than ``d_in``, or more tokens than
-                ``context_length``.
+            TypeError: the mask is not boolean.
+            ValueError: `x` has more tokens than ``context_length``, or the mask does not fit.
         """
-        require_tokens("x", x, self.W_query.in_features)
         require_context(x.shape[-2], self.context_length)
         num_tokens = x.shape[-2]
         query = self.W_query(x)
@@ -181,7 +169,13 @@ class CausalAttention(nn.Module):
         value = self.W_value(x)
         scores = (query / key.shape[-1] ** 0.5) @ key.mT
         scores = mask_scores(scores, causal_mask(num_tokens, device=x.device))
+        if attn_mask is not None:
+            require_mask(attn_mask, scores.shape)
+            attn_mask = attn_mask & causal_mask(num_tokens, device=x.device)
+            scores = mask_scores(scores, attn_mask)
         weights = torch.softmax(scores, dim=-1)
+        if attn_mask is not None:
+            weights = weights.masked_fill(~attn_mask, 0.0)  # nan, where no key is allowed
         weights = self.dropout(weights)
         context = weights @ value
         return (context, weights) if need_weights else context

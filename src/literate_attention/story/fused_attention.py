@@ -4,7 +4,7 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention as torch_attention
 
-from literate_attention._argument_checks import require_attention
+from literate_attention._argument_checks import require_mask, require_one_mask
 from literate_attention.story.causal_attention import causal_mask
 
 
@@ -40,9 +40,9 @@ def scaled_dot_product_attention(
         The context vectors.
 
     Raises:
-        TypeError: an argument does not hold floating-point numbers, or the mask is not boolean.
-        ValueError: sizes do not fit, the dropout rate is outside [0, 1), or ``attn_mask`` and ``is_causal``
-            are given together.
+        TypeError: the mask is not boolean.
+        ValueError: query, key and value differ in their batch dimensions, the mask does not fit, or
+            ``attn_mask`` and ``is_causal`` are given together.
 
     Example:
         Four queries, the last of six tokens, average the values 0 to 2, 0 to 3, 0 to 4 and 0 to 5.
@@ -53,13 +53,15 @@ def scaled_dot_product_attention(
         >>> scaled_dot_product_attention(query, key, value, is_causal=True)[0, :, 0]
         tensor([1.0000, 1.5000, 2.0000, 2.5000])
     """
-    require_attention(query, key, value, attn_mask, dropout_p, is_causal)
+    require_one_mask(attn_mask, is_causal)
+    require_same_batch(query, key, value)
     *batch, q_len, _ = query.shape
     kv_len = key.shape[-2]
     if is_causal and q_len != kv_len:
         attn_mask = causal_mask(q_len, kv_len, device=query.device)
         is_causal = False
     if attn_mask is not None:
+        require_mask(attn_mask, (*batch, q_len, kv_len))
         if len(batch) > 2:
             attn_mask = attn_mask.expand(*batch, -1, -1)
         attn_mask = as_four_dimensions(attn_mask)
@@ -95,3 +97,13 @@ def as_four_dimensions(
         torch.Size([1, 2, 4, 3])
     """
     return x[None, None].flatten(0, -4)
+
+
+def require_same_batch(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Refuse batches that are not matched one to one: flattened, the wrong ones would be paired."""
+    for name, tensor in (("key", key), ("value", value)):
+        if tensor.shape[:-2] != query.shape[:-2]:
+            raise ValueError(
+                f"{name} must have the batch dimensions of query, {tuple(query.shape[:-2])}, "
+                f"got shape {tuple(tensor.shape)}"
+            )

@@ -26,6 +26,7 @@ from literate_attention._argument_checks import (
     require_sha256,
     require_token_ids,
 )
+from literate_attention._call_types import ReturnsTensor
 
 TOY_TOKENS: Final = ("Your", "journey", "starts", "with", "one", "step")
 """The sentence that the whole book follows, one word a token."""
@@ -212,9 +213,7 @@ class GPTDatasetV1(Dataset[tuple[Int[Tensor, " max_length"], Int[Tensor, " max_l
         stride: how many tokens further the next window starts.
 
     Raises:
-        TypeError: a size is not a whole number.
-        ValueError: ``max_length`` or ``stride`` is below 1, or the text is shorter than one window and the
-            token after it.
+        ValueError: ``max_length`` is below 1, or the text is shorter than one window and the token after it.
 
     Example:
         >>> dataset = GPTDatasetV1(SAMPLE_TEXT, gpt2_tokenizer(), max_length=4, stride=2)
@@ -226,7 +225,6 @@ class GPTDatasetV1(Dataset[tuple[Int[Tensor, " max_length"], Int[Tensor, " max_l
         self, txt: str, tokenizer: tiktoken.Encoding, max_length: int, stride: int
     ) -> None:
         require_at_least("max_length", max_length, 1)
-        require_at_least("stride", stride, 1)
         token_ids = torch.from_numpy(
             tokenizer.encode_to_numpy(txt, allowed_special={_END_OF_TEXT}).astype("int64")
         )
@@ -288,8 +286,7 @@ def create_dataloader_v1(
         A loader of pairs ``(input_ids, target_ids)``, each of shape ``(batch_size, max_length)``.
 
     Raises:
-        TypeError: a size is not a whole number.
-        ValueError: ``batch_size``, ``max_length`` or ``stride`` is below 1, or the text is too short.
+        ValueError: ``batch_size`` or ``max_length`` is below 1, or the text is too short.
 
     Example:
         >>> loader = create_dataloader_v1(
@@ -300,7 +297,6 @@ def create_dataloader_v1(
         tensor([[  40,  367, 2885, 1464],
                 [2885, 1464, 1807, 3619]])
     """
-    require_at_least("batch_size", batch_size, 1)
     dataset = _WindowsInBatches(txt, gpt2_tokenizer(), max_length, stride)
     return DataLoader(
         dataset,
@@ -322,24 +318,16 @@ class InputEmbedding(nn.Module):
         embed_dim: how wide an embedding is.
         context_length: how many positions there are.
 
-    Raises:
-        TypeError: a size is not a whole number.
-        ValueError: a size is below 1.
-
     Example:
         >>> embed = InputEmbedding(vocab_size=50257, embed_dim=256, context_length=4)
         >>> embed(torch.tensor([[40, 367, 2885, 1464], [1807, 3619, 402, 271]])).shape
         torch.Size([2, 4, 256])
     """
 
+    __call__: ReturnsTensor
+
     def __init__(self, vocab_size: int, embed_dim: int, context_length: int) -> None:
         super().__init__()
-        for name, size in (
-            ("vocab_size", vocab_size),
-            ("embed_dim", embed_dim),
-            ("context_length", context_length),
-        ):
-            require_at_least(name, size, 1)
         self.token_embedding = nn.Embedding(vocab_size, embed_dim)
         self.position_embedding = nn.Embedding(context_length, embed_dim)
 

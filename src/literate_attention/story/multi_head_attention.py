@@ -5,14 +5,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from literate_attention._argument_checks import (
-    require_at_least,
     require_context,
-    require_dropout_rate,
     require_head_split,
-    require_heads,
     require_mask,
-    require_tokens,
 )
+from literate_attention._call_types import ReturnsWeights
 from literate_attention.story.causal_attention import (
     CausalAttention,
     causal_mask,
@@ -41,8 +38,7 @@ def split_heads(
         A view of `x` in which each head has a sequence of its own.
 
     Raises:
-        TypeError: `x` does not hold floating-point numbers.
-        ValueError: `x` has fewer than 2 dimensions, or its width is not divisible by ``num_heads``.
+        ValueError: the width of `x` is not divisible by ``num_heads``.
 
     Example:
         Of the first token, (0, 1, 2, 3, 4, 5, 6, 7), each head gets one half.
@@ -51,7 +47,6 @@ def split_heads(
         tensor([[0., 1., 2., 3.],
                 [4., 5., 6., 7.]])
     """
-    require_tokens("x", x, called="embed_dim")
     require_head_split("the width of x", x.shape[-1], num_heads)
     return x.unflatten(-1, (num_heads, -1)).transpose(-3, -2)
 
@@ -69,16 +64,11 @@ def merge_heads(
     Returns:
         One vector for each token.
 
-    Raises:
-        TypeError: `x` does not hold floating-point numbers.
-        ValueError: `x` has fewer than 3 dimensions.
-
     Example:
         >>> x = torch.arange(48.0).reshape(1, 6, 8)
         >>> torch.equal(merge_heads(split_heads(x, num_heads=2)), x)
         True
     """
-    require_heads("x", x)
     return x.transpose(-3, -2).flatten(-2)
 
 
@@ -98,16 +88,14 @@ class MultiHeadAttentionWrapper(nn.Module):
         num_heads: how many heads.
         qkv_bias: whether the projections add a bias.
 
-    Raises:
-        TypeError: a size is not a whole number.
-        ValueError: a size is below 1, or the dropout rate is outside [0, 1).
-
     Example:
         >>> _ = torch.manual_seed(123)
         >>> attention = MultiHeadAttentionWrapper(3, 2, context_length=6, dropout=0.0, num_heads=2)
         >>> attention(torch.ones(2, 6, 3)).shape
         torch.Size([2, 6, 4])
     """
+
+    __call__: ReturnsWeights
 
     def __init__(
         self,
@@ -119,7 +107,6 @@ class MultiHeadAttentionWrapper(nn.Module):
         qkv_bias: bool = False,
     ) -> None:
         super().__init__()
-        require_at_least("num_heads", num_heads, 1)
         self.heads = nn.ModuleList(
             CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
             for _ in range(num_heads)
@@ -144,9 +131,7 @@ class MultiHeadAttentionWrapper(nn.Module):
             The context vectors of all heads, side by side; with ``need_weights`` also the weights.
 
         Raises:
-            TypeError: `x` does not hold floating-point numbers.
-            ValueError: `x` has fewer than 2 dimensions, another width than ``d_in``, or more tokens than
-                ``context_length``.
+            ValueError: `x` has more tokens than ``context_length``.
         """
         if need_weights:
             results = [head(x, need_weights=True) for head in self.heads]
@@ -165,6 +150,9 @@ class MultiHeadAttention(nn.Module):
 
     :math:`Q_i`, :math:`K_i` and :math:`V_i` are the i-th pieces of :math:`X W_q`, :math:`X W_k` and
     :math:`X W_v`; :math:`M` is :math:`-\infty` above the diagonal and 0 elsewhere :cite:p:`vaswani2017`.
+    torch's fused kernel computes it, unless the weights are asked for, or the attribute ``dropout`` is
+    replaced by anything but an ``nn.Identity``: another module has to see the weights, so they are written
+    down.
 
     Args:
         d_in: how wide an input is.
@@ -175,9 +163,7 @@ class MultiHeadAttention(nn.Module):
         qkv_bias: whether the projections to query, key and value add a bias.
 
     Raises:
-        TypeError: a size is not a whole number.
-        ValueError: a size is below 1, ``d_out`` is not divisible by ``num_heads``, or the dropout rate is
-            outside [0, 1).
+        ValueError: ``d_out`` is not divisible by ``num_heads``.
 
     Example:
         >>> _ = torch.manual_seed(123)
@@ -186,6 +172,8 @@ class MultiHeadAttention(nn.Module):
         >>> context.shape, weights.shape
         (torch.Size([1, 6, 8]), torch.Size([1, 2, 6, 6]))
     """
+
+    __call__: ReturnsWeights
 
     def __init__(
         self,
@@ -197,10 +185,7 @@ class MultiHeadAttention(nn.Module):
         qkv_bias: bool = False,
     ) -> None:
         super().__init__()
-        for name, size in (("d_in", d_in), ("d_out", d_out), ("context_length", context_length)):
-            require_at_least(name, size, 1)
         require_head_split("d_out", d_out, num_heads)
-        require_dropout_rate("dropout", dropout)
         self.d_out = d_out
         self.num_heads = num_heads
         self.head_dim = d_out // num_heads
@@ -239,11 +224,9 @@ class MultiHeadAttention(nn.Module):
             attend to none, its weights are zero, and so are the context vectors of its heads.
 
         Raises:
-            TypeError: `x` does not hold floating-point numbers, or the mask is not boolean.
-            ValueError: `x` has fewer than 2 dimensions, another width than ``d_in``, or more tokens than
-                ``context_length``; or the mask does not fit.
+            TypeError: the mask is not boolean.
+            ValueError: `x` has more tokens than ``context_length``, or the mask does not fit.
         """
-        require_tokens("x", x, self.W_query.in_features)
         require_context(x.shape[-2], self.context_length)
         num_tokens = x.shape[-2]
         query = split_heads(self.W_query(x), self.num_heads)
@@ -252,13 +235,13 @@ class MultiHeadAttention(nn.Module):
         if attn_mask is not None:
             require_mask(attn_mask, (*query.shape[:-1], num_tokens))
             attn_mask = attn_mask & causal_mask(num_tokens, device=x.device)
-        if not need_weights and type(self.dropout) is nn.Dropout:
+        if not need_weights and type(self.dropout) in (nn.Dropout, nn.Identity):
             attended = scaled_dot_product_attention(
                 query,
                 key,
                 value,
                 attn_mask=attn_mask,
-                dropout_p=self.dropout.p if self.dropout.training else 0.0,
+                dropout_p=getattr(self.dropout, "p", 0.0) if self.dropout.training else 0.0,
                 is_causal=attn_mask is None,
             )
             return self.out_proj(merge_heads(attended))

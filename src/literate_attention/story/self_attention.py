@@ -4,14 +4,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from literate_attention._argument_checks import (
-    require_at_least,
-    require_same_batch,
-    require_tokens,
-    require_width,
-)
-
 # The mask comes with the next chapter, and one function masks scores: the arrow to it points forward.
+from literate_attention._call_types import ReturnsWeights
 from literate_attention.story.causal_attention import mask_scores
 
 
@@ -39,9 +33,8 @@ def attention_weights(
         The attention weights.
 
     Raises:
-        TypeError: an argument does not hold floating-point numbers, or the mask is not boolean.
-        ValueError: query or key has fewer than 2 dimensions, they differ in width, or the mask does not
-            fit.
+        TypeError: the mask is not boolean.
+        ValueError: the mask does not fit.
 
     Example:
         With one query (0, sqrt 2) and the rows of the identity as keys, the scaled scores are 0 and 1, so
@@ -56,9 +49,6 @@ def attention_weights(
         >>> attention_weights(torch.zeros(6, 2), torch.ones(6, 2), attn_mask=causal_mask(6))[3]
         tensor([0.2500, 0.2500, 0.2500, 0.2500, 0.0000, 0.0000])
     """
-    require_tokens("query", query, called="head_dim")
-    require_tokens("key", key, query.shape[-1], "the width of query")
-    require_same_batch("key", key, "query", query)
     if scale is None:
         scale = query.shape[-1] ** -0.5
     # Scaled before the product, or float16 would overflow.
@@ -87,11 +77,6 @@ def attention_output(
     Returns:
         One context vector for each query.
 
-    Raises:
-        TypeError: an argument does not hold floating-point numbers.
-        ValueError: an argument has fewer than 2 dimensions, or there are not as many weights in a row as
-            values.
-
     Example:
         Half of the first value, (0, 1), and half of the last one, (10, 11):
 
@@ -99,10 +84,6 @@ def attention_output(
         >>> attention_output(weights, torch.arange(12.0).reshape(6, 2))[0]
         tensor([5., 6.])
     """
-    require_tokens("value", value, called="value_dim")
-    require_tokens("weights", weights, called="kv_len")
-    require_width("weights", weights, value.shape[-2], "the number of values")
-    require_same_batch("weights", weights, "value", value)
     return weights @ value
 
 
@@ -117,10 +98,6 @@ class SelfAttention_v1(nn.Module):
         d_in: how wide an input is.
         d_out: how wide a query, a key, a value and a context vector are.
 
-    Raises:
-        TypeError: a size is not a whole number.
-        ValueError: a size is below 1.
-
     Example:
         >>> _ = torch.manual_seed(123)
         >>> attention = SelfAttention_v1(d_in=3, d_out=2)
@@ -128,10 +105,10 @@ class SelfAttention_v1(nn.Module):
         torch.Size([6, 2])
     """
 
+    __call__: ReturnsWeights
+
     def __init__(self, d_in: int, d_out: int) -> None:
         super().__init__()
-        require_at_least("d_in", d_in, 1)
-        require_at_least("d_out", d_out, 1)
         self.W_query = nn.Parameter(torch.rand(d_in, d_out))
         self.W_key = nn.Parameter(torch.rand(d_in, d_out))
         self.W_value = nn.Parameter(torch.rand(d_in, d_out))
@@ -152,12 +129,7 @@ class SelfAttention_v1(nn.Module):
 
         Returns:
             The context vectors; with ``need_weights`` also the weights.
-
-        Raises:
-            TypeError: `x` does not hold floating-point numbers.
-            ValueError: `x` has fewer than 2 dimensions, or another width than ``d_in``.
         """
-        require_tokens("x", x, self.W_query.shape[0])
         query = x @ self.W_query
         key = x @ self.W_key
         value = x @ self.W_value
@@ -180,10 +152,6 @@ class SelfAttention_v2(nn.Module):
         d_out: how wide a query, a key, a value and a context vector are.
         qkv_bias: whether the three projections add a bias.
 
-    Raises:
-        TypeError: a size is not a whole number.
-        ValueError: a size is below 1.
-
     Example:
         >>> _ = torch.manual_seed(789)
         >>> attention = SelfAttention_v2(d_in=3, d_out=2)
@@ -192,10 +160,10 @@ class SelfAttention_v2(nn.Module):
         (torch.Size([6, 2]), torch.Size([6, 6]))
     """
 
+    __call__: ReturnsWeights
+
     def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
         super().__init__()
-        require_at_least("d_in", d_in, 1)
-        require_at_least("d_out", d_out, 1)
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
@@ -216,12 +184,7 @@ class SelfAttention_v2(nn.Module):
 
         Returns:
             The context vectors; with ``need_weights`` also the weights.
-
-        Raises:
-            TypeError: `x` does not hold floating-point numbers.
-            ValueError: `x` has fewer than 2 dimensions, or another width than ``d_in``.
         """
-        require_tokens("x", x, self.W_query.in_features)
         query = self.W_query(x)
         key = self.W_key(x)
         value = self.W_value(x)

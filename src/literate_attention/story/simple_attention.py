@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention._argument_checks import require_floating, require_tokens, require_width
+from literate_attention._argument_checks import require_floating
 
 
 def score_one_query(
@@ -24,8 +24,7 @@ def score_one_query(
         One score for each token.
 
     Raises:
-        TypeError: an argument does not hold floating-point numbers.
-        ValueError: the query is not as wide as the inputs.
+        TypeError: the inputs do not hold floating-point numbers.
 
     Example:
         The dot product with a vector of ones is the sum of a token's numbers.
@@ -34,9 +33,7 @@ def score_one_query(
         >>> score_one_query(torch.ones(3), toy_embeddings())
         tensor([1.4700, 2.0800, 2.0600, 1.1300, 1.1200, 1.4000])
     """
-    require_tokens("inputs", inputs, called="embed_dim")
-    require_floating("query", query)
-    require_width("query", query, inputs.shape[-1], "embed_dim")
+    require_floating("inputs", inputs)
     return (inputs @ query.unsqueeze(-1)).squeeze(-1)
 
 
@@ -55,7 +52,6 @@ def score_all_queries(
 
     Raises:
         TypeError: the inputs do not hold floating-point numbers.
-        ValueError: the inputs have fewer than 2 dimensions.
 
     Example:
         The embedding of "one" is (0.77, 0.25, 0.10), and its square is its score with itself.
@@ -65,7 +61,7 @@ def score_all_queries(
         >>> scores.shape, scores[4, 4]
         (torch.Size([6, 6]), tensor(0.6654))
     """
-    require_tokens("inputs", inputs, called="embed_dim")
+    require_floating("inputs", inputs)
     return inputs @ inputs.mT
 
 
@@ -85,14 +81,10 @@ def normalize_by_sum(
     Returns:
         The weights.
 
-    Raises:
-        TypeError: the scores are not floating-point numbers.
-
     Example:
         >>> normalize_by_sum(torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 5.0]))
         tensor([0.0500, 0.1000, 0.1500, 0.2000, 0.2500, 0.2500])
     """
-    require_floating("scores", scores)
     return scores / scores.sum(dim=-1, keepdim=True)
 
 
@@ -109,16 +101,12 @@ def naive_softmax(scores: Float[Tensor, "*batch num_tokens"]) -> Float[Tensor, "
     Returns:
         The weights.
 
-    Raises:
-        TypeError: the scores are not floating-point numbers.
-
     Example:
         >>> naive_softmax(torch.zeros(6))
         tensor([0.1667, 0.1667, 0.1667, 0.1667, 0.1667, 0.1667])
         >>> naive_softmax(torch.tensor([1000.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
         tensor([nan, 0., 0., 0., 0., 0.])
     """
-    require_floating("scores", scores)
     exponentials = scores.exp()
     return exponentials / exponentials.sum(dim=-1, keepdim=True)
 
@@ -136,14 +124,10 @@ def softmax(scores: Float[Tensor, "*batch num_tokens"]) -> Float[Tensor, "*batch
     Returns:
         The weights.
 
-    Raises:
-        TypeError: the scores are not floating-point numbers.
-
     Example:
         >>> softmax(1000.0 * torch.eye(6))[1]
         tensor([0., 1., 0., 0., 0., 0.])
     """
-    require_floating("scores", scores)
     return torch.softmax(scores, dim=-1)
 
 
@@ -162,10 +146,6 @@ def context_vector(
     Returns:
         The context vector of the query.
 
-    Raises:
-        TypeError: an argument does not hold floating-point numbers.
-        ValueError: there are not as many weights as tokens.
-
     Example:
         Half of "journey" and half of "starts" is the mean of the two.
 
@@ -173,9 +153,6 @@ def context_vector(
         >>> context_vector(torch.tensor([0.0, 0.5, 0.5, 0.0, 0.0, 0.0]), toy_embeddings())
         tensor([0.5600, 0.8600, 0.6500])
     """
-    require_tokens("inputs", inputs, called="embed_dim")
-    require_floating("weights", weights)
-    require_width("weights", weights, inputs.shape[-2], "num_tokens")
     return (weights.unsqueeze(-2) @ inputs).squeeze(-2)
 
 
@@ -219,7 +196,6 @@ def dot_product_attention(
 
     Raises:
         TypeError: the inputs do not hold floating-point numbers.
-        ValueError: the inputs have fewer than 2 dimensions.
 
     Example:
         Where all tokens are alike, each has a sixth of the weight.

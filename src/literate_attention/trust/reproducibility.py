@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from literate_attention._argument_checks import require_dropout_rate, require_tensor
+from literate_attention._call_types import ReturnsTensor
 
 DropoutStream = Literal["torch", "mkl"]
 
@@ -78,9 +78,6 @@ def seed_everything(seed: int) -> None:
     Args:
         seed: a whole number from 0 to 2**32 - 1.
 
-    Raises:
-        ValueError: the seed is outside that range.
-
     Example:
         >>> seed_everything(123)
         >>> first = torch.rand(2)
@@ -88,10 +85,8 @@ def seed_everything(seed: int) -> None:
         >>> torch.equal(first, torch.rand(2))
         True
     """
-    if not 0 <= seed < 2**32:
-        raise ValueError(f"seed must lie between 0 and 2**32 - 1, got {seed}")
+    np.random.seed(seed)  # it refuses a seed that it cannot take
     random.seed(seed)
-    np.random.seed(seed)
     torch.manual_seed(seed)
 
 
@@ -148,18 +143,12 @@ def dropout_mask(
         tensor([[1, 1, 0, 1, 1, 0],
                 [0, 0, 0, 1, 0, 1]], dtype=torch.int32)
     """
-    require_dropout_rate("p", p)
-    _require_stream(stream)
+    require_stream(p, stream)
     if stream == "torch":
         uniform = torch.rand(shape, dtype=torch.float64, device="cpu")
     else:
         uniform = _mcg31_uniform(torch.Size(shape).numel()).reshape(shape)
     return (uniform < 1 - p).to(device or torch.get_default_device())
-
-
-def _require_stream(stream: str) -> None:
-    if stream not in get_args(DropoutStream):
-        raise ValueError(f"stream must be one of {get_args(DropoutStream)}, got {stream!r}")
 
 
 def _mcg31_uniform(count: int) -> Float[Tensor, "{count}"]:
@@ -180,49 +169,13 @@ def _spend_one_word() -> int:
     return int(two_words) >> 32 & 0xFFFFFFFF
 
 
-def drop(
-    x: Float[Tensor, "*shape"], p: float, stream: DropoutStream | None = None
-) -> Float[Tensor, "*shape"]:
-    r"""Drop elements at random and scale up the rest, so that the expected sum stays what it was.
+class ReproducibleDropout(nn.Dropout):
+    r"""``nn.Dropout``, with the same mask for the same seed on every device and every CPU.
 
     .. math:: \text{drop}(x)_i = \frac{m_i}{1 - p} \, x_i, \qquad m_i \in \{0, 1\},\; P(m_i = 0) = p
 
-    Args:
-        x: any tensor.
-        p: the probability that an element is dropped, in [0, 1).
-        stream: where the mask comes from; see :func:`dropout_mask`. By default the device's own generator,
-            as :func:`torch.nn.functional.dropout` does it.
-
-    Returns:
-        The tensor with dropped elements at zero.
-
-    Raises:
-        TypeError: `x` is not a tensor.
-        ValueError: ``p`` is outside [0, 1), or the stream is unknown.
-
-    Example:
-        >>> _ = torch.manual_seed(123)
-        >>> drop(torch.ones(2, 6), p=0.5, stream="torch")
-        tensor([[2., 2., 0., 2., 2., 0.],
-                [0., 0., 0., 2., 0., 2.]])
-    """
-    require_tensor("x", x)
-    require_dropout_rate("p", p)
-    if stream is None:
-        return torch.nn.functional.dropout(x, p)
-    _require_stream(stream)
-    if p == 0.0 or x.numel() == 0:  # as torch does: nothing is drawn
-        return x
-    kept = dropout_mask(*x.shape, p=p, stream=stream, device=x.device)
-    return x * kept.to(x.dtype).div(1 - p)
-
-
-class Dropout(nn.Dropout):
-    r"""``nn.Dropout``, with the same mask for the same seed on every device and every CPU.
-
-    It is :func:`drop` while training, and nothing in evaluation mode. An attention class uses it once it
-    is put in the place of the class's own:
-    ``attention.dropout = Dropout(0.5, stream="mkl")``.
+    An attention class uses it once it is put in the place of the class's own:
+    ``attention.dropout = ReproducibleDropout(0.5, stream="mkl")``.
 
     Args:
         p: the probability that an element is dropped, in [0, 1).
@@ -233,21 +186,33 @@ class Dropout(nn.Dropout):
 
     Example:
         >>> _ = torch.manual_seed(123)
-        >>> Dropout(0.5, stream="mkl")(torch.ones(2, 6))
+        >>> ReproducibleDropout(0.5, stream="mkl")(torch.ones(2, 6))
         tensor([[2., 2., 2., 2., 2., 2.],
                 [0., 2., 0., 0., 0., 0.]])
     """
 
+    __call__: ReturnsTensor
+
     def __init__(self, p: float = 0.5, stream: DropoutStream = "torch") -> None:
-        require_dropout_rate("p", p)
-        _require_stream(stream)
+        require_stream(p, stream)
         super().__init__(p)
         self.stream = stream
 
     def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         """Drop elements of `x` while training, and scale up the rest; else return `x`."""
-        return drop(x, self.p, self.stream) if self.training else x
+        if not self.training or self.p == 0.0 or x.numel() == 0:  # as torch does: nothing is drawn
+            return x
+        kept = dropout_mask(*x.shape, p=self.p, stream=self.stream, device=x.device)
+        return x * kept.to(x.dtype).div(1 - self.p)
 
     def extra_repr(self) -> str:
         """Name the rate and the stream when the module is printed."""
         return f"p={self.p}, stream={self.stream!r}"
+
+
+def require_stream(p: float, stream: str) -> None:
+    """Refuse a rate that leaves nothing, and a stream that nobody draws from."""
+    if not 0.0 <= p < 1.0:
+        raise ValueError(f"p must lie in [0, 1), got {p}")
+    if stream not in get_args(DropoutStream):
+        raise ValueError(f"stream must be one of {get_args(DropoutStream)}, got {stream!r}")

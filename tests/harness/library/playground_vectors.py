@@ -31,7 +31,7 @@ def stops() -> dict[str, Tensor]:
         return module
 
     printed = seeded(la.CausalAttention, 789, 3, 2, 6, 0.5)
-    printed.dropout = la.Dropout(0.5, stream="mkl")
+    printed.dropout = la.ReproducibleDropout(0.5, stream="mkl")
     torch.manual_seed(123)
     dropped = printed(x)
     return {
@@ -93,7 +93,7 @@ def _stages(settings: Settings, steps: set[str], query: Tensor, key: Tensor) -> 
         "scaling": lambda matrix: matrix / query.shape[-1] ** 0.5,
         "mask": lambda matrix: hide(matrix, mask),
         "softmax": la.softmax,
-        "dropout": lambda matrix: la.drop(matrix, rate, stream),
+        "dropout": lambda matrix: la.ReproducibleDropout(rate, stream)(matrix),
     }
     matrix = query @ key.mT if "projections" in steps else la.score_all_queries(query)
     stages = {"scores": matrix}

@@ -33,13 +33,6 @@ def attend(
     return [context.detach(), *gradients]
 
 
-def attend_to_what_is_held(
-    group: dist.ProcessGroup, held: list[list[Tensor]], options: dict[str, Any]
-) -> Tensor:
-    """Attend to what this process is given, whether or not that fits what the others are given."""
-    return attend_in_ring(*held[dist.get_rank(group)], **options, group=group)
-
-
 def count_scores(group: dist.ProcessGroup, *arguments: Any) -> int:
     """Count the scores that this process computes, forward and backward."""
     count = 0

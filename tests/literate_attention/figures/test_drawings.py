@@ -195,7 +195,7 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "mask_parts": lambda: figures.draw_mask_parts(
         {
             "window": la.window_mask(6, 6, 3),
-            "sink": la.sink_mask(6, 6, 3, 1) & ~la.window_mask(6, 6, 3),
+            "sink": la.window_mask(6, 6, 3, 1) & ~la.window_mask(6, 6, 3),
         },
         TOY_TOKENS,
     ),

@@ -25,7 +25,6 @@ from literate_attention import (
     generate,
     head_scores,
     induction_targets,
-    one_thread,
     repeated_blocks,
     take_checkpoint,
     train_to_copy,
@@ -68,21 +67,10 @@ def test_a_generator_decides_the_rows() -> None:
     assert not torch.equal(first, repeated_blocks(2, 17, VOCAB, 3, 7))
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ((0, 17, VOCAB, 3, 7), "batch must be at least 1, got 0"),
-        ((5, 0, VOCAB, 3, 7), "num_tokens must be at least 1, got 0"),
-        ((5, 17, VOCAB, 0, 7), "shortest must be at least 1, got 0"),
-        ((5, 17, VOCAB, 8, 7), "longest must be at least 8, got 7"),
-        ((5, 17, VOCAB, 3, 12), "a block of 12 tokens, .* a vocabulary of 11; pass longest=11"),
-    ],
-)
-def test_blocks_that_cannot_be_drawn_are_refused(
-    sizes: tuple[int, int, int, int, int], message: str
-) -> None:
+def test_blocks_that_cannot_be_drawn_are_refused() -> None:
+    message = "a block of 12 tokens, .* a vocabulary of 11; pass longest=11"
     with pytest.raises(ValueError, match=message):
-        repeated_blocks(*sizes)
+        repeated_blocks(5, 17, VOCAB, 3, 12)
 
 
 # The loss
@@ -120,12 +108,6 @@ def test_a_block_adds_attention_to_what_came_in() -> None:
     assert_close(block(x), x + attention(of_one_size))
 
 
-def test_a_block_refuses_another_width() -> None:
-    attention = GroupedQueryAttention(WIDTH, WIDTH, num_heads=3, num_kv_heads=3)
-    with pytest.raises(ValueError, match="embed_dim = 6"):
-        AttentionBlock(attention, WIDTH)(torch.ones(2, 5, 7))
-
-
 def test_the_model_holds_nothing_but_embeddings_attention_and_norms() -> None:
     model = attention_only_model(26, 32, num_layers=2)
     numbers = sum(parameter.numel() for parameter in model.parameters())
@@ -142,25 +124,10 @@ def test_without_positions_the_order_of_the_past_is_not_seen() -> None:
 
 def test_it_reads_with_a_cache_what_it_reads_without() -> None:
     model, token_ids = seeded_model(num_heads=3), drawn()[:, :7]
-    caches = empty_caches(model, batch=5, max_tokens=17)
+    caches = empty_caches(model.requires_grad_(False), batch=5, max_tokens=17)
     chunks = [model(chunk, caches) for chunk in token_ids.split([1, 4, 2], dim=1)]
     assert_close(torch.cat(chunks, dim=1), model(token_ids))
     assert generate(model, token_ids, max_new_tokens=3).shape == (5, 10)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"num_layers": 0}, "num_layers must be at least 1, got 0"),
-        ({"num_heads": 0}, "num_heads must be at least 1, got 0"),
-        ({"num_heads": 4}, "embed_dim must be divisible by num_heads, got 6 and 4"),
-        ({"num_heads": 2}, "head_dim must be even, .* got 3"),
-        ({"base": 1.0}, "base must be above 1"),
-    ],
-)
-def test_sizes_that_make_no_model_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        seeded_model(**options)
 
 
 # Checkpoints and training
@@ -224,30 +191,17 @@ def test_progress_wraps_the_steps() -> None:
     assert seen == [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)]
 
 
-def test_one_thread_gives_the_others_back_however_it_ends() -> None:
+def test_training_gives_the_threads_back_however_it_ends() -> None:
+    def breaks_off(steps: range) -> Iterator[int]:
+        yield 1 // (torch.get_num_threads() - 1)
+
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        with pytest.raises(ZeroDivisionError), one_thread():
-            assert 1 / (torch.get_num_threads() - 1)
+        with pytest.raises(ZeroDivisionError):
+            trained(progress=breaks_off)
         assert torch.get_num_threads() == 2
         trained()
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"num_steps": 0}, "num_steps must be at least 1, got 0"),
-        ({"every": 0}, "every must be at least 1, got 0"),
-        ({"num_tokens": 3}, "num_tokens must be at least 4, got 3"),
-        ({"batch": 0}, "batch must be at least 1, got 0"),
-        ({"num_tokens": 24}, "a block of 12 tokens, .* a vocabulary of 11"),
-        ({"num_tokens": 20}, "the sequence has 20 tokens, but context_length is 17"),
-    ],
-)
-def test_a_training_that_cannot_be_is_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        trained(**{"num_steps": 2} | options)

@@ -325,110 +325,44 @@ ONCE_AND_AGAIN = torch.tensor([[1, 2, 3, 4, 5], [1, 2, 1, 2, 1]])
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
-    ("call", "error", "message"),
+    ("call", "message"),
     [
         (
-            lambda model: attention_maps(model, torch.ones(3)),
-            TypeError,
-            "token_ids must be integers",
-        ),
-        (
-            lambda model: attention_maps(model, torch.tensor([11])),
-            ValueError,
-            "token id 11 is outside",
-        ),
-        (lambda _: previous_token_targets(0), ValueError, "num_tokens must be at least 1, got 0"),
-        (
-            lambda _: first_token_targets(1.5),
-            TypeError,
-            "num_tokens must be a whole number, got 1.5",
-        ),
-        (lambda _: induction_targets([1, 2]), TypeError, "token_ids must be a tensor, got list"),
-        (
-            lambda _: induction_targets(torch.tensor(1)),
-            ValueError,
-            "token_ids must have at least 1 token, got shape ()",
-        ),
-        (
-            lambda _: head_scores(MAPS[0], previous_token_targets(5)),
-            ValueError,
-            "maps must have at least 4 dimensions (num_layers, num_heads, num_tokens, num_tokens), got 3",
-        ),
-        (
-            lambda _: head_scores(MAPS.long(), previous_token_targets(5)),
-            TypeError,
-            "maps must hold floating-point numbers, got torch.int64",
-        ),
-        (
-            lambda _: head_scores(MAPS, previous_token_targets(5).float()),
-            TypeError,
-            "targets must be boolean, got torch.float32",
-        ),
-        (
             lambda _: head_scores(MAPS, previous_token_targets(7)),
-            ValueError,
             "targets must be as large as a map, (5, 5), for all sequences or for each of (), got",
         ),
         (
             lambda _: head_scores(MAPS, previous_token_targets(5).expand(2, 5, 5)),
-            ValueError,
             "got shape (2, 5, 5)",
         ),
         (
             lambda _: head_scores(MAPS.expand(2, 3, 6, 5, 5), induction_targets(ONCE_AND_AGAIN)),
-            ValueError,
             "1 of 2 sequences have no targets: there is nothing to score",
         ),
         (
-            lambda _: top_heads(MAPS[..., 0, 0], 19),
-            ValueError,
-            "count must be at most 18, as there are heads, got 19",
-        ),
-        (lambda _: top_heads(MAPS[..., 0, 0], 0), ValueError, "count must be at least 1, got 0"),
-        (
             lambda model: ablate_heads(model, [(3, 0)]).__enter__(),
-            ValueError,
             "the model has 3 layers, counted from 0; there is no layer 3",
         ),
         (
             lambda model: ablate_heads(model, [(2, 6)]).__enter__(),
-            ValueError,
             "layer 2 has 6 heads, counted from 0; there is no head 6",
         ),
-        (
-            lambda model: ablate_heads(model, [(-1, 0)]).__enter__(),
-            ValueError,
-            "layer must be at least 0, got -1",
-        ),
-        (
-            lambda model: ablate_heads(model, [(0, 0.5)]).__enter__(),
-            TypeError,
-            "head must be a whole number, got 0.5",
-        ),
+        (lambda model: ablate_heads(model, [(-1, 0)]).__enter__(), "there is no layer -1"),
+        (lambda model: ablate_heads(model, [(0, -1)]).__enter__(), "there is no head -1"),
         (
             lambda model: copy_accuracy(model, torch.tensor([1, 2, 3, 1, 2])),
-            ValueError,
-            "token_ids must be at least 2 tokens and the same once more, got shape (5,)",
-        ),
-        (
-            lambda model: copy_accuracy(model, torch.tensor([1, 1])),
-            ValueError,
-            "token_ids must be at least 2 tokens and the same once more, got shape (2,)",
+            "the second half of token_ids must be the first once more, got shape (5,)",
         ),
         (
             lambda model: copy_accuracy(model, torch.tensor([1, 2, 3, 1, 5, 3])),
-            ValueError,
-            "the second half of token_ids must be the first once more, but 1 of 3 tokens differ",
+            "the second half of token_ids must be the first once more",
         ),
     ],
 )
 def test_refused(
-    model: LanguageModel,
-    call: Callable[[LanguageModel], object],
-    error: type[Exception],
-    message: str,
+    model: LanguageModel, call: Callable[[LanguageModel], object], message: str
 ) -> None:
-    with pytest.raises(error, match=re.escape(message)):
+    with pytest.raises(ValueError, match=re.escape(message)):
         call(model)
 
 

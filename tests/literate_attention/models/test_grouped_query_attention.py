@@ -19,7 +19,6 @@ from literate_attention import (
     RotaryEmbedding,
     causal_mask,
     grouped_attention,
-    rotary_frequencies,
     stack_groups,
     unstack_groups,
     window_mask,
@@ -48,7 +47,7 @@ def query_key_value(
 
 
 def rope() -> RotaryEmbedding:
-    return RotaryEmbedding(rotary_frequencies(HEAD_DIM, base=100.0), CONTEXT)
+    return RotaryEmbedding(HEAD_DIM, CONTEXT, base=100.0)
 
 
 def seeded(num_kv_heads: int = KV_HEADS, **options: object) -> GroupedQueryAttention:
@@ -315,7 +314,10 @@ def test_a_mask_is_combined_with_the_causal_one_and_the_window(
 @both_paths
 @pytest.mark.parametrize("window", [None, 3])
 def test_a_mask_is_combined_behind_a_cache_too(need_weights: bool, window: int | None) -> None:
-    attention, x = seeded(window=window), random_tensor(BATCH, NUM_TOKENS, D_IN)
+    attention, x = (
+        seeded(window=window).requires_grad_(False),
+        random_tensor(BATCH, NUM_TOKENS, D_IN),
+    )
     by_hand = random_tensor(NUM_TOKENS, NUM_TOKENS) > 0
     whole = run(attention, x, need_weights, attn_mask=by_hand)
     cache = KVCache(BATCH, KV_HEADS, NUM_TOKENS, HEAD_DIM, dtype=torch.float64)
@@ -403,22 +405,12 @@ Q, KV = torch.ones(BATCH, HEADS, Q_LEN, 4), torch.ones(BATCH, KV_HEADS, KV_LEN, 
         (
             lambda: GroupedQueryAttention(8, 10, 6, 2),
             ValueError,
-            "d_out must be divisible by num_heads, got 10 and 6; or give a head_dim",
+            "d_out must be divisible by num_heads, got 10 and 6",
         ),
         (
             lambda: GroupedQueryAttention(8, 12, 6, 0),
             ValueError,
-            "num_kv_heads must be at least 1, got 0",
-        ),
-        (
-            lambda: GroupedQueryAttention(8, 12, 6.0, 2),
-            TypeError,
-            "num_heads must be a whole number, got 6.0",
-        ),
-        (
-            lambda: GroupedQueryAttention(8, 12, 6, 2, head_dim=0),
-            ValueError,
-            "head_dim must be at least 1, got 0",
+            "num_heads must be divisible by num_kv_heads, got 6 and 0",
         ),
         (
             lambda: GroupedQueryAttention(8, 12, 6, 2, window=0),
@@ -426,6 +418,7 @@ Q, KV = torch.ones(BATCH, HEADS, Q_LEN, 4), torch.ones(BATCH, KV_HEADS, KV_LEN, 
             "window must be at least 1, got 0",
         ),
         (lambda: window_mask(2, 2, 0), ValueError, "window must be at least 1, got 0"),
+        (lambda: window_mask(2, 2, 1, -1), ValueError, "num_sinks must be at least 0, got -1"),
         (
             lambda: stack_groups(torch.ones(5, 2, 2), 2),
             ValueError,
@@ -440,21 +433,6 @@ Q, KV = torch.ones(BATCH, HEADS, Q_LEN, 4), torch.ones(BATCH, KV_HEADS, KV_LEN, 
             lambda: grouped_attention(Q, torch.ones(BATCH, 4, KV_LEN, 4), KV),
             ValueError,
             "num_heads must be divisible by num_kv_heads, got 6 and 4",
-        ),
-        (
-            lambda: grouped_attention(Q, KV, KV[:, :, :4]),
-            ValueError,
-            "key and value must have the same shape, got (2, 2, 5, 4) and (2, 2, 4, 4)",
-        ),
-        (
-            lambda: grouped_attention(Q, KV[:1], KV[:1]),
-            ValueError,
-            "key must have dimensions (2, 'heads', 'tokens', 'head_dim'), got shape (1, 2, 5, 4)",
-        ),
-        (
-            lambda: grouped_attention(Q, KV[..., :3], KV[..., :3]),
-            ValueError,
-            "the last dimension of key must be the width of query = 4, got shape (2, 2, 5, 3)",
         ),
         (
             lambda: grouped_attention(Q, KV, KV, attn_mask=torch.ones(3, 5)),
@@ -482,24 +460,9 @@ Q, KV = torch.ones(BATCH, HEADS, Q_LEN, 4), torch.ones(BATCH, KV_HEADS, KV_LEN, 
             "attn_mask must be boolean, True = may attend, got torch.float32",
         ),
         (
-            lambda: seeded().float()(X[..., :3]),
-            ValueError,
-            "the last dimension of x must be d_in = 7, got shape (2, 5, 3)",
-        ),
-        (
-            lambda: seeded().float()(X.long()),
-            TypeError,
-            "x must hold floating-point numbers, got torch.int64",
-        ),
-        (
             lambda: seeded().float()(X.repeat(1, 3, 1)),
             ValueError,
             "the sequence has 15 tokens, but context_length is 13",
-        ),
-        (
-            lambda: seeded().float()(X, cache=KVCache(1, KV_HEADS, 9, HEAD_DIM)),
-            ValueError,
-            "(1, 2, 5, 10), got (2, 2, 5, 10)",
         ),
     ],
 )

@@ -17,6 +17,7 @@ from literate_attention import (
     GroupedQueryAttention,
     KVCache,
     LanguageModel,
+    MultiHeadAttention,
     RollingCache,
     RotaryEmbedding,
     TransformerBlock,
@@ -26,8 +27,8 @@ from literate_attention import (
     greedy,
     keep_top_k,
     keep_top_p,
-    rotary_frequencies,
     sample,
+    window_mask,
 )
 
 BATCH, KV_HEADS, MAX_TOKENS, HEAD_DIM, LAYERS, WIDTH, VOCABULARY = 2, 3, 13, 4, 2, 10, 11
@@ -39,7 +40,7 @@ def random_tensor(*shape: int, seed: int = 7, dtype: torch.dtype = torch.float64
 
 def small_model(window: int | None = None, dtype: torch.dtype = torch.float64) -> LanguageModel:
     torch.manual_seed(123)
-    rope = RotaryEmbedding(rotary_frequencies(HEAD_DIM, base=100.0), 40)
+    rope = RotaryEmbedding(HEAD_DIM, 40, base=100.0)
     blocks = [
         TransformerBlock(
             GroupedQueryAttention(
@@ -125,15 +126,16 @@ def test_a_mask_that_does_not_fit_leaves_the_cache_as_it_was(
     mask: Tensor, error: type[Exception], message: str
 ) -> None:
     """Both caches: they hold three keys after four tokens, and after three."""
-    attention, x = small_model().blocks[0].attention, random_tensor(1, 6, WIDTH)
-    for cache, first in (
-        (KVCache(1, KV_HEADS, MAX_TOKENS, HEAD_DIM, dtype=torch.float64), 3),
-        (RollingCache(window=3, num_sinks=1), 4),
+    x = random_tensor(1, 6, WIDTH)
+    for window, cache, first in (
+        (None, KVCache(1, KV_HEADS, MAX_TOKENS, HEAD_DIM, dtype=torch.float64), 3),
+        (3, RollingCache(window=3, num_sinks=1), 4),
     ):
+        attention = small_model(window).blocks[0].attention.requires_grad_(False)
         attention(x[:, :first], cache=cache)
         with pytest.raises(error, match=re.escape(message)):
             attention(x[:, 4:], cache=cache, attn_mask=mask)
-        assert (cache.num_tokens, cache.num_kept) == (first, 3)
+        assert (cache.num_tokens, cache.num_keys) == (first, 3)
         keys, _ = cache.append(*torch.zeros(2, 1, KV_HEADS, 1, HEAD_DIM, dtype=torch.float64))
         assert keys.shape[-2] == 4
 
@@ -174,12 +176,11 @@ def test_weights_with_a_cache_reach_back_to_the_first_token(need_weights: bool) 
 class Trimmed(KVCache):
     """A wrong twin: it forgets what has left the window before the new tokens have attended."""
 
-    window = 3
-    num_kept = property(lambda _: 0)  # in chunks as long as the window
+    num_keys = property(lambda _: 0)  # in chunks as long as the window
 
     def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         keys, values = super().append(key, value)
-        return keys[:, :, -self.window :], values[:, :, -self.window :]
+        return keys[:, :, -3:], values[:, :, -3:]
 
 
 def test_a_cache_that_is_trimmed_too_early_is_noticed() -> None:
@@ -193,6 +194,17 @@ def test_a_cache_that_is_trimmed_too_early_is_noticed() -> None:
     assert_close(twin_first, first)
     assert (twin_second - second).abs().max() > 1e-3
     assert_close(second, attention(x)[:, 3:])
+
+
+def test_no_gradient_gets_lost_in_a_cache() -> None:
+    """It is written in place: `backward` would fail where somebody reads it, far from here."""
+    model, token_ids = small_model(), text(4)
+    caches = empty_caches(model, BATCH, MAX_TOKENS)
+    with pytest.raises(RuntimeError, match=r"call the model under torch\.no_grad"):
+        model(token_ids, caches)
+    assert caches[0].num_tokens == 0
+    with torch.no_grad():
+        assert_close(model(token_ids, caches), model(token_ids))
 
 
 # Continuing a text
@@ -214,6 +226,52 @@ def test_a_batch_says_what_each_of_its_texts_says() -> None:
         assert torch.equal(row, generate(model, alone[None], max_new_tokens=6)[0])
 
 
+@pytest.mark.parametrize("added", [0, 1, 3])
+@pytest.mark.parametrize("window", [None, 3])
+def test_a_text_goes_on_with_the_caches_of_its_beginning(added: int, window: int | None) -> None:
+    """Only what is new runs: what is written is what fresh caches would write."""
+    model, token_ids, seen = small_model(window), text(4), []
+    caches = empty_caches(model, BATCH, 20)
+    if window is not None:
+        caches = [RollingCache(window) for _ in caches]
+    longer = generate(model, token_ids, max_new_tokens=3, caches=caches)
+    longer = torch.cat([longer, text(added)], dim=1)
+    expected = generate(model, longer, max_new_tokens=5)
+    model.token_embedding.register_forward_hook(lambda _, given, __: seen.append(given[0].shape))
+    assert torch.equal(generate(model, longer, max_new_tokens=5, caches=caches), expected)
+    assert seen == [(BATCH, 1 + added), *[(BATCH, 1)] * 4]
+    assert caches[0].num_tokens == 11 + added
+    with pytest.raises(ValueError, match=r"hold .* tokens, so a text must have more, got 4"):
+        generate(model, token_ids, max_new_tokens=1, caches=caches)
+
+
+def test_sinks_are_seen_while_a_text_is_written() -> None:
+    """A window of 3 and one sink: what a mask by hand would choose again and again."""
+    windowed, model, expected = small_model(window=3), small_model(), text(6)
+    caches = [RollingCache(window=3, num_sinks=1) for _ in range(LAYERS)]
+    written = generate(windowed, expected, max_new_tokens=7, caches=caches)
+    for _ in range(7):
+        mask = window_mask(expected.shape[1], expected.shape[1], 3, num_sinks=1)
+        with torch.no_grad():
+            best = model(expected, attn_mask=mask)[:, -1:].argmax(dim=-1)
+        expected = torch.cat([expected, best], dim=1)
+    assert torch.equal(written, expected)
+
+
+@pytest.mark.parametrize("window", [None, 3])
+def test_under_autocast_the_same_is_written_with_a_cache_and_without(window: int | None) -> None:
+    model, token_ids = small_model(window, torch.float32), text(5)
+    caches = [RollingCache(window) for _ in range(LAYERS)] if window else None
+    with torch.autocast("cpu", torch.bfloat16):
+        written = generate(model, token_ids, max_new_tokens=6, caches=caches)
+        with torch.no_grad():
+            logits = model(written[:, :-1])[:, 4:]
+    chosen = logits.gather(-1, written[:, 5:, None])[..., 0]
+    # of two tokens closer than a rounding, either is right
+    assert_close(chosen, logits.amax(dim=-1), rtol=0, atol=0.02)
+    assert logits.std() > 0.2
+
+
 def test_every_step_but_the_first_takes_one_token() -> None:
     model, seen = small_model(), []
     model.token_embedding.register_forward_hook(lambda _, given, __: seen.append(given[0].shape))
@@ -227,7 +285,9 @@ def test_nothing_as_large_as_a_cache_is_allocated_while_decoding() -> None:
     caches = empty_caches(model, batch=1, max_tokens=40)
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
         generate(model, text(2, batch=1), max_new_tokens=12, caches=caches)
-    largest = max(event.self_cpu_memory_usage for event in recorded.events())
+    largest = max(
+        event.self_cpu_memory_usage for event in recorded.events() if event.name != "[memory]"
+    )
     assert 0 < largest < caches[0].keys.nbytes / 2
 
 
@@ -302,6 +362,9 @@ def test_a_low_temperature_chooses_like_greedy() -> None:
     assert torch.equal(sample(logits, temperature=1e-4), greedy(logits))
     warm = Counter(sample(logits[:1].expand(500, -1), temperature=100.0).tolist())
     assert len(warm) == VOCABULARY
+    before = torch.get_rng_state()
+    assert torch.equal(sample(logits, temperature=0.0), greedy(logits))
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_a_seed_decides_what_is_drawn() -> None:
@@ -319,6 +382,11 @@ def test_a_seed_decides_what_is_drawn() -> None:
 # What is refused
 
 
+def story_model() -> LanguageModel:
+    attention = MultiHeadAttention(WIDTH, WIDTH, context_length=40, dropout=0.0, num_heads=2)
+    return LanguageModel(VOCABULARY, WIDTH, [TransformerBlock(attention, WIDTH, hidden_dim=17)])
+
+
 def appended(
     cache: KVCache, *shape: int, dtype: torch.dtype = torch.float32, device: str = "cpu"
 ) -> None:
@@ -329,8 +397,6 @@ def appended(
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: KVCache(1, 3, 0, 4), ValueError, "max_tokens must be at least 1, got 0"),
-        (lambda: KVCache(1.0, 3, 5, 4), TypeError, "batch must be a whole number, got 1.0"),
         (
             lambda: appended(KVCache(1, 3, 5, 4), 2, 3, 1, 4),
             ValueError,
@@ -362,26 +428,37 @@ def appended(
             "the sequence has 41 tokens, but context_length is 40",
         ),
         (
-            lambda: generate(small_model(), text(3), max_new_tokens=0),
-            ValueError,
-            "max_new_tokens must be at least 1, got 0",
-        ),
-        (
             lambda: generate(small_model(), text(3)[:, :0], max_new_tokens=1),
             ValueError,
-            "the number of tokens to begin with must be at least 1, got 0",
+            "the caches hold 0 tokens, so a text must have more, got 0",
+        ),
+        (
+            lambda: generate(small_model(), text(3)[0], max_new_tokens=1),
+            ValueError,
+            "token_ids must be (batch, num_tokens), got shape (3,); of a single text, pass token_ids[None]",
+        ),
+        (
+            lambda: generate(story_model(), text(3), max_new_tokens=1),
+            TypeError,
+            "MultiHeadAttention takes no cache of keys and values",
         ),
         (
             lambda: generate(small_model(), text(3) + VOCABULARY, max_new_tokens=1),
             ValueError,
             "is outside the vocabulary of 11 tokens (0 to 10)",
         ),
-        (lambda: keep_top_k(torch.ones(3), 0), ValueError, "k must be at least 1, got 0"),
-        (lambda: keep_top_p(torch.ones(3), 0.0), ValueError, "p must be above 0.0, got 0.0"),
         (
-            lambda: sample(torch.ones(1, 3), temperature=0.0),
+            lambda: small_model()(text(3), [RollingCache(3)] * LAYERS),
             ValueError,
-            "temperature must be above 0.0, got 0.0",
+            "the cache is for a window of 3, but the window of the attention is None",
+        ),
+        (lambda: keep_top_k(torch.ones(3), 0), ValueError, "k must be at least 1, got 0"),
+        (lambda: keep_top_p(torch.ones(3), 0.0), ValueError, "probability above 0, got 0.0"),
+        (lambda: keep_top_p(torch.ones(3), 1.5), ValueError, "probability above 0, got 1.5"),
+        (
+            lambda: sample(torch.ones(1, 3), temperature=-1.0),
+            ValueError,
+            "temperature must be at least 0, got -1.0",
         ),
     ],
 )

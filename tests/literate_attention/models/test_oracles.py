@@ -90,7 +90,7 @@ def theirs(transformers: ModuleType, kind: str, seed: int, window: int | None) -
 
 def ours(model: nn.Module, kind: str, seed: int, window: int | None) -> LanguageModel:
     size = sizes(seed)
-    rope = RotaryEmbedding(rotary_frequencies(size["head_dim"], BASE), CONTEXT)
+    rope = RotaryEmbedding(size["head_dim"], CONTEXT, BASE)
     built = llama_model(**size, rope=rope, window=window, qk_norm=kind == "Qwen3")
     built.load_state_dict(renamed(model, size["num_layers"]))
     return built

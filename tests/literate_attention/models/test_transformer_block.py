@@ -156,30 +156,6 @@ def test_a_stack_learns_a_text_by_heart() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: RMSNorm(0), ValueError, "embed_dim must be at least 1, got 0"),
-        (lambda: SwiGLU(3, 0), ValueError, "hidden_dim must be at least 1, got 0"),
-        (lambda: SwiGLU(3.5, 4), TypeError, "embed_dim must be a whole number, got 3.5"),
-        (lambda: LanguageModel(0, 3, []), ValueError, "vocab_size must be at least 1, got 0"),
-        (
-            lambda: RMSNorm(3)(torch.ones(5)),
-            ValueError,
-            "the last dimension of x must be embed_dim = 3, got shape (5,)",
-        ),
-        (
-            lambda: RMSNorm(3)(torch.ones(3, dtype=torch.int64)),
-            TypeError,
-            "x must hold floating-point numbers, got torch.int64",
-        ),
-        (
-            lambda: SwiGLU(3, 4)(torch.ones(2, 5)),
-            ValueError,
-            "the last dimension of x must be embed_dim = 3, got shape (2, 5)",
-        ),
-        (
-            lambda: block()(torch.ones(2, 5)),
-            ValueError,
-            "the last dimension of x must be embed_dim = 6, got shape (2, 5)",
-        ),
         (
             lambda: model()(torch.ones(1, 2)),
             TypeError,
@@ -196,19 +172,9 @@ def test_a_stack_learns_a_text_by_heart() -> None:
             "token id -1 is outside the vocabulary of 11 tokens (0 to 10)",
         ),
         (
-            lambda: model()(torch.tensor(3)),
-            ValueError,
-            "token_ids must have at least 1 dimension (num_tokens), got a single number",
-        ),
-        (
             lambda: model()(torch.tensor([[3]]), caches=[None]),
             ValueError,
             "every block needs a cache of its own, got 1 caches for 3 blocks",
-        ),
-        (
-            lambda: model().logits(torch.ones(5)),
-            ValueError,
-            "the last dimension of hidden must be embed_dim = 6, got shape (5,)",
         ),
     ],
 )

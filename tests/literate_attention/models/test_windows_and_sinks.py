@@ -18,8 +18,6 @@ from literate_attention import (
     llama_model,
     receptive_field,
     rename_weights,
-    rotary_frequencies,
-    sink_mask,
     window_mask,
 )
 
@@ -62,7 +60,7 @@ def in_chunks(
 def test_a_query_sees_its_window_and_the_sinks(
     q_len: int, kv_len: int, window: int, num_sinks: int
 ) -> None:
-    mask = sink_mask(q_len, kv_len, window, num_sinks)
+    mask = window_mask(q_len, kv_len, window, num_sinks)
     assert mask.shape == (q_len, kv_len)
     for i in range(q_len):
         position = i + kv_len - q_len
@@ -74,8 +72,8 @@ def test_a_query_sees_its_window_and_the_sinks(
 
 
 def test_without_sinks_it_is_a_window() -> None:
-    assert torch.equal(sink_mask(5, 9, 3, 0), window_mask(5, 9, 3))
-    assert torch.equal(sink_mask(5, 9, 100, 2), causal_mask(5, 9))
+    assert torch.equal(window_mask(5, 9, 3, 0), window_mask(5, 9, 3))
+    assert torch.equal(window_mask(5, 9, 100, 2), causal_mask(5, 9))
 
 
 # What a stack sees
@@ -92,7 +90,7 @@ def test_each_layer_reaches_a_window_less_one_further(window: int, layers: int) 
 def test_the_receptive_field_is_where_a_change_is_felt(num_sinks: int) -> None:
     """Change a token, and see what moves: in a model with the mask, not in the formula."""
     model, token_ids = seeded_model(), random_ids(1)
-    mask = sink_mask(NUM_TOKENS, NUM_TOKENS, 3, num_sinks)
+    mask = window_mask(NUM_TOKENS, NUM_TOKENS, 3, num_sinks)
     before = model(token_ids, attn_mask=mask)[0]
     felt = torch.zeros(NUM_TOKENS, NUM_TOKENS, dtype=torch.bool)
     for token in range(NUM_TOKENS):
@@ -107,7 +105,9 @@ def test_the_receptive_field_is_where_a_change_is_felt(num_sinks: int) -> None:
 
 @pytest.mark.parametrize("sizes", CUTS, ids=str)
 def test_any_cut_of_a_text_equals_the_whole(sizes: tuple[int, ...]) -> None:
-    model, token_ids = seeded_model(window=WINDOW), random_ids()
+    """Positions go on counting, and a chunk sees what has not left its window yet."""
+    rope = RotaryEmbedding(4, context_length=64)
+    model, token_ids = seeded_model(rope=rope, window=WINDOW), random_ids()
     found = in_chunks(model, token_ids, sizes, lambda: RollingCache(WINDOW))
     assert_close(found, model(token_ids))
 
@@ -115,23 +115,12 @@ def test_any_cut_of_a_text_equals_the_whole(sizes: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("num_sinks", [1, 2, 4])
 @pytest.mark.parametrize("sizes", CUTS, ids=str)
 def test_with_sinks_too(sizes: tuple[int, ...], num_sinks: int) -> None:
-    model, token_ids = seeded_model(), random_ids()
-    caches = [RollingCache(WINDOW, num_sinks) for _ in range(LAYERS)]
-    found = []
-    for chunk in token_ids.split(sizes, dim=-1):
-        mask = sink_mask(chunk.shape[-1], caches[0].num_kept + chunk.shape[-1], WINDOW, num_sinks)
-        found.append(model(chunk, caches, attn_mask=mask))
-    whole = sink_mask(NUM_TOKENS, NUM_TOKENS, WINDOW, num_sinks)
-    assert_close(torch.cat(found, dim=1), model(token_ids, attn_mask=whole))
-
-
-@pytest.mark.parametrize("num_sinks", [0, 1, 3])
-def test_token_by_token_no_mask_is_needed(num_sinks: int) -> None:
-    """What is kept is what the next token may see: the cache is the mask."""
-    model, token_ids = seeded_model(), random_ids()
-    found = in_chunks(model, token_ids, (1,) * NUM_TOKENS, lambda: RollingCache(WINDOW, num_sinks))
-    mask = sink_mask(NUM_TOKENS, NUM_TOKENS, WINDOW, num_sinks)
-    assert_close(found, model(token_ids, attn_mask=mask))
+    """Beside its window, every token sees the sinks that the cache keeps."""
+    token_ids, whole = random_ids(), window_mask(NUM_TOKENS, NUM_TOKENS, WINDOW, num_sinks)
+    expected = seeded_model()(token_ids, attn_mask=whole)
+    model = seeded_model(window=WINDOW)
+    found = in_chunks(model, token_ids, sizes, lambda: RollingCache(WINDOW, num_sinks))
+    assert_close(found, expected)
 
 
 @pytest.mark.parametrize("window", [1, 2, 5])
@@ -141,55 +130,11 @@ def test_it_keeps_no_more_than_the_next_token_can_see(window: int, num_sinks: in
     for token in range(NUM_TOKENS):
         key = torch.full((1, 1, 1, 1), float(token))
         keys, values = cache.append(key, -key)
-        seen = sink_mask(1, token + 1, window, num_sinks)[0].nonzero().flatten()
+        seen = window_mask(1, token + 1, window, num_sinks)[0].nonzero().flatten()
         assert torch.equal(keys.flatten(), seen.float())
         assert torch.equal(values, -keys)
-        assert cache.keys.shape[-2] == cache.num_kept == min(token + 1, window - 1 + num_sinks)
+        assert cache.keys.shape[-2] == cache.num_keys == min(token + 1, window - 1 + num_sinks)
         assert cache.num_tokens == token + 1
-
-
-class TrimmedTooEarly(RollingCache):
-    """A wrong twin: it forgets before the chunk has attended."""
-
-    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        super().append(key, value)
-        return self.keys, self.values
-
-
-class OneTooWide(RollingCache):
-    """A wrong twin: it counts the window plus the token itself."""
-
-    def __init__(self, window: int) -> None:
-        super().__init__(window + 1)
-
-
-class WithoutPositions(RollingCache):
-    """A wrong twin: positions begin anew with what is kept."""
-
-    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        found = super().append(key, value)
-        self.num_tokens = self.keys.shape[-2]
-        return found
-
-
-@pytest.mark.parametrize("twin", [OneTooWide, WithoutPositions])
-def test_wrong_twins_are_noticed(twin: Callable[[int], RollingCache]) -> None:
-    model, token_ids = seeded_rotary_model(), random_ids()
-    mask = window_mask(NUM_TOKENS, NUM_TOKENS, WINDOW)
-    found = in_chunks(model, token_ids, (1,) * NUM_TOKENS, lambda: twin(WINDOW))
-    with pytest.raises(AssertionError, match="Mismatched elements"):
-        assert_close(found, model(token_ids, attn_mask=mask))
-
-
-def test_a_cache_that_is_trimmed_too_early_is_noticed() -> None:
-    cache, early = RollingCache(3), TrimmedTooEarly(3)
-    chunk = torch.arange(6.0).view(1, 1, 6, 1)
-    assert cache.append(chunk, chunk)[0].shape[-2] == 6
-    assert early.append(chunk, chunk)[0].shape[-2] == 2
-
-
-def seeded_rotary_model() -> LanguageModel:
-    return seeded_model(rope=RotaryEmbedding(rotary_frequencies(4), context_length=64))
 
 
 @pytest.mark.parametrize("layers", [1, 2])
@@ -204,7 +149,9 @@ def test_only_the_first_layer_can_be_encoded_again(layers: int) -> None:
 
 
 def test_a_long_window_forgets_nothing() -> None:
-    model, token_ids = seeded_rotary_model(), random_ids()
+    rope = RotaryEmbedding(4, context_length=64)
+    model, token_ids = seeded_model(rope=rope, window=NUM_TOKENS), random_ids()
+    model.requires_grad_(False)
     growing = in_chunks(
         model, token_ids, (7, 1, 9), lambda: KVCache(2, 2, NUM_TOKENS, 4, dtype=torch.float64)
     )
@@ -219,9 +166,6 @@ def test_a_long_window_forgets_nothing() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: sink_mask(3, 3, 0, 1), ValueError, "window must be at least 1, got 0"),
-        (lambda: sink_mask(3, 3, 2, -1), ValueError, "num_sinks must be at least 0, got -1"),
-        (lambda: sink_mask(3, 3, 2.0, 1), TypeError, "window must be a whole number, got 2.0"),
         (lambda: RollingCache(0), ValueError, "window must be at least 1, got 0"),
         (lambda: RollingCache(2, -1), ValueError, "num_sinks must be at least 0, got -1"),
         (
@@ -318,7 +262,7 @@ def test_mistrals_window_is_ours() -> None:
         num_heads=3,
         num_kv_heads=1,
         head_dim=4,
-        rope=RotaryEmbedding(rotary_frequencies(4), context_length=64),
+        rope=RotaryEmbedding(4, context_length=64),
         window=4,
     ).double()
     weights = {name: each for name, each in theirs.state_dict().items() if name != "lm_head.weight"}

@@ -352,75 +352,31 @@ MASK = torch.ones(5, 5, dtype=torch.bool)
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
-    ("arguments", "options", "message"),
+    ("arguments", "options", "error", "message"),
     [
-        ((X.long(), X, X), {}, "query must hold floating-point numbers, got torch.int64"),
-        ((X, X.long(), X), {}, "key must hold floating-point numbers, got torch.int64"),
-        ((X, X, X.bool()), {}, "value must hold floating-point numbers, got torch.bool"),
-        ((X.tolist(), X, X), {}, "query must be a tensor, got list"),
-        ((X, None, X), {}, "key must be a tensor, got NoneType"),
-        ((X, X, X.numpy()), {}, "value must be a tensor, got ndarray"),
-        ((X, X, X), {"attn_mask": MASK.float()}, "attn_mask must be boolean, True = may attend"),
-        ((X, X, X), {"attn_mask": [[True]]}, "attn_mask must be a tensor, got list"),
-    ],
-)
-def test_refuses_what_is_of_another_type(
-    arguments: tuple[Tensor, Tensor, Tensor], options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(TypeError, match=re.escape(message)):
-        scaled_dot_product_attention(*arguments, **options)
-
-
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        (
-            (X[0, 0], X, X),
-            {},
-            "query must have at least 2 dimensions (num_tokens, head_dim), got 1: shape (7,)",
-        ),
-        ((X, X[0, 0], X), {}, "key must have at least 2 dimensions"),
-        ((X, X, X[0, 0]), {}, "value must have at least 2 dimensions"),
-        (
-            (X, X[..., :4], X),
-            {},
-            "the last dimension of key must be the width of query = 7, got shape (2, 5, 4)",
-        ),
-        (
-            (X, X[:, :4], X[:, :3]),
-            {},
-            "key and value must have the same number of tokens, got 4 keys and 3 values",
-        ),
-        (
-            (X, X[:1], X),
-            {},
-            "key must have the batch dimensions of query, (2,), got shape (1, 5, 7)",
-        ),
-        (
-            (X, X, X[None]),
-            {},
-            "value must have the batch dimensions of query, (2,), got shape (1, 2, 5, 7)",
-        ),
-        ((X, X, X), {"dropout_p": 1.0}, "dropout_p must lie in [0, 1), got 1.0"),
-        ((X, X, X), {"dropout_p": -0.5}, "dropout_p must lie in [0, 1), got -0.5"),
+        ((X, X, X), {"attn_mask": MASK.float()}, TypeError, "attn_mask must be boolean"),
+        ((X, X[:1], X), {}, ValueError, "key must have the batch dimensions of query, (2,), got"),
+        ((X, X, X[None]), {}, ValueError, "got shape (1, 2, 5, 7)"),
         (
             (X, X, X),
             {"attn_mask": MASK, "is_causal": True},
+            ValueError,
             "were given together; combine them: attn_mask & causal_mask(q_len, kv_len)",
         ),
         (
             (X, X, X),
             {"attn_mask": MASK[:4]},
+            ValueError,
             "scores of shape (2, 5, 5), (*batch, queries, keys), got shape (4, 5)",
         ),
-        ((X, X, X), {"attn_mask": MASK[0]}, "got shape (5,)"),
-        ((X, X, X), {"attn_mask": MASK.expand(3, 5, 5)}, "got shape (3, 5, 5)"),
-        ((X, X, X), {"attn_mask": MASK.expand(1, 2, 5, 5)}, "got shape (1, 2, 5, 5)"),
+        ((X, X, X), {"attn_mask": MASK.expand(3, 5, 5)}, ValueError, "got shape (3, 5, 5)"),
     ],
 )
-def test_refuses_sizes_that_do_not_fit(
-    arguments: tuple[Tensor, Tensor, Tensor], options: dict[str, Any], message: str
+def test_refuses(
+    arguments: tuple[Tensor, Tensor, Tensor],
+    options: dict[str, Any],
+    error: type[Exception],
+    message: str,
 ) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
+    with pytest.raises(error, match=re.escape(message)):
         scaled_dot_product_attention(*arguments, **options)

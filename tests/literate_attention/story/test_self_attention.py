@@ -1,7 +1,6 @@
 """Scaled dot-product attention in two functions, and the two classes that put weights before it."""
 
 import math
-import re
 from collections.abc import Callable
 
 import pytest
@@ -223,79 +222,3 @@ def test_the_sources_print_the_same(assert_published: Callable[[Tensor, str], No
     torch.manual_seed(789)
     attention = SelfAttention_v2(3, 2)
     assert_published(attention(x, need_weights=True)[1], "self-attention-v2-weights")
-
-
-# What is refused
-
-INTEGERS = torch.ones(5, 7, dtype=torch.int64)
-FLOATS = torch.ones(5, 7)
-MASK = torch.ones(5, 5, dtype=torch.bool)
-
-
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: attention_weights(INTEGERS, FLOATS), "query must hold floating-point numbers"),
-        (lambda: attention_weights(FLOATS, INTEGERS), "key must hold floating-point numbers"),
-        (lambda: attention_weights(FLOATS.tolist(), FLOATS), "query must be a tensor, got list"),
-        (lambda: attention_weights(FLOATS, None), "key must be a tensor, got NoneType"),
-        (lambda: attention_output(FLOATS.numpy(), FLOATS), "weights must be a tensor, got ndarray"),
-        (lambda: attention_output(INTEGERS, FLOATS), "weights must hold floating-point numbers"),
-        (lambda: attention_output(FLOATS, INTEGERS), "value must hold floating-point numbers"),
-        (
-            lambda: attention_weights(FLOATS, FLOATS, attn_mask=MASK.float()),
-            "pass mask == 1 if ones may attend, mask == 0 if ones are hidden",
-        ),
-    ],
-)
-def test_refuses_what_is_of_another_type(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(TypeError, match=re.escape(message)):
-        call()
-
-
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: attention_weights(FLOATS, FLOATS[:, :4]),
-            "the last dimension of key must be the width of query = 7, got shape (5, 4)",
-        ),
-        (lambda: attention_weights(FLOATS[0], FLOATS), "query must have at least 2 dimensions"),
-        (lambda: attention_weights(FLOATS, FLOATS[0]), "key must have at least 2 dimensions"),
-        (
-            lambda: attention_output(FLOATS, FLOATS),
-            "the last dimension of weights must be the number of values = 5, got shape (5, 7)",
-        ),
-        (
-            lambda: attention_weights(FLOATS.expand(2, 5, 7), FLOATS.expand(3, 5, 7)),
-            "key must have the batch dimensions of query, (2,), got shape (3, 5, 7)",
-        ),
-        (
-            lambda: attention_output(torch.ones(2, 5, 5), FLOATS.expand(3, 5, 7)),
-            "weights must have the batch dimensions of value, (3,), got shape (2, 5, 5)",
-        ),
-        (lambda: attention_output(FLOATS[0], FLOATS), "weights must have at least 2 dimensions"),
-        (lambda: attention_output(FLOATS, FLOATS[0]), "value must have at least 2 dimensions"),
-        (
-            lambda: attention_weights(FLOATS, FLOATS, attn_mask=MASK[:4]),
-            "attn_mask must fit scores of shape (5, 5), (*batch, queries, keys), got shape (4, 5)",
-        ),
-        (
-            lambda: attention_weights(FLOATS, FLOATS, attn_mask=MASK[:, :3]),
-            "attn_mask must fit scores of shape (5, 5), (*batch, queries, keys), got shape (5, 3)",
-        ),
-        (lambda: attention_weights(FLOATS, FLOATS, attn_mask=MASK[0]), "got shape (5,)"),
-        (lambda: attention_weights(FLOATS, FLOATS, attn_mask=MASK[None]), "got shape (1, 5, 5)"),
-        (
-            lambda: attention_weights(
-                FLOATS.expand(2, 5, 7), FLOATS.expand(2, 5, 7), attn_mask=MASK.expand(3, 5, 5)
-            ),
-            "attn_mask must fit scores of shape (2, 5, 5)",
-        ),
-    ],
-)
-def test_refuses_sizes_that_do_not_fit(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        call()
