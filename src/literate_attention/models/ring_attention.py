@@ -321,7 +321,7 @@ class Ring:
         self.group = group
         self.rank = dist.get_rank(group)
         self.size = dist.get_world_size(group)
-        processes = dist.get_process_group_ranks(group)
+        processes = dist.get_process_group_ranks(group or dist.group.WORLD)
         self.next = processes[(self.rank + 1) % self.size]
         self.previous = processes[self.rank - 1]
 

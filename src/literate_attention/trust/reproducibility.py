@@ -148,7 +148,7 @@ def dropout_mask(
         uniform = torch.rand(shape, dtype=torch.float64, device="cpu")
     else:
         uniform = _mcg31_uniform(torch.Size(shape).numel()).reshape(shape)
-    return (uniform < 1 - p).to(device or torch.get_default_device())
+    return (uniform < 1 - p).to(device or torch.empty(0).device)
 
 
 def _mcg31_uniform(count: int) -> Float[Tensor, "{count}"]:

@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -78,39 +76,6 @@ def test_a_rotation_is_a_product_of_complex_numbers(
             expected = torch.complex(x[..., token, real], x[..., token, imaginary]) * unit
             assert_close(turned[..., token, real], expected.real)
             assert_close(turned[..., token, imaginary], expected.imag)
-
-
-@each_rotation
-def test_a_rotation_keeps_lengths(rotate: Callable[..., Tensor]) -> None:
-    x, phi = random_tensor(BATCH, NUM_TOKENS, HEAD_DIM), angles(torch.arange(NUM_TOKENS))
-    assert_close(rotate(x, phi.cos(), phi.sin()).norm(dim=-1), x.norm(dim=-1))
-
-
-@each_rotation
-@settings(deadline=None)  # the first call takes longer than all others
-@given(st.integers(0, 10_000), st.integers(0, 10_000), st.integers(0, 10_000))
-def test_only_the_distance_matters(
-    rotate: Callable[..., Tensor], query_at: int, key_at: int, shift: int
-) -> None:
-    """The score of two tokens is the same, wherever the two stand."""
-    query, key = random_tensor(1, HEAD_DIM, seed=1), random_tensor(1, HEAD_DIM, seed=2)
-
-    def score(first: int, second: int) -> Tensor:
-        (q, k) = angles(torch.tensor([first])), angles(torch.tensor([second]))
-        return (rotate(query, q.cos(), q.sin()) * rotate(key, k.cos(), k.sin())).sum()
-
-    assert_close(score(query_at + shift, key_at + shift), score(query_at, key_at))
-
-
-def test_distance_does_matter() -> None:
-    rope = RotaryEmbedding(HEAD_DIM, CONTEXT, 100.0, scale=torch.Tensor.double)
-    query, key = (random_tensor(1, HEAD_DIM, seed=seed).expand(CONTEXT, -1) for seed in (1, 2))
-    scores = rope(query) @ rope(key).mT
-    diagonals = torch.stack([scores.diagonal(-distance)[0] for distance in range(CONTEXT)])
-    assert len(set(diagonals.tolist())) == CONTEXT
-    for distance in range(CONTEXT):
-        same = scores.diagonal(-distance)
-        assert_close(same, same[:1].expand_as(same))
 
 
 @pytest.mark.parametrize("start", [0, 1, 7, CONTEXT - NUM_TOKENS])
@@ -208,30 +173,14 @@ def test_the_tables_are_no_part_of_a_checkpoint_but_move_with_the_module() -> No
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
-    ("call", "error", "message"),
+    ("call", "message"),
     [
-        (
-            lambda: rotary_frequencies(7),
-            ValueError,
-            "head_dim must be even, since RoPE turns pairs of numbers, got 7",
-        ),
-        (
-            lambda: RotaryEmbedding(64, 8)(torch.ones(5, 64), start=4),
-            ValueError,
-            "the sequence has 9 tokens, but context_length is 8",
-        ),
-        (
-            lambda: RotaryEmbedding(64, 8)(torch.ones(5, 2)),
-            ValueError,
-            "the last dimension of x must be twice the number of angles = 64, got shape (5, 2)",
-        ),
-        (
-            lambda: rotate_interleaved(torch.ones(5, 3), torch.ones(5, 2), torch.ones(5, 2)),
-            ValueError,
-            "the last dimension of x must be twice the number of angles = 4, got shape (5, 3)",
-        ),
+        (lambda: rotary_frequencies(7), "head_dim must be even, since RoPE turns pairs"),
+        (lambda: RotaryEmbedding(64, 8)(torch.ones(5, 64), start=4), "the sequence has 9 tokens"),
+        (lambda: RotaryEmbedding(64, 8)(torch.ones(5, 2)), "number of angles = 64, got shape (5"),
+        (lambda: rotate_interleaved(*torch.ones(3, 5, 2)), "number of angles = 4, got shape (5, 2"),
     ],
 )
-def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=re.escape(message)):
+def test_refuses(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
         call()

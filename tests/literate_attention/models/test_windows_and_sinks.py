@@ -10,14 +10,12 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from literate_attention import (
-    KVCache,
     LanguageModel,
     RollingCache,
     RotaryEmbedding,
     causal_mask,
     llama_model,
     receptive_field,
-    rename_weights,
     window_mask,
 )
 
@@ -69,11 +67,6 @@ def test_a_query_sees_its_window_and_the_sinks(
         }
         assert set(mask[i].nonzero().flatten().tolist()) == seen
         assert len(seen) <= window + num_sinks
-
-
-def test_without_sinks_it_is_a_window() -> None:
-    assert torch.equal(window_mask(5, 9, 3, 0), window_mask(5, 9, 3))
-    assert torch.equal(window_mask(5, 9, 100, 2), causal_mask(5, 9))
 
 
 # What a stack sees
@@ -137,28 +130,6 @@ def test_it_keeps_no_more_than_the_next_token_can_see(window: int, num_sinks: in
         assert cache.num_tokens == token + 1
 
 
-@pytest.mark.parametrize("layers", [1, 2])
-def test_only_the_first_layer_can_be_encoded_again(layers: int) -> None:
-    """What a window holds of deeper layers has seen further back than the window."""
-    torch.manual_seed(123)
-    model = llama_model(11, 12, 16, num_layers=layers, num_heads=6, num_kv_heads=2, window=WINDOW)
-    model, token_ids = model.to(torch.float64), random_ids()
-    rolling = model(token_ids)[:, -1]
-    again = model(token_ids[:, -WINDOW:])[:, -1]
-    assert torch.allclose(rolling, again) == (layers == 1)
-
-
-def test_a_long_window_forgets_nothing() -> None:
-    rope = RotaryEmbedding(4, context_length=64)
-    model, token_ids = seeded_model(rope=rope, window=NUM_TOKENS), random_ids()
-    model.requires_grad_(False)
-    growing = in_chunks(
-        model, token_ids, (7, 1, 9), lambda: KVCache(2, 2, NUM_TOKENS, 4, dtype=torch.float64)
-    )
-    rolling = in_chunks(model, token_ids, (7, 1, 9), lambda: RollingCache(NUM_TOKENS))
-    assert_close(rolling, growing)
-
-
 # What is refused
 
 
@@ -168,21 +139,9 @@ def test_a_long_window_forgets_nothing() -> None:
     [
         (lambda: RollingCache(0), ValueError, "window must be at least 1, got 0"),
         (lambda: RollingCache(2, -1), ValueError, "num_sinks must be at least 0, got -1"),
-        (
-            lambda: receptive_field(causal_mask(3), 0),
-            ValueError,
-            "num_layers must be at least 1, got 0",
-        ),
-        (
-            lambda: receptive_field(torch.ones(3, 3), 1),
-            TypeError,
-            "attn_mask must be boolean, True = may attend, got torch.float32",
-        ),
-        (
-            lambda: receptive_field(causal_mask(3, 5), 1),
-            ValueError,
-            "attn_mask must fit scores of shape (3, 3), (*batch, queries, keys), got shape (3, 5)",
-        ),
+        (lambda: receptive_field(causal_mask(3), 0), ValueError, "num_layers must be at least 1"),
+        (lambda: receptive_field(torch.ones(3, 3), 1), TypeError, "attn_mask must be boolean"),
+        (lambda: receptive_field(causal_mask(3, 5), 1), ValueError, "got shape (3, 5)"),
     ],
 )
 def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
@@ -190,93 +149,20 @@ def test_refuses(call: Callable[[], object], error: type[Exception], message: st
         call()
 
 
-@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
-    ("shapes", "dtype", "error", "message"),
+    ("key", "value", "error", "message"),
     [
-        (
-            [(3, 2, 1, 4), (3, 2, 1, 4)],
-            torch.float32,
-            ValueError,
-            (
-                "the cache is for a key of shape (batch, num_kv_heads, num_tokens, head_dim) = "
-                "(1, 2, 1, 4), got (3, 2, 1, 4); make a cache for each batch"
-            ),
-        ),
-        (
-            [(1, 2, 1, 4), (1, 2, 3, 4)],
-            torch.float32,
-            ValueError,
-            (
-                "the cache is for a value of shape (batch, num_kv_heads, num_tokens, head_dim) = "
-                "(1, 2, 1, 4), got (1, 2, 3, 4)"
-            ),
-        ),
-        (
-            [(1, 2, 1, 4), (1, 2, 1, 4)],
-            torch.float64,
-            TypeError,
-            "the cache holds torch.float32 on cpu, got a key of torch.float64 on cpu",
-        ),
+        ((3, 2, 1, 4), (3, 2, 1, 4), ValueError, "(1, 2, 1, 4), got (3, 2, 1, 4); make a cache"),
+        ((1, 2, 1, 4), (1, 2, 3, 4), ValueError, "a value of shape"),
+        ((1, 2, 1, 4), (1, 2, 1, 4), TypeError, "the cache holds torch.float32 on cpu, got a key"),
     ],
 )
-def test_refuses_what_does_not_continue(
-    shapes: list[tuple[int, ...]], dtype: torch.dtype, error: type[Exception], message: str
+@pytest.mark.usefixtures("unchecked")
+def test_what_does_not_continue_is_not_kept(
+    key: tuple[int, ...], value: tuple[int, ...], error: type[Exception], message: str
 ) -> None:
-    cache = RollingCache(3)
+    cache, dtype = RollingCache(3), torch.float64 if error is TypeError else torch.float32
     cache.append(torch.ones(1, 2, 5, 4), torch.ones(1, 2, 5, 4))
     with pytest.raises(error, match=re.escape(message)):
-        cache.append(*(torch.ones(shape, dtype=dtype) for shape in shapes))
-    assert cache.num_tokens == 5
-    assert cache.keys.shape[-2] == 2
-
-
-# Against transformers
-
-
-@pytest.mark.oracle
-def test_mistrals_window_is_ours() -> None:
-    """Its window of 4 is 4 keys, the query's own included; its cache keeps 3."""
-    from transformers import MistralConfig, MistralForCausalLM
-
-    torch.manual_seed(123)
-    config = MistralConfig(
-        vocab_size=11,
-        hidden_size=12,
-        intermediate_size=16,
-        num_hidden_layers=LAYERS,
-        num_attention_heads=3,
-        num_key_value_heads=1,
-        head_dim=4,
-        sliding_window=4,
-        tie_word_embeddings=True,
-        attn_implementation="eager",
-        rms_norm_eps=1e-5,
-    )
-    theirs = MistralForCausalLM(config).double().eval()
-    ours = llama_model(
-        11,
-        12,
-        16,
-        num_layers=LAYERS,
-        num_heads=3,
-        num_kv_heads=1,
-        head_dim=4,
-        rope=RotaryEmbedding(4, context_length=64),
-        window=4,
-    ).double()
-    weights = {name: each for name, each in theirs.state_dict().items() if name != "lm_head.weight"}
-    ours.load_state_dict(rename_weights(weights, LAYERS))
-    token_ids = random_ids()
-    expected = theirs(token_ids).logits
-    assert_close(ours(token_ids), expected)
-    rolling = in_chunks(ours, token_ids, (2, 3, 5, 7), lambda: RollingCache(4))
-    assert_close(rolling, expected)
-    for wrong in (3, 5):
-        for block in ours.blocks:
-            block.attention.window = wrong
-        assert not torch.allclose(ours(token_ids), expected)
-    cache = theirs(token_ids, use_cache=True).past_key_values
-    ours_cache = RollingCache(4)
-    ours_cache.append(torch.ones(2, 1, NUM_TOKENS, 4), torch.ones(2, 1, NUM_TOKENS, 4))
-    assert cache.layers[0].keys.shape == ours_cache.keys.shape
+        cache.append(torch.ones(key, dtype=dtype), torch.ones(value, dtype=dtype))
+    assert (cache.num_tokens, cache.keys.shape[-2]) == (5, 2)

@@ -9,13 +9,11 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from literate_attention import (
-    CausalAttention,
     MultiHeadAttention,
     MultiHeadAttentionWrapper,
     ReproducibleDropout,
     merge_heads,
     scaled_dot_product_attention,
-    score_all_queries,
     split_heads,
     toy_embeddings,
 )
@@ -66,47 +64,7 @@ def test_merging_undoes_splitting(batch: tuple[int, ...]) -> None:
     assert torch.equal(merge_heads(split_heads(x, HEADS)), x)
 
 
-def test_splitting_worked_by_hand() -> None:
-    """Two tokens, four numbers each: head 1 gets the first two of each, head 2 the others."""
-    x = torch.tensor([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]])
-    heads = torch.tensor([[[1.0, 2.0], [5.0, 6.0]], [[3.0, 4.0], [7.0, 8.0]]])
-    assert torch.equal(split_heads(x, num_heads=2), heads)
-    assert torch.equal(merge_heads(heads), x)
-
-
-def test_a_batched_product_is_the_product_of_each_head() -> None:
-    heads = split_heads(tokens(2, width=D_OUT), HEADS)
-    scores = score_all_queries(heads)
-    for head in range(HEADS):
-        assert_close(scores[:, head], heads[:, head] @ heads[:, head].mT)
-
-
 # The classes
-
-
-@both_paths
-@each_batch
-def test_multi_head_attention_agrees_with_loops(
-    need_weights: bool,
-    batch: tuple[int, ...],
-    attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
-) -> None:
-    attention, x = seeded(MultiHeadAttention, D_OUT), tokens(*batch)
-    causal = torch.ones(NUM_TOKENS, NUM_TOKENS).tril() == 1
-    contexts, weights = [], []
-    for head in range(HEADS):
-        rows = slice(head * HEAD_DIM, (head + 1) * HEAD_DIM)
-        projections = (
-            torch.einsum("...ni,oi->...no", x, layer.weight[rows]) + layer.bias[rows]
-            for layer in (attention.W_query, attention.W_key, attention.W_value)
-        )
-        context, weight = attend_by_loops(*projections, causal)
-        contexts.append(context)
-        weights.append(weight)
-    together = torch.cat(contexts, dim=-1)
-    expected = torch.einsum("...ni,oi->...no", together, attention.out_proj.weight)
-    assert_close(run(attention, x, need_weights), expected + attention.out_proj.bias)
-    assert_close(attention(x, need_weights=True)[1], torch.stack(weights, dim=-3))
 
 
 def torchs_module(attention: MultiHeadAttention) -> nn.MultiheadAttention:
@@ -180,15 +138,6 @@ def test_under_a_mask_it_agrees_with_loops(
     assert all(parameter.grad.isfinite().all() for parameter in attention.parameters())
 
 
-def test_padding_before_a_text_changes_nothing_but_the_place() -> None:
-    attention, x = seeded(MultiHeadAttention, D_OUT), tokens(1)
-    padded = torch.cat([torch.full((1, 2, D_IN), 1e6, dtype=torch.float64), x], dim=1)
-    is_token = torch.arange(NUM_TOKENS + 2) >= 2
-    context = attention(padded, attn_mask=is_token[None, None, None, :])
-    assert_close(context[:, 2:], attention(x))
-    assert_close(context[0, 0], attention.out_proj.bias)
-
-
 @pytest.mark.parametrize(
     ("dropout", "need_weights", "fused"),
     [
@@ -233,31 +182,6 @@ def test_the_wrapper_puts_its_heads_side_by_side() -> None:
     assert weights.shape == (BATCH, HEADS, NUM_TOKENS, NUM_TOKENS)
     for index, (_, expected) in enumerate(heads):
         assert_close(weights[:, index], expected)
-
-
-@both_paths
-def test_both_classes_agree_when_the_weights_are_copied(need_weights: bool) -> None:
-    """The wrapper's matrices stacked, and no last projection: the same numbers."""
-    wrapper = seeded(MultiHeadAttentionWrapper, HEAD_DIM)
-    attention = seeded(MultiHeadAttention, D_OUT)
-    with torch.no_grad():
-        for name in ("W_query", "W_key", "W_value"):
-            layers = [getattr(head, name) for head in wrapper.heads]
-            getattr(attention, name).weight.copy_(torch.cat([layer.weight for layer in layers]))
-            getattr(attention, name).bias.copy_(torch.cat([layer.bias for layer in layers]))
-        attention.out_proj.weight.copy_(torch.eye(D_OUT))
-        attention.out_proj.bias.zero_()
-    x = tokens(BATCH)
-    assert_close(run(attention, x, need_weights), wrapper(x))
-    assert_close(attention(x, need_weights=True)[1], wrapper(x, need_weights=True)[1])
-
-
-def test_one_head_is_causal_attention() -> None:
-    torch.manual_seed(123)
-    wrapper = MultiHeadAttentionWrapper(D_IN, HEAD_DIM, CONTEXT, 0.0, num_heads=1).double()
-    torch.manual_seed(123)
-    single = CausalAttention(D_IN, HEAD_DIM, CONTEXT, 0.0).double()
-    assert_close(wrapper(tokens(BATCH)), single(tokens(BATCH)))
 
 
 def test_parameters_can_be_counted_by_hand() -> None:

@@ -76,16 +76,6 @@ def test_a_context_vector_is_a_weighted_sum(batch: tuple[int, ...]) -> None:
 
 
 @each_batch
-def test_attention_is_the_context_vector_of_every_token(batch: tuple[int, ...]) -> None:
-    inputs = random_inputs(*batch)
-    context, weights = dot_product_attention(inputs, need_weights=True)
-    for i in range(NUM_TOKENS):
-        expected = softmax(score_one_query(inputs[..., i, :], inputs))
-        assert_close(weights[..., i, :], expected)
-        assert_close(context[..., i, :], context_vector(expected, inputs))
-
-
-@each_batch
 def test_attention_agrees_with_loops_and_with_torch(
     batch: tuple[int, ...], attend_by_loops: Callable[..., tuple[Tensor, Tensor]]
 ) -> None:
@@ -106,22 +96,6 @@ def test_weights_worked_by_hand() -> None:
     assert_close(normalize_by_sum(torch.tensor([3.0, -1.0])), torch.tensor([1.5, -0.5]))
 
 
-def test_attention_worked_by_hand() -> None:
-    """Two unit vectors at a right angle score 1 with themselves and 0 with each other."""
-    more, less = math.e / (1 + math.e), 1 / (1 + math.e)
-    expected = torch.tensor([[more, less], [less, more]])
-    context, weights = dot_product_attention(torch.eye(2), need_weights=True)
-    assert_close(weights, expected)
-    assert_close(context, expected)
-
-
-@each_normalizer
-def test_rows_sum_to_one(normalize: Callable[[Tensor], Tensor]) -> None:
-    scores = random_inputs(2, 3)
-    sums = normalize(scores).sum(dim=-1)
-    assert_close(sums, torch.ones_like(sums))
-
-
 def test_both_softmaxes_agree_and_keep_the_order() -> None:
     scores = random_inputs(2, 3)
     assert_close(naive_softmax(scores), softmax(scores))
@@ -137,21 +111,6 @@ def test_only_the_naive_softmax_overflows() -> None:
     scores = torch.tensor([1000.0, 1001.0])
     assert naive_softmax(scores).isnan().all()
     assert_close(softmax(scores), softmax(scores - 1000.0))
-
-
-def test_a_context_vector_does_not_depend_on_the_order_of_the_tokens() -> None:
-    inputs, order = random_inputs(2), torch.tensor([3, 0, 6, 2, 5, 1, 4])
-    query = inputs[:, 2]
-    weights = softmax(score_one_query(query, inputs))
-    assert_close(
-        context_vector(weights[:, order], inputs[:, order]), context_vector(weights, inputs)
-    )
-    assert_close(dot_product_attention(inputs[:, order]), dot_product_attention(inputs)[:, order])
-
-
-def test_one_token_attends_to_itself() -> None:
-    inputs = random_inputs(2)[:, :1]
-    assert_close(dot_product_attention(inputs), inputs)
 
 
 def test_gradients() -> None:
