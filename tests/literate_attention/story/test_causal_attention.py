@@ -158,7 +158,7 @@ def test_under_a_mask_the_class_agrees_with_loops(
 # What is refused
 
 X = torch.ones(2, 5, 7)
-MASK = torch.ones(5, 5, dtype=torch.bool)
+MASK, SMALL = torch.ones(5, 5, dtype=torch.bool), CausalAttention(7, 3, 11, 0.0)
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -167,18 +167,14 @@ MASK = torch.ones(5, 5, dtype=torch.bool)
     [
         (lambda: mask_weights(X, MASK.int()), TypeError, "attn_mask must be boolean, True = may"),
         (lambda: mask_scores(X, MASK.float()), TypeError, "attn_mask must be boolean, True = may"),
-        (
-            lambda: mask_weights(X, MASK),
-            ValueError,
-            "scores of shape (2, 5, 7), (*batch, queries, keys), got shape (5, 5)",
-        ),
+        (lambda: mask_weights(X, MASK), ValueError, "scores of shape (2, 5, 7), (*batch, queries,"),
         (lambda: mask_scores(X, MASK[0]), ValueError, "got shape (5,)"),
         (lambda: mask_scores(X, torch.ones(1, 2, 5, 7) > 0), ValueError, "got shape (1, 2, 5, 7)"),
         (lambda: mask_scores(X, torch.ones(3, 5, 7) > 0), ValueError, "got shape (3, 5, 7)"),
         (
-            lambda: CausalAttention(7, 3, 11, 0.0)(X, attn_mask=MASK[:1, :3]),
+            lambda: SMALL(X, attn_mask=MASK[:1, :3]),
             ValueError,
-            "attn_mask must fit scores of shape (2, 5, 5)",
+            "must fit scores of shape (2, 5, 5)",
         ),
     ],
 )

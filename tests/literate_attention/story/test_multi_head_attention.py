@@ -209,38 +209,27 @@ def test_the_sources_print_the_same(
     assert_published(run(three_heads, x[None], need_weights), "heads-output")
 
 
+X = torch.ones(2, 5, 7)
+SMALL = MultiHeadAttention(7, 6, 5, 0.0, num_heads=3)
+NOT_BOOLEAN = "attn_mask must be boolean, True = may attend, got torch.float32"
+
+
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
+        (lambda: MultiHeadAttention(7, 10, 5, 0.0, 3), ValueError, "d_out must be divisible by"),
         (
-            lambda: MultiHeadAttention(7, 10, 5, 0.0, num_heads=3),
+            lambda: split_heads(X, 3),
             ValueError,
-            "d_out must be divisible by num_heads, got 10 and 3",
+            "the width of x must be divisible by num_heads, got 7",
         ),
+        (lambda: split_heads(X, 0), ValueError, "must be divisible by num_heads, got 7 and 0"),
+        (lambda: SMALL(X, attn_mask=torch.ones(5, 5)), TypeError, NOT_BOOLEAN),
         (
-            lambda: split_heads(torch.ones(5, 10), 3),
+            lambda: SMALL(X, attn_mask=torch.ones(2, 5) > 0),
             ValueError,
-            "the width of x must be divisible by num_heads, got 10 and 3",
-        ),
-        (
-            lambda: split_heads(torch.ones(5, 10), 0),
-            ValueError,
-            "the width of x must be divisible by num_heads, got 10 and 0",
-        ),
-        (
-            lambda: MultiHeadAttention(7, 6, 5, 0.0, 3)(
-                torch.ones(2, 5, 7), attn_mask=torch.ones(5, 5)
-            ),
-            TypeError,
-            "attn_mask must be boolean, True = may attend, got torch.float32",
-        ),
-        (
-            lambda: MultiHeadAttention(7, 6, 5, 0.0, 3)(
-                torch.ones(2, 5, 7), attn_mask=torch.ones(2, 5) > 0
-            ),
-            ValueError,
-            "attn_mask must fit scores of shape (2, 3, 5, 5), (*batch, queries, keys), got shape (2, 5)",
+            "(2, 3, 5, 5), (*batch, quer",
         ),
     ],
 )
