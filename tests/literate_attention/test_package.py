@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 from harness.paths import ROOT
 
 SOURCE = ROOT / "src" / "literate_attention"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MODULES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
 LATER = {
     "figures": r"literate_attention\.(?!figures\b)\w+",  # drawings draw what they are handed

@@ -11,8 +11,6 @@ from torch.testing import assert_close
 
 from literate_attention import (
     LanguageModel,
-    MultiHeadAttention,
-    TransformerBlock,
     ablate_heads,
     attention_maps,
     copy_accuracy,
@@ -34,14 +32,6 @@ def model() -> LanguageModel:
     return llama_model(
         11, 10, 17, LAYERS, num_heads=HEADS, num_kv_heads=2, head_dim=HEAD_DIM
     ).requires_grad_(False)
-
-
-@pytest.fixture
-def gpt() -> LanguageModel:
-    """Blocks of the story's attention, whose output projection has a bias."""
-    torch.manual_seed(123)
-    blocks = [TransformerBlock(MultiHeadAttention(10, 10, 7, 0.0, 5), 10, 17) for _ in range(2)]
-    return LanguageModel(11, 10, blocks).requires_grad_(False)
 
 
 def tokens(*shape: int, seed: int = 1) -> Tensor:
@@ -66,17 +56,6 @@ def test_maps_are_what_each_attention_returns(model: LanguageModel) -> None:
         assert_close(maps[:, layer], weights)
         x = x + attended
         x = x + block.feed_forward(block.feed_forward_norm(x))
-
-
-def test_rows_of_maps_sum_to_one_and_nobody_sees_the_future(model: LanguageModel) -> None:
-    maps = attention_maps(model, tokens(7))
-    assert maps.shape == (LAYERS, HEADS, 7, 7)
-    assert_close(maps.sum(dim=-1), torch.ones(LAYERS, HEADS, 7))
-    assert torch.equal(maps, maps.tril())
-
-
-def test_models_of_the_storys_attention_have_maps(gpt: LanguageModel) -> None:
-    assert attention_maps(gpt, tokens(3, 7)).shape == (3, 2, 5, 7, 7)
 
 
 # Targets
@@ -201,17 +180,6 @@ def test_nothing_is_switched_off_if_one_head_is_not_there(model: LanguageModel) 
     ):
         raise AssertionError
     assert not any(module._forward_pre_hooks for module in model.modules())
-
-
-def test_ablations_can_be_nested(model: LanguageModel) -> None:
-    token_ids = tokens(7)
-    with ablate_heads(model, iter([(0, 1), (2, 2)])):
-        together = model(token_ids)
-    with ablate_heads(model, [(0, 1)]):
-        alone = model(token_ids)
-        with ablate_heads(model, [(2, 2)]):
-            assert torch.equal(model(token_ids), together)
-        assert torch.equal(model(token_ids), alone)
 
 
 # Copying

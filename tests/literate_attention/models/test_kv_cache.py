@@ -197,13 +197,6 @@ def test_greedy_decoding_is_what_the_whole_text_would_choose_again_and_again() -
     assert torch.equal(generate(model, token_ids, max_new_tokens=9), expected)
 
 
-def test_a_batch_says_what_each_of_its_texts_says() -> None:
-    model, token_ids = small_model(), text(4, batch=3)
-    together = generate(model, token_ids, max_new_tokens=6)
-    for row, alone in zip(together, token_ids, strict=True):
-        assert torch.equal(row, generate(model, alone[None], max_new_tokens=6)[0])
-
-
 @pytest.mark.parametrize("added", [0, 1, 3])
 @pytest.mark.parametrize("window", [None, 3])
 def test_a_text_goes_on_with_the_caches_of_its_beginning(added: int, window: int | None) -> None:
@@ -250,13 +243,6 @@ def test_under_autocast_the_same_is_written_with_a_cache_and_without(window: int
     assert logits.std() > 0.2
 
 
-def test_every_step_but_the_first_takes_one_token() -> None:
-    model, seen = small_model(), []
-    model.token_embedding.register_forward_hook(lambda _, given, __: seen.append(given[0].shape))
-    generate(model, text(5), max_new_tokens=4)
-    assert seen == [(BATCH, 5), (BATCH, 1), (BATCH, 1), (BATCH, 1)]
-
-
 def test_nothing_as_large_as_a_cache_is_allocated_while_decoding() -> None:
     """The cache is written in place: all other tensors are small beside it."""
     model = small_model()
@@ -294,10 +280,6 @@ def test_progress_sees_every_step() -> None:
 
 
 # Choosing
-
-
-def test_greedy_takes_the_highest() -> None:
-    assert greedy(torch.tensor([[0.1, 0.3, 0.2], [5.0, 4.0, 3.0]])).tolist() == [1, 0]
 
 
 def test_only_the_highest_stay() -> None:
@@ -417,21 +399,3 @@ def append(*shape: int, value: tuple[int, ...] | None = None, **kind: Any) -> No
 def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=re.escape(message)):
         call()
-
-
-def test_a_mask_by_hand_and_a_cache_go_together() -> None:
-    """Texts of unequal length, padded on the left, decoded with a cache: as each alone."""
-    model, padding = small_model(), 2
-    token_ids = text(6, batch=1)
-    padded = torch.cat([torch.zeros(1, padding, dtype=torch.int64), token_ids], dim=1)
-    mask = causal_mask(6 + padding)
-    mask[:, :padding] = False
-    caches = empty_caches(model, 1, 6 + padding)
-    with torch.no_grad():
-        pieces = [
-            model(padded[:, piece], caches=caches, attn_mask=mask[piece, : piece.stop])
-            for piece in (slice(0, 5), slice(5, 7), slice(7, 8))
-        ]
-        expected = model(token_ids)
-    # the tables of angles are rounded to float32
-    assert_close(torch.cat(pieces, dim=1)[:, padding:], expected, atol=1e-6, rtol=0)

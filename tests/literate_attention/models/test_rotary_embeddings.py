@@ -107,16 +107,6 @@ def test_reordered_rows_make_one_pairing_of_the_other() -> None:
     assert not scores(rotate_half_split, *weights)[..., 1:, :1].isclose(expected[..., 1:, :1]).any()
 
 
-def test_reordering_worked_by_hand() -> None:
-    rows = torch.arange(12.0)
-    expected = torch.tensor([0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11]).float()
-    assert torch.equal(interleaved_to_half_split(rows, num_heads=2), expected)
-    assert torch.equal(
-        interleaved_to_half_split(rows[:, None].expand(12, 5), num_heads=2),
-        expected[:, None].expand(12, 5),
-    )
-
-
 # Longer texts
 
 FREQUENCIES = rotary_frequencies(64, base=10_000.0)

@@ -20,7 +20,6 @@ from literate_attention import (
     LanguageModel,
     chat_prompt,
     continue_text,
-    empty_caches,
     generate,
     interleaved_to_half_split,
     load_smollm2,
@@ -186,16 +185,6 @@ def test_every_token_becomes_itself_or_the_same_others(
     assert [tokenizer.encode(text) for text in texts] == expected
 
 
-def test_where_transformers_does_not_read_what_the_file_says(
-    tokenizer: tiktoken.Encoding, as_they_read_it: Any, as_the_file_says: Any
-) -> None:
-    """It leaves out that numbers are cut first, one by one, which shows where blanks stand before them."""
-    text = "x   =   1"
-    token_ids = tokenizer.encode(text)
-    assert token_ids == as_the_file_says(text)["input_ids"]
-    assert token_ids != as_they_read_it(text)["input_ids"]
-
-
 @pytest.mark.parametrize("letter", ["\x04", "\x1d", "\U00050000"], ids=ascii)
 def test_characters_without_a_token_are_left_out(
     tokenizer: tiktoken.Encoding, as_they_read_it: Any, letter: str
@@ -276,19 +265,6 @@ def test_the_loss_that_the_chapter_prints_is_theirs(
         assert printed == [f"{loss(their_model(token_ids).logits, token_ids):.2f}"]
 
 
-def test_chunks_of_a_long_text_equal_the_whole(
-    model: LanguageModel, tokenizer: tiktoken.Encoding
-) -> None:
-    token_ids = long_text(tokenizer)[:, :200]
-    caches = empty_caches(model, 1, 200)
-    with torch.no_grad():
-        expected = model(token_ids)
-        chunks = token_ids.split([1, 100, 1, 1, 97], dim=1)
-        logits = torch.cat([model(chunk, caches=caches) for chunk in chunks], dim=1)
-    # of logits up to 40; sums are taken in another order
-    assert_close(logits, expected, atol=2e-4, rtol=0)
-
-
 def test_the_same_text_is_generated(
     model: LanguageModel, tokenizer: tiktoken.Encoding, their_model: nn.Module
 ) -> None:
@@ -327,14 +303,3 @@ def test_their_generation_is_ours(
 def test_a_question_gets_an_answer(model: LanguageModel, tokenizer: tiktoken.Encoding) -> None:
     answer = continue_text(model, tokenizer, chat_prompt("What is the capital of France?"))
     assert answer == "The capital of France is Paris."
-
-
-def test_half_precision_says_much_the_same(
-    model: LanguageModel, tokenizer: tiktoken.Encoding
-) -> None:
-    token_ids = encoded(tokenizer, PROMPTS[0])
-    half, _ = load_smollm2("cpu", torch.bfloat16)
-    with torch.no_grad():
-        logits, expected = half(token_ids), model(token_ids)
-    assert logits.dtype == torch.bfloat16
-    assert nn.functional.cosine_similarity(logits.float(), expected, dim=-1).min() > 0.99

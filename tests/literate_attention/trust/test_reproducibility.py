@@ -4,8 +4,6 @@ Both streams are computed here once more, from the words of the Mersenne Twister
 NumPy's `RandomState` starts the twister as torch's CPU generator does.
 """
 
-import copy
-import pickle
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -268,18 +266,6 @@ def test_a_mask_is_drawn_on_the_cpu_whatever_the_device(stream: str) -> None:
 
 
 # The module
-
-
-@each_stream
-def test_a_copy_of_the_module_keeps_its_stream(stream: str) -> None:
-    dropout = ReproducibleDropout(0.25, stream)
-    for twin in (copy.deepcopy(dropout), pickle.loads(pickle.dumps(dropout))):
-        assert repr(twin) == f"ReproducibleDropout(p=0.25, stream='{stream}')"
-        torch.manual_seed(123)
-        expected = dropout(torch.ones(35))
-        torch.manual_seed(123)
-        assert torch.equal(twin(torch.ones(35)), expected)
-    assert dropout.state_dict() == {}
 
 
 def test_the_module_takes_the_place_of_torchs() -> None:
