@@ -23,6 +23,9 @@ from literate_attention import (
     seed_everything,
 )
 
+# What torch 2.9 says of every way to set the precision of products, its own new one among them
+pytestmark = pytest.mark.filterwarnings("ignore:Please use the new API:UserWarning")
+
 STREAMS = ["torch", "mkl"]
 RATES = [0.1, 0.2, 0.5, 0.9]
 SHAPES = [(6, 6), (3, 5, 7), (1,), (2001,)]
