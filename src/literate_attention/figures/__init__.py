@@ -7,8 +7,7 @@ import it, ``from literate_attention import figures`` does.
 """
 
 from literate_attention.figures._card import Drawing
-from literate_attention.figures.learned.heads import draw_head_scores, draw_shares
-from literate_attention.figures.learned.induction import draw_induction
+from literate_attention.figures.learned.heads import draw_head_scores, draw_induction, draw_shares
 from literate_attention.figures.models.arrows import draw_shared_heads, draw_turned_arrows
 from literate_attention.figures.models.masks import draw_mask_parts
 from literate_attention.figures.models.rings import draw_ring, draw_ring_work

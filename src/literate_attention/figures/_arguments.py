@@ -1,18 +1,13 @@
-"""What figures are handed: tensors, and labels for them."""
+"""What figures are handed."""
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from literate_attention.figures._lettering import shorten
-
 Array = NDArray[Any]
-
-_LONGEST_LABEL: Final = 70.0
 
 
 def to_numpy(tensor: Tensor) -> Array:
@@ -22,10 +17,3 @@ def to_numpy(tensor: Tensor) -> Array:
     if undrawable.any():  # what is nowhere would be missing without a word
         raise ValueError(f"{undrawable.sum()} of {values.size} numbers cannot be drawn")
     return values
-
-
-def clean_labels(labels: Sequence[str], expected: int | None = None) -> tuple[str, ...]:
-    """Shorten labels that are too long; refuse those that are not one for each thing that they name."""
-    if expected not in (None, len(labels)):
-        raise ValueError(f"{expected} things need as many labels, got {len(labels)}")
-    return tuple(shorten(str(label).replace("\n", "⏎"), _LONGEST_LABEL) for label in labels)

@@ -1,9 +1,8 @@
 """The card that every figure is drawn on, with a few shapes to draw.
 
-A card is measured in points, from its top left corner, so that every shape knows where it stands and
-nothing is left to a layout engine. It is shown as wide as the text on a laptop and as the screen on a
-phone, where its letters are still legible. It is opaque, so that it can be read on any page. Where colours
-tell things apart, a label or a shape does too.
+A card is measured in points, from its top left corner, so that every shape knows where it stands. It is
+shown as wide as the text on a laptop and as the screen on a phone, where its letters are still legible. It
+is opaque, so that it can be read on any page.
 """
 
 import io
@@ -12,7 +11,6 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, Final, NamedTuple
 
 import matplotlib.style
@@ -24,15 +22,8 @@ from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangl
 from matplotlib.transforms import Affine2D
 
 from literate_attention.figures._arguments import Array
-from literate_attention.figures._lettering import (
-    FONT,
-    LINE,
-    SMALL_TEXT,
-    TEXT,
-    column_label_overhang,
-    slant,
-    text_width,
-)
+from literate_attention.figures._labels import column_label_overhang, slant
+from literate_attention.figures._lettering import FONT, LINE, SMALL_TEXT, TEXT, text_width
 from literate_attention.figures._palette import (
     HEAT,
     INK,
@@ -44,7 +35,7 @@ from literate_attention.figures._palette import (
     SHADE,
     ink_on,
 )
-from literate_attention.figures._words import MINUS, format_number
+from literate_attention.figures._words import format_number
 
 Real = float | int
 Point = tuple[Real, Real]
@@ -54,14 +45,18 @@ Look = dict[str, Any]
 WIDTH: Final = 320.0
 """How wide a card is, in points."""
 MARGIN: Final = 10.0
+GAP: Final = 14.0
 _ENLARGED: Final = 1.5
 """How much larger a page shows it, where there is room: 640 CSS pixels wide."""
-_STYLE: Final = {
-    "font.family": FONT,
-    "hatch.linewidth": 0.7,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "literate-attention",
-}
+_STYLE: Final[list[str | dict[str, Any]]] = [
+    "default",
+    {
+        "font.family": FONT,
+        "hatch.linewidth": 0.7,
+        "svg.fonttype": "path",
+        "svg.hashsalt": "literate-attention",
+    },
+]
 _UNDATED: Final = {"Date": None, "Creator": None, "Format": None, "Type": None}
 _ARROW: Final = {
     "mutation_scale": 1,
@@ -98,7 +93,7 @@ class Drawing:
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, Any]]:
         buffer = io.StringIO()
-        with _house_style():
+        with matplotlib.style.context(_STYLE):
             self.figure.savefig(buffer, format="svg", metadata=_UNDATED | {"Title": self.alt})
         svg = re.sub(
             r'( (?:width|height)=")([\d.]+)(?=pt")',
@@ -129,17 +124,9 @@ class Ruler(NamedTuple):
         return self.room / (self.high - self.low)
 
 
-def column_width(
-    labels: Sequence[str],
-    left: Real,
-    most: Real = WIDTH,
-    *,
-    side_by_side: int = 1,
-    gap: Real = 0.0,
-) -> float:
+def column_width(labels: Sequence[str], left: Real, most: Real = WIDTH, panels: int = 1) -> float:
     """Find how wide columns can be from `left` on, so that a slanted last label stays on the card as well."""
-    room = WIDTH - left - (side_by_side - 1) * gap
-    columns = side_by_side * len(labels)
+    room, columns = WIDTH - left - (panels - 1) * GAP, panels * len(labels)
     width = min(most, (room - MARGIN) / columns)
     for _ in range(2):  # narrower columns let the last label reach further
         right = max(MARGIN, column_label_overhang(labels, width) + 4)
@@ -148,15 +135,9 @@ def column_width(
 
 
 @contextmanager
-def _house_style() -> Iterator[None]:
-    with matplotlib.style.context(["default", _STYLE]):
-        yield
-
-
-@contextmanager
 def card() -> Iterator["Card"]:
     """Open an empty card; what is drawn on it takes nothing from the caller's settings."""
-    with _house_style():
+    with matplotlib.style.context(_STYLE):
         yield Card()
 
 
@@ -382,39 +363,25 @@ class Card:
         )
         if decimals is None:
             return False
-        lettering = _fitting(visible if alike is None else alike, decimals, width - 1.0)
-        if lettering is None:
+        numbers = np.ma.compressed(visible if alike is None else alike)
+        widest = [
+            max((text_width(format_number(n, decimals), size) for n in numbers), default=0.0)
+            for size in (TEXT, SMALL_TEXT)
+        ]
+        if widest[1] > width - 1:
             return False
-        size, bare = lettering
+        size = TEXT if widest[0] <= width - 1 else SMALL_TEXT
         for i, j in np.argwhere(~hatched):
             ink = QUIET if infinite[i, j] else ink_on(tint or colours(scale(values[i, j])))
-            written = format_number(values[i, j], decimals)
-            shown = _bare(written) if bare else written
-            self.text(x + (j + 0.5) * width, y + (i + 0.5) * height, shown, size=size, color=ink)
+            across, down = x + (j + 0.5) * width, y + (i + 0.5) * height
+            number = format_number(values[i, j], decimals)
+            self.text(across, down, number, size=size, color=ink)
         return True
 
-    def colour_scale(
-        self, x: Real, y: Real, limit: Real = 1.0, *, signed: bool = False, decimals: int = 0
-    ) -> None:
+    def colour_scale(self, x: Real, y: Real, limit: Real = 1.0, decimals: int = 0) -> None:
         """Explain the colours of cells without numbers."""
-        low = format_number(-limit, decimals) if signed else "0"
-        self.text(x, y + LINE / 2, low, ha="left")
-        x += text_width(low) + 6
-        steps = np.linspace(-limit if signed else 0.0, limit, 7)
-        self.cells(steps[None], x, y + 2, 14, 12, name="scale", limit=limit, decimals=None)
+        self.text(x, y + LINE / 2, "0", ha="left")
+        x += text_width("0") + 6
+        steps = np.linspace(0.0, limit, 7)[None]
+        self.cells(steps, x, y + 2, 14, 12, name="scale", limit=limit, decimals=None)
         self.text(x + 7 * 14 + 6, y + LINE / 2, format_number(limit, decimals), ha="left")
-
-
-def _fitting(values: Array, decimals: int, room: Real) -> tuple[float, bool] | None:
-    """Find how numbers fit their cells: the size of the letters, and whether the leading zero goes."""
-    for bare, size in product((False, True), (TEXT, SMALL_TEXT)):
-        written = (format_number(value, decimals) for value in np.ma.compressed(values))
-        shown = map(_bare, written) if bare else written
-        if all(text_width(text, size) <= room for text in shown):
-            return size, bare
-    return None
-
-
-def _bare(written: str) -> str:
-    """Leave a leading zero out."""
-    return re.sub(rf"^({MINUS}?)0\.", r"\1.", written)

@@ -1,6 +1,6 @@
-"""The colours of all figures: one colour means one thing in the whole book."""
+"""Paper, ink, and the shades of numbers."""
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
@@ -11,14 +11,6 @@ QUIET: Final = "#5a6069"
 RULE: Final = "#c9c7c0"
 SHADE: Final = "#ecebe6"
 
-
-class Colour(NamedTuple):
-    """What one thing is drawn in: a ground that carries ink, and a line or a letter that paper carries."""
-
-    tint: str
-    strong: str
-
-
 BLUE: Final = "#14559c"
 """Weights, and numbers above zero."""
 ORANGE: Final = "#a44303"
@@ -28,25 +20,6 @@ PALE_ORANGE: Final = "#eab07f"
 GREY_BAR: Final = "#d5d3cb"
 """Scores, which are no weights yet."""
 WEIGHT_TINT: Final = "#c5dcf0"
-INPUT: Final = Colour(SHADE, QUIET)
-QUERY: Final = Colour("#f6cbd0", "#b00f35")
-KEY: Final = Colour("#fbd98c", "#7d5200")
-VALUE: Final = Colour("#bfe6c0", "#1c6b2f")
-CONTEXT: Final = Colour("#d6cdf7", "#5634b0")
-HEADS: Final = (
-    Colour("#a9e1ea", "#00636f"),
-    Colour("#f7bfee", "#9c1587"),
-    Colour("#dcea86", "#556000"),
-)
-COLOURS: Final[dict[str, Colour]] = {
-    "input": INPUT,
-    "query": QUERY,
-    "key": KEY,
-    "value": VALUE,
-    "context": CONTEXT,
-    **{f"head {number}": colour for number, colour in enumerate(HEADS, start=1)},
-}
-"""The code of colours that the notation page explains."""
 SERIES: Final = (INK, BLUE, ORANGE, QUIET, "#4a3c8c", "#3d6b6b")
 """Lines of a chart; each has a dash and a marker of its own as well."""
 HEAT: Final = LinearSegmentedColormap.from_list(
@@ -70,19 +43,9 @@ dark, where a page turns light into dark.
 """
 
 
-def head_colour(head: int) -> Colour:
-    """Return the colour of a head, counted from 0; the fourth has that of the first again."""
-    return HEADS[head % len(HEADS)]
-
-
-def luminance(rgb: Any) -> Any:
-    """Compute the relative luminance of colours, as WCAG 2 defines it."""
-    rgb = np.asarray(rgb)
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    return linear @ (0.2126, 0.7152, 0.0722)
-
-
 def ink_on(colour: Any) -> str:
     """Choose black or white, whichever contrasts more; on no colour is that less than 4.58."""
-    dark = (luminance(to_rgb(colour)) + 0.05) ** 2 <= 0.05 * 1.05
-    return "white" if dark else "black"
+    rgb = np.array(to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    luminance = linear @ (0.2126, 0.7152, 0.0722)
+    return "black" if (luminance + 0.05) ** 2 > 0.05 * 1.05 else "white"

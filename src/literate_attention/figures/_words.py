@@ -27,10 +27,15 @@ def plural(quantity: int, one: str, many: str = "") -> str:
     return f"{quantity} {one if quantity == 1 else many or one + 's'}"
 
 
+def enumerated(items: Iterable[str]) -> str:
+    """List things: `a, b and c`."""
+    items = list(items)
+    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
 def quote(names: Iterable[str]) -> str:
     """List names: `'a', 'b' and 'c'`."""
-    *most, last = (f"'{name}'" for name in names)
-    return f"{', '.join(most)} and {last}" if most else last
+    return enumerated(f"'{name}'" for name in names)
 
 
 def name_largest(values: Array, names: Sequence[str]) -> str:

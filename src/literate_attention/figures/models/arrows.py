@@ -11,7 +11,8 @@ from torch import Tensor
 from literate_attention.figures._arguments import Array, to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, card
 from literate_attention.figures._lettering import LINE
-from literate_attention.figures._palette import INK, KEY, QUERY, RULE
+from literate_attention.figures._palette import INK, RULE
+from literate_attention.figures._roles import KEY, QUERY
 from literate_attention.figures._words import format_number, format_vector, plural
 
 

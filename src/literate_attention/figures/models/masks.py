@@ -7,9 +7,10 @@ import numpy as np
 from jaxtyping import Bool
 from torch import Tensor
 
-from literate_attention.figures._arguments import clean_labels, to_numpy
+from literate_attention.figures._arguments import to_numpy
 from literate_attention.figures._card import MARGIN, Card, Drawing, card, column_width
-from literate_attention.figures._lettering import LINE, column_label_height, label_width, text_width
+from literate_attention.figures._labels import clean_labels, column_label_height, label_width
+from literate_attention.figures._lettering import LINE, text_width
 from literate_attention.figures._palette import BLUE, INK, PAPER, RULE, SHADE, WEIGHT_TINT
 from literate_attention.figures._words import plural, quote
 
@@ -49,7 +50,7 @@ def draw_mask_parts(
     left = MARGIN + label_width(names) + 6
     cell = column_width(names, left, 36.0)
     top = MARGIN + column_label_height(names, cell)
-    signs = dict(zip(allowed, _SIGNS, strict=False))
+    signs = dict(zip(allowed, _SIGNS[: len(allowed)], strict=True))
     with card() as page:
         page.column_labels(names, left, top, cell)
         page.row_labels(names, left - 6, top, cell)

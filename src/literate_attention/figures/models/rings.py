@@ -7,11 +7,13 @@ import numpy as np
 from jaxtyping import Int
 from torch import Tensor
 
-from literate_attention.figures._arguments import Array, clean_labels, to_numpy
+from literate_attention.figures._arguments import Array, to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, card
+from literate_attention.figures._labels import clean_labels
 from literate_attention.figures._lettering import LINE, TEXT, text_width, wrap
-from literate_attention.figures._palette import BLUE, QUIET, Colour
-from literate_attention.figures._words import plural
+from literate_attention.figures._palette import BLUE, QUIET
+from literate_attention.figures._roles import Colour
+from literate_attention.figures._words import enumerated, plural
 
 PROCESSES: Final = (
     Colour("#d3dbe6", "#44566e"),
@@ -123,8 +125,8 @@ def draw_ring_work(
 ) -> Drawing:
     """Draw who computes which causal scores, in which round, and how long the processes wait for each other.
 
-    A row of the squares is a query, a column is a key; hatched is the future. Below, time runs to the right,
-    a score takes a unit of it, and a round ends when its slowest process is done; crossed is waiting.
+    In the squares, rows are queries and columns are keys; the future is hatched. Below, time runs to the
+    right: a score takes a unit of it, and a round ends when its slowest process is done.
 
     Args:
         orders: for the names of one or two orders of the tokens, the positions that each process holds.
@@ -169,18 +171,14 @@ def draw_ring_work(
             for start in work.starts[1:]:
                 page.line((left + scale * start, top - 2), (left + scale * start, y), zorder=4)
             y += 14
-            *most, last = (f"{scores:g}" for scores in work.scores.sum(axis=1))
-            each = f"{', '.join(most)} and {last}" if most else last
+            each = enumerated(f"{scores:g}" for scores in work.scores.sum(axis=1))
             compute = plural(len(work.scores), "process computes", "processes compute")
             long = f"with waiting it takes as long as {work.ends:g}"
             sentences.append(f"{name}: {compute} {each} scores; {long}.")
         page.note(MARGIN, y, "colour: process; number: round; line: a new round", "left")
         y += LINE + 2
-        x = MARGIN
-        for hatch, meaning in (
-            ("//////", "the future, not computed"),
-            (WAITS, "waits for the others"),
-        ):
+        x, legend = MARGIN, {"//////": "the future, not computed", WAITS: "waits for the others"}
+        for hatch, meaning in legend.items():
             page.hatched(x, y - 7, 16, 14, hatch)
             page.note(x + 22, y, meaning, "left")
             x += 22 + text_width(meaning) + 16

@@ -7,8 +7,9 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._arguments import clean_labels, to_numpy
+from literate_attention.figures._arguments import to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, card
+from literate_attention.figures._labels import clean_labels
 from literate_attention.figures._lettering import LINE, SMALL_TEXT, shorten
 from literate_attention.figures._palette import BLUE, INK, PAPER, RULE, SHADE
 from literate_attention.figures._words import format_number, plural
@@ -23,8 +24,8 @@ def draw_residual_streams(
 ) -> Drawing:
     """Draw the way of each token through blocks: a line that each part reads, and adds to.
 
-    Between the parts it is written how long the vector is there. Arrows from column to column lead from a
-    normed vector, of which keys and values are made, to the attention of the tokens that look at it.
+    Between the parts it is written how long the vector is there. A normed vector, of which keys and values
+    are made, leads by an arrow to the attention of the tokens that look at it.
 
     Args:
         tokens: up to three tokens.
@@ -56,13 +57,9 @@ def draw_residual_streams(
             page.arrow((x, top - 4), (x, y), color=INK, width=2.4)
         sentences = []
         for name, (first, *rest) in zip(names, lengths.T, strict=True):
-            after = (
-                f", {format_number(length)} after {_PARTS[place % 2]}"
-                for place, length in enumerate(rest)
-            )
-            sentences.append(
-                f"The vector of '{name}' is {format_number(first)} long{''.join(after)}."
-            )
+            after = [f", {format_number(n)} after {_PARTS[i % 2]}" for i, n in enumerate(rest)]
+            long = format_number(first) + " long" + "".join(after)
+            sentences.append(f"The vector of '{name}' is {long}.")
         return page.finish(
             y + MARGIN,
             f"The streams of {plural(len(names), 'token')} through {plural(len(lengths) // 2, 'block')}.",

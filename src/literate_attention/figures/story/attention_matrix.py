@@ -6,20 +6,13 @@ import numpy as np
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from literate_attention.figures._arguments import Array, clean_labels, to_numpy
-from literate_attention.figures._card import MARGIN, Card, Drawing, card, column_width
-from literate_attention.figures._lettering import (
-    LINE,
-    TEXT,
-    column_label_height,
-    label_width,
-    text_width,
-    wrap,
-)
+from literate_attention.figures._arguments import to_numpy
+from literate_attention.figures._card import GAP, MARGIN, Card, Drawing, Look, card, column_width
+from literate_attention.figures._labels import clean_labels, column_label_height, label_width
+from literate_attention.figures._lettering import LINE, TEXT, text_width, wrap
 from literate_attention.figures._palette import INK
 from literate_attention.figures._words import format_number, name_largest, plural
 
-_GAP = 14.0
 _MOST_ROWS_IN_WORDS = 18
 
 
@@ -37,10 +30,9 @@ def draw_attention_matrix(
 ) -> Drawing:
     """Draw attention weights or scores as a heat map, one row for each query, or several in the same colours.
 
-    White is zero and the darkest blue is 1, so that weights look alike in all figures and an even row looks
-    even. If a number is larger, the darkest blue is that number. Numbers below zero are orange. Minus
-    infinity is a grey cell. Where no numbers are written, a scale explains the colours. Where there are many
-    rows, the alternative text tells only of the last: under a causal mask, it alone may look at all.
+    White is zero and the darkest blue is 1, or the largest number, so that weights look alike in all figures
+    and an even row looks even. Numbers below zero are orange, minus infinity is grey. Of many rows, the
+    alternative text tells only the last: under a causal mask, it alone may look at all.
 
     Args:
         weights: the weights or the scores; several matrices of one shape go by their titles.
@@ -55,12 +47,10 @@ def draw_attention_matrix(
 
     Example:
         >>> import torch
-        >>> scores = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
-        >>> mask = torch.tensor([[True, False], [True, True]])
-        >>> after = scores.masked_fill(~mask, -torch.inf)
-        >>> draw_attention_matrix({"After": after}, ["one", "step"], attn_mask=mask).alt
-        "After, 2 queries by 2 keys, 1 of 4 pairs hidden. Row 1, 'one', attends only to 'one', 1.00.
-        Row 2, 'step', attends most to 'step', 4.00."
+        >>> weights, mask = torch.tensor([[1.0, 0.0], [0.4, 0.6]]), torch.ones(2, 2).tril() > 0
+        >>> draw_attention_matrix(weights, ["one", "step"], attn_mask=mask).alt
+        "Attention weights, 2 queries by 2 keys, 1 of 4 pairs hidden. Row 1, 'one', attends only to 'one',
+        1.00. Row 2, 'step', attends most to 'step', 0.60."
     """
     given = weights if isinstance(weights, Mapping) else {"Attention weights": weights}
     panels = {title: to_numpy(matrix) for title, matrix in given.items()}
@@ -83,9 +73,32 @@ def draw_attention_matrix(
     columns = min(columns, len(panels))
     left = MARGIN + label_width(queries) + 5
     beside_query = max(left, MARGIN + text_width("query ↓") + 5)
-    cell = column_width(keys, left, 44.0, side_by_side=columns, gap=_GAP)
+    cell = column_width(keys, left, 44.0, panels=columns)
     height = min(22.0, max(TEXT, cell))
     width = num_keys * cell
+    many = len(panels) * num_queries > _MOST_ROWS_IN_WORDS
+
+    def in_words(title: str) -> str:
+        matrix, concealed, frames = panels[title], hidden[title], framed[title]
+        size = f"{plural(num_queries, 'query', 'queries')} by {plural(num_keys, 'key')}"
+        gone = f", {concealed.sum()} of {concealed.size} pairs hidden" if concealed.any() else ""
+        sentences = [f"{title}, {size}{gone}."]
+        for i, row in enumerate(np.where(concealed, -np.inf, matrix)):
+            if many and (frames.any() or i < num_queries - 1):
+                continue
+            where = "to nothing"
+            if row[~concealed[i]].any():
+                largest = format_number(row.max(), 2 if decimals is None else decimals)
+                how = "only" if concealed[i].sum() == num_keys - 1 else "most"
+                where = f"{how} to {name_largest(row, keys)}, {largest}"
+            sentences.append(f"Row {i + 1}, '{queries[i]}', attends {where}.")
+        if frames.any():
+            share = (matrix * frames)[frames.any(axis=1)].sum(axis=1).mean()
+            cells = plural(int(frames.sum()), "cell is", "cells are")
+            share_of_row = f"on average {format_number(share)} of a row's weight lies there"
+            sentences.append(f"{cells} framed; {share_of_row}.")
+        return " ".join(sentences)
+
     with card() as page:
         y, written = MARGIN, True
         for start in range(0, len(panels), columns):
@@ -99,71 +112,25 @@ def draw_attention_matrix(
             y += column_label_height(keys, cell)
             page.row_labels(queries, left - 5, y, height)
             for place, title in enumerate(row):
-                x = left + place * (width + _GAP)
+                x = left + place * (width + GAP)
                 page.column_labels(keys, x, y, cell)
-                written &= page.cells(
-                    *(panels[title], x, y, cell, height),
-                    name=title,
-                    decimals=decimals,
-                    limit=limit,
-                    hidden=hidden[title],
-                    alike=shown,
-                )
+                look: Look = {"limit": limit, "hidden": hidden[title], "alike": shown}
+                look |= {"name": title, "decimals": decimals}
+                written &= page.cells(panels[title], x, y, cell, height, **look)
                 page.border(allowed, x, y, cell, height)
                 for i, j in np.argwhere(framed[title]):
                     page.frame(x + j * cell, y + i * height, cell, height, INK, min(2.0, cell / 10))
-            y += num_queries * height + _GAP
+            y += num_queries * height + GAP
         if not written:
-            signed = bool((shown < 0).any())
-            page.colour_scale(left, y, limit, signed=signed, decimals=decimals or 0)
-            y += LINE + _GAP
-        decimals = 2 if decimals is None else decimals
-        many = len(panels) * num_queries > _MOST_ROWS_IN_WORDS
-        return page.finish(
-            y - _GAP + MARGIN,
-            *(
-                _in_words(
-                    title, matrix, hidden[title], framed[title], queries, keys, decimals, many
-                )
-                for title, matrix in panels.items()
-            ),
-        )
+            page.colour_scale(left, y, limit, decimals or 0)
+            y += LINE + GAP
+        return page.finish(y - GAP + MARGIN, *map(in_words, titles))
 
 
 def _write_titles(page: Card, titles: Sequence[str], x: float, y: float, width: float) -> float:
     """Write titles side by side, each over its own matrix; return how much room they take."""
-    wrapped = [wrap(title, width + _GAP - 6, "bold") for title in titles]
+    wrapped = [wrap(title, width + GAP - 6, "bold") for title in titles]
     for place, lines in enumerate(wrapped):
         for line, text in enumerate(lines):
-            page.heading(x + place * (width + _GAP), y + 6 + line * LINE, text)
+            page.heading(x + place * (width + GAP), y + 6 + line * LINE, text)
     return LINE * max(map(len, wrapped))
-
-
-def _in_words(
-    title: str,
-    matrix: Array,
-    hidden: Array,
-    framed: Array,
-    queries: Sequence[str],
-    keys: Sequence[str],
-    decimals: int,
-    many: bool,
-) -> str:
-    size = f"{plural(len(queries), 'query', 'queries')} by {plural(len(keys), 'key')}"
-    concealed = f", {hidden.sum()} of {hidden.size} pairs hidden" if hidden.any() else ""
-    sentences = [f"{title}, {size}{concealed}."]
-    visible = np.where(hidden, -np.inf, matrix)
-    told = [] if many and framed.any() else [len(queries) - 1] if many else range(len(queries))
-    for i in told:
-        where = "to nothing"
-        if matrix[i][~hidden[i]].any():
-            how = "only" if hidden[i].sum() == len(keys) - 1 else "most"
-            largest = format_number(visible[i].max(), decimals)
-            where = f"{how} to {name_largest(visible[i], keys)}, {largest}"
-        sentences.append(f"Row {i + 1}, '{queries[i]}', attends {where}.")
-    if framed.any():
-        rows = framed.any(axis=1)
-        share = format_number((matrix * framed)[rows].sum(axis=1).mean())
-        cells = plural(int(framed.sum()), "cell is", "cells are")
-        sentences.append(f"{cells} framed; on average {share} of a row's weight lies there.")
-    return " ".join(sentences)

@@ -9,8 +9,10 @@ from jaxtyping import Shaped
 from torch import Tensor
 
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, card
-from literate_attention.figures._lettering import LINE, SMALL_TEXT, label_width
-from literate_attention.figures._palette import COLOURS, INK, PAPER, RULE, head_colour
+from literate_attention.figures._labels import label_width
+from literate_attention.figures._lettering import LINE, SMALL_TEXT
+from literate_attention.figures._palette import INK, PAPER
+from literate_attention.figures._roles import COLOURS, head_colour
 from literate_attention.figures._words import plural
 
 _WIDEST = 130.0
@@ -92,12 +94,12 @@ def draw_shapes(steps: Sequence[tuple[str, Shaped[Tensor, "..."], str, str]]) ->
     """Draw the shape of a tensor after each step, as sheets of numbers side by side.
 
     The last two dimensions are the rows and the columns of a sheet, and the dimension before them tells how
-    many sheets there are, one for each text of a batch behind another. Colours are heads.
+    many sheets there are. Of a batch, one text is drawn. Colours are heads.
 
     Args:
-        steps: for each step what is done, the tensor that comes out, the names of its dimensions, and what it
-            holds: a name of the code of colours, such as ``"key"``, or ``"heads"``. The dimension of the
-            heads is called ``h``, and that of the batch ``b``.
+        steps: for each step what is done, the tensor that comes out, the names of its dimensions, of which
+            ``h`` is that of the heads and ``b`` that of the batch, and what it holds: a name of the code of
+            colours, such as ``"key"``, or ``"heads"``.
 
     Example:
         >>> import torch
@@ -106,19 +108,17 @@ def draw_shapes(steps: Sequence[tuple[str, Shaped[Tensor, "..."], str, str]]) ->
         >>> draw_shapes(steps).alt
         'Shapes, step by step. x: (b, n, d), here (1, 6, 4). view: (b, n, h, d_k), here (1, 6, 2, 2).'
     """
-    sizes = {name: size for _, x, names, _ in steps for name, size in _named(x, names)}
-    widths = [
-        (blocks, columns) for _, blocks, columns in (_sheet(x, names) for _, x, names, _ in steps)
-    ]
+    num_heads = max(
+        (size for _, x, names, _ in steps for name, size in _named(x, names) if name == "h"),
+        default=1,
+    )
+    sheets = [_sheet(x, names) for _, x, names, _ in steps]
     unit = min(
-        6.0, *((_WIDEST - (blocks - 1) * _GAP) / (blocks * columns) for blocks, columns in widths)
+        6.0,
+        *((_WIDEST - (blocks - 1) * _GAP) / (blocks * columns) for _, blocks, columns in sheets),
     )
-    left = (
-        WIDTH
-        - MARGIN
-        - 6
-        - max(blocks * columns * unit + (blocks - 1) * _GAP for blocks, columns in widths)
-    )
+    widest = max(blocks * columns * unit + (blocks - 1) * _GAP for _, blocks, columns in sheets)
+    left = WIDTH - MARGIN - 6 - widest
     sentences = ["Shapes, step by step."]
     with card() as page:
         y = MARGIN
@@ -130,7 +130,7 @@ def draw_shapes(steps: Sequence[tuple[str, Shaped[Tensor, "..."], str, str]]) ->
             page.heading(MARGIN, y + 8, what)
             page.note(MARGIN, y + 6 + LINE, named, "left")
             page.note(left - 14, y + 6 + LINE, str(shape), "right")
-            _draw_sheets(page, left, y + 6, unit, x, names, holds, sizes.get("h", 1))
+            _draw_sheets(page, left, y + 6, unit, (x, names, holds), num_heads)
             sentences.append(f"{what}: {named}, here {shape}.")
             y += max(rows * unit, 2 * LINE - 2) + 20
         return page.finish(y - 14 + MARGIN, *sentences)
@@ -147,22 +147,13 @@ def _sheet(x: Tensor, names: str) -> tuple[int, int, int]:
 
 
 def _draw_sheets(
-    page: Card,
-    x: float,
-    y: float,
-    unit: float,
-    tensor: Tensor,
-    names: str,
-    holds: str,
-    num_heads: int,
+    page: Card, x: float, y: float, unit: float, step: tuple[Tensor, str, str], num_heads: int
 ) -> None:
+    tensor, names, holds = step
     rows, blocks, columns = _sheet(tensor, names)
-    batch = dict(_named(tensor, names)).get("b", 1)
     width, height = columns * unit, rows * unit
     for block in range(blocks):
         left = x + block * (width + _GAP)
-        for behind in range(min(batch, 3) - 1, 0, -1):
-            page.box(left + 2 * behind, y - 2 * behind, width, height, fill=PAPER, edge=RULE)
         if holds != "heads":
             page.box(left, y, width, height, fill=COLOURS[holds].tint, zorder=2)
         elif "h" not in names.split():  # the heads share each row

@@ -6,21 +6,21 @@ import numpy as np
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from literate_attention.figures._arguments import clean_labels, to_numpy
-from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Ruler, card
-from literate_attention.figures._lettering import LINE, label_width, shorten, text_width
+from literate_attention.figures._arguments import to_numpy
+from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Look, Ruler, card
+from literate_attention.figures._labels import clean_labels, label_width
+from literate_attention.figures._lettering import LINE, shorten, text_width
 from literate_attention.figures._palette import (
     BLUE,
     GREY_BAR,
     INK,
-    INPUT,
     PALE_BLUE,
     PAPER,
-    QUERY,
     QUIET,
     RULE,
     SHADE,
 )
+from literate_attention.figures._roles import INPUT, QUERY
 from literate_attention.figures._words import format_number, name_largest, plural, quote
 
 
@@ -58,12 +58,8 @@ def draw_exercises(tokens: Sequence[str]) -> Drawing:
                 if j <= i + 1:
                     weight = "bold" if j > i else "normal"
                     page.text(x + width / 2, y + height / 2, shorten(word, width), weight=weight)
-            page.box(
-                *(MARGIN - 1, y - 1, ends[i] - MARGIN + 2, height + 2),
-                edge=QUERY.strong,
-                line=1.5,
-                rounding=4,
-            )
+            look: Look = {"edge": QUERY.strong, "line": 1.5, "rounding": 4}
+            page.box(MARGIN - 1, y - 1, ends[i] - MARGIN + 2, height + 2, **look)
             y += height + 6
         return page.finish(
             y - 6 + MARGIN,

@@ -6,22 +6,12 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._arguments import Array, clean_labels, to_numpy
+from literate_attention.figures._arguments import Array, to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Look, Ruler, card
-from literate_attention.figures._lettering import LINE, label_width, shorten
-from literate_attention.figures._palette import (
-    BLUE,
-    CONTEXT,
-    GREY_BAR,
-    INK,
-    INPUT,
-    KEY,
-    PALE_BLUE,
-    QUERY,
-    QUIET,
-    RULE,
-    VALUE,
-)
+from literate_attention.figures._labels import clean_labels, label_width
+from literate_attention.figures._lettering import LINE, shorten
+from literate_attention.figures._palette import BLUE, GREY_BAR, INK, PALE_BLUE, QUIET, RULE
+from literate_attention.figures._roles import CONTEXT, INPUT, KEY, QUERY, VALUE
 from literate_attention.figures._words import format_number, format_vector, name_largest
 
 _THICKEST = 7.0
@@ -69,13 +59,9 @@ def draw_context_vector(
             page.cells(x[j, :, None], middle - cell / 2, top, cell, LINE, name=f"x{j}", limit=limit)
             page.text(middle, bottom + 11, format_number(w[j]), color=BLUE, weight="bold")
             landing = WIDTH / 2 + (j + 0.5 - num_tokens / 2) * result_width / num_tokens
-            page.arrow(
-                (middle, bottom + 21),
-                (landing, result_y - 5),
-                color=BLUE,
-                width=_THICKEST * w[j] / w.max(),
-                label=f"weight{j}",
-            )
+            start, end = (middle, bottom + 21), (landing, result_y - 5)
+            thickness = _THICKEST * w[j] / w.max()
+            page.arrow(start, end, color=BLUE, width=thickness, label=f"weight{j}")
         query_x = MARGIN + (query + 0.5) * column - cell / 2
         page.frame(query_x, top, cell, embed_dim * LINE, QUERY.strong)
         page.cells(context[None], result_x, result_y, result_cell, 20, name="context", limit=limit)
@@ -84,9 +70,7 @@ def draw_context_vector(
         subscript = str(query + 1).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
         named = f"z{subscript}, the context vector of {tokens[query]}"
         page.text(WIDTH / 2, y, named, color=CONTEXT.strong)
-        shares = [
-            f"{format_number(share)} of '{token}'" for share, token in zip(w, tokens, strict=True)
-        ]
+        shares = [f"{format_number(n)} of '{token}'" for n, token in zip(w, tokens, strict=True)]
         return page.finish(
             y + LINE / 2 + MARGIN,
             f"The context vector of '{tokens[query]}' is a weighted sum of {num_tokens} inputs: "
@@ -98,8 +82,6 @@ def draw_context_vector(
 
 def draw_normalising(scores: Float[Tensor, "num_tokens"], tokens: Sequence[str]) -> Drawing:
     """Draw scores beside the weights made from them: divided by their sum, and sent through a softmax.
-
-    The alternative text follows the highest and the lowest score through both.
 
     Args:
         scores: one score for each token.
@@ -165,9 +147,8 @@ def draw_query_steps(
 ) -> Drawing:
     """Draw one query at work, in four frames of the same size, one below the other.
 
-    The query asks; each key answers with a score; a softmax turns scores into weights; the values, each
-    times its weight, add up to the context vector. Where keys and values are the same vectors, as they are
-    in attention without trainable weights, they are drawn once.
+    Where keys and values are the same vectors, as they are in attention without trainable weights, they are
+    drawn once.
 
     Args:
         query: the vector that asks.
@@ -224,9 +205,8 @@ def draw_query_steps(
             x = left
             for name, (block, colour) in blocks.items():
                 weighted = frame == 3 and name != "key"
-                heading, shown = (
-                    (f"weight · {name}", weights[:, None] * block) if weighted else (name, block)
-                )
+                heading = f"weight · {name}" if weighted else name
+                shown = weights[:, None] * block if weighted else block
                 width = block.shape[1] * cell
                 page.text(x + width / 2, y - 9, heading, color=colour.strong)
                 page.cells(shown, x, y, cell, row, name=f"{name}{frame}", tint=colour.tint)

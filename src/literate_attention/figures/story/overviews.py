@@ -5,20 +5,11 @@ from typing import Final, Literal
 
 import numpy as np
 
-from literate_attention.figures._arguments import clean_labels
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, card
+from literate_attention.figures._labels import clean_labels
 from literate_attention.figures._lettering import LINE, SMALL_TEXT, shorten, wrap
-from literate_attention.figures._palette import (
-    BLUE,
-    COLOURS,
-    INK,
-    INPUT,
-    ORANGE,
-    PAPER,
-    QUIET,
-    RULE,
-    SHADE,
-)
+from literate_attention.figures._palette import BLUE, INK, ORANGE, PAPER, QUIET, RULE, SHADE
+from literate_attention.figures._roles import COLOURS, INPUT
 from literate_attention.figures._words import plural, quote
 
 Chapter = Literal["simple_attention", "self_attention", "causal_attention", "multi_head_attention"]

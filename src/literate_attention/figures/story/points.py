@@ -1,5 +1,6 @@
 """Drawings of vectors as points and arrows: embeddings, scores as shadows, averages as places between."""
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import combinations, pairwise, product
 from typing import Any
@@ -8,21 +9,12 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._arguments import Array, clean_labels, to_numpy
+from literate_attention.figures._arguments import Array, to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, Point, Ruler, card
-from literate_attention.figures._lettering import LINE, label_width, text_width
-from literate_attention.figures._palette import (
-    BLUE,
-    CONTEXT,
-    INK,
-    KEY,
-    PAPER,
-    QUERY,
-    QUIET,
-    RULE,
-    SHADE,
-    VALUE,
-)
+from literate_attention.figures._labels import clean_labels, label_width
+from literate_attention.figures._lettering import LINE, text_width
+from literate_attention.figures._palette import BLUE, INK, PAPER, QUIET, RULE, SHADE
+from literate_attention.figures._roles import CONTEXT, KEY, QUERY, VALUE
 from literate_attention.figures._words import format_number, format_vector, name_largest, quote
 
 _TURN, _TILT = np.radians(70), np.radians(35)
@@ -64,9 +56,8 @@ class _Labels:
         width = text_width(text, weight=look.get("weight", "normal"))
         away, above = width / 2 + beside + 4, beside + 10
         sides = [(side * away, dy) for dy in (0, -7, 7, -13, 13, -20, 20) for side in (1, -1)]
-        middles = [
-            (dx, side * dy) for dy in (above, above + 14) for side in (-1, 1) for dx in (0, 9, -9)
-        ]
+        rows = [side * dy for dy in (above, above + 14) for side in (-1, 1)]
+        middles = [(dx, dy) for dy in rows for dx in (0, 9, -9)]
         lefts, tops, rights, bottoms = np.array(self.taken).T
 
         def box(x: float, y: float) -> tuple[float, float, float, float]:
@@ -90,10 +81,8 @@ def draw_shadows(
 ) -> Drawing:
     """Draw a dot product as what it measures: the shadow that each key casts on the direction of the query.
 
-    The query lies on its side, and each key keeps its length and its angle to the query. So the figure is
-    true for vectors of any width: vectors of two numbers are only turned, wider ones are folded into the
-    plane, where the angle between two keys means nothing. The score is the length of the shadow times the
-    length of the query.
+    Each key keeps its length and its angle to the query, which lies on its side. Vectors of two numbers are
+    only turned; wider ones are folded into the plane, where the angle between two keys means nothing.
 
     Args:
         query: the vector that asks.
@@ -109,7 +98,7 @@ def draw_shadows(
     """
     q, k = to_numpy(query), to_numpy(keys)
     tokens = clean_labels(tokens, len(k))
-    length = _length(q)
+    length = math.hypot(*q)
     scores = k @ q
     along = scores / length
     across = np.sqrt(np.maximum((k**2).sum(axis=1) - along**2, 0.0))
@@ -178,9 +167,8 @@ def draw_pulls(
 ) -> Drawing:
     """Draw a weighted average as a journey: each vector pulls the traveller towards itself, by its weight.
 
-    Because the weights sum to one, their average is the starting point plus, for each vector, its weight
-    times the way from the start to that vector. The start is the vector of the query, or, without one, the
-    plain average, which all weights alike would give.
+    The way begins at the vector of the query, or at the plain average, which all weights alike would give.
+    Because the weights sum to one, it ends at the weighted average.
 
     Args:
         vectors: a place in the plane for each token.
@@ -211,7 +199,7 @@ def draw_pulls(
             page.dashes(way[0], spot)
             labels.avoid_line(way[0], spot)
         for j, (a, b) in enumerate(pairwise(way)):
-            if _length(np.subtract(b, a)) > 1:
+            if math.dist(a, b) > 1:
                 page.arrow(a, b, color=CONTEXT.strong, width=1.8, label=f"pull{j}", zorder=3)
         for spot, radius in zip(spots, radii, strict=True):
             page.circle(*spot, radius, VALUE.tint, VALUE.strong)
@@ -223,10 +211,8 @@ def draw_pulls(
         for spot, radius, token, share in zip(spots, radii, tokens, w, strict=True):
             labels.write(spot, f"{token} {format_number(share)}", radius)
         labels.write(way[-1], "context", weight="bold", color=CONTEXT.strong)
-        shares = [
-            f"{format_number(share)} of the way to '{token}'"
-            for share, token in zip(w, tokens, strict=True)
-        ]
+        pairs = zip(w, tokens, strict=True)
+        shares = [f"{format_number(share)} of the way to '{token}'" for share, token in pairs]
         begin = "the plain average" if query is None else f"the place of '{tokens[query]}'"
         return page.finish(
             bottom + 2 * LINE + MARGIN,
@@ -255,7 +241,7 @@ def draw_embedding_points(inputs: Float[Tensor, "num_tokens 3"], tokens: Sequenc
     """
     x = to_numpy(inputs)
     tokens = clean_labels(tokens, len(x))
-    distances = {(i, j): _length(x[i] - x[j]) for i, j in combinations(range(len(x)), 2)}
+    distances = {(i, j): math.dist(x[i], x[j]) for i, j in combinations(range(len(x)), 2)}
     near, far = (choose(distances, key=distances.__getitem__) for choose in (min, max))
     low, high = np.minimum(x.min(axis=0), 0.0), np.maximum(x.max(axis=0), 0.0)
     corners = np.array(list(product(*zip(low, high, strict=True))))
@@ -308,10 +294,6 @@ def _fit(
     return place, bottom
 
 
-def _length(vector: Array) -> float:
-    return float(np.linalg.norm(vector))
-
-
 def _draw_room(page: Card, place: Callable[..., Point], low: Array, high: Array) -> None:
     """Draw the floor and the three axes."""
     back, right = place(*low), place(high[0], *low[1:])
@@ -321,8 +303,7 @@ def _draw_room(page: Card, place: Callable[..., Point], low: Array, high: Array)
     page.axes.fill(*floor, facecolor=SHADE, edgecolor=RULE, zorder=0)
     for start, end in ((back, right), (right, front), (back, top)):
         page.arrow(start, end, zorder=1)
-    first, third = text_width("1st number"), text_width("3rd number")
-    x = max((back[0] + right[0]) / 2 - first / 2 - 8, MARGIN + first / 2)
+    x = (back[0] + right[0] - text_width("1st number")) / 2 - 8
     page.note(x, (back[1] + right[1]) / 2 + 4, "1st number")
     page.note((right[0] + front[0]) / 2 + 8, (right[1] + front[1]) / 2 + 14, "2nd number")
-    page.note(max(top[0], MARGIN + third / 2), top[1] - 9, "3rd number")
+    page.note(top[0], top[1] - 9, "3rd number")

@@ -6,23 +6,12 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._arguments import Array, clean_labels, to_numpy
+from literate_attention.figures._arguments import Array, to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, card
-from literate_attention.figures._lettering import LINE, label_width, text_width
-from literate_attention.figures._palette import (
-    BLUE,
-    COLOURS,
-    INK,
-    INPUT,
-    KEY,
-    PAPER,
-    QUERY,
-    QUIET,
-    RULE,
-    SHADE,
-    WEIGHT_TINT,
-    Colour,
-)
+from literate_attention.figures._labels import clean_labels, label_width
+from literate_attention.figures._lettering import LINE, text_width
+from literate_attention.figures._palette import BLUE, INK, PAPER, QUIET, RULE, SHADE, WEIGHT_TINT
+from literate_attention.figures._roles import COLOURS, INPUT, KEY, QUERY, Colour
 from literate_attention.figures._words import format_number, format_vector, plural
 
 
@@ -31,9 +20,7 @@ def draw_matrix_product(
 ) -> Drawing:
     """Draw the rule of the matrix product: a row on the left times a column on the right makes one number.
 
-    The second matrix stands above the product and the first beside it, so that the row and the column
-    meet at the number that they make. The row is drawn as a query and the column as a key: this is the
-    product that attention takes of them.
+    The row is drawn as a query and the column as a key: attention takes this product of them.
 
     Args:
         left: the first matrix.
@@ -115,9 +102,8 @@ def draw_products(products: Sequence[Mapping[str, Float[Tensor, "_ _"]]]) -> Dra
         return sum(blocks) + sign * (len(row) - 1)
 
     room = WIDTH - 2 * MARGIN
-    unit = next(
-        (u for u in np.arange(13.0, 1.0, -0.5) if all(width(row, u) <= room for row in rows)), 1.0
-    )
+    units = np.arange(13.0, 0.5, -0.5)
+    unit = next(unit for unit in units if all(width(row, unit) <= room for row in rows))
     sentences = []
     with card() as page:
         y = MARGIN

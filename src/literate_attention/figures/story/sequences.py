@@ -11,10 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 from torch import Tensor
 
-from literate_attention.figures._arguments import Array, clean_labels
-from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, card
+from literate_attention.figures._arguments import Array
+from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card
+from literate_attention.figures._labels import clean_labels
 from literate_attention.figures._lettering import LINE, TEXT, shorten, text_width
-from literate_attention.figures._palette import BLUE, INK, INPUT, PAPER, QUERY, QUIET, RULE, SERIES
+from literate_attention.figures._palette import BLUE, INK, PAPER, QUIET, RULE, SERIES
+from literate_attention.figures._roles import INPUT, QUERY
 
 _DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 1)), (0, (8, 3)))
 _STYLES = [
@@ -40,10 +42,20 @@ def draw_bottleneck(source: Sequence[str]) -> Drawing:
     size, asks = len(source), len(source) // 2
     column = (WIDTH - 2 * MARGIN) / size
     middles = [MARGIN + (i + 0.5) * column for i in range(size)]
+    target = [str(i + 1) for i in range(size)]
+
+    def draw_states(top: float, bottom: float, asks: int | None) -> None:
+        for tokens, y, below in ((source, top, -19), (target, bottom, 19)):
+            for i, (x, token) in enumerate(zip(middles, tokens, strict=True)):
+                page.circle(x, y, 9, *(QUERY if y == bottom and i == asks else INPUT))
+                page.text(x, y + below, shorten(token, column - 2))
+            for x, following in pairwise(middles):
+                page.arrow((x + 10, y), (following - 11, y))
+
     with card() as page:
         page.heading(MARGIN, MARGIN + 6, "one hidden state")
         top, bottom = 62.0, 152.0
-        _draw_chains(page, source, middles, top, bottom)
+        draw_states(top, bottom, None)
         middle = (top + bottom) / 2
         page.box(WIDTH / 2 - 42, middle - 11, 84, 22, fill=PAPER, edge=INK, line=1.5, rounding=4)
         page.text(WIDTH / 2, middle, "hidden state")
@@ -54,7 +66,7 @@ def draw_bottleneck(source: Sequence[str]) -> Drawing:
         page.line((MARGIN, 192), (WIDTH - MARGIN, 192), color=RULE)
         page.heading(MARGIN, 210, "attention")
         top, bottom = 256.0, 350.0
-        _draw_chains(page, source, middles, top, bottom, asks)
+        draw_states(top, bottom, asks)
         for i, to in enumerate(middles):
             for j, origin in enumerate(middles):
                 if i == asks:
@@ -73,24 +85,6 @@ def draw_bottleneck(source: Sequence[str]) -> Drawing:
         )
 
 
-def _draw_chains(
-    page: Card,
-    source: Sequence[str],
-    middles: Sequence[float],
-    top: float,
-    bottom: float,
-    asks: int | None = None,
-) -> None:
-    """Draw the states of encoder and decoder, each handing over to the next."""
-    target = [str(i + 1) for i in range(len(source))]
-    for tokens, y, below in ((source, top, -19), (target, bottom, 19)):
-        for i, (x, token) in enumerate(zip(middles, tokens, strict=True)):
-            page.circle(x, y, 9, *(QUERY if y == bottom and i == asks else INPUT))
-            page.text(x, y + below, shorten(token, (WIDTH - 2 * MARGIN) / len(tokens) - 2))
-        for x, following in pairwise(middles):
-            page.arrow((x + 10, y), (following - 11, y))
-
-
 def draw_lines(
     x: Shaped[Tensor, "points"] | Sequence[float | int],
     series: Mapping[str, Shaped[Tensor, "points"] | Sequence[float | int]],
@@ -99,24 +93,24 @@ def draw_lines(
     y_label: str,
     log: bool | Literal["y"] = True,
 ) -> Drawing:
-    """Draw several series over the same x, such as time and memory over the number of tokens.
-
-    Each series has a colour, a dash and a marker of its own.
+    """Draw several series over the same x, each with a colour, a dash and a marker of its own.
 
     Args:
         x: where the points are, from left to right.
         series: for each name one number for each point; nan where nothing was measured. At most six.
         x_label: what `x` counts.
         y_label: what the series measure, and in what unit.
-        log: whether both axes are logarithmic, or ``"y"`` if only the vertical one is; else that one begins
-            at zero.
+        log: whether both axes are logarithmic, or ``"y"`` if only the vertical one is.
 
     Example:
         >>> draw_lines([1, 10], {"loop": [2.0, 200.0]}, x_label="tokens", y_label="time in ms").alt
         'time in ms over tokens, on logarithmic axes, from 1 to 10. loop: from 2 to 200.'
     """
-    places = _row(x)
-    ys = {name: _row(values) for name, values in series.items()}
+    places, *rows = (
+        torch.as_tensor(values, dtype=torch.float64).detach().cpu().numpy()
+        for values in (x, *series.values())
+    )
+    ys = dict(zip(series, rows, strict=True))
     smallest = np.nanmin(list(ys.values()))
     if log and smallest <= 0:  # matplotlib would leave it out without a word
         raise ValueError(f"a logarithmic axis has no place for {smallest:g}; pass log=False")
@@ -169,11 +163,6 @@ def _span(values: Array, places: Array) -> str:
         f"from {_plain(a)} to {_plain(b)}" for a, b in (values[measured], places[measured])
     )
     return first if (measured == (0, len(places) - 1)).all() else f"{first}, measured {last}"
-
-
-def _row(values: Tensor | Sequence[float | int]) -> Array:
-    row: Array = torch.as_tensor(values, dtype=torch.float64).detach().cpu().numpy()
-    return row
 
 
 def _set_ticks(axes: Axes, places: Array, log: bool | Literal["y"]) -> None:

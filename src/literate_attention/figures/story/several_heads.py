@@ -5,17 +5,12 @@ from collections.abc import Mapping, Sequence
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
-from literate_attention.figures._arguments import clean_labels, to_numpy
+from literate_attention.figures._arguments import to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, Point, card
-from literate_attention.figures._lettering import (
-    LINE,
-    SMALL_TEXT,
-    TEXT,
-    column_label_height,
-    label_width,
-    shorten,
-)
-from literate_attention.figures._palette import INK, INPUT, QUIET, RULE, head_colour
+from literate_attention.figures._labels import clean_labels, column_label_height, label_width
+from literate_attention.figures._lettering import LINE, SMALL_TEXT, TEXT, shorten
+from literate_attention.figures._palette import INK, QUIET, RULE
+from literate_attention.figures._roles import INPUT, head_colour
 from literate_attention.figures._words import format_number, name_largest, plural
 
 _THICKEST = 6.0
@@ -31,7 +26,6 @@ def draw_heads(
     """Draw what each head looks at; then what it hands back, and all of it put side by side.
 
     Weights are coloured as in :func:`draw_attention_matrix`, what a head hands back in the head's own colour.
-    The alternative text tells for each head where the last token looks: it alone may look at all.
 
     Args:
         weights: the attention weights of each head.
@@ -42,12 +36,10 @@ def draw_heads(
 
     Example:
         >>> import torch
-        >>> weights = torch.tensor([[[1.0, 0.0], [0.6, 0.4]], [[1.0, 0.0], [0.1, 0.9]]])
-        >>> mask = torch.ones(2, 2).tril() > 0
-        >>> draw_heads(weights, ["one", "step"], contexts=weights @ torch.eye(2), attn_mask=mask).alt
-        "2 heads, each with weights of 2 by 2. In head 1, 'step' attends most to 'one', 0.60. In head 2,
-        'step' attends most to 'step', 0.90. Their context vectors, each 2 wide, are put side by side: 4
-        wide."
+        >>> weights, contexts, mask = torch.eye(2)[None], torch.ones(1, 2, 3), torch.eye(2) > 0
+        >>> draw_heads(weights, ["one", "step"], contexts=contexts, attn_mask=mask).alt
+        "1 head, each with weights of 2 by 2. In head 1, 'step' attends most to 'step', 1.00. Their context
+        vectors, each 3 wide, are put side by side: 3 wide."
     """
     w, z, allowed = to_numpy(weights), to_numpy(contexts), to_numpy(attn_mask)
     num_heads, num_tokens, head_dim = z.shape
@@ -59,7 +51,7 @@ def draw_heads(
     cell = min(40.0, (room - arrow - head_dim * narrow) / num_tokens)
     end, height = left + num_tokens * cell, num_tokens * LINE
     with card() as page:
-        y, written = MARGIN, True
+        y = MARGIN
         for h in range(num_heads):
             page.heading(MARGIN, y + 6, f"head {h + 1}", head_colour(h).strong)
             if h == 0:
@@ -70,15 +62,12 @@ def draw_heads(
             page.row_labels(tokens, left - 4, y, LINE)
             hidden = (allowed == 0) & (w[h] == 0)
             look: Look = {"limit": limit, "hidden": hidden, "alike": w}
-            written &= page.cells(w[h], left, y, cell, LINE, name=f"weights{h}", **look)
+            page.cells(w[h], left, y, cell, LINE, name=f"weights{h}", **look)
             page.border(allowed, left, y, cell, LINE)
             page.arrow((end + 2, y + height / 2), (end + arrow - 2, y + height / 2))
             own: Look = {"tint": head_colour(h).tint, "alike": z}
             page.cells(z[h], end + arrow, y, narrow, LINE, name=f"contexts{h}", **own)
             y += height + 8
-        if not written:
-            page.colour_scale(left, y, limit, decimals=2)
-            y += LINE + 8
         page.line((MARGIN, y), (WIDTH - MARGIN, y), color=RULE)
         y = _write_step(page, y + 10, "all heads, side by side", (num_tokens, num_heads * head_dim))
         page.row_labels(tokens, left - 4, y - 4, LINE)
@@ -110,9 +99,7 @@ def _write_step(page: Card, y: float, what: str, shape: tuple[int, ...]) -> floa
 def draw_weight_split(
     x: Shaped[Tensor, "batch num_tokens embed_dim"], tokens: Sequence[str], *, num_heads: int
 ) -> Drawing:
-    """Draw how vectors are split among heads, shape by shape: a view, then a transpose.
-
-    Only the first text of the batch is drawn; the others lie behind it.
+    """Draw how vectors, of the first text of a batch, are split among heads: a view, then a transpose.
 
     Args:
         x: the queries, keys or values of all heads together.
@@ -153,17 +140,12 @@ def draw_weight_split(
         return corner(blocks - 1, y, rows)[1] + rows * LINE
 
     with card() as page:
-        y, height = (
-            _write_step(page, MARGIN, "one vector for each token", shapes[0]),
-            num_tokens * LINE,
-        )
-        for behind in range(min(batch, 3) - 1, 0, -1):
-            corner_behind = left + 3 * behind, y - 3 * behind
-            page.box(*corner_behind, embed_dim * cell, height, fill="white", edge=RULE, zorder=0)
+        y = _write_step(page, MARGIN, "one vector for each token", shapes[0])
         page.row_labels(tokens, left - 6, y, LINE)
         page.cells(values[0], left, y, cell, LINE, name="x", tint=INPUT.tint, **numbers)
 
-        y = _write_step(page, y + height + 12, "view: a block for each token", shapes[1])
+        y += num_tokens * LINE + 12
+        y = _write_step(page, y, "view: a block for each token", shapes[1])
         for i, token in enumerate(tokens):
             x_block, y_block = corner(i, y, num_heads)
             page.heading(x_block, y_block - LINE + 5, token)
@@ -229,14 +211,10 @@ def draw_head_arcs(
             y += LINE + high
             for j, (x, token) in enumerate(zip(middles, tokens, strict=True)):
                 beside = 5.0 if j == query else 0.0  # an arc to itself has two ends, too
-                page.arc(
-                    *(middles[query] - beside, x + beside, y - 2),
-                    0.5 * high * (1 + abs(j - query) / max(1, num_tokens - 1)),
-                    color=colour,
-                    linewidth=_THICKEST * row[j],
-                    solid_capstyle="round",
-                    label=f"look {name}{j}",
-                )
+                start, end = middles[query] - beside, x + beside
+                tall = 0.5 * high * (1 + abs(j - query) / max(1, num_tokens - 1))
+                look: Look = {"linewidth": _THICKEST * row[j], "solid_capstyle": "round"}
+                page.arc(start, end, y - 2, tall, color=colour, label=f"look {name}{j}", **look)
                 weight = "bold" if j == query else "normal"
                 page.text(x, y + 7, shorten(token, pitch - 2), weight=weight, size=size)
                 page.text(x, y + 21, format_number(row[j]), size=size, color=QUIET)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from harness.drawings import written
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from matplotlib.text import Text
 
@@ -13,8 +14,7 @@ STREAM = torch.arange(5 * 3 * 4.0).view(5, 3, 4)
 
 def test_the_lengths_are_those_of_the_vectors() -> None:
     drawing = figures.draw_residual_streams(TOY_TOKENS[:3], STREAM)
-    written = [text.get_text() for text in drawing.figure.findobj(Text)]
-    lengths = [text for text in written if text.startswith("length")]
+    lengths = [text for text in written(drawing) if text.startswith("length")]
     expected = STREAM.norm(dim=-1).flatten().tolist()
     assert lengths == [f"length {length:.2f}" for length in expected]
 

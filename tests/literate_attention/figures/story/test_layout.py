@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 import torch
+from harness.drawings import written
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from matplotlib.text import Text
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from literate_attention import figures
 from literate_attention.figures import Drawing
-from literate_attention.figures._palette import HEADS
+from literate_attention.figures._roles import HEADS
 
 X = torch.arange(2 * 3 * 10).view(2, 3, 10)[0]
 SPLIT = X.view(3, 2, 5)
@@ -24,15 +25,6 @@ VIEWS = {
 }
 
 
-def arcs(drawing: Drawing) -> int:
-    return len(drawing.figure.findobj(FancyArrowPatch))
-
-
-def numbers(drawing: Drawing) -> list[int]:
-    texts = (text.get_text() for text in drawing.figure.findobj(Text))
-    return [int(text) for text in texts if text.isdigit()]
-
-
 def turns_below(drawing: Drawing, memory: list[int]) -> list[int]:
     """Return for each place in memory when it is read, or 0."""
     texts = [t for t in drawing.figure.findobj(Text) if t.get_text().isdigit()]
@@ -41,26 +33,18 @@ def turns_below(drawing: Drawing, memory: list[int]) -> list[int]:
     return [turns.get(place, 0) for place in places]
 
 
-class TestReadingOrder:
-    @pytest.mark.parametrize("name", VIEWS)
-    def test_it_leaps_where_the_numbers_do_not_lie_side_by_side(self, name: str) -> None:
-        tensor: Tensor = VIEWS[name]
-        drawing = figures.draw_reading_order({name: tensor}, embed_dim=10, num_heads=2)
-        memory = torch.empty(0, dtype=torch.long).set_(tensor.untyped_storage()).tolist()
-        read = tensor.flatten().tolist()
-        leaps = sum(memory.index(b) != memory.index(a) + 1 for a, b in pairwise(read))
-        turns = [1 + read.index(number) for number in memory]
-        assert numbers(drawing)[: len(memory)] == memory
-        assert turns_below(drawing, memory) == turns
-        assert arcs(drawing) == leaps
-        assert ("without a leap" in drawing.alt) == tensor.is_contiguous()
-
-    def test_a_part_of_a_longer_row(self) -> None:
-        second = torch.arange(8).view(2, 4)[1]
-        drawing = figures.draw_reading_order({"x": second}, embed_dim=4, num_heads=2)
-        assert numbers(drawing) == [*range(8), 1, 2, 3, 4]
-        assert turns_below(drawing, [*range(8)]) == [0, 0, 0, 0, 1, 2, 3, 4]
-        assert "without a leap" in drawing.alt
+@pytest.mark.parametrize("name", VIEWS)
+def test_reading_leaps_where_the_numbers_do_not_lie_side_by_side(name: str) -> None:
+    tensor: Tensor = VIEWS[name]
+    drawing = figures.draw_reading_order({name: tensor}, embed_dim=10, num_heads=2)
+    memory = torch.empty(0, dtype=torch.long).set_(tensor.untyped_storage()).tolist()
+    read = tensor.flatten().tolist()
+    leaps = sum(memory.index(b) != memory.index(a) + 1 for a, b in pairwise(read))
+    numbers = [int(text) for text in written(drawing) if text.isdigit()]
+    assert numbers[: len(memory)] == memory
+    assert turns_below(drawing, memory) == [1 + read.index(number) for number in memory]
+    assert len(drawing.figure.findobj(FancyArrowPatch)) == leaps
+    assert ("without a leap" in drawing.alt) == tensor.is_contiguous()
 
 
 def colours_of_sheets(names: str, sizes: dict[str, int]) -> list[str]:
@@ -75,15 +59,14 @@ def colours_of_sheets(names: str, sizes: dict[str, int]) -> list[str]:
     return [colour for *_, colour in sorted(boxes) if colour in tints]
 
 
-class TestShapes:
-    def test_names_and_sizes_are_written(self) -> None:
-        drawing = figures.draw_shapes([("split", torch.ones(2, 3, 5, 7), "b h n d_k", "heads")])
-        texts = {text.get_text() for text in drawing.figure.findobj(Text)}
-        assert {"split", "(b, h, n, d_k)", "(2, 3, 5, 7)"} <= texts
-        assert drawing.alt.endswith("split: (b, h, n, d_k), here (2, 3, 5, 7).")
+def test_names_and_sizes_are_written() -> None:
+    drawing = figures.draw_shapes([("split", torch.ones(2, 3, 5, 7), "b h n d_k", "heads")])
+    assert {"split", "(b, h, n, d_k)", "(2, 3, 5, 7)"} <= set(written(drawing))
+    assert drawing.alt.endswith("split: (b, h, n, d_k), here (2, 3, 5, 7).")
 
-    def test_the_last_two_dimensions_are_a_sheet(self) -> None:
-        sizes = {"n": 3, "h": 2, "d_k": 4}
-        assert colours_of_sheets("b n h d_k", sizes) == 3 * [HEADS[0].tint, HEADS[1].tint]
-        assert colours_of_sheets("b h n d_k", sizes) == [HEADS[0].tint, HEADS[1].tint]
-        assert colours_of_sheets("b h d_k n", sizes) == [HEADS[0].tint, HEADS[1].tint]
+
+def test_the_last_two_dimensions_are_a_sheet() -> None:
+    sizes = {"n": 3, "h": 2, "d_k": 4}
+    assert colours_of_sheets("b n h d_k", sizes) == 3 * [HEADS[0].tint, HEADS[1].tint]
+    assert colours_of_sheets("b h n d_k", sizes) == [HEADS[0].tint, HEADS[1].tint]
+    assert colours_of_sheets("b h d_k n", sizes) == [HEADS[0].tint, HEADS[1].tint]

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 import literate_attention as la
 from literate_attention import TOY_TOKENS, figures
-from literate_attention.figures._palette import COLOURS
+from literate_attention.figures._roles import COLOURS
 
 X = la.toy_embeddings()
 W = torch.randn(3, 2, generator=torch.Generator().manual_seed(0))
