@@ -222,10 +222,10 @@ def rendered(drawing: Drawing) -> tuple[RendererAgg, list[tuple[Text, Callable[[
     render_text = renderer.draw_text
     found = []
 
-    def keep(*told: Any, mtext: Text, **how: Any) -> None:
-        found.append((mtext, partial(render_text, *told, **how)))
+    def postpone(*arguments: Any, mtext: Text, **settings: Any) -> None:
+        found.append((mtext, partial(render_text, *arguments, **settings)))
 
-    with patch.object(renderer, "draw_text", keep):
+    with patch.object(renderer, "draw_text", postpone):
         drawing.figure.draw(renderer)
     return renderer, found
 

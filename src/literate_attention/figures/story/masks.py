@@ -87,7 +87,7 @@ def draw_masked_row(
         >>> import torch
         >>> draw_masked_row(torch.tensor([0.0, 0.0, 9.0]), ["a", "b", "c"], query=1).alt
         "The scores of 'b' with 3 keys. 2 pass: 'a' and 'b'. The mask stops 'c': minus infinity takes the
-        place of scores, and its exponential is 0. The exponentials sum to 2.00; divided by that sum, the
+        place of each score, and its exponential is 0. The exponentials sum to 2.00; divided by that sum, the
         largest weight is 0.50, for 'a' and 'b'."
     """
     values = to_numpy(scores)
@@ -131,7 +131,7 @@ def draw_masked_row(
         page.text(second + 4, bottom + 14, format_number(weights.sum()), ha="left", color=BLUE)
         passed, stopped, end = tokens[: query + 1], tokens[query + 1 :], "none"
         if stopped:
-            end = f"{quote(stopped)}: minus infinity takes the place of scores, and its exponential is 0"
+            end = f"{quote(stopped)}: minus infinity takes the place of each score, and its exponential is 0"
         return page.finish(
             bottom + LINE + 6 + MARGIN,
             f"The scores of '{tokens[query]}' with {len(values)} keys.",
