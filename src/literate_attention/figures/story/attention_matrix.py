@@ -79,17 +79,17 @@ def draw_attention_matrix(
     many = len(panels) * num_queries > _MOST_ROWS_IN_WORDS
 
     def in_words(title: str) -> str:
-        matrix, concealed, frames = panels[title], hidden[title], framed[title]
+        matrix, is_hidden, frames = panels[title], hidden[title], framed[title]
         size = f"{plural(num_queries, 'query', 'queries')} by {plural(num_keys, 'key')}"
-        gone = f", {concealed.sum()} of {concealed.size} pairs hidden" if concealed.any() else ""
-        sentences = [f"{title}, {size}{gone}."]
-        for i, row in enumerate(np.where(concealed, -np.inf, matrix)):
+        pairs = f", {is_hidden.sum()} of {is_hidden.size} pairs hidden" if is_hidden.any() else ""
+        sentences = [f"{title}, {size}{pairs}."]
+        for i, row in enumerate(np.where(is_hidden, -np.inf, matrix)):
             if many and (frames.any() or i < num_queries - 1):
                 continue
             where = "to nothing"
-            if row[~concealed[i]].any():
+            if row[~is_hidden[i]].any():
                 largest = format_number(row.max(), 2 if decimals is None else decimals)
-                how = "only" if concealed[i].sum() == num_keys - 1 else "most"
+                how = "only" if is_hidden[i].sum() == num_keys - 1 else "most"
                 where = f"{how} to {name_largest(row, keys)}, {largest}"
             sentences.append(f"Row {i + 1}, '{queries[i]}', attends {where}.")
         if frames.any():
