@@ -98,10 +98,10 @@ def disable_tf32() -> None:
 
     Example:
         >>> disable_tf32()
-        >>> torch.backends.cuda.matmul.allow_tf32
-        False
+        >>> torch.get_float32_matmul_precision()
+        'highest'
     """
-    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.set_float32_matmul_precision("highest")
 
 
 def dropout_mask(

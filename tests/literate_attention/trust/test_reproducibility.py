@@ -102,11 +102,11 @@ def draw_from_everything() -> tuple[float, float, float]:
 @pytest.fixture
 def generators_restored() -> Iterator[None]:
     before = random.getstate(), np.random.get_state()
-    tf32 = torch.backends.cuda.matmul.allow_tf32
+    precision = torch.get_float32_matmul_precision()
     yield
     random.setstate(before[0])
     np.random.set_state(before[1])
-    torch.backends.cuda.matmul.allow_tf32 = tf32
+    torch.set_float32_matmul_precision(precision)
 
 
 @pytest.mark.usefixtures("generators_restored")
@@ -123,9 +123,9 @@ def test_a_seed_repeats_every_generator(seed: int) -> None:
 
 @pytest.mark.usefixtures("generators_restored")
 def test_tf32_can_be_switched_off() -> None:
-    torch.backends.cuda.matmul.allow_tf32 = True
+    torch.set_float32_matmul_precision("high")
     disable_tf32()
-    assert not torch.backends.cuda.matmul.allow_tf32
+    assert torch.get_float32_matmul_precision() == "highest"
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32])
