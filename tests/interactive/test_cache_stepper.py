@@ -145,9 +145,6 @@ def test_a_window_and_fewer_heads_are_chosen_by_keyboard(open_figure: Callable[.
     assert shown(page)[4] == [0, expected["bytes"][-1]]
     seen = la.window_mask(LENGTH, LENGTH, 4)
     assert torch.equal(~torch.tensor(looks(page, "Scores", ".lp-hidden")), seen)
-    for num_kv_heads in (6, 3, 2, 1):
-        page.get_by_label("KV heads", exact=True).select_option(str(num_kv_heads))
-        assert len(looks(page, "Keys and values", "td")) == num_kv_heads
 
 
 def test_a_cell_says_what_happened_to_it(open_figure: Callable[..., Any]) -> None:

@@ -144,23 +144,6 @@ def test_the_chosen_head_stays_when_the_sentence_or_the_order_changes(
     assert_ranked(TWICE, "first token")
 
 
-def test_a_head_is_found_by_its_name(
-    open_figure: Callable[..., Any], library: SimpleNamespace
-) -> None:
-    page = open_figure("trained_heads")
-    page.get_by_label("Layer", exact=True).focus()
-    page.keyboard.press("9")  # one key: a list forgets after a second what was typed
-    page.get_by_label("Head", exact=True).focus()
-    page.keyboard.press("5")
-    assert_opened(page, library.maps[TWICE], 9 * NUM_HEADS + 5)
-    page.get_by_role("button", name="16/0").focus()
-    page.keyboard.press("Enter")
-    assert_opened(page, library.maps[TWICE], 16 * NUM_HEADS)
-    assert page.get_by_label("Layer", exact=True).input_value() == "16"
-    chosen = page.locator(".lp-heads [aria-selected=true]")
-    assert chosen.get_attribute("title").startswith("Layer 16, head 0")
-
-
 def test_averages_may_overlap_and_most_heads_rest_on_the_first_word(
     open_figure: Callable[..., Any], library: SimpleNamespace
 ) -> None:

@@ -80,21 +80,6 @@ def test_script_equals_library_on_random_settings(open_figure: Callable[..., Any
         torch.testing.assert_close(torch.tensor(got["next"]).double(), following, rtol=0, atol=1e-5)
 
 
-def test_weights_survive_their_packing(
-    open_figure: Callable[..., Any], numbers: dict[str, Any]
-) -> None:
-    page = open_figure("induction_lab")
-    page.wait_for_function("literateParts.numbers.induction_lab")
-    got = page.evaluate(
-        """() => { const { checkpoints, shapes } = literateParts.numbers.induction_lab;
-                   return checkpoints.map((one) => literateParts.induction.unpack(one, shapes)); }"""
-    )
-    assert len(got) == len(numbers["checkpoints"])
-    for moment, weights in enumerate(got):
-        for name, weight in model_at(numbers, moment).state_dict().items():
-            torch.testing.assert_close(torch.tensor(weights[name]).double(), weight)
-
-
 def recorded() -> str:
     """Return what the chapter prints."""
     return (DOCS / "recorded" / "learned" / "induction.txt").read_text(encoding="utf-8")
@@ -281,25 +266,5 @@ def test_what_is_not_read_is_said(open_figure: Callable[..., Any]) -> None:
         field.fill(typed)
         assert field.input_value() == kept
         assert said in hint.inner_text()
-    field.press("End")
-    field.press("Backspace")
-    page.get_by_role("button", name="Write the next letter").press("Enter")
-    assert hint.inner_text().startswith("No more can be written: 16 letters are the most")
-    for switch in page.get_by_role("switch").all():
-        switch.uncheck()
-    page.get_by_role("slider").press("Home")
     page.get_by_role("button", name="Start again").press("Enter")
     assert field.input_value() == WORD
-    assert all(switch.is_checked() for switch in page.get_by_role("switch").all())
-    assert page.locator(".lp-notches .lp-marked").inner_text() == "300"
-
-
-def test_nothing_to_read_is_no_error(open_figure: Callable[..., Any]) -> None:
-    page = open_figure("induction_lab")
-    page.get_by_label("The model reads").fill("")
-    assert page.locator(".lp-answer").inner_text() == "Type a letter."
-    assert page.locator(".lp-facts").first.inner_text().endswith("type a letter first.")
-    page.get_by_role("button", name="Write the next letter").focus()
-    page.keyboard.press("Enter")
-    page.get_by_label("The model reads").fill("z")
-    assert len(bars(page)) == 5

@@ -171,11 +171,8 @@ def test_what_is_told_of_weights_is_the_librarys(open_page: Callable[..., Any]) 
     assert f"with scaling they have {most(9 * x @ x.T / 3**0.5)}" in told()
 
 
-@pytest.mark.parametrize("width", ["phone", "desk"])
-def test_what_a_stop_is_about_is_seen_below_the_tour(
-    open_page: Callable[..., Any], width: str
-) -> None:
-    page = open_page("", width)
+def test_what_a_stop_is_about_is_seen_below_the_tour(open_page: Callable[..., Any]) -> None:
+    page = open_page("", "phone")
     page.locator(".pg-own").evaluate("own => { own.open = false; }")
     page.get_by_role("button", name="Next").focus()
     for stop in range(2, 9):
@@ -403,12 +400,6 @@ def test_every_step_of_a_weight_is_told(open_page: Callable[..., Any]) -> None:
     assert "\u201cstep\u201d comes after \u201cwith\u201d, so it is hidden: \u2212\u221e" in text
     assert re.search(r"Dropout: the number drawn is 0\.\d{4}", text)
     assert "head 2\u2019s part of the context vector of \u201cwith\u201d" in text
-
-
-def test_an_earlier_matrix_can_be_looked_at(open_page: Callable[..., Any]) -> None:
-    page = at_stop(open_page(), 7)
-    page.get_by_role("radio", name="softmax").press("ArrowUp")
-    assert grid(page, "Masked scores").locator("td[tabindex]").nth(1).inner_text() == "\u2212\u221e"
 
 
 # Links ----------------------------------------------------------------------------------------------
