@@ -105,36 +105,36 @@ def measure() -> list[Result]:
 
 def builds(folder: Path) -> Iterator[Result]:
     """Report what each kind of build takes."""
-    ours = Project(folder / "ours")
+    whole = Project(folder / "whole")
     stock = Project(folder / "stock", STOCK)
     off = Project(folder / "off", EXECUTION_OFF)
 
-    cold = {"ours": ours.build_cold, "stock MyST-NB": stock.build_cold}
+    cold = {"whole": whole.build_cold, "stock MyST-NB": stock.build_cold}
     times = interleaved(cold, rounds=ROUNDS_COLD, warm_up=0, named="the book, cold")
     yield from seconds("the book, cold", times)
-    yield from page_times(ours.said)
-    share = ratios(times["ours"], times["stock MyST-NB"])
+    yield from page_times(whole.said)
+    share = ratios(times["whole"], times["stock MyST-NB"])
     yield value("cold build, as a share of stock MyST-NB's", share)
 
-    unchanged = {"ours": ours.build, "execution off": off.build}
+    unchanged = {"whole": whole.build, "execution off": off.build}
     times = interleaved(unchanged, rounds=ROUNDS_UNCHANGED, named="the book, nothing changed")
     yield from seconds("the book, nothing changed", times)
-    share = ratios(times["ours"], times["execution off"])
+    share = ratios(times["whole"], times["execution off"])
     yield value("build after no change, as a share of Sphinx with execution off", share)
 
     for what, (old, new) in EDITS.items():
 
         def build_edited(old: str = old, new: str = new) -> None:
-            ours.edit(old, new)
-            ours.build()
+            whole.edit(old, new)
+            whole.build()
 
-        ours.said.clear()
-        times = interleaved({"ours": build_edited}, rounds=ROUNDS_COLD, warm_up=0, named=what)
+        whole.said.clear()
+        times = interleaved({"whole": build_edited}, rounds=ROUNDS_COLD, warm_up=0, named=what)
         yield from seconds(f"the book, {what}", times)
-        executed = [len(re.findall(r"^executed ", one, re.MULTILINE)) for one in ours.said]
+        executed = [len(re.findall(r"^executed ", one, re.MULTILINE)) for one in whole.said]
         yield value(f"pages executed after {what}", executed)
 
-    yield value("seconds from saving a cell to its output, served live", live(ours))
+    yield value("seconds from saving a cell to its output, served live", live(whole))
 
 
 def page_times(said: list[str]) -> Iterator[Result]:
