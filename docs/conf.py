@@ -132,6 +132,7 @@ epub_contributor = author
 epub_copyright = f"© {copyright}; MIT License"
 epub_cover = ("_static/cover.svg", "cover.html")  # the PDF's too
 book_pdf_style = "_static/paper.css"
+book_pdf_leaves_out = ["playground"]
 epub_css_files = ["ebook.css"]
 epub_description = metadata.metadata("literate-attention")["Summary"]
 epub_exclude_files = [".buildinfo.bak"]  # what Sphinx leaves for the next build

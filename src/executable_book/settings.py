@@ -54,6 +54,7 @@ def declare(app: Sphinx) -> None:
     # Let readers keep the site in their browsers, if its own script offers it.
     app.add_config_value("book_offline", False, "", bool)
     app.add_config_value("book_pdf", False, "", bool)
+    app.add_config_value("book_pdf_leaves_out", [], "", list)  # pages that say nothing on paper
     app.add_config_value("book_pdf_style", "", "", str)  # a style sheet for what only the PDF has
     # Write sections.js for a search of the book's own, instead of Sphinx's index.
     app.add_config_value("book_search", False, "env", bool)

@@ -1,8 +1,9 @@
 """The whole book as one PDF beside the output folder, when `book_pdf` is set.
 
 The text of all pages, in the order of the contents, becomes one page, behind the e-book's cover, if there is
-one. Its links lead within it, its figures and equations keep their numbers, and Chromium prints it with page
-numbers and an outline, in which chapters stand below their parts. What is folded on a screen is open here.
+one, and a list of contents. Its links lead within it, its figures and equations keep their numbers, and
+Chromium prints it with an outline, in which chapters stand below their parts. It prints it twice, as only the
+first print tells on which page a chapter begins, and then the running heads, which are laid over the pages.
 
 What no page of the site has, such as a cover, has a style sheet of its own, as its rules are cut from the
 site's.
@@ -13,12 +14,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from bisect import bisect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -26,6 +29,7 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
 
+from executable_book.publish import step_figures
 from executable_book.publish.repository import edition
 from executable_book.publish.zip_archive import file_name
 
@@ -35,10 +39,14 @@ NAMES = re.compile(r'(?<=\s)(id|for|headers|aria-(?:labelled|described)by|href|s
 SAME = ("/Width", "/Height", "/ColorSpace", "/BitsPerComponent", "/Filter", "/DecodeParms")
 """What tells pictures of a PDF apart whose bytes are alike."""
 HEADING = re.compile(r"<h([1-5])(?=[\s>])")
-NUMBER = (
-    '<div style="width: 100%; font: 8pt sans-serif; text-align: center; color: #555">'
-    '<span class="pageNumber"></span></div>'
-)
+RUNNING_HEADS = """<style>
+@page { margin: 0; size: A4; }
+body { margin: 0; }
+div { display: flex; justify-content: space-between; padding: 9mm 23mm; font: 8pt sans-serif; color: #555; }
+div + div { break-before: page; }
+</style>"""
+
+Print = Callable[[str, Path], None]
 
 
 def in_order(env: BuildEnvironment) -> Iterator[str]:
@@ -57,7 +65,7 @@ def parts_of(env: BuildEnvironment) -> dict[str, str]:
 
 
 def front_of(config: Config, folder: Path) -> str:
-    """Return what stands before the first page: its styles, the cover, and which edition it is.
+    """Return what stands before the contents: the styles, the cover, and which edition it is.
 
     Styles and cover are taken from the folder of the sources: on the site, which uses neither, they are cut.
     """
@@ -69,6 +77,21 @@ def front_of(config: Config, folder: Path) -> str:
     lines = "".join(f"<p>{escape(fact)}</p>" for fact in facts if fact)
     address = f'<p><a href="{config.html_baseurl}">{config.html_baseurl}</a></p>'
     return f'{styles}{cover}<div class="imprint">{lines}{address}</div>'
+
+
+def contents_of(
+    titles: Mapping[str, str], parts: Mapping[str, str], numbers: Mapping[str, int]
+) -> str:
+    """Return the list of contents: all chapters below their parts, each with its page, once it is known."""
+    lines = []
+    for name, title in titles.items():
+        if name in parts:
+            lines.append(f"<h2>{escape(parts[name])}</h2>")
+        number = numbers.get(name, "")
+        lines.append(
+            f'<p><a href="#{name}--">{escape(title)}</a> <span class="number">{number}</span></p>'
+        )
+    return f'<nav class="book-contents"><h1>Contents</h1>{"".join(lines)}</nav>'
 
 
 def one_page(
@@ -118,56 +141,99 @@ def one_page(
 
     first = next(iter(pages.values()))
     whole = front + "".join(map(text_of, pages))
+    first = first.replace("<html", '<html data-theme="light"', 1)  # which else a script says
     return TEXT.sub(lambda found: found[1] + whole + found[3], first, count=1)
 
 
-def print_page(page: Path, target: Path) -> None:
-    """Print a page of HTML.
+@contextmanager
+def chromium(folder: Path) -> Iterator[Print]:
+    """Start a browser, and hand out a function that prints HTML whose files are in a folder.
 
     Raises:
-        SphinxError: There is no Chromium to print it.
+        SphinxError: There is no Chromium.
     """
     from playwright.sync_api import sync_playwright
 
     names = (os.environ.get("CHROMIUM", ""), "chromium", "google-chrome", "chromium-browser")
-    path = next((found for name in names if (found := shutil.which(name))), None)
-    if path is None:
+    program = next((found for name in names if (found := shutil.which(name))), None)
+    if program is None:
         raise SphinxError("The PDF is printed by Chromium: install it, or name it by CHROMIUM.")
+    page = folder / "_whole_book.html"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        tab = browser.new_page(color_scheme="light")
-        tab.goto(page.as_uri())
-        tab.evaluate("document.fonts.ready")
-        tab.pdf(
-            path=target,
-            format="A4",
-            margin={"top": "18mm", "right": "20mm", "bottom": "20mm", "left": "20mm"},
-            display_header_footer=True,
-            header_template="<span></span>",
-            footer_template=NUMBER,
-            outline=True,
-            print_background=True,
-            tagged=True,
-        )
-        browser.close()
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+
+        def print_page(html: str, target: Path) -> None:
+            page.write_text(html, encoding="utf-8")
+            tab = browser.new_page(color_scheme="light", java_script_enabled=False)
+            tab.goto(page.as_uri())
+            tab.pdf(
+                path=target,
+                prefer_css_page_size=True,
+                outline=True,
+                print_background=True,
+                tagged=True,
+            )
+            tab.close()
+
+        try:
+            yield print_page
+        finally:
+            page.unlink(missing_ok=True)
+            browser.close()
 
 
-def about(config: Config) -> dict[str, Any]:
-    """Return what the PDF says of itself, by its names in XMP."""
-    facts = {
-        "dc:title": config.project,
-        "dc:creator": [config.author] if config.author else [],
-        "dc:description": config.epub_description,
-        "dc:language": {config.language},
+def first_pages(pdf: Any) -> dict[str, int]:
+    """Return the number of the page on which each chapter begins, by the chapter's name."""
+    numbers = {page.obj.objgen: number for number, page in enumerate(pdf.pages, 1)}
+    places: Any = pdf.Root.get("/Dests") or {}
+    named = {unquote(key[1:].replace("#", "%")): place for key, place in places.items()}
+    return {
+        name.removesuffix("--"): numbers[place[0].objgen]
+        for name, place in named.items()
+        if name.endswith("--")
     }
-    return {name: said for name, said in facts.items() if said}
+
+
+def running_heads(titles: Mapping[str, str], numbers: Mapping[str, int], count: int) -> str:
+    """Return pages with nothing on them but their numbers and the last chapter that has begun."""
+    begun = [numbers[name] for name in titles]
+    chapters = ["", *titles.values()]
+    heads = ((chapters[bisect(begun, number)], number) for number in range(1, count + 1))
+    return RUNNING_HEADS + "".join(
+        f"<div><span>{escape(chapter)}</span><span>{number if chapter else ''}</span></div>"
+        for chapter, number in heads
+    )
+
+
+def print_whole(
+    print_page: Print,
+    whole: Callable[[str], str],
+    titles: Mapping[str, str],
+    parts: Mapping[str, str],
+    target: Path,
+) -> None:
+    """Print a book, given as a function that puts the list of contents into it."""
+    import pikepdf  # which only this needs
+
+    print_page(whole(contents_of(titles, parts, {})), target)
+    with pikepdf.open(target) as pdf:
+        numbers = first_pages(pdf)
+    print_page(whole(contents_of(titles, parts, numbers)), target)
+    heads = target.with_suffix(".heads")
+    with pikepdf.open(target, allow_overwriting_input=True) as pdf:
+        print_page(running_heads(titles, numbers, len(pdf.pages)), heads)
+        with pikepdf.open(heads) as over:
+            for page, head in zip(pdf.pages, over.pages, strict=True):
+                page.add_overlay(head, pikepdf.Rectangle(page.trimbox))
+            pdf.save(target)
+    heads.unlink()
 
 
 def complete(target: Path, facts: Mapping[str, Any]) -> None:
     """Write a PDF again: it says what it is, each picture in it is there once, and its tags are packed.
 
     Chromium knows a title alone, draws each hatched cell as a picture of its own, and leaves a hundred
-    thousand tags unpacked.
+    thousand tags unpacked: without this, this book has 50 MB instead of 10.
     """
     import pikepdf
 
@@ -184,25 +250,39 @@ def complete(target: Path, facts: Mapping[str, Any]) -> None:
                     drawn[name] = first.setdefault((picture.read_raw_bytes(), *kind), picture)
         with pdf.open_metadata(set_pikepdf_as_editor=False) as metadata:
             metadata.load_from_docinfo(pdf.docinfo)  # or what Chromium says of itself is lost
-            metadata.update(facts)
+            metadata.update({name: said for name, said in facts.items() if said})
         pdf.save(target, object_stream_mode=pikepdf.ObjectStreamMode.generate)
 
 
 def print_book(app: Sphinx, exception: Exception | None) -> None:
     """Print the book that was built."""
-    if exception or app.builder.name != "html" or not app.config.book_pdf:
+    config = app.config
+    if exception or app.builder.name != "html" or not config.book_pdf:
         return
     site = Path(app.outdir)
+    names = [name for name in in_order(app.env) if name not in config.book_pdf_leaves_out]
     pages = {
-        name: (site / f"{name}.html").read_text(encoding="utf-8") for name in in_order(app.env)
+        name: step_figures.split_frames((site / f"{name}.html").read_text(encoding="utf-8"))
+        for name in names
     }
-    whole = site / "_whole_book.html"
+    frames = step_figures.draw_frames("".join(pages.values()), site / "_images")
+    titles = {name: app.env.titles[name].astext() for name in names}
+    parts, front = parts_of(app.env), front_of(config, Path(app.confdir))
+    target = site.with_name(f"{file_name(config)}.pdf")
+
+    def whole(contents: str) -> str:
+        return one_page(pages, config.html_baseurl, parts, front + contents)
+
     try:
-        front = front_of(app.config, Path(app.confdir))
-        text = one_page(pages, app.config.html_baseurl, parts_of(app.env), front)
-        whole.write_text(text, encoding="utf-8")
-        target = site.with_name(f"{file_name(app.config)}.pdf")
-        print_page(whole, target)
-        complete(target, about(app.config))
+        with chromium(site) as print_page:
+            print_whole(print_page, whole, titles, parts, target)
     finally:
-        whole.unlink(missing_ok=True)
+        for frame in frames:
+            frame.unlink()
+    facts = {
+        "dc:title": config.project,
+        "dc:creator": [config.author] if config.author else [],
+        "dc:description": config.epub_description,
+        "dc:language": {config.language},
+    }
+    complete(target, facts)

@@ -1,7 +1,8 @@
 """A drawing of several frames, one below the other, becomes a picture for each where nobody can step through.
 
 A cell says how many frames there are, as in `tags: [steps-4]`. On the site a script shows one at a time. But
-a page of an e-book may be as high as a phone, and all frames are made to fit it: too small to read.
+a page of an e-book may be as high as a phone, and all frames would be made to fit it, too small to read; and
+on paper all of them would need a page of their own.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ def split_frames(body: str) -> str:
     return IMAGE.sub(pictures, body)
 
 
-def draw_frames(pages: str, folder: Path) -> None:
+def draw_frames(pages: str, folder: Path) -> list[Path]:
     """Draw the frames that pages show; those of an earlier build may have lost the drawing they are of."""
+    drawn = []
     for name, number, count in set(FRAME.findall(pages)):
         whole = folder / re.sub(r"\.frame-\d+-of-\d+(?=\.svg$)", "", name)
         if whole.exists():
@@ -44,6 +46,8 @@ def draw_frames(pages: str, folder: Path) -> None:
             frame = framed(opening[0], int(number), int(count))
             text = f"{drawing[: opening.start()]}{frame}{drawing[opening.end() :]}"
             (folder / name).write_text(text, encoding="utf-8")
+            drawn.append(folder / name)
+    return drawn
 
 
 def framed(opening: str, number: int, count: int) -> str:
