@@ -250,7 +250,7 @@ def complete(target: Path, facts: Mapping[str, Any]) -> None:
                     drawn[name] = first.setdefault((picture.read_raw_bytes(), *kind), picture)
         with pdf.open_metadata(set_pikepdf_as_editor=False) as metadata:
             metadata.load_from_docinfo(pdf.docinfo)  # or what Chromium says of itself is lost
-            metadata.update({name: said for name, said in facts.items() if said})
+            metadata.update({name: fact for name, fact in facts.items() if fact})
         pdf.save(target, object_stream_mode=pikepdf.ObjectStreamMode.generate)
 
 

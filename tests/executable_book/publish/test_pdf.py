@@ -1,11 +1,22 @@
 """The book as one page, which becomes the PDF."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pikepdf
+import pytest
 
-from executable_book.publish.pdf import about, complete, front_of, one_page
+from executable_book.publish.pdf import (
+    chromium,
+    complete,
+    contents_of,
+    first_pages,
+    front_of,
+    one_page,
+    print_whole,
+    running_heads,
+)
 
 PAGES = {
     "index": '<title>Book</title><article class="bd-article"><h1 id="book">Book</h1>'
@@ -96,7 +107,7 @@ def test_pages_come_in_order_into_what_stands_around_the_first() -> None:
     assert "<title>Other" not in text
 
 
-def test_a_picture_is_stored_once_and_others_are_kept(tmp_path: Path) -> None:
+def test_a_picture_is_stored_once_and_the_book_says_what_it_is(tmp_path: Path) -> None:
     """Pictures are the same if they have the same size, too: the bytes of two others may be alike."""
     path = tmp_path / "book.pdf"
     with pikepdf.new() as pdf:
@@ -105,37 +116,69 @@ def test_a_picture_is_stored_once_and_others_are_kept(tmp_path: Path) -> None:
             picture = pdf.make_stream(bytes(18), **kind, Width=width, Height=height)
             page = pdf.add_blank_page()
             page.Resources = pikepdf.Dictionary(XObject={"/X": picture})
+        pdf.docinfo["/Creator"] = "a browser"
         pdf.save(path)
-    complete(path, {})
+    complete(path, {"dc:title": "Book", "dc:creator": ["us & them"], "dc:description": ""})
     with pikepdf.open(path) as pdf:
         pictures = [page.Resources.XObject["/X"] for page in pdf.pages]
         assert [(int(one.Width), int(one.Height)) for one in pictures] == [(2, 3), (2, 3), (3, 2)]
         assert [one.objgen == pictures[0].objgen for one in pictures] == [True, True, False]
         stored = [one for one in pdf.objects if isinstance(one, pikepdf.Stream)]
         assert sum(one.get("/Subtype") == "/Image" for one in stored) == 2
+        old = {name: str(said) for name, said in pdf.docinfo.items()}
+        assert old | {"/Title": "Book", "/Author": "us & them", "/Creator": "a browser"} == old
+        assert "/Subject" not in old
+        with pdf.open_metadata() as new:
+            assert list(new["dc:creator"]) == ["us & them"]
 
 
-def test_it_says_what_it_is_to_those_who_keep_it_on_a_shelf(tmp_path: Path) -> None:
-    """Some readers read the old list of facts, others the new one."""
-    config = SimpleNamespace(
-        project="Book", author="us & them", epub_description="All of it.", language="en"
-    )
+TITLES = {"index": "Book", "part/third": "Third & last"}
+
+
+def test_contents_name_each_chapter_and_its_page_below_its_part() -> None:
+    contents = contents_of(TITLES, {"part/third": "Part"}, {"index": 4, "part/third": 17})
+    assert re.findall("<h2>(.*?)</h2>", contents) == ["Part"]
+    lines = re.findall('<p><a href="(.*?)">(.*?)</a> <span class="number">(.*?)</span>', contents)
+    assert lines == [
+        ("#index--", "Book", "4"),
+        ("#part/third--", "Third &amp; last", "17"),
+    ]
+
+
+def test_where_chapters_begin_is_read_from_the_first_print(tmp_path: Path) -> None:
     path = tmp_path / "book.pdf"
     with pikepdf.new() as pdf:
-        pdf.add_blank_page()
-        pdf.docinfo["/Creator"] = "a browser"
+        first, second = pdf.add_blank_page(), pdf.add_blank_page()
+        places = {"/index--": first, "/part#2Fthird--": second, "/part#2Fthird--end": second}
+        pdf.Root.Dests = pikepdf.Dictionary(
+            {name: pikepdf.Array([page.obj, pikepdf.Name.Fit]) for name, page in places.items()}
+        )
         pdf.save(path)
-    complete(path, about(config))
     with pikepdf.open(path) as pdf:
-        old = {name: str(said) for name, said in pdf.docinfo.items()}
-        assert old["/Title"] == "Book"
-        assert old["/Author"] == "us & them"
-        assert old["/Subject"] == "All of it."
-        assert old["/Creator"] == "a browser"
-        with pdf.open_metadata() as new:
-            assert new["dc:title"] == "Book"
-            assert list(new["dc:creator"]) == ["us & them"]
-            assert new["dc:description"] == "All of it."
-            assert new["dc:language"] == {"en"}
-    config.author = config.epub_description = ""
-    assert about(config) == {"dc:title": "Book", "dc:language": {"en"}}
+        assert first_pages(pdf) == {"index": 1, "part/third": 2}
+
+
+def test_each_page_names_the_chapter_that_began_last() -> None:
+    heads = re.findall("<div>(.*?)</div>", running_heads(TITLES, {"index": 2, "part/third": 4}, 5))
+    assert [re.sub("<.*?>", " ", head).split() for head in heads] == [
+        [],
+        ["Book", "2"],
+        ["Book", "3"],
+        ["Third", "&amp;", "last", "4"],
+        ["Third", "&amp;", "last", "5"],
+    ]
+
+
+@pytest.mark.browser
+def test_chromium_prints_contents_and_heads(tmp_path: Path) -> None:
+    def whole(contents: str) -> str:
+        breaks = "<style>div + div { break-before: page }</style>"
+        return f'{breaks}{contents}<div id="index--">One</div><div id="part/third--">Two</div>'
+
+    target = tmp_path / "book.pdf"
+    with chromium(tmp_path) as print_page:
+        print_whole(print_page, whole, TITLES, {}, target)
+    with pikepdf.open(target) as pdf:
+        assert first_pages(pdf) == {"index": 1, "part/third": 2}
+        assert all("/XObject" in page.Resources for page in pdf.pages)
+    assert [path.name for path in tmp_path.iterdir()] == ["book.pdf"]
