@@ -211,8 +211,18 @@ def print_whole(
     titles: Mapping[str, str],
     parts: Mapping[str, str],
     target: Path,
+    facts: Mapping[str, Any],
 ) -> None:
-    """Print a book, given as a function that puts the list of contents into it."""
+    """Print a book.
+
+    Args:
+        print_page: prints HTML into a file.
+        whole: puts the list of contents into the HTML of the book.
+        titles: of the chapters, by their names.
+        parts: what parts are called, by the chapter that each begins with.
+        target: the file.
+        facts: what the PDF says of itself, by its names in XMP.
+    """
     import pikepdf  # which only this needs
 
     print_page(whole(contents_of(titles, parts, {})), target)
@@ -225,33 +235,29 @@ def print_whole(
         with pikepdf.open(heads) as over:
             for page, head in zip(pdf.pages, over.pages, strict=True):
                 page.add_overlay(head, pikepdf.Rectangle(page.trimbox))
-            pdf.save(target)
+            store_pictures_once(pdf)
+            with pdf.open_metadata(set_pikepdf_as_editor=False) as metadata:
+                metadata.load_from_docinfo(pdf.docinfo)  # or what Chromium says of itself is lost
+                metadata.update({name: fact for name, fact in facts.items() if fact})
+            # A hundred thousand tags, which Chromium leaves unpacked.
+            pdf.save(target, object_stream_mode=pikepdf.ObjectStreamMode.generate)
     heads.unlink()
 
 
-def complete(target: Path, facts: Mapping[str, Any]) -> None:
-    """Write a PDF again: it says what it is, each picture in it is there once, and its tags are packed.
-
-    Chromium knows a title alone, draws each hatched cell as a picture of its own, and leaves a hundred
-    thousand tags unpacked: without this, this book has 50 MB instead of 10.
-    """
+def store_pictures_once(pdf: Any) -> None:
+    """Store each picture once: Chromium draws each hatched cell anew, which makes 50 MB of 10."""
     import pikepdf
 
-    first: dict[tuple[object, ...], pikepdf.Object] = {}
-    with pikepdf.open(target, allow_overwriting_input=True) as pdf:
-        for holder in pdf.objects:
-            if not isinstance(holder, pikepdf.Dictionary | pikepdf.Stream):
-                continue
-            resources: Any = holder.get("/Resources") or {}
-            drawn = resources.get("/XObject") or {}
-            for name, picture in drawn.items():
-                if picture.get("/Subtype") == "/Image" and "/SMask" not in picture:
-                    kind = (str(picture.get(key)) for key in SAME)
-                    drawn[name] = first.setdefault((picture.read_raw_bytes(), *kind), picture)
-        with pdf.open_metadata(set_pikepdf_as_editor=False) as metadata:
-            metadata.load_from_docinfo(pdf.docinfo)  # or what Chromium says of itself is lost
-            metadata.update({name: fact for name, fact in facts.items() if fact})
-        pdf.save(target, object_stream_mode=pikepdf.ObjectStreamMode.generate)
+    first: dict[tuple[object, ...], Any] = {}
+    for holder in pdf.objects:
+        if not isinstance(holder, pikepdf.Dictionary | pikepdf.Stream):
+            continue
+        resources: Any = holder.get("/Resources") or {}
+        drawn = resources.get("/XObject") or {}
+        for name, picture in drawn.items():
+            if picture.get("/Subtype") == "/Image" and "/SMask" not in picture:
+                kind = (str(picture.get(key)) for key in SAME)
+                drawn[name] = first.setdefault((picture.read_raw_bytes(), *kind), picture)
 
 
 def print_book(app: Sphinx, exception: Exception | None) -> None:
@@ -273,16 +279,15 @@ def print_book(app: Sphinx, exception: Exception | None) -> None:
     def whole(contents: str) -> str:
         return one_page(pages, config.html_baseurl, parts, front + contents)
 
-    try:
-        with chromium(site) as print_page:
-            print_whole(print_page, whole, titles, parts, target)
-    finally:
-        for frame in frames:
-            frame.unlink()
     facts = {
         "dc:title": config.project,
         "dc:creator": [config.author] if config.author else [],
         "dc:description": config.epub_description,
         "dc:language": {config.language},
     }
-    complete(target, facts)
+    try:
+        with chromium(site) as print_page:
+            print_whole(print_page, whole, titles, parts, target, facts)
+    finally:
+        for frame in frames:
+            frame.unlink()

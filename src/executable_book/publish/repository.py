@@ -30,32 +30,24 @@ def repository_in(pyproject: Path) -> str:
 
 def commit_of(folder: Path) -> str:
     """Return the commit of a folder: with `+changes` if files differ from it, nothing if unknown."""
-    try:
-        if not _git(folder, "rev-parse", "--show-prefix"):  # else the checkout is another project's
-            commit = _git(folder, "rev-parse", "HEAD")
-            return commit + CHANGED * bool(_git(folder, "status", "--porcelain"))
-    except (OSError, subprocess.CalledProcessError):
-        pass
+    if _git(folder, "rev-parse", "--show-prefix") == "":  # else the checkout is another project's
+        commit = _git(folder, "rev-parse", "HEAD") or ""
+        return commit + CHANGED * bool(_git(folder, "status", "--porcelain"))
     return next((value for name in IN_ENVIRONMENT if (value := os.environ.get(name))), "")
 
 
 def release_of(folder: Path) -> str:
     """Return the version of a project if its commit is tagged `v` and that version, nothing otherwise."""
-    try:
-        project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-        tags = _git(folder, "tag", "--points-at", "HEAD").split()
-    except (OSError, subprocess.CalledProcessError):
+    tags = (_git(folder, "tag", "--points-at", "HEAD") or "").split()
+    if not tags or commit_of(folder).endswith(CHANGED):
         return ""
-    unchanged = not commit_of(folder).endswith(CHANGED)
-    return str(project["version"]) if unchanged and f"v{project['version']}" in tags else ""
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return str(project["version"]) if f"v{project['version']}" in tags else ""
 
 
 def date_of(folder: Path) -> str:
     """Return the day of a folder's commit, nothing if unknown."""
-    try:
-        return _git(folder, "show", "--no-patch", "--format=%cs", "HEAD")
-    except (OSError, subprocess.CalledProcessError):
-        return ""
+    return _git(folder, "show", "--no-patch", "--format=%cs", "HEAD") or ""
 
 
 def edition(config: Config) -> str:
@@ -82,12 +74,16 @@ def add_edition(
         context["releases"] = f"{repository}/releases"
 
 
-def _git(folder: Path, *command: str) -> str:
-    ran = subprocess.run(["git", *command], cwd=folder, capture_output=True, text=True, check=True)
-    return ran.stdout.strip()
-
-
 def source_link(config: Config, path: str, first: int, last: int) -> str:
     """Return the address of some lines of a file, as they are in the commit that is being built."""
     commit = config.book_commit.removesuffix(CHANGED) or "HEAD"
     return f"{config.book_repository}/blob/{commit}/{path}#L{first}-L{last}"
+
+
+def _git(folder: Path, *command: str) -> str | None:
+    """Return what git says of a folder; None where it is missing or knows nothing."""
+    try:
+        ran = subprocess.run(["git", *command], cwd=folder, capture_output=True, text=True)
+    except OSError:
+        return None
+    return ran.stdout.strip() if ran.returncode == 0 else None

@@ -9,13 +9,13 @@ import pytest
 
 from executable_book.publish.pdf import (
     chromium,
-    complete,
     contents_of,
     first_pages,
     front_of,
     one_page,
     print_whole,
     running_heads,
+    store_pictures_once,
 )
 
 PAGES = {
@@ -107,29 +107,18 @@ def test_pages_come_in_order_into_what_stands_around_the_first() -> None:
     assert "<title>Other" not in text
 
 
-def test_a_picture_is_stored_once_and_the_book_says_what_it_is(tmp_path: Path) -> None:
+def test_a_picture_is_stored_once() -> None:
     """Pictures are the same if they have the same size, too: the bytes of two others may be alike."""
-    path = tmp_path / "book.pdf"
     with pikepdf.new() as pdf:
         for width, height in ((2, 3), (2, 3), (3, 2)):
             kind = {"Type": pikepdf.Name.XObject, "Subtype": pikepdf.Name.Image}
             picture = pdf.make_stream(bytes(18), **kind, Width=width, Height=height)
             page = pdf.add_blank_page()
             page.Resources = pikepdf.Dictionary(XObject={"/X": picture})
-        pdf.docinfo["/Creator"] = "a browser"
-        pdf.save(path)
-    complete(path, {"dc:title": "Book", "dc:creator": ["us & them"], "dc:description": ""})
-    with pikepdf.open(path) as pdf:
+        store_pictures_once(pdf)
         pictures = [page.Resources.XObject["/X"] for page in pdf.pages]
         assert [(int(one.Width), int(one.Height)) for one in pictures] == [(2, 3), (2, 3), (3, 2)]
         assert [one.objgen == pictures[0].objgen for one in pictures] == [True, True, False]
-        stored = [one for one in pdf.objects if isinstance(one, pikepdf.Stream)]
-        assert sum(one.get("/Subtype") == "/Image" for one in stored) == 2
-        old = {name: str(said) for name, said in pdf.docinfo.items()}
-        assert old | {"/Title": "Book", "/Author": "us & them", "/Creator": "a browser"} == old
-        assert "/Subject" not in old
-        with pdf.open_metadata() as new:
-            assert list(new["dc:creator"]) == ["us & them"]
 
 
 TITLES = {"index": "Book", "part/third": "Third & last"}
@@ -170,15 +159,22 @@ def test_each_page_names_the_chapter_that_began_last() -> None:
 
 
 @pytest.mark.browser
-def test_chromium_prints_contents_and_heads(tmp_path: Path) -> None:
+def test_chromium_prints_contents_and_heads_and_the_book_says_what_it_is(tmp_path: Path) -> None:
     def whole(contents: str) -> str:
         breaks = "<style>div + div { break-before: page }</style>"
         return f'{breaks}{contents}<div id="index--">One</div><div id="part/third--">Two</div>'
 
     target = tmp_path / "book.pdf"
+    facts = {"dc:title": "Book", "dc:creator": ["us & them"], "dc:description": ""}
     with chromium(tmp_path) as print_page:
-        print_whole(print_page, whole, TITLES, {}, target)
+        print_whole(print_page, whole, TITLES, {}, target, facts)
     with pikepdf.open(target) as pdf:
         assert first_pages(pdf) == {"index": 1, "part/third": 2}
         assert all("/XObject" in page.Resources for page in pdf.pages)
+        old = {name: str(said) for name, said in pdf.docinfo.items()}
+        assert old | {"/Title": "Book", "/Author": "us & them"} == old
+        assert "/Creator" in old  # Chromium's own name
+        assert "/Subject" not in old
+        with pdf.open_metadata() as new:
+            assert list(new["dc:creator"]) == ["us & them"]
     assert [path.name for path in tmp_path.iterdir()] == ["book.pdf"]
