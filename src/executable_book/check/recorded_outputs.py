@@ -100,22 +100,13 @@ def dump(records: Iterable[tuple[str, str]]) -> str:
 
 
 def read(text: str) -> dict[str, tuple[int, str]]:
-    """Read a file of records: the line and the text of each key.
-
-    Raises:
-        ValueError: A line belongs to no record, or a key stands twice.
-    """
+    """Read a file of records: the line and the text of each key."""
     blocks: dict[str, tuple[int, list[str]]] = {}
-    lines: list[str] | None = None
+    lines: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith(">>> "):
-            key = line.removeprefix(">>> ")
-            if key in blocks:
-                raise ValueError(f"line {number}: {key!r} is recorded twice")
             lines = []
-            blocks[key] = (number, lines)
-        elif lines is None or not (line.startswith("    ") or not line):
-            raise ValueError(f"line {number}: expected `>>> code` or indented text, got {line!r}")
+            blocks[line.removeprefix(">>> ")] = (number, lines)
         else:
             lines.append(line.removeprefix("    "))
     return {key: (number, "\n".join(found).rstrip()) for key, (number, found) in blocks.items()}
@@ -146,11 +137,7 @@ def judge_records(app: Sphinx) -> Iterator[Finding]:
 
 def _judge_page(app: Sphinx, docname: str, page: PageRecords) -> Iterator[Finding]:
     path = file_of(app, docname)
-    try:
-        recorded = _recorded(path)
-    except ValueError as error:
-        yield Finding(str(path), 0, f"not a file of records: {error}")
-        return
+    recorded = _recorded(path)
     device = executed_with(app.env, docname).get("device", "cpu")
     for record in page.records:
         if record.key not in recorded:
@@ -193,10 +180,7 @@ def rewrite(app: Sphinx) -> None:
 
 def _rewrite_page(app: Sphinx, docname: str, records: list[Record]) -> None:
     path = file_of(app, docname)
-    try:
-        old = {key: text for key, (_, text) in _recorded(path).items()}
-    except ValueError:
-        old = {}
+    old = {key: text for key, (_, text) in _recorded(path).items()}
     device = executed_with(app.env, docname).get("device", "cpu")
     new = {}
     for record in records:

@@ -1,7 +1,7 @@
 """The ledger: every output that the sources print, and the cells that reproduce them.
 
 `docs/sources.toml` holds the outputs. A cell claims some with `:verifies: id other-id`: it must
-print exactly their values, in that order. What pages claim is kept as they are read; at every build
+print exactly their values, in that order. What pages claim is stored as they are read; at every build
 all claims are compared with all entries anew, so that no check hangs on what happened to change.
 An entry that no cell claims is as much an error as a value that differs.
 
@@ -208,7 +208,7 @@ def compare(claim: Claim, ledger: Ledger, device: str) -> Iterator[tuple[str, st
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep what a page claims, and give each claiming cell an anchor."""
+    """Store what a page claims, and give each claiming cell an anchor."""
     claims: list[Claim] = []
     for cell in cells(app.env, doctree):
         if "verifies" in cell.options:
@@ -285,7 +285,7 @@ class SourceOutputsSummary(SphinxDirective):
     """Says in one sentence how many entries are met."""
 
     def run(self) -> list[nodes.Node]:
-        """Leave room for the sentence."""
+        """Put a placeholder for the sentence."""
         set_page_data(self.env, SUMMARY_PAGES, self.env.docname, True)
         return [Placeholder(kind="ledger summary")]
 

@@ -1,7 +1,7 @@
 """The state of the book, page by page: what was executed, verified and recorded, and how long it takes.
 
 Times differ from build to build, and two builds of one commit are to be equal to the byte. So the times
-are those that `nox -s bench -- build` measured and kept.
+are those that `nox -s bench -- build` measured.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Status(SphinxDirective):
     """Shows the state of the book."""
 
     def run(self) -> list[nodes.Node]:
-        """Leave room for the table."""
+        """Put a placeholder for the table."""
         set_page_data(self.env, PAGES, self.env.docname, True)
         return [Placeholder(kind="status table")]
 

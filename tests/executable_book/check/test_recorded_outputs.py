@@ -42,19 +42,6 @@ def test_a_file_of_records_reads_as_it_was_written() -> None:
     assert not any(line != line.rstrip() for line in text.splitlines())
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("    text\n", "line 1: expected `>>> code`"),
-        (">>> a\nb\n", "line 2: expected `>>> code`"),
-        (">>> a\n    x\n\n>>> a\n    x\n", "line 4: 'a' is recorded twice"),
-    ],
-)
-def test_a_file_that_is_no_file_of_records(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        read(text)
-
-
 # Books
 
 
@@ -105,12 +92,6 @@ def test_a_stale_record_fails_every_build(book) -> None:
     assert not (book.folder / "recorded" / "other.txt").exists()
 
 
-def test_a_file_that_cannot_be_read_is_named(book) -> None:
-    book.write("recorded/page.txt", "stray\n")
-    (warning,) = book.build().warnings
-    assert "recorded/page.txt:1: WARNING: not a file of records: line 1" in warning
-
-
 def test_an_inserted_cell_leaves_the_other_records_alone(book) -> None:
     record(book)
     before = records(book)
@@ -153,54 +134,3 @@ def test_what_sources_or_nobody_vouch_for_is_not_recorded(book) -> None:
     assert book.build().warnings == []
     record(book)
     assert not (book.folder / "recorded").exists()
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_nondeterministic_needs_a_reason(book, jobs: int) -> None:
-    book.page("page", "# Page\n\n" + cell("print('b')", ":nondeterministic:\n"))
-    for _ in range(3):
-        (warning,) = book.build(jobs=jobs).warnings
-        assert "page.md:8: WARNING: `:nondeterministic:` needs a reason" in warning
-
-
-def test_a_verified_cell_cannot_be_nondeterministic(book) -> None:
-    options = ":nondeterministic: time\n:verifies: scores\n"
-    book.page("page", "# Page\n\n" + cell("print('b')", options))
-    (warning,) = book.build().warnings
-    assert "cannot be nondeterministic" in warning
-
-
-def test_a_page_whose_execution_went_wrong_is_left_alone(
-    book, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    record(book)
-    before = records(book)
-    book.page("page", "# Page\n\n" + cell("print('half')"))
-    monkeypatch.setattr("executable_book.check.recorded_outputs.failed_pages", lambda env: {"page"})
-    assert book.build().warnings == []
-    build = record(book)
-    assert "records of page stay as they are" in build.said
-    assert records(book) == before
-
-
-@pytest.mark.parametrize(
-    ("output", "text"),
-    [
-        (
-            (
-                "new_output('display_data', {'image/svg+xml': '<svg/>', 'text/plain': '<Figure>'},"
-                " metadata={'alt': 'a figure'})"
-            ),
-            None,
-        ),
-        ("new_output('execute_result', {'text/plain': 'torch.Size([2])'})", "torch.Size([2])"),
-        ("new_output('display_data', {'text/html': '<b>2</b>', 'text/plain': 'x'})", "<b>2</b>"),
-        ("new_output('display_data', {'text/markdown': '*two*', 'text/plain': 'x'})", "two"),
-        ("new_output('error', ename='E', evalue='no', traceback=['E: no'])", "E: no"),
-    ],
-)
-def test_what_counts_as_text(book, output: str, text: str | None) -> None:
-    code = f"from nbformat.v4 import new_output\nprint('first')\noutputs = [{output}]"
-    book.page("page", "# Page\n\n" + cell(code))
-    record(book)
-    assert records(book).splitlines()[1:] == ["    first", *([f"    {text}"] if text else [])]

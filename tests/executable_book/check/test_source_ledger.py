@@ -217,9 +217,3 @@ def test_the_ledgers_page_follows_when_only_another_page_changed(book, jobs: int
 def test_versions_and_names_are_no_numbers(book) -> None:
     claim_scores(book, f"print('GPT-3.5, torch 2.13.0:', {SCORES!r})")
     assert book.build().warnings == []
-
-
-def test_nothing_is_written_when_nothing_changed(book) -> None:
-    claim_scores(book)
-    book.build()
-    assert book.build().written == []

@@ -6,8 +6,8 @@ import pytest
 
 
 def source(number: str, title: str = "") -> str:
-    told = f'title = "{title}"\n' if title else ""
-    return f'[[source]]\nid = "{number}"\n{told}kind = "excerpt"\nwhat = "x"\nlines = 9\nsha256 = "0"\n'
+    named = f'title = "{title}"\n' if title else ""
+    return f'[[source]]\nid = "{number}"\n{named}kind = "excerpt"\nwhat = "x"\nlines = 9\nsha256 = "0"\n'
 
 
 LEDGER = source("000", "Attention") + source("001") + source("003", "Attention")

@@ -41,8 +41,8 @@ class Thing:
     def silent(self):
         """Have nothing but a docstring."""
 ''',
-    "room/__init__.py": "from small.room.inner import draw\n",
-    "room/inner.py": "def draw():\n    return 1\n",
+    "part/__init__.py": "from small.part.inner import draw\n",
+    "part/inner.py": "def draw():\n    return 1\n",
     "alone.py": "__all__ = ['check']\n\n\ndef check():\n    return 2\n\n\ndef aside():\n    return 3\n",
 }
 

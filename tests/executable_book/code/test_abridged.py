@@ -300,24 +300,6 @@ def test_what_is_new_is_what_was_left_out() -> None:
     assert new_lines("a\nb", "a\n\nnew\nb") == [3]
 
 
-def test_a_statement_counts_as_shown_only_if_all_of_it_is() -> None:
-    source = dedent(FORWARD)
-    tree = ast.parse(source)
-    whole = abridge(source, tree.body[0])
-    assert whole.statements == taught_statements(source, tree).keys()
-    assert not whole.later
-    part = abridge(source, tree.body[0], ["cache"])
-    assert part.later
-    missing = {
-        source.splitlines()[line - 1].strip() for line, _ in whole.statements - part.statements
-    }
-    assert missing == {
-        "def forward(self, x: Tensor, cache: Cache | None = None, scale=1.0):",
-        "if cache is not None:",
-        "k = cache.update(k)",
-    }
-
-
 def test_what_of_a_module_is_taught() -> None:
     source = dedent('''
         """A module."""

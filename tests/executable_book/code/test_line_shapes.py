@@ -2,16 +2,13 @@
 
 import re
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from harness.browser import chromium
 from harness.paths import DOCS
 from harness.reading.scripted_pages import opening
-from sphinx.errors import ExtensionError
 
-from executable_book.check import source_ledger
-from executable_book.run import programs
 from executable_book.run.programs import Ended, Program
 
 MODULE = '''"""Grids."""
@@ -146,20 +143,6 @@ def test_a_library_that_is_saved_while_it_runs_is_run_again(
         patch.setattr(Program, "finish", save)
         assert shapes(book.build().html("page")) == {}
     assert shapes(book.build().html("page")) == SHAPES
-
-
-def test_a_build_that_fails_ends_the_run(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[Program] = []
-
-    def fail(*_: object) -> NoReturn:
-        begun.extend(programs.at_work)
-        raise ValueError("it fails here")
-
-    monkeypatch.setattr(source_ledger, "update", fail)
-    with pytest.raises(ExtensionError, match="it fails here"):
-        book.build()
-    assert len(begun) == 1
-    assert not programs.at_work
 
 
 def test_they_are_not_asked_for(book: Any) -> None:

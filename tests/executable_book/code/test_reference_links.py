@@ -128,15 +128,6 @@ def test_the_reference_follows_what_is_public(book, tmp_path: Path) -> None:
     assert book.build(**SETTINGS).written == []
 
 
-def test_a_page_that_is_written_again_keeps_its_links(book) -> None:
-    book.write("page.md", cell("from small import act"))
-    before = book.build(**SETTINGS).html("page")
-    book.write("page.md", cell("from small import act") + "\nMore.\n")
-    book.build(**SETTINGS)
-    book.write("page.md", cell("from small import act"))
-    assert book.build(jobs=2, **SETTINGS).html("page") == before
-
-
 # This book
 
 
