@@ -57,17 +57,11 @@ def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Wait for the run; return the pages that now show other shapes.
-
-    Should the library have been saved meanwhile, the shapes stay as they were: the next build sees that.
-    """
+    """Wait for the run; return the pages that now show other shapes."""
     if not _tracing:
         return []
     state, program = _tracing.pop()
     status, printed, errors = program.finish()
-    folder = folder_of_package(app.config, app.srcdir)
-    if folder is None or digest_of(folder) != state[0]:
-        return []
     shown = {docname: {one.file for one in _listings(env, docname)} for docname in env.found_docs}
     found = {} if status else json.loads(printed)
     failed = bool(status or {str(file) for file in set().union(*shown.values())} - found.keys())

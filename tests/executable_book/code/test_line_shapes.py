@@ -9,8 +9,6 @@ from harness.browser import chromium
 from harness.paths import DOCS
 from harness.reading.scripted_pages import opening
 
-from executable_book.run.programs import Ended, Program
-
 MODULE = '''"""Grids."""
 
 
@@ -127,22 +125,6 @@ def test_a_module_that_no_page_shows_need_not_be_importable(book: Any) -> None:
     build = book.build()
     assert build.warnings == []
     assert shapes(build.html("page")) == SHAPES
-
-
-def test_a_library_that_is_saved_while_it_runs_is_run_again(
-    book: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    finish = Program.finish
-
-    def save(program: Program) -> Ended:
-        ended = finish(program)
-        book.change("../src/small/grids.py", "class Grid:", "# Two.\n# Lines.\nclass Grid:")
-        return ended
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Program, "finish", save)
-        assert shapes(book.build().html("page")) == {}
-    assert shapes(book.build().html("page")) == SHAPES
 
 
 def test_they_are_not_asked_for(book: Any) -> None:
