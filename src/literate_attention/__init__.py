@@ -6,7 +6,6 @@ from literate_attention.learned.induction import (
     attention_only_model,
     copy_loss,
     repeated_blocks,
-    take_checkpoint,
     train_to_copy,
 )
 from literate_attention.learned.trained_heads import (
@@ -208,7 +207,6 @@ __all__ = [
     "softmax",
     "split_heads",
     "stack_groups",
-    "take_checkpoint",
     "take_shard",
     "top_heads",
     "toy_embeddings",

@@ -1,4 +1,4 @@
-"""Attention with slips: each table begins with what is right, and says nothing of it."""
+"""Attention with mistakes: each table begins with what is right, and says nothing of it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
@@ -44,10 +44,10 @@ HIDE: Mapping[str, tuple[float, bool]] = {
 """What takes the place of a hidden number, and whether that is a weight."""
 
 
-def weights_with_slips(
+def weights_with_mistakes(
     query: Tensor, key: Tensor, *, is_causal: bool, scaled: bool = True
 ) -> Iterator[tuple[list[str], Tensor]]:
-    """Yield what slips lead to which weights, the right ones first, then one slip, then two."""
+    """Yield what mistakes lead to which weights, the right ones first, then one mistake, then two."""
     scales = SCALES if scaled else {"": 0.0, "the scores are scaled, and should not be": 0.5}
     mask = causal_mask(query.shape[-2], key.shape[-2], device=query.device)
     masks = MASKS if is_causal else {"": torch.ones_like}
@@ -66,17 +66,17 @@ def weights_with_slips(
             yield says, normalise(scores.masked_fill(hidden, fill))
 
 
-def contexts_with_slips(
+def contexts_with_mistakes(
     query: Tensor, key: Tensor, value: Tensor, *, is_causal: bool
 ) -> Iterator[tuple[str, Tensor]]:
-    """Yield what slips lead to which context vectors."""
-    for says, weights in weights_with_slips(query, key, is_causal=is_causal):
+    """Yield what mistakes lead to which context vectors."""
+    for says, weights in weights_with_mistakes(query, key, is_causal=is_causal):
         yield ", and ".join(says), weights @ value
-    for says, weights in weights_with_slips(query, key, is_causal=is_causal):
+    for says, weights in weights_with_mistakes(query, key, is_causal=is_causal):
         yield ", and ".join(["these are the weights, not the context vectors", *says]), weights
     if key.shape == query.shape:
-        for says, weights in weights_with_slips(key, query, is_causal=is_causal):
+        for says, weights in weights_with_mistakes(key, query, is_causal=is_causal):
             yield ", and ".join(["query and key are swapped", *says]), weights @ value
     if key.shape == value.shape:
-        for says, weights in weights_with_slips(query, key, is_causal=is_causal):
+        for says, weights in weights_with_mistakes(query, key, is_causal=is_causal):
             yield ", and ".join(["the keys are averaged, not the values", *says]), weights @ key

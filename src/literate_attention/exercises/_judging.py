@@ -41,7 +41,7 @@ def wrong(*says: str) -> Verdict:
     return Verdict(False, f"{text[0].upper()}{text[1:]}.")
 
 
-def judge(answer: object, right: Tensor, slips: Iterable[tuple[str, Tensor]]) -> Verdict:
+def judge(answer: object, right: Tensor, mistakes: Iterable[tuple[str, Tensor]]) -> Verdict:
     """Compare an answer with the right one, then with wrong ones, then say where it differs."""
     given = numbers(answer)
     if given is None:
@@ -49,8 +49,8 @@ def judge(answer: object, right: Tensor, slips: Iterable[tuple[str, Tensor]]) ->
     right = right.detach().cpu().double()
     if same(given, right):
         return RIGHT
-    for says, slip in slips:
-        if same(given, slip.detach().cpu().double()):
+    for says, mistake in mistakes:
+        if same(given, mistake.detach().cpu().double()):
             return wrong(says)
     if given.shape != right.shape:
         return wrong(f"the shape is {tuple(given.shape)}, expected {tuple(right.shape)}")
@@ -93,6 +93,6 @@ def result_of(function: object, *arguments: object, **options: object) -> object
         return wrong(f"it stops with {type(error).__name__}: {str(error).rstrip('.')}")
 
 
-def judge_result(result: object, right: Tensor, slips: Iterable[tuple[str, Tensor]]) -> Verdict:
+def judge_result(result: object, right: Tensor, mistakes: Iterable[tuple[str, Tensor]]) -> Verdict:
     """Judge what a reader's function returned, unless it is a verdict already."""
-    return result if isinstance(result, Verdict) else judge(result, right, slips)
+    return result if isinstance(result, Verdict) else judge(result, right, mistakes)

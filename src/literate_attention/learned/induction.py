@@ -59,7 +59,10 @@ def repeated_blocks(
         >>> torch.equal(rows[:, :3], rows[:, 3:])
         True
     """
-    require_enough_tokens(longest, vocab_size)
+    if longest > vocab_size:
+        raise ValueError(
+            f"a block of {longest} tokens, no two alike, needs as many, got {vocab_size}"
+        )
     lengths = torch.randint(shortest, longest + 1, (batch, 1), generator=generator)
     shuffled = torch.rand(batch, vocab_size, generator=generator).argsort(dim=-1)
     return shuffled.gather(1, torch.arange(num_tokens) % lengths)
@@ -338,12 +341,3 @@ def train_to_copy(
             if step % every == 0 or step == num_steps:
                 checkpoints.append(take_checkpoint(model, step, unseen))
     return checkpoints
-
-
-def require_enough_tokens(longest: int, vocab_size: int) -> None:
-    """Refuse blocks that cannot be drawn without drawing a token twice."""
-    if longest > vocab_size:
-        raise ValueError(
-            f"a block of {longest} tokens, no two alike, cannot be drawn from a vocabulary of {vocab_size}; "
-            f"pass longest={vocab_size} or less"
-        )

@@ -104,9 +104,6 @@ def merge_partials(
     Returns:
         Context vectors and log-sum-exps of both parts together.
 
-    Raises:
-        ValueError: the parts are not of the same shape.
-
     Example:
         Three keys with a score of zero, one of them on its own: it gets a third of the weight.
 
@@ -118,7 +115,6 @@ def merge_partials(
         >>> context[:, 0], logsumexp[:, 0]
         (tensor([2.3333, 2.3333]), tensor([1.0986, 1.0986]))
     """
-    require_same_queries(one, other)
     (context, logsumexp), (other_context, other_logsumexp) = one, other
     merged = torch.logaddexp(logsumexp, other_logsumexp)
     share = exponentials(logsumexp, merged)
@@ -471,16 +467,6 @@ def attend_in_ring(
     shared = (x.unsqueeze(-3).contiguous() for x in (key, value))
     context = RingAttention.apply(grouped, *shared, ring, tiles_with, scale)
     return context.flatten(-4, -3).to(query.dtype)
-
-
-def require_same_queries(one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]) -> None:
-    """Refuse to merge what was found for other queries."""
-    shapes = [tuple(tuple(tensor.shape) for tensor in part) for part in (one, other)]
-    if shapes[0] != shapes[1]:
-        raise ValueError(
-            f"both parts must have context vectors and log-sum-exps of the same shapes, "
-            f"got {shapes[0]} and {shapes[1]}"
-        )
 
 
 def require_cut(num_tokens: int, world_size: int, chunks_each: int) -> None:

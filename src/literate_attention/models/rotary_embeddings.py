@@ -33,7 +33,10 @@ def rotary_frequencies(head_dim: int, base: float = 10_000.0) -> Float[Tensor, "
         >>> rotary_frequencies(head_dim=8, base=16.0)
         tensor([1.0000, 0.5000, 0.2500, 0.1250])
     """
-    require_even(head_dim)
+    if head_dim % 2:
+        raise ValueError(
+            f"head_dim must be even, since RoPE turns pairs of numbers, got {head_dim}"
+        )
     return 1.0 / base ** (torch.arange(0, head_dim, 2).float() / head_dim)
 
 
@@ -337,14 +340,6 @@ class RotaryEmbedding(nn.Module):
         stop = start + x.shape[-2]
         require_context(stop, len(self.cos))
         return rotate_half_split(x, self.cos[start:stop], self.sin[start:stop])
-
-
-def require_even(head_dim: int) -> None:
-    """Refuse an odd number."""
-    if head_dim % 2:
-        raise ValueError(
-            f"head_dim must be even, since RoPE turns pairs of numbers, got {head_dim}"
-        )
 
 
 def require_pairs(x: Tensor, cos: Tensor) -> None:

@@ -199,7 +199,10 @@ class LanguageModel(nn.Module):
             ValueError: a token id is outside the vocabulary, or there are not as many caches as blocks.
         """
         require_token_ids(token_ids, self.token_embedding.num_embeddings)
-        require_one_for_each_block(caches, len(self.blocks))
+        if caches is not None and len(caches) != len(self.blocks):
+            raise ValueError(
+                f"got {len(caches)} caches for {len(self.blocks)} blocks; each needs one"
+            )
         x = self.token_embedding(token_ids)
         for layer, block in enumerate(self.blocks):
             if caches is not None:
@@ -241,11 +244,3 @@ class LanguageModel(nn.Module):
             ValueError: a token id is outside the vocabulary, or there are not as many caches as blocks.
         """
         return self.logits(self.hidden_states(token_ids, caches, **options))
-
-
-def require_one_for_each_block(caches: Sequence[Any] | None, num_blocks: int) -> None:
-    """Refuse another number of caches than blocks."""
-    if caches is not None and len(caches) != num_blocks:
-        raise ValueError(
-            f"every block needs a cache of its own, got {len(caches)} caches for {num_blocks} blocks"
-        )

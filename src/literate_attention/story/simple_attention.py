@@ -157,24 +157,15 @@ def context_vector(
 
 
 @overload
-def dot_product_attention(
-    inputs: Float[Tensor, "*batch num_tokens embed_dim"], *, need_weights: Literal[False] = False
-) -> Float[Tensor, "*batch num_tokens embed_dim"]: ...
+def dot_product_attention(inputs: Tensor, *, need_weights: Literal[False] = False) -> Tensor: ...
 @overload
 def dot_product_attention(
-    inputs: Float[Tensor, "*batch num_tokens embed_dim"], *, need_weights: Literal[True]
-) -> tuple[
-    Float[Tensor, "*batch num_tokens embed_dim"], Float[Tensor, "*batch num_tokens num_tokens"]
-]: ...
+    inputs: Tensor, *, need_weights: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
 @overload
 def dot_product_attention(
-    inputs: Float[Tensor, "*batch num_tokens embed_dim"], *, need_weights: bool
-) -> (
-    Float[Tensor, "*batch num_tokens embed_dim"]
-    | tuple[
-        Float[Tensor, "*batch num_tokens embed_dim"], Float[Tensor, "*batch num_tokens num_tokens"]
-    ]
-): ...
+    inputs: Tensor, *, need_weights: bool
+) -> Tensor | tuple[Tensor, Tensor]: ...
 def dot_product_attention(
     inputs: Float[Tensor, "*batch num_tokens embed_dim"], *, need_weights: bool = False
 ) -> (

@@ -326,12 +326,12 @@ def test_a_seed_decides_what_is_drawn() -> None:
     choose = partial(sample, temperature=1.5, top_k=7, top_p=0.95)
     model = small_model()
 
-    def tell(seed: int) -> list[int]:
+    def drawn(seed: int) -> list[int]:
         generator = torch.Generator().manual_seed(seed)
-        told = generate(model, text(2), 20, choose=partial(choose, generator=generator))
-        return told.flatten().tolist()
+        written = generate(model, text(2), 20, choose=partial(choose, generator=generator))
+        return written.flatten().tolist()
 
-    assert tell(1) == tell(1) != tell(2)
+    assert drawn(1) == drawn(1) != drawn(2)
 
 
 # What is refused

@@ -346,10 +346,6 @@ ROW = torch.ones(1, 2)
             "attn_mask must fit scores of shape (1, 1), (*batch, queries, keys), got shape (2, 1)",
         ),
         (
-            lambda: merge_partials((ROW, ROW[:, :1]), (torch.ones(3, 2), torch.ones(3, 1))),
-            "of the same shapes, got ((1, 2), (1, 1)) and ((3, 2), (3, 1))",
-        ),
-        (
             lambda: ring_shards(10, 4),
             "10 tokens cannot be cut into 8 chunks of one size, 2 for each of 4 processes; pad the",
         ),

@@ -25,7 +25,7 @@ def check_copies(function: object) -> Verdict:
     behind = (token_ids[:, None] == token_ids.roll(1)).tril(-1)
     behind[:, 0] = False
     right = same.tril(-1)
-    slips = [
+    mistakes = [
         ("a token is not an earlier copy of itself, and the future is hidden", same),
         ("a token is not an earlier copy of itself", same.tril()),
         ("these are later copies: a row is the token that looks", same.triu(1)),
@@ -34,7 +34,7 @@ def check_copies(function: object) -> Verdict:
         ("true means that the head looks there, and this is true everywhere else", ~right),
     ]
     result = result_of(function, token_ids)
-    verdict = judge_result(result, right, slips)
+    verdict = judge_result(result, right, mistakes)
     if verdict and not (isinstance(result, Tensor) and result.dtype == torch.bool):
         return wrong("the right places, but targets have to be boolean: add .bool()")
     return verdict
@@ -63,7 +63,7 @@ def check_ablation(function: object) -> Verdict:
     )
     head = 1
     right = parts.sum(dim=0) - parts[head]
-    slips = [
+    mistakes = [
         ("all heads are there", parts.sum(dim=0)),
         ("this is what the head adds; take it away from the rest", parts[head]),
         ("heads are counted from 0: another one is missing", parts.sum(dim=0) - parts[head - 1]),
@@ -74,4 +74,4 @@ def check_ablation(function: object) -> Verdict:
             torch.cat([contexts[0], contexts[1] * 0, contexts[2]], dim=-1),
         ),
     ]
-    return judge_result(result_of(function, contexts, weight, head), right, slips)
+    return judge_result(result_of(function, contexts, weight, head), right, mistakes)

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from literate_attention.exercises._common_mistakes import weights_with_slips
+from literate_attention.exercises._common_mistakes import weights_with_mistakes
 from literate_attention.exercises._judging import Verdict, judge, judge_result, result_of, wrong
 from literate_attention.story.causal_attention import causal_mask
 
@@ -32,9 +32,9 @@ def check_weights(
         >>> check_weights(torch.softmax(x @ x.T / 2, dim=-1), x, x)
         Not yet. The scores are scaled by d_k, not by its square root.
     """
-    ways = weights_with_slips(query, key, is_causal=is_causal)
+    ways = weights_with_mistakes(query, key, is_causal=is_causal)
     _, right = next(ways)
-    return judge(answer, right, ((", and ".join(says), slip) for says, slip in ways))
+    return judge(answer, right, ((", and ".join(says), mistake) for says, mistake in ways))
 
 
 def check_mask(answer: object, num_tokens: int, window: int | None = None) -> Verdict:
@@ -58,7 +58,7 @@ def check_mask(answer: object, num_tokens: int, window: int | None = None) -> Ve
         return past if width is None else past & ~past.tril(-width)
 
     right = windowed(window)
-    slips = [
+    mistakes = [
         ("True means may attend, and this mask is true for what is hidden", ~right),
         ("the mask hides the past and shows the future", right.mT),
         ("nothing is hidden", torch.ones_like(past)),
@@ -66,13 +66,13 @@ def check_mask(answer: object, num_tokens: int, window: int | None = None) -> Ve
         ("one token of the future is left visible", right | torch.ones_like(past).triu(1).tril(1)),
     ]
     if window is not None:
-        slips += [
+        mistakes += [
             ("all of the past is visible, not only the window", past),
             ("the window is one token too wide: a token counts itself", windowed(window + 1)),
             ("the window is one token too narrow: a token counts itself", windowed(window - 1)),
             ("the future is visible", ~past.tril(-window)),
         ]
-    verdict = judge(answer, right, ((says, slip) for says, slip in slips))
+    verdict = judge(answer, right, ((says, mistake) for says, mistake in mistakes))
     if verdict and not (isinstance(answer, Tensor) and answer.dtype == torch.bool):
         return wrong("the right places, but a mask has to be boolean: add .bool()")
     return verdict
@@ -94,7 +94,7 @@ def check_dropout(function: object) -> Verdict:
     x = torch.tensor([[0.5, 1.0, 2.0], [3.0, 0.25, 1.5]])
     kept = torch.tensor([[True, False, True], [True, True, True]])
     p, rest = 0.2, x * kept
-    slips = [
+    mistakes = [
         ("what is kept was not scaled up: divide it by 1 - p", rest),
         ("what is kept is divided by p, not by 1 - p", rest / p),
         ("what is kept is multiplied by 1 - p, not divided by it", rest * (1 - p)),
@@ -107,4 +107,4 @@ def check_dropout(function: object) -> Verdict:
             rest * x.sum(dim=-1, keepdim=True) / rest.sum(dim=-1, keepdim=True),
         ),
     ]
-    return judge_result(result_of(function, x, kept, p), rest / (1 - p), slips)
+    return judge_result(result_of(function, x, kept, p), rest / (1 - p), mistakes)

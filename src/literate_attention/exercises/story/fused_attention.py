@@ -31,7 +31,7 @@ def check_one_pass(answer: object) -> Verdict:
         scores = keys @ asks
         scaled = scores / 3**0.5
         weights = torch.softmax(scaled, dim=0)
-        slips = [
+        mistakes = [
             ("the scores are not scaled", torch.softmax(scores, dim=0) @ values),
             (
                 "the scores are scaled by the width, not by its root",
@@ -51,7 +51,7 @@ def check_one_pass(answer: object) -> Verdict:
             ),
         ]
         result = result_of(answer, asks, zip(keys, values, strict=True))
-        verdict = judge_result(result, weights @ values, slips)
+        verdict = judge_result(result, weights @ values, mistakes)
         if not verdict:
             says = verdict.says[0].lower() + verdict.says[1:].removesuffix(".")
             return wrong(f"{name}: {says}")

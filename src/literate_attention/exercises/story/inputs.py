@@ -23,7 +23,7 @@ def check_windows(answer: object, num_tokens: int, max_length: int, stride: int)
         >>> check_windows(7, num_tokens=10, max_length=4, stride=1)
         Not yet. One token has to be left over: the last window needs a target after its last token.
     """
-    slips = {
+    mistakes = {
         "one token has to be left over: the last window needs a target after its last token": (
             (num_tokens - max_length) // stride + 1
         ),
@@ -36,7 +36,9 @@ def check_windows(answer: object, num_tokens: int, max_length: int, stride: int)
         ),
     }
     right = torch.tensor((num_tokens - 1 - max_length) // stride + 1)
-    return judge(answer, right, ((says, torch.tensor(slip)) for says, slip in slips.items()))
+    return judge(
+        answer, right, ((says, torch.tensor(mistake)) for says, mistake in mistakes.items())
+    )
 
 
 def check_lookup(
@@ -62,10 +64,10 @@ def check_lookup(
     ones = nn.functional.one_hot(token_ids.long(), len(table)).to(table.dtype)
     first_rows = torch.arange(token_ids.shape[-1], device=table.device) % len(table)
     first = table[first_rows].expand(*token_ids.shape, -1)
-    slips = [
+    mistakes = [
         ("these are the first rows of the table, not the rows of the tokens", first),
         ("these are the vectors of zeros and ones, not yet multiplied by the table", ones),
         ("each row is counted from one, and Python counts from zero", table[token_ids - 1]),
         ("these are the right rows, but as columns", table[token_ids].mT),
     ]
-    return judge(answer, table[token_ids], slips)
+    return judge(answer, table[token_ids], mistakes)

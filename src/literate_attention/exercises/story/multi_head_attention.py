@@ -69,7 +69,7 @@ def check_split(
     """
     *batch, num_tokens, width = x.shape
     pieces = x.unflatten(-1, (num_heads, width // num_heads))
-    slips = [
+    mistakes = [
         (
             "the view cuts the sentence, not the vectors: view by token first, then transpose",
             x.reshape(*batch, num_heads, num_tokens, width // num_heads),
@@ -84,7 +84,7 @@ def check_split(
             pieces.movedim(-3, -1),
         ),
     ]
-    return judge(answer, split_heads(x, num_heads), slips)
+    return judge(answer, split_heads(x, num_heads), mistakes)
 
 
 def check_parameter_count(
@@ -110,7 +110,7 @@ def check_parameter_count(
     one, bias, out, out_bias = d_in * d_out, d_out, d_out * d_out, d_out
     biases = 3 * bias * qkv_bias
     right = 3 * one + biases + out + out_bias
-    slips = {
+    mistakes = {
         "the bias of out_proj is missing": right - out_bias,
         "out_proj is missing": right - out - out_bias,
         "query, key and value are three matrices, this counts one": right - 2 * one,
@@ -119,5 +119,7 @@ def check_parameter_count(
         "query, key and value have no bias here": right + 3 * bias,
     }
     return judge(
-        answer, torch.tensor(right), ((says, torch.tensor(slip)) for says, slip in slips.items())
+        answer,
+        torch.tensor(right),
+        ((says, torch.tensor(mistake)) for says, mistake in mistakes.items()),
     )

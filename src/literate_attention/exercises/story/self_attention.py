@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from literate_attention.exercises._common_mistakes import contexts_with_slips
+from literate_attention.exercises._common_mistakes import contexts_with_mistakes
 from literate_attention.exercises._judging import (
     RIGHT,
     Verdict,
@@ -47,8 +47,8 @@ def check_projected_context(
     queries, keys, values = inputs @ W_query, inputs @ W_key, inputs @ W_value
     scores = queries @ keys.mT
 
-    def slips() -> Iterator[tuple[str, Tensor]]:
-        for says, context in contexts_with_slips(queries, keys, values, is_causal=False):
+    def mistakes() -> Iterator[tuple[str, Tensor]]:
+        for says, context in contexts_with_mistakes(queries, keys, values, is_causal=False):
             yield says, context[query]
         by_inputs = (scores / inputs.shape[-1] ** 0.5).softmax(dim=-1)
         yield (
@@ -61,7 +61,7 @@ def check_projected_context(
             yield f"this is the context vector of row {row}, not of row {query}", context
 
     right = (scores / keys.shape[-1] ** 0.5).softmax(dim=-1) @ values
-    return judge(answer, right[query], slips())
+    return judge(answer, right[query], mistakes())
 
 
 def check_self_attention(module: object, inputs: Float[Tensor, "num_tokens d_in"]) -> Verdict:
@@ -103,15 +103,15 @@ def check_self_attention(module: object, inputs: Float[Tensor, "num_tokens d_in"
     query, key, value = (x @ matrix for matrix in matrices)
 
     def ways() -> Iterator[tuple[str, Tensor]]:
-        yield from contexts_with_slips(query, key, value, is_causal=False)
+        yield from contexts_with_mistakes(query, key, value, is_causal=False)
         scores = query @ key.mT
         weights = (scores / key.shape[-1] ** 0.5).softmax(dim=-1)
         yield "the inputs are averaged, not the values", weights @ x
         by_inputs = (scores / d_in**0.5).softmax(dim=-1)
         yield "the scores are scaled by the width of the inputs, not of the keys", by_inputs @ value
 
-    (_, right), *slips = ways()
-    return judge_result(result_of(module, inputs), right, slips)
+    (_, right), *mistakes = ways()
+    return judge_result(result_of(module, inputs), right, mistakes)
 
 
 def check_copied_weights(copy: object, original: SelfAttention_v2) -> Verdict:
@@ -134,11 +134,11 @@ def check_copied_weights(copy: object, original: SelfAttention_v2) -> Verdict:
     weights = {name: getattr(original, name).weight for name in names}
     for name in names:
         others = [other for other in names if other != name]
-        slips = [
+        mistakes = [
             (f"{name} was not transposed", weights[name]),
             *((f"{name} got the numbers of {other}", weights[other].T) for other in others),
         ]
-        verdict = judge(getattr(copy, name), weights[name].T, slips)
+        verdict = judge(getattr(copy, name), weights[name].T, mistakes)
         if not verdict and "differ" in verdict.says:
             return wrong(f"{name} still holds numbers of its own")
         if not verdict:
