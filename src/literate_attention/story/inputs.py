@@ -247,21 +247,6 @@ class GPTDatasetV1(Dataset[tuple[Int[Tensor, " max_length"], Int[Tensor, " max_l
         return self.input_ids[index], self.target_ids[index]
 
 
-class _WindowsInBatches(GPTDatasetV1):
-    """The same windows for a loader: it fetches those of a batch at once, in one copy each.
-
-    Only for a loader with `_as_fetched`: torch's own way to batch would stack inputs upon targets.
-    """
-
-    def __getitems__(self, indices: list[int]) -> list[Int[Tensor, "batch max_length"]]:
-        chosen = torch.tensor(indices, device=self.token_ids.device)
-        return [windows.index_select(0, chosen) for windows in (self.input_ids, self.target_ids)]
-
-
-def _as_fetched(batch: list[Tensor]) -> list[Tensor]:
-    return batch
-
-
 def create_dataloader_v1(
     txt: str,
     batch_size: int,
@@ -297,10 +282,8 @@ def create_dataloader_v1(
         tensor([[  40,  367, 2885, 1464],
                 [2885, 1464, 1807, 3619]])
     """
-    dataset = _WindowsInBatches(txt, gpt2_tokenizer(), max_length, stride)
     return DataLoader(
-        dataset,
-        collate_fn=_as_fetched,
+        GPTDatasetV1(txt, gpt2_tokenizer(), max_length, stride),
         batch_size=batch_size,
         shuffle=shuffle,
         drop_last=drop_last,
