@@ -97,7 +97,6 @@ def cleaned(cell: NotebookNode) -> NotebookNode:
     reason = cell.metadata.get("nondeterministic")
     metadata = {"tags": tags, "jupyter": jupyter, "nondeterministic": reason}
     cell.metadata = {name: value for name, value in metadata.items() if value}
-    cell.outputs = [one for one in cell.outputs if "scrapbook" not in one.get("metadata", {})]
     return cell
 
 

@@ -5,8 +5,6 @@ ours is, `tests/book/test_downloads.py`.
 """
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,15 +14,12 @@ import jinja2
 import nbformat
 import pytest
 from harness.books import Book, cell
-from harness.git import git
 from harness.paths import ROOT
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_output
 from packaging.requirements import Requirement
 
-from executable_book.publish.notebooks import OFFLINE, cleaned, setup_cell
+from executable_book.publish.notebooks import OFFLINE, setup_cell
 from executable_book.publish.plain_markdown import ANSWER
-from executable_book.publish.repository import commit_of
 
 # sphinx-exercise still asks for what Sphinx 11 will remove.
 pytestmark = pytest.mark.filterwarnings("ignore::sphinx.deprecation.RemovedInSphinx11Warning")
@@ -68,7 +63,8 @@ def book(new_book: Callable[..., Book]) -> Book:
         book_data="numbers",
         book_notebook_installs={"solved": ["one", "--no-deps two==2"]},
     )
-    hidden, plain = cell("print(1 + 1)", ":tags: [hide-input]"), cell("print(2 + 2)")
+    hidden = cell("print(1 + 1)", ":tags: [hide-input]", ":nondeterministic: it measures time")
+    plain = cell("print(2 + 2)", ":name: a-name")
     book.page("page", "# A title\n\nWords.\n", hidden, EXERCISE, plain)
     book.write("numbers/one.json", '{\n  "a": [1, 2]\n}\n')
     book.write("numbers/other.json", "{}")
@@ -92,7 +88,8 @@ def test_a_page_is_a_notebook_for_students_and_one_with_solutions(book: Book) ->
     built = book.build()
     assert built.err == ""
     students, instructors = (notebook_of(book, f"page{end}") for end in ("", "_with_solutions"))
-    begin, end = ["# A title", "print(1 + 1)"], ["print(2 + 2)"]
+    begin = ["# A title", "print(1 + 1)", "*≈ Yours may differ: it measures time.*"]
+    end = ["print(2 + 2)"]
     exercise = ["## Exercises", "### Exercise 1 (With a subtitle)"]
     solution = ["### Solution to Exercise 1 (With a subtitle)", "solved = 42", "So easy."]
     assert kinds(students) == begin + exercise + [ANSWER] + end
@@ -101,7 +98,8 @@ def test_a_page_is_a_notebook_for_students_and_one_with_solutions(book: Book) ->
     assert outputs == ["2\n", "42\n", "4\n"]
     assert set(students.metadata) == {"kernelspec", "language_info"}
     metadata = [dict(one.metadata) for one in students.cells if one.metadata]
-    assert metadata == [{"tags": ["hide-input"], "jupyter": {"source_hidden": True}}]
+    look = {"tags": ["hide-input"], "jupyter": {"source_hidden": True}}
+    assert metadata == [look | {"nondeterministic": "it measures time"}]
     assert [one.id for one in students.cells] == [f"cell-{n}" for n in range(len(students.cells))]
     files = (book.html / "notebooks").rglob("*.ipynb")
     assert sorted(path.stem for path in files) == ["data", "page", "page_with_solutions"]
@@ -158,23 +156,11 @@ def test_workflow_puts_notebooks_where_colab_finds_them() -> None:
     assert re.search(r"git push --force \S+ notebooks$", publish, re.MULTILINE)
 
 
-def test_what_is_glued_and_what_prints_otherwise_each_time() -> None:
-    """Of a cell that shows itself, a reader gets no note for this build; why it is not compared stays."""
-    note = new_output("display_data", {"text/plain": "7"}, metadata={"scrapbook": {"name": "x"}})
-    printed = new_output("stream", text="took 3 s\n")
-    source = new_code_cell("act()", outputs=[note, printed])
-    source.metadata = {"verifies": "some-id", "nondeterministic": "it measures time"}
-    given = cleaned(source)
-    assert given.outputs == [printed]
-    assert given.metadata == {"nondeterministic": "it measures time"}
-    assert source.outputs == [note, printed]
-
-
-def settings(commit: str, release: str = "", repository: str = "https://example.org/x") -> Any:
+def settings(commit: str, release: str) -> Any:
     return SimpleNamespace(
         book_commit=commit,
         book_release=release,
-        book_repository=repository,
+        book_repository="https://example.org/x",
         book_distribution="literate-attention",
         book_notebook_installs={},
     )
@@ -198,19 +184,5 @@ def test_a_notebook_says_how_sure_it_is(
 ) -> None:
     _, *doubts, offline, command = setup_cell(settings(commit, release), "", "").source.splitlines()
     assert [said in doubt for doubt in doubts if said] == [True] * (said is not None)
+    assert Requirement(command.split('"')[1]).name == "literate-attention"
     assert (offline, command) == (OFFLINE, f'%pip install --quiet "literate-attention{installed}"')
-
-
-def test_the_first_cell_works(tmp_path: Path) -> None:
-    """pip installs from a commit of this checkout; only the address of the repository is another."""
-    if not commit_of(ROOT):
-        pytest.skip("this is no git checkout")
-    commit = git(ROOT, "rev-parse", "HEAD")
-    install = setup_cell(settings(commit, "", f"file://localhost{ROOT}"), "", "").source
-    requirement = Requirement(re.search('"(.*)"', install)[1])  # type: ignore[index]
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    pip += ["--no-deps", "--no-index", "--no-build-isolation", "--target", str(tmp_path)]
-    ran = subprocess.run([*pip, str(requirement)], cwd=tmp_path, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
-    installed = (tmp_path / "literate_attention" / "__init__.py").read_text(encoding="utf-8")
-    assert installed.strip() == git(ROOT, "show", "HEAD:src/literate_attention/__init__.py")

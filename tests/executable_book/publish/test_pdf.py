@@ -34,7 +34,9 @@ PAGES = {
 
 
 def test_links_lead_within_the_one_page_and_from_there_to_the_web() -> None:
+    """From the one page, another folder's relative addresses lead nowhere, or into the builder's disk."""
     text = one_page(PAGES, "https://example.org/book/")
+    first, third = text.split('id="part/third--"')
     for link in (
         'href="#other--"',
         'href="#index--book"',
@@ -43,15 +45,7 @@ def test_links_lead_within_the_one_page_and_from_there_to_the_web() -> None:
         'href="https://example.org/#x"',
         'src="_images/a.svg"',
     ):
-        assert link in text
-    for name in ("index--", "index--book", "other--", "other--book"):
-        assert text.count(f' id="{name}"') == 1
-
-
-def test_links_and_pictures_of_pages_in_folders_are_found() -> None:
-    """From the one page, another folder's relative addresses lead nowhere, or into the builder's disk."""
-    text = one_page(PAGES, "https://example.org/book/")
-    _, third = text.split('id="part/third--"')
+        assert link in first
     for link in (
         'href="#index--book"',
         'href="#part/fourth--x"',
@@ -62,7 +56,12 @@ def test_links_and_pictures_of_pages_in_folders_are_found() -> None:
         'aria-describedby="part/third--third"',
     ):
         assert link in third
+    for name in ("index--", "index--book", "other--", "other--book"):
+        assert text.count(f' id="{name}"') == 1
     assert "../" not in text
+    in_order = ["<title>Book", "Book</h1>", "Other</h1>", "Third</h1>", "<footer>end"]
+    assert sorted(in_order, key=text.index) == in_order
+    assert "<title>Other" not in text
 
 
 def test_chapters_stand_below_their_parts_behind_the_front() -> None:
@@ -98,13 +97,6 @@ def test_the_front_is_the_cover_and_which_edition_it_is(tmp_path: Path) -> None:
     front = front_of(config, tmp_path)
     assert "<img" not in front
     assert "<style" not in front
-
-
-def test_pages_come_in_order_into_what_stands_around_the_first() -> None:
-    text = one_page(PAGES, "https://example.org/book/")
-    parts = ["<title>Book", "Book</h1>", "Other</h1>", "<footer>end"]
-    assert sorted(parts, key=text.index) == parts
-    assert "<title>Other" not in text
 
 
 def test_a_picture_is_stored_once() -> None:
