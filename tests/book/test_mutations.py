@@ -143,7 +143,7 @@ MUTATIONS = {
     ),
     "dropout without rescaling": (
         "reproducibility",
-        "x * kept.to(x.dtype).div(1 - p)",
+        "x * kept.to(x.dtype).div(1 - self.p)",
         "x * kept.to(x.dtype)",
         "reproducibility",
         "dropout-half-ones",
