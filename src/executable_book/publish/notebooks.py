@@ -45,31 +45,23 @@ OFFLINE = "# Installing needs a network, once. After that you can skip this cell
 
 
 def setup_cell(config: Config, address: str, code: str) -> NotebookNode:
-    """Return the cell that installs what a page needs, and says how sure it is that it is the same.
+    """Return the cell that installs what a page needs.
 
     Args:
         config: the settings of the build.
         address: where the page is on the web.
         code: all code of the page.
     """
-    commit, changed, _ = config.book_commit.partition(CHANGED)
     package = config.book_distribution
-    lines, commands = [f"# {address}"], []
-    if config.book_release and package:
-        commands.append(f'"{package}=={config.book_release}"')
-    elif package:
-        at = f"@{commit}" if commit else ""
-        commands.append(f'"{package} @ git+{config.book_repository}{at}"')
+    commit = config.book_commit.removesuffix(CHANGED)
+    origin = f"{config.book_repository}@{commit}" if commit else config.book_repository
+    exactly = f"=={config.book_release}" if config.book_release else f" @ git+{origin}"
+    commands = [f'"{package}{exactly}"'] if package else []
     for word, arguments in config.book_notebook_installs.items():
         if re.search(rf"\b{word}\b", code):
             commands += arguments
-    if not commit:
-        lines.append("# No commit is known of which this page was built. The newest is installed.")
-    elif changed:
-        lines.append("# This page was built with changes that the commit below does not hold.")
-    if commands:
-        lines += [OFFLINE, *(f"%pip install --quiet {command}" for command in commands)]
-    return nbformat.v4.new_code_cell("\n".join(lines))
+    installs = [OFFLINE, *(f"%pip install --quiet {command}" for command in commands)]
+    return nbformat.v4.new_code_cell("\n".join([f"# {address}", *(installs if commands else ())]))
 
 
 def data_cell(folder: Path, code: str) -> NotebookNode:

@@ -156,33 +156,24 @@ def test_workflow_puts_notebooks_where_colab_finds_them() -> None:
     assert re.search(r"git push --force \S+ notebooks$", publish, re.MULTILINE)
 
 
-def settings(commit: str, release: str) -> Any:
-    return SimpleNamespace(
+@pytest.mark.parametrize(
+    ("commit", "release", "exactly"),
+    [
+        (COMMIT, "0.1.0", "==0.1.0"),
+        (f"{COMMIT}+changes", "", f" @ git+https://example.org/x@{COMMIT}"),
+        ("", "", " @ git+https://example.org/x"),
+    ],
+)
+def test_a_notebook_installs_the_release_or_the_commit(
+    commit: str, release: str, exactly: str
+) -> None:
+    config: Any = SimpleNamespace(
         book_commit=commit,
         book_release=release,
         book_repository="https://example.org/x",
         book_distribution="literate-attention",
         book_notebook_installs={},
     )
-
-
-@pytest.mark.parametrize(
-    ("commit", "release", "said", "installed"),
-    [
-        (COMMIT, "0.1.0", None, "==0.1.0"),
-        (
-            f"{COMMIT}+changes",
-            "",
-            "with changes that the commit",
-            f" @ git+https://example.org/x@{COMMIT}",
-        ),
-        ("", "", "No commit is known", " @ git+https://example.org/x"),
-    ],
-)
-def test_a_notebook_says_how_sure_it_is(
-    commit: str, release: str, said: str | None, installed: str
-) -> None:
-    _, *doubts, offline, command = setup_cell(settings(commit, release), "", "").source.splitlines()
-    assert [said in doubt for doubt in doubts if said] == [True] * (said is not None)
+    *_, command = setup_cell(config, "", "").source.splitlines()
+    assert command == f'%pip install --quiet "literate-attention{exactly}"'
     assert Requirement(command.split('"')[1]).name == "literate-attention"
-    assert (offline, command) == (OFFLINE, f'%pip install --quiet "literate-attention{installed}"')
