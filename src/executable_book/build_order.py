@@ -32,7 +32,9 @@ from executable_book.check import (
 )
 from executable_book.code import line_shapes, listings, reference_links
 from executable_book.html import (
+    dark_style,
     foldable,
+    image_sizes,
     mathml,
     page_metadata,
     proof_marks,
@@ -109,11 +111,11 @@ def connect(app: Sphinx) -> None:
     on("env-updated", status_table.update, reference_links.update, term_links.update)
 
     # Pages are written.
-    on("doctree-resolved", section_index.keep_sections)
+    on("doctree-resolved", section_index.write_page)
     on("doctree-resolved", line_shapes.mark_listings)
     on("doctree-resolved", fill_placeholders, proof_marks.add_marks)
     on("doctree-resolved", source_names.link_names)
-    on("doctree-resolved", mathml.keep_whole)
+    on("doctree-resolved", mathml.keep_with_punctuation)
     on("doctree-resolved", markdown_pages.publish, notebooks.publish, priority=AFTER_ALL_OTHERS)
     on("doctree-resolved", term_links.link_terms, priority=AFTER_ALL_OTHERS + 1)
     on("html-collect-pages", section_index.search_page)
@@ -123,7 +125,7 @@ def connect(app: Sphinx) -> None:
         notebooks.add_links,
         repository.add_edition,
         page_metadata.add_tags,
-        previews.keep_pieces,
+        image_sizes.add_sizes,
     )
 
     # A build ends: checks speak, the site is completed, cut and packed, and the next build may begin.
@@ -137,6 +139,7 @@ def connect(app: Sphinx) -> None:
         section_index.write_sections,
         previews.write_previews,
         unused_assets.cut_site,
+        dark_style.write_style,
         offline_copy.write_worker,
         zip_archive.write_archive,
         pdf.print_book,
