@@ -104,7 +104,7 @@ def connect(app: Sphinx) -> None:
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
     on("doctree-read", source_names.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
-    on("doctree-read", provenance_foot.make_room)
+    on("doctree-read", provenance_foot.mark_foot)
 
     # All pages are known: what do they say together, and which are to be written again?
     on("env-updated", source_ledger.update, line_shapes.update)

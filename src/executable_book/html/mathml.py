@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from html import escape, unescape
-from xml.dom import minidom
 
 from docutils import nodes
+from lxml import etree  # type: ignore[import-untyped]
 from math_core import LatexError, LatexToMathML
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -24,6 +24,7 @@ CONVERTER = LatexToMathML()
 WITH_LATEX = LatexToMathML(annotation=True)
 FOR_XML = LatexToMathML(xml_namespace=True)
 HAS_LAYOUT = re.compile(r"[_^]|\\(?:frac|sqrt|begin|over|under)")
+MSTYLE = "{http://www.w3.org/1998/Math/MathML}mstyle"
 STYLES = ("displaystyle", "scriptlevel")
 ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;)[A-Za-z]+;")
 """Characters by a name that HTML knows, and XML, of which e-books are made, does not."""
@@ -45,7 +46,7 @@ def to_mathml(latex: str, node: nodes.Node, *, display: bool, xml: bool = False)
     converter = FOR_XML if xml else WITH_LATEX if HAS_LAYOUT.search(latex) else CONVERTER
     try:
         mathml = converter.convert_with_local_state(latex, displaystyle=display)
-        mathml = ENTITY.sub(lambda name: unescape(name[0]), mathml)
+        mathml = ENTITY.sub(lambda name: unescape(name[0]), mathml).replace('tex">', 'tex"> ')
         return with_style_elements(mathml) if xml else mathml
     except LatexError as error:
         LOGGER.warning("formula %r: %s", latex, error, location=node, type="book", subtype="math")
@@ -54,20 +55,14 @@ def to_mathml(latex: str, node: nodes.Node, *, display: bool, xml: bool = False)
 
 def with_style_elements(mathml: str) -> str:
     """Put styles into `<mstyle>` around their elements: e-books hold MathML 3, which knows no other way."""
-    document = minidom.parseString(mathml)
-    formula = document.documentElement
-    assert formula is not None
-    for element in formula.getElementsByTagName("*"):
-        found = [name for name in STYLES if element.hasAttribute(name)]
-        if found and element.tagName != "mstyle":
-            around = document.createElement("mstyle")
-            for name in found:
-                around.setAttribute(name, element.getAttribute(name))
-                element.removeAttribute(name)
-            assert element.parentNode is not None
-            element.parentNode.replaceChild(around, element)
-            around.appendChild(element)
-    return formula.toxml()
+    formula = etree.fromstring(mathml)
+    for element in list(formula.iterdescendants()):
+        styles = {name: element.attrib.pop(name) for name in STYLES if name in element.attrib}
+        if styles and (parent := element.getparent()) is not None:
+            around = etree.Element(MSTYLE, styles)
+            parent.replace(element, around)
+            around.append(element)
+    return str(etree.tostring(formula, encoding="unicode"))
 
 
 def parts_of(latex: str) -> list[str]:

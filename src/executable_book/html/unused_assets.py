@@ -9,16 +9,14 @@ the files in `_static` are cut down to what the pages name:
 * a font keeps the icons that a style sheet names, or the characters that formulas hold;
 * a file that no page names, not even by way of another file, goes.
 
-Sphinx brings the files back at each build, and they are cut again. Results are cached, because to parse a
-style sheet or to subset a font takes longer than all else here.
+Sphinx brings the files back at each build, and they are cut again: 0.6 seconds of processor.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import re
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from html import unescape
 from importlib import metadata
 from io import BytesIO
@@ -53,46 +51,17 @@ def cut_site(app: Sphinx, exception: Exception | None) -> None:
     files = used_files(static, pages)
     scripts = "".join(text for path, text in files.items() if path.suffix == ".js")
     words = set(WORD.findall(pages + scripts))
-    cache = Cache(Path(app.doctreedir, "assets"), app.config.book_tools)
-    styles = ""
-    for path, css in files.items():
-        if path.suffix == ".css":
-            needed = sorted(words.intersection(WORD.findall(css)))
-            pruned = cache.get(prune, css, needed)
-            path.write_bytes(pruned)
-            styles += pruned.decode()
+    styles = {path: prune(css, words) for path, css in files.items() if path.suffix == ".css"}
+    for path, css in styles.items():
+        path.write_text(css, encoding="utf-8")
+    named = icons("".join(styles.values()))
     for path in files:
         if "fontawesome" in path.parts and path.suffix == ".woff2":
-            path.write_bytes(cache.get(subset_font, path.read_bytes(), sorted(icons(styles))))
-    formulas = characters(pages, "".join(s for s in files.values() if "Math/MathML" in s))
-    math_font = cache.get(subset_font, whole_math_font(), sorted(formulas))
+            path.write_bytes(subset_font(path.read_bytes(), named))
+    writers = "".join(text for text in files.values() if "Math/MathML" in text)
+    math_font = subset_font(whole_math_font(), characters(pages, writers))
     (static / MATH_FONT).write_bytes(math_font)
-    cache.remove_unused()
     remove_others(static, {*files, static / MATH_FONT})
-
-
-class Cache:
-    """Results of functions, stored from build to build under a digest of what they depend on."""
-
-    def __init__(self, folder: Path, version: str) -> None:
-        self.folder, self.version = folder, version
-        self.used: set[Path] = set()
-        folder.mkdir(parents=True, exist_ok=True)
-
-    def get(self, function: Callable[..., bytes], *arguments: object) -> bytes:
-        """Return what the function returns for the arguments."""
-        question = repr((self.version, function.__qualname__, arguments))
-        path = self.folder / hashlib.sha256(question.encode()).hexdigest()
-        self.used.add(path)
-        if not path.exists():
-            partial = path.with_suffix(".partial")
-            partial.write_bytes(function(*arguments))
-            partial.replace(path)
-        return path.read_bytes()
-
-    def remove_unused(self) -> None:
-        """Remove the results that were not asked for since this cache was opened."""
-        remove_others(self.folder, self.used)
 
 
 # Files
@@ -123,10 +92,10 @@ def remove_others(folder: Path, wanted: Container[Path]) -> None:
 # Style sheets
 
 
-def prune(css: str, words: Iterable[str]) -> bytes:
+def prune(css: str, words: set[str]) -> str:
     """Leave out the rules of a style sheet whose selectors name what is not among the words, and comments."""
     rules = tinycss2.parse_stylesheet(css, skip_whitespace=True)
-    return "".join(_pruned(rules, set(words))).encode()
+    return "".join(_pruned(rules, words))
 
 
 def _pruned(rules: Iterable[Node], words: set[str]) -> Iterator[str]:
@@ -187,7 +156,7 @@ def characters(pages: str, scripts: str = "") -> set[int]:
     return found | italics | minus | root
 
 
-def subset_font(font: bytes, wanted: Iterable[int]) -> bytes:
+def subset_font(font: bytes, wanted: set[int]) -> bytes:
     """Return a font that holds the wanted characters and no other; as it is, if it holds no other."""
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     options = subset.Options(
@@ -198,10 +167,10 @@ def subset_font(font: bytes, wanted: Iterable[int]) -> bytes:
     )
     with subset.load_font(BytesIO(font), options) as whole:
         known = whole.getBestCmap().keys()
-        if known <= set(wanted):
+        if known <= wanted:
             return font
         subsetter = subset.Subsetter(options)
-        subsetter.populate(unicodes=known & set(wanted))
+        subsetter.populate(unicodes=known & wanted)
         subsetter.subset(whole)
         written = BytesIO()
         subset.save_font(whole, written, options)

@@ -7,7 +7,6 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from executable_book.html.unused_assets import (
-    Cache,
     characters,
     icons,
     prune,
@@ -39,23 +38,8 @@ WORDS = {"cell", "note", "main"}
     ],
 )
 def test_rules_stay_if_pages_name_what_they_need(css: str, left: str) -> None:
-    pruned = prune(css, WORDS).decode()
-    assert pruned == left
-    assert prune(pruned, WORDS).decode() == left
-
-
-def test_what_was_computed_once_is_read_until_it_is_not_asked_for(tmp_path: Path) -> None:
-    computed = []
-
-    def double(number: int) -> bytes:
-        computed.append(number)
-        return str(2 * number).encode()
-
-    for version, numbers in [("1", (1, 2)), ("1", (1, 1)), ("1", (1, 2)), ("2", (1,))]:
-        cache = Cache(tmp_path / "cache", version)
-        assert [cache.get(double, n) for n in numbers] == [str(2 * n).encode() for n in numbers]
-        cache.remove_unused()
-    assert computed == [1, 2, 2, 1]
+    assert prune(css, WORDS) == left
+    assert prune(left, WORDS) == left
 
 
 def test_icons_are_found_written_out_and_as_characters() -> None:
