@@ -34,8 +34,8 @@ from executable_book.code import line_shapes, listings, reference_links
 from executable_book.html import (
     dark_style,
     foldable,
-    image_sizes,
     mathml,
+    page_body,
     page_metadata,
     proof_marks,
     provenance_foot,
@@ -125,7 +125,7 @@ def connect(app: Sphinx) -> None:
         notebooks.add_links,
         repository.add_edition,
         page_metadata.add_tags,
-        image_sizes.add_sizes,
+        page_body.mend,
     )
 
     # A build ends: checks speak, the site is completed, cut and packed, and the next build may begin.

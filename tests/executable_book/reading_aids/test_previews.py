@@ -222,17 +222,6 @@ def test_a_piece_has_no_link_no_name_and_nothing_of_its_neighbours(site: Path) -
         assert [one for one in ELSEWHERE if one in text and one not in own] == []
 
 
-def test_a_page_that_is_not_written_again_is_still_shown(new_book: Callable[..., Any]) -> None:
-    book = new_book(book_previews=True)
-    book.write("one.md", "(here)=\n# One\n\nOld.\n")
-    book.write("two.md", "# Two\n\n## Second\n")
-    assert previews(book.build().out, "one") == {}
-    book.write("two.md", "# Two\n\n{ref}`here` and {doc}`one`\n")
-    build = book.build()
-    assert "one" not in build.written
-    assert {*previews(build.out, "one")} == {"here", ""}
-
-
 @pytest.mark.parametrize("wanted", [True, False])
 def test_a_book_may_have_none(wanted: bool, new_book: Callable[..., Any]) -> None:
     book = new_book(book_previews=wanted)

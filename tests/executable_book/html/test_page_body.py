@@ -1,4 +1,4 @@
-"""Drawings say how large they are, in the pixels of a browser."""
+"""Drawings say how large they are, and the parameters of a signature are lines."""
 
 from collections.abc import Callable
 
@@ -24,3 +24,14 @@ def test_a_drawing_has_the_size_of_its_file(
     book.write("dot.svg", SVG.format(size))
     book.write("page.md", "# Page\n\n```{figure} dot.svg\n:alt: a dot\n\nA dot.\n```\n")
     assert attributes in book.build().html("page")
+
+
+def test_parameters_of_a_signature_are_lines(new_book: Callable[..., Book]) -> None:
+    book = new_book(python_maximum_signature_line_length=10)
+    book.write(
+        "page.md", "# Page\n\n```{eval-rst}\n.. py:function:: act(one, two)\n\n   It acts.\n```\n"
+    )
+    signature = book.build().html("page").partition("<dt")[2].partition("</dt>")[0]
+    assert signature.count('<span class="sig-line">') == 2
+    assert "<dl>" not in signature
+    assert "<dd>" not in signature
