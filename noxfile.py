@@ -35,7 +35,7 @@ def install(
 
 def sphinx(session: nox.Session, builder: str, *options: str) -> None:
     session.run(
-        *("python", "-m", "sphinx", "-b", builder),
+        *("python", "-m", "sphinx", "-j", "auto", "-b", builder),
         *("--fail-on-warning", "--keep-going", "--nitpicky"),
         *("-d", f"docs/_build/doctrees-{builder}", *options, "docs", f"docs/_build/{builder}"),
     )

@@ -67,10 +67,9 @@ book_kernel_preload = [
     "tiktoken",
 ]
 book_slow_pages = ["learned/induction", "learned/trained_heads", "models/ring_attention"]
-book_kernel_startup = ["executable_book.run.kernels.torch_tensors:install"]
 
 nb_code_prompt_show = "Code"
-nb_execution_mode = "off"  # executable_book hands MyST-NB pages that have their outputs
+nb_execution_mode = "cache"
 nb_execution_timeout = 120  # seconds, for one cell on a busy machine
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 nb_merge_streams = True
@@ -100,7 +99,6 @@ html_title = project
 html_baseurl = os.environ.get(
     "READTHEDOCS_CANONICAL_URL", "https://literate-attention.github.io/literate-attention/"
 )
-html_context = {"default_mode": "light"}  # where no script chooses
 html_copy_source = False
 html_domain_indices = (
     False  # the API reference lists every module, and in the order of the chapters

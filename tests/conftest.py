@@ -43,10 +43,10 @@ def new_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., A
     """
     from harness import books
 
-    monkeypatch.setattr("executable_book.run.kernels.notebook_runner.executing", books.execute_here)
+    books.execute_without_kernels(monkeypatch.setattr)
 
     def make(*checks: str, extensions: tuple[str, ...] = (), **settings: Any) -> books.Book:
-        return books.make_book(tmp_path, *extensions, **books.settings_for(*checks), **settings)
+        return books.make_book(tmp_path, *extensions, **(books.settings_for(*checks) | settings))
 
     return make
 

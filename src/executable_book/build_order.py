@@ -32,10 +32,8 @@ from executable_book.check import (
 )
 from executable_book.code import line_shapes, listings, reference_links
 from executable_book.html import (
-    dark_style,
     foldable,
     mathml,
-    page_body,
     page_metadata,
     proof_marks,
     provenance_foot,
@@ -50,13 +48,13 @@ from executable_book.publish import (
     zip_archive,
 )
 from executable_book.reading_aids import offline_copy, previews, section_index, term_links
-from executable_book.run import interrupted_builds, page_execution, programs
+from executable_book.run import executed_cells, interrupted_builds, page_execution
 
 AMONG_OTHERS, AFTER_ALL_OTHERS = 500, 900
 """Sphinx and other extensions connect their functions with the first priority."""
 
 CHECKS: dict[str, repeated_warnings.Judge] = {
-    "execution": page_execution.judge_executions,
+    "execution": page_execution.judge,
     "ledger": source_ledger.judge_ledger,
     "source-names": source_names.judge_names,
     "recorded": recorded_outputs.judge_records,
@@ -83,7 +81,6 @@ def connect(app: Sphinx) -> None:
         app.setup_extension(extension)
     app.add_domain(book_domain.BookDomain)
     settings.declare(app)
-    interrupted_builds.make_folders(app)
     warnings = repeated_warnings.PagesWithWarnings(app)
 
     def on(event: str, *functions: Callable[..., Any], priority: int = AMONG_OTHERS) -> None:
@@ -92,30 +89,30 @@ def connect(app: Sphinx) -> None:
 
     # A build begins.
     on("config-inited", garbage_collection.collect_seldom, garbage_collection.end_at_once)
-    on("config-inited", interrupted_builds.begin)
+    on("config-inited", interrupted_builds.begin, page_execution.configure)
     on("builder-inited", section_index.drop_other_search)
 
     # Pages are read: those that changed, and those whose outputs may be others now.
     on("env-get-outdated", page_execution.outdated, reference_links.outdated)
     on("env-get-outdated", repeated_warnings.outdated)
-    on("env-before-read-docs", page_execution.prepare, line_shapes.begin)
-    on("doctree-read", page_execution.remember)
-    on("missing-reference", page_execution.excuse)
+    on("env-before-read-docs", page_execution.start, line_shapes.begin)
+    on("doctree-read", executed_cells.describe_figures, page_execution.collect)
+    on("missing-reference", page_execution.resolve_to_missing_output)
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
     on("doctree-read", source_names.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
-    on("doctree-read", provenance_foot.mark_foot)
+    on("doctree-read", provenance_foot.make_room)
 
     # All pages are known: what do they say together, and which are to be written again?
     on("env-updated", source_ledger.update, line_shapes.update)
     on("env-updated", status_table.update, reference_links.update, term_links.update)
 
     # Pages are written.
-    on("doctree-resolved", section_index.write_page)
+    on("doctree-resolved", section_index.keep_sections)
     on("doctree-resolved", line_shapes.mark_listings)
     on("doctree-resolved", fill_placeholders, proof_marks.add_marks)
     on("doctree-resolved", source_names.link_names)
-    on("doctree-resolved", mathml.keep_with_punctuation)
+    on("doctree-resolved", mathml.keep_whole)
     on("doctree-resolved", markdown_pages.publish, notebooks.publish, priority=AFTER_ALL_OTHERS)
     on("doctree-resolved", term_links.link_terms, priority=AFTER_ALL_OTHERS + 1)
     on("html-collect-pages", section_index.search_page)
@@ -125,7 +122,7 @@ def connect(app: Sphinx) -> None:
         notebooks.add_links,
         repository.add_edition,
         page_metadata.add_tags,
-        page_body.mend,
+        previews.keep_pieces,
     )
 
     # A build ends: checks speak, the site is completed, cut and packed, and the next build may begin.
@@ -133,19 +130,16 @@ def connect(app: Sphinx) -> None:
         repeated_warnings.judge(app, name, check)
     on(
         "build-finished",
-        programs.end,
-        page_execution.end,
+        page_execution.finish,
         markdown_pages.write_lists,
         section_index.write_sections,
         previews.write_previews,
         unused_assets.cut_site,
-        dark_style.write_style,
         offline_copy.write_worker,
         zip_archive.write_archive,
         pdf.print_book,
         warnings.store,
         interrupted_builds.end,
-        interrupted_builds.explain_disk_errors,
         priority=AFTER_ALL_OTHERS,
     )
 

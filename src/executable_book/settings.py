@@ -23,16 +23,13 @@ def declare(app: Sphinx) -> None:
     app.add_config_value("book_taught", [], "", list)  # the parts of it that pages show whole
 
     # Execution
-    app.add_config_value("book_execute", True, "env", bool)
     app.add_config_value("book_depends", [], "", list)  # files and folders that change outputs
     app.add_config_value("book_variables", [], "", list)  # environment variables that do
     app.add_config_value("book_kernel_preload", [], "", list)  # modules that kernels start with
-    app.add_config_value("book_kernel_startup", [], "", list)  # "module:function", called first
     app.add_config_value("book_versions", [], "", list)  # distributions that a page's foot names
     app.add_config_value("book_device", "", "", str)  # "module:function" that names the device
     app.add_config_value("book_may_lack", [], "env", list)  # packages without which pages end early
     app.add_config_value("book_slow_pages", [], "", list)  # the slowest first: they run first
-    app.add_config_value("book_profile", False, "", bool)  # list the slowest cells
 
     # Checks
     app.add_config_value("book_ledger", "", "env", str)  # what sources print

@@ -10,8 +10,8 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from executable_book.files_on_disk import write_atomically
-from executable_book.run.fingerprint import fingerprint
-from executable_book.run.page_execution import kernel_settings, package_in
+from executable_book.run.executed_cells import lacked_package
+from executable_book.run.page_execution import execution_digest
 from executable_book.run.programs import Program
 
 _running: dict[Path, tuple[str, Program]] = {}
@@ -25,9 +25,9 @@ def begin(app: Sphinx, module: Path, path: Path) -> None:
     """
     _running.pop(path, None)  # of a build that failed
     depends = (Path(app.confdir, name) for name in app.config.book_depends)
-    now = fingerprint([Path(__file__), module, *depends])
+    now = execution_digest(app.config, [Path(__file__), module, *depends])
     if app.builder.format and stored(path).get("fingerprint") != now:
-        _running[path] = now, Program(kernel_settings(app.config), module)
+        _running[path] = now, Program(str(module))
 
 
 def finish(app: Sphinx, module: Path, path: Path) -> None:
@@ -41,10 +41,9 @@ def finish(app: Sphinx, module: Path, path: Path) -> None:
     status, output, errors = program.finish()
     if status:
         error = error_in(errors)
-        kind, _, sentence = error.partition(": ")
         made: dict[str, Any] = {"problem": f"{module.name} failed: {error}"}
-        if kind.endswith("ModuleNotFoundError") and package_in(sentence, app.config.book_may_lack):
-            made = {"lacks": sentence}
+        if lacked_package(error, app.config.book_may_lack):
+            made = {"lacks": error.partition(": ")[2]}
     else:
         made = {"fingerprint": now, "numbers": json.loads(output)}
     write_atomically(path, json.dumps(made))

@@ -1,5 +1,6 @@
 """What is changed in the library or in the ledger fails the build, with a message that names the place."""
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,8 @@ from harness.whole_book import Book, copied
 
 from executable_book.check import source_ledger
 from executable_book.run.kernels import warm_server
-from executable_book.run.live_preview import settings_in
+from executable_book.run.live_preview import preload_of
+from executable_book.run.warm_python import ADDRESS
 
 pytestmark = pytest.mark.whole
 
@@ -34,8 +36,8 @@ def warm(copy: Book) -> Iterator[dict[str, str]]:
     """Return where kernels can be had at once, with the library of the copy."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(copy.root / "src"))
-        with warm_server.server(settings_in(str(DOCS))) as address:
-            yield {warm_server.ADDRESS: address}
+        with warm_server(preload_of(str(DOCS))):
+            yield {ADDRESS: os.environ[ADDRESS]}
 
 
 # Mutations: of the library

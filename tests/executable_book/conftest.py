@@ -1,20 +1,19 @@
-"""What tests of the tool chain share: one server of warm kernels, and books that run in them."""
+"""What tests of the tool chain share: one warm server, and books that run in its forks."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from harness.books import Book
-from harness.kernels import KERNELS, book_with_kernels
+from harness.kernels import PRELOAD, book_with_kernels
 
 from executable_book.run.kernels import warm_server
 
 
 @pytest.fixture(scope="session")
 def warm() -> Iterator[None]:
-    """Have one server of warm kernels for all tests that ask for it."""
-    with warm_server.server(KERNELS) as address, pytest.MonkeyPatch.context() as patch:
-        patch.setenv(warm_server.ADDRESS, address)
+    """Have one warm server for all tests that ask for it."""
+    with warm_server(PRELOAD):
         yield
 
 

@@ -1,20 +1,8 @@
-"""What the disk refuses is said in one sentence."""
+"""Files that have not changed are not written again."""
 
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-from harness.books import Book, cell, make_book
-from sphinx.errors import SphinxError
-
-
-def test_a_store_that_cannot_be_written_is_one_sentence(new_book: Callable[..., Book]) -> None:
-    project = new_book("execution")
-    project.page("page", "# Page\n", cell("print(6 * 7)"))
-    project.built.mkdir()
-    (project.built / "executions").write_text("in the way")
-    with pytest.raises(SphinxError, match=r"^The build cannot write \S+\.ipynb: [A-Z][a-z ]+\.$"):
-        project.build()
+from harness.books import Book, make_book
 
 
 def test_what_is_said_of_all_pages_is_written_again_only_if_it_has_changed(tmp_path: Path) -> None:

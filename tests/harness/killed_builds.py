@@ -8,8 +8,8 @@ import os
 import sys
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
+import pytest
 from harness import books
 from harness.forks import forks
 from sphinx.cmd.build import main
@@ -70,7 +70,8 @@ def _build(root: str, kill_at: str, torn: bool, sender: Any) -> None:
                     path.write_bytes(b"{torn")
             os._exit(KILLED)
 
-    with patch("executable_book.run.kernels.notebook_runner.executing", books.execute_here):
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        books.execute_without_kernels(monkeypatch.setattr)
         sys.addaudithook(watch)
         status = main(books.Book(Path(root)).command()[3:])
     watching = False

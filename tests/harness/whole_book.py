@@ -1,5 +1,6 @@
 """This book, copied, so that it may be broken; and built as `nox -s docs` builds it."""
 
+import contextlib
 import os
 import re
 import runpy
@@ -11,16 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import MagicMock, patch
 
-import nbformat
 from harness import forks
+from harness.books import executed_in
 from harness.paths import DOCS, ROOT
-from myst_nb.core.read import is_myst_markdown_notebook
-from myst_parser.config.main import MdParserConfig
-from nbformat import NotebookNode
+from jupyter_cache import get_cache
+from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
 from sphinx.util.console import strip_escape_sequences
 
 from executable_book.publish.repository import commit_of, date_of, release_of
-from executable_book.run.page_execution import EXECUTIONS, code_only, parse
+from executable_book.run.page_execution import CACHES
 
 NOT_COPIED = (".git", ".nox", ".venv", ".*_cache", "__pycache__", "_build")
 BESIDE_THE_PAGES = '"../'
@@ -46,7 +46,7 @@ class Build:
 
     @property
     def executed(self) -> set[str]:
-        return set(re.findall(r"^executed (\S+) +in", self.said, re.MULTILINE))
+        return set(executed_in(self.said))
 
     @property
     def warnings(self) -> list[str]:
@@ -133,12 +133,12 @@ class Book:
         return Build(ran.returncode, strip_escape_sequences(ran.stdout))
 
     def forget(self, page: Path) -> None:
-        """Remove the stored executions of a page."""
-        codes = [cell.source for cell in parsed(page).cells]
-        for path in (self.root / "docs/_build" / EXECUTIONS).glob("*.ipynb"):
-            stored = nbformat.read(path, as_version=4)
-            if [cell.source for cell in stored.cells] == codes:
-                path.unlink()
+        """Remove the stored outputs of a page."""
+        notebook = read_myst_markdown_notebook(page.read_text("utf-8"), path=str(page))
+        for folder in (self.root / "docs/_build" / CACHES).iterdir():
+            cache = get_cache(str(folder))
+            with contextlib.suppress(KeyError):
+                cache.remove_cache(cache.match_cache_notebook(notebook).pk)
 
     def draft(self, pages: Iterable[str], **environment: str) -> Build:
         """Read and check pages, and write none: a build that is quick, and judges as every build.
@@ -184,15 +184,10 @@ def copied(folder: Path, *, tests: bool = False) -> Book:
     """
     left_out = NOT_COPIED if tests else (*NOT_COPIED, "tests")
     shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*left_out))
-    executions = DOCS / "_build" / EXECUTIONS
+    executions = DOCS / "_build" / CACHES
     if executions.exists():
-        shutil.copytree(executions, folder / "docs/_build" / EXECUTIONS)
+        shutil.copytree(executions, folder / "docs/_build" / CACHES)
     return Book(folder)
-
-
-def parsed(page: Path) -> NotebookNode:
-    """Return the code of a page as a notebook."""
-    return code_only(parse(page.read_text(encoding="utf-8"), MdParserConfig(), str(page)))
 
 
 def plain(page: bytes) -> str:

@@ -22,7 +22,7 @@ from executable_book.check.source_ledger import report_of
 from executable_book.code.listings import reading_order
 from executable_book.html.table_nodes import TableCell, new_table
 from executable_book.placeholders import Placeholder
-from executable_book.run import page_execution
+from executable_book.run.executed_cells import EXECUTIONS
 
 PAGES = ROWS = "status"
 HEAD = ("Page", "Cells", "Verified", "Recorded", "Run time")
@@ -52,11 +52,11 @@ class Status(SphinxDirective):
 def rows_of(app: Sphinx) -> list[Row]:
     """Return what is known of each executed page, in the order of the book."""
     records, times = page_data(app.env, recorded_outputs.RECORDS), run_times(Path(app.srcdir))
-    pages = page_data(app.env, page_execution.EXECUTIONS)
+    pages = page_data(app.env, EXECUTIONS)
     return [
         Row(
             docname,
-            len(pages[docname].lines),
+            pages[docname].cells,
             len({c.output_id for c in report_of(app.env).on_page(docname) if not c.problem}),
             len(records[docname].records) if docname in records else 0,
             times.get(docname, "not measured"),

@@ -22,8 +22,6 @@ from executable_book.book_domain import book_data, page_data, replace_book_data
 from executable_book.code.listings import LISTINGS, Shown, folder_of_package
 from executable_book.files_on_disk import digest_of
 from executable_book.run import traced_examples
-from executable_book.run.kernels.kernel_settings import KernelSettings
-from executable_book.run.page_execution import kernel_settings
 from executable_book.run.programs import Program
 from executable_book.site_builds import is_site
 
@@ -53,7 +51,7 @@ def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     state = digest_of(folder), app.config.book_tools
     before, _ = book_data(env, SHAPES) or (None, {})
     if state != before:
-        _tracing.append((state, _begun(kernel_settings(app.config), folder)))
+        _tracing.append((state, _begun(folder)))
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -84,11 +82,11 @@ def _listings(env: BuildEnvironment, docname: str) -> list[Shown]:
     return [one for one in page_data(env, LISTINGS).get(docname, ()) if isinstance(one, Shown)]
 
 
-def _begun(settings: KernelSettings, folder: Path) -> Program:
+def _begun(folder: Path) -> Program:
     """Begin to run the examples of a package."""
     files = [file for file in sorted(folder.rglob("*.py")) if not file.stem.startswith("__")]
     modules = [".".join(file.relative_to(folder.parent).with_suffix("").parts) for file in files]
-    return Program(settings, Path(traced_examples.__file__), str(folder.parent), *modules)
+    return Program(traced_examples.__file__, str(folder.parent), *modules)
 
 
 def _said(name: str, sizes: list[int]) -> str:

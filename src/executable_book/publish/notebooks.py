@@ -28,7 +28,8 @@ from executable_book.book_domain import page_data
 from executable_book.files_on_disk import write_atomically
 from executable_book.publish.plain_markdown import PlainMarkdown
 from executable_book.publish.repository import CHANGED
-from executable_book.run.page_execution import EXECUTIONS, executed_notebook, tags_of
+from executable_book.run.executed_cells import EXECUTIONS
+from executable_book.run.page_execution import executed_notebook
 from executable_book.site_builds import is_site
 
 FOLDER = "notebooks"
@@ -84,7 +85,7 @@ def data_cell(folder: Path, code: str) -> NotebookNode:
 def cleaned(cell: NotebookNode) -> NotebookNode:
     """Return a code cell without what is only meant for this book's build."""
     cell = nbformat.from_dict(cell)
-    tags = tags_of(cell)
+    tags = list(cell.metadata.get("tags", []))
     jupyter = {HIDDEN[tag]: True for tag in tags if tag in HIDDEN}
     reason = cell.metadata.get("nondeterministic")
     metadata = {"tags": tags, "jupyter": jupyter, "nondeterministic": reason}

@@ -1,27 +1,47 @@
-"""The code cells of a page that has been read, and the text that they printed."""
+"""The code cells of a page that has been read: what they printed, and what went wrong."""
 
 from __future__ import annotations
 
-import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from executable_book.book_domain import page_data
-from executable_book.run.kernels.notebook_runner import EXECUTED_WITH
-from executable_book.run.page_execution import EXECUTIONS
+from executable_book.book_domain import book_data, page_data
+
+EXECUTIONS = "executions"
+EXECUTED_WITH = "executed with"
+EXPECTED = "raises-exception"
+ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
+TITLE = ".//{http://creativecommons.org/ns#}Work/{http://purl.org/dc/elements/1.1/}title"
+
+
+@dataclass(frozen=True)
+class ExecutedPage:
+    """How the execution of a page went."""
+
+    cells: int
+    failed: bool = False
+    findings: tuple[tuple[int, str], ...] = ()
+    """Line and message of what went wrong."""
+    lacks: str = ""
+    """A package that the page ended early without, and may."""
 
 
 @dataclass(frozen=True)
 class ExecutedCell:
-    """A code cell: its node in the page, its code, and what it printed."""
+    """A code cell: its node in the page, the line on which it begins, and its code."""
 
     node: nodes.container
     line: int
     code: str
-    printed: str
 
     @property
     def options(self) -> dict[str, Any]:
@@ -29,38 +49,137 @@ class ExecutedCell:
         options: dict[str, Any] = self.node["cell_metadata"]
         return options
 
+    @property
+    def tags(self) -> set[str]:
+        """The tags of the cell."""
+        return set(self.options.get("tags", []))
+
+    @cached_property
+    def outputs(self) -> list[nodes.Node]:
+        """What the cell shows."""
+        found = [child for child in self.node.children if _is(child, "cell_code_output")]
+        return [output for container in found for output in container.children]
+
+    @cached_property
+    def printed(self) -> str:
+        """The text that the cell shows."""
+        texts = [_text(output).rstrip() for output in self.outputs]
+        return "\n".join(text for text in texts if text.strip())
+
+    def written(self, kind: str) -> str:
+        """Return what the cell wrote to `stderr`, or the `traceback` of what it raised."""
+        return "\n".join(
+            one.astext()
+            for one in self.outputs
+            if isinstance(one, nodes.literal_block) and kind in one["classes"]
+        )
+
 
 def cells(env: BuildEnvironment, doctree: nodes.document) -> list[ExecutedCell]:
     """Return the code cells of the page that is being read, in order."""
     starts = env.metadata[env.docname].get("source_map", [])
-    found = [node for node in doctree.findall(nodes.container) if _is(node, "cell_code")]
-    return [_cell(node, starts) for node in found]
+    return [
+        ExecutedCell(
+            node,
+            starts[node["cell_index"]] if starts else node.line or 0,
+            "\n".join(one.astext() for one in node.children if _is(one, "cell_code_source")),
+        )
+        for node in doctree.findall(nodes.container)
+        if _is(node, "cell_code")
+    ]
 
 
 def executed_with(env: BuildEnvironment, docname: str) -> dict[str, str]:
-    """Return the `device` and the versions that executed a page, by name.
-
-    The notebook carries them in its metadata, of which myst-nb makes JSON in the page's metadata.
-    """
-    return dict(json.loads(env.metadata[docname].get(EXECUTED_WITH, "{}")))
+    """Return the `device` and the versions that executed a page, by name; nothing if it failed."""
+    about: dict[str, str] | None = book_data(env, EXECUTED_WITH)
+    return about if about and docname not in failed_pages(env) else {}
 
 
 def failed_pages(env: BuildEnvironment) -> set[str]:
     """Return the pages that went wrong or ended early: what they printed is not to be relied on."""
-    pages = page_data(env, EXECUTIONS)
-    return {docname for docname, page in pages.items() if page.findings or page.lacks}
+    pages: dict[str, ExecutedPage] = page_data(env, EXECUTIONS)
+    return {docname for docname, page in pages.items() if page.failed or page.findings}
 
 
-def _cell(node: nodes.container, starts: list[int]) -> ExecutedCell:
-    code = [child.astext() for child in node.children if _is(child, "cell_code_source")]
-    outputs = [child for child in node.children if _is(child, "cell_code_output")]
-    texts = [_text(output) for container in outputs for output in container.children]
-    return ExecutedCell(
-        node=node,
-        line=starts[node["cell_index"]] if starts else node.line or 0,
-        code="\n".join(code),
-        printed="\n".join(text.rstrip() for text in texts if text.strip()),
-    )
+# What went wrong
+
+
+def page_of(
+    env: BuildEnvironment,
+    doctree: nodes.document,
+    executed: Mapping[str, Any],
+    may_lack: Iterable[str],
+) -> ExecutedPage:
+    """Return how the execution of the page went that is being read.
+
+    Args:
+        env: the environment of the build.
+        doctree: the page.
+        executed: what MyST-NB says of its execution.
+        may_lack: packages without which pages may end early.
+    """
+    found = cells(env, doctree)
+    failure = None if executed["succeeded"] else failure_of(found, executed)
+    lacks = lacked_package(failure[1], may_lack) if failure else ""
+    until = failure[0] if failure else None
+    findings = [problem for cell in found[:until] for problem in problems(cell)]
+    if failure and not lacks:
+        findings.append((found[failure[0]].line, f"this cell failed: {failure[1]}"))
+    return ExecutedPage(len(found), failure is not None, tuple(findings), lacks)
+
+
+def failure_of(found: list[ExecutedCell], executed: Mapping[str, Any]) -> tuple[int, str]:
+    """Return the number of the cell that ended a page, and why it did."""
+    for number, cell in enumerate(found):
+        if EXPECTED not in cell.tags and (traceback := cell.written("traceback")):
+            return number, traceback.strip().splitlines()[-1]
+    for number, cell in enumerate(found):
+        if cell.code.strip().partition("\n")[0] in executed["traceback"]:
+            return number, f"{executed['error']}: it took too long"
+    return 0, str(executed["error"])
+
+
+def lacked_package(message: str, may_lack: Iterable[str]) -> str:
+    """Return the package that a book may lack and an error misses."""
+    missing = message if message.startswith(ModuleNotFoundError.__name__) else ""
+    named = (one for one in may_lack if re.search(rf"\b{re.escape(one)}\b", missing))
+    return next(named, "")
+
+
+def problems(cell: ExecutedCell) -> Iterator[tuple[int, str]]:
+    """Yield what is wrong with the outputs of a cell: its line, and what to say."""
+    if EXPECTED in cell.tags and not cell.written("traceback"):
+        yield cell.line, f"this cell is tagged `{EXPECTED}`, but nothing was raised"
+    meant = "output_stderr" in cell.options.get("mystnb", {})
+    if not meant and (text := cell.written("stderr").strip()):
+        yield cell.line, f"this cell wrote to stderr: {text.partition(chr(10))[0]}"
+    if ADDRESS.search(cell.printed):
+        yield cell.line, "this cell prints a memory address, another one at every build"
+    images = [image for output in cell.outputs for image in output.findall(nodes.image)]
+    if any("alt" not in image for image in images):
+        yield cell.line, "this cell's figure has no alternative text"
+
+
+# Figures
+
+
+def describe_figures(app: Sphinx, doctree: nodes.document) -> None:
+    """Give each figure of a cell the title that its file bears as its alternative text."""
+    for cell in cells(app.env, doctree):
+        for output in cell.outputs:
+            for image in output.findall(nodes.image):
+                path = Path(app.srcdir, image["uri"])
+                if "alt" not in image and path.suffix == ".svg" and (title := title_of(path)):
+                    image["alt"] = title
+
+
+def title_of(svg: Path) -> str:
+    """Return the title of a picture, as its metadata say it."""
+    found = ElementTree.parse(svg).find(TITLE)
+    return (found.text or "").strip() if found is not None else ""
+
+
+# Nodes
 
 
 def _text(output: nodes.Node) -> str:

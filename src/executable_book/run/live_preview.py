@@ -7,7 +7,7 @@ the library or of an extension takes effect like any other.
 
     python -m executable_book.run.live_preview SOURCES SITE [OPTIONS OF sphinx-autobuild]
 
-One server of warm kernels serves all builds; it ends with this process.
+One warm server serves all builds; it ends with this process.
 """
 
 from __future__ import annotations
@@ -28,10 +28,7 @@ from sphinx.util.tags import Tags
 from sphinx_autobuild.build import Builder  # type: ignore[import-untyped]
 from sphinx_autobuild.utils import show_message  # type: ignore[import-untyped]
 
-from executable_book.run import interrupted_builds
 from executable_book.run.kernels import warm_server
-from executable_book.run.kernels.kernel_settings import KernelSettings
-from executable_book.run.page_execution import kernel_settings
 
 OURS = Path(__file__).parents[2]
 WHAT_BUILDS_WRITE = "/(_build|__pycache__)(/|$)"
@@ -53,7 +50,6 @@ class WarmBuilder(Builder):  # type: ignore[misc]  # it comes without types
             if self.imported != times_saved():
                 forget_modules()
         status = build(self.sphinx_args)
-        interrupted_builds.let_others_in()
         if status:
             show_message(f"The build failed (exit {status}); what is served may be old")
         show_message(f"Serving on {self.uri}")
@@ -72,13 +68,11 @@ def forget_modules() -> None:
             del sys.modules[name]
 
 
-def settings_in(folder: str) -> KernelSettings:
-    """Return what a book wants of its kernels, without building it."""
+def preload_of(folder: str) -> list[str]:
+    """Return the modules that a book has its kernels import, without building it."""
     config = Config.read(folder, overrides={}, tags=Tags())
-    for name in ("book_kernel_preload", "book_kernel_startup", "book_versions"):
-        config.add(name, [], "", list)
-    config.add("book_device", "", "", str)
-    return kernel_settings(config)
+    config.add("book_kernel_preload", [], "", list)
+    return list(config.book_kernel_preload)
 
 
 def main() -> None:
@@ -88,9 +82,8 @@ def main() -> None:
         if sys.platform == "linux":
             multiprocessing.set_start_method("fork")
             with contextlib.suppress(ConfigError):  # which the first build reports
-                settings = settings_in(autobuild._parse_args(arguments)[0].sourcedir)
-                address = stack.enter_context(warm_server.server(settings))
-                os.environ[warm_server.ADDRESS] = address
+                folder = autobuild._parse_args(arguments)[0].sourcedir
+                stack.enter_context(warm_server(preload_of(folder)))
         autobuild.Builder = WarmBuilder
         options = ("--re-ignore", WHAT_BUILDS_WRITE, *NO_EDITION)
         autobuild.main([*options, *arguments])

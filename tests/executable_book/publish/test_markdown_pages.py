@@ -90,6 +90,7 @@ def built(new_book: Callable[..., Book]) -> Book:
     book = new_book(
         extensions=("sphinxcontrib.bibtex",),
         html_baseurl=HOME,
+        nb_execution_mode="cache",
         project="A Book",
         book_commit="0123456789",
         numfig=True,
@@ -189,7 +190,7 @@ print(6 * 7)
 
 *Figure 1.* One dot.
 
-Not executed to its end.
+Executed on cpu with torch 2.13.0 and Python 3.11.
 
 From *A Book*, <{HOME}story/one.html>. Built from commit 0123456.
 """
@@ -224,10 +225,10 @@ def test_a_build_that_writes_one_page_loses_no_other(built: Book) -> None:
 
 
 def test_what_cannot_be_said_is_reported_once(new_book: Callable[..., Book]) -> None:
-    book = new_book()
+    book = new_book(nb_execution_mode="cache")
     book.page("page", "# P\n\n:::{sidebar} Beside\nText\n:::\n", cell("1"))
     (found,) = re.findall(r"\w+\.md.*cannot say.*", book.build().err)
-    assert found == "page.md:8: WARNING: plain Markdown cannot say <sidebar> [book.markdown]"
+    assert found == "page.md:9: WARNING: plain Markdown cannot say <sidebar> [book.markdown]"
 
 
 @pytest.mark.parametrize(

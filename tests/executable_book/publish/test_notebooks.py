@@ -61,6 +61,7 @@ def book(new_book: Callable[..., Book]) -> Book:
         book_repository="https://github.com/someone/book",
         book_commit=COMMIT,
         book_data="numbers",
+        nb_execution_mode="cache",
         book_notebook_installs={"solved": ["one", "--no-deps two==2"]},
     )
     hidden = cell("print(1 + 1)", ":tags: [hide-input]", ":nondeterministic: it measures time")

@@ -7,9 +7,15 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
-from executable_book.book_domain import set_page_data
-from executable_book.run.executed_cells import cells, executed_with, failed_pages
-from executable_book.run.page_execution import EXECUTIONS, ExecutedPage
+from executable_book.book_domain import replace_book_data, set_page_data
+from executable_book.run.executed_cells import (
+    EXECUTED_WITH,
+    EXECUTIONS,
+    ExecutedPage,
+    cells,
+    executed_with,
+    failed_pages,
+)
 
 
 def env_of(**metadata: Any) -> Any:
@@ -75,17 +81,13 @@ def test_of_what_a_cell_offers_the_text_counts_that_readers_see(
     assert cell.printed == printed
 
 
-def test_a_page_says_what_ran_it_if_anything_did() -> None:
-    assert executed_with(env_of(executed_with='{"device": "cpu"}'), "page") == {"device": "cpu"}
-    assert executed_with(env_of(), "page") == {}
-
-
-def test_pages_that_went_wrong_or_ended_early_are_not_relied_on() -> None:
+def test_a_page_says_what_ran_it_if_it_ran_to_its_end() -> None:
     env = env_of()
-    for name, findings, lacks in (
-        ("bad", ((3, "failed"),), ""),
-        ("short", (), "x"),
-        ("good", (), ""),
-    ):
-        set_page_data(env, EXECUTIONS, name, ExecutedPage("", "", 0, (), findings, lacks))
-    assert failed_pages(env) == {"bad", "short"}
+    assert executed_with(env, "good") == {}
+    replace_book_data(env, EXECUTED_WITH, {"device": "cpu"})
+    set_page_data(env, EXECUTIONS, "good", ExecutedPage(2))
+    set_page_data(env, EXECUTIONS, "bad", ExecutedPage(2, failed=True))
+    set_page_data(env, EXECUTIONS, "noisy", ExecutedPage(2, findings=((3, "it wrote to stderr"),)))
+    assert executed_with(env, "good") == {"device": "cpu"}
+    assert executed_with(env, "bad") == {}
+    assert failed_pages(env) == {"bad", "noisy"}

@@ -90,13 +90,3 @@ def test_the_first_save_after_a_commit_writes_no_other_page(book: Path) -> None:
         assert hear(browser) == "refresh"
         assert "second" in other.with_name("index.html").read_text()
     assert other.stat().st_mtime_ns == written
-
-
-def test_a_first_build_that_failed_keeps_no_later_one_out(book: Path) -> None:
-    conf = book / "conf.py"
-    right = conf.read_text(encoding="utf-8")
-    conf.write_text(right.replace("'basic'", "'basc'"), encoding="utf-8")
-    with serving(book, book.parent / "src") as (browser, _):
-        save(conf, right)
-        assert hear(browser) == "refresh"
-        assert "first" in (book / "_build" / "html" / "index.html").read_text()

@@ -3,7 +3,7 @@
 project = "Little Numbers"
 extensions = ["executable_book"]
 html_theme = "alabaster"
-nb_execution_mode = "off"
+nb_execution_mode = "cache"
 exclude_patterns = ["_build"]
 
 book_package = "../src/little_numbers"

@@ -1,0 +1,93 @@
+"""The kernels of a book: how they start, in which environment, and the server whose forks they are."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, cast
+
+from executable_book.run import warm_python
+
+FOLDER = Path(__file__).resolve().parent
+WARM_PYTHON = (sys.executable, "-I", "-S", warm_python.__file__)
+WHOLE_STREAMS = (
+    "__import__('sys').stdout.flush_interval = __import__('sys').stderr.flush_interval = 600"
+)
+"""Where a stream would come in pieces is chance, and MyST-NB puts the end of a line between any two."""
+KERNEL = (
+    *("-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR"),
+    "--InteractiveShell.xmode=Minimal",  # the whole traceback would name files of this machine
+    f"--IPKernelApp.exec_lines=[{WHOLE_STREAMS!r}]",
+)
+OF_EVERY_KERNEL = ("ipykernel.kernelapp", "ipykernel.debugger", "faulthandler", "sqlite3")
+END_SECONDS = 30
+
+
+def environment() -> dict[str, str]:
+    """Return what the environment of pages says whatever the machine's says, so that outputs are the same."""
+    return {
+        "PYTHONHASHSEED": "0",
+        "SOURCE_DATE_EPOCH": "0",
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "MATPLOTLIBRC": str(FOLDER / "matplotlibrc"),
+        "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        # Another number of threads sums in another order, and pages run side by side.
+        **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+    }
+
+
+def install_kernelspec(folder: Path) -> None:
+    """Have `python3` mean this interpreter, warm where it can be, whatever is installed on the machine."""
+    spec = {
+        "argv": [*WARM_PYTHON, *KERNEL],
+        "display_name": "Python 3",
+        "language": "python",
+        "env": environment() | {"IPYTHONDIR": str(folder / "ipython")},
+    }
+    path = folder / "kernels" / "python3" / "kernel.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(spec, indent=1), encoding="utf-8")
+    os.environ["JUPYTER_PATH"] = str(folder)
+
+
+@contextlib.contextmanager
+def warm_server(modules: Sequence[str]) -> Iterator[None]:
+    """Have a server of warm kernels for as long as the context lasts, unless one runs already."""
+    if sys.platform != "linux" or warm_python.ADDRESS in os.environ:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="warm-") as folder:
+        address = os.path.join(folder, "socket")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(address)
+            listener.listen(64)
+            process = subprocess.Popen(
+                [
+                    *(sys.executable, "-P", warm_python.__file__, "--serve"),
+                    *(str(listener.fileno()), *OF_EVERY_KERNEL, *modules),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                env=os.environ | environment(),
+                pass_fds=[listener.fileno()],
+                start_new_session=True,
+            )
+        os.environ[warm_python.ADDRESS] = address
+        try:
+            yield
+        finally:
+            del os.environ[warm_python.ADDRESS]
+            cast(IO[bytes], process.stdin).close()
+            try:
+                process.wait(END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()

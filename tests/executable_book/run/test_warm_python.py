@@ -1,0 +1,112 @@
+"""Programs run in forks of a server, end as they would have ended, and leave nothing behind."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from harness.books import wait_until
+from harness.kernels import alive
+
+from executable_book.run.kernels import WARM_PYTHON, warm_server
+from executable_book.run.programs import Program, Result
+from executable_book.run.warm_python import ADDRESS
+
+
+@pytest.fixture(params=["forked", "plain"])
+def program(request: pytest.FixtureRequest, tmp_path: Path, warm: None) -> Callable[..., Program]:
+    """Return a function that begins to run some code: in a fork, and where there is no server."""
+    if request.param == "plain":
+        request.getfixturevalue("monkeypatch").setenv(ADDRESS, str(tmp_path / "nobody"))
+
+    def begin(code: str, *arguments: str) -> Program:
+        path = tmp_path / "program.py"
+        path.write_text(code)
+        return Program(str(path), *arguments)
+
+    return begin
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a server that may be killed."""
+    monkeypatch.delenv(ADDRESS, raising=False)
+    with warm_server([]):
+        yield
+
+
+def test_a_program_gets_its_arguments_folder_and_environment(
+    program: Callable[..., Program], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_DEVICE", "meta")
+    code = "import os, sys\nprint(sys.argv[1:], os.getcwd(), os.environ['SOME_DEVICE'], __name__)"
+    assert program(code, "a", "b c").finish() == (
+        *(0, f"['a', 'b c'] {os.getcwd()} meta __main__\n", ""),
+    )
+
+
+def test_a_program_ends_as_it_would_anywhere(program: Callable[..., Program]) -> None:
+    failed = program("print('half', end='')\nraise ValueError('no more')").finish()
+    assert (failed.status, failed.output) == (1, "half")
+    assert failed.errors.endswith("ValueError: no more\n")
+    assert program("raise SystemExit(3)").finish().status == 3
+    assert program("raise SystemExit('why')").finish() == Result(1, "", "why\n")
+    assert program("print('done')").finish() == Result(0, "done\n", "")
+
+
+def test_modules_and_commands_run_too(warm: None) -> None:
+    assert Program("-c", "import sys; print(sys.argv)", "x").finish().output == "['-c', 'x']\n"
+    assert "usage" in Program("-m", "json.tool", "--help").finish().output
+
+
+def test_a_fork_has_the_modules_of_the_server(warm: None) -> None:
+    loaded = "import sys; print('torch' in sys.modules)"
+    assert Program("-c", loaded).finish().output == "True\n"
+
+
+def test_a_fork_ends_with_its_client(warm: None, tmp_path: Path) -> None:
+    client, fork = begun(tmp_path)
+    assert alive(fork)
+    client.kill()
+    client.wait()
+    wait_until(lambda: not alive(fork), seconds=50)
+
+
+def test_a_fork_ends_with_the_server(server: None, tmp_path: Path) -> None:
+    client, fork = begun(tmp_path)
+    server = int(Path(f"/proc/{fork}/stat").read_text().split()[3])
+    os.kill(server, signal.SIGKILL)
+    assert client.wait(50) == 1
+
+
+def begun(folder: Path) -> tuple["subprocess.Popen[bytes]", int]:
+    """Return a client whose program sleeps, and the number of the process of its fork."""
+    path = folder / "pid"
+    code = f"import os, time; print(os.getpid(), file=open({str(path)!r}, 'w', 1)); time.sleep(100)"
+    client = subprocess.Popen([*WARM_PYTHON, "-c", code])
+    wait_until(lambda: path.exists() and path.read_text().endswith("\n"))
+    return client, int(path.read_text())
+
+
+def test_a_server_ends_with_its_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(ADDRESS, raising=False)
+    with warm_server([]):
+        parent = int(Program("-c", "import os; print(os.getppid())").finish().output)
+        assert alive(parent)
+        assert parent != os.getpid()
+    assert not alive(parent)
+    assert ADDRESS not in os.environ
+
+
+def test_a_client_starts_at_once(warm: None) -> None:
+    """It imports little: many are started for each build."""
+    code = "import sys; print('asyncio' in sys.modules or 'typing' in sys.modules)"
+    client = WARM_PYTHON[-1]
+    imported = subprocess.run(
+        [*WARM_PYTHON[:3], "-X", "importtime", client, "-c", code], capture_output=True, text=True
+    ).stderr
+    assert "socket" in imported
+    assert "asyncio" not in imported
+    assert "typing" not in imported
