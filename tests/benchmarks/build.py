@@ -28,6 +28,8 @@ PACKAGES = ("sphinx", "myst-nb", "sphinx-book-theme", "ipykernel")
 STOCK = ("book_execute=0", "nb_execution_mode=force", "nb_execution_timeout=600")
 # Cells that draw nothing make no figures to refer to; and who is warned of that reads every page again.
 EXECUTION_OFF = ("book_execute=0", "suppress_warnings=ref.numref,ref.ref")
+EXECUTED = re.compile(r"^executed (\S+) +in (\S+) s", re.MULTILINE)
+"""What a build says of a page whose cells ran: which, and for how many seconds."""
 ROUNDS, ROUNDS_COLD = 5, 2
 ROUNDS_UNCHANGED = 15
 """Two builds of two seconds differ by a tenth, by chance; a twentieth is to be seen."""
@@ -131,7 +133,7 @@ def builds(folder: Path) -> Iterator[Result]:
         whole.said.clear()
         times = interleaved({"whole": build_edited}, rounds=ROUNDS_COLD, warm_up=0, named=what)
         yield from seconds(f"the book, {what}", times)
-        executed = [len(re.findall(r"^executed ", one, re.MULTILINE)) for one in whole.said]
+        executed = [len(EXECUTED.findall(one)) for one in whole.said]
         yield value(f"pages executed after {what}", executed)
 
     yield value("seconds from saving a cell to its output, served live", live(whole))
@@ -140,7 +142,7 @@ def builds(folder: Path) -> Iterator[Result]:
 def page_times(said: list[str]) -> Iterator[Result]:
     """Report how long each page's cells took, by what several builds said."""
     times: dict[str, list[float]] = {}
-    for page, took in re.findall(r"^executed (\S+) +in (\S+) s", "\n".join(said), re.MULTILINE):
+    for page, took in EXECUTED.findall("\n".join(said)):
         times.setdefault(page, []).append(float(took))
     for page, values in sorted(times.items()):
         yield {"measured": PAGE_TIME, "where": page, "seconds": spread(values)}
