@@ -44,7 +44,11 @@ def depart(self: HTML5Translator, node: nodes.Element) -> None:
 
 
 class UniqueIds(SphinxPostTransform):
-    """Takes away the id that sphinx-exercise gives to the content of each exercise and solution alike."""
+    """Takes away ids that are not unique, and that nothing leads to.
+
+    sphinx-exercise gives the same id to the content of each exercise and solution, and citations in docstrings
+    are counted from one in each.
+    """
 
     default_priority = 900
     formats = ("html",)
@@ -54,3 +58,6 @@ class UniqueIds(SphinxPostTransform):
         for section in self.document.findall(nodes.section):
             if section["ids"] in (["exercise-content"], ["solution-content"]):
                 section["ids"] = []
+        for inline in self.document.findall(nodes.inline):
+            if "bibtex-citation" in inline["classes"]:
+                inline["ids"] = []

@@ -42,8 +42,10 @@ def test_the_title_of_a_solution_is_its_summary_and_comes_once() -> None:
     assert node.astext() == "It is two."
 
 
-def test_what_every_exercise_calls_the_same_loses_its_id_and_no_other_does() -> None:
+def test_what_several_call_the_same_loses_its_id_and_no_other_does() -> None:
     page = new_document("page")
     page += [nodes.section(ids=[one]) for one in ("exercise-content", "solution-content", "own")]
+    page += nodes.inline(ids=["id1"], classes=["bibtex-citation"])
+    page += nodes.inline(ids=["id2"])
     foldable.UniqueIds(page).run()
-    assert [section["ids"] for section in page] == [[], [], ["own"]]
+    assert [one["ids"] for one in page] == [[], [], ["own"], [], ["id2"]]
