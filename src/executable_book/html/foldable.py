@@ -46,8 +46,8 @@ def depart(self: HTML5Translator, node: nodes.Element) -> None:
 class UniqueIds(SphinxPostTransform):
     """Takes away ids that are not unique, and that nothing leads to.
 
-    sphinx-exercise gives the same id to the content of each exercise and solution, and citations in docstrings
-    are counted from one in each.
+    sphinx-exercise gives the same id to the content of each exercise and solution, and the citations of each
+    docstring are counted from one.
     """
 
     default_priority = 900
