@@ -99,6 +99,7 @@ html_title = project
 html_baseurl = os.environ.get(
     "READTHEDOCS_CANONICAL_URL", "https://literate-attention.github.io/literate-attention/"
 )
+html_context = {"default_mode": "light"}  # where no script chooses
 html_copy_source = False
 html_domain_indices = (
     False  # the API reference lists every module, and in the order of the chapters

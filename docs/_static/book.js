@@ -1,12 +1,12 @@
-// A formula that is too wide scrolls in its box: also by keyboard. The theme does the same for code.
-const reachFormulas = () => {
-  for (const box of document.querySelectorAll(".formula")) {
-    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
-    else box.removeAttribute("tabindex");
+// A formula that is too wide scrolls in its box: also by keyboard. The theme does the same for code. The observer asks
+// when the browser has laid a box out anyhow.
+const formulas = new ResizeObserver((seen) => {
+  for (const { target } of seen) {
+    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
   }
-};
-addEventListener("resize", reachFormulas);
-addEventListener("load", reachFormulas);
+});
+for (const box of document.querySelectorAll(".formula")) formulas.observe(box);
 
 // What the menu of a page does is loaded when a reader opens it.
 document.getElementById("page-links")?.addEventListener(
@@ -63,12 +63,8 @@ for (const cell of document.querySelectorAll("[class*='tag_steps-']")) {
     if (key === "ArrowLeft") show(step - 1);
     if (key === "ArrowRight") show(step + 1);
   });
-  const cut = () => {
-    frame.style.setProperty("--steps", last + 1);
-    frame.style.maxWidth = `${picture.naturalWidth}px`;
-    frame.style.aspectRatio = `${picture.naturalWidth} / ${picture.naturalHeight / (last + 1)}`;
-  };
-  if (picture.complete && picture.naturalWidth) cut();
-  picture.addEventListener("load", cut);
+  frame.style.setProperty("--steps", last + 1);
+  frame.style.maxWidth = `${picture.getAttribute("width")}px`;
+  frame.style.aspectRatio = `${picture.getAttribute("width")} / ${picture.getAttribute("height") / (last + 1)}`;
   show(0);
 }

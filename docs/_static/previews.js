@@ -16,6 +16,7 @@
   box.popover = "manual";
   box.setAttribute("aria-label", "Preview");
   text.id = "preview-text";
+  way.href = "#preview-text";
   close.textContent = "×";
   close.setAttribute("aria-label", "Close the preview");
   box.append(close, text, way);

@@ -26,6 +26,7 @@ const partsOf = (word) => {
 };
 
 const namesIn = (text) => text.match(WORD) ?? [];
+const stemsIn = (text) => namesIn(text).map((word) => stem(word.toLowerCase()));
 
 const countWords = (text) => {
   const counts = new Map();
@@ -50,10 +51,12 @@ const FIELDS = { title: [6, 0], keys: [12, 0], page: [1.5, 0], text: [1, 0.6], c
 const TIRED = 1.5; // a word's tenth place tells less than its first
 
 let sections = [];
+let synonyms = [];
 let frequency = new Map();
 let average = {};
 
-const prepare = ({ pages, sections: found }) => {
+const prepare = ({ pages, sections: found, synonyms: names }) => {
+  synonyms = names;
   const shared = new Map(); // a heading that many pages have, such as Exercises, tells less
   for (const [, , title] of found) shared.set(title, (shared.get(title) ?? 0) + 1);
   sections = found.map(([page, anchor, title, keys, text, code]) => {
@@ -63,7 +66,8 @@ const prepare = ({ pages, sections: found }) => {
     const fields = { title, keys, page: anchor ? pageTitle : "", text, code };
     const counts = {};
     for (const field in FIELDS) counts[field] = countWords(fields[field]);
-    return { address, anchor, pageTitle, weight, ...fields, page: pageTitle, counts };
+    const entries = new Set([title, ...keys.split("\n")].map((entry) => stemsIn(entry).join(" ")));
+    return { address, anchor, pageTitle, weight, entries, ...fields, page: pageTitle, counts };
   });
   for (const field in FIELDS) {
     const lengths = sections.map(({ counts }) => counts[field].size);
@@ -96,15 +100,52 @@ const found = (section, word) => {
 };
 
 const follows = (text, terms) => {
-  const words = namesIn(text).map((word) => stem(word.toLowerCase()));
+  const words = stemsIn(text);
   return words.some((_, start) => terms.every((term, place) => words[start + place] === term));
 };
 
+// A name that is nowhere in the book may have parts that are: torch.tril, top-p.
+const known = (word) => (frequency.has(stem(word.toLowerCase())) ? [word] : [word, ...partsOf(word)]);
+
+// What the glossary gives several names can be asked for by each: every question with a name of its own.
+const inOtherWords = (query) => {
+  const asked = ` ${stemsIn(query).join(" ")} `;
+  const found = [query];
+  for (const names of synonyms) {
+    const stems = names.map((name) => ` ${stemsIn(name).join(" ")} `);
+    const used = stems.filter((one) => asked.includes(one)).sort((a, b) => b.length - a.length)[0];
+    if (!used) continue;
+    const place = stems.indexOf(used);
+    const words = namesIn(query);
+    const start = asked.slice(0, asked.indexOf(used) + 1).split(" ").length - 2;
+    const before = words.slice(0, start);
+    const after = words.slice(start + namesIn(names[place]).length);
+    for (const name of names) if (name !== names[place]) found.push([...before, name, ...after].join(" "));
+  }
+  return found;
+};
+
 const search = (query) => {
-  const terms = termsOf(query);
+  const best = new Map();
+  const terms = new Set();
+  inOtherWords(query).forEach((words, place) => {
+    const found = searchFor(words);
+    for (const term of found.terms) terms.add(term);
+    for (const { section, score } of found.hits) {
+      const value = place ? 0.9 * score : score;
+      if (value > (best.get(section) ?? 0)) best.set(section, value);
+    }
+  });
+  const hits = [...best].map(([section, score]) => ({ section, score }));
+  return { terms: [...terms], hits: hits.sort((a, b) => b.score - a.score) };
+};
+
+const searchFor = (query) => {
+  const terms = termsOf(namesIn(query).flatMap(known).join(" "));
   const wanted = terms.map((term, place) => meanings(term, place === terms.length - 1));
   const whole = wanted.reduce((sum, words) => sum + Math.max(0, ...words.map(rarity)), 0);
   const asked = namesIn(query.toLowerCase()).find((word) => /^(?:why|how|when|what)$/.test(word));
+  const phrase = stemsIn(query).join(" ");
   const hits = [];
   for (const section of sections) {
     let score = 0;
@@ -122,11 +163,12 @@ const search = (query) => {
     score *= (covered / whole) ** 1.5 * section.weight;
     score *= 1 + inTitle / Math.max(terms.length, section.counts.title.size);
     if (asked && section.counts.title.has(stem(asked))) score *= 1.4;
-    if (terms.length > 1 && [section.title, section.keys, section.text].some((text) => follows(text, terms)))
+    if (section.entries.has(phrase)) score *= 2;
+    else if (terms.length > 1 && [section.title, section.keys, section.text].some((text) => follows(text, terms)))
       score *= 1.5;
     hits.push({ section, score });
   }
-  return { terms: wanted.flat(), hits: hits.sort((a, b) => b.score - a.score) };
+  return { terms: wanted.flat(), hits };
 };
 
 // What is shown of a section: the sentence, or the line of code, that has most of what was asked for. If only an entry
@@ -238,6 +280,7 @@ for (const form of document.querySelectorAll("form.bd-search")) {
   const list = element("ol", "search-hits");
   said.setAttribute("role", "status"); // read aloud when it changes
   const all = element("a", "search-all", "Show all of them on a page of their own");
+  all.href = form.action;
   all.hidden = true;
   place.append(said, list, all);
   const answer = () => {

@@ -32,8 +32,10 @@ from executable_book.check import (
 )
 from executable_book.code import line_shapes, listings, reference_links
 from executable_book.html import (
+    dark_style,
     foldable,
     mathml,
+    page_body,
     page_metadata,
     proof_marks,
     provenance_foot,
@@ -101,18 +103,18 @@ def connect(app: Sphinx) -> None:
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
     on("doctree-read", source_names.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
-    on("doctree-read", provenance_foot.make_room)
+    on("doctree-read", provenance_foot.mark_foot)
 
     # All pages are known: what do they say together, and which are to be written again?
     on("env-updated", source_ledger.update, line_shapes.update)
     on("env-updated", status_table.update, reference_links.update, term_links.update)
 
     # Pages are written.
-    on("doctree-resolved", section_index.keep_sections)
+    on("doctree-resolved", section_index.write_page)
     on("doctree-resolved", line_shapes.mark_listings)
     on("doctree-resolved", fill_placeholders, proof_marks.add_marks)
     on("doctree-resolved", source_names.link_names)
-    on("doctree-resolved", mathml.keep_whole)
+    on("doctree-resolved", mathml.keep_with_punctuation)
     on("doctree-resolved", markdown_pages.publish, notebooks.publish, priority=AFTER_ALL_OTHERS)
     on("doctree-resolved", term_links.link_terms, priority=AFTER_ALL_OTHERS + 1)
     on("html-collect-pages", section_index.search_page)
@@ -122,7 +124,7 @@ def connect(app: Sphinx) -> None:
         notebooks.add_links,
         repository.add_edition,
         page_metadata.add_tags,
-        previews.keep_pieces,
+        page_body.mend,
     )
 
     # A build ends: checks speak, the site is completed, cut and packed, and the next build may begin.
@@ -135,6 +137,7 @@ def connect(app: Sphinx) -> None:
         section_index.write_sections,
         previews.write_previews,
         unused_assets.cut_site,
+        dark_style.write_style,
         offline_copy.write_worker,
         zip_archive.write_archive,
         pdf.print_book,

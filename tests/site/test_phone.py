@@ -28,7 +28,7 @@ from playwright.sync_api import TimeoutError as TooLate
 pytestmark = pytest.mark.browser
 
 SIX_COLUMNS = "tensor([[0.9995, 0.9544, 0.9422, 0.4753, 0.4576, 0.6310],"
-SIDEWAYS = """() => document.scrollingElement.scrollWidth <= 360 ? []
+SIDEWAYS = """() => document.scrollingElement.scrollWidth <= innerWidth ? []
     : [...document.querySelectorAll("body *")]
     .filter(e => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1)
     .filter(e => {
@@ -37,6 +37,16 @@ SIDEWAYS = """() => document.scrollingElement.scrollWidth <= 360 ? []
         return true;
     })
     .map(e => `${e.tagName} ${e.className} ${e.id} ${e.innerText?.slice(0, 40)}`).slice(0, 3)"""
+LARGE_TEXT = "html { font-size: 200% !important; }"
+CUT_HEADER = """() => {
+    const header = document.querySelector(".bd-header-article");
+    const { top, bottom } = header.getBoundingClientRect();
+    return [...header.querySelectorAll("button")].filter(button => button.checkVisibility())
+        .map(button => [button, button.getBoundingClientRect()])
+        .filter(([, box]) => box.left < 0 || box.right > innerWidth
+            || box.top < top - 1 || box.bottom > bottom + 1)
+        .map(([button]) => `cut in the header: ${button.title || button.innerText}`);
+}"""
 OUT_OF_ITS_BOX = """() => [...document.querySelectorAll(".highlight pre")].filter(pre => {
     for (let box = pre.parentElement; box; box = box.parentElement)
         if (getComputedStyle(box).overflowX !== "visible"
@@ -95,6 +105,8 @@ def ask(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
         yield from scroll_by_keyboard(page)
     resize(page, 390, 740)
     yield "cut", page.evaluate(CODE_CUT)
+    add_style(page, LARGE_TEXT)
+    yield "large text", page.evaluate(SIDEWAYS) + page.evaluate(CUT_HEADER)
 
 
 def scroll_by_keyboard(page: Page) -> Iterator[tuple[str, list[str]]]:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
+import tinycss2  # type: ignore[import-untyped]
 from harness.browser import SITE
 from harness.paths import DOCS
 from harness.reading.visits import (
@@ -164,6 +165,25 @@ def test_the_reader_chooses_the_colours(opened: Callable[..., Any]) -> None:
         assert visit.complaints == []
 
 
+def test_colours_need_no_script(opened: Callable[..., Any]) -> None:
+    """Those of code, and those of a system that is dark."""
+    grounds = set()
+    for scheme in ("light", "dark"):
+        with opened(FIRST, java_script_enabled=False, color_scheme=scheme) as visit:
+            colour = "element => getComputedStyle(element).color"
+            keyword = visit.page.locator("article .highlight .kn").first.evaluate(colour)
+            assert keyword != visit.page.locator("article .highlight pre").first.evaluate(colour)
+            ground = "getComputedStyle(document.documentElement).backgroundColor"
+            grounds.add(visit.page.evaluate(ground))
+    assert len(grounds) == 2
+
+
+def test_style_sheets_can_be_read() -> None:
+    for path in SITE.rglob("*.css"):
+        rules = tinycss2.parse_stylesheet(path.read_text(encoding="utf-8"))
+        assert [rule for rule in rules if rule.type == "error"] == [], path
+
+
 def test_code_can_be_copied_and_outputs_have_no_button(opened: Callable[..., Any]) -> None:
     permissions = ["clipboard-read", "clipboard-write"]
     with opened(FIRST, permissions=permissions) as visit:
@@ -249,12 +269,15 @@ def test_the_sitemap_lists_every_page(html: dict[str, Html]) -> None:
 
 
 def test_pictures_have_alternative_texts_and_are_drawings(html: dict[str, Html]) -> None:
-    """Figures crisp (SVG), with alt text computed from the data, never a file name."""
+    """Figures crisp (SVG), as large as they say, with alt text from the data, never a file name."""
     wrong = [
         f"{page}: {image}"
         for page, one in html.items()
         for image in one.all("img")
-        if not image.get("alt") or "/" in image["alt"] or not image["src"].endswith(".svg")
+        if not image.get("alt")
+        or "/" in image["alt"]
+        or not image["src"].endswith(".svg")
+        or not {"width", "height"} <= image.keys()
     ]
     fail_if_any(wrong)
     assert sum(len(one.all("img")) for one in html.values()) >= 20

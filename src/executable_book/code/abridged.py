@@ -6,7 +6,7 @@ What is left out is cut from the source, so that comments and the author's layou
 * Docstrings, types and overloads: the API reference has them.
 * Refusals of bad input: calls of functions named `require_*`, branches that do nothing but raise an error,
   and loops and branches that hold nothing else.
-* What a later chapter adds: the arguments with certain names, and the statements that use them.
+* What a later chapter adds: the arguments with certain names, and the statements that use them otherwise.
 """
 
 from __future__ import annotations
@@ -269,6 +269,9 @@ class _Cutter:
                         self._cut_type(self._end(base.value), self._end(base))
             case ast.AnnAssign(target=target, annotation=annotation) if not of_fields:
                 self._cut_type(self._end(target), self._end(annotation))
+        for keyword in self._later_keywords(node):
+            self.later, is_whole = True, False
+            self._cut_argument(self._start(keyword), self._end(keyword))
         blocks = bodies(node)
         left = [self.block(block, of_fields=has_fields(node)) for block in blocks]
         if isinstance(node, Branching) and not any(left):
@@ -300,8 +303,16 @@ class _Cutter:
                 searched = []
             case _:
                 searched = [node]
-        parts = (part for one in searched for part in ast.walk(one))
+        parts = {part for one in searched for part in ast.walk(one)}
+        for keyword in self._later_keywords(node):
+            parts -= {*ast.walk(keyword)}  # it is cut alone
         return any(getattr(one, "id", getattr(one, "attr", "")) in self.until for one in parts)
+
+    def _later_keywords(self, node: ast.stmt) -> list[ast.keyword]:
+        if bodies(node):
+            return []
+        keywords = (one for one in ast.walk(node) if isinstance(one, ast.keyword))
+        return [one for one in keywords if one.arg in self.until]
 
     def _signature(self, node: ast.FunctionDef) -> bool:
         """Cut types, and arguments that come later; tell whether all arguments stay."""

@@ -2,16 +2,17 @@
 
 math-core turns LaTeX into MathML when the book is built. Brackets and roots grow with what they hold only in
 a font that is made for mathematics, and not every machine has one. So the book brings STIX Two Math: see
-`unused_assets`.
+`unused_assets`. Browsers of text alone write a formula's letters in a row; where that loses a fraction, a
+root or an index, the formula carries its LaTeX, which they write after it.
 """
 
 from __future__ import annotations
 
 import re
 from html import escape, unescape
-from xml.dom import minidom
 
 from docutils import nodes
+from lxml import etree  # type: ignore[import-untyped]
 from math_core import LatexError, LatexToMathML
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -20,13 +21,16 @@ from sphinx.writers.html5 import HTML5Translator
 
 LOGGER = logging.getLogger(__name__)
 CONVERTER = LatexToMathML()
+WITH_LATEX = LatexToMathML(annotation=True)
 FOR_XML = LatexToMathML(xml_namespace=True)
+HAS_LAYOUT = re.compile(r"[_^]|\\(?:frac|sqrt|begin|over|under)")
+MSTYLE = "{http://www.w3.org/1998/Math/MathML}mstyle"
 STYLES = ("displaystyle", "scriptlevel")
-NAMED = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;)[A-Za-z]+;")
+ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;)[A-Za-z]+;")
 """Characters by a name that HTML knows, and XML, of which e-books are made, does not."""
-APART = re.compile(r"\\qquad\b")
+SEPARATOR = re.compile(r"\\qquad\b")
 """What stands between formulas that share a line, where there is room for them."""
-MARK = re.compile(r"[.,;:!?)\u2019\u201d]+")
+PUNCTUATION = re.compile(r"[.,;:!?)\u2019\u201d]+")
 """What must not begin a line: the marks that may follow a formula."""
 
 
@@ -39,37 +43,31 @@ def to_mathml(latex: str, node: nodes.Node, *, display: bool, xml: bool = False)
         display: whether it stands alone.
         xml: whether it is for an e-book: a formula without its namespace is none there.
     """
-    converter = FOR_XML if xml else CONVERTER
+    converter = FOR_XML if xml else WITH_LATEX if HAS_LAYOUT.search(latex) else CONVERTER
     try:
         mathml = converter.convert_with_local_state(latex, displaystyle=display)
-        mathml = NAMED.sub(lambda name: unescape(name[0]), mathml)
-        return with_styles_apart(mathml) if xml else mathml
+        mathml = ENTITY.sub(lambda name: unescape(name[0]), mathml).replace('tex">', 'tex"> ')
+        return with_style_elements(mathml) if xml else mathml
     except LatexError as error:
         LOGGER.warning("formula %r: %s", latex, error, location=node, type="book", subtype="math")
         return f"<code>{escape(latex)}</code>"
 
 
-def with_styles_apart(mathml: str) -> str:
+def with_style_elements(mathml: str) -> str:
     """Put styles into `<mstyle>` around their elements: e-books hold MathML 3, which knows no other way."""
-    document = minidom.parseString(mathml)
-    formula = document.documentElement
-    assert formula is not None
-    for element in formula.getElementsByTagName("*"):
-        named = [name for name in STYLES if element.hasAttribute(name)]
-        if named and element.tagName != "mstyle":
-            around = document.createElement("mstyle")
-            for name in named:
-                around.setAttribute(name, element.getAttribute(name))
-                element.removeAttribute(name)
-            assert element.parentNode is not None
-            element.parentNode.replaceChild(around, element)
-            around.appendChild(element)
-    return formula.toxml()
+    formula = etree.fromstring(mathml)
+    for element in list(formula.iterdescendants()):
+        styles = {name: element.attrib.pop(name) for name in STYLES if name in element.attrib}
+        if styles and (parent := element.getparent()) is not None:
+            around = etree.Element(MSTYLE, styles)
+            parent.replace(element, around)
+            around.append(element)
+    return str(etree.tostring(formula, encoding="unicode"))
 
 
 def parts_of(latex: str) -> list[str]:
     """Return the formulas that share a line: no page of an e-book may be wide enough for all, nor scroll."""
-    parts = APART.split(latex)
+    parts = SEPARATOR.split(latex)
     pairs = (("{", "}"), (r"\left", r"\right"), (r"\begin", r"\end"))
     are_whole = all(part.count(one) == part.count(other) for part in parts for one, other in pairs)
     return parts if are_whole else [latex]
@@ -102,12 +100,12 @@ def visit_display(self: HTML5Translator, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-def keep_whole(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+def keep_with_punctuation(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Keep each formula and the comma after it on one line: browsers may break between the two."""
     for formula in list(doctree.findall(nodes.math)):
         after = formula.next_node(descend=False, siblings=True)
-        if isinstance(after, nodes.Text) and (mark := MARK.match(after)):
-            after.parent.replace(after, nodes.Text(after[mark.end() :]))
+        if isinstance(after, nodes.Text) and (marks := PUNCTUATION.match(after)):
+            after.parent.replace(after, nodes.Text(after[marks.end() :]))
             whole = nodes.inline(classes=["whole"])
             formula.replace_self(whole)
-            whole += [formula, nodes.Text(mark[0])]
+            whole += [formula, nodes.Text(marks[0])]

@@ -10,7 +10,7 @@ from executable_book.placeholders import Placeholder
 from executable_book.run.executed_cells import cells, executed_with
 
 
-def make_room(app: Sphinx, doctree: nodes.document) -> None:
+def mark_foot(app: Sphinx, doctree: nodes.document) -> None:
     """Mark the foot of a page that has code cells."""
     if cells(app.env, doctree):
         chapter: nodes.Element = next(doctree.findall(nodes.section), doctree)

@@ -9,7 +9,6 @@ contents, chapters stand below their parts.
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from html import escape
@@ -89,14 +88,13 @@ class EBook(Epub3Builder):
 
     def _leave_out_unused(self, pages: str) -> None:
         static = Path(self.outdir, "_static")
-        store = unused_assets.store_of(self.doctreedir, self.config)
-        named = unused_assets.named_in(pages)
-        wanted = unused_assets.characters([named], "")
-        font = unused_assets.cut_font(unused_assets.math_font(), wanted, store)
-        shutil.copyfile(font, static / unused_assets.MATH)
-        cover = unused_assets.named_in("".join(self.config.epub_cover[:1]))
+        font = unused_assets.subset_font(
+            unused_assets.whole_math_font(), unused_assets.characters(pages)
+        )
+        (static / unused_assets.MATH_FONT).write_bytes(font)
+        named = pages + "".join(self.config.epub_cover[:1])
         for folder in (static, Path(self.outdir, self.imagedir)):
-            unused_assets.remove_others(folder, unused_assets.used(folder, [named, cover]))
+            unused_assets.remove_others(folder, unused_assets.used_files(folder, named))
 
     def _properties(self, name: str, pages: dict[str, str]) -> str:
         holds = {

@@ -10,6 +10,7 @@ book's own script registers the worker.
 from __future__ import annotations
 
 import json
+from fnmatch import fnmatch
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -29,7 +30,7 @@ def write_worker(app: Sphinx, exception: Exception | None) -> None:
     if exception or not is_site(app) or not app.config.book_offline:
         return
     site = Path(app.outdir)
-    files = kept_files(site)
+    files = files_to_read(site)
     edition = sha256(json.dumps(files))[:16]
     size = sum((site / name).stat().st_size for name in files)
     write_if_changed(site / LIST, json.dumps({"bytes": size, "files": files}, indent=0) + "\n")
@@ -37,15 +38,9 @@ def write_worker(app: Sphinx, exception: Exception | None) -> None:
     write_if_changed(site / WORKER, f'const EDITION = "{edition}";\n\n{source}')
 
 
-def kept_files(site: Path) -> dict[str, str]:
+def files_to_read(site: Path) -> dict[str, str]:
     """Return the files that a reader needs, with a digest of each."""
     paths = (path for path in site.rglob("*") if path.is_file() and not is_hidden(path, site))
     names = sorted(path.relative_to(site).as_posix() for path in paths)
-    return {name: str(digest_of(site / name))[:16] for name in names if not is_for_others(name)}
-
-
-def is_for_others(name: str) -> bool:
-    """Tell whether a file is not for those who read the book in a browser."""
-    return any(
-        name.startswith(one[:-1]) if one.endswith("*") else name == one for one in FOR_OTHERS
-    )
+    read = (name for name in names if not any(fnmatch(name, one) for one in FOR_OTHERS))
+    return {name: str(digest_of(site / name))[:16] for name in read}

@@ -13,29 +13,32 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from html import unescape
+from collections import defaultdict
+from collections.abc import Iterable
+from html import escape
 from pathlib import Path
 from posixpath import dirname, join, normpath
-from typing import Any
 from urllib.parse import unquote, urldefrag
 
-from docutils import nodes
+from lxml import html  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 
-from executable_book.files_on_disk import write_atomically, write_if_changed
+from executable_book.files_on_disk import write_if_changed
 from executable_book.site_builds import is_site
 
 FOLDER = "previews"
-TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)([^>]*)>")
-HEADING = re.compile(r"h[1-6]")
-ATTRIBUTE = re.compile(r'\s([\w-]+)="([^"]*)"')
+ARTICLE = "//article[contains(@class, 'bd-article')]"
+REFERENCES = (
+    ".//a[@href][contains(@class, 'internal') or contains(@class, 'api-link')]"
+    "[not(ancestor::*[contains(@class, 'toctree-wrapper')])]"
+)
+LEFT_OUT = (
+    ".//details | .//script | .//annotation"
+    " | .//*[contains(@class, 'headerlink') or contains(@class, 'api-used-in')]"
+)
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 OF_ITS_PLACE = ("id", "role", "title", "tabindex")
 """Attributes that hold where something stands, and not in a preview of it."""
-REFERENCE = {"internal", "api-link"}
-LEFT = {"headerlink", "api-used-in"}
-VOID = ("br", "col", "hr", "img", "input", "source", "wbr")
 READ = ("p", "ul", "ol", "blockquote")
 ENOUGH = 400
 """So many letters of a section or an entry are shown, and its first paragraph in any case."""
@@ -44,201 +47,98 @@ ENOUGH_ANNOUNCED = 1200
 END_OF_SENTENCE = re.compile(r"[.?!\u2026][)\"'\u201d\u2019]*$")
 
 
-# A page as a tree of its elements
-
-
-@dataclass(slots=True)
-class Element:
-    """An element of a page, and where it stands in the page's text."""
-
-    name: str
-    attributes: dict[str, str]
-    start: int
-    inside: int
-    end: int = 0
-    parent: Element | None = None
-    children: list[Element] = field(default_factory=list)
-
-    @property
-    def classes(self) -> list[str]:
-        """The classes of the element."""
-        return self.attributes.get("class", "").split()
-
-    def all(self) -> Iterator[Element]:
-        """Yield the element and all within it, in their order."""
-        waiting = [self]
-        while waiting:
-            one = waiting.pop()
-            yield one
-            waiting += reversed(one.children)
-
-
-def tree(html: str) -> Element:
-    """Return the elements of a text; Sphinx closes all that it opens."""
-    here = root = Element("", {}, 0, 0, len(html))
-    for tag in TAG.finditer(html):
-        closing, name, rest = tag.groups()
-        if closing:
-            here.end = tag.end()
-            here = here.parent or root
-            continue
-        found = {key: unescape(value) for key, value in ATTRIBUTE.findall(rest)}
-        element = Element(name, found, tag.start(), tag.end(), tag.end(), here)
-        here.children.append(element)
-        if name not in VOID and not rest.endswith("/"):
-            here = element
-    return root
-
-
-# What is cut out
-
-
-def references_in(element: Element) -> Iterator[str]:
-    """Yield where the references of a page lead; those of a list of contents are to be followed."""
-    if "toctree-wrapper" in element.classes:
-        return
-    if element.name == "a" and not REFERENCE.isdisjoint(element.classes):
-        yield element.attributes["href"]
-    for child in element.children:
-        yield from references_in(child)
-
-
-def pieces_of(html: str, page: Element) -> dict[str, str]:
-    """Return what a page has to show under each of its anchors; under none, its beginning."""
-    found: dict[str, str] = {}
-    for element in page.all():
-        if element.name == "section" and "" not in found:
-            found[""] = _piece(html, element)
-        if anchor := element.attributes.get("id"):
-            found[anchor] = _piece(html, element)
-    return found
-
-
-def _piece(html: str, element: Element) -> str:
-    parent = element.parent
-    if element.name == "span" and parent:  # a second name of what it stands in
-        return _piece(html, parent)
-    if element.name == "section":
-        title = [one for one in element.children if HEADING.fullmatch(one.name)]
-        blocks = [one for one in element.children if one not in title and one.name != "span"]
-        return "".join(_clean(html, one) for one in (*title, *_beginning(html, blocks)))
-    if element.name == "dt" and parent:
-        after = parent.children[parent.children.index(element) + 1 :]
-        says = next((one for one in after if one.name == "dd"), None)
-        blocks = _beginning(html, says.children) if says else []
-        explained = "".join(_clean(html, block) for block in blocks)
-        opening = _without_place(html[parent.start : parent.inside])
-        return f"{opening}{_clean(html, element)}<dd>{explained}</dd></dl>"
-    return _clean(html, element)
-
-
-def _beginning(html: str, blocks: Iterable[Element]) -> list[Element]:
-    """Return the first blocks, as far as they can be read at a glance."""
-    taken: list[Element] = []
-    said = ""
-    for block in blocks:
-        if _stays_behind(block):
-            continue
-        is_read = block.name in READ or "math" in block.classes
-        says = unescape(TAG.sub("", html[block.start : block.end])).strip()
-        if block.name == "section":
-            break
-        if taken and not (
-            len(says) <= ENOUGH_ANNOUNCED
-            if _announces(taken[-1], said)
-            else is_read and len(said + says) <= ENOUGH
-        ):
-            break
-        taken.append(block)
-        said += says
-    if len(taken) > 1 and _announces(taken[-1], said):
-        taken.pop()  # what it announces is not shown
-    return taken
-
-
-def _announces(block: Element, said: str) -> bool:
-    """Tell whether a sentence goes on after a paragraph: in a list, a formula or a listing."""
-    return block.name == "p" and not END_OF_SENTENCE.search(said)
-
-
-def _stays_behind(element: Element) -> bool:
-    return element.name in {"details", "script"} or not LEFT.isdisjoint(element.classes)
-
-
-def _clean(html: str, element: Element) -> str:
-    """Return an element without what belongs to its place."""
-    kept, at = [], element.start
-    for inner in element.all():
-        if _stays_behind(inner) and inner.start >= at:
-            kept.append(html[at : inner.start])
-            at = inner.end
-    return _without_place("".join([*kept, html[at : element.end]]))
-
-
-def _without_place(html: str) -> str:
-    return TAG.sub(_tag_without_place, html)
-
-
-def _tag_without_place(tag: re.Match[str]) -> str:
-    closing, name, rest = tag.groups()
-    if name == "a":
-        return ""
-    if HEADING.fullmatch(name):
-        return "</strong></p>" if closing else "<p><strong>"
-    rest = ATTRIBUTE.sub(lambda one: "" if one[1] in OF_ITS_PLACE else one[0], rest)
-    return f"<{closing}{name}{rest}>"
-
-
-# When it is cut
-
-
 def are_wanted(app: Sphinx) -> bool:
     """Tell whether a build shows previews."""
     return app.config.book_previews and is_site(app)
-
-
-def keep_pieces(
-    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
-    """Write down what a page has to show, and where it leads, until the page is written again."""
-    if not are_wanted(app) or page not in app.env.found_docs:
-        return
-    body = context["body"]
-    whole = tree(body)
-    here = app.builder.get_target_uri(page)
-    links = {_target(here, link) for link in references_in(whole)}
-    kept = {"pieces": pieces_of(body, whole), "links": sorted(links)}
-    write_atomically(_of_page(app, page), json.dumps(kept, ensure_ascii=False))
-
-
-def _target(here: str, link: str) -> tuple[str, str]:
-    """Return the page and the anchor to which a link of a page leads."""
-    path, anchor = urldefrag(link)
-    return normpath(join(dirname(here), path) if path else here), unquote(anchor)
 
 
 def write_previews(app: Sphinx, exception: Exception | None) -> None:
     """Write a script for each page, with the pieces to which some page refers."""
     if exception or not are_wanted(app):
         return
-    pages = {
-        docname: json.loads(_of_page(app, docname).read_text(encoding="utf-8"))
-        for docname in sorted(app.env.found_docs)
-    }
-    linked = {(page, anchor) for kept in pages.values() for page, anchor in kept["links"]}
-    for docname, kept in pages.items():
-        address = app.builder.get_target_uri(docname)
-        pieces = {
-            anchor: piece
-            for anchor, piece in kept["pieces"].items()
-            if (normpath(address), anchor) in linked
-        }
-        title = app.env.titles[docname].astext()
+    articles: dict[str, html.HtmlElement] = {}
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for docname in sorted(app.env.found_docs):
+        address = normpath(app.builder.get_target_uri(docname))
+        written = html.parse(app.builder.get_outfilename(docname)).getroot()  # type: ignore[attr-defined]
+        articles[address] = (written.xpath(ARTICLE) or [written])[0]
+        for link in articles[address].xpath(REFERENCES):
+            page, anchor = urldefrag(link.get("href"))
+            wanted[normpath(join(dirname(address), page)) if page else address].add(unquote(anchor))
+    for docname in app.env.found_docs:
+        address = normpath(app.builder.get_target_uri(docname))
+        pieces = pieces_of(articles[address], wanted[address])
         name = f"{address.removesuffix('.html').removesuffix('/') or 'index'}.js"
+        title = app.env.titles[docname].astext()
         detail = json.dumps({"name": name, "title": title, "pieces": pieces}, ensure_ascii=False)
         script = f'dispatchEvent(new CustomEvent("previews", {{detail: {detail}}}));\n'
         write_if_changed(Path(app.outdir, FOLDER, name), script)
 
 
-def _of_page(app: Sphinx, docname: str) -> Path:
-    return Path(app.doctreedir, FOLDER, f"{docname}.json")
+def pieces_of(article: html.HtmlElement, anchors: Iterable[str]) -> dict[str, str]:
+    """Return what a page has to show under each of some anchors; under none, its beginning."""
+    places = {element.get("id"): element for element in article.iter("*") if element.get("id")}
+    places[""] = next(article.iter("section"), article)
+    _forget_place(article)
+    return {anchor: _piece(places[anchor]) for anchor in sorted(places.keys() & set(anchors))}
+
+
+def _forget_place(article: html.HtmlElement) -> None:
+    """Take away what belongs to the place of a text."""
+    for left_out in article.xpath(LEFT_OUT):
+        left_out.drop_tree()
+    for link in article.xpath(".//a"):
+        link.drop_tag()
+    for element in article.iter("*"):
+        for name in OF_ITS_PLACE:
+            element.attrib.pop(name, None)
+
+
+def _piece(element: html.HtmlElement) -> str:
+    parent = element.getparent()
+    if element.tag == "span" and parent is not None:  # a second name of what it stands in
+        return _piece(parent)
+    if element.tag == "section":
+        title = next((one for one in element if one.tag in HEADINGS), None)
+        blocks = [one for one in element if one is not title and one.tag != "span"]
+        heading = "" if title is None else f"<p><strong>{_inner(title)}</strong></p>"
+        return heading + "".join(map(_written, _beginning(blocks)))
+    if element.tag == "dt" and parent is not None:
+        explained = "".join(map(_written, _beginning(next(element.itersiblings("dd"), ()))))
+        style = escape(parent.get("class", ""))
+        return f'<dl class="{style}">{_written(element)}<dd>{explained}</dd></dl>'
+    return _written(element)
+
+
+def _written(element: html.HtmlElement) -> str:
+    return html.tostring(element, encoding="unicode", with_tail=False)
+
+
+def _inner(element: html.HtmlElement) -> str:
+    children = (html.tostring(child, encoding="unicode") for child in element)
+    return escape(element.text or "") + "".join(children)
+
+
+def _beginning(blocks: Iterable[html.HtmlElement]) -> list[html.HtmlElement]:
+    """Return the first blocks, as far as they can be read at a glance."""
+    taken: list[html.HtmlElement] = []
+    text = ""
+    for block in blocks:
+        added = block.text_content().strip()
+        if taken and _announces(taken[-1], text):
+            fits = len(added) <= ENOUGH_ANNOUNCED
+        else:
+            is_read = block.tag in READ or "math" in block.get("class", "").split()
+            fits = not taken or (is_read and len(text + added) <= ENOUGH)
+        if block.tag == "section" or not fits:
+            break
+        taken.append(block)
+        text += added
+    if len(taken) > 1 and _announces(taken[-1], text):
+        taken.pop()  # what it announces is not shown
+    return taken
+
+
+def _announces(block: html.HtmlElement, text: str) -> bool:
+    """Tell whether a sentence goes on after a paragraph: in a list, a formula or a listing."""
+    return block.tag == "p" and not END_OF_SENTENCE.search(text)

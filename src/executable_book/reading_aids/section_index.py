@@ -3,7 +3,8 @@
 Sphinx's own search knows pages, and which words they hold. A reader wants the section that answers, and the
 sentence. So a page's sections are written down as it is written, when all references and outputs are in their
 places, and all of them end up in one script: a page that was opened from a disk may load that, but nothing
-else. What is done with it, the book's own script decides.
+else. The names that the glossary
+gives to one thing come along, so that readers find it by the name that another text taught them.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from typing import NamedTuple
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from executable_book.files_on_disk import write_atomically, write_if_changed
 from executable_book.html.proof_marks import ProofMark
 from executable_book.publish.pdf import in_order
+from executable_book.reading_aids.term_links import terms_of
 from executable_book.site_builds import is_site
 
 NAME = "sections.js"
@@ -111,7 +114,7 @@ def drop_other_search(app: Sphinx) -> None:
         app.builder.search = False  # type: ignore[attr-defined]
 
 
-def keep_sections(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+def write_page(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Write down the sections of a page, until the page is written again."""
     if app.config.book_search and is_site(app):
         found = json.dumps([*sections_of(doctree)], ensure_ascii=False)
@@ -136,9 +139,18 @@ def write_sections(app: Sphinx, exception: Exception | None) -> None:
         sections += [(len(pages), *section) for section in written]
         title = app.env.titles[docname].astext()
         pages.append((app.builder.get_target_uri(docname), title, 0.25 if last else 1.0))
-    detail = json.dumps({"pages": pages, "sections": sections}, ensure_ascii=False)
+    found = {"pages": pages, "sections": sections, "synonyms": synonyms(app.env)}
+    detail = json.dumps(found, ensure_ascii=False)
     script = f'dispatchEvent(new CustomEvent("sections", {{detail: {detail}}}));\n'
     write_if_changed(Path(app.outdir, NAME), script)
+
+
+def synonyms(env: BuildEnvironment) -> list[list[str]]:
+    """Return the names of each term to which the glossary gives several."""
+    names: dict[str, list[str]] = {}
+    for name, place in terms_of(env).items():
+        names.setdefault(str(place), []).append(name)
+    return [several for several in names.values() if len(several) > 1]
 
 
 def _of_page(app: Sphinx, docname: str) -> Path:

@@ -346,7 +346,7 @@ class GroupedQueryAttention(nn.Module):
             attn_mask = attn_mask & causal_mask(q_len, kv_len, device=x.device)
         if self.window is not None:
             num_sinks = getattr(cache, "num_sinks", 0)
-            near = window_mask(q_len, kv_len, self.window, num_sinks, device=x.device)
+            near = window_mask(q_len, kv_len, self.window, num_sinks=num_sinks, device=x.device)
             attn_mask = near if attn_mask is None else attn_mask & near
         if cache is not None:  # only now: if a mask does not fit, the cache stays as it was
             key, value = cache.append(key, value)

@@ -239,7 +239,7 @@ FORWARD = """
             print(one)
         with self.cached() as it:
             print(it)
-        return softmax(q @ k.mT) * scale
+        return softmax(q @ k.mT, cache=cache.size) * scale
 """
 
 

@@ -6,7 +6,7 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
-from executable_book.html.mathml import keep_whole, parts_of, to_mathml
+from executable_book.html.mathml import keep_with_punctuation, parts_of, to_mathml
 
 
 @pytest.mark.parametrize("display", [True, False])
@@ -20,6 +20,13 @@ def test_formulas_are_xml(display: bool) -> None:
     assert "max" in text
     assert "<" in text
     assert "\u2061" in text  # the invisible sign for a function that is applied
+
+
+def test_browsers_of_text_see_what_letters_in_a_row_lose() -> None:
+    formula = ElementTree.fromstring(to_mathml(r"\frac{q}{2}", nodes.math(), display=False))
+    assert [one.text for one in formula.iter("annotation")] == [r" \frac{q}{2}"]
+    for latex, xml in [("x + 1", False), (r"\frac{q}{2}", True)]:
+        assert "<annotation" not in to_mathml(latex, nodes.math(), display=False, xml=xml)
 
 
 def test_formulas_that_share_a_line_come_apart_only_where_each_is_whole() -> None:
@@ -41,7 +48,7 @@ def test_a_formula_that_cannot_be_read_shows_as_it_was_typed() -> None:
 def test_a_formula_keeps_the_comma_after_it(after: str, kept: str, left: str) -> None:
     page = new_document("page")
     page += nodes.paragraph("", "", nodes.Text("Let "), nodes.math("x", "x"), nodes.Text(after))
-    keep_whole(None, page, "page")
+    keep_with_punctuation(None, page, "page")
     whole = [node.astext() for node in page.findall(nodes.inline)]
     assert whole == (["x" + kept] if kept else [])
     assert page[0][-1].astext() == left

@@ -87,3 +87,9 @@ def test_a_book_may_keep_the_search_of_sphinx(new_book: Callable[..., Any]) -> N
     build = book.build()
     assert (build.out / "searchindex.js").exists()
     assert not (build.out / "sections.js").exists()
+
+
+def test_the_names_of_one_thing_are_handed_out_together(new_book: Callable[..., Any]) -> None:
+    book = new_book(book_search=True)
+    book.write("terms.md", "# Terms\n\n```{glossary}\nheap, Pile\n  Much.\n\nbit\n  Little.\n```\n")
+    assert sections(book.build())["synonyms"] == [["heap", "pile"]]

@@ -1,0 +1,48 @@
+"""What is mended in the text of a page once it is written.
+
+Pictures do not say how large they are, so that the text below jumps when they come. And Sphinx makes the
+parameters of a signature a list of definitions without terms, which screen readers stumble over.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+IMAGE = re.compile(r'<img (?![^>]*\bwidth=)(?=[^>]*\bsrc="[^"]*/([^"/]+\.svg)")')
+SIZE = re.compile(r'<svg\b[^>]*?\swidth="([\d.]+)(pt|px|)" height="([\d.]+)\2"')
+PIXELS = {"pt": 4 / 3, "px": 1, "": 1}
+PARAMETERS = re.compile(r'(<span class="sig-paren">.</span>\s*)<dl>(.*?)</dl>', re.DOTALL)
+PARAMETER = re.compile(r"<dd>(.*?)</dd>", re.DOTALL)
+
+
+def mend(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Mend the text of a page."""
+    if "body" in context:
+        body = with_image_sizes(context["body"], app)
+        context["body"] = PARAMETERS.sub(_signature_lines, body)
+
+
+def with_image_sizes(body: str, app: Sphinx) -> str:
+    """Give each drawing the size that its file names."""
+    files = {name: Path(app.srcdir, path) for path, name in app.builder.images.items()}
+
+    def with_size(tag: re.Match[str]) -> str:
+        size = SIZE.search(files[tag[1]].read_text(encoding="utf-8")) if tag[1] in files else None
+        if not size:
+            return tag[0]
+        width, height = (round(float(length) * PIXELS[size[2]]) for length in (size[1], size[3]))
+        return f'<img width="{width}" height="{height}" '
+
+    return IMAGE.sub(with_size, body)
+
+
+def _signature_lines(found: re.Match[str]) -> str:
+    lines = PARAMETER.sub(r'<span class="sig-line">\1</span>', found[2])
+    return f'{found[1]}<span class="sig-lines">{lines}</span>'

@@ -1,0 +1,37 @@
+"""Drawings say how large they are, and the parameters of a signature are lines."""
+
+from collections.abc import Callable
+
+import pytest
+from harness.books import Book
+
+SVG = '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg" {} viewBox="0 0 3 2"/>'
+
+
+@pytest.mark.parametrize(
+    ("size", "attributes"),
+    [
+        ('width="300pt" height="150pt"', '<img width="400" height="200" alt="a dot" src='),
+        ('width="300" height="150.4"', '<img width="300" height="150" alt="a dot" src='),
+        ('width="100%" height="100%"', '<img alt="a dot" src='),
+        ("", '<img alt="a dot" src='),
+    ],
+)
+def test_a_drawing_has_the_size_of_its_file(
+    size: str, attributes: str, new_book: Callable[..., Book]
+) -> None:
+    book = new_book()
+    book.write("dot.svg", SVG.format(size))
+    book.write("page.md", "# Page\n\n```{figure} dot.svg\n:alt: a dot\n\nA dot.\n```\n")
+    assert attributes in book.build().html("page")
+
+
+def test_parameters_of_a_signature_are_lines(new_book: Callable[..., Book]) -> None:
+    book = new_book(python_maximum_signature_line_length=10)
+    book.write(
+        "page.md", "# Page\n\n```{eval-rst}\n.. py:function:: act(one, two)\n\n   It acts.\n```\n"
+    )
+    signature = book.build().html("page").partition("<dt")[2].partition("</dt>")[0]
+    assert signature.count('<span class="sig-line">') == 2
+    assert "<dl>" not in signature
+    assert "<dd>" not in signature
