@@ -1,11 +1,13 @@
 """The search: forty searches lead to the sections that answer them, from a host and from a disk."""
 
+import json
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.browser import SITE
 from harness.reading.axe import axe_finds
 from harness.reading.visits import SIZES, STILL, Visit, add_style
 from playwright.sync_api import Browser, Page
@@ -66,6 +68,16 @@ def test_a_search_leads_to_the_section_that_answers(page: Page) -> None:
     assert {query: hits for query, hits in found.items() if SEARCHES[query] not in hits} == {}
     later = {query: hits for query, hits in found.items() if SEARCHES[query] != hits[0]}
     assert len(later) <= 4, later
+
+
+def test_every_name_of_a_thing_leads_to_it(page: Page) -> None:
+    """The first hit for each name in the glossary is among the first three for the name that stands first."""
+    script = (SITE / "sections.js").read_text("utf-8")
+    glossary = json.loads(script.partition("{detail: ")[2].removesuffix("}));\n"))["synonyms"]
+    assert len(glossary) > 20
+    for names in glossary:
+        expected = ask(page, names[0])[:3]
+        assert {ask(page, name)[0] for name in names} <= set(expected), names
 
 
 def test_a_hit_shows_the_sentence_that_answers(page: Page) -> None:
