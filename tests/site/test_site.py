@@ -173,7 +173,7 @@ def test_colours_need_no_script(opened: Callable[..., Any]) -> None:
             colour = "element => getComputedStyle(element).color"
             keyword = visit.page.locator("article .highlight .kn").first.evaluate(colour)
             assert keyword != visit.page.locator("article .highlight pre").first.evaluate(colour)
-            ground = "getComputedStyle(document.documentElement).backgroundColor"
+            ground = "getComputedStyle(document.body).backgroundColor"
             grounds.add(visit.page.evaluate(ground))
     assert len(grounds) == 2
 
