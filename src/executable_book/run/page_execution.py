@@ -155,17 +155,19 @@ def start(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
 def executed_with(config: Config) -> dict[str, str]:
     """Return the device that pages run on, and the versions of what they run with."""
     path = Path(config.nb_execution_cache_path, ABOUT)
-    if not path.exists():
-        about = versions(config.book_versions) | {"python": platform.python_version()}
-        if config.book_device:
-            module, _, function = config.book_device.partition(":")
-            program = Program("-c", f"import {module} as m; print(m.{function}())")
-            status, output, errors = program.finish()
-            if status:
-                raise SphinxError(f"book_device = {config.book_device!r} failed: {errors.strip()}")
-            about["device"] = output.strip()
+    if config.nb_execution_cache_path and path.exists():
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    about = versions(config.book_versions) | {"python": platform.python_version()}
+    if config.book_device:
+        module, _, function = config.book_device.partition(":")
+        program = Program("-c", f"import {module} as m; print(m.{function}())")
+        status, output, errors = program.finish()
+        if status:
+            raise SphinxError(f"book_device = {config.book_device!r} failed: {errors.strip()}")
+        about["device"] = output.strip()
+    if config.nb_execution_cache_path:
         path.write_text(json.dumps(about), encoding="utf-8")
-    return dict(json.loads(path.read_text(encoding="utf-8")))
+    return about
 
 
 def interleaved(docnames: list[str], slow: list[str], jobs: int) -> list[str]:
@@ -220,7 +222,7 @@ def executed_notebook(app: Sphinx, docname: str) -> NotebookNode | None:
     it was read has none either: the next build reads it.
     """
     page: ExecutedPage | None = page_data(app.env, EXECUTIONS).get(docname)
-    if page is None or page.failed:
+    if page is None or page.failed or app.config.nb_execution_mode != "cache":
         return None
     path = Path(app.env.doc2path(docname))
     text = path.read_text(encoding="utf-8")
