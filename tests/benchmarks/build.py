@@ -1,5 +1,6 @@
 """How long the book takes to build: beside stock MyST-NB, after no change, and after edits."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -15,20 +16,26 @@ from harness.live_server import serving
 from measuring.circumstances import ROOT
 from measuring.targets import target
 from measuring.timing import Times, interleaved, ratios, spread
+from sphinx.util.console import strip_escape_sequences
 
 from executable_book.check.status_table import MEASURED as PAGE_TIME
+from executable_book.run import warm_python
 
 QUESTION = "How long does it take to build the book, beside stock MyST-NB?"
 METHOD = """
 Every build is a process of its own, in a copy of the repository. The book is built with the same pages and
-extensions by both sides, but for what executes: ours, or MyST-NB alone in its mode `force`, which is one page
-after the other. Cold means that nothing is there but the pages. Both ran in turns.
+extensions by both sides: as `nox -s docs` builds it, or by MyST-NB alone in its mode `force`, one page after
+the other, each in a new kernel. Cold means that nothing is there but the pages. Both ran in turns.
 """
 PACKAGES = ("sphinx", "myst-nb", "sphinx-book-theme", "ipykernel")
-STOCK = ("book_execute=0", "nb_execution_mode=force", "nb_execution_timeout=600")
-# Cells that draw nothing make no figures to refer to; and who is warned of that reads every page again.
-EXECUTION_OFF = ("book_execute=0", "suppress_warnings=ref.numref,ref.ref")
-EXECUTED = re.compile(r"^executed (\S+) +in (\S+) s", re.MULTILINE)
+AS_NOX = ("-j", "auto")
+STOCK = ("-D", "nb_execution_mode=force", "-D", "nb_execution_timeout=600")
+# Cells that draw nothing make no figures to refer to, and a page with a warning is read again.
+EXECUTION_OFF = (
+    *AS_NOX,
+    *("-D", "nb_execution_mode=off", "-D", "suppress_warnings=ref.numref,ref.ref"),
+)
+EXECUTED = re.compile(r"/docs/(\S+)\.md: Executed notebook in (\S+) seconds")
 """What a build says of a page whose cells ran: which, and for how many seconds."""
 ROUNDS, ROUNDS_COLD = 5, 2
 ROUNDS_UNCHANGED = 15
@@ -51,16 +58,18 @@ Result = dict[str, Any]
 
 @dataclass
 class Project:
-    """A copy of what a build reads, and the settings that it is built with.
+    """A copy of what a build reads, and how it is built.
 
     Attributes:
         root: the folder of the copy.
-        settings: settings of Sphinx other than the book's, as its command takes them.
+        options: what Sphinx is called with.
+        environment: variables that are set meanwhile.
         said: what each build said.
     """
 
     root: Path
-    settings: tuple[str, ...] = ()
+    options: tuple[str, ...] = AS_NOX
+    environment: dict[str, str] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -76,17 +85,17 @@ class Project:
 
     def build(self) -> None:
         """Build the book."""
-        options = [part for setting in self.settings for part in ("-D", setting)]
         folders = ["-d", "docs/_build/doctrees", "docs", "docs/_build/html"]
         result = subprocess.run(
-            [sys.executable, "-m", "sphinx", "-b", "html", *options, *folders],
+            [sys.executable, "-m", "sphinx", "-b", "html", *self.options, *folders],
             cwd=self.root,
+            env=os.environ | self.environment,
             capture_output=True,
             text=True,
         )
         if result.returncode:
             raise RuntimeError(f"the build failed:\n{result.stdout}\n{result.stderr}")
-        self.said.append(result.stdout)
+        self.said.append(strip_escape_sequences(result.stdout))
 
     def build_cold(self) -> None:
         """Build with nothing left of an earlier build."""
@@ -108,7 +117,7 @@ def measure() -> list[Result]:
 def builds(folder: Path) -> Iterator[Result]:
     """Report what each kind of build takes."""
     whole = Project(folder / "whole")
-    stock = Project(folder / "stock", STOCK)
+    stock = Project(folder / "stock", STOCK, {warm_python.ADDRESS: os.devnull})
     off = Project(folder / "off", EXECUTION_OFF)
 
     cold = {"whole": whole.build_cold, "stock MyST-NB": stock.build_cold}
