@@ -4,8 +4,8 @@ The copy is built once, from what was executed when the site was built, if it wa
 anew only what `test_downloads.py` does not: pages that read files of the repository or glue values into
 sentences, and the numbers of live figures. Tests change the copy, build it again, and put back what they
 changed. What is proved on small books already is not proved again: that a change of the library is published
-(`test_second_book.py`), that builds may be killed at any moment (`test_interrupted_builds.py`), that damaged
-executions are noticed (`test_execution_store.py`), and all that executions depend on (`test_fingerprint.py`).
+(`test_second_book.py`), that builds may be killed at any moment (`test_interrupted_builds.py`), and all that
+executions depend on (`test_page_execution.py`).
 """
 
 import runpy
