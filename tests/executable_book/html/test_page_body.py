@@ -35,3 +35,13 @@ def test_parameters_of_a_signature_are_lines(new_book: Callable[..., Book]) -> N
     assert signature.count('<span class="sig-line">') == 2
     assert "<dl>" not in signature
     assert "<dd>" not in signature
+
+
+def test_an_entry_of_a_bibliography_has_no_role_that_is_out_of_use(
+    new_book: Callable[..., Book],
+) -> None:
+    book = new_book()
+    book.write("page.md", "# Page\n\n```{eval-rst}\n.. [one] A paper.\n\nSee [one]_.\n```\n")
+    page = book.build().html("page")
+    assert 'class="citation"' in page
+    assert "doc-biblioentry" not in page
