@@ -1,5 +1,6 @@
 """The built site: its files, and what a reader does on its pages in a real browser."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable

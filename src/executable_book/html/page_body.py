@@ -1,8 +1,8 @@
 """What is mended in the text of a page once it is written.
 
-Pictures do not say how large they are, so that the text below jumps when they come. Sphinx makes the parameters
-of a signature a list of definitions without terms, which screen readers stumble over. And docutils gives each
-entry of a bibliography a role that has been taken out of the standard.
+Pictures do not say how large they are, so that the text below jumps when they come. Sphinx makes the
+parameters of a signature a list of definitions without terms, which screen readers stumble over. And
+docutils gives the entries of a bibliography a role that has been taken out of the standard.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 
 IMAGE = re.compile(r'<img (?![^>]*\bwidth=)(?=[^>]*\bsrc="[^"]*/([^"/]+\.svg)")')
 SIZE = re.compile(r'<svg\b[^>]*?\swidth="([\d.]+)(pt|px|)" height="([\d.]+)\2"')
-BIBLIOGRAPHY_ROLE = ' role="doc-biblioentry"'
+BIBLIOGRAPHY_ROLES = ('role="doc-biblioentry"', 'role="listitem"')
 PIXELS = {"pt": 4 / 3, "px": 1, "": 1}
 PARAMETERS = re.compile(r'(<span class="sig-paren">.</span>\s*)<dl>(.*?)</dl>', re.DOTALL)
 PARAMETER = re.compile(r"<dd>(.*?)</dd>", re.DOTALL)
@@ -27,7 +27,7 @@ def mend(
 ) -> None:
     """Mend the text of a page."""
     if "body" in context:
-        body = with_image_sizes(context["body"], app).replace(BIBLIOGRAPHY_ROLE, "")
+        body = with_image_sizes(context["body"], app).replace(*BIBLIOGRAPHY_ROLES)
         context["body"] = PARAMETERS.sub(_signature_lines, body)
 
 

@@ -43,5 +43,5 @@ def test_an_entry_of_a_bibliography_has_no_role_that_is_out_of_use(
     book = new_book()
     book.write("page.md", "# Page\n\n```{eval-rst}\n.. [one] A paper.\n\nSee [one]_.\n```\n")
     page = book.build().html("page")
-    assert 'class="citation"' in page
+    assert '<div class="citation" id="one" role="listitem">' in page
     assert "doc-biblioentry" not in page
