@@ -128,6 +128,10 @@ def ask(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
             yield "paper", [f"{width} px wide"]
 
 
+LETTERS = "math :is(mi, mn, mo, mtext)"
+"""A browser tells the fonts of what lies near to an element, and not of what lies deep in it."""
+
+
 def other_fonts(page: Page) -> list[str]:
     """Return the fonts of formulas that are not the book's own."""
     devtools = page.context.new_cdp_session(page)
@@ -135,7 +139,7 @@ def other_fonts(page: Page) -> list[str]:
     devtools.send("CSS.enable")
     root = devtools.send("DOM.getDocument")["root"]["nodeId"]
     page.evaluate(ALL_FONTS)
-    formulas = devtools.send("DOM.querySelectorAll", {"nodeId": root, "selector": "math"})
+    formulas = devtools.send("DOM.querySelectorAll", {"nodeId": root, "selector": LETTERS})
     fonts = [
         font
         for node in formulas["nodeIds"]
