@@ -14,10 +14,14 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from executable_book.html.code_lines import PLAIN_WORD, without_boxes
+
 IMAGE = re.compile(r'<img (?![^>]*\bwidth=)(?=[^>]*\bsrc="[^"]*/([^"/]+\.svg)")')
 SIZE = re.compile(r'<svg\b[^>]*?\swidth="([\d.]+)(pt|px|)" height="([\d.]+)\2"')
 BIBLIOGRAPHY_ROLES = ('role="doc-biblioentry"', 'role="listitem"')
 PIXELS = {"pt": 4 / 3, "px": 1, "": 1}
+SIGNATURE = re.compile(r'<dt class="sig .*?</dt>', re.DOTALL)
+MODULE = re.compile(r'(?<=<span class="sig-prename descclassname">)[^<]*')
 PARAMETERS = re.compile(r'(<span class="sig-paren">.</span>\s*)<dl>(.*?)</dl>', re.DOTALL)
 PARAMETER = re.compile(r"<dd>(.*?)</dd>", re.DOTALL)
 
@@ -28,7 +32,7 @@ def mend(
     """Mend the text of a page."""
     if "body" in context:
         body = with_image_sizes(context["body"], app).replace(*BIBLIOGRAPHY_ROLES)
-        context["body"] = PARAMETERS.sub(_signature_lines, body)
+        context["body"] = SIGNATURE.sub(_signature, body)
 
 
 def with_image_sizes(body: str, app: Sphinx) -> str:
@@ -43,6 +47,13 @@ def with_image_sizes(body: str, app: Sphinx) -> str:
         return f'<img width="{width}" height="{height}" '
 
     return IMAGE.sub(with_size, body)
+
+
+def _signature(found: re.Match[str]) -> str:
+    """Make parameters lines, boxes words, and let a long name go on behind one of its dots."""
+    written = PARAMETERS.sub(_signature_lines, found[0])
+    written = without_boxes(written, "pre", *PLAIN_WORD)
+    return MODULE.sub(lambda name: name[0].replace(".", ".<wbr />"), written)
 
 
 def _signature_lines(found: re.Match[str]) -> str:

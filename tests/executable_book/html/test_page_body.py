@@ -29,10 +29,13 @@ def test_a_drawing_has_the_size_of_its_file(
 def test_parameters_of_a_signature_are_lines(new_book: Callable[..., Book]) -> None:
     book = new_book(python_maximum_signature_line_length=10)
     book.write(
-        "page.md", "# Page\n\n```{eval-rst}\n.. py:function:: act(one, two)\n\n   It acts.\n```\n"
+        "page.md",
+        "# Page\n\n```{eval-rst}\n.. py:function:: deep.act(one, two)\n\n   It acts.\n```\n",
     )
     signature = book.build().html("page").partition("<dt")[2].partition("</dt>")[0]
     assert signature.count('<span class="sig-line">') == 2
+    assert "deep.<wbr />" in signature
+    assert 'class="pre"' not in signature
     assert "<dl>" not in signature
     assert "<dd>" not in signature
 
