@@ -16,7 +16,12 @@ from typing import IO, cast
 from executable_book.run import warm_python
 
 FOLDER = Path(__file__).resolve().parent
-WARM_PYTHON = (sys.executable, "-I", "-S", warm_python.__file__)
+WARM_PYTHON = (
+    (sys.executable, "-I", "-S", warm_python.__file__)
+    if sys.platform == "linux"
+    else (sys.executable, "-P")
+)
+"""What runs a program: on another system than Linux, nothing is warm."""
 WHOLE_STREAMS = (
     "__import__('sys').stdout.flush_interval = __import__('sys').stderr.flush_interval = 600"
 )

@@ -61,7 +61,7 @@ def execution_digest(config: Config, files: Iterable[Path]) -> str:
         config: the book's settings.
         files: files, and folders with all that is in them, beside those of the kernels.
     """
-    paths = [Path(kernels.__file__), Path(kernels.WARM_PYTHON[-1]), *files]
+    paths = [Path(kernels.__file__), Path(kernels.__file__).with_name("warm_python.py"), *files]
     variables = (*config.book_variables, "CUDA_VISIBLE_DEVICES")
     depends = {
         "files": [digest_of(path) for path in paths],

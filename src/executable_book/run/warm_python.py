@@ -7,8 +7,7 @@ it runs
     python warm_python.py ARGUMENTS
 
 The *client* that this starts hands its arguments, folder, environment and standard streams to the server,
-waits, and ends as the fork ends. Where there is no server (another system than Linux, or it died), it
-becomes the plain Python that it stands for.
+waits, and ends as the fork ends. If the server has died, it becomes the plain Python that it stands for.
 
     client ---unix socket---> server (imports at the first request) ---fork---> one program for each client
 
