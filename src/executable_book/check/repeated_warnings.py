@@ -26,6 +26,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from executable_book.book_domain import page_data, set_page_data
+from executable_book.files_on_disk import write_atomically
 
 LOGGER = logging.getLogger(__name__)
 ANY = ""
@@ -125,7 +126,7 @@ class PagesWithWarnings(stdlib_logging.Handler):
     def store(self, app: Sphinx, exception: Exception | None) -> None:
         """Leave a note for the next build."""
         if exception is None:
-            _note(app).write_text(json.dumps(sorted(self.pages)), encoding="utf-8")
+            write_atomically(_note(app), json.dumps(sorted(self.pages)))
 
 
 def outdated(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> set[str]:
