@@ -238,5 +238,7 @@ def executed_notebook(app: Sphinx, docname: str) -> NotebookNode | None:
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
-    """End the warm server."""
+    """End the warm server, and remove from the site what MyST-NB wrote there of pages that failed."""
     _context.close()
+    for docname in page_data(app.env, EXECUTIONS):
+        Path(app.outdir, "reports", f"{docname}.err.log").unlink(missing_ok=True)
