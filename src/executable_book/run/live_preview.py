@@ -85,7 +85,8 @@ def main() -> None:
                 folder = autobuild._parse_args(arguments)[0].sourcedir
                 stack.enter_context(warm_server(preload_of(folder)))
         autobuild.Builder = WarmBuilder
-        options = ("--re-ignore", WHAT_BUILDS_WRITE, *NO_EDITION)
+        whole_assets = ("-D", "book_cut_assets=0")  # to cut them takes as long as to show a save
+        options = ("--re-ignore", WHAT_BUILDS_WRITE, *whole_assets, *NO_EDITION)
         autobuild.main([*options, *arguments])
 
 
