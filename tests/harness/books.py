@@ -4,7 +4,6 @@ import io
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -231,25 +230,11 @@ class Book:
         said, err = map(strip_escape_sequences, (ran.stdout, ran.stderr))
         return Build(ran.returncode, said, err, self.html)
 
-    def run_forked(
-        self, *options: str, largest_file: int | None = None, **environment: str
-    ) -> Build:
+    def run_forked(self, *options: str, **environment: str) -> Build:
         """Build in a process of its own, which has imported what takes long; see `forks.build`."""
         arguments = self.command(*options)[3:]
-        status, said, err = forks.build(self.root, arguments, environment, largest_file)
+        status, said, err = forks.build(self.root, arguments, environment)
         return Build(status, *map(strip_escape_sequences, (said, err)), self.html)
-
-    def start(self) -> "subprocess.Popen[bytes]":
-        """Start a build in a process of its own, which can be interrupted even where these tests cannot.
-
-        What a shell runs in the background ignores interrupts, and so does all that it starts.
-        """
-        quiet = subprocess.DEVNULL
-        before = signal.signal(signal.SIGINT, signal.SIG_DFL)
-        try:
-            return subprocess.Popen(self.command(), cwd=self.root, stdout=quiet, stderr=quiet)
-        finally:
-            signal.signal(signal.SIGINT, before)
 
 
 def unversioned(page: bytes) -> bytes:

@@ -1,7 +1,6 @@
 """Processes that are forked from one that has done what takes long at first."""
 
 import os
-import resource
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -31,13 +30,9 @@ def build(
     root: Path,
     arguments: Sequence[str],
     environment: Mapping[str, str],
-    largest_file: int | None = None,
 ) -> tuple[int, str, str]:
-    """Run Sphinx in such a process, in a folder; return its status and what it wrote, on either stream.
-
-    No file can hold more bytes than the largest may, if a number is given: as if the disk were full.
-    """
-    return run(_build, root, arguments, dict(os.environ | environment), largest_file)
+    """Run Sphinx in such a process, in a folder; return its status and what it wrote, on either stream."""
+    return run(_build, root, arguments, dict(os.environ | environment))
 
 
 def run(work: Callable[..., object], *arguments: Any) -> tuple[int, str, str]:
@@ -58,13 +53,9 @@ def _run(streams: list[str], work: Callable[..., object], arguments: Sequence[An
     work(*arguments)
 
 
-def _build(
-    root: Path, arguments: Sequence[str], environment: Mapping[str, str], largest_file: int | None
-) -> None:
+def _build(root: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
     from sphinx.cmd.build import main
 
-    if largest_file is not None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
     os.environ.clear()
     os.environ.update(environment)
     sys.path[:0] = environment.get("PYTHONPATH", "").split(os.pathsep)
