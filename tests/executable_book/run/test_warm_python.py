@@ -41,6 +41,7 @@ def test_a_program_gets_its_arguments_folder_and_environment(
     program: Callable[..., Program], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_DEVICE", "meta")
+    monkeypatch.chdir("/")  # the server was started elsewhere
     code = "import os, sys\nprint(sys.argv[1:], os.getcwd(), os.environ['SOME_DEVICE'], __name__)"
     assert program(code, "a", "b c").finish() == (
         *(0, f"['a', 'b c'] {os.getcwd()} meta __main__\n", ""),
