@@ -5,8 +5,6 @@ is read again, and merged from parallel readers. What all pages say together is 
 that finds it changed has the pages written again that show it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Set
 from typing import Any
 

@@ -4,8 +4,6 @@ Each part offers functions and knows nothing of when they are called: that is wr
 event, functions run in the order in which they stand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files that are whole or not there, and what the disk refuses, said in one sentence."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

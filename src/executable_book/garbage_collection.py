@@ -1,7 +1,5 @@
 """Garbage is collected seldom: nearly all that a build makes is needed until its end, and goes at once."""
 
-from __future__ import annotations
-
 import atexit
 import gc
 

@@ -4,8 +4,6 @@ A part leaves a `Placeholder` of its kind where something is to stand, and offer
 `build_order` knows which function goes with which kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 

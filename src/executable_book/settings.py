@@ -1,7 +1,5 @@
 """What a book tells the tool chain, in its conf.py."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from sphinx.application import Sphinx

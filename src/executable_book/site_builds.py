@@ -1,7 +1,5 @@
 """Which builds make a site, as opposed to a book on paper, an e-book, or nothing but a judgement."""
 
-from __future__ import annotations
-
 from sphinx.application import Sphinx
 
 

@@ -10,8 +10,6 @@ what a symbol is worth is said beside them. Whole numbers are free, and so are v
 names (GPT-3.5), links that contain the number, the reference of the library, and bibliographies.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -9,8 +9,6 @@ On an accelerator, results differ in the seventh digit from those of a CPU, so t
 either side of a boundary of rounding are printed differently: there, a whole place is allowed.
 """
 
-from __future__ import annotations
-
 import difflib
 import math
 import re

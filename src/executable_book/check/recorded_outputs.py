@@ -13,8 +13,6 @@ They are compared as values (see `printed_values`). A cell whose output cannot b
 `sphinx-build -D book_record=1` shows what changes and rewrites the records. It leaves alone what agrees.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path

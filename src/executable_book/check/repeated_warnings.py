@@ -10,8 +10,6 @@ Pages that others warned about (an unknown role, a dead reference) are read agai
 warning that names no page, all are.
 """
 
-from __future__ import annotations
-
 import json
 import logging as stdlib_logging
 import re

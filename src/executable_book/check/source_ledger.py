@@ -9,8 +9,6 @@ The directive `{source-outputs}` shows the ledger to readers. The mark beside a 
 (`html.proof_marks`), and from there a link leads back.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

@@ -4,8 +4,6 @@
 title of both)". A reader, of paper too, then knows which text that is; an author types no title.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from docutils import nodes

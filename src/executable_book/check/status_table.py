@@ -4,8 +4,6 @@ Times differ from build to build, and two builds of one commit are to be equal t
 are those that `nox -s bench -- build` measured.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import NamedTuple

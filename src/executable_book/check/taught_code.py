@@ -11,8 +11,6 @@ Two checks, at every build:
 And the lines of listings that are not folded fit the page.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path

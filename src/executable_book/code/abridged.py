@@ -9,8 +9,6 @@ What is left out is cut from the source, so that comments and the author's layou
 * What a later chapter adds: the arguments with certain names, and the statements that use them otherwise.
 """
 
-from __future__ import annotations
-
 import ast
 import difflib
 import re

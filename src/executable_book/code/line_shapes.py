@@ -4,8 +4,6 @@ They are taken from an execution (see `run.traced_examples`). A listing is abrid
 lines are not those of the file: statements are recognized by what they say and by where they stand.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Iterator, Mapping

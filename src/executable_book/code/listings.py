@@ -14,8 +14,6 @@ caption says so, and leads to the API reference and to the file. Several names, 
 While a page is read, it stores what its listings show, for the checks in `check.taught_code`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 Cells of a page share their names, so they are read one after another with the same `Scope`.
 """
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass, field, replace
 from functools import lru_cache

@@ -4,8 +4,6 @@ Its public names are what `__init__` imports, and what a module of its own offer
 `exercises.check_mask`. What is not public is found by its module: `reproducibility._mcg31_uniform`.
 """
 
-from __future__ import annotations
-
 import ast
 import textwrap
 from collections.abc import Iterator

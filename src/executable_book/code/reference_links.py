@@ -8,8 +8,6 @@ sphinx-codeautolink does the first part too. But it decides which pages to link 
 be outdated, so that a page which runs again because the library changed would lose its links.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from html import escape, unescape

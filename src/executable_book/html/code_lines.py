@@ -7,8 +7,6 @@ Most words of a program are names and punctuation, which look like any text. Pyg
 the same, and a long page of code would be made of boxes that change nothing: they are left out.
 """
 
-from __future__ import annotations
-
 import re
 
 EMPHASIZED = '<span class="hll">'

@@ -5,8 +5,6 @@ has sent it: light. So `dark.css` repeats the dark rules of all style sheets for
 and a page links it, within `<noscript>`, for systems that are dark.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -5,8 +5,6 @@ is heard is what is seen. An e-book cannot be unfolded everywhere, so its builde
 by the style sheet.
 """
 
-from __future__ import annotations
-
 from html import escape
 from typing import Any
 

@@ -6,8 +6,6 @@ a font that is made for mathematics, and not every machine has one. So the book 
 root or an index, the formula carries its LaTeX, which they write after it.
 """
 
-from __future__ import annotations
-
 import re
 from html import escape, unescape
 

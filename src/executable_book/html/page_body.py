@@ -5,8 +5,6 @@ parameters of a signature a list of definitions without terms, which screen read
 docutils gives the entries of a bibliography a role that has been taken out of the standard.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

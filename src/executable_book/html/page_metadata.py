@@ -5,8 +5,6 @@ finding. The tags are those of the Open Graph protocol. An extension for them ex
 matplotlib into every build.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html import escape
 from typing import Any

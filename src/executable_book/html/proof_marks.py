@@ -5,8 +5,6 @@ leads to the ledger. A cell that cannot print the same twice says why. There is 
 a `<details>`, so it needs no script; on paper, in e-books and in notebooks there is its short form, a line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from docutils import nodes

@@ -1,7 +1,5 @@
 """The line at the foot of each executed page: what ran it, and how much of it is vouched for."""
 
-from __future__ import annotations
-
 from docutils import nodes
 from sphinx.application import Sphinx
 

@@ -1,7 +1,5 @@
 """A table of docutils from its cells."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from docutils import nodes

@@ -12,8 +12,6 @@ the files in `_static` are cut down to what the pages name:
 Sphinx brings the files back at each build, and they are cut again: 0.6 seconds of processor.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Container, Iterable, Iterator

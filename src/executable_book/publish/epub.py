@@ -6,8 +6,6 @@ screen is open here, as not every reader can unfold it, and drawings of several 
 contents, chapters stand below their parts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet

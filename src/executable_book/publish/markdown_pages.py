@@ -5,8 +5,6 @@ alternative texts, and it says at its end where it is from. `llms.txt` lists all
 about, as https://llmstxt.org proposes. `llms-full.txt` is the whole book.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -8,8 +8,6 @@ the page needs. Data that the page reads come along in a cell of their own.
 They are published in the folder `notebooks` of the site, and on a branch of the repository.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -9,8 +9,6 @@ What no page of the site has, such as a cover, has a style sheet of its own, as 
 site's.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -8,8 +8,6 @@ sphinx-markdown-builder and sphinx-llm-friendly write Markdown too, but for docu
 and numbered equations, and with links that lead nowhere from a notebook.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

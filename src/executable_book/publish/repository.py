@@ -4,8 +4,6 @@ git knows the commit. Where there is no checkout, those who build from an archiv
 The commit is a setting, so that a new one writes every page again: none names an older one.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tomllib

@@ -5,8 +5,6 @@ a page of an e-book may be as high as a phone, and all frames would be made to f
 on paper all of them would need a page of their own.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

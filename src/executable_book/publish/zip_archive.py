@@ -3,8 +3,6 @@
 Unpacked, it opens from the disk, search included. The same site gives the same bytes.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 

@@ -7,8 +7,6 @@ edition, a digest of all that is kept: another edition is another script, which 
 book's own script registers the worker.
 """
 
-from __future__ import annotations
-
 import json
 from fnmatch import fnmatch
 from pathlib import Path

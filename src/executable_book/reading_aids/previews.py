@@ -9,8 +9,6 @@ The pieces of each page to which some page refers end up in a script of their ow
 asks for when a preview is first wanted; a page that was opened from a disk may load that, but nothing else.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

@@ -7,8 +7,6 @@ else. The names that the glossary
 gives to one thing come along, so that readers find it by the name that another text taught them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

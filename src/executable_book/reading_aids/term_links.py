@@ -7,8 +7,6 @@ and only where previews do: notebooks, Markdown and e-books are without.
 Nothing tells a term from the same word in another sense, so a page says that with another word.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import TypeAlias

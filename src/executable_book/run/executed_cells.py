@@ -1,7 +1,5 @@
 """The code cells of a page that has been read: what they printed, and what went wrong."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ then every page is read and written again. Outputs of cells are kept, so no page
 twice. All else in the output folder stays, since others may have put files of their own there.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The kernels of a book: how they start, in which environment, and the server whose forks they are."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -10,8 +10,6 @@ the library or of an extension takes effect like any other.
 One warm server serves all builds; it ends with this process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import multiprocessing

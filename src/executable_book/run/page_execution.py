@@ -10,8 +10,6 @@ Kernels are forks of a process that has imported what pages need (see `warm_pyth
 mended.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -4,8 +4,6 @@ The process that builds a book imports neither the library nor what that needs. 
 of its own and in the environment of pages.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

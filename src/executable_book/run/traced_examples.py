@@ -8,8 +8,6 @@ that has a `shape` counts. A module that cannot be imported is left out, and std
 because a process that builds a book does not import its library, which lies in the folder.
 """
 
-from __future__ import annotations
-
 import ast
 import doctest
 import importlib

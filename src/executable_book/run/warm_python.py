@@ -16,8 +16,6 @@ input, a fork with its client. Nothing may touch a GPU or start a thread before 
 started for every page, so this module imports at its top what is cheap, and nothing else.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import importlib
