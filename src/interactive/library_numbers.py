@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 
 from executable_book.files_on_disk import write_atomically
-from executable_book.run.executed_cells import lacked_package
+from executable_book.run.kernels import start_python
 from executable_book.run.page_execution import execution_digest
-from executable_book.run.programs import Program
 
-_running: dict[Path, tuple[str, Program]] = {}
+_running: dict[Path, tuple[str, subprocess.Popen[str]]] = {}
 """What runs for a file that stores numbers: the fingerprint of what they depend on, and the program."""
 
 
@@ -27,23 +27,17 @@ def begin(app: Sphinx, module: Path, path: Path) -> None:
     depends = (Path(app.confdir, name) for name in app.config.book_depends)
     now = execution_digest(app.config, [Path(__file__), module, *depends])
     if app.builder.format and stored(path).get("fingerprint") != now:
-        _running[path] = now, Program(str(module))
+        _running[path] = now, start_python(str(module))
 
 
 def finish(app: Sphinx, module: Path, path: Path) -> None:
-    """Have the numbers in the file, or until the next build why there are none.
-
-    Why there are none is a problem, unless they need a package that the book may lack.
-    """
+    """Have the numbers in the file, or until the next build why there are none."""
     if path not in _running:
         return
     now, program = _running.pop(path)
-    status, output, errors = program.finish()
-    if status:
-        error = error_in(errors)
-        made: dict[str, Any] = {"problem": f"{module.name} failed: {error}"}
-        if lacked_package(error, app.config.book_may_lack):
-            made = {"lacks": error.partition(": ")[2]}
+    output, errors = program.communicate()
+    if program.returncode:
+        made: dict[str, Any] = {"problem": f"{module.name} failed: {error_in(errors)}"}
     else:
         made = {"fingerprint": now, "numbers": json.loads(output)}
     write_atomically(path, json.dumps(made))

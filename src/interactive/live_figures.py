@@ -156,11 +156,9 @@ def judge_numbers(app: Sphinx) -> Iterator[Finding]:
 
 
 def complete(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Add the numbers that readers without scripts see, or say why there are none if it may lack them."""
+    """Add the numbers that readers without scripts see."""
     for element in doctree.findall(LiveFigure):
         found = stored(numbers_of(app.outdir, element["figure"]))
-        if "lacks" in found:
-            element += nodes.paragraph("", found["lacks"])
         numbers = found.get("numbers")
         for head, *rows in numbers.get("tables", []) if isinstance(numbers, dict) else []:
             element += new_table(head, rows, "output")

@@ -27,9 +27,7 @@ print(json.dumps({"x": x, "tables": [[["", "x"], ["one", f"{x:.4f}"]]]}))
 @pytest.fixture
 def book(new_book: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a book whose only figure has numbers of its own."""
-    book = new_book(
-        "live-figures", extensions=("interactive.live_figures",), book_may_lack=["a_model"]
-    )
+    book = new_book("live-figures", extensions=("interactive.live_figures",))
     book.write("toy_numbers.py", TOY_NUMBERS)
     book.write("page.md", "# Page\n\n```{live-figure} toy\nWithout a script.\n```\n")
     book.write("another.md", "# Another page\n")
@@ -57,15 +55,6 @@ def test_numbers_that_cannot_be_computed_are_said_at_every_build(book: Any) -> N
     book.put_back()
     build = book.build()
     assert (build.warnings, "0.2500" in build.html("page")) == ([], True)
-
-
-def test_a_figure_may_lack_what_the_book_may_lack_and_says_so(book: Any) -> None:
-    error = "raise ModuleNotFoundError('a_model is not installed: install it')"
-    book.change("toy_numbers.py", "x = 0.25", error)
-    build = book.build()
-    assert build.warnings == []
-    assert "a_model is not installed: install it" in build.text("page")
-    assert "data-numbers" not in build.html("page")
 
 
 def test_numbers_that_another_builder_computed_are_shown(book: Any) -> None:

@@ -6,6 +6,7 @@ lines are not those of the file: statements are recognized by what they say and 
 
 import ast
 import json
+import subprocess
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
@@ -20,7 +21,7 @@ from executable_book.book_domain import book_data, page_data, replace_book_data
 from executable_book.code.listings import LISTINGS, Shown, folder_of_package
 from executable_book.files_on_disk import digest_of
 from executable_book.run import traced_examples
-from executable_book.run.programs import Program
+from executable_book.run.kernels import start_python
 from executable_book.site_builds import is_site
 
 LOGGER = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ Statement: TypeAlias = tuple[str, ...]
 """What a statement says, after its file and the names of the definitions in which it stands."""
 
 
-_tracing: list[tuple[tuple[str | None, str], Program]] = []
+_tracing: list[tuple[tuple[str | None, str], subprocess.Popen[str]]] = []
 """The run of this build, if there is one: of which library, by which tool chain, and the program."""
 
 
@@ -57,10 +58,10 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     if not _tracing:
         return []
     state, program = _tracing.pop()
-    status, printed, errors = program.finish()
+    printed, errors = program.communicate()
     shown = {docname: {one.file for one in _listings(env, docname)} for docname in env.found_docs}
-    found = {} if status else json.loads(printed)
-    failed = bool(status or {str(file) for file in set().union(*shown.values())} - found.keys())
+    found = {} if program.returncode else json.loads(printed)
+    failed = bool({str(file) for file in set().union(*shown.values())} - found.keys())
     if failed:
         why = errors.strip().rpartition("\n")[2]
         LOGGER.warning("the examples cannot be run: %s", why, type="book", subtype="line-shapes")
@@ -80,11 +81,11 @@ def _listings(env: BuildEnvironment, docname: str) -> list[Shown]:
     return [one for one in page_data(env, LISTINGS).get(docname, ()) if isinstance(one, Shown)]
 
 
-def _begun(folder: Path) -> Program:
+def _begun(folder: Path) -> subprocess.Popen[str]:
     """Begin to run the examples of a package."""
     files = [file for file in sorted(folder.rglob("*.py")) if not file.stem.startswith("__")]
     modules = [".".join(file.relative_to(folder.parent).with_suffix("").parts) for file in files]
-    return Program(traced_examples.__file__, str(folder.parent), *modules)
+    return start_python(traced_examples.__file__, str(folder.parent), *modules)
 
 
 def _said(name: str, sizes: list[int]) -> str:

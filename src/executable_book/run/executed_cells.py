@@ -1,7 +1,7 @@
 """The code cells of a page that has been read: what they printed, and what went wrong."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,8 +29,6 @@ class ExecutedPage:
     failed: bool = False
     findings: tuple[tuple[int, str], ...] = ()
     """Line and message of what went wrong."""
-    lacks: str = ""
-    """A package that the page ended early without, and may."""
 
 
 @dataclass(frozen=True)
@@ -103,27 +101,16 @@ def failed_pages(env: BuildEnvironment) -> set[str]:
 
 
 def page_of(
-    env: BuildEnvironment,
-    doctree: nodes.document,
-    executed: Mapping[str, Any],
-    may_lack: Iterable[str],
+    env: BuildEnvironment, doctree: nodes.document, executed: Mapping[str, Any]
 ) -> ExecutedPage:
-    """Return how the execution of the page went that is being read.
-
-    Args:
-        env: the environment of the build.
-        doctree: the page.
-        executed: what MyST-NB says of its execution.
-        may_lack: packages without which pages may end early.
-    """
+    """Return how the execution of the page went that is being read, by what MyST-NB says of it."""
     found = cells(env, doctree)
     failure = None if executed["succeeded"] else failure_of(found, executed)
-    lacks = lacked_package(failure[1], may_lack) if failure else ""
     until = failure[0] if failure else None
     findings = [problem for cell in found[:until] for problem in problems(cell)]
-    if failure and not lacks:
+    if failure:
         findings.append((found[failure[0]].line, f"this cell failed: {failure[1]}"))
-    return ExecutedPage(len(found), failure is not None, tuple(findings), lacks)
+    return ExecutedPage(len(found), failure is not None, tuple(findings))
 
 
 def failure_of(found: list[ExecutedCell], executed: Mapping[str, Any]) -> tuple[int, str]:
@@ -135,13 +122,6 @@ def failure_of(found: list[ExecutedCell], executed: Mapping[str, Any]) -> tuple[
         if cell.code.strip().partition("\n")[0] in executed["traceback"]:
             return number, f"{executed['error']}: it took too long"
     return 0, str(executed["error"])
-
-
-def lacked_package(message: str, may_lack: Iterable[str]) -> str:
-    """Return the package that a book may lack and an error misses."""
-    missing = message if message.startswith(ModuleNotFoundError.__name__) else ""
-    named = (one for one in may_lack if re.search(rf"\b{re.escape(one)}\b", missing))
-    return next(named, "")
 
 
 def problems(cell: ExecutedCell) -> Iterator[tuple[int, str]]:

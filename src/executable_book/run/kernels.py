@@ -1,4 +1,7 @@
-"""The kernels of a book: how they start, in which environment, and the server whose forks they are."""
+"""The kernels of a book: how they start, in which environment, and the server whose forks they are.
+
+The process that builds a book imports neither its library nor what that needs: `start_python` asks another.
+"""
 
 import contextlib
 import json
@@ -45,6 +48,19 @@ def environment() -> dict[str, str]:
         # Another number of threads sums in another order, and pages run side by side.
         **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
     }
+
+
+def start_python(*arguments: str) -> subprocess.Popen[str]:
+    """Start a program in the environment of pages, warm where it can be; `communicate` waits for its end."""
+    return subprocess.Popen(
+        [*WARM_PYTHON, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | environment(),
+        text=True,
+        encoding="utf-8",
+    )
 
 
 def install_kernelspec(folder: Path) -> None:

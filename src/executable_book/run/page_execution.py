@@ -39,7 +39,6 @@ from executable_book.check.repeated_warnings import Finding
 from executable_book.files_on_disk import digest_of, sha256
 from executable_book.run import executed_cells, kernels
 from executable_book.run.executed_cells import EXECUTED_WITH, EXECUTIONS, ExecutedPage
-from executable_book.run.programs import Program
 
 CACHES = "executions"
 """The folder of all caches, beside the output folder: builders share them."""
@@ -158,9 +157,9 @@ def executed_with(config: Config) -> dict[str, str]:
     about = versions(config.book_versions) | {"python": platform.python_version()}
     if config.book_device:
         module, _, function = config.book_device.partition(":")
-        program = Program("-c", f"import {module} as m; print(m.{function}())")
-        status, output, errors = program.finish()
-        if status:
+        program = kernels.start_python("-c", f"import {module} as m; print(m.{function}())")
+        output, errors = program.communicate()
+        if program.returncode:
             raise SphinxError(f"book_device = {config.book_device!r} failed: {errors.strip()}")
         about["device"] = output.strip()
     if config.nb_execution_cache_path:
@@ -188,7 +187,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Store how the execution of a page went."""
     executed = app.env.nb_metadata[app.env.docname].get("exec_data")  # type: ignore[attr-defined]
     if executed is not None:
-        page = executed_cells.page_of(app.env, doctree, executed, app.config.book_may_lack)
+        page = executed_cells.page_of(app.env, doctree, executed)
         set_page_data(app.env, EXECUTIONS, app.env.docname, page)
 
 
@@ -198,16 +197,6 @@ def judge(app: Sphinx) -> Iterator[Finding]:
     for docname, page in pages.items():
         for line, message in page.findings:
             yield Finding(docname, line, message)
-
-
-def resolve_to_missing_output(
-    app: Sphinx, env: BuildEnvironment, node: nodes.Element, label: nodes.TextElement
-) -> nodes.Element | None:
-    """Resolve a reference to what a page that ended early did not come to show."""
-    lacks = {page.lacks for page in page_data(env, EXECUTIONS).values()} - {""}
-    if not lacks or node["reftype"] not in {"ref", "numref"}:
-        return None
-    return nodes.inline("", f"[not shown without {', '.join(sorted(lacks))}]")
 
 
 # Executed pages

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from harness.books import Book, Build, cell, settings_for
+from harness.books import Book, Build, cell
 from harness.kernels import book_with_kernels, titled
 from nbclient.exceptions import DeadKernelError
 
@@ -171,34 +171,6 @@ def test_a_failing_cell_fails_three_builds_and_no_other_page(project: Book) -> N
         assert "\ngood\n" in text_of(project, "good")
     titled(project, "bad", cell("print('mended')"))
     assert project.build().status == 0
-
-
-def test_a_page_may_end_early_without_a_package_that_the_book_may_lack(project: Book) -> None:
-    """Asked to, a build is green without it; not asked, or without another package, it is not."""
-    without = cell("raise ModuleNotFoundError('no_such_model is not installed: install it')")
-    titled(project, "page", cell("print('before')"), without, cell("print('after')"))
-    project.write(
-        "recorded/page.txt", ">>> print('before')\n    before\n\n>>> print('after')\n    after\n"
-    )
-    titled(project, "other", "See {numref}`fig-after`.\n")
-    line = project.cell_lines("page")[1]
-
-    def build(*may_lack: str) -> Build:
-        return project.build(book_may_lack=[*may_lack], **settings_for("execution", "recorded"))
-
-    for may_lack in ((), ("no_such",), ("another_model",)):
-        refused = build(*may_lack)
-        assert f"page.md:{line}: WARNING: this cell failed: ModuleNotFoundError" in refused.err
-    for _ in range(2):
-        green = build("another_model", "no_such_model")
-        assert (green.status, green.err) == (0, "")
-    shown = text_of(project, "page")
-    assert "\nbefore\n" in shown
-    assert "ModuleNotFoundError: no_such_model is not installed: install it" in shown
-    assert "See [not shown without no_such_model]." in text_of(project, "other")
-    refused = build()
-    assert refused.status == 1
-    assert "undefined label: 'fig-after'" in refused.err
 
 
 NOT_TO_BE_SEEN = {

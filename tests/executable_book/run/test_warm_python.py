@@ -10,23 +10,31 @@ import pytest
 from harness.books import wait_until
 from harness.kernels import alive
 
-from executable_book.run.kernels import WARM_PYTHON, warm_server
-from executable_book.run.programs import Program, Result
+from executable_book.run.kernels import WARM_PYTHON, start_python, warm_server
 from executable_book.run.warm_python import ADDRESS
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    """Run a program; return its exit code, and what it printed."""
+    program = start_python(*arguments)
+    output, errors = program.communicate()
+    return program.returncode, output, errors
 
 
 @pytest.fixture(params=["forked", "plain"])
-def program(request: pytest.FixtureRequest, tmp_path: Path, warm: None) -> Callable[..., Program]:
-    """Return a function that begins to run some code: in a fork, and where there is no server."""
+def run_code(request: pytest.FixtureRequest, tmp_path: Path, warm: None) -> Run:
+    """Return a function that runs some code: in a fork, and where there is no server."""
     if request.param == "plain":
         request.getfixturevalue("monkeypatch").setenv(ADDRESS, str(tmp_path / "nobody"))
 
-    def begin(code: str, *arguments: str) -> Program:
+    def run_file(code: str, *arguments: str) -> tuple[int, str, str]:
         path = tmp_path / "program.py"
         path.write_text(code)
-        return Program(str(path), *arguments)
+        return run(str(path), *arguments)
 
-    return begin
+    return run_file
 
 
 @pytest.fixture
@@ -38,33 +46,27 @@ def server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_program_gets_its_arguments_folder_and_environment(
-    program: Callable[..., Program], monkeypatch: pytest.MonkeyPatch
+    run_code: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_DEVICE", "meta")
     monkeypatch.chdir("/")  # the server was started elsewhere
     code = "import os, sys\nprint(sys.argv[1:], os.getcwd(), os.environ['SOME_DEVICE'], __name__)"
-    assert program(code, "a", "b c").finish() == (
-        *(0, f"['a', 'b c'] {os.getcwd()} meta __main__\n", ""),
-    )
+    assert run_code(code, "a", "b c") == (0, f"['a', 'b c'] {os.getcwd()} meta __main__\n", "")
 
 
-def test_a_program_ends_as_it_would_anywhere(program: Callable[..., Program]) -> None:
-    failed = program("print('half', end='')\nraise ValueError('no more')").finish()
-    assert (failed.status, failed.output) == (1, "half")
-    assert failed.errors.endswith("ValueError: no more\n")
-    assert program("raise SystemExit(3)").finish().status == 3
-    assert program("raise SystemExit('why')").finish() == Result(1, "", "why\n")
-    assert program("print('done')").finish() == Result(0, "done\n", "")
+def test_a_program_ends_as_it_would_anywhere(run_code: Run) -> None:
+    status, output, errors = run_code("print('half', end='')\nraise ValueError('no more')")
+    assert (status, output) == (1, "half")
+    assert errors.endswith("ValueError: no more\n")
+    assert run_code("raise SystemExit(3)") == (3, "", "")
+    assert run_code("raise SystemExit('why')") == (1, "", "why\n")
+    assert run_code("print('done')") == (0, "done\n", "")
 
 
-def test_modules_and_commands_run_too(warm: None) -> None:
-    assert Program("-c", "import sys; print(sys.argv)", "x").finish().output == "['-c', 'x']\n"
-    assert "usage" in Program("-m", "json.tool", "--help").finish().output
-
-
-def test_a_fork_has_the_modules_of_the_server(warm: None) -> None:
-    loaded = "import sys; print('torch' in sys.modules)"
-    assert Program("-c", loaded).finish().output == "True\n"
+def test_modules_and_commands_run_too_and_have_what_the_server_has(warm: None) -> None:
+    assert run("-c", "import sys; print(sys.argv)", "x")[1] == "['-c', 'x']\n"
+    assert "usage" in run("-m", "json.tool", "--help")[1]
+    assert run("-c", "import sys; print('torch' in sys.modules)")[1] == "True\n"
 
 
 def test_a_fork_ends_with_its_client(warm: None, tmp_path: Path) -> None:
@@ -94,7 +96,7 @@ def begun(folder: Path) -> tuple["subprocess.Popen[bytes]", int]:
 def test_a_server_ends_with_its_build(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(ADDRESS, raising=False)
     with warm_server([]):
-        parent = int(Program("-c", "import os; print(os.getppid())").finish().output)
+        parent = int(run("-c", "import os; print(os.getppid())")[1])
         assert alive(parent)
         assert parent != os.getpid()
     assert not alive(parent)
