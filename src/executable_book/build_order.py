@@ -93,8 +93,7 @@ def connect(app: Sphinx) -> None:
     on("builder-inited", section_index.drop_other_search)
 
     # Pages are read: those that changed, and those whose outputs may be others now.
-    on("env-get-outdated", page_execution.outdated, reference_links.outdated)
-    on("env-get-outdated", repeated_warnings.outdated)
+    on("env-get-outdated", page_execution.outdated, repeated_warnings.outdated)
     on("env-before-read-docs", page_execution.start, line_shapes.begin)
     on("doctree-read", executed_cells.describe_figures, page_execution.collect)
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)

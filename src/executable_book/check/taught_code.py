@@ -13,7 +13,6 @@ And the lines of listings that are not folded fit the page.
 
 import ast
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from sphinx.application import Sphinx
 
@@ -23,63 +22,55 @@ from executable_book.code.abridged import (
     LETTERS_ON_A_LINE,
     Place,
     first_line,
+    last_line,
     requires,
     taught_statements,
 )
-from executable_book.code.listings import (
-    LISTINGS,
-    Defined,
-    Shown,
-    library_of,
-    reading_order,
-)
+from executable_book.code.listings import LISTINGS, Defined, Shown, library_of, reading_order
 from executable_book.code.name_usage import Scope
-from executable_book.code.package_source import Library, PythonFile, parsed
+from executable_book.code.package_source import Library, Module, parsed
 
 
 def judge_code(app: Sphinx) -> Iterator[Finding]:
     """Say what of the library cannot be read, or only too late."""
     library = library_of(app.config, app.srcdir)
     pages: dict[str, list[Shown | Defined]] = page_data(app.env, LISTINGS)
-    listings = [
-        (page, one) for page, found in pages.items() for one in found if isinstance(one, Shown)
-    ]
-    places: dict[Path, set[Place]] = {}
-    for _, shown in listings:
-        places.setdefault(shown.file, set()).update(shown.places)
-    for name, module in library.modules.items():
-        if is_taught(name, app):
-            yield from unread(module, places.get(module.file, set()))
+    taught = {
+        name: module
+        for name, module in library.modules.items()
+        if name.partition(".")[0] in app.config.book_taught
+    }
+    places: dict[str, set[Place]] = {name: set() for name in taught}
+    for page, found in pages.items():
+        for shown in found:
+            if isinstance(shown, Shown) and shown.module in taught:
+                places[shown.module] |= shown.places
+                if not shown.folded:
+                    yield from too_long(page, shown)
+    for name, module in taught.items():
+        yield from unread(module, places[name])
     order = [(page, pages[page]) for page in reading_order(app.env) if page in pages]
     for shown, finding in too_early(order, library):
-        if is_taught(shown.names[0], app):
+        if shown.module in taught:
             yield finding
-    for page, shown in listings:
-        if is_taught(shown.names[0], app) and not shown.folded:
-            for line in shown.code.splitlines():
-                if len(line) > LETTERS_ON_A_LINE:
-                    said = f"a line of {len(line)} letters is cut at {LETTERS_ON_A_LINE}"
-                    yield Finding(page, shown.line, f"{said}: {line.strip()}")
 
 
-def is_taught(name: str, app: Sphinx) -> bool:
-    """Tell whether a module, or what stands in one, is in a folder that the book teaches."""
-    return name.partition(".")[0] in app.config.book_taught
+def too_long(page: str, shown: Shown) -> Iterator[Finding]:
+    """Yield the lines of a listing that do not fit a page."""
+    for line in shown.code.splitlines():
+        if len(line) > LETTERS_ON_A_LINE:
+            said = f"a line of {len(line)} letters is cut at {LETTERS_ON_A_LINE}"
+            yield Finding(page, shown.line, f"{said}: {line.strip()}")
 
 
-def unread(module: PythonFile, shown: set[Place]) -> Iterator[Finding]:
+def unread(module: Module, shown: set[Place]) -> Iterator[Finding]:
     """Yield the statements of a module that stand on no page; what stands within one is not named again."""
-    taught = taught_statements(module.text, module.tree)
-    missing = [one for place, one in sorted(taught.items()) if place not in shown]
     last = 0
-    for one in missing:
-        if one.lineno > last:
-            end = one.end_lineno or 0
-            within = [other for other in missing if one.lineno < other.lineno <= end]
-            last = max([one.lineno, *(other.end_lineno or 0 for other in within)])
-            more = f" (and {len(within)} more statements in it)" if within else ""
+    for place, one in sorted(taught_statements(module.text, module.tree).items()):
+        if place not in shown and one.lineno > last:
+            last = last_line(one)
             code = module.text.splitlines()[one.lineno - 1].strip()
-            yield Finding(str(module.file), first_line(one), f"stands on no page: {code}{more}")
+            yield Finding(str(module.file), first_line(one), f"stands on no page: {code}")
 
 
 def too_early(
@@ -94,18 +85,14 @@ def too_early(
                 continue
             seen |= {*one.names, *(owner_of(name, library) for name in one.names)}
             for name in sorted(used_by(one, library)):
-                if not is_seen(name, seen):
-                    message = (
-                        f"the listing of {', '.join(one.names)} uses {name}, which no earlier page shows, "
-                        "nor this one before"
+                owner, _, last = name.rpartition(".")
+                # itself, or all of what it is a part of, or a cell has defined one like it
+                if not {name, f"{owner}.*", f".{last}"} & seen:
+                    listing = f"the listing of {', '.join(one.names)}"
+                    says = (
+                        f"{listing} uses {name}, which no earlier page shows, nor this one before"
                     )
-                    yield one, Finding(page, one.line, message)
-
-
-def is_seen(name: str, seen: set[str]) -> bool:
-    """Tell whether a name was shown, or all of what it is a part of, or a cell has defined one like it."""
-    owner, _, last = name.rpartition(".")
-    return bool({name, f"{owner}.*", f".{last}"} & seen)
+                    yield one, Finding(page, one.line, says)
 
 
 def owner_of(name: str, library: Library) -> str:
@@ -119,28 +106,21 @@ def used_by(listing: Shown, library: Library) -> set[str]:
 
     What asks that input be good is none of them: no page teaches it, though a listing may show its call.
     """
-    module = next(one for one, part in library.modules.items() if part.file == listing.file)
+    module = library.modules[listing.module]
     scope = Scope(library.folder.name, library.definitions)
-    scope.read_imports(library.modules[module].text)
-    scope.meaning |= {name: f"{module}.{name}" for name in library.modules[module].defined}
+    scope.read_imports(module.text)
+    scope.meaning |= {name: f"{module.name}.{name}" for name in module.defined}
     uses = {use.name for use in scope.uses(listing.code)}
     used = {name for name in uses if not requires(name.rpartition(".")[2])}
-    for name in listing.names:
-        owner = name.removeprefix(f"{module}.").partition(".")[0]
-        if methods := methods_of(library.modules[module].tree, owner):
-            for node in ast.walk(parsed(listing.code)):
-                match node:
-                    case ast.Attribute(value=ast.Name(id="self"), attr=attr) if attr in methods:
-                        used.add(f"{module}.{owner}.{attr}")
-    return used
-
-
-def methods_of(tree: ast.Module, name: str) -> set[str]:
-    """Return the names of the methods of a class, nothing for any other name."""
-    return {
-        one.name
-        for owner in tree.body
-        if isinstance(owner, ast.ClassDef) and owner.name == name
-        for one in owner.body
-        if isinstance(one, ast.FunctionDef)
+    owners = {name.removeprefix(f"{module.name}.").partition(".")[0] for name in listing.names}
+    methods = {
+        method: f"{module.name}.{owner.name}.{method}"
+        for owner in module.tree.body
+        if isinstance(owner, ast.ClassDef) and owner.name in owners
+        for method in (one.name for one in owner.body if isinstance(one, ast.FunctionDef))
     }
+    for node in ast.walk(parsed(listing.code)):
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr=attr) if attr in methods:
+                used.add(methods[attr])
+    return used

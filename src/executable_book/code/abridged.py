@@ -15,17 +15,16 @@ import re
 import subprocess
 import textwrap
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, zip_longest
-from typing import TypeAlias
+from typing import NamedTuple
 
 from ruff.__main__ import find_ruff_bin  # type: ignore[import-untyped]
 
 LETTERS_ON_A_LINE = 80
 DOCSTRINGS, TYPES, REFUSALS = "docstrings", "types", "refusals"
-Branching: TypeAlias = ast.If | ast.For | ast.While | ast.With | ast.Try
-Place: TypeAlias = tuple[int, int]
+Branching = ast.If | ast.For | ast.While | ast.With | ast.Try
+Place = tuple[int, int]
 """Where a statement begins in its file: line and column."""
 FOR_TOOLS = re.compile(r"[ \t]*# (?:type: ignore|noqa)\b.*")
 COMMENT_BESIDE_CODE = re.compile(r"^( *)(\S.*?)  (# .*)$", re.MULTILINE)
@@ -33,21 +32,18 @@ FIELDS = {"dataclass", "NamedTuple"}
 """What makes fields of a class's annotations: there they are more than types."""
 
 
-@dataclass(frozen=True)
-class Abridged:
+class Abridged(NamedTuple):
     """A definition as a chapter shows it.
 
     Attributes:
         code: what is shown.
         left_out: what kinds of things are not.
         statements: where the statements begin, in the file, that are shown whole.
-        later: whether something waits for a later chapter.
     """
 
     code: str
     left_out: tuple[str, ...]
     statements: frozenset[Place]
-    later: bool
 
 
 def abridge(
@@ -61,14 +57,12 @@ def abridge(
         until: names that a later chapter adds.
         refusals: whether refusals are shown.
     """
-    cutter = _Cutter(text, frozenset(until), refusals=refusals or is_refusal(node))
+    cutter = _Cutter(text, until, refusals=refusals or kind_of(node) == REFUSALS)
     cutter.parts_of(node)
-    code = cutter.code(first_line(node), _last_line(node))
     return Abridged(
-        laid_out(textwrap.dedent(code)),
+        laid_out(textwrap.dedent(cutter.code(node))),
         tuple(kind for kind in (DOCSTRINGS, TYPES, REFUSALS) if kind in cutter.left_out),
         frozenset(cutter.shown),
-        cutter.later,
     )
 
 
@@ -120,31 +114,58 @@ def first_line(statement: ast.stmt) -> int:
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
-def _last_line(statement: ast.stmt) -> int:
+def last_line(statement: ast.stmt) -> int:
+    """Return where a statement ends."""
     return statement.end_lineno or statement.lineno
+
+
+class Positions:
+    """Where nodes of `ast`, which counts the columns of a line in bytes, are in their text."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.splitlines(keepends=True)
+        self.starts = [0, *accumulate(map(len, self.lines))]
+
+    def start(self, node: ast.expr | ast.alias | ast.arg | ast.keyword) -> int:
+        """Return where a node begins."""
+        return self._at(node.lineno, node.col_offset)
+
+    def end(self, node: ast.expr | ast.alias | ast.arg | ast.keyword) -> int:
+        """Return where a node ends."""
+        return self._at(node.end_lineno or 0, node.end_col_offset or 0)
+
+    def _at(self, line: int, column: int) -> int:
+        return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
 
 
 # What is left out
 
 
-def is_docstring(statement: ast.stmt) -> bool:
-    """Tell whether a statement is a bare string."""
+def kind_of(statement: ast.stmt, *, of_fields: bool = False) -> str:
+    """Return what kind of thing a statement is that listings leave out; nothing for any other.
+
+    Args:
+        statement: the statement.
+        of_fields: whether it stands in a class whose annotations are its fields.
+    """
     match statement:
         case ast.Expr(value=ast.Constant(value=str())):
-            return True
-    return False
-
-
-def is_refusal(statement: ast.stmt) -> bool:
-    """Tell whether a statement asks that input be good, or defines how that is asked."""
-    match statement:
-        case ast.Expr(value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
-            return requires(name)
-        case ast.FunctionDef(name=name):
-            return requires(name)
+            return DOCSTRINGS
         case ast.If(body=[ast.Raise()], orelse=[]):
-            return True
-    return False
+            return REFUSALS
+        case (
+            ast.Expr(value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)))
+            | ast.FunctionDef(name=name)
+        ) if requires(name):
+            return REFUSALS
+        case ast.FunctionDef(decorator_list=decorators):
+            return TYPES if "overload" in map(_last_name, decorators) else ""
+        case ast.AnnAssign(value=value, annotation=annotation):
+            is_bare = value is None and not of_fields
+            return TYPES if is_bare or _last_name(annotation) == "TypeAlias" else ""
+        case ast.Assign(value=ast.Subscript(value=value)):
+            return TYPES if _last_name(value) == "Literal" else ""
+    return ""
 
 
 def requires(name: str) -> bool:
@@ -152,28 +173,15 @@ def requires(name: str) -> bool:
     return name.lstrip("_").startswith("require_")
 
 
-def is_type(statement: ast.stmt, *, of_fields: bool = False) -> bool:
-    """Tell whether a statement is about types alone."""
-    match statement:
-        case ast.FunctionDef(decorator_list=decorators):
-            return any(_last_name(one) == "overload" for one in decorators)
-        case ast.AnnAssign(value=None):
-            return not of_fields
-        case ast.AnnAssign(annotation=annotation):
-            return _last_name(annotation) == "TypeAlias"
-        case ast.Assign(value=ast.Subscript(value=value)):
-            return _last_name(value) == "Literal"
-    return False
-
-
 def is_plumbing(statement: ast.stmt) -> bool:
     """Tell whether a statement of a module is an import, says what is public, or starts it as a program."""
     match statement:
-        case ast.Import() | ast.ImportFrom():
-            return True
-        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
-            return True
-        case ast.Assign(targets=[ast.Name(id="__all__")]):
+        case (
+            ast.Import()
+            | ast.ImportFrom()
+            | ast.If(test=ast.Compare(left=ast.Name(id="__name__")))
+            | ast.Assign(targets=[ast.Name(id="__all__")])
+        ):
             return True
     return False
 
@@ -186,11 +194,10 @@ def bodies(statement: ast.stmt) -> list[list[ast.stmt]]:
     return [block for block in (parts[0], *handlers, *cases, *parts[1:]) if block]
 
 
-def has_fields(statement: ast.stmt) -> bool:
-    """Tell whether the annotations in a class are its fields."""
+def _has_fields(statement: ast.stmt) -> bool:
     if not isinstance(statement, ast.ClassDef):
         return False
-    return any(_last_name(one) in FIELDS for one in (*statement.decorator_list, *statement.bases))
+    return bool(FIELDS & {_last_name(one) for one in (*statement.decorator_list, *statement.bases)})
 
 
 def _last_name(node: ast.expr) -> str:
@@ -210,24 +217,20 @@ class _Cutter:
 
     Attributes:
         left_out: the kinds of things that are cut.
-        later: whether something is cut that a later chapter adds.
         shown: the statements that are shown whole, by their places.
     """
 
-    def __init__(
-        self, text: str, until: frozenset[str] = frozenset(), *, refusals: bool = False
-    ) -> None:
-        self.until, self.refusals = until, refusals
-        self.text, self.lines = text, text.splitlines(keepends=True)
-        self.starts = [0, *accumulate(map(len, self.lines))]
+    def __init__(self, text: str, until: Iterable[str] = (), *, refusals: bool = False) -> None:
+        self.text, self.until, self.refusals = text, {*until}, refusals
+        self.positions = Positions(text)
+        self.lines, self.starts = self.positions.lines, self.positions.starts
         self.cuts: list[tuple[int, int, str]] = []
         self.left_out: set[str] = set()
-        self.later = False
         self.shown: dict[Place, ast.stmt] = {}
 
-    def code(self, first: int, last: int) -> str:
-        """Return some lines of the text without what is to be cut."""
-        at, end = self.starts[first - 1], self.starts[last]
+    def code(self, node: ast.stmt) -> str:
+        """Return the lines of a statement without what is to be cut."""
+        at, end = self.starts[first_line(node) - 1], self.starts[last_line(node)]
         pieces = []
         for start, stop, instead in sorted(self.cuts, key=lambda cut: (cut[0], -cut[1])):
             if at <= start <= end:
@@ -239,24 +242,20 @@ class _Cutter:
     def block(self, statements: list[ast.stmt], *, of_fields: bool = False) -> bool:
         """Cut what is to be left out of a block; tell whether anything of it is left."""
         is_left = False
-        for statement in statements:
-            opens = not is_left and statement is not statements[-1]
-            is_left |= self.statement(statement, of_fields=of_fields, opens_block=opens)
+        for node in statements:
+            kind = kind_of(node, of_fields=of_fields)
+            if kind and not (kind == REFUSALS and self.refusals):
+                self.left_out.add(kind)
+            elif not self._uses_later_names(node) and self.parts_of(node, of_fields=of_fields):
+                is_left = True
+                continue
+            opens_block = not is_left and node is not statements[-1]
+            self._cut_lines(first_line(node), last_line(node), with_blank_lines=opens_block)
         return is_left
-
-    def statement(self, node: ast.stmt, *, of_fields: bool, opens_block: bool) -> bool:
-        """Cut what is to be left out of a statement; tell whether anything of it is left."""
-        if kind := self._kind_left_out(node, of_fields):
-            self.left_out.add(kind)
-        elif self._uses_later_names(node):
-            self.later = True
-        elif self.parts_of(node, of_fields=of_fields):
-            return True
-        self._cut_lines(first_line(node), _last_line(node), with_blank_lines=opens_block)
-        return False
 
     def parts_of(self, node: ast.stmt, *, of_fields: bool = False) -> bool:
         """Cut what is to be left out of the parts of a statement; tell whether anything is left."""
+        end = self.positions.end
         is_whole = True
         match node:
             case ast.FunctionDef():
@@ -264,93 +263,78 @@ class _Cutter:
             case ast.ClassDef(bases=bases):
                 for base in bases:
                     if isinstance(base, ast.Subscript):
-                        self._cut_type(self._end(base.value), self._end(base))
+                        self._cut_type(end(base.value), end(base))
             case ast.AnnAssign(target=target, annotation=annotation) if not of_fields:
-                self._cut_type(self._end(target), self._end(annotation))
+                self._cut_type(end(target), end(annotation))
         for keyword in self._later_keywords(node):
-            self.later, is_whole = True, False
-            self._cut_argument(self._start(keyword), self._end(keyword))
+            is_whole = False
+            self._cut_argument(keyword, end(keyword))
         blocks = bodies(node)
-        left = [self.block(block, of_fields=has_fields(node)) for block in blocks]
+        left = [self.block(block, of_fields=_has_fields(node)) for block in blocks]
         if isinstance(node, Branching) and not any(left):
             return False
         for block, is_left in zip(blocks, left, strict=True):
             if not is_left:
-                after = self.starts[_last_line(block[-1])]
+                after = self.starts[last_line(block[-1])]
                 self.cuts.append((after, after, " " * block[0].col_offset + "...\n"))
         if is_whole:
             self.shown[node.lineno, node.col_offset] = node
         return True
 
-    def _kind_left_out(self, node: ast.stmt, of_fields: bool) -> str:
-        if is_docstring(node):
-            return DOCSTRINGS
-        if is_refusal(node) and not self.refusals:
-            return REFUSALS
-        return TYPES if is_type(node, of_fields=of_fields) else ""
-
     def _uses_later_names(self, node: ast.stmt) -> bool:
+        searched: list[ast.AST] = [node]
         match node:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 return name in self.until
             case ast.If(test=head) | ast.While(test=head) | ast.For(iter=head):
-                searched: list[ast.AST] = [head]
+                searched = [head]
             case ast.With(items=items):
                 searched = [*items]
             case ast.Try() | ast.Match():
-                searched = []
-            case _:
-                searched = [node]
+                return False
         parts = {part for one in searched for part in ast.walk(one)}
         for keyword in self._later_keywords(node):
             parts -= {*ast.walk(keyword)}  # it is cut alone
         return any(getattr(one, "id", getattr(one, "attr", "")) in self.until for one in parts)
 
     def _later_keywords(self, node: ast.stmt) -> list[ast.keyword]:
-        if bodies(node):
-            return []
         keywords = (one for one in ast.walk(node) if isinstance(one, ast.keyword))
-        return [one for one in keywords if one.arg in self.until]
+        return [] if bodies(node) else [one for one in keywords if one.arg in self.until]
 
     def _signature(self, node: ast.FunctionDef) -> bool:
         """Cut types, and arguments that come later; tell whether all arguments stay."""
-        found = node.args
-        named = [*found.posonlyargs, *found.args]
-        defaults = [*[None] * (len(named) - len(found.defaults)), *found.defaults]
-        named += [*found.kwonlyargs, *(one for one in (found.vararg, found.kwarg) if one)]
-        is_whole = True
-        last = 0
-        for one, default in zip_longest(named, [*defaults, *found.kw_defaults]):
-            end = max(self._end(part) for part in (one, default) if part)
-            last = max(last, end)
+        args, end = node.args, self.positions.end
+        named = [*args.posonlyargs, *args.args]
+        defaults = [*[None] * (len(named) - len(args.defaults)), *args.defaults]
+        named += [*args.kwonlyargs, *(one for one in (args.vararg, args.kwarg) if one)]
+        pairs = [*zip_longest(named, [*defaults, *args.kw_defaults])]
+        ends = [max(end(part) for part in pair if part) for pair in pairs]
+        for (one, _), stop in zip(pairs, ends, strict=True):
             if one.arg in self.until:
-                self.later, is_whole = True, False
-                self._cut_argument(self._start(one), end)
+                self._cut_argument(one, stop)
             elif one.annotation:
-                self._cut_type(self._start(one) + len(one.arg), self._end(one.annotation))
-        if comma := re.compile(r"\s*,(?=\s*\))").match(self.text, last):
-            self.cuts.append((comma.start(), comma.end(), ""))
+                self._cut_type(self.positions.start(one) + len(one.arg), end(one.annotation))
+        if comma := re.compile(r"\s*,(?=\s*\))").match(self.text, max(ends, default=0)):
+            self.cuts.append((*comma.span(), ""))
         if node.returns:
-            arrow = self.text.rindex("->", 0, self._start(node.returns))
-            colon = re.compile(r"[\s)]*(?=:)").match(self.text, self._end(node.returns))
+            arrow = self.text.rindex("->", 0, self.positions.start(node.returns))
+            colon = re.compile(r"[\s)]*(?=:)").match(self.text, end(node.returns))
             assert colon
             self._cut_type(arrow, colon.end())
-        return is_whole
-
-    # The text
+        return not any(one.arg in self.until for one, _ in pairs)
 
     def _cut_type(self, start: int, end: int) -> None:
         self.left_out.add(TYPES)
         self.cuts.append((start, end, ""))
 
-    def _cut_argument(self, start: int, end: int) -> None:
+    def _cut_argument(self, argument: ast.arg | ast.keyword, end: int) -> None:
         """Cut an argument, and the comma that parts it from the next, or else from the last."""
+        start = self.positions.start(argument)
         if after := re.compile(r"\s*,\s*").match(self.text, end):
-            self.cuts.append((start, after.end(), ""))
+            end = after.end()
         else:
-            before = re.compile(r"(\s*,)?\s*$").search(self.text, 0, start)
-            assert before
-            self.cuts.append((before.start(), end, ""))
+            start = len(self.text[:start].rstrip().removesuffix(",").rstrip())
+        self.cuts.append((start, end, ""))
 
     def _cut_lines(self, first: int, last: int, *, with_blank_lines: bool) -> None:
         """Cut lines, the comment right above that is about them, and perhaps the blank lines below."""
@@ -360,14 +344,3 @@ class _Cutter:
         while with_blank_lines and last < len(self.lines) and not self.lines[last].strip():
             last += 1
         self.cuts.append((self.starts[first - 1], self.starts[last], ""))
-
-    def _start(self, node: ast.AST) -> int:
-        return self._at(node.lineno, node.col_offset)  # type: ignore[attr-defined]
-
-    def _end(self, node: ast.AST) -> int:
-        return self._at(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
-
-    def _at(self, line: int, column: int) -> int:
-        """Return the place of a column, which `ast` counts in bytes."""
-        start = self.starts[line - 1]
-        return start + len(self.lines[line - 1].encode()[:column].decode())

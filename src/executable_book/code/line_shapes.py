@@ -9,8 +9,6 @@ import json
 import subprocess
 from collections.abc import Iterator, Mapping
 from html import escape
-from pathlib import Path
-from typing import TypeAlias
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -18,7 +16,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from executable_book.book_domain import book_data, page_data, replace_book_data
-from executable_book.code.listings import LISTINGS, Shown, folder_of_package
+from executable_book.code.listings import LISTINGS, Shown, folder_of_package, library_of
 from executable_book.files_on_disk import digest_of
 from executable_book.run import traced_examples
 from executable_book.run.kernels import start_python
@@ -32,8 +30,8 @@ NOTE = (
     "makes, in the example of the docstring.</p>\n"
 )
 """What stands below the first such listing of a page."""
-Statement: TypeAlias = tuple[str, ...]
-"""What a statement says, after its file and the names of the definitions in which it stands."""
+Statement = tuple[str, ...]
+"""What a statement says, after its module and the names of the definitions in which it stands."""
 
 
 _tracing: list[tuple[tuple[str | None, str], subprocess.Popen[str]]] = []
@@ -50,7 +48,9 @@ def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     state = digest_of(folder), app.config.book_tools
     before, _ = book_data(env, SHAPES) or (None, {})
     if state != before:
-        _tracing.append((state, _begun(folder)))
+        modules = library_of(app.config, app.srcdir).modules
+        program = start_python(traced_examples.__file__, str(folder.parent), folder.name, *modules)
+        _tracing.append((state, program))
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -59,33 +59,26 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
         return []
     state, program = _tracing.pop()
     printed, errors = program.communicate()
-    shown = {docname: {one.file for one in _listings(env, docname)} for docname in env.found_docs}
+    shown = {name: {one.module for one in _listings(env, name)} for name in env.found_docs}
     found = {} if program.returncode else json.loads(printed)
-    failed = bool({str(file) for file in set().union(*shown.values())} - found.keys())
+    failed = bool(set().union(*shown.values()) - found.keys())
     if failed:
         why = errors.strip().rpartition("\n")[2]
         LOGGER.warning("the examples cannot be run: %s", why, type="book", subtype="line-shapes")
     now = {
-        (str(file), *statement): ", ".join(_said(name, sizes) for name, sizes in made)
-        for file in map(Path, found)
-        for statement, line in statements_in(file.read_text(encoding="utf-8"))
-        if (made := found[str(file)].get(str(line)))
+        (module.name, *statement): ", ".join(_said(name, sizes) for name, sizes in made)
+        for module in library_of(app.config, app.srcdir).modules.values()
+        for statement, line in statements_in(module.text)
+        if (made := found.get(module.name, {}).get(str(line)))
     }
     _, before = book_data(env, SHAPES) or (None, {})
     replace_book_data(env, SHAPES, (None if failed else state, now))
-    changed = {Path(statement[0]) for statement, _ in now.items() ^ before.items()}
-    return [docname for docname, files in shown.items() if files & changed]
+    changed = {statement[0] for statement, _ in now.items() ^ before.items()}
+    return [docname for docname, modules in shown.items() if modules & changed]
 
 
 def _listings(env: BuildEnvironment, docname: str) -> list[Shown]:
     return [one for one in page_data(env, LISTINGS).get(docname, ()) if isinstance(one, Shown)]
-
-
-def _begun(folder: Path) -> subprocess.Popen[str]:
-    """Begin to run the examples of a package."""
-    files = [file for file in sorted(folder.rglob("*.py")) if not file.stem.startswith("__")]
-    modules = [".".join(file.relative_to(folder.parent).with_suffix("").parts) for file in files]
-    return start_python(traced_examples.__file__, str(folder.parent), *modules)
 
 
 def _said(name: str, sizes: list[int]) -> str:
@@ -124,20 +117,19 @@ def statements_in(
 
 def mark_listings(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Give each listing of a page the shapes of its lines."""
-    folder = folder_of_package(app.config, app.srcdir)
-    if not (traced := book_data(app.env, SHAPES)) or folder is None:
+    traced = book_data(app.env, SHAPES)
+    if not traced:
         return
     is_first = True
     by_code = {one.code: one for one in _listings(app.env, docname)}
     for block in doctree.findall(nodes.literal_block):
         if "library" in block and (shown := by_code.get(block.astext())):
-            depth = len(shown.file.relative_to(folder).parts)
-            paths = [tuple(name.split(".")[depth:]) for name in shown.names]
-            owners = {path[-1]: path[:-1] for path in paths}
+            paths = [name.removeprefix(f"{shown.module}.").split(".") for name in shown.names]
+            owners = {path[-1]: tuple(path[:-1]) for path in paths}
             block["line_shapes"] = {
-                line: traced[1][str(shown.file), *statement]
+                line: traced[1][shown.module, *statement]
                 for statement, line in statements_in(shown.code, owners)
-                if (str(shown.file), *statement) in traced[1]
+                if (shown.module, *statement) in traced[1]
             }
             block["line_shapes_note"] = is_first and bool(block["line_shapes"])
             is_first &= not block["line_shapes"]

@@ -14,11 +14,10 @@ caption says so, and leads to the API reference and to the file. Several names, 
 While a page is read, it stores what its listings show, for the checks in `check.taught_code`.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -36,7 +35,7 @@ from executable_book.placeholders import Placeholder
 from executable_book.publish.repository import source_link
 
 LISTINGS = "listings"
-Defined: TypeAlias = frozenset[str]
+Defined = frozenset[str]
 """The names that a cell defines."""
 
 
@@ -46,7 +45,7 @@ class Shown(NamedTuple):
     Attributes:
         line: where the listing stands in its page.
         names: the definitions, each by its name where it is defined.
-        file: the file that they stand in.
+        module: the module that they stand in.
         places: where the statements begin that are shown whole.
         code: the code.
         folded: whether it is closed.
@@ -54,7 +53,7 @@ class Shown(NamedTuple):
 
     line: int
     names: tuple[str, ...]
-    file: Path
+    module: str
     places: frozenset[Place]
     code: str
     folded: bool
@@ -76,37 +75,15 @@ def repository_path(config: Config, srcdir: str | Path, file: Path) -> str:
     return file.relative_to(folder.parents[1]).as_posix() if folder else file.name
 
 
-@dataclass(frozen=True)
-class Listing:
-    """One or more definitions of one file, abridged."""
-
-    items: tuple[Item, ...]
-    until: tuple[str, ...] = ()
-    refusals: bool = False
-
-    @cached_property
-    def parts(self) -> list[Abridged]:
-        """The definitions."""
-        text = self.items[0].file.read_text(encoding="utf-8")
-        return [abridge(text, item.node, self.until, refusals=self.refusals) for item in self.items]
-
-    @property
-    def code(self) -> str:
-        """The code of all."""
-        code = self.parts[0].code
-        for before, part in zip(self.parts, self.parts[1:], strict=False):
-            short = "\n" not in before.code and "\n" not in part.code
-            code += ("\n" if short else "\n\n\n") + part.code
-        return code
-
-    @property
-    def left_out(self) -> list[str]:
-        """What kinds of things are left out."""
-        return list(dict.fromkeys(kind for part in self.parts for kind in part.left_out))
-
-
-def _words(argument: str | None) -> tuple[str, ...]:
-    return tuple((argument or "").split())
+def abridged(items: Sequence[Item], until: Iterable[str], *, refusals: bool) -> Abridged:
+    """Abridge definitions of one module, as one listing."""
+    text = items[0].module.text
+    parts = [abridge(text, item.node, until, refusals=refusals) for item in items]
+    code = parts[0].code
+    for before, part in pairwise(parts):
+        code += ("\n\n\n" if "\n" in before.code + part.code else "\n") + part.code
+    kinds = dict.fromkeys(kind for part in parts for kind in part.left_out)
+    return Abridged(code, (*kinds,), frozenset().union(*(part.statements for part in parts)))
 
 
 class LibraryCode(SphinxDirective):
@@ -116,41 +93,47 @@ class LibraryCode(SphinxDirective):
     final_argument_whitespace = True
     has_content = True
     option_spec: ClassVar[dict[str, Any]] = {
-        "until": _words,
-        "new": _words,
+        "until": str.split,
+        "new": str.split,
         "folded": directives.flag,
     }
 
     def run(self) -> list[nodes.Node]:
         """Find the code, and follow the file that it stands in."""
+        library = library_of(self.config, self.env.srcdir)
         try:
-            listing = self._listing()
+            items = [library.find(name) for name in self.arguments[0].split()]
         except LookupError as error:
             raise self.error(str(error)) from None
-        items = listing.items
-        self.env.note_dependency(items[0].file)
+        if any(item.module != items[0].module for item in items):
+            raise self.error("a listing shows code of one file")
+        module, is_folded = items[0].module, "folded" in self.options
+        self.env.note_dependency(module.file)
+        until, new = self.options.get("until", ()), self.options.get("new", ())
+        listing = abridged(items, until, refusals=is_folded)
         code = nodes.literal_block(listing.code, listing.code, language="python")
         code["library"] = [item.name for item in items]
+        names = tuple(item.own for item in items)
         code["shown"] = Shown(
-            self.lineno,
-            tuple(item.own for item in items),
-            items[0].file,
-            frozenset().union(*(part.statements for part in listing.parts)),
-            listing.code,
-            "folded" in self.options,
+            self.lineno, names, module.name, listing.statements, listing.code, is_folded
         )
-        if new := self.options.get("new"):
-            code["highlight_args"] = {"hl_lines": self._new_lines(listing, new)}
+        if until or new:
+            before = abridged(items, [*until, *new], refusals=is_folded)
+            after = listing if new else abridged(items, (), refusals=is_folded)
+            if not (lines := new_lines(before.code, after.code)):
+                raise self.error(f"nothing in the listing uses {', '.join(new or until)}")
+            if new:
+                code["highlight_args"] = {"hl_lines": lines}
         text, messages = self.parse_inline(" ".join(self.content))
         named = [*self._names(items)]
         without = Placeholder(
             kind="left out",
             kinds=listing.left_out,
-            file=repository_path(self.config, self.env.srcdir, items[0].file),
-            lines=(items[0].first, items[-1].last),
+            file=repository_path(self.config, self.env.srcdir, module.file),
+            lines=(items[0].lines[0], items[-1].lines[1]),
         )
         block = nodes.container("", literal_block=True, classes=["literal-block-wrapper"])
-        if "folded" in self.options:
+        if is_folded:
             summary = "".join(part.astext() for part in text) or ", ".join(code["library"])
             # a paragraph takes no number away from the listings that are seen
             about = nodes.paragraph("", "", *named, without, classes=["caption"])
@@ -160,49 +143,25 @@ class LibraryCode(SphinxDirective):
             block += [nodes.caption("", "", *named, *colon, *text, without), code]
         self.set_source_info(block)
         self.set_source_info(code)
-        self.add_name(block)
         return [block, *messages]
 
-    def _listing(self) -> Listing:
-        library = library_of(self.config, self.env.srcdir)
-        items = tuple(library.find(name) for name in self.arguments[0].split())
-        if len({item.file for item in items}) > 1:
-            raise LookupError("a listing shows code of one file")
-        until = self.options.get("until", ())
-        for name in until:
-            if not any(part.later for part in Listing(items, (name,)).parts):
-                raise LookupError(f"nothing in the listing uses {name!r}, which it leaves out")
-        return Listing(items, until, "folded" in self.options)
-
-    def _new_lines(self, listing: Listing, new: tuple[str, ...]) -> list[int]:
-        before = Listing(listing.items, (*listing.until, *new), listing.refusals)
-        if not (lines := new_lines(before.code, listing.code)):
-            raise self.error(f"nothing in the listing uses {', '.join(new)}, which is new")
-        return lines
-
-    def _names(self, items: tuple[Item, ...]) -> Iterator[nodes.Node]:
+    def _names(self, items: list[Item]) -> Iterator[nodes.Node]:
         """Yield the names, as links if the API reference can have entries for them."""
         for item in items:
             if item is not items[0]:
                 yield nodes.Text(", ")
             literal = nodes.literal("", item.name)
-            documented = item.full.removesuffix(".__init__")
-            if any(part.startswith("_") for part in documented.split(".")):
+            target = item.full.removesuffix(".__init__")
+            if any(part.startswith("_") for part in target.split(".")):
                 yield literal
             else:
-                yield addnodes.pending_xref(
-                    "",
-                    literal,
-                    refdomain="py",
-                    reftype="obj",
-                    reftarget=documented,
-                    refdoc=self.env.docname,
-                )
+                about = {"refdomain": "py", "reftype": "obj", "refdoc": self.env.docname}
+                yield addnodes.pending_xref("", literal, reftarget=target, **about)
 
 
 def left_out(app: Sphinx, docname: str, about: Placeholder) -> list[nodes.Node]:
     """Say in a caption what is left out, and lead to the file, as it was when the book was built."""
-    *others, kind = about["kinds"] or [""]
+    *others, kind = about["kinds"] or ("",)
     kinds = f"{', '.join(others)} and {kind}" if others else kind
     link = source_link(app.config, about["file"], *about["lines"])
     said = nodes.inline("", f" Without {kinds}, which are in " if kinds else " ")

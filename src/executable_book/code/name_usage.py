@@ -4,136 +4,127 @@ Cells of a page share their names, so they are read one after another with the s
 """
 
 import ast
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from itertools import accumulate
+from collections.abc import Collection
 from typing import NamedTuple
 
-from executable_book.code.abridged import first_line
-from executable_book.code.package_source import parsed
+from executable_book.code.abridged import Positions, first_line, last_line
+from executable_book.code.package_source import defined_by, parsed
 
 
 class Use(NamedTuple):
-    """A public name in a piece of code, and the characters that spell it there."""
+    """A public name in a piece of code, and the character at which it begins there."""
 
     name: str
     start: int
-    end: int
 
 
-@dataclass
-class Scope:
-    """What the names in some code mean.
+class Scope(ast.NodeVisitor):
+    """What the names in some code mean, which is visited in the order in which it runs.
 
-    Attributes:
+    Args:
         package: the package's name.
         public: its public names, such as `softmax` and `figures.lines`.
+
+    Attributes:
         meaning: what a name stands for now: a public name, a module such as `figures`, or "" for the package.
     """
 
-    package: str
-    public: frozenset[str]
-    meaning: dict[str, str] = field(default_factory=dict)
+    def __init__(self, package: str, public: Collection[str]) -> None:
+        self.package, self.public = package, public
+        paths = (name.split(".") for name in public)
+        self.known = {".".join(path[:end]) for path in paths for end in range(len(path) + 1)}
+        self.meaning: dict[str, str] = {}
+        self._found: list[Use] = []
+        self._positions = Positions("")
 
     def uses(self, code: str) -> list[Use]:
         """Return the uses in a piece of code, in order, and remember what it imports and redefines."""
-        finder = _Finder(self, code)
-        finder.visit(parsed(code))
-        return sorted(finder.found, key=lambda use: use.start)
+        self._found, self._positions = [], Positions(code)
+        self.visit(parsed(code))
+        return sorted(self._found, key=lambda use: use.start)
+
+    def names(self, part: ast.stmt, code: str) -> set[str]:
+        """Return the public names that a part of some code uses, and remember nothing of it."""
+        before = dict(self.meaning)
+        self._found, self._positions = [], Positions(code)
+        self.visit(part)
+        self.meaning = before
+        return {use.name for use in self._found}
 
     def read_imports(self, code: str) -> None:
         """Remember what a module imports at its top."""
-        finder = _Finder(self, code)
+        self._positions = Positions(code)
         for statement in parsed(code).body:
             if isinstance(statement, ast.Import | ast.ImportFrom):
-                finder.visit(statement)
+                self.visit(statement)
 
-    def is_known(self, meaning: str) -> bool:
-        """Tell whether this is a public name, a module that has one, or the package."""
-        return not meaning or meaning in _names_and_modules(self.public)
-
-    def imported(self, module: str, name: str) -> str | None:
-        """Return what an import brings, None if it is nothing public of the package."""
-        package, _, path = module.partition(".")
-        meanings = (f"{path}.{name}".lstrip("."), name) if package == self.package else ()
-        return next(filter(self.is_known, meanings), None)
-
-
-@lru_cache
-def _names_and_modules(public: frozenset[str]) -> frozenset[str]:
-    """Return names, and all that they lie in: `figures.lines` lies in `figures`."""
-    parts = (name.split(".") for name in public)
-    return frozenset(".".join(one[:end]) for one in parts for end in range(1, len(one) + 1))
-
-
-class _Finder(ast.NodeVisitor):
-    """Walks through code once, in the order in which it runs."""
-
-    def __init__(self, scope: Scope, code: str) -> None:
-        self.scope = scope
-        self.found: list[Use] = []
-        self.lines = code.splitlines(keepends=True)
-        self.starts = [0, *accumulate(map(len, self.lines))]
-
-    def note(self, meaning: str, line: int | None, column: int | None, spelt: str) -> None:
-        """Note a use of a public name that ends in a column, as Python counts: in bytes."""
-        if meaning in self.scope.public and line:
-            end = self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
-            self.found.append(Use(meaning, end - len(spelt), end))
+    def _note(self, meaning: str | None, node: ast.Name | ast.Attribute | ast.alias) -> None:
+        """Note a use of a name, if it is public."""
+        if meaning and meaning in self.public:
+            start = self._positions.start(node)
+            if isinstance(node, ast.Attribute):
+                start = self._positions.end(node) - len(node.attr)
+            self._found.append(Use(meaning, start))
 
     def visit_Import(self, node: ast.Import) -> None:
+        """Learn what the package is called."""
         for alias in node.names:
-            if alias.name == self.scope.package:
-                self.scope.meaning[alias.asname or alias.name] = ""
+            if alias.name == self.package:
+                self.meaning[alias.asname or alias.name] = ""
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """Learn what names are called, and note those that are public."""
+        package, _, path = (node.module or "").partition(".")
         for alias in node.names:
-            meaning = self.scope.imported(node.module or "", alias.name)
-            self.scope.meaning.pop(alias.asname or alias.name, None)
-            if meaning is not None:
-                self.scope.meaning[alias.asname or alias.name] = meaning
-                end = alias.col_offset + len(alias.name.encode())
-                self.note(meaning, alias.lineno, end, alias.name)
+            self.meaning.pop(alias.asname or alias.name, None)
+            candidates = (f"{path}.{alias.name}".lstrip("."), alias.name)
+            known = [one for one in candidates if one in self.known]
+            if package == self.package and known:
+                self.meaning[alias.asname or alias.name] = known[0]
+                self._note(known[0], alias)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        meaning = self.meaning_of(node) or ""
-        if meaning in self.scope.public:
-            self.note(meaning, node.end_lineno, node.end_col_offset, node.attr)
-        else:
+        """Note a public name, or else look for one in what it is an attribute of."""
+        meaning = self._meaning_of(node)
+        self._note(meaning, node)
+        if meaning not in self.public:
             self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> None:
+        """Note a public name, or forget it if it is bound anew."""
         if isinstance(node.ctx, ast.Load):
-            meaning = self.scope.meaning.get(node.id, "")
-            self.note(meaning, node.end_lineno, node.end_col_offset, node.id)
+            self._note(self.meaning.get(node.id), node)
         else:
-            self.scope.meaning.pop(node.id, None)
+            self.meaning.pop(node.id, None)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        for part in (node.value, *node.targets):  # it is computed before it gets its name
+        """Visit what is assigned before the names that it gets."""
+        for part in (node.value, *node.targets):
             self.visit(part)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        self.scope.meaning.pop(node.name, None)
-        before = dict(self.scope.meaning)
+        """Visit a function, whose arguments and names are its own."""
+        self.meaning.pop(node.name, None)
+        before = dict(self.meaning)
         for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
-            self.scope.meaning.pop(argument.arg, None)
+            self.meaning.pop(argument.arg, None)
         self.generic_visit(node)
-        self.scope.meaning = before
+        self.meaning = before
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self.scope.meaning.pop(node.name, None)
+        """Visit a class."""
+        self.meaning.pop(node.name, None)
         self.generic_visit(node)
 
-    def meaning_of(self, node: ast.expr) -> str | None:
+    def _meaning_of(self, node: ast.expr) -> str | None:
         """Return what a dotted name stands for, None if it is nothing of the package."""
         match node:
             case ast.Name(id=name):
-                return self.scope.meaning.get(name)
+                return self.meaning.get(name)
             case ast.Attribute(value=value, attr=attr):
-                owner = self.meaning_of(value)
+                owner = self._meaning_of(value)
                 meaning = f"{owner}.{attr}".lstrip(".")
-                return meaning if owner is not None and self.scope.is_known(meaning) else None
+                return meaning if owner is not None and meaning in self.known else None
         return None
 
 
@@ -145,7 +136,7 @@ class UnitTest(NamedTuple):
     last: int
 
 
-def find_tests(code: str, package: str, public: frozenset[str]) -> dict[str, list[UnitTest]]:
+def find_tests(code: str, package: str, public: Collection[str]) -> dict[str, list[UnitTest]]:
     """Return, for each public name, the tests in a module that use it.
 
     A test uses what its body and its decorators use, and what the module's own functions, fixtures and
@@ -155,33 +146,19 @@ def find_tests(code: str, package: str, public: frozenset[str]) -> dict[str, lis
         return {}
     scope = Scope(package, public)
     scope.read_imports(code)
-    parts: dict[str, ast.stmt] = {}
-    for statement in parsed(code).body:
-        match statement:
-            case (
-                ast.FunctionDef(name=name)
-                | ast.ClassDef(name=name)
-                | ast.Assign(targets=[ast.Name(id=name)])
-                | ast.AnnAssign(target=ast.Name(id=name))
-            ):
-                parts[name] = statement
-    uses = {name: _uses_of(part, scope, code) for name, part in parts.items()}
+    parts = {name: part for part in parsed(code).body for name in defined_by(part)}
+    uses = {name: scope.names(part, code) for name, part in parts.items()}
     needs = {name: _names_in(part) & parts.keys() for name, part in parts.items()}
     found: dict[str, list[UnitTest]] = {}
-    for name, statement in parts.items():
+    for name, part in parts.items():
         if name.startswith("test_"):
-            last = statement.end_lineno or statement.lineno
-            test = UnitTest(name, first_line(statement), last)
-            for used in sorted(set().union(*(uses[part] for part in _reached(name, needs)))):
+            reached = {name}
+            while more := set().union(*(needs[one] for one in reached)) - reached:
+                reached |= more
+            for used in sorted(set().union(*(uses[one] for one in reached))):
+                test = UnitTest(name, first_line(part), last_line(part))
                 found.setdefault(used, []).append(test)
     return found
-
-
-def _uses_of(part: ast.stmt, scope: Scope, code: str) -> set[str]:
-    """Return the public names that a part of a module uses itself."""
-    finder = _Finder(replace(scope, meaning=dict(scope.meaning)), code)
-    finder.visit(part)
-    return {use.name for use in finder.found}
 
 
 def _names_in(part: ast.stmt) -> set[str]:
@@ -191,13 +168,3 @@ def _names_in(part: ast.stmt) -> set[str]:
         for node in ast.walk(part)
         if isinstance(node, ast.Name | ast.arg)
     }
-
-
-def _reached(name: str, needs: dict[str, set[str]]) -> set[str]:
-    """Return the parts of a module that one needs, also by way of others; it is one of them."""
-    seen: set[str] = set()
-    waiting = {name}
-    while waiting:
-        seen |= waiting
-        waiting = set().union(*(needs[part] for part in waiting)) - seen
-    return seen

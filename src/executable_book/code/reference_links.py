@@ -4,8 +4,9 @@ Names in the cells of a page, and in the library's code that a page shows, link 
 each entry shows its source, the tests that use the name, and the pages that do. All of it is read from
 files; nothing is imported.
 
-sphinx-codeautolink does the first part too. But it decides which pages to link before our pages are known to
-be outdated, so that a page which runs again because the library changed would lose its links.
+sphinx-codeautolink does the first part too. But it imports the library into each build, stumbles over the
+exercises of sphinx-exercise, and links only the pages that Sphinx found outdated before the build began, so
+that one that is written again for another reason would lose its links.
 """
 
 import re
@@ -24,14 +25,13 @@ from executable_book.book_domain import book_data, page_data, replace_book_data,
 from executable_book.code.line_shapes import NOTE, with_shapes
 from executable_book.code.listings import library_of, repository_path
 from executable_book.code.name_usage import Scope, UnitTest, Use, find_tests
-from executable_book.code.package_source import Item, Library
+from executable_book.code.package_source import Library, Module
 from executable_book.html.code_lines import in_lines
 from executable_book.html.foldable import folded
 from executable_book.placeholders import Placeholder
 from executable_book.publish.repository import source_link
 
-USES, REFERENCES = "api-uses", "api-references"
-PUBLIC, ENTRIES = "api-public", "api-entries"
+USES, REFERENCES, ENTRIES = "api-uses", "api-references", "api-entries"
 PIECE = re.compile(r"<[^>]*>|[^<]+")
 
 
@@ -41,20 +41,19 @@ PIECE = re.compile(r"<[^>]*>|[^<]+")
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Find the public names in a page's code, and the entries of an API reference."""
     library = library_of(app.config, app.srcdir)
-    page = Scope(library.folder.name, frozenset(library.public))
+    page = Scope(library.folder.name, library.public)
     names: set[str] = set()
     for block in doctree.findall(nodes.literal_block):
-        if block.get("language") == "ipython3":
-            uses = uses_in(block.astext(), page)
-        elif "library" in block:
+        scope = page
+        if "library" in block:
             items = [library.find(name) for name in block["library"]]
-            uses = uses_in(block.astext(), scope_of(items[0], library))
             names |= {item.name for item in items} & library.public.keys()
-        else:
+            scope = scope_of(items[0].module, library)
+        elif block.get("language") != "ipython3":
             continue
-        first = {use.name: use for use in reversed(uses)}  # one link is enough for a block
-        block["api_uses"] = list(first.values())
-        names |= first.keys()
+        uses = uses_in(block.astext(), scope)
+        block["api_uses"] = {use.name: use.start for use in reversed(uses)}  # one link for a name
+        names |= block["api_uses"].keys()
     set_page_data(app.env, USES, app.env.docname, sorted(names))
     if add_placeholders(doctree, {item.full: item.name for item in library.public.values()}):
         set_page_data(app.env, REFERENCES, app.env.docname, True)
@@ -68,13 +67,12 @@ def uses_in(code: str, scope: Scope) -> list[Use]:
         return []
 
 
-def scope_of(item: Item, library: Library) -> Scope:
-    """Return what names mean where an item of the package stands."""
-    scope = Scope(library.folder.name, frozenset(library.public))
-    scope.read_imports(item.file.read_text(encoding="utf-8"))
-    for name, other in library.public.items():
-        if other.file == item.file:
-            scope.meaning[name.rpartition(".")[2]] = name
+def scope_of(module: Module, library: Library) -> Scope:
+    """Return what names mean in a module of the package."""
+    scope = Scope(library.folder.name, library.public)
+    scope.read_imports(module.text)
+    own = {item.path: name for name, item in library.public.items() if item.module == module}
+    scope.meaning |= own
     return scope
 
 
@@ -84,35 +82,22 @@ def add_placeholders(doctree: nodes.document, names: dict[str, str]) -> bool:
     for signature in [*doctree.findall(addnodes.desc_signature)]:
         if name := names.get(next(iter(signature["ids"]), "")):
             found = True
-            content = next(
-                part for part in signature.parent if isinstance(part, addnodes.desc_content)
-            )
-            parts = [isinstance(part, addnodes.desc) for part in content]
-            place = parts.index(True) if True in parts else len(parts)
-            content.insert(place, Placeholder(kind="api entry", name=name))
+            content = next(signature.findall(addnodes.desc_content, descend=False, siblings=True))
+            parts = (n for n, part in enumerate(content) if isinstance(part, addnodes.desc))
+            content.insert(next(parts, len(content)), Placeholder(kind="api entry", name=name))
     return found
 
 
 # What is known of all names, once all pages have been read
 
 
-def outdated(
-    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
-) -> list[str]:
-    """Have all pages read again once other names are public: they were read with the names of before."""
-    now = {name: item.full for name, item in library_of(app.config, app.srcdir).public.items()}
-    before = replace_book_data(env, PUBLIC, now)
-    return [] if before in (None, now) else sorted(page_data(env, USES).keys() - removed)
-
-
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Gather who uses and who tests each name; return the references, if that has changed."""
-    pages: dict[str, list[str]] = {}
+    pages: dict[str, list[tuple[str, str]]] = {}
     for docname, names in page_data(env, USES).items():
         for name in names:
-            pages.setdefault(name, []).append(docname)
-    titles = {page: env.titles[page].astext() for page in page_data(env, USES)}
-    now = (pages, tests_of(app), titles)
+            pages.setdefault(name, []).append((docname, env.titles[docname].astext()))
+    now = (pages, tests_of(app))
     before = replace_book_data(env, ENTRIES, now)
     return [] if before in (None, now) else list(page_data(env, REFERENCES))
 
@@ -120,13 +105,12 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
 def tests_of(app: Sphinx) -> dict[str, dict[str, list[UnitTest]]]:
     """Return the tests of each public name, by the file that they stand in."""
     library = library_of(app.config, app.srcdir)
-    public = frozenset(library.public)
     found: dict[str, dict[str, list[UnitTest]]] = {}
-    if app.config.book_tests and public:
+    if app.config.book_tests and library.public:
         root = Path(app.srcdir, app.config.book_tests).resolve()
         for path in sorted(root.rglob("test_*.py")):
             file, code = path.relative_to(root.parent).as_posix(), path.read_text(encoding="utf-8")
-            for name, tests in find_tests(code, library.folder.name, public).items():
+            for name, tests in find_tests(code, library.folder.name, library.public).items():
                 found.setdefault(name, {})[file] = tests
     return found
 
@@ -137,27 +121,24 @@ def tests_of(app: Sphinx) -> dict[str, dict[str, list[UnitTest]]]:
 def entry_details(app: Sphinx, docname: str, place: Placeholder) -> Iterator[nodes.Node]:
     """Yield what an entry shows of a public name: the pages that use it, its source, its tests."""
     name = place["name"]
-    used, tested, _ = book_data(app.env, ENTRIES)
+    used, tested = book_data(app.env, ENTRIES)
     item = library_of(app.config, app.srcdir).public[name]
-    if pages := [page for page in used.get(name, ()) if page != docname]:
-        yield used_in(app, docname, pages)
-    where = repository_path(app.config, app.srcdir, item.file)
+    if links := [
+        make_refnode(app.builder, docname, page, "", nodes.inline("", title))
+        for page, title in used.get(name, ())
+        if page != docname
+    ]:
+        line = nodes.paragraph("", "Used in ", classes=["api-used-in"])
+        for link in links:
+            line += [link, nodes.Text("." if link is links[-1] else ", ")]
+        yield line
+    where = repository_path(app.config, app.srcdir, item.module.file)
     code = nodes.literal_block(item.code, item.code, language="python")
-    link = repository_link(app, where, item.first, item.last, where)
+    link = repository_link(app, where, *item.lines, where)
     yield from folded("Source", code, nodes.paragraph("", "", link))
     if tests := tested.get(name):
         count = sum(map(len, tests.values()))
         yield from folded(f"Tests ({count})", tests_list(app, tests))
-
-
-def used_in(app: Sphinx, docname: str, pages: list[str]) -> nodes.paragraph:
-    """Return a line that leads to the pages that use a name."""
-    line = nodes.paragraph("", "Used in ", classes=["api-used-in"])
-    for page in pages:
-        title = nodes.inline("", app.env.titles[page].astext())
-        line += make_refnode(app.builder, docname, page, "", title)
-        line += nodes.Text("." if page == pages[-1] else ", ")
-    return line
 
 
 def tests_list(app: Sphinx, tests: dict[str, list[UnitTest]]) -> nodes.bullet_list:
@@ -194,15 +175,15 @@ def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> Non
         raise
 
 
-def links_of(self: HTML5Translator, uses: list[Use]) -> Iterator[tuple[int, str]]:
+def links_of(self: HTML5Translator, uses: dict[str, int]) -> Iterator[tuple[int, str]]:
     """Yield where a link begins, and where it leads."""
-    env, builder = self.builder.env, self.builder
-    public = book_data(env, PUBLIC)
-    documented = env.domains.python_domain.objects
-    for use in uses:
-        if entry := documented.get(public.get(use.name, "")):
+    builder = self.builder
+    public = library_of(builder.config, builder.srcdir).public
+    documented = builder.env.domains.python_domain.objects
+    for name, start in uses.items():
+        if name in public and (entry := documented.get(public[name].full)):
             page = builder.get_relative_uri(builder.current_docname, entry.docname)
-            yield use.start, f"{page.partition('#')[0]}#{entry.node_id}"
+            yield start, f"{page.partition('#')[0]}#{entry.node_id}"
 
 
 def with_links(html: str, links: list[tuple[int, str]]) -> str:

@@ -1,8 +1,8 @@
 """The shapes that the lines of a library make, taken from the examples of its docstrings as they run.
 
-    python traced_examples.py FOLDER package.module ...
+    python traced_examples.py FOLDER package part.module ...
 
-prints, as JSON, what each statement made in one call: by file and by the line on which the statement
+prints, as JSON, what each statement made in one call: by module and by the line on which the statement
 begins, the names that it bound and the shapes of their values; the name of what is returned is empty. All
 that has a `shape` counts. A module that cannot be imported is left out, and stderr says why. It is a program
 because a process that builds a book does not import its library, which lies in the folder.
@@ -16,11 +16,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
-from typing import Any, TypeAlias
+from typing import Any
 
-Shapes: TypeAlias = dict[int, list[tuple[str, list[int]]]]
+Shapes = dict[int, list[tuple[str, list[int]]]]
 """By the line on which a statement begins: names, and the shapes of their values."""
-Trace: TypeAlias = Callable[[FrameType, str, Any], Any]
+Trace = Callable[[FrameType, str, Any], Any]
 
 
 class Tracer:
@@ -100,12 +100,17 @@ def made_by(
             yield name, [*map(int, shape)]
 
 
-def run_examples(modules: list[str]) -> dict[str, Shapes]:
-    """Run the examples of modules, and return what their statements made."""
-    imported = [module for name in modules if (module := import_if_possible(name))]
-    tracer = Tracer([str(module.__file__) for module in imported])
+def run_examples(package: str, names: list[str]) -> dict[str, Shapes]:
+    """Run the examples of a package's modules, and return what their statements made."""
+    modules: dict[str, ModuleType] = {}
+    for name in names:
+        try:
+            modules[name] = importlib.import_module(f"{package}.{name}")
+        except ImportError as error:
+            print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
+    tracer = Tracer([str(module.__file__) for module in modules.values()])
     finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner(verbose=False)
-    for module in imported:
+    for module in modules.values():
         in_order = sorted(finder.find(module, module.__name__), key=lambda test: test.lineno or 0)
         for test in in_order:
             tracer.example = test.name
@@ -114,18 +119,9 @@ def run_examples(modules: list[str]) -> dict[str, Shapes]:
                 runner.run(test, out=lambda text: None)
             finally:
                 sys.settrace(None)
-    return tracer.found
-
-
-def import_if_possible(name: str) -> ModuleType | None:
-    """Import a module; say why, if it cannot be imported."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
-        return None
+    return {name: tracer.found[str(module.__file__)] for name, module in modules.items()}
 
 
 if __name__ == "__main__":
     sys.path.insert(0, sys.argv[1])
-    print(json.dumps(run_examples(sys.argv[2:])))
+    print(json.dumps(run_examples(sys.argv[2], sys.argv[3:])))

@@ -76,8 +76,8 @@ def test_a_statement_that_stands_on_no_page_fails_every_build(book) -> None:
     for build in (book.build(**SETTINGS), book.build(**SETTINGS)):
         assert build.status == 1
         assert [line for line in complaints(build) if "stands" in line] == [
-            "stands on no page: def _helper(x): (and 1 more statements in it)",
-            "stands on no page: class Second: (and 2 more statements in it)",
+            "stands on no page: def _helper(x):",
+            "stands on no page: class Second:",
         ]
         assert any("first.py:18: WARNING" in line for line in build.warnings)
 
@@ -86,7 +86,7 @@ def test_what_is_left_for_later_counts_where_it_is_shown(book) -> None:
     early = listings("first", options=":until: LIMIT\n")
     book.page("page", early + listings("LIMIT", "_helper", "Second")[6:])
     assert [line for line in complaints(book.build(**SETTINGS)) if "stands" in line] == [
-        "stands on no page: if x > LIMIT: (and 2 more statements in it)",
+        "stands on no page: if x > LIMIT:",
     ]
     book.page("q", listings("first", options=":new: LIMIT\n"))
     assert complaints(book.build(**SETTINGS)) == []
@@ -97,9 +97,7 @@ def test_a_statement_that_is_added_is_noticed(book, tmp_path: Path) -> None:
     assert book.build(**SETTINGS).status == 0
     path = tmp_path / "small" / "story" / "second.py"
     path.write_text(path.read_text() + "\n\ndef new():\n    return 1\n")
-    assert complaints(book.build(**SETTINGS)) == [
-        "stands on no page: def new(): (and 1 more statements in it)"
-    ]
+    assert complaints(book.build(**SETTINGS)) == ["stands on no page: def new():"]
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ class Thing:
 ''',
     "part/__init__.py": "from small.part.inner import draw\n",
     "part/inner.py": "def draw():\n    return 1\n",
-    "alone.py": "__all__ = ['check']\n\n\ndef check():\n    return 2\n\n\ndef aside():\n    return 3\n",
+    "alone.py": "def check():\n    return 2\n\n\ndef aside():\n    return 3\n",
 }
 
 

@@ -117,17 +117,6 @@ def test_an_entry_follows_pages_and_tests(book, tmp_path: Path) -> None:
     assert "Taking" in entry(book.build(**SETTINGS).html("api"), "other")
 
 
-def test_the_reference_follows_what_is_public(book, tmp_path: Path) -> None:
-    public = tmp_path / "src" / "small" / "__init__.py"
-    everything = public.read_text()
-    assert "<summary>Source" in entry(book.build(**SETTINGS).html("api"), "other")
-    public.write_text("from small.one import act\n")
-    assert "<summary>Source" not in entry(book.build(**SETTINGS).html("api"), "other")
-    public.write_text(everything)
-    assert "<summary>Source" in entry(book.build(**SETTINGS).html("api"), "other")
-    assert book.build(**SETTINGS).written == []
-
-
 # This book
 
 
