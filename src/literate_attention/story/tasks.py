@@ -1,0 +1,224 @@
+"""Tasks of a few words each, which one kind of attention can do and the one before it cannot."""
+
+from dataclasses import dataclass, replace
+from itertools import permutations, product
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+COLOURS = ("red", "yellow", "blue", "green")
+THINGS = {
+    "fruit?": {"red": "cherry", "yellow": "lemon", "blue": "plum", "green": "lime"},
+    "animal?": {"red": "lobster", "yellow": "canary", "blue": "whale", "green": "frog"},
+    "nature?": {"red": "brick", "yellow": "sun", "blue": "sky", "green": "grass"},
+}
+BEATS = {"rock": "scissors", "paper": "rock", "scissors": "paper"}
+BEATEN_BY = {loser: winner for winner, loser in BEATS.items()}
+_HANDS = tuple(f"{colour}-{hand}" for hand in BEATS for colour in COLOURS)
+WHO = ("dog", "man", "cat", "boy", "fox", "girl")
+FOOD = {"cat": "fish", "dog": "bones", "cow": "grass", "hen": "corn"}
+
+
+@dataclass(frozen=True)
+class Task:
+    """Examples of a few words each, and the answers that a model is to learn.
+
+    Args:
+        words: the vocabulary; the id of a word is its place in it.
+        choices: what may be answered; an answer is a place in it.
+        examples: the ids of the words, one example a row.
+        answers: what the last words of each example are to be answered with, one answer for each of these
+            words, or several.
+
+    Example:
+        >>> seen, unseen = gloves_task()
+        >>> seen.sentence(0), [seen.choices[answer] for answer in seen.answers[0]]
+        ('blue-rock green-paper red-scissors', ['red', 'blue', 'green'])
+        >>> len(seen.examples), len(unseen.examples)
+        (48, 16)
+    """
+
+    words: tuple[str, ...]
+    """The vocabulary; the id of a word is its place in it."""
+    choices: tuple[str, ...]
+    """What may be answered; an answer is a place in it."""
+    examples: Int[Tensor, "num_examples num_tokens"]
+    """The ids of the words, one example a row."""
+    answers: Int[Tensor, "num_examples num_answers *several"]
+    """What the last words of each example are to be answered with."""
+
+    def token_ids(self, sentence: str) -> Int[Tensor, " num_tokens"]:
+        """Turn words into ids.
+
+        Args:
+            sentence: words of the vocabulary, with blanks between them.
+
+        Returns:
+            The ids.
+
+        Raises:
+            ValueError: a word is not in the vocabulary.
+
+        Example:
+            >>> lookup_task()[0].token_ids("cherry whale grass fruit?")
+            tensor([ 0,  6, 11, 12])
+        """
+        for word in sentence.split():
+            if word not in self.words:
+                raise ValueError(f"{word!r} is none of the task's words: {', '.join(self.words)}")
+        return torch.tensor([self.words.index(word) for word in sentence.split()])
+
+    def sentence(self, row: int) -> str:
+        """Turn the ids of an example back into words.
+
+        Args:
+            row: which example.
+
+        Returns:
+            Its words, with blanks between them.
+
+        Example:
+            >>> next_word_task().sentence(0)
+            '. the small cat likes fish'
+        """
+        return " ".join(self.words[token_id] for token_id in self.examples[row].tolist())
+
+
+def _task(words: tuple[str, ...], choices: tuple[str, ...], rows: list[tuple[str, str]]) -> Task:
+    examples = [[words.index(word) for word in example.split()] for example, _ in rows]
+    answers = [[choices.index(word) for word in answer.split()] for _, answer in rows]
+    return Task(words, choices, torch.tensor(examples), torch.tensor(answers))
+
+
+def _coloured() -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    combinations = list(product(COLOURS, repeat=3))
+    order = torch.randperm(64, generator=torch.Generator().manual_seed(0)).tolist()
+    return [combinations[i] for i in order[:48]], [combinations[i] for i in order[48:]]
+
+
+def lookup_task() -> tuple[Task, Task]:
+    """Look up the colour of one thing among three: *cherry whale grass fruit?* is answered with *red*.
+
+    Returns:
+        The task with 48 of the 64 combinations of colours, to train on, and with the other 16, to test on.
+
+    Example:
+        >>> seen, unseen = lookup_task()
+        >>> seen.sentence(0), seen.choices[seen.answers[0, 0]]
+        ('plum frog brick fruit?', 'blue')
+    """
+    words = (*(thing for things in THINGS.values() for thing in things.values()), *THINGS)
+
+    def rows(combinations: list[tuple[str, ...]]) -> list[tuple[str, str]]:
+        rows = []
+        for colours in combinations:
+            colour_of = dict(zip(THINGS, colours, strict=True))
+            things = " ".join(THINGS[kind][colour] for kind, colour in colour_of.items())
+            rows += [(f"{things} {kind}", colour) for kind, colour in colour_of.items()]
+        return rows
+
+    seen, unseen = _coloured()
+    return _task(words, COLOURS, rows(seen)), _task(words, COLOURS, rows(unseen))
+
+
+def word_order_task() -> tuple[Task, Task]:
+    """Say who is at the receiving end: *dog bites man whom?* is answered with *man*.
+
+    Returns:
+        The task with 70 of the 90 sentences, to train on, and with the other 20, to test on.
+
+    Example:
+        >>> seen, unseen = word_order_task()
+        >>> seen.sentence(0), seen.choices[seen.answers[0, 0]]
+        ('cat hears girl whom?', 'girl')
+    """
+    words = (*WHO, "bites", "sees", "hears", "whom?")
+    rows = [
+        (f"{who} {does} {whom} whom?", whom)
+        for who, whom in permutations(WHO, 2)
+        for does in ("bites", "sees", "hears")
+    ]
+    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(0)).tolist()
+    seen, unseen = [rows[i] for i in order[:70]], [rows[i] for i in order[70:]]
+    return _task(words, WHO, seen), _task(words, WHO, unseen)
+
+
+def gloves_task() -> tuple[Task, Task]:
+    """Rock, paper, scissors in coloured gloves: each hand names the colour of the glove that it beats.
+
+    Returns:
+        The task with 48 of the 64 combinations of colours, to train on, and with the other 16, to test on.
+
+    Example:
+        >>> seen, unseen = gloves_task()
+        >>> seen.sentence(0), [seen.choices[answer] for answer in seen.answers[0]]
+        ('blue-rock green-paper red-scissors', ['red', 'blue', 'green'])
+    """
+
+    def rows(combinations: list[tuple[str, ...]]) -> list[tuple[str, str]]:
+        rows = []
+        for colours in combinations:
+            glove = dict(zip(BEATS, colours, strict=True))
+            hands = " ".join(f"{colour}-{hand}" for hand, colour in glove.items())
+            rows.append((hands, " ".join(glove[BEATS[hand]] for hand in glove)))
+        return rows
+
+    seen, unseen = _coloured()
+    return _task(_HANDS, COLOURS, rows(seen)), _task(_HANDS, COLOURS, rows(unseen))
+
+
+def next_word_task() -> Task:
+    """Go on with sixteen sentences, such as *the small cat likes fish*, word by word.
+
+    A sentence has three places where something is left open: the size, the animal and what it does. No model
+    that reads only what has been written can have a smaller loss than the entropy of this language, the
+    logarithm of sixteen, divided among the six words that are to be guessed.
+
+    Returns:
+        All sentences. Each begins with the full stop of the one before, and each word is to be answered with
+        the next.
+
+    Example:
+        >>> task = next_word_task()
+        >>> task.sentence(0), " ".join(task.choices[answer] for answer in task.answers[0])
+        ('. the small cat likes fish', 'the small cat likes fish .')
+    """
+    sizes, does = ("small", "big"), ("likes", "wants")
+    words = (".", "the", *sizes, *FOOD, *does, *FOOD.values())
+    sentences = [
+        f"the {size} {animal} {likes} {food}"
+        for size in sizes
+        for animal, food in FOOD.items()
+        for likes in does
+    ]
+    return _task(words, words, [(f". {text}", f"{text} .") for text in sentences])
+
+
+def both_sides_task() -> tuple[Task, Task]:
+    """The last of three hands names two colours: of the glove that it beats, and of the one that beats it.
+
+    Returns:
+        The task with 48 of the 64 combinations of colours, each in all six orders of the hands, to train on,
+        and with the other 16, to test on.
+
+    Example:
+        >>> seen, unseen = both_sides_task()
+        >>> seen.sentence(0), [seen.choices[answer] for answer in seen.answers[0, 0]]
+        ('blue-rock green-paper red-scissors', ['green', 'blue'])
+    """
+
+    def rows(combinations: list[tuple[str, ...]]) -> list[tuple[str, str]]:
+        rows = []
+        for colours in combinations:
+            glove = dict(zip(BEATS, colours, strict=True))
+            for hands in permutations(glove):
+                example = " ".join(f"{glove[hand]}-{hand}" for hand in hands)
+                last = hands[-1]
+                rows.append((example, f"{glove[BEATS[last]]} {glove[BEATEN_BY[last]]}"))
+        return rows
+
+    seen, unseen = _coloured()
+    tasks = _task(_HANDS, COLOURS, rows(seen)), _task(_HANDS, COLOURS, rows(unseen))
+    first, second = (replace(task, answers=task.answers.unsqueeze(1)) for task in tasks)
+    return first, second

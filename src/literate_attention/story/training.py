@@ -1,0 +1,171 @@
+"""One small model and one training loop, for all tasks of the story."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from literate_attention._call_types import ReturnsTensor
+from literate_attention.story.tasks import Task
+
+
+class TaskModel(nn.Module):
+    r"""Words become vectors, attention lets them look at each other, a linear layer reads the answers off.
+
+    .. math:: \text{logits} = \text{Attention}(E_t) \, W + b
+
+    Only attention carries anything from one word to another, so what the model can do is what its attention
+    can do.
+
+    Args:
+        embedding: a module from token ids to vectors.
+        attention: a function or module from vectors to context vectors.
+        output: a module from context vectors to one number for each choice.
+        std: how far the numbers of the embeddings are drawn from zero. From small vectors come small scores,
+            so each word begins by looking at all others.
+
+    Example:
+        >>> from literate_attention import dot_product_attention
+        >>> model = TaskModel(nn.Embedding(15, 16), dot_product_attention, nn.Linear(16, 4))
+        >>> model(torch.tensor([[0, 6, 11, 12]])).shape
+        torch.Size([1, 4, 4])
+    """
+
+    __call__: ReturnsTensor
+
+    def __init__(
+        self,
+        embedding: nn.Module,
+        attention: Callable[..., Tensor],
+        output: nn.Module,
+        std: float = 0.1,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.attention = attention
+        self.output = output
+        for module in embedding.modules():
+            if isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=std)
+
+    def forward(
+        self, token_ids: Int[Tensor, "*batch num_tokens"]
+    ) -> Float[Tensor, "*batch num_tokens num_outputs"]:
+        """Answer each word.
+
+        Args:
+            token_ids: the ids of the words.
+
+        Returns:
+            The logits: the larger a number, the likelier the choice.
+        """
+        return self.output(self.attention(self.embedding(token_ids)))
+
+
+def answer_logits(model: nn.Module, task: Task) -> Float[Tensor, "*answers num_choices"]:
+    """Let a model answer the examples of a task.
+
+    Args:
+        model: from token ids to logits, such as a :class:`TaskModel`.
+        task: what it is asked.
+
+    Returns:
+        One number for each answer and choice. The answers belong to the last words of an example.
+
+    Example:
+        >>> from literate_attention import dot_product_attention, lookup_task
+        >>> model = TaskModel(nn.Embedding(15, 16), dot_product_attention, nn.Linear(16, 4))
+        >>> answer_logits(model, lookup_task()[0]).shape
+        torch.Size([144, 1, 4])
+    """
+    logits = model(task.examples)[:, -task.answers.shape[1] :]
+    return logits.reshape(*task.answers.shape, len(task.choices))
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch compute on a single thread, as long as a ``with`` lasts.
+
+    So tiny a model gains nothing from several threads, and loses much if others want the processor too. And a
+    single thread always adds in the same order, so that the same seed gives the same weights, to the last
+    digit, on the same machine.
+
+    Returns:
+        A context manager. However the ``with`` ends, torch has its threads again.
+
+    Example:
+        >>> with one_thread():
+        ...     threads = torch.get_num_threads()
+        >>> threads
+        1
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@one_thread()
+def train(
+    model: nn.Module, task: Task, num_steps: int = 300, lr: float = 0.01, weight_decay: float = 0.0
+) -> list[float]:
+    r"""Train a model on all examples of a task at once, step by step.
+
+    .. math:: \theta \leftarrow \text{AdamW}\bigl(\theta, \nabla_\theta \, \text{loss}(\theta)\bigr), \qquad
+              \text{loss} = -\frac{1}{n} \sum_{i=1}^n \log p_\theta(\text{answer}_i)
+
+    Args:
+        model: what is trained, in place, on the CPU.
+        task: its examples and answers.
+        num_steps: how many steps.
+        lr: the learning rate of AdamW :cite:p:`loshchilov2019`.
+        weight_decay: how strongly all parameters are pulled towards zero.
+
+    Returns:
+        The loss before each step.
+
+    Example:
+        >>> from literate_attention import dot_product_attention, lookup_task
+        >>> _ = torch.manual_seed(123)
+        >>> model = TaskModel(nn.Embedding(15, 16), dot_product_attention, nn.Linear(16, 4))
+        >>> seen, unseen = lookup_task()
+        >>> losses = train(model, seen)
+        >>> accuracy(model, unseen)
+        1.0
+    """
+    optimizer = torch.optim.AdamW(model.parameters(), lr=lr, weight_decay=weight_decay)
+    losses = []
+    for _ in range(num_steps):
+        logits = answer_logits(model, task)
+        loss = cross_entropy(logits.flatten(0, -2), task.answers.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+@torch.no_grad()
+def accuracy(model: nn.Module, task: Task) -> float:
+    """Measure in how many examples of a task all answers are right.
+
+    Args:
+        model: from token ids to logits, such as a :class:`TaskModel`.
+        task: what it is asked.
+
+    Returns:
+        The share of these examples, between 0 and 1.
+
+    Example:
+        >>> from literate_attention import dot_product_attention, lookup_task
+        >>> model = TaskModel(nn.Embedding(15, 16), dot_product_attention, nn.Linear(16, 4))
+        >>> 0 <= accuracy(model, lookup_task()[1]) <= 1
+        True
+    """
+    right = answer_logits(model, task).argmax(dim=-1) == task.answers
+    return right.flatten(1).all(dim=1).float().mean().item()
