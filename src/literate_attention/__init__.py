@@ -114,7 +114,8 @@ from literate_attention.story.simple_attention import (
     score_one_query,
     softmax,
 )
-from literate_attention.story.tasks import (
+from literate_attention.story.training import TaskModel, accuracy, answer_logits, train
+from literate_attention.tasks import (
     Task,
     both_sides_task,
     gloves_task,
@@ -122,7 +123,6 @@ from literate_attention.story.tasks import (
     next_word_task,
     word_order_task,
 )
-from literate_attention.story.training import TaskModel, accuracy, answer_logits, train
 from literate_attention.trust.reproducibility import (
     ReproducibleDropout,
     disable_tf32,

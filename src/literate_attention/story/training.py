@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from literate_attention._call_types import ReturnsTensor
-from literate_attention.story.tasks import Task
+from literate_attention.tasks import Task
 
 
 class TaskModel(nn.Module):
