@@ -1,6 +1,7 @@
 """An induction head in training: blocks that come again, a model of attention alone, its checkpoints."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
@@ -20,7 +21,6 @@ from literate_attention.learned.trained_heads import (
 from literate_attention.models.grouped_query_attention import GroupedQueryAttention
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.models.transformer_block import LanguageModel, RMSNorm
-from literate_attention.story.training import one_thread
 
 
 def repeated_blocks(
@@ -257,6 +257,31 @@ def take_checkpoint(
     )
 
 
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch compute on a single thread, as long as a ``with`` lasts.
+
+    So tiny a model gains nothing from several threads, and loses much if others want the processor too. And a
+    single thread always adds in the same order, so that the same seed gives the same weights, to the last
+    digit, on the same machine.
+
+    Returns:
+        A context manager. However the ``with`` ends, torch has its threads again.
+
+    Example:
+        >>> with _one_thread():
+        ...     threads = torch.get_num_threads()
+        >>> threads
+        1
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def train_to_copy(
     model: LanguageModel,
     num_steps: int,
@@ -306,7 +331,7 @@ def train_to_copy(
         model.parameters(), lr=learning_rate, betas=(0.9, 0.99), fused=True
     )
     checkpoints = [take_checkpoint(model, 0, unseen)]
-    with one_thread():
+    with _one_thread():
         for step in progress(range(1, num_steps + 1)):
             token_ids = repeated_blocks(batch, num_tokens, vocab_size, num_tokens // 3, half, rows)
             loss = copy_loss(model, token_ids)

@@ -1,7 +1,6 @@
 """One small model and one training loop, for all tasks of the story."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
@@ -85,32 +84,6 @@ def answer_logits(model: nn.Module, task: Task) -> Float[Tensor, "*answers num_c
     return logits.reshape(*task.answers.shape, len(task.choices))
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let torch compute on a single thread, as long as a ``with`` lasts.
-
-    So tiny a model gains nothing from several threads, and loses much if others want the processor too. And a
-    single thread always adds in the same order, so that the same seed gives the same weights, to the last
-    digit, on the same machine.
-
-    Returns:
-        A context manager. However the ``with`` ends, torch has its threads again.
-
-    Example:
-        >>> with one_thread():
-        ...     threads = torch.get_num_threads()
-        >>> threads
-        1
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-@one_thread()
 def train(
     model: nn.Module, task: Task, num_steps: int = 300, lr: float = 0.01, weight_decay: float = 0.0
 ) -> list[float]:
