@@ -56,7 +56,6 @@ AMONG_OTHERS, AFTER_ALL_OTHERS = 500, 900
 CHECKS: dict[str, repeated_warnings.Judge] = {
     "execution": page_execution.judge,
     "ledger": source_ledger.judge_ledger,
-    "source-names": source_names.judge_names,
     "recorded": recorded_outputs.judge_records,
     "prose-numbers": numbers_in_prose.judge_numbers,
     "taught-code": taught_code.judge_code,
@@ -97,7 +96,6 @@ def connect(app: Sphinx) -> None:
     on("env-before-read-docs", page_execution.start, line_shapes.begin)
     on("doctree-read", executed_cells.describe_figures, page_execution.collect)
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
-    on("doctree-read", source_names.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
     on("doctree-read", provenance_foot.mark_foot)
 
@@ -109,7 +107,6 @@ def connect(app: Sphinx) -> None:
     on("doctree-resolved", section_index.write_page)
     on("doctree-resolved", line_shapes.mark_listings)
     on("doctree-resolved", fill_placeholders, proof_marks.add_marks)
-    on("doctree-resolved", source_names.link_names)
     on("doctree-resolved", mathml.keep_with_punctuation)
     on("doctree-resolved", markdown_pages.publish, notebooks.publish, priority=AFTER_ALL_OTHERS)
     on("doctree-resolved", term_links.link_terms, priority=AFTER_ALL_OTHERS + 1)

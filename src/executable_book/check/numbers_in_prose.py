@@ -12,17 +12,14 @@ names (GPT-3.5), links that contain the number, the reference of the library, an
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from executable_book.check.repeated_warnings import (
-    Finding,
-    ancestors,
-    store_findings,
-    stored_findings,
-)
+from executable_book.book_domain import page_data, set_page_data
+from executable_book.check.repeated_warnings import Finding
 
 TYPED_NUMBERS = "typed-numbers"
 # Not part of a version, a name or a longer number.
@@ -73,11 +70,28 @@ def _links_to(node: nodes.Element, number: str) -> bool:
     return isinstance(node, nodes.reference) and number in node.get("refuri", "")
 
 
+def ancestors(node: nodes.Node) -> Iterator[nodes.Element]:
+    """Yield what a node stands in, from near to far."""
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Store what is wrong with a page's numbers."""
-    store_findings(app.env, TYPED_NUMBERS, typed_numbers(doctree))
+    lines = Path(app.env.doc2path(app.env.docname)).read_text(encoding="utf-8").splitlines()
+    found = [(_line(node, number, lines), says) for node, number, says in typed_numbers(doctree)]
+    set_page_data(app.env, TYPED_NUMBERS, app.env.docname, found)
+
+
+def _line(node: nodes.Node, number: str, lines: list[str]) -> int:
+    """Return the line on which a number is typed: docutils knows it only roughly."""
+    near = next((one.line for one in (node, *ancestors(node)) if one.line), 0)
+    typed = [place for place, line in enumerate(lines, start=1) if number in line]
+    return min(typed, key=lambda place: abs(place - near), default=near)
 
 
 def judge_numbers(app: Sphinx) -> Iterator[Finding]:
     """Report what was stored."""
-    return stored_findings(app.env, TYPED_NUMBERS)
+    for docname, found in page_data(app.env, TYPED_NUMBERS).items():
+        yield from (Finding(docname, line, message) for line, message in found)

@@ -70,20 +70,8 @@ def difference(printed: str, got: str, device: str = "cpu") -> str:
         pairs = zip(numbers, numbers_now, strict=True)
         if all(_agree(before, now, device) for before, now in pairs):
             return ""
-    return changes(printed, got)
-
-
-def changes(old: str, new: str) -> str:
-    """Show the lines that changed, and in them the words: `[-old-]` and `{+new+}`."""
-    before, after = old.splitlines(), new.splitlines()
-    lines: list[str] = []
-    for what, a, b, c, d in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
-        if what == "replace" and b - a == d - c:
-            lines += map(_changed_words, before[a:b], after[c:d])
-        elif what != "equal":
-            lines += [f"[-{line}-]" for line in before[a:b]]
-            lines += [f"{{+{line}+}}" for line in after[c:d]]
-    return indented("\n".join(lines))
+    changed = difflib.ndiff(printed.splitlines(), got.splitlines())
+    return indented("\n".join(line.rstrip() for line in changed if not line.startswith(" ")))
 
 
 def indented(text: str) -> str:
@@ -130,15 +118,3 @@ def _last_place(number: str) -> float:
     mantissa, _, exponent = number.partition("e")
     decimals = len(mantissa.partition(".")[2])
     return 10.0 ** (int(exponent or 0) - decimals) if decimals or exponent else 0.0
-
-
-def _changed_words(old: str, new: str) -> str:
-    before, after = (re.findall(r"\s+|\S+", line) for line in (old, new))
-    marked = []
-    for what, a, b, c, d in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
-        gone, come = "".join(before[a:b]), "".join(after[c:d])
-        if what == "equal":
-            marked.append(gone)
-        else:
-            marked += [f"[-{gone}-]" if gone else "", f"{{+{come}+}}" if come else ""]
-    return "".join(marked)

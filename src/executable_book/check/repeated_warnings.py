@@ -13,17 +13,15 @@ warning that names no page, all are.
 import json
 import logging as stdlib_logging
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from executable_book.book_domain import page_data, set_page_data
 from executable_book.files_on_disk import write_atomically
 
 LOGGER = logging.getLogger(__name__)
@@ -33,8 +31,7 @@ KIND = "book"
 """The type of our warnings; the subtype is the name of the check: `suppress_warnings = ["book.ledger"]`."""
 
 
-@dataclass(frozen=True, order=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that is wrong: the page or file, the line (0: all of it), and what to say."""
 
     where: str
@@ -42,7 +39,9 @@ class Finding:
     message: str
 
 
-Judge: TypeAlias = Callable[[Sphinx], Iterable[Finding]]
+_judged: set[str] = set()
+"""The kinds of warning that are given again by every build."""
+Judge = Callable[[Sphinx], Iterable[Finding]]
 
 
 def judge(app: Sphinx, check: str, function: Judge) -> None:
@@ -55,39 +54,6 @@ def judge(app: Sphinx, check: str, function: Judge) -> None:
                 LOGGER.warning(one.message, location=_place(app.env, one), type=KIND, subtype=check)
 
     app.connect("build-finished", report)
-
-
-def store_findings(
-    env: BuildEnvironment, subject: str, found: Iterable[tuple[nodes.Node, str, str]]
-) -> None:
-    """Store what is wrong with the page that is read: at which node, what was typed there, what to say."""
-    lines = Path(env.doc2path(env.docname)).read_text(encoding="utf-8").splitlines()
-    if findings := [(_line(node, typed, lines), message) for node, typed, message in found]:
-        set_page_data(env, subject, env.docname, findings)
-
-
-def stored_findings(env: BuildEnvironment, subject: str) -> Iterator[Finding]:
-    """Yield what was stored."""
-    for docname, found in page_data(env, subject).items():
-        yield from (Finding(docname, line, message) for line, message in found)
-
-
-def _line(node: nodes.Node, typed: str, lines: list[str]) -> int:
-    """Return the line on which something was typed: docutils knows it only roughly."""
-    near = next((one.line for one in (node, *ancestors(node)) if one.line), 0)
-    found = [number for number, line in enumerate(lines, start=1) if typed in line]
-    return min(found, key=lambda number: abs(number - near), default=near)
-
-
-def ancestors(node: nodes.Node) -> Iterator[nodes.Element]:
-    """Yield what a node stands in, from near to far."""
-    while node.parent is not None:
-        node = node.parent
-        yield node
-
-
-_judged: set[str] = set()
-"""The kinds of warning that are given again by every build."""
 
 
 def _place(env: BuildEnvironment, one: Finding) -> str:

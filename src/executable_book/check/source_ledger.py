@@ -31,24 +31,20 @@ from executable_book.check.printed_values import difference, values_in
 from executable_book.check.repeated_warnings import Finding
 from executable_book.html.foldable import folded
 from executable_book.placeholders import Placeholder
-from executable_book.run.executed_cells import ExecutedCell, cells, executed_with, failed_pages
+from executable_book.run.executed_cells import cells, executed_with, failed_pages
 
 LOGGER = logging.getLogger(__name__)
-CLAIMS, REPORT = "claims", "ledger-report"
-LEDGER_PAGES = "ledger-pages"
-SUMMARY_PAGES = "ledger-summary-pages"
+CLAIMS, REPORT, SHOWN_ON = "claims", "ledger-report", "ledger-shown-on"
 UNCHECKED = re.compile(
     r"(?<![\w.])(?<![A-Za-z]-)[-+]?\d+(?:\.\d+(?:e[-+]?\d+)?|e[-+]?\d+)(?!\.?\d)"
 )
 """A decimal number in a label; versions such as 2.13.0 and names such as GPT-3.5 are none."""
-NOT_REACHED = "the page ended before this cell"  # which `execution` reports
 
 
 # The file --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """One of the texts that this book follows."""
 
     id: str
@@ -57,12 +53,10 @@ class Source:
     lines: int
     sha256: str
     title: str = ""
-    author: str = ""
     published: str = ""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where a source prints an output; `printed` only where it is printed otherwise there."""
 
     source: str
@@ -73,26 +67,19 @@ class Place:
     misprint: str = ""
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(NamedTuple):
     """One value that the sources print, and all the places where they do."""
 
     id: str
     printed: str
     places: tuple[Place, ...]
 
-    @property
-    def sources(self) -> list[str]:
-        """The ids of the sources that print it."""
-        return sorted({place.source for place in self.places})
 
+class Ledger(NamedTuple):
+    """All sources, and all their outputs by their ids."""
 
-@dataclass(frozen=True)
-class Ledger:
-    """All sources and all their outputs."""
-
-    sources: tuple[Source, ...] = ()
-    outputs: tuple[Output, ...] = ()
+    sources: tuple[Source, ...]
+    outputs: dict[str, Output]
 
 
 def load(path: Path | None) -> Ledger:
@@ -101,10 +88,8 @@ def load(path: Path | None) -> Ledger:
     Raises:
         SphinxError: the file is none.
     """
-    if path is None:
-        return Ledger()
     try:
-        return _read(path.read_text(encoding="utf-8"))
+        return _read(path.read_text(encoding="utf-8") if path else "")
     except (OSError, tomllib.TOMLDecodeError, TypeError, KeyError) as error:
         raise SphinxError(f"{path} is not a ledger: {error}") from error
 
@@ -112,18 +97,12 @@ def load(path: Path | None) -> Ledger:
 @lru_cache(maxsize=1)
 def _read(text: str) -> Ledger:
     data = tomllib.loads(text)
-    sources = (Source(**table) for table in data.get("source", ()))
     outputs = (
         Output(**{**table, "places": tuple(Place(**one) for one in table["places"])})
         for table in data.get("output", ())
     )
-    return Ledger(tuple(sources), tuple(outputs))
-
-
-def _line_of(text: str, wanted: str) -> int:
-    """Return the line that gives an id, 0 if there is none."""
-    lines = enumerate(text.splitlines(), start=1)
-    return next((number for number, line in lines if line.strip() == f'id = "{wanted}"'), 0)
+    sources = tuple(Source(**table) for table in data.get("source", ()))
+    return Ledger(sources, {output.id: output for output in outputs})
 
 
 # Claims ----------------------------------------------------------------------------------------
@@ -138,15 +117,14 @@ class Claim(NamedTuple):
     printed: str
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """One claim of one entry, and what is wrong with it (nothing if it agrees)."""
 
     docname: str
     line: int
     anchor: str
     output_id: str
-    problem: str = ""
+    problem: str
 
 
 @dataclass(frozen=True)
@@ -170,29 +148,27 @@ class Report:
     @property
     def summary(self) -> str:
         """How much of the ledger is verified."""
-        verified = sum(self.is_verified(output.id) for output in self.ledger.outputs)
+        verified = sum(map(self.is_verified, self.ledger.outputs))
         return f"{verified} of {len(self.ledger.outputs)} source outputs verified"
 
-    def on_page(self, docname: str) -> list[Check]:
-        """Return the checks of a page's cells."""
-        return [check for check in self.checks if check.docname == docname]
-
-    def shown_on(self, docname: str) -> list[tuple[Check, Output]]:
-        """Return all that a page shows of this report: its claims, with the entries that they name."""
-        known = {output.id: output for output in self.ledger.outputs}
-        claims = self.on_page(docname)
-        return [(one, known[one.output_id]) for one in claims if one.output_id in known]
+    def on_page(self, docname: str) -> list[tuple[Check, Output]]:
+        """Return what a page claims: the checks of its cells, with the entries that they name."""
+        outputs = self.ledger.outputs
+        return [
+            (check, outputs[check.output_id])
+            for check in self.checks
+            if check.docname == docname and check.output_id in outputs
+        ]
 
 
 def compare(claim: Claim, ledger: Ledger, device: str) -> Iterator[tuple[str, str]]:
     """Yield each entry that a cell claims with what is wrong, nothing if it agrees."""
-    known = {output.id: output.printed for output in ledger.outputs}
     got, labels = values_in(claim.printed)
     unchecked = next((found[0] for one in labels if (found := UNCHECKED.search(one))), "")
     problem = ""
     if not claim.ids:
         yield "", "`:verifies:` names no entry"
-    elif unknown := [one for one in claim.ids if one not in known]:
+    elif unknown := [one for one in claim.ids if one not in ledger.outputs]:
         problem = f"the cell claims {unknown[0]!r}, which the ledger does not know"
     elif len(got) != len(claim.ids):
         count = f"{len(got)} value{'s' * (len(got) != 1)}" if got else "nothing that is a value"
@@ -200,7 +176,7 @@ def compare(claim: Claim, ledger: Ledger, device: str) -> Iterator[tuple[str, st
     elif unchecked:
         problem = f"the cell also prints {unchecked}, which no entry checks"
     for number, output_id in enumerate(claim.ids):
-        shown = "" if problem else difference(known[output_id], got[number], device)
+        shown = problem or difference(ledger.outputs[output_id].printed, got[number], device)
         differs = f"the cell does not reproduce {output_id!r}:\n{shown}" if shown else ""
         yield output_id, problem or differs
 
@@ -208,33 +184,16 @@ def compare(claim: Claim, ledger: Ledger, device: str) -> Iterator[tuple[str, st
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Store what a page claims, and give each claiming cell an anchor."""
     claims: list[Claim] = []
+    seen: Counter[str] = Counter()
     for cell in cells(app.env, doctree):
         if "verifies" in cell.options:
-            claim = _claim(cell, [claim.anchor for claim in claims])
-            claims.append(claim)
-            cell.node["ids"].append(claim.anchor)
+            ids = tuple(str(cell.options["verifies"] or "").split())
+            seen[anchor := "-".join(["reproduces", *ids[:1]])] += 1
+            anchor += f"--{seen[anchor]}" if seen[anchor] > 1 else ""
+            claims.append(Claim(cell.line, anchor, ids, cell.printed))
+            cell.node["ids"].append(anchor)
     if claims:
         set_page_data(app.env, CLAIMS, app.env.docname, claims)
-
-
-def _claim(cell: ExecutedCell, taken: list[str]) -> Claim:
-    ids = tuple(str(cell.options["verifies"] or "").split())
-    anchor = "-".join(["reproduces", *ids[:1]])
-    repeats = sum(other == anchor or other.startswith(f"{anchor}--") for other in taken)
-    if repeats:
-        anchor = f"{anchor}--{repeats + 1}"
-    return Claim(cell.line, anchor, ids, cell.printed)
-
-
-def _judge_claims(env: BuildEnvironment, ledger: Ledger) -> Iterator[Check]:
-    for docname, claims in page_data(env, CLAIMS).items():
-        device = executed_with(env, docname).get("device", "cpu")
-        ended_early = docname in failed_pages(env)
-        for claim in claims:
-            for output_id, problem in compare(claim, ledger, device):
-                if ended_early and not claim.printed:
-                    problem = NOT_REACHED
-                yield Check(docname, claim.line, claim.anchor, output_id, problem)
 
 
 def report_of(env: BuildEnvironment) -> Report:
@@ -246,27 +205,32 @@ def report_of(env: BuildEnvironment) -> Report:
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Compare all claims with all entries; return the pages that now show something else."""
     ledger = load(ledger_path(env))
-    titles = {page: env.titles[page].astext() for page in page_data(env, CLAIMS)}
-    report = Report(ledger, tuple(_judge_claims(env, ledger)), titles)
+    pages: dict[str, list[Claim]] = page_data(env, CLAIMS)
+    checks = (
+        Check(docname, claim.line, claim.anchor, *found)
+        for docname, claims in pages.items()
+        for claim in claims
+        for found in compare(claim, ledger, executed_with(env, docname).get("device", "cpu"))
+    )
+    report = Report(ledger, (*checks,), {page: env.titles[page].astext() for page in pages})
     before: Report | None = replace_book_data(env, REPORT, report)
     if before in (None, report):
         return []
-    changed = [page for page in titles if before.shown_on(page) != report.shown_on(page)]
-    return [*changed, *page_data(env, LEDGER_PAGES), *page_data(env, SUMMARY_PAGES)]
+    changed = [page for page in pages if before.on_page(page) != report.on_page(page)]
+    return [*changed, *page_data(env, SHOWN_ON)]
 
 
 def judge_ledger(app: Sphinx) -> Iterator[Finding]:
     """Say all that is wrong, and how much of the ledger is verified."""
     report = report_of(app.env)
+    failed = failed_pages(app.env)  # what they did not come to print is no news
     for check in report.checks:
-        if check.problem not in ("", NOT_REACHED):
+        if check.problem and check.docname not in failed:
             yield Finding(check.docname, check.line, check.problem)
-    if path := ledger_path(app.env):
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        for output in report.ledger.outputs:
-            if not report.claims_of(output.id):
-                message = f"output {output.id!r} is claimed by no cell"
-                yield Finding(str(path), _line_of(text, output.id), message)
+    for output_id in report.ledger.outputs:
+        if not report.claims_of(output_id):
+            message = f"output {output_id!r} is claimed by no cell"
+            yield Finding(str(ledger_path(app.env)), 0, message)
     if report.ledger.outputs:
         LOGGER.info(report.summary)
 
@@ -284,7 +248,7 @@ class SourceOutputsSummary(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Put a placeholder for the sentence."""
-        set_page_data(self.env, SUMMARY_PAGES, self.env.docname, True)
+        set_page_data(self.env, SHOWN_ON, self.env.docname, "summary")
         return [Placeholder(kind="ledger summary")]
 
 
@@ -296,36 +260,28 @@ class SourceOutputs(SphinxDirective):
         path = ledger_path(self.env)
         if path:
             self.env.note_dependency(path)
-        set_page_data(self.env, LEDGER_PAGES, self.env.docname, True)
+        set_page_data(self.env, SHOWN_ON, self.env.docname, "all")
         ledger = load(path)
         titles = {source.id: source.title or source.kind for source in ledger.sources}
-        sources = _section("The sources", *(_about_source(source) for source in ledger.sources))
-        outputs = _section(
-            "The outputs", *(_about_output(output, titles) for output in ledger.outputs)
-        )
-        return [Placeholder(kind="ledger summary"), sources, outputs]
+        sources = [self._about_source(source) for source in ledger.sources]
+        outputs = [_about_output(output, titles) for output in ledger.outputs.values()]
+        sections = [
+            nodes.section("", nodes.title("", title), *parts, ids=[name], names=[name])
+            for title, name, parts in (
+                ("The sources", "the-sources", sources),
+                ("The outputs", "the-outputs", outputs),
+            )
+        ]
+        return [Placeholder(kind="ledger summary"), *sections]
 
-
-def _section(title: str, *children: nodes.Node) -> nodes.section:
-    name = nodes.make_id(title)
-    return nodes.section("", nodes.title("", title), *children, ids=[name], names=[name])
-
-
-def _about_source(source: Source) -> nodes.Node:
-    about = ", ".join(
-        part
-        for part in (source.kind, source.author, source.published, f"{source.lines} lines")
-        if part
-    )
-    title = f"{source.id} · {source.title}" if source.title else source.id
-    return nodes.definition_list(
-        "",
-        nodes.definition_list_item(
-            "",
-            nodes.term("", title, ids=[source_anchor(source.id)]),
-            nodes.definition("", nodes.paragraph("", f"{source.what} ({about})")),
-        ),
-    )
+    def _about_source(self, source: Source) -> nodes.Node:
+        about = (source.kind, source.published, f"{source.lines} lines")
+        title = f"{source.id} · {source.title}" if source.title else source.id
+        term = nodes.term("", title, names=[source_label(source.id)])
+        self.state.document.note_explicit_target(term)
+        text = f"{source.what} ({', '.join(filter(None, about))})"
+        definition = nodes.definition("", nodes.paragraph("", text))
+        return nodes.definition_list("", nodes.definition_list_item("", term, definition))
 
 
 def _about_output(output: Output, titles: dict[str, str]) -> nodes.Node:
@@ -363,8 +319,8 @@ def anchor_of(output_id: str) -> str:
     return f"source-output-{output_id}"
 
 
-def source_anchor(source_id: str) -> str:
-    """Return the anchor of a source on the ledger's page."""
+def source_label(source_id: str) -> str:
+    """Return the label of a source on the ledger's page."""
     return f"source-{source_id}"
 
 
@@ -376,8 +332,9 @@ def ledger_summary(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.
 
 def ledger_link(app: Sphinx, docname: str, anchor: str, text: str) -> nodes.Node:
     """Return a link to a place of the ledger's page, or to it as a whole; the text alone if there is none."""
-    for page in page_data(app.env, LEDGER_PAGES):
-        return make_refnode(app.builder, docname, page, anchor, nodes.inline("", text))
+    for page, shown in page_data(app.env, SHOWN_ON).items():
+        if shown == "all":
+            return make_refnode(app.builder, docname, page, anchor, nodes.inline("", text))
     return nodes.Text(text)
 
 

@@ -55,8 +55,14 @@ def rows_of(app: Sphinx) -> list[Row]:
         Row(
             docname,
             pages[docname].cells,
-            len({c.output_id for c in report_of(app.env).on_page(docname) if not c.problem}),
-            len(records[docname].records) if docname in records else 0,
+            len(
+                {
+                    output.id
+                    for check, output in report_of(app.env).on_page(docname)
+                    if not check.problem
+                }
+            ),
+            len(records.get(docname, ())),
             times.get(docname, "not measured"),
             app.env.titles[docname].astext(),
         )

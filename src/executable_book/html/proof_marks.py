@@ -35,7 +35,7 @@ def _is_cell(node: nodes.Node) -> bool:
 def _mark(app: Sphinx, docname: str, cell: nodes.container) -> nodes.Element | None:
     options = cell["cell_metadata"]
     if "verifies" in options:
-        shown = report_of(app.env).shown_on(docname)
+        shown = report_of(app.env).on_page(docname)
         return _of_sources(app, docname, [one for one in shown if one[0].anchor in cell["ids"]])
     if reason := str(options.get("nondeterministic") or "").strip():
         says = f"Yours may differ: {reason}"
@@ -49,7 +49,7 @@ def _of_sources(
     if not claimed:
         return None
     met = not any(check.problem for check, _ in claimed)
-    sources = sorted({source for _, output in claimed for source in output.sources})
+    sources = sorted({place.source for _, output in claimed for place in output.places})
     says = f"{'As' if met else 'Not as'} printed in source{'s' * (len(sources) > 1)} {', '.join(sources)}"
     found = nodes.bullet_list()
     for _, output in claimed:

@@ -18,8 +18,8 @@ def mark_foot(app: Sphinx, doctree: nodes.document) -> None:
 def page_foot(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
     """Say on which device and versions the page ran, and how many source outputs it verifies."""
     checks = report_of(app.env).on_page(docname)
-    failed = {check.output_id for check in checks if check.problem}
-    claimed = {check.output_id for check in checks}
+    failed = {output.id for check, output in checks if check.problem}
+    claimed = {output.id for _, output in checks}
     foot = nodes.paragraph("", what_ran(executed_with(app.env, docname)), classes=["page-foot"])
     if claimed:
         count = len(claimed - failed)

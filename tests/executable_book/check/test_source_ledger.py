@@ -120,7 +120,7 @@ def test_a_broken_claim_fails_every_build(book) -> None:
 def test_a_difference_is_shown_in_its_line(book) -> None:
     claim_scores(book, "print('tensor([0.9544, 1.4850])')")
     build = book.build()
-    assert "    tensor([0.9544, [-1.4950])-]{+1.4850])+}" in build.warnings[1]
+    assert build.warnings[1:4:2] == [f"    - {SCORES}", "    + tensor([0.9544, 1.4850])"]
     assert "1 of 2 source outputs verified" in build.said
 
 
@@ -136,11 +136,10 @@ def test_the_device_that_ran_the_page_sets_the_tolerance(
 
 
 def test_an_entry_that_no_cell_claims_fails_every_build(book) -> None:
-    line = book.folder.joinpath("sources.toml").read_text().splitlines().index('id = "scores"') + 1
     for jobs in (1, 1, 2):
         build = book.build(jobs=jobs)
         (warning,) = build.warnings
-        assert f"sources.toml:{line}: " in warning
+        assert "sources.toml:1: " in warning
         assert "output 'scores' is claimed by no cell" in warning
         assert "1 of 2 source outputs verified" in build.said
 
@@ -172,8 +171,7 @@ def test_a_page_that_ended_early_is_reported_once(book, monkeypatch: pytest.Monk
     book.page("page", "# Page\n\n" + cell("scores", "pass") + cell("scores", code))
     monkeypatch.setattr("executable_book.check.source_ledger.failed_pages", lambda env: {"page"})
     build = book.build()
-    assert "page.md:13: " in build.warnings[0]
-    assert not any("nothing that is a value" in line for line in build.warnings)
+    assert build.warnings == []
     assert "1 of 2 source outputs verified" in build.said
 
 
