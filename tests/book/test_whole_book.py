@@ -129,13 +129,12 @@ def spoil(book: Book) -> list[tuple[str, str]]:
     book.change("docs/errata.md", "{source}`002`, line 20,", "{source}`005`, line 20,")
     typed = line_of(book.text("docs/causal_attention.md"), "0.25 of it")
     named = line_of(book.text("docs/errata.md"), "`005`")
-    entry = line_of(book.text("docs/sources.toml"), 'id = "second-batch"')
     return [
         (
             f"simple_attention.md:{book.line('simple_attention', 'context-of-nobody')}",
             "claims 'context-of-nobody', which the ledger does not know",
         ),
-        (f"sources.toml:{entry}", "output 'second-batch' is claimed by no cell"),
+        ("sources.toml:1", "output 'second-batch' is claimed by no cell"),
         (f"causal_attention.md:{typed}", "the number 0.25 is typed by hand"),
         (
             f"multi_head_attention.md:{book.line('multi_head_attention', 'no such key')}",
@@ -145,7 +144,7 @@ def spoil(book: Book) -> list[tuple[str, str]]:
             f"self_attention.md:{book.line('self_attention', 'colours = {')}",
             "is not the one recorded",
         ),
-        (f"errata.md:{named}", "the ledger has no source '005'"),
+        (f"errata.md:{named}", "undefined label: 'source-005'"),
     ]
 
 
