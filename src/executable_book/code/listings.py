@@ -130,7 +130,7 @@ class LibraryCode(SphinxDirective):
             kind="left out",
             kinds=listing.left_out,
             file=repository_path(self.config, self.env.srcdir, module.file),
-            lines=(items[0].lines[0], items[-1].lines[1]),
+            lines=(min(item.lines[0] for item in items), max(item.lines[1] for item in items)),
         )
         block = nodes.container("", literal_block=True, classes=["literal-block-wrapper"])
         if is_folded:

@@ -43,9 +43,12 @@ def code_in(html: str) -> list[str]:
 
 
 def test_a_listing_may_show_several_definitions(book, small: package_source.Library) -> None:
-    book.page("page", block("CONSTANT _hidden"))
+    book.page("page", block("_hidden CONSTANT"))
     build = book.build(book_package=str(small.folder))
-    assert code_in(build.html("page")) == ["CONSTANT = 3\n\n\ndef _hidden(x):\n    return x"]
+    html = build.html("page")
+    assert code_in(html) == ["def _hidden(x):\n    return x\n\n\nCONSTANT = 3"]
+    first, last = re.search(r"one.py#L(\d+)-L(\d+)", html).groups()
+    assert int(first) < int(last)
     assert build.warnings == []
 
 
