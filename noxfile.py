@@ -1,5 +1,6 @@
 """What can be done with this repository: `nox -s docs`, `nox -s tests`, and so on."""
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -9,6 +10,7 @@ import nox
 
 nox.options.reuse_venv = "yes"
 nox.options.sessions = ["lint", "tests", "docs", "site"]
+os.environ["PIP_COMPILE"] = "0"  # each module is compiled when it is first imported; many never are
 
 LOCK = ".ci/requirements.txt"
 LOCK_WITH_PEERS = ".ci/bench.txt"

@@ -53,7 +53,10 @@ book_variables = ["LITERATE_DEVICE"]
 book_versions = ["torch"]
 book_data = "measurements"
 book_notebook_installs = {
-    "load_smollm2": [*groups["model"], f"--no-deps {groups['model-alone'][0]}"],
+    "load_smollm2": [
+        *(f'"{one}"' for one in groups["model"]),
+        f"--no-deps {groups['model-alone'][0]}",
+    ],
     "markdown_it": ["markdown-it-py"],
 }
 book_kernel_preload = [

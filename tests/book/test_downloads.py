@@ -1,27 +1,31 @@
 """The notebooks of this book run where a reader has the wheel and Jupyter alone, and say what the book says.
 
-Every notebook is executed here a second time: in a fresh environment, far from the repository, from its first
-cell on, which installs what the page needs; only this package comes from the wheel. Not a letter and not a
-line of a picture may differ. Those with solutions that pick a device have another one than the CPU, even
-where there is none (see `harness.second_device`), so that no cell can take all tensors to be on one device.
+Every notebook is executed here a second time: in a fresh environment, far from the repository, after what its
+first cell installs; only this package comes from the wheel. Not a letter and not a line of a picture may
+differ. Those with solutions that pick a device have another one than the CPU, even where there is none (see
+`harness.second_device`), so that no cell can take all tensors to be on one device.
 """
 
+import json
 import os
 import re
+import socket
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import nbformat
 import pytest
 from harness.paths import DOCS, ROOT, SECOND_DEVICE
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell
+from nbformat.v4 import new_code_cell, new_notebook
 
+from executable_book.run import warm_python
 from literate_attention import pick_device
 
 pytestmark = pytest.mark.whole
@@ -75,58 +79,84 @@ def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
     scripts = folder / "venv/bin"
     torch = f"torch=={metadata.version('torch').partition('+')[0]}"
-    install = [scripts / "pip", "install", "--quiet", "-c", constraints]
+    install = [scripts / "pip", "install", "--quiet", "--no-compile", "-c", constraints]
     subprocess.run([*install, wheel, torch, "nbclient", "ipykernel"], check=True)
     return scripts
+
+
+@pytest.fixture(scope="module")
+def environment(scripts: Path) -> Iterator[dict[str, str]]:
+    """Return the variables of the fresh environment, whose kernels are forks of what has imported torch."""
+    variables = {key: value for key, value in os.environ.items() if key not in ALONE}
+    variables["PATH"] = f"{scripts}{os.pathsep}{variables['PATH']}"
+    variables[warm_python.ADDRESS] = str(scripts / "socket")
+    variables["OMP_WAIT_POLICY"] = (
+        "passive"  # threads that wait leave the processors to other notebooks
+    )
+    spec = scripts.parent / "share/jupyter/kernels/python3/kernel.json"
+    kernel = [scripts / "python", "-I", "-S", warm_python.__file__, "-m", "ipykernel_launcher"]
+    arguments = [*map(str, kernel), "-f", "{connection_file}"]
+    spec.write_text(json.dumps({"argv": arguments, "display_name": "fresh", "language": "python"}))
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(variables[warm_python.ADDRESS])
+        listener.listen()
+        number = listener.fileno()
+        serve = [scripts / "python", "-P", warm_python.__file__, "--serve", str(number)]
+        serve += ["ipykernel.kernelapp", "torch"]
+        with subprocess.Popen(serve, stdin=PIPE, env=variables, pass_fds=[number]):
+            yield variables
 
 
 @pytest.fixture(scope="module")
 def executed(
     published: dict[str, NotebookNode],
     wheel: Path,
-    scripts: Path,
+    environment: dict[str, str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> dict[str, NotebookNode]:
-    """Execute all notebooks; those that install something of their own come last, one after another."""
+    """Execute all notebooks, each after what it installs; those that install the least come first."""
     folder = tmp_path_factory.mktemp("downloads")
+    paths = {name: folder / f"{name.replace('/', '-')}.ipynb" for name in NOTEBOOKS}
+    first = folder / "first.ipynb"
+    for name, path in paths.items():
+        nbformat.write(after_the_first_cell(name, published[name]), path)
 
-    def execute(name: str) -> NotebookNode:
-        notebook = as_downloaded(published[name], wheel)
-        on_second_device = name.endswith(WITH_SOLUTIONS) and picks_a_device(notebook)
-        if on_second_device and pick_device().type == "cpu":
-            notebook.cells.insert(0, new_code_cell(SECOND_DEVICE.read_text(encoding="utf-8")))
-        path = folder / f"{name.replace('/', '-')}.ipynb"
-        nbformat.write(notebook, path)
-        command = [scripts / "jupyter-execute", "--inplace", "--timeout=300", path]
-        environment = {key: value for key, value in os.environ.items() if key not in ALONE}
-        environment["PATH"] = f"{scripts}{os.pathsep}{environment['PATH']}"
-        ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-        assert ran.returncode == 0, f"{name}: {ran.stderr[-3000:]}"
-        ended = nbformat.read(path, as_version=4)
-        ended.cells = ended.cells[len(ended.cells) - len(published[name].cells) :]
-        return ended
+    def execute(notebooks: list[Path]) -> None:
+        command = ["jupyter-execute", "--inplace", "--timeout=300", *notebooks]
+        ran = subprocess.run(command, cwd=folder, env=environment, stderr=PIPE, text=True)
+        assert ran.returncode == 0, ran.stderr[-3000:]
 
-    last = [name for name in NOTEBOOKS if published[name].cells[0].source.count("%pip") > 1]
-    first = [name for name in NOTEBOOKS if name not in last]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        ended = dict(zip(first, pool.map(execute, first), strict=True))
-    return ended | {name: execute(name) for name in last}
+    installs = {name: installing(published[name], wheel) for name in NOTEBOOKS}
+    at_once = os.cpu_count() or 1
+    for lines in sorted(set(installs.values()), key=len):
+        nbformat.write(new_notebook(cells=[new_code_cell(lines)]), first)
+        execute([first])
+        assert not [*folder.glob("=*")], "without quotes, a version is where a shell writes to"
+        chosen = [path for name, path in paths.items() if installs[name] == lines]
+        with ThreadPoolExecutor(at_once) as pool:
+            shares = filter(None, (chosen[start::at_once] for start in range(at_once)))
+            list(pool.map(execute, shares))
+    return {name: nbformat.read(path, as_version=4) for name, path in paths.items()}
 
 
-def as_downloaded(published: NotebookNode, wheel: Path) -> NotebookNode:
-    """Return a notebook without outputs, whose first cell installs the wheel, and not from the repository."""
+def installing(published: NotebookNode, wheel: Path) -> str:
+    """Return what the first cell of a notebook installs, but the wheel, not what is in the repository."""
+    lines = re.findall(r"^%pip .*", published.cells[0].source, re.MULTILINE)
+    changed, found = re.subn('"literate-attention[^"]*"', f'"{wheel}"', "\n".join(lines))
+    assert found == 1
+    return changed
+
+
+def after_the_first_cell(name: str, published: NotebookNode) -> NotebookNode:
+    """Return a notebook without outputs, and without its first cell; some have a second device instead."""
     notebook = nbformat.from_dict(published)
+    del notebook.cells[0]
     for cell in code_cells(notebook):
         cell.outputs = []
-    first = notebook.cells[0]
-    first.source, found = re.subn('"literate-attention[^"]*"', f'"{wheel}"', first.source)
-    assert found == 1
+    picks = any("pick_device" in cell.source for cell in code_cells(notebook))
+    if name.endswith(WITH_SOLUTIONS) and picks and pick_device().type == "cpu":
+        notebook.cells.insert(0, new_code_cell(SECOND_DEVICE.read_text(encoding="utf-8")))
     return notebook
-
-
-def picks_a_device(notebook: NotebookNode) -> bool:
-    """Tell whether a notebook picks a device; the others compute on the CPU, whatever there is."""
-    return any("pick_device" in cell.source for cell in code_cells(notebook))
 
 
 def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
@@ -152,7 +182,8 @@ def shown(cells: Iterable[NotebookNode]) -> list[Any]:
 def test_a_downloaded_notebook_gives_what_the_site_shows(
     name: str, published: dict[str, NotebookNode], executed: dict[str, NotebookNode]
 ) -> None:
-    before, after = code_cells(published[name])[1:], code_cells(executed[name])[1:]
+    before = code_cells(published[name])[1:]
+    after = code_cells(executed[name])[-len(before) :]
     assert [cell.source for cell in before] == [cell.source for cell in after]
     for ours, theirs in zip(before, after, strict=True):
         assert shown([theirs]) == shown([ours]), ours.source
