@@ -16,10 +16,8 @@ from urllib.parse import urljoin
 
 import nbformat
 from docutils import nodes
-from myst_nb.sphinx_ import HideCodeCellNode  # type: ignore[import-untyped]
 from nbformat import NotebookNode
 from sphinx import addnodes
-from sphinx.util import logging
 from sphinx_exercise.nodes import (  # type: ignore[import-untyped]
     exercise_enumerable_node,
     exercise_node,
@@ -28,7 +26,6 @@ from sphinx_exercise.nodes import (  # type: ignore[import-untyped]
 
 from executable_book.html.proof_marks import ProofMark
 
-LOGGER = logging.getLogger(__name__)
 SPECIAL = re.compile(r"[\\`*<$]|(?<![^\W_])_|_(?![^\W_])|\[(?=[^]]*\]\()")
 LINE_START = re.compile(r"^(\d+(?=[.)]\s)|(?=[#>+-]\s))", re.MULTILINE)
 LIST_START = re.compile(r"(?:[-*]|\d+\.) ")
@@ -119,10 +116,6 @@ class PlainMarkdown:
                 yield "\n".join(map(self._described, node.children))
             case nodes.citation() | nodes.footnote():
                 yield f"**{node[0].astext()}.** {self._joined(node.children[1:])}"
-            case nodes.image():
-                yield self._inline(node)
-            case nodes.paragraph() | nodes.caption():
-                yield LINE_START.sub(r"\1\\", self._inline(node))
             case nodes.rubric():
                 yield f"**{self._line(node)}**"
             case nodes.bullet_list():
@@ -146,24 +139,10 @@ class PlainMarkdown:
                 yield f"*{escape(found[1])}*"
             case nodes.transition():
                 yield "---"
-            case (
-                addnodes.desc_content()
-                | addnodes.glossary()
-                | HideCodeCellNode()
-                | nodes.container()
-                | nodes.compound()
-            ):
+            case nodes.image() | nodes.TextElement() if not isinstance(node, SILENT):
+                yield LINE_START.sub(r"\1\\", self._inline(node))
+            case nodes.Element() if not isinstance(node, SILENT):
                 yield from self._blocks(node.children, level)
-            case nodes.Text() if not node.strip():
-                pass
-            case _ if self.code is None and not isinstance(node, SILENT):  # once for all editions
-                LOGGER.warning(
-                    "plain Markdown cannot say <%s>",
-                    type(node).__name__,
-                    location=node,
-                    type="book",
-                    subtype="markdown",
-                )
 
     def _below_title(self, node: nodes.Element, level: int) -> Iterator[str | NotebookNode]:
         """Write what follows a title; it may lie in a section that is no chapter's."""
@@ -244,7 +223,7 @@ def escape(text: str) -> str:
 
 def code_span(text: str) -> str:
     """Return code within a line."""
-    marks = "`" * (longest_run(text) + 1) if "`" in text else "`"
+    marks = "`" * (longest_run(text) + 1)
     space = " " * (text.startswith("`") or text.endswith("`"))
     return f"{marks}{space}{text}{space}{marks}"
 
