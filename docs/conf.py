@@ -69,7 +69,6 @@ book_kernel_preload = [
     "torch.distributed.tensor",  # which torch.testing imports when it first compares
     "tiktoken",
 ]
-book_slow_pages = ["learned/induction", "learned/trained_heads", "models/ring_attention"]
 
 nb_code_prompt_show = "Code"
 nb_execution_mode = "cache"

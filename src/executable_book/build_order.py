@@ -36,7 +36,6 @@ from executable_book.html import (
     page_body,
     page_metadata,
     proof_marks,
-    provenance_foot,
     unused_assets,
 )
 from executable_book.publish import (
@@ -68,7 +67,7 @@ PLACEHOLDERS: dict[str, placeholders.Fill] = {
     "ledger summary": source_ledger.ledger_summary,
     "left out": listings.left_out,
     "output status": source_ledger.output_status,
-    "page foot": provenance_foot.page_foot,
+    "page foot": proof_marks.page_foot,
     "status table": status_table.status_table,
 }
 """What is written once all pages have been read, by the kind of its placeholder."""
@@ -87,7 +86,7 @@ def connect(app: Sphinx) -> None:
             app.connect(event, function, priority)
 
     # A build begins.
-    on("config-inited", garbage_collection.collect_seldom, garbage_collection.end_at_once)
+    on("config-inited", garbage_collection.collect_seldom)
     on("config-inited", interrupted_builds.begin, page_execution.configure)
     on("builder-inited", section_index.drop_other_search)
 
@@ -97,7 +96,7 @@ def connect(app: Sphinx) -> None:
     on("doctree-read", executed_cells.describe_figures, page_execution.collect)
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
-    on("doctree-read", provenance_foot.mark_foot)
+    on("doctree-read", proof_marks.mark_foot)
 
     # All pages are known: what do they say together, and which are to be written again?
     on("env-updated", source_ledger.update, line_shapes.update)

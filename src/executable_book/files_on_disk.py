@@ -1,12 +1,8 @@
-"""Files that are whole or not there, and what the disk refuses, said in one sentence."""
+"""Files that are whole or not there, and digests of files."""
 
-import contextlib
 import hashlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
-
-from sphinx.errors import SphinxError
 
 PARTIAL = ".partial"
 """How the name of a file ends that is being written."""
@@ -14,31 +10,16 @@ PARTIAL = ".partial"
 
 def write_atomically(path: Path, text: str) -> None:
     """Write a file so that nobody ever sees a part of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
-    with disk_errors(path):
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_text(text, encoding="utf-8")
-            os.replace(partial, path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                partial.unlink()
-            raise
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, path)
 
 
 def write_if_changed(path: Path, text: str) -> None:
     """Write a file, unless it says that already."""
     if not path.exists() or path.read_bytes() != text.encode():
         write_atomically(path, text)
-
-
-@contextlib.contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
-    """Say what the disk refuses in one sentence."""
-    try:
-        yield
-    except OSError as error:
-        raise SphinxError(f"The build cannot write {path}: {error.strerror}.") from error
 
 
 def sha256(text: str) -> str:

@@ -26,7 +26,6 @@ def declare(app: Sphinx) -> None:
     app.add_config_value("book_kernel_preload", [], "", list)  # modules that kernels start with
     app.add_config_value("book_versions", [], "", list)  # distributions that a page's foot names
     app.add_config_value("book_device", "", "", str)  # "module:function" that names the device
-    app.add_config_value("book_slow_pages", [], "", list)  # the slowest first: they run first
 
     # Checks
     app.add_config_value("book_ledger", "", "env", str)  # what sources print

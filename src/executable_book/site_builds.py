@@ -1,8 +1,20 @@
-"""Which builds make a site, as opposed to a book on paper, an e-book, or nothing but a judgement."""
+"""Which builds make a site, as opposed to an e-book, and in which order its pages stand."""
+
+from collections.abc import Iterator
 
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 
 def is_site(app: Sphinx) -> bool:
     """Tell whether a build makes a site, a page of which is a file of its own."""
     return app.builder.name in {"html", "dirhtml"}
+
+
+def in_order(env: BuildEnvironment) -> Iterator[str]:
+    """Yield the pages in the order of the contents."""
+    following = {page: after for page, (_, _, after) in env.collect_relations().items()}
+    page: str | None = env.config.root_doc
+    while page is not None:
+        yield page
+        page = following.get(page)

@@ -37,7 +37,7 @@ def test_a_build_collects_seldom(
 
 
 MAKES_NODES = """
-from executable_book.garbage_collection import end_at_once
+from executable_book.garbage_collection import collect_seldom
 
 class Node:
     def __init__(self):
@@ -49,7 +49,9 @@ node = Node()
 """
 
 
-@pytest.mark.parametrize(("ends", "said"), [("", "taken apart\n"), ("end_at_once(None, None)", "")])
+@pytest.mark.parametrize(
+    ("ends", "said"), [("", "taken apart\n"), ("collect_seldom(None, None)", "")]
+)
 def test_nothing_is_taken_apart_at_the_end(ends: str, said: str) -> None:
     command = [sys.executable, "-c", MAKES_NODES + ends]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == said

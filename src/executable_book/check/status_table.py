@@ -17,10 +17,10 @@ from sphinx.util.nodes import make_refnode
 from executable_book.book_domain import book_data, page_data, replace_book_data, set_page_data
 from executable_book.check import recorded_outputs
 from executable_book.check.source_ledger import report_of
-from executable_book.code.listings import reading_order
 from executable_book.html.table_nodes import TableCell, new_table
 from executable_book.placeholders import Placeholder
 from executable_book.run.executed_cells import EXECUTIONS
+from executable_book.site_builds import in_order
 
 PAGES = ROWS = "status"
 HEAD = ("Page", "Cells", "Verified", "Recorded", "Run time")
@@ -66,7 +66,7 @@ def rows_of(app: Sphinx) -> list[Row]:
             times.get(docname, "not measured"),
             app.env.titles[docname].astext(),
         )
-        for docname in reading_order(app.env)
+        for docname in in_order(app.env)
         if docname in pages
     ]
 

@@ -26,9 +26,10 @@ from executable_book.code.abridged import (
     requires,
     taught_statements,
 )
-from executable_book.code.listings import LISTINGS, Defined, Shown, library_of, reading_order
+from executable_book.code.listings import LISTINGS, Defined, Shown, library_of
 from executable_book.code.name_usage import Scope
 from executable_book.code.package_source import Library, Module, parsed
+from executable_book.site_builds import in_order
 
 
 def judge_code(app: Sphinx) -> Iterator[Finding]:
@@ -49,7 +50,7 @@ def judge_code(app: Sphinx) -> Iterator[Finding]:
                     yield from too_long(page, shown)
     for name, module in taught.items():
         yield from unread(module, places[name])
-    order = [(page, pages[page]) for page in reading_order(app.env) if page in pages]
+    order = [(page, pages[page]) for page in in_order(app.env) if page in pages]
     for shown, finding in too_early(order, library):
         if shown.module in taught:
             yield finding

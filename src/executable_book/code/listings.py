@@ -24,7 +24,6 @@ from docutils.parsers.rst import directives
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from executable_book.book_domain import set_page_data
@@ -180,17 +179,3 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
             found.append(defined_in(block.astext()))
     if found:
         set_page_data(app.env, LISTINGS, app.env.docname, found)
-
-
-def reading_order(env: BuildEnvironment) -> list[str]:
-    """Return all pages, in the order of the table of contents; what it leaves out comes last."""
-    order: list[str] = []
-
-    def walk(docname: str) -> None:
-        if docname not in order:
-            order.append(docname)
-            for child in env.toctree_includes.get(docname, ()):
-                walk(child)
-
-    walk(env.config.root_doc)
-    return [*order, *sorted(env.found_docs - set(order))]

@@ -1,4 +1,4 @@
-"""What vouches for a cell, as a small mark beside it that unfolds.
+"""What vouches for a cell, as a small mark beside it that unfolds; and for a page, as a line at its foot.
 
 A cell that reproduces outputs of the sources has a check mark: unfolded, it says where they print them, and
 leads to the ledger. A cell that cannot print the same twice says why. There is at most one mark a cell. It is
@@ -12,6 +12,8 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 from executable_book.check.source_ledger import Check, Output, anchor_of, ledger_link, report_of
+from executable_book.placeholders import Placeholder
+from executable_book.run.executed_cells import cells, executed_with, is_cell
 
 MET, NOT_MET, VARIES = "✓", "✗", "≈"
 
@@ -22,14 +24,10 @@ class ProofMark(nodes.General, nodes.Element):
 
 def add_marks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Put a mark after each cell that has something to show for itself."""
-    for cell in list(doctree.findall(_is_cell)):
+    for cell in list(doctree.findall(is_cell)):
         assert isinstance(cell, nodes.container)
         if mark := _mark(app, docname, cell):
             cell.parent.insert(cell.parent.index(cell) + 1, mark)
-
-
-def _is_cell(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.container) and node.get("nb_element") == "cell_code"
 
 
 def _mark(app: Sphinx, docname: str, cell: nodes.container) -> nodes.Element | None:
@@ -82,3 +80,39 @@ def visit(self: HTML5Translator, node: nodes.Element) -> None:
 def depart(self: HTML5Translator, node: nodes.Element) -> None:
     """Close a mark."""
     self.body.append("</div>\n</details>\n")
+
+
+# The foot of a page
+
+
+def mark_foot(app: Sphinx, doctree: nodes.document) -> None:
+    """Mark the foot of a page that has code cells."""
+    if cells(app.env, doctree):
+        chapter: nodes.Element = next(doctree.findall(nodes.section), doctree)
+        chapter += Placeholder(kind="page foot")
+
+
+def page_foot(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
+    """Say on which device and versions the page ran, and how many source outputs it verifies."""
+    checks = report_of(app.env).on_page(docname)
+    failed = {output.id for check, output in checks if check.problem}
+    claimed = {output.id for _, output in checks}
+    foot = nodes.paragraph("", what_ran(executed_with(app.env, docname)), classes=["page-foot"])
+    if claimed:
+        count = len(claimed - failed)
+        says = f"{count} source output{'' if count == 1 else 's'} verified"
+        link = ledger_link(app, docname, "", says)
+        foot.extend([nodes.Text("; "), link, nodes.Text(" on this page")])
+    foot.append(nodes.Text("."))
+    return [foot]
+
+
+def what_ran(about: dict[str, str]) -> str:
+    """Say which `device` and versions a page ran with, by name, as far as they are known."""
+    if not about:
+        return "Not executed to its end"
+    names = {**about, "Python": about["python"]}
+    device = f" on {names.pop('device')}" if "device" in names else ""
+    *others, last = (f"{name} {version}" for name, version in names.items() if name != "python")
+    versions = f"{', '.join(others)} and {last}" if others else last
+    return f"Executed{device} with {versions}"

@@ -18,10 +18,9 @@ from sphinx.application import Sphinx
 from executable_book.book_domain import page_data
 from executable_book.files_on_disk import write_if_changed
 from executable_book.html.page_metadata import DESCRIPTIONS
-from executable_book.publish.pdf import in_order
 from executable_book.publish.plain_markdown import PlainMarkdown
 from executable_book.publish.repository import edition
-from executable_book.site_builds import is_site
+from executable_book.site_builds import in_order, is_site
 
 LIST, WHOLE, SITEMAP = "llms.txt", "llms-full.txt", "sitemap.xml"
 HOW = "Each page is listed as plain Markdown, with the outputs of its code. The whole book is one file: "

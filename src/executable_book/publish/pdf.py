@@ -30,6 +30,7 @@ from sphinx.errors import SphinxError
 from executable_book.publish import step_figures
 from executable_book.publish.repository import edition
 from executable_book.publish.zip_archive import file_name
+from executable_book.site_builds import in_order
 
 TEXT = re.compile(r'(<article class="bd-article">)(.*?)(</article>)', re.DOTALL)
 NAMES = re.compile(r'(?<=\s)(id|for|headers|aria-(?:labelled|described)by|href|src)="([^"]*)"')
@@ -45,15 +46,6 @@ div + div { break-before: page; }
 </style>"""
 
 Print = Callable[[str, Path], None]
-
-
-def in_order(env: BuildEnvironment) -> Iterator[str]:
-    """Yield the pages in the order of the contents."""
-    following = {page: after for page, (_, _, after) in env.collect_relations().items()}
-    page: str | None = env.config.root_doc
-    while page is not None:
-        yield page
-        page = following.get(page)
 
 
 def parts_of(env: BuildEnvironment) -> dict[str, str]:

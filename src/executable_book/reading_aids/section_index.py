@@ -20,9 +20,8 @@ from sphinx.environment import BuildEnvironment
 
 from executable_book.files_on_disk import write_atomically, write_if_changed
 from executable_book.html.proof_marks import ProofMark
-from executable_book.publish.pdf import in_order
 from executable_book.reading_aids.term_links import terms_of
-from executable_book.site_builds import is_site
+from executable_book.site_builds import in_order, is_site
 
 NAME = "sections.js"
 BLOCKS = nodes.paragraph | nodes.term | nodes.caption | nodes.rubric | nodes.line

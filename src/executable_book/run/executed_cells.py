@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from docutils import nodes
@@ -14,21 +14,18 @@ from sphinx.environment import BuildEnvironment
 
 from executable_book.book_domain import book_data, page_data
 
-EXECUTIONS = "executions"
-EXECUTED_WITH = "executed with"
+EXECUTIONS, EXECUTED_WITH = "executions", "executed with"
 EXPECTED = "raises-exception"
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 TITLE = ".//{http://creativecommons.org/ns#}Work/{http://purl.org/dc/elements/1.1/}title"
 
 
-@dataclass(frozen=True)
-class ExecutedPage:
-    """How the execution of a page went."""
+class ExecutedPage(NamedTuple):
+    """How the execution of a page went: its findings are the lines and messages of what went wrong."""
 
     cells: int
     failed: bool = False
     findings: tuple[tuple[int, str], ...] = ()
-    """Line and message of what went wrong."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +43,9 @@ class ExecutedCell:
         return options
 
     @property
-    def tags(self) -> set[str]:
-        """The tags of the cell."""
-        return set(self.options.get("tags", []))
+    def is_to_fail(self) -> bool:
+        """Whether the cell is there to show an error."""
+        return EXPECTED in self.options.get("tags", [])
 
     @cached_property
     def outputs(self) -> list[nodes.Node]:
@@ -62,13 +59,15 @@ class ExecutedCell:
         texts = [_text(output).rstrip() for output in self.outputs]
         return "\n".join(text for text in texts if text.strip())
 
+    @property
+    def images(self) -> list[nodes.image]:
+        """The pictures that the cell shows."""
+        return [image for output in self.outputs for image in output.findall(nodes.image)]
+
     def written(self, kind: str) -> str:
         """Return what the cell wrote to `stderr`, or the `traceback` of what it raised."""
-        return "\n".join(
-            one.astext()
-            for one in self.outputs
-            if isinstance(one, nodes.literal_block) and kind in one["classes"]
-        )
+        blocks = (one for one in self.outputs if isinstance(one, nodes.literal_block))
+        return "\n".join(one.astext() for one in blocks if kind in one["classes"])
 
 
 def cells(env: BuildEnvironment, doctree: nodes.document) -> list[ExecutedCell]:
@@ -81,7 +80,7 @@ def cells(env: BuildEnvironment, doctree: nodes.document) -> list[ExecutedCell]:
             "\n".join(one.astext() for one in node.children if _is(one, "cell_code_source")),
         )
         for node in doctree.findall(nodes.container)
-        if _is(node, "cell_code")
+        if is_cell(node)
     ]
 
 
@@ -105,18 +104,19 @@ def page_of(
 ) -> ExecutedPage:
     """Return how the execution of the page went that is being read, by what MyST-NB says of it."""
     found = cells(env, doctree)
-    failure = None if executed["succeeded"] else failure_of(found, executed)
-    until = failure[0] if failure else None
-    findings = [problem for cell in found[:until] for problem in problems(cell)]
-    if failure:
-        findings.append((found[failure[0]].line, f"this cell failed: {failure[1]}"))
-    return ExecutedPage(len(found), failure is not None, tuple(findings))
+    if executed["succeeded"]:
+        findings = [problem for cell in found for problem in problems(cell)]
+        return ExecutedPage(len(found), False, tuple(findings))
+    number, message = failure_of(found, executed)
+    findings = [problem for cell in found[:number] for problem in problems(cell)]
+    findings.append((found[number].line, f"this cell failed: {message}"))
+    return ExecutedPage(len(found), True, tuple(findings))
 
 
 def failure_of(found: list[ExecutedCell], executed: Mapping[str, Any]) -> tuple[int, str]:
     """Return the number of the cell that ended a page, and why it did."""
     for number, cell in enumerate(found):
-        if EXPECTED not in cell.tags and (traceback := cell.written("traceback")):
+        if not cell.is_to_fail and (traceback := cell.written("traceback")):
             return number, traceback.strip().splitlines()[-1]
     for number, cell in enumerate(found):
         if cell.code.strip().partition("\n")[0] in executed["traceback"]:
@@ -126,56 +126,49 @@ def failure_of(found: list[ExecutedCell], executed: Mapping[str, Any]) -> tuple[
 
 def problems(cell: ExecutedCell) -> Iterator[tuple[int, str]]:
     """Yield what is wrong with the outputs of a cell: its line, and what to say."""
-    if EXPECTED in cell.tags and not cell.written("traceback"):
+    if cell.is_to_fail and not cell.written("traceback"):
         yield cell.line, f"this cell is tagged `{EXPECTED}`, but nothing was raised"
     meant = "output_stderr" in cell.options.get("mystnb", {})
     if not meant and (text := cell.written("stderr").strip()):
-        yield cell.line, f"this cell wrote to stderr: {text.partition(chr(10))[0]}"
+        yield cell.line, f"this cell wrote to stderr: {text.splitlines()[0]}"
     if ADDRESS.search(cell.printed):
         yield cell.line, "this cell prints a memory address, another one at every build"
-    images = [image for output in cell.outputs for image in output.findall(nodes.image)]
-    if any("alt" not in image for image in images):
+    if any("alt" not in image for image in cell.images):
         yield cell.line, "this cell's figure has no alternative text"
-
-
-# Figures
 
 
 def describe_figures(app: Sphinx, doctree: nodes.document) -> None:
     """Give each figure of a cell the title that its file bears as its alternative text."""
     for cell in cells(app.env, doctree):
-        for output in cell.outputs:
-            for image in output.findall(nodes.image):
-                path = Path(app.srcdir, image["uri"])
-                if "alt" not in image and path.suffix == ".svg" and (title := title_of(path)):
-                    image["alt"] = title
+        for image in cell.images:
+            path = Path(app.srcdir, image["uri"])
+            if "alt" not in image and path.suffix == ".svg" and (title := title_of(path)):
+                image["alt"] = title
 
 
 def title_of(svg: Path) -> str:
     """Return the title of a picture, as its metadata say it."""
-    found = ElementTree.parse(svg).find(TITLE)
-    return (found.text or "").strip() if found is not None else ""
+    return (ElementTree.parse(svg).findtext(TITLE) or "").strip()
 
 
 # Nodes
 
 
-def _text(output: nodes.Node) -> str:
-    """Return the text of an output, nothing for a picture."""
-    if _is(output, "mime_bundle"):
-        offers = [child for child in output.children if isinstance(child, nodes.container)]
-        return _bundle_text({offer["mime_type"]: offer for offer in offers})
-    return output.astext() if isinstance(output, nodes.literal_block) else ""
-
-
-def _bundle_text(by_mime: dict[str, nodes.container]) -> str:
-    if any(mime.startswith("image/") for mime in by_mime):
-        return ""
-    for mime in ("text/markdown", "text/latex", "text/html", "text/plain"):
-        if mime in by_mime:
-            return by_mime[mime].astext()
-    return ""
+def is_cell(node: nodes.Node) -> bool:
+    """Tell whether a node is a code cell."""
+    return _is(node, "cell_code")
 
 
 def _is(node: nodes.Node, element: str) -> bool:
     return isinstance(node, nodes.container) and node.get("nb_element") == element
+
+
+def _text(output: nodes.Node) -> str:
+    """Return the text of an output, nothing for a picture."""
+    if not _is(output, "mime_bundle"):
+        return output.astext() if isinstance(output, nodes.literal_block) else ""
+    offers = {one["mime_type"]: one for one in output.children if isinstance(one, nodes.container)}
+    if any(mime.startswith("image/") for mime in offers):
+        return ""
+    kinds = ("text/markdown", "text/latex", "text/html", "text/plain")
+    return next((offers[mime].astext() for mime in kinds if mime in offers), "")

@@ -59,14 +59,13 @@ def execution_digest(config: Config, files: Iterable[Path]) -> str:
         files: files, and folders with all that is in them, beside those of the kernels.
     """
     paths = [Path(kernels.__file__), Path(kernels.__file__).with_name("warm_python.py"), *files]
+    modules = ["ipykernel", "ipython", *config.book_versions, *config.book_kernel_preload]
     variables = (*config.book_variables, "CUDA_VISIBLE_DEVICES")
     depends = {
         "files": [digest_of(path) for path in paths],
         "python": sys.version,
-        "packages": versions(
-            ["ipykernel", "ipython", *config.book_versions, *config.book_kernel_preload]
-        ),
-        "machine": [platform.platform(), platform.machine(), _processor(), *_accelerators()],
+        "packages": versions(modules),
+        "machine": [platform.platform(), platform.machine(), *_processors()],
         "environment": [os.environ.get(name) for name in variables],
     }
     return sha256(json.dumps(depends, sort_keys=True))
@@ -81,19 +80,11 @@ def versions(modules: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _processor() -> str:
-    """Name the processor: some random streams depend on its maker."""
-    with contextlib.suppress(OSError):
-        found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-        if found:
-            return found[1]
-    return platform.processor()
-
-
-def _accelerators() -> list[str]:
-    """Name the GPUs without touching them."""
+def _processors() -> list[str]:
+    """Name the processor, as some random streams depend on its maker, and the GPUs, without touching them."""
     gpus = sorted(Path("/proc/driver/nvidia/gpus").glob("*/information"))
-    return [re.sub(r"(?m)^(?!Model).*\n?", "", gpu.read_text()) for gpu in gpus]
+    told = [path.read_text() for path in (Path("/proc/cpuinfo"), *gpus) if path.exists()]
+    return [platform.processor(), *sorted({*re.findall(r"(?im)^model.*$", "".join(told))})]
 
 
 # A build begins
@@ -140,13 +131,12 @@ def outdated(
 
 
 def start(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-    """Start the warm server, and let the pages that take long begin first."""
+    """Start the warm server, if there are pages to read."""
     _context.close()  # of a build that failed
     if not docnames or app.config.nb_execution_mode == "off":
         return
     _context.enter_context(kernels.warm_server(app.config.book_kernel_preload))
     replace_book_data(env, EXECUTED_WITH, executed_with(app.config))
-    docnames[:] = interleaved(docnames, app.config.book_slow_pages, app.parallel)
 
 
 def executed_with(config: Config) -> dict[str, str]:
@@ -165,19 +155,6 @@ def executed_with(config: Config) -> dict[str, str]:
     if config.nb_execution_cache_path:
         path.write_text(json.dumps(about), encoding="utf-8")
     return about
-
-
-def interleaved(docnames: list[str], slow: list[str], jobs: int) -> list[str]:
-    """Return pages in the order in which they are read, the slow ones each at the head of a batch.
-
-    Parallel readers take batches of neighbours, of this size (`sphinx.util.parallel.make_chunks`).
-    """
-    heads = [name for name in slow if name in docnames]
-    rest = [name for name in docnames if name not in heads]
-    size = max(1, min(len(docnames) // max(jobs, 1), 10))
-    for number, name in enumerate(heads):
-        rest.insert(number * size, name)
-    return rest
 
 
 # A page has been read
