@@ -45,11 +45,6 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def executed_in(said: str) -> list[str]:
-    """Return the pages that were executed, by what a build said."""
-    return sorted(re.findall(r"/docs/(\S+)\.md: Executing notebook", said))
-
-
 def cell(code: str, *options: str) -> str:
     """Return a code cell as an author writes it."""
     return "\n".join(["```{code-cell}", *options, code.strip("\n"), "```", ""]) + "\n"
@@ -98,10 +93,15 @@ class Build:
         """The lines of all warnings."""
         return [line for line in self.err.splitlines() if line]
 
+    def about(self, place: str) -> list[str]:
+        """Return the warnings about a page or a line, as in `page.md:7`, each with the lines below it."""
+        found = re.split(r"^(?=/\S+:\d+: WARNING: )", self.err, flags=re.MULTILINE)
+        return [one for one in found if f"/{place}:" in one.partition(" ")[0]]
+
     @property
     def executed(self) -> list[str]:
         """The pages that were executed."""
-        return executed_in(self.said)
+        return sorted(re.findall(r"/docs/(\S+)\.md: Executing notebook", self.said))
 
     def html(self, page: str) -> str:
         return (self.out / f"{page}.html").read_text(encoding="utf-8")
@@ -175,9 +175,7 @@ class Book:
 
     def published(self) -> dict[str, bytes]:
         """Return every file that readers can get."""
-        files = (path for path in self.html.rglob("*") if path.is_file())
-        names = {path.relative_to(self.html).as_posix(): path for path in files}
-        return {name: path.read_bytes() for name, path in names.items() if path.name[0] != "."}
+        return published(self.html)
 
     def copied(self, root: Path) -> "Book":
         """Return a copy, of which nothing is built."""
@@ -235,6 +233,13 @@ class Book:
         arguments = self.command(*options)[3:]
         status, said, err = forks.build(self.root, arguments, environment)
         return Build(status, *map(strip_escape_sequences, (said, err)), self.html)
+
+
+def published(site: Path) -> dict[str, bytes]:
+    """Return every file of a site that readers can get."""
+    files = (path for path in site.rglob("*") if path.is_file())
+    names = {path.relative_to(site).as_posix(): path for path in files}
+    return {name: path.read_bytes() for name, path in names.items() if path.name[0] != "."}
 
 
 def unversioned(page: bytes) -> bytes:
