@@ -1,10 +1,9 @@
 """The book as a whole: its own pages, built as `nox -s docs` builds them, in a copy that may be broken.
 
-The copy is built once, from what was executed when the site was built; what `test_downloads.py` executes again
-is not executed here. Tests change the copy, build it again, and put back what they changed. What is proved on small
-books already is not proved again: that a change of the library is published
-(`test_second_book.py`), that builds may be killed at any moment (`test_interrupted_builds.py`), and all that
-executions depend on (`test_page_execution.py`).
+The copy is built once, from what was executed when the site was built: `test_downloads.py` executes all pages
+again. Tests change the copy, build it again, and put back what they changed. What small books prove is not
+proved again: that a change of the library is published (`test_second_book.py`), that builds may be killed at
+any moment (`test_interrupted_builds.py`), and all that executions depend on (`test_page_execution.py`).
 """
 
 import runpy
@@ -129,11 +128,11 @@ def spoil(book: WholeBook) -> list[tuple[str, str]]:
 
     return [
         (cell(simple, "of-nobody"), "claims 'context-of-nobody', which the ledger does not know"),
-        (line("sources.toml", 'id = "second-batch"'), "'second-batch' is claimed by no cell"),
+        ("sources.toml:1", "output 'second-batch' is claimed by no cell"),
         (line(causal, "0.25 of it"), "the number 0.25 is typed by hand"),
         (cell(heads, "no such key"), "this cell failed: KeyError: 'no such key'"),
         (cell(weights, "colours = {"), "is not the one recorded"),
-        (line(errata, "`005`"), "the ledger has no source '005'"),
+        (line(errata, "`005`"), "undefined label: 'source-005'"),
     ]
 
 
