@@ -24,7 +24,6 @@ from executable_book.check import (
     recorded_outputs,
     repeated_warnings,
     source_ledger,
-    source_names,
     status_table,
     taught_code,
 )
@@ -153,7 +152,7 @@ def add_to_markup(app: Sphinx) -> None:
     app.add_directive("source-outputs", source_ledger.SourceOutputs)
     app.add_directive("source-outputs-summary", source_ledger.SourceOutputsSummary)
     app.add_directive("status", status_table.Status)
-    app.add_role("source", source_names.SourceRole())
+    app.add_role("source", source_ledger.SourceRole())
 
 
 def add_to_writers(app: Sphinx) -> None:

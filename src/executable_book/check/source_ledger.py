@@ -5,7 +5,7 @@ print exactly their values, in that order. What pages claim is stored as they ar
 all claims are compared with all entries anew, so that no check hangs on what happened to change.
 An entry that no cell claims is as much an error as a value that differs.
 
-The directive `{source-outputs}` shows the ledger to readers. The mark beside a claiming cell leads there
+The directive `{source-outputs}` shows the ledger to readers, and the role `{source}` names a source. The mark beside a claiming cell leads there
 (`html.proof_marks`), and from there a link leads back.
 """
 
@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
+from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
 from executable_book.book_domain import book_data, page_data, replace_book_data, set_page_data
@@ -277,11 +278,46 @@ class SourceOutputs(SphinxDirective):
     def _about_source(self, source: Source) -> nodes.Node:
         about = (source.kind, source.published, f"{source.lines} lines")
         title = f"{source.id} · {source.title}" if source.title else source.id
-        term = nodes.term("", title, names=[source_label(source.id)])
+        term = nodes.term("", title, names=[f"source-{source.id}"])
         self.state.document.note_explicit_target(term)
         text = f"{source.what} ({', '.join(filter(None, about))})"
         definition = nodes.definition("", nodes.paragraph("", text))
         return nodes.definition_list("", nodes.definition_list_item("", term, definition))
+
+
+class SourceRole(SphinxRole):
+    """Names sources by their numbers in a sentence: each with its title, and a link to the ledger.
+
+    `` {source}`002` `` becomes "Source 002 (its title)", and `` {source}`000 003` `` "Sources 000 and 003
+    (the title of both)". A reader, of paper too, then knows which text that is; an author types no title.
+    """
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Look the sources up; a label that the ledger does not have is reported by Sphinx."""
+        path = ledger_path(self.env)
+        if path:
+            self.env.note_dependency(path)
+        titles = {one.id: one.title or one.kind for one in load(path).sources}
+        numbers = self.text.split() or [self.text]
+        named = self._named([(one, titles.get(one, "unknown")) for one in numbers])
+        return [nodes.inline("", "", *named)], []
+
+    def _named(self, sources: list[tuple[str, str]]) -> Iterator[nodes.Node]:
+        """Yield the words for sources; neighbours with the same title share it."""
+        last = len(sources) - 1
+        for place, (number, title) in enumerate(sources):
+            if place:
+                yield nodes.Text(" and " if place == last else ", ")
+            word = "" if place else "Sources " if last else "Source "
+            text = nodes.inline("", f"{word}{number}")
+            about = {"refdomain": "std", "reftype": "ref", "refdoc": self.env.docname}
+            label = addnodes.pending_xref(
+                "", text, reftarget=f"source-{number}", refexplicit=True, refwarn=True, **about
+            )
+            self.set_source_info(label)
+            yield label
+            if place == last or sources[place + 1][1] != title:
+                yield nodes.Text(f" ({title})")
 
 
 def _about_output(output: Output, titles: dict[str, str]) -> nodes.Node:
@@ -317,11 +353,6 @@ def _folded(summary: str, text: str) -> list[nodes.Node]:
 def anchor_of(output_id: str) -> str:
     """Return the anchor of an entry on the ledger's page."""
     return f"source-output-{output_id}"
-
-
-def source_label(source_id: str) -> str:
-    """Return the label of a source on the ledger's page."""
-    return f"source-{source_id}"
 
 
 def ledger_summary(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:

@@ -5,6 +5,7 @@ are those that `nox -s bench -- build` measured.
 """
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,11 +32,11 @@ class Row(NamedTuple):
     """What is known of a page that executes something."""
 
     docname: str
+    title: str
     cells: int
     verified: int
     recorded: int
     seconds: str
-    title: str
 
 
 class Status(SphinxDirective):
@@ -47,28 +48,16 @@ class Status(SphinxDirective):
         return [Placeholder(kind="status table")]
 
 
-def rows_of(app: Sphinx) -> list[Row]:
-    """Return what is known of each executed page, in the order of the book."""
+def rows_of(app: Sphinx) -> Iterator[Row]:
+    """Yield what is known of each executed page, in the order of the book."""
     records, times = page_data(app.env, recorded_outputs.RECORDS), run_times(Path(app.srcdir))
-    pages = page_data(app.env, EXECUTIONS)
-    return [
-        Row(
-            docname,
-            pages[docname].cells,
-            len(
-                {
-                    output.id
-                    for check, output in report_of(app.env).on_page(docname)
-                    if not check.problem
-                }
-            ),
-            len(records.get(docname, ())),
-            times.get(docname, "not measured"),
-            app.env.titles[docname].astext(),
-        )
-        for docname in in_order(app.env)
-        if docname in pages
-    ]
+    pages, report = page_data(app.env, EXECUTIONS), report_of(app.env)
+    for docname in in_order(app.env):
+        if docname in pages:
+            verified = {one.id for check, one in report.on_page(docname) if not check.problem}
+            counts = pages[docname].cells, len(verified), len(records.get(docname, ()))
+            seconds = times.get(docname, "not measured")
+            yield Row(docname, app.env.titles[docname].astext(), *counts, seconds)
 
 
 def run_times(srcdir: Path) -> dict[str, str]:
@@ -84,20 +73,15 @@ def run_times(srcdir: Path) -> dict[str, str]:
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Return the pages that show the state of the book, if that has changed."""
-    now = rows_of(app)
+    now = [*rows_of(app)]
     before = replace_book_data(env, ROWS, now)
     return [] if before in (None, now) else list(page_data(env, PAGES))
 
 
 def status_table(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
     """Return the table, each line with a link to its page."""
-    rows: list[Row] = book_data(app.env, ROWS)
     lines: list[list[TableCell]] = [
-        [
-            make_refnode(app.builder, docname, row.docname, "", nodes.inline("", row.title)),
-            *map(str, (row.cells, row.verified, row.recorded)),
-            row.seconds,
-        ]
-        for row in rows
+        [make_refnode(app.builder, docname, page, "", nodes.inline("", title)), *map(str, facts)]
+        for page, title, *facts in book_data(app.env, ROWS)
     ]
     return [new_table(HEAD, lines, "status")]

@@ -46,8 +46,7 @@ def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         replace_book_data(env, SHAPES, None)
         return
     state = digest_of(folder), app.config.book_tools
-    before, _ = book_data(env, SHAPES) or (None, {})
-    if state != before:
+    if state != (book_data(env, SHAPES) or (None, {}))[0]:
         modules = library_of(app.config, app.srcdir).modules
         program = start_python(traced_examples.__file__, str(folder.parent), folder.name, *modules)
         _tracing.append((state, program))
@@ -59,8 +58,11 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
         return []
     state, program = _tracing.pop()
     printed, errors = program.communicate()
-    shown = {name: {one.module for one in _listings(env, name)} for name in env.found_docs}
     found = {} if program.returncode else json.loads(printed)
+    shown = {
+        docname: {one.module for one in listings if isinstance(one, Shown)}
+        for docname, listings in page_data(env, LISTINGS).items()
+    }
     failed = bool(set().union(*shown.values()) - found.keys())
     if failed:
         why = errors.strip().rpartition("\n")[2]
@@ -71,14 +73,9 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
         for statement, line in statements_in(module.text)
         if (made := found.get(module.name, {}).get(str(line)))
     }
-    _, before = book_data(env, SHAPES) or (None, {})
-    replace_book_data(env, SHAPES, (None if failed else state, now))
+    _, before = replace_book_data(env, SHAPES, (None if failed else state, now)) or (None, {})
     changed = {statement[0] for statement, _ in now.items() ^ before.items()}
     return [docname for docname, modules in shown.items() if modules & changed]
-
-
-def _listings(env: BuildEnvironment, docname: str) -> list[Shown]:
-    return [one for one in page_data(env, LISTINGS).get(docname, ()) if isinstance(one, Shown)]
 
 
 def _said(name: str, sizes: list[int]) -> str:
@@ -117,11 +114,11 @@ def statements_in(
 
 def mark_listings(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Give each listing of a page the shapes of its lines."""
-    traced = book_data(app.env, SHAPES)
-    if not traced:
+    if not (traced := book_data(app.env, SHAPES)):
         return
+    listings = page_data(app.env, LISTINGS).get(docname, ())
+    by_code = {one.code: one for one in listings if isinstance(one, Shown)}
     is_first = True
-    by_code = {one.code: one for one in _listings(app.env, docname)}
     for block in doctree.findall(nodes.literal_block):
         if "library" in block and (shown := by_code.get(block.astext())):
             paths = [name.removeprefix(f"{shown.module}.").split(".") for name in shown.names]

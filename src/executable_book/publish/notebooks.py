@@ -67,17 +67,15 @@ def data_cell(folder: Path, code: str) -> NotebookNode:
     """Return a cell that writes the data that a page reads into a folder beside the notebook."""
     lines = [
         "# What this page shows of data, as files beside this notebook.",
-        "from pathlib import Path",
-        "",
+        "from pathlib import Path\n",
         f'Path("{folder.name}").mkdir(exist_ok=True)',
     ]
     for path in sorted(folder.glob("*.json")):
         if f'"{path.stem}' in code or ".glob(" in code:
             text = json.dumps(json.loads(path.read_text(encoding="utf-8")))
             lines.append(f'_ = Path("{folder.name}/{path.name}").write_text({text!r})')
-    cell = nbformat.v4.new_code_cell("\n".join(lines))
-    cell.metadata["jupyter"] = {"source_hidden": True}
-    return cell
+    hidden = {"jupyter": {"source_hidden": True}}
+    return nbformat.v4.new_code_cell("\n".join(lines), metadata=hidden)
 
 
 def cleaned(cell: NotebookNode) -> NotebookNode:
@@ -95,22 +93,22 @@ def notebook_of(
     app: Sphinx, docname: str, page: nodes.document, executed: NotebookNode, solutions: bool
 ) -> NotebookNode:
     """Return a page as a notebook, with or without its solutions."""
-    address = urljoin(app.config.html_baseurl, app.builder.get_target_uri(docname))
+    config = app.config
+    address = urljoin(config.html_baseurl, app.builder.get_target_uri(docname))
     numbers = app.env.toc_fignumbers.get(docname, {})
-    executed_cells = {
-        number: cleaned(cell)
-        for number, cell in enumerate(executed.cells)
+    codes = {
+        place: cleaned(cell)
+        for place, cell in enumerate(executed.cells)
         if cell.cell_type == "code"
     }
-    cells = PlainMarkdown(address, numbers, solutions=solutions, code=executed_cells).cells(page)
+    cells = PlainMarkdown(address, numbers, solutions=solutions, code=codes).cells(page)
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    first = [setup_cell(app.config, address, code)]
-    if data := app.config.book_data:
-        in_page = f'"{relpath(data, dirname(docname) or ".")}"'
-        if in_page in code:
-            first.append(data_cell(Path(app.confdir, data), code))
-            for cell in executed_cells.values():
-                cell.source = cell.source.replace(in_page, f'"{Path(data).name}"')
+    first = [setup_cell(config, address, code)]
+    in_page = f'"{relpath(config.book_data, dirname(docname) or ".")}"' if config.book_data else ""
+    if in_page and in_page in code:
+        first.append(data_cell(Path(app.confdir, config.book_data), code))
+        for cell in codes.values():
+            cell.source = cell.source.replace(in_page, f'"{Path(config.book_data).name}"')
     cells = first + cells
     for number, cell in enumerate(cells):
         cell.id = f"cell-{number}"
@@ -149,12 +147,11 @@ def add_links(
     """Hand the links to a page's notebooks to `_templates/page-links.html`."""
     if not is_site(app) or page not in page_data(app.env, EXECUTIONS):
         return
-    names = {"Notebook": path_of(app, page)}
-    if path_of(app, page, solutions=True).exists():
-        names["Notebook with solutions"] = path_of(app, page, solutions=True)
+    names = {"Notebook": path_of(app, page), "Notebook with solutions": path_of(app, page, True)}
     context["notebooks"] = {
         name: context["pathto"](path.relative_to(app.outdir).as_posix(), 1)
         for name, path in names.items()
+        if name == "Notebook" or path.exists()
     }
     repository = app.config.book_repository
     if repository.startswith(GITHUB):

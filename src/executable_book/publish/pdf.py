@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
-from posixpath import dirname, join, normpath
 from typing import Any
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import unquote, urljoin
 
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -77,16 +76,12 @@ def contents_of(
     for name, title in titles.items():
         if name in parts:
             lines.append(f"<h2>{escape(parts[name])}</h2>")
-        number = numbers.get(name, "")
-        lines.append(
-            f'<p><a href="#{name}--">{escape(title)}</a> <span class="number">{number}</span></p>'
-        )
+        number = f'<span class="number">{numbers.get(name, "")}</span>'
+        lines.append(f'<p><a href="#{name}--">{escape(title)}</a> {number}</p>')
     return f'<nav class="book-contents"><h1>Contents</h1>{"".join(lines)}</nav>'
 
 
-def one_page(
-    pages: Mapping[str, str], address: str, parts: Mapping[str, str] | None = None, front: str = ""
-) -> str:
+def one_page(pages: Mapping[str, str], address: str, parts: Mapping[str, str], front: str) -> str:
     """Put the texts of pages into the first of them.
 
     Args:
@@ -95,44 +90,35 @@ def one_page(
         parts: what parts are called, by the page that each begins with.
         front: what stands before all pages.
     """
-    parts = parts or {}
+    texts = []
     in_parts = False
+    for name, page in pages.items():
 
-    def moved(target: str, name: str) -> str:
-        if urlsplit(target).scheme:
-            return target
-        path, _, fragment = target.partition("#")
-        file = normpath(join(dirname(name), path)) if path else f"{name}.html"
-        page = file.removesuffix(".html")
-        if page in pages and page != file:
-            return f"#{page}--{fragment}"
-        return urljoin(address, file) + target[len(path) :]
-
-    def text_of(name: str) -> str:
-        def rename(found: re.Match[str]) -> str:
+        def rename(found: re.Match[str], file: str = f"{name}.html", name: str = name) -> str:
             attribute, value = found.groups()
-            if attribute == "href":
-                value = moved(value, name)
-            elif attribute == "src" and not urlsplit(value).scheme:
-                value = normpath(join(dirname(name), value))
-            elif attribute != "src":
+            if attribute == "src":
+                value = urljoin(file, value)
+            elif attribute == "href":
+                target, _, fragment = urljoin(file, value).partition("#")
+                inside = target.removesuffix(".html")
+                is_inside = inside in pages and inside != target
+                anchor = f"#{fragment}" if fragment else ""
+                value = f"#{inside}--{fragment}" if is_inside else urljoin(address, target) + anchor
+            else:
                 value = " ".join(f"{name}--{one}" for one in value.split())
             return f'{attribute}="{value}"'
 
-        found = TEXT.search(pages[name])
+        found = TEXT.search(page)
         text = NAMES.sub(rename, found[2] if found else "")
-        nonlocal in_parts
         in_parts = in_parts or name in parts
         if in_parts:
             text = HEADING.sub(lambda one: f'{one[0]} aria-level="{int(one[1]) + 1}"', text)
         if name in parts:
             text = f'<p class="part" role="heading" aria-level="1">{escape(parts[name])}</p>{text}'
-        return f'<div class="chapter" id="{name}--">{text}</div>'
-
+        texts.append(f'<div class="chapter" id="{name}--">{text}</div>')
     first = next(iter(pages.values()))
-    whole = front + "".join(map(text_of, pages))
     first = first.replace("<html", '<html data-theme="light"', 1)  # which else a script says
-    return TEXT.sub(lambda found: found[1] + whole + found[3], first, count=1)
+    return TEXT.sub(lambda found: "".join([found[1], front, *texts, found[3]]), first, count=1)
 
 
 @contextmanager
@@ -151,19 +137,18 @@ def chromium(folder: Path) -> Iterator[Print]:
     page = folder / "_whole_book.html"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        tab = browser.new_page(color_scheme="light", java_script_enabled=False)
 
         def print_page(html: str, target: Path) -> None:
             page.write_text(html, encoding="utf-8")
-            tab = browser.new_page(color_scheme="light", java_script_enabled=False)
             tab.goto(page.as_uri())
             tab.pdf(
                 path=target,
                 prefer_css_page_size=True,
-                outline=True,
                 print_background=True,
                 tagged=True,
+                outline=True,
             )
-            tab.close()
 
         try:
             yield print_page
@@ -187,10 +172,10 @@ def first_pages(pdf: Any) -> dict[str, int]:
 def running_heads(titles: Mapping[str, str], numbers: Mapping[str, int], count: int) -> str:
     """Return pages with nothing on them but their numbers and the last chapter that has begun."""
     begun = [numbers[name] for name in titles]
-    chapters = ["", *titles.values()]
+    chapters = ["", *map(escape, titles.values())]
     heads = ((chapters[bisect(begun, number)], number) for number in range(1, count + 1))
     return RUNNING_HEADS + "".join(
-        f"<div><span>{escape(chapter)}</span><span>{number if chapter else ''}</span></div>"
+        f"<div><span>{chapter}</span><span>{number if chapter else ''}</span></div>"
         for chapter, number in heads
     )
 
@@ -239,11 +224,10 @@ def store_pictures_once(pdf: Any) -> None:
     import pikepdf
 
     first: dict[tuple[object, ...], Any] = {}
-    for holder in pdf.objects:
-        if not isinstance(holder, pikepdf.Dictionary | pikepdf.Stream):
-            continue
-        resources: Any = holder.get("/Resources") or {}
-        drawn = resources.get("/XObject") or {}
+    kinds = pikepdf.Dictionary | pikepdf.Stream
+    holders: list[Any] = [one for one in pdf.objects if isinstance(one, kinds)]
+    for holder in holders:
+        drawn = (holder.get("/Resources") or {}).get("/XObject") or {}
         for name, picture in drawn.items():
             if picture.get("/Subtype") == "/Image" and "/SMask" not in picture:
                 kind = (str(picture.get(key)) for key in SAME)
@@ -257,26 +241,24 @@ def print_book(app: Sphinx, exception: Exception | None) -> None:
         return
     site = Path(app.outdir)
     names = [name for name in in_order(app.env) if name not in config.book_pdf_leaves_out]
-    pages = {
-        name: step_figures.split_frames((site / f"{name}.html").read_text(encoding="utf-8"))
-        for name in names
-    }
-    frames = step_figures.draw_frames("".join(pages.values()), site / "_images")
+    written = {name: (site / f"{name}.html").read_text(encoding="utf-8") for name in names}
+    pages = {name: step_figures.split_frames(text) for name, text in written.items()}
     titles = {name: app.env.titles[name].astext() for name in names}
     parts, front = parts_of(app.env), front_of(config, Path(app.confdir))
-    target = site.with_name(f"{file_name(config)}.pdf")
-
-    def whole(contents: str) -> str:
-        return one_page(pages, config.html_baseurl, parts, front + contents)
-
     facts = {
         "dc:title": config.project,
         "dc:creator": [config.author] if config.author else [],
         "dc:description": config.epub_description,
         "dc:language": {config.language},
     }
+
+    def whole(contents: str) -> str:
+        return one_page(pages, config.html_baseurl, parts, front + contents)
+
+    frames = step_figures.draw_frames("".join(pages.values()), site / "_images")
     try:
         with chromium(site) as print_page:
+            target = site.with_name(f"{file_name(config)}.pdf")
             print_whole(print_page, whole, titles, parts, target, facts)
     finally:
         for frame in frames:

@@ -54,21 +54,22 @@ def write_previews(app: Sphinx, exception: Exception | None) -> None:
     """Write a script for each page, with the pieces to which some page refers."""
     if exception or not are_wanted(app):
         return
+    pages = {
+        normpath(app.builder.get_target_uri(name)): name for name in sorted(app.env.found_docs)
+    }
     articles: dict[str, html.HtmlElement] = {}
     wanted: dict[str, set[str]] = defaultdict(set)
-    for docname in sorted(app.env.found_docs):
-        address = normpath(app.builder.get_target_uri(docname))
+    for address, docname in pages.items():
         written = html.parse(app.builder.get_outfilename(docname)).getroot()  # type: ignore[attr-defined]
         articles[address] = (written.xpath(ARTICLE) or [written])[0]
         for link in articles[address].xpath(REFERENCES):
             page, anchor = urldefrag(link.get("href"))
             wanted[normpath(join(dirname(address), page)) if page else address].add(unquote(anchor))
-    for docname in app.env.found_docs:
-        address = normpath(app.builder.get_target_uri(docname))
-        pieces = pieces_of(articles[address], wanted[address])
+    for address, docname in pages.items():
         name = f"{address.removesuffix('.html').removesuffix('/') or 'index'}.js"
-        title = app.env.titles[docname].astext()
-        detail = json.dumps({"name": name, "title": title, "pieces": pieces}, ensure_ascii=False)
+        pieces = pieces_of(articles[address], wanted[address])
+        found = {"name": name, "title": app.env.titles[docname].astext(), "pieces": pieces}
+        detail = json.dumps(found, ensure_ascii=False)
         script = f'dispatchEvent(new CustomEvent("previews", {{detail: {detail}}}));\n'
         write_if_changed(Path(app.outdir, FOLDER, name), script)
 
@@ -77,12 +78,6 @@ def pieces_of(article: html.HtmlElement, anchors: Iterable[str]) -> dict[str, st
     """Return what a page has to show under each of some anchors; under none, its beginning."""
     places = {element.get("id"): element for element in article.iter("*") if element.get("id")}
     places[""] = next(article.iter("section"), article)
-    _forget_place(article)
-    return {anchor: _piece(places[anchor]) for anchor in sorted(places.keys() & set(anchors))}
-
-
-def _forget_place(article: html.HtmlElement) -> None:
-    """Take away what belongs to the place of a text."""
     for left_out in article.xpath(LEFT_OUT):
         left_out.drop_tree()
     for link in article.xpath(".//a"):
@@ -90,6 +85,7 @@ def _forget_place(article: html.HtmlElement) -> None:
     for element in article.iter("*"):
         for name in OF_ITS_PLACE:
             element.attrib.pop(name, None)
+    return {anchor: _piece(places[anchor]) for anchor in sorted(places.keys() & set(anchors))}
 
 
 def _piece(element: html.HtmlElement) -> str:
@@ -99,7 +95,10 @@ def _piece(element: html.HtmlElement) -> str:
     if element.tag == "section":
         title = next((one for one in element if one.tag in HEADINGS), None)
         blocks = [one for one in element if one is not title and one.tag != "span"]
-        heading = "" if title is None else f"<p><strong>{_inner(title)}</strong></p>"
+        heading = ""
+        if title is not None:
+            title.tag = "strong"
+            heading = f"<p>{_written(title)}</p>"
         return heading + "".join(map(_written, _beginning(blocks)))
     if element.tag == "dt" and parent is not None:
         explained = "".join(map(_written, _beginning(next(element.itersiblings("dd"), ()))))
@@ -110,11 +109,6 @@ def _piece(element: html.HtmlElement) -> str:
 
 def _written(element: html.HtmlElement) -> str:
     return html.tostring(element, encoding="unicode", with_tail=False)
-
-
-def _inner(element: html.HtmlElement) -> str:
-    children = (html.tostring(child, encoding="unicode") for child in element)
-    return escape(element.text or "") + "".join(children)
 
 
 def _beginning(blocks: Iterable[html.HtmlElement]) -> list[html.HtmlElement]:

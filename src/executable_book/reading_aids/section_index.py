@@ -50,15 +50,12 @@ class Section(NamedTuple):
 def sections_of(page: nodes.document) -> Iterator[Section]:
     """Yield the sections of a page; the first is the page itself, up to its second heading."""
     for part in page.findall(_is_section):
-        assert isinstance(part, nodes.Element)
         if isinstance(part, nodes.section):
             title = part.next_node(nodes.title)
             anchor = "" if isinstance(part.parent, nodes.document) else part["ids"][0]
             yield _section(anchor, title.astext() if title else "", part)
-        elif anchors := [
-            one["ids"][0] for one in part.findall(addnodes.desc_signature) if one["ids"]
-        ]:
-            yield _section(anchors[0], anchors[0].rpartition(".")[2], part)
+        elif anchor := next((one["ids"][0] for one in part.findall(_is_signature)), ""):
+            yield _section(anchor, anchor.rpartition(".")[2], part)
 
 
 def _is_section(node: nodes.Node) -> bool:
@@ -66,6 +63,10 @@ def _is_section(node: nodes.Node) -> bool:
     return isinstance(node, addnodes.desc) or (
         isinstance(node, nodes.section) and bool(node["ids"])
     )
+
+
+def _is_signature(node: nodes.Node) -> bool:
+    return isinstance(node, addnodes.desc_signature) and bool(node["ids"])
 
 
 def _section(anchor: str, title: str, part: nodes.Element) -> Section:
@@ -76,33 +77,26 @@ def _section(anchor: str, title: str, part: nodes.Element) -> Section:
         elif isinstance(node, nodes.literal_block):
             keys += node.get("library", [])
             code += [line for line in node.astext().splitlines() if LETTER.search(line)]
-        else:
-            text.append(" ".join(_words(node).split()))
-    return Section(anchor, title, "\n".join(keys), "\n".join(filter(None, text)), "\n".join(code))
+        elif words := " ".join(_words(node).split()):
+            text.append(words)
+    return Section(anchor, title, *("\n".join(lines) for lines in (keys, text, code)))
 
 
 def _own(part: nodes.Element) -> Iterator[nodes.Element]:
     """Yield the blocks of a section, and not those of the sections within it."""
     for node in part.children:
-        if isinstance(node, addnodes.index):
+        if isinstance(node, addnodes.index | nodes.literal_block | BLOCKS):
             yield node
-        elif _is_section(node) or isinstance(node, nodes.title | nodes.Text | SILENT):
-            continue
-        elif isinstance(node, nodes.literal_block | BLOCKS):
-            yield node
-        elif isinstance(node, nodes.Element):
-            yield from _own(node)
+        elif not (_is_section(node) or isinstance(node, nodes.title | nodes.Text | SILENT)):
+            yield from _own(node)  # type: ignore[arg-type]
 
 
 def _words(node: nodes.Node) -> str:
     """Return what a reader sees of a paragraph; a formula as it would be read aloud."""
-    if isinstance(node, nodes.Text):
-        return node.astext()
-    if isinstance(node, nodes.math):
-        return LATEX.sub("", node.astext())
-    if isinstance(node, SILENT) or not isinstance(node, nodes.Element):
-        return ""
-    return "".join(map(_words, node.children))
+    if isinstance(node, nodes.Text | nodes.math):
+        text = node.astext()
+        return text if isinstance(node, nodes.Text) else LATEX.sub("", text)
+    return "" if isinstance(node, SILENT) else "".join(map(_words, node.children))
 
 
 def drop_other_search(app: Sphinx) -> None:

@@ -35,7 +35,7 @@ PAGES = {
 
 def test_links_lead_within_the_one_page_and_from_there_to_the_web() -> None:
     """From the one page, another folder's relative addresses lead nowhere, or into the builder's disk."""
-    text = one_page(PAGES, "https://example.org/book/")
+    text = one_page(PAGES, "https://example.org/book/", {}, "")
     first, third = text.split('id="part/third--"')
     for link in (
         'href="#other--"',
