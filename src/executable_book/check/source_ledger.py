@@ -5,8 +5,8 @@ print exactly their values, in that order. What pages claim is stored as they ar
 all claims are compared with all entries anew, so that no check hangs on what happened to change.
 An entry that no cell claims is as much an error as a value that differs.
 
-The directive `{source-outputs}` shows the ledger to readers, and the role `{source}` names a source. The mark beside a claiming cell leads there
-(`html.proof_marks`), and from there a link leads back.
+The directive `{source-outputs}` shows the ledger to readers, and the role `{source}` names a source. The
+mark beside a claiming cell leads to the ledger (`html.proof_marks`), and from there a link leads back.
 """
 
 import re

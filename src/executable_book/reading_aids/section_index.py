@@ -50,11 +50,14 @@ class Section(NamedTuple):
 def sections_of(page: nodes.document) -> Iterator[Section]:
     """Yield the sections of a page; the first is the page itself, up to its second heading."""
     for part in page.findall(_is_section):
+        assert isinstance(part, nodes.Element)
         if isinstance(part, nodes.section):
             title = part.next_node(nodes.title)
             anchor = "" if isinstance(part.parent, nodes.document) else part["ids"][0]
             yield _section(anchor, title.astext() if title else "", part)
-        elif anchor := next((one["ids"][0] for one in part.findall(_is_signature)), ""):
+        elif anchor := next(
+            (one["ids"][0] for one in part.findall(addnodes.desc_signature) if one["ids"]), ""
+        ):
             yield _section(anchor, anchor.rpartition(".")[2], part)
 
 
@@ -63,10 +66,6 @@ def _is_section(node: nodes.Node) -> bool:
     return isinstance(node, addnodes.desc) or (
         isinstance(node, nodes.section) and bool(node["ids"])
     )
-
-
-def _is_signature(node: nodes.Node) -> bool:
-    return isinstance(node, addnodes.desc_signature) and bool(node["ids"])
 
 
 def _section(anchor: str, title: str, part: nodes.Element) -> Section:
