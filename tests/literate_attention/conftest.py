@@ -3,17 +3,13 @@
 import itertools
 import math
 import socket
-import tomllib
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import jaxtyping
 import pytest
 import torch
-from harness.paths import DOCS
 from torch import Tensor
-
-from executable_book.check.printed_values import difference
 
 
 @pytest.fixture
@@ -33,19 +29,6 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in ("socket", "create_connection", "getaddrinfo"):
         monkeypatch.setattr(socket, name, refuse)
-
-
-@pytest.fixture(scope="session")
-def assert_published() -> Callable[[Any, str], None]:
-    """Return a check that tensors equal, to the last printed digit, what a source prints."""
-    ledger = tomllib.loads((DOCS / "sources.toml").read_text(encoding="utf-8"))
-    printed = {output["id"]: output["printed"] for output in ledger["output"]}
-
-    def check(value: Any, entry: str) -> None:
-        found = difference(printed[entry], repr(value))
-        assert not found, f"{entry}:\n{found}"
-
-    return check
 
 
 @pytest.fixture(scope="session")

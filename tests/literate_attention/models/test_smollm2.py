@@ -19,7 +19,6 @@ from literate_attention import (
     SAMPLE_TEXT,
     LanguageModel,
     chat_prompt,
-    continue_text,
     generate,
     interleaved_to_half_split,
     load_smollm2,
@@ -28,18 +27,6 @@ from literate_attention.models.model_file import find_smollm2
 
 pytestmark = pytest.mark.oracle
 
-PROMPTS = (
-    "Your journey starts with one step",
-    "Once upon a time",
-    "The capital of France is",
-    "def fibonacci(n):",
-    "Attention is",
-    "The best way to learn a language is",
-    "2 + 2 =",
-    "<|im_start|>user\nWho wrote Hamlet?<|im_end|>\n<|im_start|>assistant\n",
-    "In the year 1905 Albert Einstein",
-    SAMPLE_TEXT,
-)
 BEGINNINGS = (  # of six tokens each, so that they make a batch
     "Your journey starts with one step",
     "Once upon a time there was",
@@ -51,6 +38,11 @@ BEGINNINGS = (  # of six tokens each, so that they make a batch
     "In the year 19",
     "# How to bake bread\n",
     "Water boils at a temperature of",
+)
+PROMPTS = (
+    *BEGINNINGS,
+    "<|im_start|>user\nWho wrote Hamlet?<|im_end|>\n<|im_start|>assistant\n",
+    SAMPLE_TEXT,
 )
 NASTY = (
     "",
@@ -195,11 +187,6 @@ def test_characters_without_a_token_are_left_out(
         assert tokenizer.encode(f"a{letter}b") == as_they_read_it(f"a{letter}b")["input_ids"]
 
 
-def test_the_books_sentence_is_one_token_a_word(tokenizer: tiktoken.Encoding) -> None:
-    token_ids = tokenizer.encode("Your journey starts with one step")
-    assert token_ids == [7334, 3444, 5909, 351, 582, 1833]
-
-
 def test_a_question_is_written_as_the_file_says(as_they_read_it: Any) -> None:
     messages = [{"role": "user", "content": "Who are you?"}]
     expected = as_they_read_it.apply_chat_template(
@@ -298,8 +285,3 @@ def test_their_generation_is_ours(
     )
     assert expected[0, -1] == stop_token
     assert torch.equal(generate(model, token_ids, 64, stop_token=stop_token), expected)
-
-
-def test_a_question_gets_an_answer(model: LanguageModel, tokenizer: tiktoken.Encoding) -> None:
-    answer = continue_text(model, tokenizer, chat_prompt("What is the capital of France?"))
-    assert answer == "The capital of France is Paris."

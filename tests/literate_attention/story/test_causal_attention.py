@@ -10,13 +10,10 @@ from torch.testing import assert_close
 
 from literate_attention import (
     CausalAttention,
-    ReproducibleDropout,
-    SelfAttention_v2,
     causal_mask,
     mask_scores,
     mask_weights,
     softmax,
-    toy_embeddings,
 )
 
 BATCH, Q_LEN, KV_LEN = 2, 3, 5
@@ -104,33 +101,6 @@ def test_the_class_agrees_with_loops(
     context, weights = attention(x, need_weights=True)
     assert_close(context, expected)
     assert_close(weights, expected_weights)
-
-
-def test_the_sources_print_the_same(assert_published: Callable[[Tensor, str], None]) -> None:
-    x = toy_embeddings()
-    torch.manual_seed(789)
-    attention = SelfAttention_v2(3, 2)
-    scores = attention.W_query(x) @ attention.W_key(x).T
-    weights = softmax(scores / 2**0.5)
-    assert_published(weights * causal_mask(6), "weights-above-diagonal-zeroed")
-    assert_published(mask_weights(weights, causal_mask(6)), "causal-weights")
-    assert_published(mask_scores(scores, causal_mask(6)), "causal-masked-scores")
-    causal = softmax(mask_scores(scores, causal_mask(6)) / 2**0.5)
-    assert_published(causal, "causal-weights")
-    torch.manual_seed(123)
-    assert_published(ReproducibleDropout(0.5, stream="mkl")(causal), "dropout-half-weights")
-
-
-def test_the_sources_print_the_same_with_dropout(
-    assert_published: Callable[[Tensor, str], None],
-) -> None:
-    torch.manual_seed(123)
-    attention = CausalAttention(3, 3, context_length=6, dropout=0.2)
-    attention.dropout = ReproducibleDropout(0.2, stream="torch")
-    x = toy_embeddings()
-    context, weights = attention(torch.stack([x, x]), need_weights=True)
-    assert_published(context, "batch-causal-context")
-    assert_published(weights, "batch-dropout-weights")
 
 
 # A mask of one's own

@@ -15,7 +15,6 @@ from literate_attention import (
     merge_heads,
     scaled_dot_product_attention,
     split_heads,
-    toy_embeddings,
 )
 from literate_attention.story import multi_head_attention
 
@@ -34,10 +33,6 @@ def tokens(*batch: int, width: int = D_IN) -> Tensor:
 def seeded(kind: type[nn.Module], d_out: int, d_in: int = D_IN) -> nn.Module:
     torch.manual_seed(123)
     return kind(d_in, d_out, CONTEXT, 0.0, HEADS, qkv_bias=True).double()
-
-
-def run(attention: nn.Module, x: Tensor, need_weights: bool) -> Tensor:
-    return attention(x, need_weights=True)[0] if need_weights else attention(x)
 
 
 # Cutting and putting together
@@ -182,23 +177,6 @@ def test_the_wrapper_puts_its_heads_side_by_side() -> None:
     assert weights.shape == (BATCH, HEADS, NUM_TOKENS, NUM_TOKENS)
     for index, (_, expected) in enumerate(heads):
         assert_close(weights[:, index], expected)
-
-
-@both_paths
-def test_the_sources_print_the_same(
-    need_weights: bool, assert_published: Callable[[Tensor, str], None]
-) -> None:
-    x = toy_embeddings()
-    batch = torch.stack([x, x])
-    torch.manual_seed(123)
-    wrapper = MultiHeadAttentionWrapper(3, 2, 6, 0.0, num_heads=2)
-    assert_published(run(wrapper, batch, need_weights), "mha-wrapper")
-    torch.manual_seed(123)
-    splits = MultiHeadAttention(3, 2, 6, 0.0, num_heads=2)
-    assert_published(run(splits, batch, need_weights), "mha-weight-splits")
-    torch.manual_seed(123)
-    three_heads = MultiHeadAttention(3, 3, 6, 0.0, num_heads=3)
-    assert_published(run(three_heads, x[None], need_weights), "heads-output")
 
 
 X = torch.ones(2, 5, 7)

@@ -18,7 +18,6 @@ from literate_attention import (
     score_all_queries,
     score_one_query,
     softmax,
-    toy_embeddings,
 )
 
 NUM_TOKENS, EMBED_DIM = 7, 5
@@ -113,20 +112,6 @@ def test_the_result_is_where_the_input_is(dtype: torch.dtype, device: str) -> No
     for result in dot_product_attention(inputs, need_weights=True):
         assert result.dtype == dtype
         assert result.device.type == device
-
-
-def test_the_sources_print_the_same(assert_published: Callable[[Tensor, str], None]) -> None:
-    inputs = toy_embeddings()
-    scores = score_one_query(inputs[1], inputs)
-    assert_published(scores, "scores-of-journey")
-    assert_published(normalize_by_sum(scores), "weights-of-journey-by-sum")
-    assert_published(naive_softmax(scores), "weights-of-journey")
-    assert_published(softmax(scores), "weights-of-journey")
-    assert_published(context_vector(softmax(scores), inputs), "context-of-journey")
-    assert_published(score_all_queries(inputs), "scores-all")
-    context, weights = dot_product_attention(inputs, need_weights=True)
-    assert_published(weights, "weights-all")
-    assert_published(context, "context-all")
 
 
 @pytest.mark.usefixtures("unchecked")

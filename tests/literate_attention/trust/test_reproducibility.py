@@ -198,13 +198,6 @@ def test_a_number_on_the_border_is_dropped(stream: str) -> None:
     assert dropout_mask(1, p=p - 1e-9, stream=stream).item()
 
 
-def test_mkls_stream_is_the_one_that_the_sources_print(
-    assert_published: Callable[[Tensor, str], None],
-) -> None:
-    torch.manual_seed(123)
-    assert_published(ReproducibleDropout(0.5, stream="mkl")(torch.ones(6, 6)), "dropout-half-ones")
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
 def test_exactly_one_stream_is_this_processors_own(dtype: torch.dtype) -> None:
     """Bit for bit, and the generator afterwards too, for every rate and shape; the other never."""

@@ -151,11 +151,6 @@ class TestWords:
             (str(i + 1), f"q{i}", f"k{where[i]}", f"{largest[i]:.2f}") for i in range(5)
         ]
 
-    def test_a_mask_is_told(self) -> None:
-        weights = la.mask_weights(WEIGHTS, MASK)
-        alt = figures.draw_attention_matrix(weights, TOY_TOKENS, attn_mask=MASK).alt
-        assert "15 of 36 pairs hidden. Row 1, 'Your', attends only to 'Your', 1.00." in alt
-
     @pytest.mark.parametrize("row", [[-torch.inf, -torch.inf], [0.0, 0.0]])
     def test_a_row_without_weights_attends_to_nothing(self, row: list[float]) -> None:
         drawing = figures.draw_attention_matrix(torch.tensor([row]), ["a"], keys=["b", "c"])

@@ -62,7 +62,6 @@ def colours_of_sheets(names: str, sizes: dict[str, int]) -> list[str]:
 def test_names_and_sizes_are_written() -> None:
     drawing = figures.draw_shapes([("split", torch.ones(2, 3, 5, 7), "b h n d_k", "heads")])
     assert {"split", "(b, h, n, d_k)", "(2, 3, 5, 7)"} <= set(written(drawing))
-    assert drawing.alt.endswith("split: (b, h, n, d_k), here (2, 3, 5, 7).")
 
 
 def test_the_last_two_dimensions_are_a_sheet() -> None:

@@ -27,7 +27,6 @@ def test_a_masked_row_ends_in_the_weights_of_the_library(query: int) -> None:
 def test_masked_row_in_words() -> None:
     words = figures.draw_masked_row(torch.zeros(3), list("abc"), query=0).alt
     assert "1 passes: 'a'. The mask stops 'b' and 'c': minus infinity" in words
-    assert "sum to 1.00" in words
     words = figures.draw_masked_row(torch.zeros(3), list("abc"), query=2).alt
     assert "3 pass: 'a', 'b' and 'c'. The mask stops none." in words
 
@@ -46,7 +45,6 @@ def test_each_exercise_shows_what_the_mask_allows_and_asks_for_the_next_token() 
     assert words == expected
     hatched = [box for box in drawing.figure.findobj(FancyBboxPatch) if box.get_hatch()]
     assert len(hatched) == 4 + 3 + 2 + 1
-    assert "2: from 'Your journey', predict 'starts'." in drawing.alt
 
 
 def test_dropout_masks_stand_side_by_side() -> None:
@@ -54,4 +52,3 @@ def test_dropout_masks_stand_side_by_side() -> None:
     drawing = figures.draw_dropout_masks(masks)
     for title, mask in masks.items():
         assert_close(as_tensor(meshes(drawing)[title]), mask)
-        assert f"{title}, 6 by 6: {int(mask.sum())} of 36 are kept." in drawing.alt
