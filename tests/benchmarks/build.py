@@ -6,13 +6,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.live_server import serving
 from measuring.circumstances import ROOT
 from measuring.targets import target
 from measuring.timing import Times, interleaved, ratios, spread
@@ -37,15 +35,12 @@ EXECUTION_OFF = (
 )
 EXECUTED = re.compile(r"/docs/(\S+)\.md: Executed notebook in (\S+) seconds")
 """What a build says of a page whose cells ran: which, and for how many seconds."""
-ROUNDS, ROUNDS_COLD = 5, 2
+ROUNDS_COLD = 2
 ROUNDS_UNCHANGED = 15
 """Two builds of two seconds differ by a tenth, by chance; a twentieth is to be seen."""
 TARGETS = {
     "cold build, as a share of stock MyST-NB's": 0.35,
     "build after no change, as a share of Sphinx with execution off": 1.05,
-    "pages executed after an edit of prose": 0,
-    "pages executed after an edit of one page's code": 1,
-    "seconds from saving a cell to its output, served live": 2.0,
 }
 EDITED = "story/summary"
 EDITS = {
@@ -109,7 +104,7 @@ class Project:
 
 
 def measure() -> list[Result]:
-    """Build the book cold, after no change, and after edits; then serve it."""
+    """Build the book cold, after no change, and after edits."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         return list(builds(Path(folder)))
 
@@ -139,13 +134,8 @@ def builds(folder: Path) -> Iterator[Result]:
             whole.edit(old, new)
             whole.build()
 
-        whole.said.clear()
         times = interleaved({"whole": build_edited}, rounds=ROUNDS_COLD, warm_up=0, named=what)
         yield from seconds(f"the book, {what}", times)
-        executed = [len(EXECUTED.findall(one)) for one in whole.said]
-        yield value(f"pages executed after {what}", executed)
-
-    yield value("seconds from saving a cell to its output, served live", live(whole))
 
 
 def page_times(said: list[str]) -> Iterator[Result]:
@@ -155,22 +145,6 @@ def page_times(said: list[str]) -> Iterator[Result]:
         times.setdefault(page, []).append(float(took))
     for page, values in sorted(times.items()):
         yield {"measured": PAGE_TIME, "where": page, "seconds": spread(values)}
-
-
-def live(project: Project) -> list[float]:
-    """Return how many seconds after saving a cell a browser was told to load it, several times."""
-    html = project.docs / "_build" / "html" / f"{EDITED}.html"
-    waits = []
-    with serving(project.docs) as (browser, _):
-        for number in range(ROUNDS):
-            time.sleep(3)  # an author reads, then saves
-            start = time.perf_counter()
-            project.edit("import torch\n", f"import torch\n\nprint('seen', {number})\n")
-            browser.recv(timeout=60)
-            waits.append(time.perf_counter() - start)
-            if f"seen {number}" not in html.read_text():
-                raise RuntimeError("a browser was told to load a page that was not new")
-    return waits
 
 
 def seconds(where: str, times: Times) -> Iterator[Result]:

@@ -1,86 +1,20 @@
-"""The classes that readers of the sources know, in our words: same seeds, same results, same files.
-
-They hold their mask as a float buffer and add no new idea; what they compute is written down here
-with nothing but torch, so that it can stand beside ours.
-"""
+"""The classes that readers of the sources know: same seeds, same results, same files."""
 
 from collections.abc import Callable
 
 import pytest
 import torch
+from harness.library.source_classes import (
+    SourceCausalAttention,
+    SourceMultiHeadAttention,
+    SourceWrapper,
+)
 from torch import Tensor, nn
 from torch.testing import assert_close
 
 from literate_attention import CausalAttention, MultiHeadAttention, MultiHeadAttentionWrapper
 
 D_IN, D_OUT, HEADS, CONTEXT, NUM_TOKENS = 7, 6, 3, 11, 5
-
-
-class StoresItsMask(nn.Module):
-    """Three projections, and ones above the diagonal where a token is hidden."""
-
-    def __init__(
-        self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False
-    ) -> None:
-        super().__init__()
-        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.dropout = nn.Dropout(dropout)
-        hidden = torch.ones(context_length, context_length).triu(diagonal=1)
-        self.register_buffer("mask", hidden)
-
-    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        num_tokens, width = query.shape[-2:]
-        hidden = self.mask[:num_tokens, :num_tokens].bool()
-        scores = torch.einsum("...id,...jd->...ij", query, key).masked_fill(hidden, -torch.inf)
-        return self.dropout(torch.softmax(scores / width**0.5, dim=-1)) @ value
-
-
-class SourceCausalAttention(StoresItsMask):
-    def forward(self, x: Tensor) -> Tensor:
-        return self.attend(self.W_query(x), self.W_key(x), self.W_value(x))
-
-
-class SourceWrapper(nn.Module):
-    def __init__(
-        self,
-        d_in: int,
-        d_out: int,
-        context_length: int,
-        dropout: float,
-        num_heads: int,
-        qkv_bias: bool = False,
-    ) -> None:
-        super().__init__()
-        one = (d_in, d_out, context_length, dropout, qkv_bias)
-        self.heads = nn.ModuleList([SourceCausalAttention(*one) for _ in range(num_heads)])
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.cat([head(x) for head in self.heads], dim=-1)
-
-
-class SourceMultiHeadAttention(StoresItsMask):
-    def __init__(
-        self,
-        d_in: int,
-        d_out: int,
-        context_length: int,
-        dropout: float,
-        num_heads: int,
-        qkv_bias: bool = False,
-    ) -> None:
-        super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
-        self.out_proj = nn.Linear(d_out, d_out)
-        self.width = d_out // num_heads
-
-    def forward(self, x: Tensor) -> Tensor:
-        query, key, value = (
-            torch.stack(projection(x).split(self.width, dim=-1), dim=1)
-            for projection in (self.W_query, self.W_key, self.W_value)
-        )
-        heads = self.attend(query, key, value).unbind(dim=1)
-        return self.out_proj(torch.cat(heads, dim=-1))
 
 
 PAIRS = {

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from harness.library.source_classes import SourceMultiHeadAttention
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -36,38 +37,11 @@ class Contender:
         return sum(parameter.numel() for parameter in self.module.parameters())
 
 
-class SourceAttention(nn.Module):
-    """What the sources teach, step by step: all scores, all weights, and a stored mask."""
-
-    def __init__(self, width: int, context_length: int, num_heads: int) -> None:
-        super().__init__()
-        self.W_query, self.W_key, self.W_value = (
-            nn.Linear(width, width, bias=False) for _ in range(3)
-        )
-        self.out_proj = nn.Linear(width, width)
-        self.dropout = nn.Dropout(0.0)
-        self.heads = (num_heads, width // num_heads)
-        future = torch.ones(context_length, context_length).triu(1)
-        self.register_buffer("mask", future, persistent=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Attend, as a reader of the sources would write it: one line for each step."""
-        batch, num_tokens, width = x.shape
-        query, key, value = (
-            projection(x).view(batch, num_tokens, *self.heads).transpose(1, 2)
-            for projection in (self.W_query, self.W_key, self.W_value)
-        )
-        scores = query @ key.transpose(2, 3)
-        scores.masked_fill_(self.mask.bool()[:num_tokens, :num_tokens], -torch.inf)
-        weights = self.dropout(torch.softmax(scores / self.heads[1] ** 0.5, dim=-1))
-        context = (weights @ value).transpose(1, 2).contiguous().view(batch, num_tokens, width)
-        return self.out_proj(context)
-
-
 def source(ours: MultiHeadAttention) -> Contender:
     """Return the sources' class, the explicit rung."""
-    module = SourceAttention(ours.d_out, ours.context_length, ours.num_heads).to(_like(ours))
-    module.load_state_dict(ours.state_dict())
+    sizes = (ours.d_out, ours.d_out, ours.context_length, 0.0, ours.num_heads)
+    module = SourceMultiHeadAttention(*sizes).to(_like(ours))
+    module.load_state_dict({**ours.state_dict(), "mask": module.mask})
     return Contender("the sources' class", module, module, part="source")
 
 
@@ -172,18 +146,8 @@ def x_transformers(ours: MultiHeadAttention) -> Contender:
     return Contender("x-transformers", module, module, note=note)
 
 
-def llms_from_scratch(ours: MultiHeadAttention) -> Contender:
-    """Return the class of the package llms-from-scratch from which the sources' stems."""
-    from llms_from_scratch.ch03 import MultiHeadAttention as Theirs
-
-    module = Theirs(ours.d_out, ours.d_out, ours.context_length, 0.0, ours.num_heads)
-    module.load_state_dict({**ours.state_dict(), "mask": module.mask})
-    module.to(_like(ours))
-    return Contender("llms-from-scratch", module, module)
-
-
 def llms_from_scratch_fused(ours: MultiHeadAttention) -> Contender:
-    """Return the same package's class with torch's kernel, and one matrix for query, key and value."""
+    """Return the class of llms-from-scratch with torch's kernel, and one matrix for query, key and value."""
     from llms_from_scratch.ch03 import PyTorchMultiHeadAttention as Theirs
 
     module = Theirs(ours.d_out, ours.d_out, ours.num_heads).to(_like(ours))
@@ -221,7 +185,6 @@ PLAIN = (
     bare_joined,
     explicit,
     x_transformers,
-    llms_from_scratch,
     llms_from_scratch_fused,
 )
 BIASED = (torch_module, gpt2)
