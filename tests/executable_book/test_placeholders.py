@@ -1,6 +1,5 @@
 """What stands on a page until all pages are known is filled by its kind."""
 
-import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
@@ -17,10 +16,3 @@ def test_each_placeholder_gives_way_to_what_its_kind_says() -> None:
     }
     fill(None, page, "home", fills)
     assert [child.astext() for child in page.children] == ["a home:b", "home:c"]
-
-
-def test_an_unknown_kind_is_an_error() -> None:
-    page = new_document("page")
-    page += Placeholder(kind="unheard-of")
-    with pytest.raises(KeyError, match="unheard-of"):
-        fill(None, page, "home", {})

@@ -219,3 +219,39 @@ def test_the_ledgers_page_follows_when_only_another_page_changed(book, jobs: int
 def test_versions_and_names_are_no_numbers(book) -> None:
     claim_scores(book, f"print('GPT-3.5, torch 2.13.0:', {SCORES!r})")
     assert book.build().warnings == []
+
+
+# Sources in sentences
+
+TITLED = source(title="Attention") + source(id="001") + source(id="003", title="Attention")
+
+
+def link(number: str, text: str) -> str:
+    address = f"sources.html#source-{number}"
+    return f'<a class="reference internal" href="{address}"><span class="std std-ref">{text}</span></a>'
+
+
+NAMED = {
+    "001": f"{link('001', 'Source 001')} (blog post)",
+    "000 003": f"{link('000', 'Sources 000')} and {link('003', '003')} (Attention)",
+    "000 001": f"{link('000', 'Sources 000')} (Attention) and {link('001', '001')} (blog post)",
+}
+
+
+def test_a_source_is_named_with_its_title_and_leads_to_the_ledger(new_book) -> None:
+    book = new_book(book_ledger="sources.toml")
+    book.write("sources.toml", TITLED)
+    book.page("sources", "# Sources\n\n```{source-outputs}\n```\n")
+    book.page("page", "# Page\n\n" + "\n\n".join(f"{{source}}`{one}`, line 3" for one in NAMED))
+    build = book.build()
+    assert build.warnings == []
+    for says in NAMED.values():
+        assert f"<p><span>{says}</span>, line 3</p>" in build.html("page")
+    for number in ("000", "001", "003"):
+        assert build.html("sources").count(f'<dt id="source-{number}">') == 1
+    book.write("sources.toml", TITLED.replace("Attention", "Notes"))
+    assert "(Notes)</span>, line 3" in book.build().html("page")
+    book.page("page", "# Page\n\n{source}`000 02`\n")
+    for jobs in (1, 1, 2):
+        (warning,) = book.build(jobs=jobs).warnings
+        assert re.search(r"page.md:\d+: WARNING: undefined label: 'source-02'", warning)

@@ -1,4 +1,4 @@
-"""What vouches for a cell is a small mark beside it that unfolds; where nothing unfolds, it is a line."""
+"""What vouches for a cell is a small mark beside it that unfolds; for a page, it is a line at its foot."""
 
 import re
 from collections.abc import Callable
@@ -86,10 +86,12 @@ def test_what_is_not_as_printed_says_so(book) -> None:
 def test_a_mark_follows_the_ledger(book) -> None:
     book.page("page", cell(BOTH))
     book.build()
-    book.write("sources.toml", ledger('{ source = "002", line = 8, section = "Elsewhere" }'))
+    elsewhere = ledger('{ source = "002", line = 8, section = "Elsewhere" }')
+    book.write("sources.toml", elsewhere.replace('printed = "3"', 'printed = "5"'))
     build = book.build()
     assert "page" in build.written
     assert "source 002, line 8: Elsewhere" in build.html("page")
+    assert "1 source output verified" in foot(build)
 
 
 def test_a_cell_that_cannot_print_the_same_twice_says_why(book) -> None:
@@ -102,3 +104,28 @@ def test_a_cell_that_cannot_print_the_same_twice_says_why(book) -> None:
 def test_other_cells_have_no_mark(option: str, book) -> None:
     book.page("page", cell("print('3')", option))
     assert marks(book.build().html("page")) == []
+
+
+# The foot of a page
+
+RAN = "Executed on cpu with torch 2.13.0 and Python 3.11"
+
+
+def foot(build) -> str:
+    return build.html("page").partition('<p class="page-foot">')[2].partition("</p>")[0]
+
+
+def test_a_page_says_what_ran_it_and_how_much_it_verifies(book) -> None:
+    (book.folder / "sources.md").unlink()
+    for page, says in {
+        cell(BOTH): f"{RAN}; 2 source outputs verified on this page.",
+        # only what agrees counts, and each output once
+        cell("print('3')\nprint('5')") + cell("print(3)", "verifies: three")[6:]: (
+            f"{RAN}; 1 source output verified on this page."
+        ),
+        cell("print(3)", "tags: [x]"): f"{RAN}.",
+        cell("1 / 0", "tags: [x]"): "Not executed to its end.",
+        "# Page\n\nWords.\n": "",
+    }.items():
+        book.page("page", page)
+        assert foot(book.build()) == says

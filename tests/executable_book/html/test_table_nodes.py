@@ -1,6 +1,5 @@
 """A table is made of its cells: texts, or whatever else stands on pages."""
 
-import pytest
 from docutils import nodes
 
 from executable_book.html.table_nodes import new_table
@@ -23,9 +22,3 @@ def test_a_cell_may_be_more_than_text() -> None:
     assert (head, body) == (["Page\n\nCells"], ["a page\n\n2"])
     assert list(table.findall(nodes.reference)) == [link]
     assert table[0][0]["colwidth"] == len("a page")
-
-
-@pytest.mark.parametrize(("line", "which"), [(["one"], "shorter"), (["one", "2", "3"], "longer")])
-def test_a_line_has_a_cell_for_each_column(line: list[str], which: str) -> None:
-    with pytest.raises(ValueError, match=f"argument 2 is {which}"):
-        new_table(HEAD, [line], "status")

@@ -27,22 +27,19 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> tuple[Book, list[str]]:
     return book, changes
 
 
-def ends_as_clean(book: Book, clean: Book, *, precious: bool) -> None:
+def ends_as_clean(book: Book, clean: Book) -> None:
     """Build, and see that the result is that of a build that was not killed."""
     assert killed_builds.build(book)
-    published = book.published()
-    if precious:
-        assert published.pop("precious") == b"mine"
-    different = [
+    published, expected = book.published(), clean.published()
+    assert [
         name
-        for name in published.keys() | clean.published().keys()
-        if unversioned(published.get(name, b"")) != unversioned(clean.published().get(name, b""))
-    ]
-    assert different == []
+        for name in published.keys() | expected.keys()
+        if unversioned(published.get(name, b"")) != unversioned(expected.get(name, b""))
+    ] == []
 
 
 def killed_everywhere(
-    clean: tuple[Book, list[str]], folder: Path, moments: slice, *, precious: bool, torn: bool
+    clean: tuple[Book, list[str]], folder: Path, moments: slice, *, torn: bool
 ) -> None:
     """Kill builds of a book at the first change of each kind, or of some kinds, and build each to its end."""
     book, changes = clean
@@ -50,42 +47,31 @@ def killed_everywhere(
     assert len(kinds) > 30
     for number, kind in enumerate(kinds[moments]):
         victim = book.copied(folder / str(number))
-        if precious:
-            victim.html.mkdir(parents=True)
-            (victim.html / "precious").write_text("mine")
         ended = killed_builds.build(victim, kill_at=kind, torn=torn)
         assert ended is None or kind not in ended
-        ends_as_clean(victim, book, precious=precious)
+        ends_as_clean(victim, book)
 
 
 def test_a_build_killed_at_some_moments_ends_as_one_that_was_not(
     clean: tuple[Book, list[str]], tmp_path: Path
 ) -> None:
-    """One kill early and one late, in either folder; below, at every kind of change."""
-    early, late = slice(9, 10), slice(-9, -8)
-    killed_everywhere(clean, tmp_path / "own", early, precious=False, torn=True)
-    killed_everywhere(clean, tmp_path / "shared", late, precious=True, torn=False)
+    """One kill early and one late; below, at every kind of change."""
+    killed_everywhere(clean, tmp_path / "early", slice(9, 10), torn=True)
+    killed_everywhere(clean, tmp_path / "late", slice(-9, -8), torn=False)
 
 
 @pytest.mark.whole
 @pytest.mark.parametrize(
-    ("precious", "torn", "moments"),
+    ("torn", "moments"),
     [
-        pytest.param(True, True, slice(None), id="amid a change, folder of others"),
-        pytest.param(True, False, slice(0, None, 6), id="before a change, folder of others"),
-        pytest.param(False, True, slice(2, None, 6), id="amid a change, own folder"),
-        pytest.param(False, False, slice(4, None, 6), id="before a change, own folder"),
+        pytest.param(True, slice(None), id="amid a change"),
+        pytest.param(False, slice(0, None, 3), id="before a change"),
     ],
 )
 def test_a_build_killed_at_any_moment_ends_as_one_that_was_not(
-    clean: tuple[Book, list[str]], tmp_path: Path, precious: bool, torn: bool, moments: slice
+    clean: tuple[Book, list[str]], tmp_path: Path, torn: bool, moments: slice
 ) -> None:
-    """After a kill at any moment, the next build equals a clean one.
-
-    All kinds of change are tried where it is hardest: a file is half-written, in a folder that is never
-    cleared as it holds something of others. Elsewhere, some are.
-    """
-    killed_everywhere(clean, tmp_path, moments, precious=precious, torn=torn)
+    killed_everywhere(clean, tmp_path, moments, torn=torn)
 
 
 def test_kills_may_follow_each_other(clean: tuple[Book, list[str]], tmp_path: Path) -> None:
@@ -95,7 +81,7 @@ def test_kills_may_follow_each_other(clean: tuple[Book, list[str]], tmp_path: Pa
     clears, writes = "os.rmdir docs/_build/html ", "open docs/_build/html .html"
     for kind in (changes[-3], clears, writes, clears, clears):
         assert killed_builds.build(victim, kill_at=kind) is None, kind
-    ends_as_clean(victim, book, precious=False)
+    ends_as_clean(victim, book)
     assert "cut short" in (victim.root / "said").read_text()
 
 

@@ -38,12 +38,6 @@ def book(tmp_path_factory: pytest.TempPathFactory, warm: None) -> tuple[Book, Bu
     titled(project, "sub/error", cell("[].pop()", ":tags: [raises-exception]"))
     titled(
         project,
-        "glue",
-        "Glued: {glue:}`share`.\n",
-        cell("from myst_nb import glue\nglue('share', 0.625, display=False)"),
-    )
-    titled(
-        project,
         "where",
         cell("import os\nprint(os.path.basename(os.getcwd()), os.environ['PYTHONHASHSEED'])"),
         cell("import sys\nprint([name for name in sys.path if name.endswith('run')])"),
@@ -65,7 +59,7 @@ USES_LIBRARY = cell(
 def test_each_page_runs_once(book: tuple[Book, Build]) -> None:
     _, build = book
     assert build.status == 0, build.err
-    assert build.executed == ["figure", "glue", "sub/error", "values", "where"]
+    assert build.executed == ["figure", "sub/error", "values", "where"]
 
 
 def test_outputs_appear_beside_their_cells(book: tuple[Book, Build]) -> None:
@@ -85,11 +79,6 @@ def test_an_expected_error_is_shown_without_the_way_there(book: tuple[Book, Buil
     assert "Traceback" not in text_of(project, "sub/error")
 
 
-def test_a_value_is_glued_into_a_sentence(book: tuple[Book, Build]) -> None:
-    project, _ = book
-    assert "Glued: 0.625." in text_of(project, "glue")
-
-
 def test_a_kernel_knows_its_folder_and_nothing_of_the_build(book: tuple[Book, Build]) -> None:
     project, _ = book
     assert "docs 0\n" in text_of(project, "where")
@@ -99,7 +88,7 @@ def test_a_kernel_knows_its_folder_and_nothing_of_the_build(book: tuple[Book, Bu
 def test_a_plain_page_is_an_ordinary_page(book: tuple[Book, Build]) -> None:
     project, _ = book
     assert "Nothing is executed here." in text_of(project, "plain")
-    assert len(project.stored) == 5  # as many as there are executed pages
+    assert len(project.stored) == 4  # as many as there are executed pages
 
 
 def test_what_changed_runs_again_and_nothing_else(project: Book) -> None:
