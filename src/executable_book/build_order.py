@@ -142,8 +142,9 @@ def connect(app: Sphinx) -> None:
 
 
 def fill_placeholders(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Put what is known by now where parts have left room for it."""
-    placeholders.fill(app, doctree, docname, PLACEHOLDERS)
+    """Put what is known by now in the place of all placeholders of a page."""
+    for one in [*doctree.findall(placeholders.Placeholder)]:
+        one.replace_self([*PLACEHOLDERS[one["kind"]](app, docname, one)])
 
 
 def add_to_markup(app: Sphinx) -> None:

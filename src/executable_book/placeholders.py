@@ -4,8 +4,7 @@ A part leaves a `Placeholder` of its kind where something is to stand, and offer
 `build_order` knows which function goes with which kind.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Iterable
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -15,11 +14,5 @@ class Placeholder(nodes.General, nodes.Inline, nodes.Element):
     """Stands for something of a `kind`; further attributes say of what."""
 
 
-Fill: TypeAlias = Callable[[Sphinx, str, Placeholder], Iterable[nodes.Node]]
+Fill = Callable[[Sphinx, str, Placeholder], Iterable[nodes.Node]]
 """Given the page's name and the placeholder, returns the nodes that come in its place."""
-
-
-def fill(app: Sphinx, doctree: nodes.document, docname: str, fills: Mapping[str, Fill]) -> None:
-    """Put what is known by now in the place of all placeholders of a page."""
-    for placeholder in list(doctree.findall(Placeholder)):
-        placeholder.replace_self(list(fills[placeholder["kind"]](app, docname, placeholder)))

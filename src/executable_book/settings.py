@@ -44,16 +44,12 @@ def declare(app: Sphinx) -> None:
     app.add_config_value(
         "book_data", "", "html", str
     )  # a folder of JSON that notebooks bring along
-    # Let readers keep the site in their browsers, if its own script offers it.
-    app.add_config_value("book_offline", False, "", bool)
     app.add_config_value("book_pdf", False, "", bool)
     app.add_config_value("book_pdf_leaves_out", [], "", list)  # pages that say nothing on paper
     app.add_config_value("book_pdf_style", "", "", str)  # a style sheet for what only the PDF has
     # Write sections.js for a search of the book's own, instead of Sphinx's index.
     app.add_config_value("book_search", False, "env", bool)
     app.add_config_value("book_search_last", [], "", list)  # pages, or folders, that answer last
-    # Write previews/PAGE.js with what references to a page lead to, for a script that shows it in place.
-    app.add_config_value("book_previews", False, "html", bool)
     # Cut styles and fonts down to what pages use: for a theme whose templates link no file that other
     # extensions copy, as these will not copy it over one that was cut.
     app.add_config_value("book_cut_assets", False, "", bool)

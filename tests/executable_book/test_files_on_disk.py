@@ -6,7 +6,7 @@ from harness.books import Book, make_book
 
 
 def test_what_is_said_of_all_pages_is_written_again_only_if_it_has_changed(tmp_path: Path) -> None:
-    project = make_book(tmp_path, book_search=True, book_previews=True, book_offline=True)
+    project = make_book(tmp_path, book_search=True)
     project.page("page", "# Page\n\nSee {doc}`index`.\n", head="")
     assert project.build().status == 0
     names = ("llms.txt", "llms-full.txt", "previews/index.js", "sections.js", "sitemap.xml")

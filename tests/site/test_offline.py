@@ -39,8 +39,8 @@ def change_title(site: Path) -> None:
     page = site / ANOTHER
     text = page.read_text(encoding="utf-8")
     page.write_text(re.sub("<h1>.*?<", f"<h1>{NEW_TITLE}<", text), encoding="utf-8")
-    config, builder = SimpleNamespace(book_offline=True), SimpleNamespace(name="html")
-    write_worker(SimpleNamespace(outdir=site, config=config, builder=builder), None)  # type: ignore[arg-type]
+    app = SimpleNamespace(outdir=site, builder=SimpleNamespace(name="html"))
+    write_worker(app, None)  # type: ignore[arg-type]
     compressed.cache_clear()
 
 

@@ -25,7 +25,7 @@ FOR_OTHERS = ("notebooks/*", "llms-full.txt", "objects.inv", "sitemap.xml", WORK
 
 def write_worker(app: Sphinx, exception: Exception | None) -> None:
     """Write the worker of a site, and the list of what it keeps."""
-    if exception or not is_site(app) or not app.config.book_offline:
+    if exception or not is_site(app):
         return
     site = Path(app.outdir)
     files = files_to_read(site)

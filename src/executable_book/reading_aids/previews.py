@@ -45,14 +45,9 @@ ENOUGH_ANNOUNCED = 1200
 END_OF_SENTENCE = re.compile(r"[.?!\u2026][)\"'\u201d\u2019]*$")
 
 
-def are_wanted(app: Sphinx) -> bool:
-    """Tell whether a build shows previews."""
-    return app.config.book_previews and is_site(app)
-
-
 def write_previews(app: Sphinx, exception: Exception | None) -> None:
     """Write a script for each page, with the pieces to which some page refers."""
-    if exception or not are_wanted(app):
+    if exception or not is_site(app):
         return
     pages = {
         normpath(app.builder.get_target_uri(name)): name for name in sorted(app.env.found_docs)

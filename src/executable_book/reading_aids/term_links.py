@@ -19,7 +19,7 @@ from sphinx.util.nodes import make_refnode
 
 from executable_book.book_domain import replace_book_data
 from executable_book.html.proof_marks import ProofMark
-from executable_book.reading_aids.previews import are_wanted
+from executable_book.site_builds import is_site
 
 TERMS = "glossary-terms"
 PROSE = nodes.paragraph | nodes.strong
@@ -44,13 +44,13 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Have all pages written again once the glossary explains other terms."""
     now = terms_of(env)
     before = replace_book_data(env, TERMS, now)
-    return [] if before in (None, now) or not are_wanted(app) else sorted(env.found_docs)
+    return [] if before in (None, now) or not is_site(app) else sorted(env.found_docs)
 
 
 def link_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Link each term where a page first uses it."""
     terms = terms_of(app.env)
-    if not terms or not are_wanted(app):
+    if not terms or not is_site(app):
         return
     names = "|".join(re.escape(name) for name in sorted(terms, key=len, reverse=True))
     pattern = re.compile(rf"(?<![\w-])({names})s?(?![\w-])", re.IGNORECASE)

@@ -22,8 +22,7 @@ def site(folder: Path, **changed: str) -> SimpleNamespace:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    config = SimpleNamespace(book_offline=True)
-    return SimpleNamespace(outdir=folder, builder=SimpleNamespace(name="html"), config=config)
+    return SimpleNamespace(outdir=folder, builder=SimpleNamespace(name="html"))
 
 
 def written(app: Any) -> tuple[str, dict[str, Any]]:
@@ -50,9 +49,6 @@ def test_the_same_site_is_the_same_edition_and_another_is_not(tmp_path: Path) ->
     assert changed == {"index.html"}
 
 
-def test_a_build_that_failed_and_a_book_that_does_not_ask_get_none(tmp_path: Path) -> None:
-    app = site(tmp_path)
-    write_worker(app, ValueError("broken"))
-    app.config.book_offline = False
-    write_worker(app, None)
+def test_a_build_that_failed_gets_none(tmp_path: Path) -> None:
+    write_worker(site(tmp_path), ValueError("broken"))
     assert not (tmp_path / WORKER).exists()

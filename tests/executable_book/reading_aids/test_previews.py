@@ -135,7 +135,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a built book of pages that looks like ours, and has our scripts."""
     look = {
         "book_cut_assets": True,
-        "book_previews": True,
         "bibtex_bibfiles": ["one.bib"],
         "html_theme": "sphinx_book_theme",
         "html_static_path": [str(DOCS / "_static")],
@@ -220,12 +219,6 @@ def test_a_piece_has_no_link_no_name_and_nothing_of_its_neighbours(site: Path) -
         text = " ".join(re.sub("<[^>]*>", "", piece).split())
         own = "".join(REFERENCES[f"#{anchor}"])
         assert [one for one in ELSEWHERE if one in text and one not in own] == []
-
-
-@pytest.mark.parametrize("wanted", [True, False])
-def test_a_book_may_have_none(wanted: bool, new_book: Callable[..., Any]) -> None:
-    book = new_book(book_previews=wanted)
-    assert (book.build().out / "previews").exists() == wanted
 
 
 # What readers see ------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def links(html: str) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def book(new_book: Callable[..., Any]) -> Any:
-    book = new_book(book_previews=True)
+    book = new_book()
     book.write("words.md", WORDS)
     book.write("text.md", TEXT)
     return book
@@ -71,10 +71,3 @@ def test_pages_follow_the_glossary(book: Any) -> None:
     build = book.build()
     assert "text" in build.written
     assert [one for one, _ in links(build.html("text"))] == ["token", "window-sliding-window"]
-
-
-def test_there_are_none_without_previews(new_book: Callable[..., Any]) -> None:
-    book = new_book()
-    book.write("words.md", WORDS)
-    book.write("text.md", TEXT)
-    assert links(book.build().html("text")) == []
