@@ -1,4 +1,4 @@
-"""Each erratum says of what kind it is and where, shows it in a cell, and links to what is right."""
+"""Each erratum names lines of the sources, quotes them, and is shown by a cell."""
 
 import os
 import re
@@ -15,11 +15,8 @@ SOURCES = {
     for source in tomllib.loads(DOCS.joinpath("sources.toml").read_text(encoding="utf-8"))["source"]
 }
 FOLDER = os.environ.get("LITERATE_SOURCES")
-
-INTRODUCTION, *_ = PAGE.partition("\n## ")
-KINDS = re.findall(r"^- \*([^*]+)\*:", INTRODUCTION, re.MULTILINE)
 PLACE = re.compile(r"^- \{source\}`(\d{3})(?: (\d{3}))?`, line (\d+), .+?: `(.+)`$", re.MULTILINE)
-CELL = re.compile(r"^```\{code-cell\} python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ERRATA = re.split(r"^\(erratum-[a-z0-9-]+\)=\n", PAGE, flags=re.MULTILINE)[1:]
 
 
 class Place(NamedTuple):
@@ -28,69 +25,32 @@ class Place(NamedTuple):
     quotation: str
 
 
-class Erratum(NamedTuple):
-    anchor: str
-    text: str
-
-    @property
-    def kind(self) -> str:
-        return self.text.split("\n\n")[1].strip("*")
-
-    @property
-    def places(self) -> list[Place]:
-        return [
-            Place(source, int(line), quotation)
-            for *sources, line, quotation in PLACE.findall(self.text)
-            for source in sources
-            if source
-        ]
-
-    @property
-    def cells(self) -> list[str]:
-        return CELL.findall(self.text)
+def places_of(erratum: str) -> list[Place]:
+    return [
+        Place(source, int(line), quotation)
+        for *sources, line, quotation in PLACE.findall(erratum)
+        for source in sources
+        if source
+    ]
 
 
-ERRATA = [
-    Erratum(*part)
-    for part in re.findall(
-        r"^\((erratum-[a-z0-9-]+)\)=\n(### .*?)(?=^## |^\(erratum-|\Z)",
-        PAGE,
-        re.MULTILINE | re.DOTALL,
-    )
-]
-each_erratum = pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.anchor)
-
-
-def test_each_erratum_has_an_anchor() -> None:
+def test_each_erratum_is_shown_by_a_cell_and_its_places_are_lines_of_the_sources() -> None:
     assert 0 < len(ERRATA) == PAGE.count("\n### ")
-
-
-@each_erratum
-def test_it_is_of_a_kind_that_the_introduction_names(erratum: Erratum) -> None:
-    assert erratum.kind in KINDS
-
-
-@each_erratum
-def test_its_places_are_lines_of_the_sources(erratum: Erratum) -> None:
-    bullets = [line for line in erratum.text.split("\n") if line.startswith("- ")]
-    assert len(PLACE.findall(erratum.text)) == len(bullets) > 0
-    for place in erratum.places:
-        assert 1 <= place.line <= SOURCES[place.source]["lines"]
-
-
-@each_erratum
-def test_a_cell_shows_it(erratum: Erratum) -> None:
-    assert erratum.cells
-    if erratum.kind == "Code that fails":
-        assert any("message_of(" in cell for cell in erratum.cells)
+    for erratum in ERRATA:
+        bullets = [line for line in erratum.split("\n") if line.startswith("- {source}")]
+        assert len(PLACE.findall(erratum)) == len(bullets) > 0, erratum
+        assert "```{code-cell} python\n" in erratum
+        for place in places_of(erratum):
+            assert 1 <= place.line <= SOURCES[place.source]["lines"], place
 
 
 @pytest.mark.skipif(
     not FOLDER,
     reason="the sources' texts belong to others; set LITERATE_SOURCES to a folder that holds them",
 )
-@each_erratum
-def test_what_it_quotes_stands_where_it_says(erratum: Erratum) -> None:
-    for place in erratum.places:
-        (path,) = Path(FOLDER or "").glob(f"{place.source}*")
-        assert place.quotation in path.read_text(encoding="utf-8").splitlines()[place.line - 1]
+def test_what_errata_quote_stands_where_they_say() -> None:
+    for erratum in ERRATA:
+        for place in places_of(erratum):
+            (path,) = Path(FOLDER or "").glob(f"{place.source}*")
+            line = path.read_text(encoding="utf-8").splitlines()[place.line - 1]
+            assert place.quotation in line, place

@@ -144,21 +144,6 @@ def test_the_chosen_head_stays_when_the_sentence_or_the_order_changes(
     assert_ranked(TWICE, "first token")
 
 
-def test_averages_may_overlap_and_most_heads_rest_on_the_first_word(
-    open_figure: Callable[..., Any], library: SimpleNamespace
-) -> None:
-    """What is said beside the stamps, and below them."""
-    before, first = la.previous_token_targets(ONCE), la.first_token_targets(ONCE)
-    assert (before & first).nonzero().tolist() == [[1, 0]]
-    page = open_figure("head_browser")
-    assert page.get_by_text(
-        "for \u201cjourney\u201d, the token before is the first token"
-    ).is_visible()
-    assert (library.scores[ONCE, "first token"] > 0.5).sum() > 270 / 2
-    firsts = library.maps[ONCE][:, 1:, 0]
-    assert (firsts > library.maps[ONCE][:, 1:, 1:].amax(dim=-1)).float().mean() > 0.5
-
-
 def test_heads_and_words_are_chosen_by_keyboard(
     open_figure: Callable[..., Any], library: SimpleNamespace
 ) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from harness.reading import scripted_pages
-from harness.reading.axe import axe_finds
 
 from interactive import live_figures
 from interactive.live_figures import FIGURES
@@ -99,29 +98,3 @@ def test_an_ebook_has_what_stands_there_and_no_scripts(figures_site: Path) -> No
     assert "0.2379" in text
     assert "_static/pa" not in text
     assert "data-figure" not in text
-
-
-STATES = {
-    "playground": "attention=1&steps=projections,scores,scaling,mask,softmax,dropout,heads",
-}
-"""Links to a figure with all that it has."""
-
-
-@browser_test
-@each_figure
-@pytest.mark.parametrize(("width", "theme"), [("phone", "light"), ("desk", "dark")])
-def test_axe_finds_nothing_and_nothing_scrolls_sideways(
-    open_figure: Callable[..., Any], figure: str, width: str, theme: str
-) -> None:
-    page = open_figure(
-        figure, width, STATES.get(figure, ""), color_scheme=theme, reduced_motion="reduce"
-    )
-    page.locator(f"html[data-theme={theme}]").wait_for()
-    edge = page.locator(".live-figure").bounding_box()
-    wide = page.locator(".live-figure :not(.pg-spoken)").evaluate_all(
-        """(all, edge) => all.filter((one) => one.checkVisibility()
-            && one.getBoundingClientRect().right > edge + 1).map((one) => one.outerHTML.slice(0, 80))""",
-        edge["x"] + edge["width"],
-    )
-    assert wide == []
-    assert axe_finds(page, ".live-figure") == []

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 import torch
 from harness.library.playground_vectors import stops, vectors
+from harness.reading.axe import axe_finds
 from harness.reading.frames import boxes, drawn
 from harness.reading.scripted_pages import table_texts
 from torch import Tensor
@@ -393,6 +394,7 @@ def test_a_number_shows_the_vectors_and_products_that_made_it(
 
 def test_every_step_of_a_weight_is_told(open_page: Callable[..., Any]) -> None:
     page = precise(open_page(EVERYTHING))
+    assert axe_finds(page, ".live-figure") == []
     grid(page, "Head 2").locator("tbody td").nth(6 * 3 + 5).focus()
     text = page.locator(".pg-story").inner_text()
     assert "\u201cwith\u201d looks at \u201cstep\u201d in head 2: 0.0000" in text

@@ -136,7 +136,7 @@ def scroll_by_keyboard(page: Page) -> Iterator[tuple[str, list[str]]]:
     "question",
     [
         *("focus", "sideways", "cut", "selected", "hangs", "columns", "reach"),
-        *("axe, light", "axe, dark"),
+        *("large text", "axe, light", "axe, dark"),
     ],
 )
 def test_every_page_on_a_phone(question: str, found: Found) -> None:

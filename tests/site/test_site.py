@@ -15,7 +15,6 @@ from harness.browser import SITE
 from harness.paths import DOCS
 from harness.reading.visits import (
     ALL_FONTS,
-    GENERATED,
     HEAR,
     MENU_WORKS,
     Html,
@@ -27,19 +26,11 @@ from playwright.sync_api import Browser
 pytestmark = pytest.mark.browser
 
 
-CHAPTERS = re.findall(
-    r"^(?:story|models|learned)/\w+$", (DOCS / "index.md").read_text("utf-8"), re.MULTILINE
-)
 FIRST = "story/simple_attention.html"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'"
 )
-
-
-def test_every_page_is_there(html: dict[str, Html]) -> None:
-    names = (*CHAPTERS, *GENERATED, "index", "playground")
-    assert set(html) >= {f"{name}.html" for name in names}
 
 
 def book_pages(html: dict[str, Html]) -> dict[str, Html]:
@@ -98,12 +89,6 @@ def test_every_id_is_there_once(html: dict[str, Html]) -> None:
             if count > 1
         ]
     )
-
-
-def test_the_archive_holds_the_site(unpacked: Path) -> None:
-    packed = {path.relative_to(unpacked) for path in unpacked.rglob("*") if path.is_file()}
-    built = {path.relative_to(SITE) for path in SITE.rglob("*") if path.is_file()}
-    assert packed == {path for path in built if path.name[0] != "."}
 
 
 def test_what_is_not_there_says_so_in_the_style_of_the_book(opened: Callable[..., Any]) -> None:
@@ -245,22 +230,6 @@ def test_solutions_are_hidden_until_asked_for(
         assert not answer.is_visible()
         visit.page.locator("summary", has_text="Solution to Exercise").last.click()
         answer.wait_for()
-
-
-def test_each_page_says_what_it_is(html: dict[str, Html]) -> None:
-    """Page titles, descriptions, Open Graph."""
-    wrong = []
-    for page, one in book_pages(html).items():
-        for name in ("description", "og:title", "og:description", "og:type", "og:url"):
-            if len(one.meta(name)) != 1 or not one.meta(name)[0]:
-                wrong.append(f"{page}: {name} is {one.meta(name)}")
-        if not one.meta("og:url")[0].endswith(f"/{page}"):
-            wrong.append(f"{page}: calls itself {one.meta('og:url')}")
-    titles = Counter(one.title for one in html.values())
-    wrong += [
-        f"{count} pages have the title {title!r}" for title, count in titles.items() if count > 1
-    ]
-    fail_if_any(wrong)
 
 
 def test_the_sitemap_lists_every_page(html: dict[str, Html]) -> None:

@@ -1,6 +1,5 @@
 """Pages that are open in a browser, or parsed, and what is wrong with them."""
 
-import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -118,18 +117,9 @@ class Html(HTMLParser):
     def all(self, tag: str) -> list[dict[str, str]]:
         return [attributes for name, attributes in self.elements if name == tag]
 
-    def meta(self, name: str) -> list[str]:
-        named = (one for one in self.all("meta") if name in {one.get("name"), one.get("property")})
-        return [one.get("content", "") for one in named]
-
     @property
     def ids(self) -> list[str]:
         return [attributes["id"] for _, attributes in self.elements if "id" in attributes]
-
-    @property
-    def title(self) -> str:
-        found = re.search(r"<title>(.*?)</title>", self.text, re.DOTALL)
-        return found[1].strip() if found else ""
 
 
 def is_written(page: str) -> bool:

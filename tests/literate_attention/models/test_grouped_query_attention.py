@@ -1,4 +1,4 @@
-"""Heads that share keys and values: against loops, torch's kernel, multi-head attention, wrong twins."""
+"""Heads that share keys and values: against loops, torch's kernel, multi-head attention."""
 
 import copy
 import itertools
@@ -57,9 +57,6 @@ def seeded(num_kv_heads: int = KV_HEADS, **options: object) -> GroupedQueryAtten
 def run(attention: GroupedQueryAttention, x: Tensor, need_weights: bool, **told: object) -> Tensor:
     result = attention(x, need_weights=need_weights, **told)
     return result[0] if need_weights else result
-
-
-# Windows
 
 
 # Groups

@@ -20,7 +20,6 @@ from literate_attention import (
     LanguageModel,
     chat_prompt,
     generate,
-    interleaved_to_half_split,
     load_smollm2,
 )
 from literate_attention.models.model_file import find_smollm2
@@ -220,24 +219,12 @@ def loss(logits: Tensor, token_ids: Tensor) -> float:
     return nn.functional.cross_entropy(logits[0, :-1], token_ids[0, 1:]).item()
 
 
-def test_the_loss_of_a_long_text_is_equal_and_the_wrong_pairing_is_noticed(
+def test_the_loss_of_a_long_text_is_equal(
     model: LanguageModel, tokenizer: tiktoken.Encoding, their_model: nn.Module
 ) -> None:
     token_ids = long_text(tokenizer)
     with torch.no_grad():
         expected = loss(their_model(token_ids).logits, token_ids)
-        assert loss(model(token_ids), token_ids) == pytest.approx(expected, abs=1e-5)
-        kept = {name: weight.clone() for name, weight in model.state_dict().items() if "W_" in name}
-        for block in model.blocks:
-            attention = block.attention
-            for layer, heads in (
-                (attention.W_query, attention.num_heads),
-                (attention.W_key, attention.num_kv_heads),
-            ):
-                layer.weight.copy_(interleaved_to_half_split(layer.weight, heads))
-        wrong = loss(model(token_ids), token_ids)
-        model.load_state_dict(kept, strict=False)
-        assert wrong > expected + 1
         assert loss(model(token_ids), token_ids) == pytest.approx(expected, abs=1e-5)
 
 
