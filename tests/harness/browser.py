@@ -29,10 +29,6 @@ SWITCHES = (
     "--disable-component-update",
     "--disable-sync",
 )
-LARGEST_PAINT = """
-    () => new Promise(done => new PerformanceObserver(list => done(list.getEntries().at(-1).startTime))
-        .observe({type: "largest-contentful-paint", buffered: true}))
-"""
 
 
 def pages(site: Path) -> list[str]:
@@ -95,43 +91,6 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=SWITCHES)
         yield browser
         browser.close()
-
-
-def first_visit(
-    browser: Browser,
-    url: str,
-    *,
-    line: dict[str, float] | None = None,
-    slowdown: float = 1,
-    **screen: Any,
-) -> tuple[int, float]:
-    """Open a page as somebody who has never been here.
-
-    Args:
-        browser: the browser.
-        url: the page.
-        line: latency (ms) and throughputs (bytes/s) of the network, as DevTools names them.
-        slowdown: by how much the processor is slowed down.
-        screen: what a browser context takes.
-
-    Returns:
-        The bytes that were transferred, and when the largest part was painted, in ms.
-    """
-    context = browser.new_context(**screen)
-    page = context.new_page()
-    devtools = context.new_cdp_session(page)
-    devtools.send("Network.enable")
-    if line:
-        devtools.send("Network.emulateNetworkConditions", {"offline": False, **line})
-    devtools.send("Emulation.setCPUThrottlingRate", {"rate": slowdown})
-    received: list[float] = []
-    devtools.on(
-        "Network.loadingFinished", lambda event: received.append(event["encodedDataLength"])
-    )
-    page.goto(url, wait_until="networkidle")
-    painted = page.evaluate(LARGEST_PAINT)
-    context.close()
-    return round(sum(received)), painted
 
 
 def take_picture(target: Path) -> None:
