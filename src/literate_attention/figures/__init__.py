@@ -13,6 +13,7 @@ from literate_attention.figures.models.masks import draw_mask_parts
 from literate_attention.figures.models.rings import draw_ring, draw_ring_work
 from literate_attention.figures.models.streams import draw_residual_streams
 from literate_attention.figures.story.attention_matrix import draw_attention_matrix
+from literate_attention.figures.story.gloves import draw_gloves
 from literate_attention.figures.story.inputs import draw_input_embeddings, draw_windows
 from literate_attention.figures.story.layout import draw_reading_order, draw_shapes
 from literate_attention.figures.story.masks import (
@@ -48,6 +49,7 @@ __all__ = [
     "draw_dropout_masks",
     "draw_embedding_points",
     "draw_exercises",
+    "draw_gloves",
     "draw_gpt",
     "draw_head_arcs",
     "draw_head_scores",

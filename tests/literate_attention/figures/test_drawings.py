@@ -43,6 +43,16 @@ HEAD_CONTEXTS = la.split_heads(CONTEXT, 2)[0]
 PROJECTIONS = dict(zip(("query", "key", "value"), random(3, 3, 2), strict=True))
 COUNTED = torch.arange(12).view(3, 4)
 VIEWED = COUNTED.view(3, 2, 2)
+TURNS = torch.tensor([0.3, 2.4, 4.5]).repeat_interleave(4) + torch.linspace(-0.1, 0.1, 12)
+
+
+def draw_gloves(asked: Tensor) -> Drawing:
+    """Draw hands whose queries and keys lie in the given directions, and look where they ask."""
+    queries, keys = (torch.stack([turns.cos(), turns.sin()], dim=1) for turns in (asked, TURNS))
+    values = torch.stack([TURNS.roll(2).sin(), TURNS.cos()], dim=1)
+    weights = la.softmax(4 * queries[::4] @ keys[::4].T)
+    words = la.gloves_task()[0].words
+    return figures.draw_gloves(words, queries, keys, values, deal=words[::4], weights=weights)
 
 
 DRAWINGS: dict[str, Callable[[], Drawing]] = {
@@ -52,6 +62,8 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "gpt": lambda: figures.draw_gpt(TOY_TOKENS[:-1], TOY_TOKENS[-1], num_layers=12),
     "gpt, long words": lambda: figures.draw_gpt(LONG, LONG[0], num_layers=2),
     "colours": figures.draw_colours,
+    "gloves": lambda: draw_gloves(TURNS.roll(4)),
+    "gloves, the other way round": lambda: draw_gloves(TURNS.roll(-4)),
     "windows": lambda: figures.draw_windows(list("abcdefg"), length=4, stride=2),
     "windows, long words": lambda: figures.draw_windows(LONG, length=2, stride=1),
     "input_embeddings": lambda: figures.draw_input_embeddings(X - 0.5, X.flip(0) - 1, TOY_TOKENS),
