@@ -112,7 +112,11 @@ def spoil(book: WholeBook) -> list[tuple[str, str]]:
     book.change(
         heads, 'print("context_vecs.shape:", side_by_side.shape)', 'print({}["no such key"])'
     )
-    book.change("recorded/story/self_attention.txt", "    #FFD700\n", "    #FFD701\n")
+    book.change(
+        "recorded/story/self_attention.txt",
+        "    Ann  67% of the time\n",
+        "    Ann  66% of the time\n",
+    )
     book.change(errata, "{source}`002`, line 20,", "{source}`005`, line 20,")
 
     def line(name: str, part: str) -> str:
@@ -131,7 +135,7 @@ def spoil(book: WholeBook) -> list[tuple[str, str]]:
         ("sources.toml:1", "output 'second-batch' is claimed by no cell"),
         (line(causal, "0.25 of it"), "the number 0.25 is typed by hand"),
         (cell(heads, "no such key"), "this cell failed: KeyError: 'no such key'"),
-        (cell(weights, "colours = {"), "is not the one recorded"),
+        (cell(weights, "marks = {"), "is not the one recorded"),
         (line(errata, "`005`"), "undefined label: 'source-005'"),
     ]
 
