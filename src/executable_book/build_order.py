@@ -13,12 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
-from executable_book import (
-    book_domain,
-    garbage_collection,
-    placeholders,
-    settings,
-)
+from executable_book import book_domain, garbage_collection, placeholders, settings
 from executable_book.check import (
     numbers_in_prose,
     recorded_outputs,
@@ -37,14 +32,7 @@ from executable_book.html import (
     proof_marks,
     unused_assets,
 )
-from executable_book.publish import (
-    epub,
-    markdown_pages,
-    notebooks,
-    pdf,
-    repository,
-    zip_archive,
-)
+from executable_book.publish import epub, markdown_pages, notebooks, pdf, repository, zip_archive
 from executable_book.reading_aids import offline_copy, previews, section_index, term_links
 from executable_book.run import executed_cells, interrupted_builds, page_execution
 
@@ -162,15 +150,9 @@ def add_to_writers(app: Sphinx) -> None:
     app.add_html_math_renderer(
         "mathml", (mathml.visit_inline, None), (mathml.visit_display, None)
     )  # conf.py chooses it, with html_math_renderer
-    solution = (foldable.visit_solution, foldable.depart)
-    writers: dict[type[nodes.Element], dict[str, Any]] = {
-        HideCodeCellNode: {"html": (foldable.visit_code, foldable.depart)},
-        solution_node: {"html": solution, "singlehtml": solution},
-        nodes.literal_block: {
-            "html": (reference_links.visit_literal_block, HTML5Translator.depart_literal_block)
-        },
-    }
-    for node, visit_and_depart in writers.items():
-        app.add_node(node, override=True, **visit_and_depart)
+    code = (reference_links.visit_literal_block, HTML5Translator.depart_literal_block)
+    app.add_node(nodes.literal_block, override=True, html=code)
+    app.add_node(HideCodeCellNode, override=True, html=(foldable.visit_code, foldable.depart))
+    app.add_node(solution_node, override=True, html=(foldable.visit_solution, foldable.depart))
     app.add_node(proof_marks.ProofMark, html=(proof_marks.visit, proof_marks.depart))
     app.add_post_transform(foldable.UniqueIds)

@@ -27,7 +27,8 @@ from fontTools import subset  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 from tinycss2.ast import Node  # type: ignore[import-untyped]
 
-BUILDERS = ("html", "dirhtml", "singlehtml")
+from executable_book.site_builds import is_site
+
 MATH_ITALICS = (0x210E, *range(0x1D434, 0x1D468), *range(0x1D6E2, 0x1D71C))
 MATH_FONT = "stix-two-math.woff2"
 WHOLE_MATH_FONT = "ziamath/fonts/STIXTwoMath-Regular.ttf"
@@ -41,7 +42,7 @@ LICENCE = re.compile("copyright|licen[cs]e", re.IGNORECASE)
 
 def cut_site(app: Sphinx, exception: Exception | None) -> None:
     """Cut the site that was built."""
-    if exception or app.builder.name not in BUILDERS or not app.config.book_cut_assets:
+    if exception or not is_site(app) or not app.config.book_cut_assets:
         return
     site, static = Path(app.outdir), Path(app.outdir, "_static")
     html = (path for path in sorted(site.rglob("*.html")) if static not in path.parents)

@@ -18,11 +18,7 @@ import nbformat
 from docutils import nodes
 from nbformat import NotebookNode
 from sphinx import addnodes
-from sphinx_exercise.nodes import (  # type: ignore[import-untyped]
-    exercise_enumerable_node,
-    exercise_node,
-    solution_node,
-)
+from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node  # type: ignore[import-untyped]
 
 from executable_book.html.proof_marks import ProofMark
 

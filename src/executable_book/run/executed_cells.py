@@ -72,11 +72,10 @@ class ExecutedCell:
 
 def cells(env: BuildEnvironment, doctree: nodes.document) -> list[ExecutedCell]:
     """Return the code cells of the page that is being read, in order."""
-    starts = env.metadata[env.docname].get("source_map", [])
     return [
         ExecutedCell(
             node,
-            starts[node["cell_index"]] if starts else node.line or 0,
+            env.metadata[env.docname]["source_map"][node["cell_index"]],
             "\n".join(one.astext() for one in node.children if _is(one, "cell_code_source")),
         )
         for node in doctree.findall(nodes.container)

@@ -24,10 +24,7 @@ from pathlib import Path
 
 from docutils import nodes
 from jupyter_cache import get_cache  # type: ignore[import-untyped]
-from myst_nb.core.read import (  # type: ignore[import-untyped]
-    is_myst_markdown_notebook,
-    read_myst_markdown_notebook,
-)
+from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook  # type: ignore[import-untyped]
 from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.config import Config

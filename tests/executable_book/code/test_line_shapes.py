@@ -127,10 +127,6 @@ def test_a_module_that_no_page_shows_need_not_be_importable(book: Any) -> None:
     assert shapes(build.html("page")) == SHAPES
 
 
-def test_they_are_not_asked_for(book: Any) -> None:
-    assert shapes(book.build(book_line_shapes=False).html("page")) == {}
-
-
 @pytest.mark.browser
 def test_a_line_shows_its_shapes_by_mouse_touch_and_keyboard(book: Any) -> None:
     address = (book.build().out / "page.html").as_uri()

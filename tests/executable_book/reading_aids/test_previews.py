@@ -308,14 +308,6 @@ def test_a_preview_stays_on_its_side_while_one_scrolls(here: Callable[..., Any])
 
 
 @pytest.mark.browser
-def test_the_preview_leads_there_by_touch(here: Callable[..., Any]) -> None:
-    page = here("phone", has_touch=True)
-    reference(page, "#deep").tap()
-    page.get_by_text("Go to it in “There”").tap()
-    page.wait_for_url("**/there.html#deep")
-
-
-@pytest.mark.browser
 def test_a_reference_without_a_preview_is_a_link(here: Callable[..., Any]) -> None:
     page = here("phone", has_touch=True)
     reference(page, "#deep").evaluate("link => { link.hash = '#unknown'; }")

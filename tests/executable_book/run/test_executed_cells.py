@@ -58,13 +58,6 @@ def test_a_cell_knows_its_line_its_code_and_what_it_printed() -> None:
     assert cell.options["verifies"] == "x"
 
 
-def test_a_cell_without_a_map_of_lines_is_where_its_node_is() -> None:
-    page = page_of()
-    page[1].line = 5
-    (cell,) = cells(env_of(), page)
-    assert (cell.line, cell.printed) == (5, "")
-
-
 @pytest.mark.parametrize(
     ("offers", "printed"),
     [
@@ -77,7 +70,7 @@ def test_a_cell_without_a_map_of_lines_is_where_its_node_is() -> None:
 def test_of_what_a_cell_offers_the_text_counts_that_readers_see(
     offers: dict[str, str], printed: str
 ) -> None:
-    (cell,) = cells(env_of(), page_of(bundle(**offers)))
+    (cell,) = cells(env_of(source_map=[3, 7]), page_of(bundle(**offers)))
     assert cell.printed == printed
 
 
