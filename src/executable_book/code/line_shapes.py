@@ -8,7 +8,6 @@ import ast
 import json
 import subprocess
 from collections.abc import Iterator, Mapping
-from html import escape
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -24,7 +23,6 @@ from executable_book.site_builds import is_site
 
 LOGGER = logging.getLogger(__name__)
 SHAPES = "line-shapes"
-LINE = '<span class="line'
 NOTE = (
     '<p class="shapes-note">Where a line ends in ( ), point at it or tap it: you see the shape of what it '
     "makes, in the example of the docstring.</p>\n"
@@ -130,16 +128,3 @@ def mark_listings(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             }
             block["line_shapes_note"] = is_first and bool(block["line_shapes"])
             is_first &= not block["line_shapes"]
-
-
-def with_shapes(html: str, lines: dict[int, str]) -> str:
-    """Write the shapes to the lines of a listing that is in lines already (see `html.code_lines`)."""
-    start, opening, code = html.partition("<pre>")
-    written = code.split("\n")
-    for number, shapes in lines.items():
-        line = written[number - 1]
-        if line.startswith(LINE):
-            written[number - 1] = (
-                f'<span data-shapes="{escape(shapes)}"{line.removeprefix("<span")}'
-            )
-    return start + opening + "\n".join(written)

@@ -22,7 +22,7 @@ from sphinx.util.nodes import make_refnode
 from sphinx.writers.html5 import HTML5Translator
 
 from executable_book.book_domain import book_data, page_data, replace_book_data, set_page_data
-from executable_book.code.line_shapes import NOTE, with_shapes
+from executable_book.code.line_shapes import NOTE
 from executable_book.code.listings import library_of, repository_path
 from executable_book.code.name_usage import Scope, UnitTest, Use, find_tests
 from executable_book.code.package_source import Library, Module
@@ -169,9 +169,8 @@ def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> Non
     except nodes.SkipNode:
         if uses := node.get("api_uses"):
             self.body[-1] = with_links(self.body[-1], list(links_of(self, uses)))
-        self.body[-1] = in_lines(self.body[-1])
-        if shapes := node.get("line_shapes"):
-            self.body[-1] = with_shapes(self.body[-1], shapes) + NOTE * node["line_shapes_note"]
+        self.body[-1] = in_lines(self.body[-1], node.get("line_shapes"))
+        self.body[-1] += NOTE * node.get("line_shapes_note", False)
         raise
 
 

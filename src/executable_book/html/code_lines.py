@@ -8,6 +8,8 @@ the same, and a long page of code would be made of boxes that change nothing: th
 """
 
 import re
+from collections.abc import Mapping
+from html import escape
 
 EMPHASIZED = '<span class="hll">'
 TAG = re.compile(r"<[^>]*>")
@@ -15,15 +17,18 @@ PLAIN_WORD = ("n", "p", "w")
 """The classes that Pygments gives to names, punctuation and blanks."""
 
 
-def in_lines(html: str) -> str:
-    """Make a box of each line of highlighted code."""
+def in_lines(html: str, shapes: Mapping[int, str] | None = None) -> str:
+    """Make a box of each line of highlighted code, which says the shapes that the line makes."""
     start, opening, rest = html.partition("<pre>")
     code, closing, end = rest.rpartition("</pre>")
     if not opening or not code:
         return html
     code = without_boxes(code.removeprefix("<span></span>"), *PLAIN_WORD)
     lines = code.replace("\n</span>", "</span>\n").split("\n")
-    return "".join([start, opening, "\n".join(map(_boxed, lines)), closing, end])
+    boxed = (
+        _boxed(line, (shapes or {}).get(number, "")) for number, line in enumerate(lines, start=1)
+    )
+    return "".join([start, opening, "\n".join(boxed), closing, end])
 
 
 def without_boxes(html: str, *kinds: str) -> str:
@@ -34,7 +39,7 @@ def without_boxes(html: str, *kinds: str) -> str:
     return html
 
 
-def _boxed(line: str) -> str:
+def _boxed(line: str, shapes: str) -> str:
     if not line:
         return ""
     kind = "line"
@@ -43,4 +48,5 @@ def _boxed(line: str) -> str:
     text = TAG.sub("", line)
     indent = len(text) - len(text.lstrip(" "))
     style = f' style="--indent:{indent}"' if indent else ""
-    return f'<span class="{kind}"{style}>{line}</span>'
+    said = f' data-shapes="{escape(shapes)}"' if shapes else ""
+    return f'<span{said} class="{kind}"{style}>{line}</span>'
