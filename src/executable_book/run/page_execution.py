@@ -80,8 +80,8 @@ def versions(modules: Iterable[str]) -> dict[str, str]:
 def _processors() -> list[str]:
     """Name the processor, as some random streams depend on its maker, and the GPUs, without touching them."""
     gpus = sorted(Path("/proc/driver/nvidia/gpus").glob("*/information"))
-    told = [path.read_text() for path in (Path("/proc/cpuinfo"), *gpus) if path.exists()]
-    return [platform.processor(), *sorted({*re.findall(r"(?im)^model.*$", "".join(told))})]
+    texts = [path.read_text() for path in (Path("/proc/cpuinfo"), *gpus) if path.exists()]
+    return [platform.processor(), *sorted({*re.findall(r"(?im)^model.*$", "".join(texts))})]
 
 
 # A build begins
