@@ -137,3 +137,35 @@ def test_parameters_are_drawn_in_the_order_that_the_sources_draw_them() -> None:
         layer = nn.Linear(D_IN, D_OUT)
         assert torch.equal(getattr(attention, name).weight, layer.weight)
         assert torch.equal(getattr(attention, name).bias, layer.bias)
+
+
+# What the page says of the numbers that a module begins with
+
+
+@pytest.mark.parametrize(
+    ("build", "saturated"), [(SelfAttention_v1, True), (SelfAttention_v2, False)]
+)
+def test_only_version_1_begins_saturated_where_inputs_are_wide(
+    build: Callable[[int, int], nn.Module], saturated: bool
+) -> None:
+    attention = seeded(lambda: build(256, 256))
+    _, weights = attention(random_tensor(6, 256), need_weights=True)
+    largest = weights.amax(dim=-1)
+    assert largest.min() > 0.99 if saturated else largest.max() < 0.5
+
+
+@pytest.mark.parametrize(("seed", "learned"), [(0, False), (2, True)])
+def test_without_the_square_root_training_is_a_matter_of_luck(seed: int, learned: bool) -> None:
+    """With the numbers that linear layers draw, some models learn to play, and others do not."""
+    torch.manual_seed(seed)
+    attention = SelfAttention_v2(256, 256)
+
+    def unscaled(x: Tensor) -> Tensor:
+        query, key = attention.W_query(x), attention.W_key(x)
+        return attention_output(attention_weights(query, key, scale=1.0), attention.W_value(x))
+
+    torch.manual_seed(seed)
+    model = TaskModel(nn.Embedding(12, 256), unscaled, nn.Linear(256, 4), std=1.0)
+    model.register_module("trained", attention)
+    losses = train(model, gloves_task()[0], num_steps=300, lr=3e-4)
+    assert (min(losses) < 0.1) == learned
