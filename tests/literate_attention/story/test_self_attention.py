@@ -10,8 +10,11 @@ from torch.testing import assert_close
 from literate_attention import (
     SelfAttention_v1,
     SelfAttention_v2,
+    TaskModel,
     attention_output,
     attention_weights,
+    gloves_task,
+    train,
 )
 
 Q_LEN, KV_LEN, HEAD_DIM, VALUE_DIM = 3, 5, 7, 11
@@ -154,7 +157,7 @@ def test_only_version_1_begins_saturated_where_inputs_are_wide(
     assert largest.min() > 0.99 if saturated else largest.max() < 0.5
 
 
-@pytest.mark.parametrize(("seed", "learned"), [(0, False), (2, True)])
+@pytest.mark.parametrize(("seed", "learned"), [(0, False), (6, True)])
 def test_without_the_square_root_training_is_a_matter_of_luck(seed: int, learned: bool) -> None:
     """With the numbers that linear layers draw, some models learn to play, and others do not."""
     torch.manual_seed(seed)
