@@ -49,6 +49,7 @@ FIGURES: dict[str, tuple[str, ...]] = {
         *("playground_numbers", "arithmetic", "links", "state", "announcements", "fields"),
         *("settings", "equation", "matrices", "plane", "explanation", "page"),
     ),
+    "training_lab": ("learning", "drawings", "page"),
 }
 """The live figures, and the files of their scripts, each of which needs those before it. A figure that is
 seen at once has its numbers among them."""

@@ -30,6 +30,19 @@
     if (top < bar.bottom || bottom > globalThis.innerHeight) root.scrollIntoView();
   }
 
+  const chapter = make("a", {});
+  const readOn = make("p", { class: "pg-chapter" }, "In the book: ", chapter);
+  tour.element.append(readOn);
+
+  /** A stop leads back to its chapter, which the page links to further down. */
+  function leadBack({ chapter: name }) {
+    const link = document.querySelector(`.bd-article a[href*="story/${name}"]`);
+    readOn.hidden = !link;
+    if (!link) return;
+    chapter.href = link.href;
+    chapter.textContent = link.textContent;
+  }
+
   const offTour = (steps) => {
     const on = steps.map((step) => STEP_TEXTS[step][0].toLowerCase());
     return (
@@ -124,6 +137,7 @@
     const isOnTour = writeLink(atStop(TOUR[stop]), start) === link;
     tour.say(isOnTour ? sentenceOf(stop) : offTour(steps));
     tour.element.classList.toggle("pg-off", !isOnTour);
+    leadBack(TOUR[stop]);
     told.textContent = (isOnTour && TOUR[stop].tell?.()) || "";
     for (const { one, button } of experimentButtons) {
       const steps = state.steps.filter((step) => step !== one.free);

@@ -43,10 +43,11 @@
   const aWeight = { kind: "weight", head: 0, row: 1, column: 0 };
   const aContext = { kind: "context", row: 1, column: 0 };
 
-  /** Each stop of the tour: the steps that are on, where one looks, the matrix that comes first, one sentence, and of
-   * some what there is to tell of what is shown. */
+  /** Each stop of the tour: its chapter, the steps that are on, where one looks, the matrix that comes first, one
+   * sentence, and of some what there is to tell of what is shown. */
   const TOUR = [
     [
+      "inputs",
       [],
       aWeight,
       "inputs",
@@ -54,6 +55,7 @@
         "drag an arrow by its tip, or type another word or number.",
     ],
     [
+      "simple_attention",
       ["scores"],
       aWeight,
       "attention",
@@ -61,6 +63,7 @@
         "long arrows point the same way.",
     ],
     [
+      "simple_attention",
       ["scores", "softmax"],
       aWeight,
       "attention",
@@ -68,6 +71,7 @@
         "out its attention.",
     ],
     [
+      "simple_attention",
       ["scores", "softmax"],
       aContext,
       "outputs",
@@ -75,6 +79,7 @@
         "arrow is tied to.",
     ],
     [
+      "self_attention",
       ["projections", "scores", "softmax"],
       aWeight,
       "projections",
@@ -83,14 +88,16 @@
       tellMixed,
     ],
     [
+      "self_attention",
       ["projections", "scores", "scaling", "softmax"],
       aWeight,
       "attention",
-      "Trained queries and keys are longer, here five times as long, and softmax would hear only the loudest, so " +
-        "scores are divided by the root of the width, here \u221a2.",
+      "A score adds up as many products as a vector has numbers, so in wide vectors scores grow and softmax would hear " +
+        "only the loudest: dividing by the root of the width, here \u221a2, makes up for that.",
       tellScaled,
     ],
     [
+      "causal_attention",
       ["projections", "scores", "scaling", "mask", "softmax"],
       aWeight,
       "attention",
@@ -98,13 +105,14 @@
         "the first word has only itself.",
     ],
     [
+      "multi_head_attention",
       ["projections", "scores", "scaling", "mask", "softmax", "heads"],
       aWeight,
       "attention",
       "Two heads, each with three matrices of its own, look at the same words in two ways, and what they " +
         "find is put side by side.",
     ],
-  ].map(([steps, chosen, first, sentence, tell]) => ({ steps, chosen, first, sentence, tell }));
+  ].map(([chapter, steps, chosen, first, sentence, tell]) => ({ chapter, steps, chosen, first, sentence, tell }));
 
   function tellMixed() {
     const row = attend(shown.state).heads[0].weights[1];
@@ -118,9 +126,9 @@
   function tellScaled() {
     const steps = shown.state.steps.filter((step) => step !== "scaling");
     return (
-      `The two words that ${quoted(shown.state.words[1])} looks at most would have ` +
-      `${mostOf({ ...shown.state, steps })} of its attention without scaling; with it they have ` +
-      `${mostOf(shown.state)}, and the others are heard too.`
+      "Two numbers are not many, so queries and keys are five times as long here, to let you see it. The two words that " +
+      `${quoted(shown.state.words[1])} looks at most would have ${mostOf({ ...shown.state, steps })} of its attention ` +
+      `without scaling; with it they have ${mostOf(shown.state)}, and the others are heard too. GPT-2 divides by \u221a64.`
     );
   }
 

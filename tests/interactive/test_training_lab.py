@@ -1,0 +1,242 @@
+"""The training lab learns in the page as the library's models learn, and shows what they have learned."""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from harness.reading.scripted_pages import table_texts
+
+import literate_attention as la
+from interactive.training_lab_numbers import KINDS, QUESTIONS, SEED, new_model, task_data, tasks
+
+pytestmark = pytest.mark.browser
+
+NAMES = {
+    "average": "Average",
+    "simple": "Simple attention",
+    "self": "Self-attention",
+    "oneHead": "One head",
+    "twoHeads": "Two heads",
+}
+STEPS = 30
+TRAIN = """([kind, parameters, task, settings, steps]) => {
+    const { beginning, lossAndGradients, takeStep } = literateParts.learning;
+    const rows = (some) => (Array.isArray(some[0]) ? some.map(rows) : Float64Array.from(some));
+    const plain = (some) => (ArrayBuffer.isView(some) ? [...some] : some.map(plain));
+    const each = (all, change) =>
+        Object.fromEntries(Object.entries(all).map(([name, some]) => [name, change(some)]));
+    const training = beginning(kind, each(parameters, rows));
+    const { loss, gradients } = lossAndGradients(training, task);
+    for (let step = 0; step < steps; step += 1) takeStep(training, task, settings);
+    return { loss, gradients: each(gradients, plain), losses: training.losses,
+             parameters: each(training.parameters, plain) };
+}"""
+
+
+@cache
+def trained(kind: str) -> tuple[la.TaskModel, list[float]]:
+    """Return the library's model of a kind of attention, trained as the page does, and its losses."""
+    torch.manual_seed(SEED)
+    model = new_model(kind).double()
+    settings = QUESTIONS[KINDS[kind]]
+    return model, la.train(model, tasks(KINDS[kind])[0], **settings)
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f}\u00a0%"
+
+
+def choose(page: Any, kind: str) -> None:
+    """Choose a question and a kind of attention by keyboard."""
+    second = KINDS[kind] == "both"
+    page.get_by_role("radio", name="What do I beat?").press("ArrowRight" if second else "Space")
+    page.get_by_role("radio", name=NAMES[kind]).press("Space")
+
+
+def press(page: Any, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).press("Enter")
+
+
+def finish(page: Any) -> None:
+    """Train until the training has ended."""
+    press(page, "Train")
+    page.get_by_role("button", name="Train on").wait_for()
+
+
+def results(page: Any, kind: str) -> list[str]:
+    """Return what the table says of a kind of attention: steps, and both accuracies."""
+    rows = table_texts(page.locator(".lp-table"), "tbody tr", "th, td")
+    return {name: rest for name, *rest in rows}[NAMES[kind]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_script_equals_library_on_random_settings(
+    open_figure: Callable[..., Any], kind: str
+) -> None:
+    """Loss, gradients and steps are the library's to 1e-6, whatever the parameters and the settings."""
+    page = open_figure("training_lab")
+    torch.manual_seed(2017)
+    for std, lr, weight_decay in ((0.1, 0.01, 0.0), (0.3, 0.003, 1.0), (0.6, 0.03, 2.0)):
+        model = new_model(kind).double()
+        for parameter in model.parameters():
+            torch.nn.init.normal_(parameter, std=std)
+        task = tasks(KINDS[kind])[0]
+        start = {name: one.tolist() for name, one in model.named_parameters()}
+        settings = {"lr": lr, "weightDecay": weight_decay}
+        got = page.evaluate(TRAIN, [kind, start, task_data(task), settings, STEPS])
+
+        logits = la.answer_logits(model, task).flatten(0, -2)
+        loss = torch.nn.functional.cross_entropy(logits, task.answers.flatten())
+        loss.backward()  # type: ignore[no-untyped-call]
+        expected = {"loss": loss.detach()}
+        expected["gradients"] = {name: one.grad.clone() for name, one in model.named_parameters()}
+        losses = la.train(model, task, STEPS, lr, weight_decay)
+        expected["losses"] = torch.tensor(losses, dtype=torch.float64)
+        expected["parameters"] = {name: one.detach() for name, one in model.named_parameters()}
+        for what, numbers in expected.items():
+            same(got[what], numbers, f"{kind}, {std}: {what}")
+
+
+def same(got: Any, expected: Any, about: str) -> None:
+    """Compare numbers, also those of parameters by their names."""
+    if isinstance(expected, dict):
+        assert got.keys() == expected.keys(), about
+        for name, numbers in expected.items():
+            same(got[name], numbers, f"{about} of {name}")
+        return
+    numbers = torch.tensor(got, dtype=torch.float64)
+    torch.testing.assert_close(
+        numbers, expected, rtol=1e-6, atol=1e-6, msg=lambda m: f"{about}: {m}"
+    )
+
+
+def test_training_by_keyboard_ends_where_the_librarys_does(open_figure: Callable[..., Any]) -> None:
+    """From the numbers of the chapters' seed, for every kind of attention; what was trained stays."""
+    page = open_figure("training_lab", reduced_motion="reduce")
+    said = page.get_by_role("status")
+    for kind in KINDS:
+        choose(page, kind)
+        finish(page)
+        model, losses = trained(kind)
+        shares = [percent(la.accuracy(model, task)) for task in tasks(KINDS[kind])]
+        assert results(page, kind) == ["600", *shares]
+        assert said.inner_text().startswith(
+            f"After 600 steps the loss is {losses[-1]:.2f}. All answers are right in {shares[0]} of"
+        )
+    page.get_by_role("radio", name="What do I beat?").press("Space")
+    assert results(page, "self") == ["600", percent(1), percent(1)]
+    assert "A hand now looks" in said.inner_text()
+
+
+@torch.no_grad()
+def test_arrows_and_planes_show_the_model(open_figure: Callable[..., Any]) -> None:
+    """Arrows are as thick as weights; queries, keys and values lie in the plane as in the library."""
+    page = open_figure("training_lab", reduced_motion="reduce")
+    finish(page)
+    model, _ = trained("self")
+    words = la.gloves_task()[0].words
+    dealt = [words.index(word) for word in ("red-rock", "yellow-paper", "blue-scissors")]
+    context, weights = model.attention(model.embedding(torch.tensor(dealt)), need_weights=True)
+    widths = page.locator(".tl-circle .tl-line").evaluate_all(
+        "all => all.map(one => +one.getAttribute('stroke-width'))"
+    )
+    off_diagonal = weights[~torch.eye(3, dtype=torch.bool)]
+    assert widths == pytest.approx((0.5 + 7.5 * off_diagonal).tolist(), abs=0.06)
+    label = page.locator(".tl-circle").get_attribute("aria-label")
+    assert f"red rock looks most at scissors, with {percent(weights[0, 2])}, and says" in label
+
+    embeddings = model.embedding.weight
+    query, key, value = (
+        getattr(model.attention, f"W_{name}")(embeddings) for name in ("query", "key", "value")
+    )
+    others = [word for word in range(12) if word not in dealt]
+    for place, expected in enumerate(
+        (
+            torch.cat([key[others], key[dealt], query[dealt]]),
+            torch.cat([value[others], value[dealt], context]),
+        )
+    ):
+        circles = page.locator(".tl-plane").nth(place).locator("circle")
+        points = circles.evaluate_all(
+            "all => all.map(one => [one.cx.baseVal.value - 170, 115 - one.cy.baseVal.value])"
+        )
+        longest = expected.norm(dim=-1).max()
+        drawn = torch.tensor(points, dtype=torch.float64)
+        torch.testing.assert_close(drawn, 95 * expected / longest, rtol=0, atol=0.06)
+
+
+def test_hands_are_dealt_and_answers_judged(open_figure: Callable[..., Any]) -> None:
+    """A hand says what the model answers; a deal is called unseen if the library holds it back."""
+    page = open_figure("training_lab", reduced_motion="reduce")
+    choose(page, "oneHead")
+    finish(page)
+    model, _ = trained("oneHead")
+    _, unseen = la.gloves_task()
+    held_back = set(map(tuple, unseen.examples.tolist()))
+    for _ in range(3):
+        press(page, "Deal unseen hands")
+        selects = [page.get_by_label(name, exact=True) for name in ("Rock", "Paper", "Scissors")]
+        dealt = [4 * hand + int(select.input_value()) for hand, select in enumerate(selects)]
+        assert tuple(dealt) in held_back
+        assert "never sees these hands" in page.locator(".live-figure").inner_text()
+        label = page.locator(".tl-circle").get_attribute("aria-label")
+        for hand in range(3):
+            ids = [*dealt[:hand], *dealt[hand + 1 :], dealt[hand]]
+            with torch.no_grad():
+                chosen = model(torch.tensor(ids))[-1].reshape(2, 4).argmax(dim=-1).tolist()
+            beaten, beating = dealt[(hand - 1) % 3] % 4, dealt[(hand + 1) % 3] % 4
+            first, second = (
+                f"{la.tasks.COLOURS[choice]}{verb} ({'right' if choice == right else 'wrong'})"
+                for choice, verb, right in zip(
+                    chosen, ("", " beats me"), (beaten, beating), strict=True
+                )
+            )
+            assert f"says: I beat {first}, {second}." in label
+    page.get_by_label("Rock", exact=True).select_option("blue")
+    assert label != page.locator(".tl-circle").get_attribute("aria-label")
+
+
+def test_a_training_is_stopped_continued_and_begun_anew(open_figure: Callable[..., Any]) -> None:
+    """It goes on where it was stopped, says little, and begins with the same numbers or with others."""
+    page = open_figure("training_lab")
+    page.evaluate(
+        "() => { heard = []; new MutationObserver(() => heard.push(document.querySelector("
+        "'[role=status]').textContent)).observe(document.querySelector('[role=status]'), "
+        "{ childList: true }); }"
+    )
+    steps = lambda: int(results(page, "self")[0])  # noqa: E731
+    press(page, "Train")
+    page.wait_for_function("() => document.querySelectorAll('.lp-course-1')[0].points.length > 20")
+    press(page, "Stop")
+    stopped = steps()
+    assert 20 < stopped < 600
+    page.wait_for_timeout(100)
+    assert steps() == stopped
+    assert page.get_by_role("status").inner_text().startswith(f"After {stopped} steps")
+    press(page, "Go on")
+    page.get_by_role("button", name="Train on").wait_for()
+    assert results(page, "self") == ["600", percent(1), percent(1)]
+    assert 3 <= len(page.evaluate("heard")) <= 6
+
+    def first_loss() -> str:
+        press(page, "Train")
+        page.wait_for_function("() => document.querySelector('.lp-course-1').points.length > 1")
+        press(page, "Stop")
+        label = page.locator(".tl-course").get_attribute("aria-label")
+        return re.findall(r"from ([\d.]+) at", label)[0]
+
+    press(page, "Begin anew")
+    assert (steps(), page.locator(".tl-course").get_attribute("aria-label")) == (
+        0,
+        "The loss, which begins with the training.",
+    )
+    assert first_loss() == f"{trained('self')[1][0]:.2f}"
+    press(page, "New random numbers")
+    assert "They begin at random." in page.locator(".live-figure").inner_text()
+    assert steps() == 0
+    weights = page.locator(".tl-circle").get_attribute("aria-label")
+    press(page, "Begin anew")
+    assert weights != page.locator(".tl-circle").get_attribute("aria-label")
