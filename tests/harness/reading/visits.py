@@ -46,7 +46,8 @@ ALL_FONTS = (
 NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))"
 SCROLLS = """() => [...document.querySelectorAll("article *")].filter(e => e.scrollWidth > e.clientWidth
     && ["auto", "scroll"].includes(getComputedStyle(e).overflowX) && e.checkVisibility())"""
-REACHED = f"() => ({SCROLLS})().every(box => box.tabIndex >= 0)"
+REACHED = f"""() => ({SCROLLS})().every(
+    box => box.tabIndex >= 0 || box.querySelector("a[href], button, input, [tabindex='0']"))"""
 HEAR = """selector => {
     const element = document.querySelector(selector);
     globalThis.heard = [];
