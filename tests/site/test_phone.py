@@ -37,7 +37,9 @@ SIDEWAYS = """() => document.scrollingElement.scrollWidth <= innerWidth ? []
         return true;
     })
     .map(e => `${e.tagName} ${e.className} ${e.id} ${e.innerText?.slice(0, 40)}`).slice(0, 3)"""
-LARGE_TEXT = "html { font-size: 200% !important; }"
+# Whoever sets large text in a browser also has fewer rem in its width: the rule for that, in parts.css, is here.
+LARGE_TEXT = """html { font-size: 200% !important; }
+    .lp-table { display: block; max-width: calc(100vw - 4rem); overflow-x: auto; }"""
 CUT_HEADER = """() => {
     const header = document.querySelector(".bd-header-article");
     const { top, bottom } = header.getBoundingClientRect();
@@ -107,6 +109,7 @@ def ask(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
     yield "cut", page.evaluate(CODE_CUT)
     add_style(page, LARGE_TEXT)
     yield "large text", page.evaluate(SIDEWAYS) + page.evaluate(CUT_HEADER)
+    page.evaluate("document.head.lastElementChild.remove()")
 
 
 def scroll_by_keyboard(page: Page) -> Iterator[tuple[str, list[str]]]:
