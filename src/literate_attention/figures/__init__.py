@@ -23,7 +23,6 @@ from literate_attention.figures.story.masks import (
 )
 from literate_attention.figures.story.one_query import (
     draw_context_vector,
-    draw_normalising,
     draw_query_steps,
 )
 from literate_attention.figures.story.overviews import draw_colours, draw_gpt, draw_roadmap
@@ -39,6 +38,7 @@ from literate_attention.figures.story.several_heads import (
     draw_heads,
     draw_weight_split,
 )
+from literate_attention.figures.story.training import draw_training
 
 __all__ = [
     "Drawing",
@@ -60,7 +60,6 @@ __all__ = [
     "draw_mask_parts",
     "draw_masked_row",
     "draw_matrix_product",
-    "draw_normalising",
     "draw_products",
     "draw_projections",
     "draw_pulls",
@@ -74,6 +73,7 @@ __all__ = [
     "draw_shapes",
     "draw_shared_heads",
     "draw_shares",
+    "draw_training",
     "draw_turned_arrows",
     "draw_weight_split",
     "draw_windows",

@@ -69,7 +69,6 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "input_embeddings": lambda: figures.draw_input_embeddings(X - 0.5, X.flip(0) - 1, TOY_TOKENS),
     "embedding_points": lambda: figures.draw_embedding_points(X, TOY_TOKENS),
     "context_vector": lambda: figures.draw_context_vector(X, WEIGHTS[1], TOY_TOKENS, query=1),
-    "normalising": lambda: figures.draw_normalising(SCORES[1], TOY_TOKENS),
     "attention_matrix": lambda: figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS),
     "attention_matrix, signed": lambda: figures.draw_attention_matrix(
         torch.linspace(-1, 1, 60).reshape(10, 6), list("abcdefghij"), keys=TOY_TOKENS
@@ -153,6 +152,12 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
         MANY[:12],
         query=3,
         together=torch.full((12,), 1 / 12),
+    ),
+    "training": lambda: figures.draw_training(
+        [1.4, 0.9, 0.2, 0.1], {0: WEIGHTS[5], 3: HEAD_WEIGHTS[0, 5]}, TOY_TOKENS, query=5
+    ),
+    "training, long words": lambda: figures.draw_training(
+        [10.0, 1.0], {2: WEIGHTS[0]}, LONG, query=0
     ),
     "reading_order": lambda: figures.draw_reading_order(
         {"x": COUNTED, "view": VIEWED, "transpose(0, 1)": VIEWED.transpose(0, 1)},

@@ -80,56 +80,6 @@ def draw_context_vector(
         )
 
 
-def draw_normalising(scores: Float[Tensor, "num_tokens"], tokens: Sequence[str]) -> Drawing:
-    """Draw scores beside the weights made from them: divided by their sum, and sent through a softmax.
-
-    Args:
-        scores: one score for each token.
-        tokens: what each token is called.
-
-    Example:
-        >>> import torch
-        >>> draw_normalising(torch.tensor([1.0, 3.0]), ["one", "step"]).alt
-        "2 scores, sum 4.0000, and the weights made from them. The score 3.0000 of 'step' becomes 0.7500
-        when divided by the sum, 0.8808 by softmax. The score 1.0000 of 'one' becomes 0.2500 when divided
-        by the sum, 0.1192 by softmax."
-    """
-    values = to_numpy(scores)
-    tokens = clean_labels(tokens, len(values))
-    by_sum = values / values.sum()
-    by_softmax = _softmax(values)
-    left = MARGIN + label_width([*tokens, "sum"]) + 7
-    gap, row = 12.0, 22.0
-    room = (WIDTH - left - MARGIN - 2 * gap) / 3
-    of_weights = Ruler.over(np.concatenate([by_sum, by_softmax]), room)
-    columns = (
-        ("score", values, Ruler.over(values, room), GREY_BAR),
-        ("÷ sum", by_sum, of_weights, PALE_BLUE),
-        ("softmax", by_softmax, of_weights, PALE_BLUE),
-    )
-    with card() as page:
-        top = MARGIN + LINE + 4
-        bottom = top + len(values) * row
-        page.row_labels(tokens, left - 7, top, row)
-        page.note(left - 7, bottom + 14, "sum", "right")
-        for place, (name, column, ruler, color) in enumerate(columns):
-            x = left + place * (room + gap)
-            page.heading(x, MARGIN + 6, name)
-            page.bars(column, x, top, row, ruler, name=name, color=color, decimals=4)
-            page.line((x, bottom + 3), (x + room, bottom + 3))
-            page.note(x + 4, bottom + 14, format_number(column.sum(), 4), "left")
-        return page.finish(
-            bottom + LINE + 6 + MARGIN,
-            f"{len(values)} scores, sum {format_number(values.sum(), 4)}, and the weights made from them.",
-            *(
-                f"The score {format_number(values[i], 4)} of '{tokens[i]}' becomes "
-                f"{format_number(by_sum[i], 4)} when divided by the sum, "
-                f"{format_number(by_softmax[i], 4)} by softmax."
-                for i in (values.argmax(), values.argmin())
-            ),
-        )
-
-
 def _softmax(scores: Array) -> Array:
     exponentials = np.exp(scores - scores.max())
     weights: Array = exponentials / exponentials.sum()

@@ -8,12 +8,11 @@ from torch import Tensor
 from literate_attention.figures._arguments import to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, Point, card
 from literate_attention.figures._labels import clean_labels, column_label_height, label_width
-from literate_attention.figures._lettering import LINE, SMALL_TEXT, TEXT, shorten
-from literate_attention.figures._palette import INK, QUIET, RULE
+from literate_attention.figures._lettering import LINE
+from literate_attention.figures._palette import INK, RULE
 from literate_attention.figures._roles import INPUT, head_colour
 from literate_attention.figures._words import format_number, name_largest, plural
-
-_THICKEST = 6.0
+from literate_attention.figures.story.arcs import write_arcs
 
 
 def draw_heads(
@@ -199,26 +198,11 @@ def draw_head_arcs(
     given = {"one row of weights for everything": together, **heads}
     rows = {name: to_numpy(weights) for name, weights in given.items()}
     colours = [INK, *(head_colour(h).strong for h in range(len(heads)))]
-    num_tokens = len(together)
-    tokens = clean_labels(tokens, num_tokens)
-    pitch = (WIDTH - 2 * MARGIN) / num_tokens
-    middles = [MARGIN + (place + 0.5) * pitch for place in range(num_tokens)]
-    high, size = 34.0, SMALL_TEXT if pitch < 30 else TEXT
+    tokens = clean_labels(tokens, len(together))
     with card() as page:
         y = MARGIN
         for (name, row), colour in zip(rows.items(), colours, strict=True):
-            page.heading(MARGIN, y + 6, name, colour)
-            y += LINE + high
-            for j, (x, token) in enumerate(zip(middles, tokens, strict=True)):
-                beside = 5.0 if j == query else 0.0  # an arc to itself has two ends, too
-                start, end = middles[query] - beside, x + beside
-                tall = 0.5 * high * (1 + abs(j - query) / max(1, num_tokens - 1))
-                look: Look = {"linewidth": _THICKEST * row[j], "solid_capstyle": "round"}
-                page.arc(start, end, y - 2, tall, color=colour, label=f"look {name}{j}", **look)
-                weight = "bold" if j == query else "normal"
-                page.text(x, y + 7, shorten(token, pitch - 2), weight=weight, size=size)
-                page.text(x, y + 21, format_number(row[j]), size=size, color=QUIET)
-            y += 2 * LINE + 8
+            y = write_arcs(page, y, name, row, tokens, query=query, colour=colour)
         return page.finish(
             y - 8 + MARGIN,
             f"Where '{tokens[query]}' looks.",

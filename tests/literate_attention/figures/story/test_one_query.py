@@ -26,18 +26,6 @@ def test_no_arrow_is_as_thick_as_a_weight_below_zero() -> None:
         figures.draw_context_vector(X[:2], torch.tensor([1.5, -0.5]), ["a", "b"], query=0)
 
 
-def test_normalising() -> None:
-    drawing = figures.draw_normalising(SCORES[1], TOY_TOKENS)
-    assert_close(lengths(drawing, r"score\d"), SCORES[1])
-    assert_close(lengths(drawing, r"÷ sum\d"), la.normalize_by_sum(SCORES[1]))
-    assert_close(lengths(drawing, r"softmax\d"), la.softmax(SCORES[1]))
-
-
-def test_softmax_of_large_scores() -> None:
-    drawing = figures.draw_normalising(torch.tensor([1000.0, 0.0]), ["a", "b"])
-    assert_close(lengths(drawing, r"softmax\d"), torch.tensor([1.0, 0.0]))
-
-
 def test_the_last_frame_adds_up() -> None:
     query, keys, values = torch.randn(3), torch.randn(5, 3), torch.randn(5, 2)
     drawing = figures.draw_query_steps(query, keys, values, list("abcde"), asks=2, scale=0.5)
