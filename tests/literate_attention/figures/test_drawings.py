@@ -212,7 +212,7 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "shares": lambda: figures.draw_shares(
         {"all": 1.0, "some, with a long name" * 3: 0.25, "": 0.0}
     ),
-    "bottleneck": lambda: figures.draw_bottleneck(TOY_TOKENS),
+    "bottleneck": lambda: figures.draw_bottleneck(TOY_TOKENS, LONG, translates=[0, 2, 1, 5, 4, 3]),
     "lines": lambda: figures.draw_lines(
         [128, 256, 512, 1024, 2048, 4096],
         {"step by step": [1, 3.8, 15, 61, 250, 1000], "fused": [0.4, 1, 3, 10, 38, math.nan]},

@@ -10,7 +10,7 @@ from literate_attention.figures._arguments import Array, to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Look, Ruler, card
 from literate_attention.figures._labels import clean_labels, label_width
 from literate_attention.figures._lettering import LINE, shorten
-from literate_attention.figures._palette import BLUE, GREY_BAR, INK, PALE_BLUE, QUIET, RULE
+from literate_attention.figures._palette import BLUE, INK, QUIET, RULE
 from literate_attention.figures._roles import CONTEXT, INPUT, KEY, QUERY, VALUE
 from literate_attention.figures._words import format_number, format_vector, name_largest
 

@@ -16,7 +16,8 @@ from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card
 from literate_attention.figures._labels import clean_labels
 from literate_attention.figures._lettering import LINE, TEXT, shorten, text_width
 from literate_attention.figures._palette import BLUE, INK, PAPER, QUIET, RULE, SERIES
-from literate_attention.figures._roles import INPUT, QUERY
+from literate_attention.figures._roles import INPUT
+from literate_attention.figures._words import quote
 
 _DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 1)), (0, (8, 3)))
 _STYLES = [
@@ -26,62 +27,69 @@ _STYLES = [
 _MOST_MARKERS = 16
 
 
-def draw_bottleneck(source: Sequence[str]) -> Drawing:
+def draw_bottleneck(
+    source: Sequence[str], target: Sequence[str], *, translates: Sequence[int]
+) -> Drawing:
     """Draw an encoder and a decoder with one hidden state between them; below it, the same with attention.
 
     Args:
-        source: the tokens that the encoder reads; the decoder writes as many, which go by their numbers.
+        source: the tokens that the encoder reads.
+        target: the tokens that the decoder writes.
+        translates: for each of them, the place of the token in the source that it translates.
 
     Example:
-        >>> draw_bottleneck(["guten", "Tag"]).alt
-        "Above: an encoder reads 2 tokens and hands one hidden state to a decoder, which writes 2. Below,
-        with attention: each of the 2 target tokens looks at all 2 source tokens itself; the arrows of '2'
-        are set off."
+        >>> draw_bottleneck(["guten", "Tag"], ["good", "day"], translates=[0, 1]).alt
+        "Above: an encoder reads 'guten' and 'Tag' and hands one hidden state to a decoder, which writes
+        'good' and 'day'. Below, with attention: each of the 2 target tokens looks at all 2 source tokens
+        itself, and most at the one that it translates: 'good' at 'guten', 'day' at 'Tag'."
     """
-    source = clean_labels(source)
-    size, asks = len(source), len(source) // 2
-    column = (WIDTH - 2 * MARGIN) / size
-    middles = [MARGIN + (i + 0.5) * column for i in range(size)]
-    target = [str(i + 1) for i in range(size)]
+    source, target = clean_labels(source), clean_labels(target, len(translates))
 
-    def draw_states(top: float, bottom: float, asks: int | None) -> None:
-        for tokens, y, below in ((source, top, -19), (target, bottom, 19)):
-            for i, (x, token) in enumerate(zip(middles, tokens, strict=True)):
-                page.circle(x, y, 9, *(QUERY if y == bottom and i == asks else INPUT))
+    def middles(tokens: Sequence[str]) -> list[float]:
+        column = (WIDTH - 2 * MARGIN) / len(tokens)
+        return [MARGIN + (i + 0.5) * column for i in range(len(tokens))]
+
+    read, written = middles(source), middles(target)
+
+    def draw_states(top: float, bottom: float) -> None:
+        for tokens, across, y, below in ((source, read, top, -19), (target, written, bottom, 19)):
+            column = (WIDTH - 2 * MARGIN) / len(tokens)
+            for x, token in zip(across, tokens, strict=True):
+                page.circle(x, y, 9, *INPUT)
                 page.text(x, y + below, shorten(token, column - 2))
-            for x, following in pairwise(middles):
+            for x, following in pairwise(across):
                 page.arrow((x + 10, y), (following - 11, y))
 
     with card() as page:
         page.heading(MARGIN, MARGIN + 6, "one hidden state")
         top, bottom = 62.0, 152.0
-        draw_states(top, bottom, None)
+        draw_states(top, bottom)
         middle = (top + bottom) / 2
         page.box(WIDTH / 2 - 42, middle - 11, 84, 22, fill=PAPER, edge=INK, line=1.5, rounding=4)
         page.text(WIDTH / 2, middle, "hidden state")
-        page.arrow((middles[-1] - 2, top + 11), (WIDTH / 2 + 45, middle - 2), width=2)
-        page.arrow((WIDTH / 2 - 44, middle + 2), (middles[0] + 4, bottom - 12), width=2)
+        page.arrow((read[-1] - 2, top + 11), (WIDTH / 2 + 45, middle - 2), width=2)
+        page.arrow((WIDTH / 2 - 44, middle + 2), (written[0] + 4, bottom - 12), width=2)
         page.note(MARGIN, top + 24, "encoder", "left")
         page.note(WIDTH - MARGIN, bottom - 24, "decoder", "right")
         page.line((MARGIN, 192), (WIDTH - MARGIN, 192), color=RULE)
         page.heading(MARGIN, 210, "attention")
         top, bottom = 256.0, 350.0
-        draw_states(top, bottom, asks)
-        for i, to in enumerate(middles):
-            for j, origin in enumerate(middles):
-                if i == asks:
-                    # the arrows land side by side, not one upon the other
-                    end = (to + 14 * ((j + 0.5) / size - 0.5), bottom - 13)
-                    page.arrow((origin, top + 10), end, color=BLUE, width=3.2)
-                else:
-                    end = (to, bottom - 10)
-                    page.line((origin, top + 10), end, color=RULE, width=0.6, zorder=0)
+        draw_states(top, bottom)
+        for to, translated in zip(written, translates, strict=True):
+            for origin in read:
+                page.line((origin, top + 10), (to, bottom - 10), color=RULE, width=0.8, zorder=0)
+            start, end = (read[translated], top + 10), (to, bottom - 12)
+            page.arrow(start, end, color=BLUE, width=3.2, label="translates")
+        pairs = [
+            f"'{token}' at '{source[place]}'"
+            for token, place in zip(target, translates, strict=True)
+        ]
         return page.finish(
             bottom + 26 + MARGIN,
-            f"Above: an encoder reads {size} tokens and hands one hidden state to a decoder, which "
-            f"writes {size}.",
-            f"Below, with attention: each of the {size} target tokens looks at all {size} "
-            f"source tokens itself; the arrows of '{asks + 1}' are set off.",
+            f"Above: an encoder reads {quote(source)} and hands one hidden state to a decoder, which "
+            f"writes {quote(target)}.",
+            f"Below, with attention: each of the {len(target)} target tokens looks at all {len(source)} "
+            f"source tokens itself, and most at the one that it translates: {', '.join(pairs)}.",
         )
 
 
