@@ -8,7 +8,7 @@ import numpy as np
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, card
 from literate_attention.figures._labels import clean_labels
 from literate_attention.figures._lettering import LINE, SMALL_TEXT, shorten, wrap
-from literate_attention.figures._palette import BLUE, INK, ORANGE, PAPER, QUIET, RULE, SHADE
+from literate_attention.figures._palette import BLUE, INK, ORANGE, PAPER, QUIET, RULE
 from literate_attention.figures._roles import COLOURS, INPUT
 from literate_attention.figures._words import plural, quote
 
@@ -62,7 +62,7 @@ def draw_roadmap(here: Chapter | None = None) -> Drawing:
 
 
 def draw_gpt(tokens: Sequence[str], following: str, *, num_layers: int) -> Drawing:
-    """Draw a GPT from top to bottom: where the text goes in, where attention sits, and what comes out.
+    """Draw a GPT from top to bottom, a column for each token: only in attention do the columns meet.
 
     Args:
         tokens: the text so far.
@@ -71,75 +71,66 @@ def draw_gpt(tokens: Sequence[str], following: str, *, num_layers: int) -> Drawi
 
     Example:
         >>> draw_gpt(["one", "small"], "step", num_layers=2).alt
-        "A GPT, from top to bottom. The 2 tokens 'one' and 'small' become 2 vectors. Then come 2 transformer
-        blocks, one after the other. In each, attention lets every token gather from itself and the tokens
-        before it; a feed-forward network works on each token by itself. The result of either is added to
-        what went in. At the end, every token of the vocabulary gets a score; the next token should be
-        'step'. Set off: attention."
+        "A GPT, from top to bottom, a column for each token. The 2 tokens 'one' and 'small' become 2 vectors.
+        Then come 2 transformer blocks, one after the other. In each, attention lets every token gather
+        from itself and the tokens before it; a feed-forward network works on each token by itself. At the
+        end, the last column gives a score to every token of the vocabulary; the next token should be
+        'step'."
     """
     tokens = clean_labels(tokens)
-    left, width, beside = MARGIN + 12.0, 158.0, MARGIN + 194.0
-    middle, rail = left + width / 2, left - 2
+    beside = MARGIN + 216.0
+    column = (beside - 10 - MARGIN) / len(tokens)
+    middles = [MARGIN + (place + 0.5) * column for place in range(len(tokens))]
     with card() as page:
-        y = MARGIN
-        page.text(middle, y + 7, shorten(" ".join(tokens), width + 24, "bold"), weight="bold")
-        _explain(page, beside, y + 7, "the text so far")
-        page.arrow((middle, y + LINE), (middle, y + LINE + 11))
-        y += LINE + 12
-        _draw_part(page, left, y, width, "embeddings")
-        _explain(page, beside, y + 11, "each token becomes a vector that knows its place")
-        page.arrow((middle, y + 22), (middle, y + 47))
-        y += 36
-        block = y
-        y += 12
-        for name, does in (
-            ("attention", "each token gathers from the tokens so far"),
-            ("feed-forward", "each token, by itself"),
-        ):
-            enter = y - 4
-            page.box(left + 24, y, width - 48, 15, fill=PAPER, edge=RULE, rounding=3)
-            page.note(middle, y + 7.5, "normalise", size=SMALL_TEXT)
-            page.arrow((middle, y + 15), (middle, y + 24))
-            y += 25
-            _draw_part(page, left + 8, y, width - 16, name)
-            _explain(page, beside, y + 11, does)
-            page.arrow((middle, y + 22), (middle, y + 31))
-            y += 38
-            page.circle(middle, y, 6, PAPER, QUIET)
-            page.line((middle - 3, y), (middle + 3, y), zorder=4)
-            page.line((middle, y - 3), (middle, y + 3), zorder=4)
-            page.line((middle, enter), (rail, enter))
-            page.line((rail, enter), (rail, y))
-            page.arrow((rail, y), (middle - 7, y))
-            if name == "attention":
-                page.arrow((middle, y + 7), (middle, y + 17))
-            y += 18
-        page.box(left - 12, block - 2, width + 24, y - block - 8, edge=QUIET, rounding=6)
-        page.heading(beside, block + 5, f"block, {num_layers} times")
-        page.arrow((middle, y - 11), (middle, y + 9))
-        y += 10
-        _draw_part(page, left, y, width, "next-token scores")
-        _explain(page, beside, y + 11, "one for each token of the vocabulary")
-        page.arrow((middle, y + 22), (middle, y + 33))
-        y += 42
-        page.text(middle, y, shorten(following, width, "bold"), weight="bold")
+
+        def draw_vectors(y: float) -> None:
+            for x in middles:
+                page.circle(x, y, 6, *INPUT)
+
+        def draw_columns(y: float, end: float) -> None:
+            for x in middles:
+                page.arrow((x, y), (x, end))
+
+        y = MARGIN + 7
+        for x, token in zip(middles, tokens, strict=True):
+            page.text(x, y, shorten(token, column), size=SMALL_TEXT)
+        _explain(page, beside, y, "the text so far")
+        draw_columns(y + 8, y + 22)
+        y += 30
+        draw_vectors(y)
+        _explain(page, beside, y, "a vector each")
+        block = y + 16
+        for i, to in enumerate(middles):
+            for j, origin in enumerate(middles[: i + 1]):
+                # the arrows land side by side, not one upon the other
+                end = to + 16 * ((j + 0.5) / (i + 1) - 0.5), y + 82
+                page.arrow((origin, y + 7), end, color=BLUE, label="gathers")
+        page.heading(beside, y + 30, "attention", BLUE)
+        _explain(page, beside, y + 56, "gathers from all tokens so far")
+        y += 90
+        draw_vectors(y)
+        draw_columns(y + 7, y + 32)
+        page.heading(beside, y + 8, "feed-forward")
+        _explain(page, beside, y + 28, "each token by itself")
+        y += 40
+        draw_vectors(y)
+        page.box(MARGIN - 4, block, WIDTH - 2 * MARGIN + 8, y + 12 - block, edge=QUIET, rounding=6)
+        y += 24
+        page.heading(MARGIN, y, f"this block comes {num_layers} times")
+        page.arrow((middles[-1], y - 17), (middles[-1], y + 16))
+        y += 26
+        page.text(middles[-1], y, shorten(following, column + 12, "bold"), weight="bold")
         _explain(page, beside, y, "the next token")
         return page.finish(
             y + LINE / 2 + MARGIN,
-            f"A GPT, from top to bottom. The {plural(len(tokens), 'token')} {quote(tokens)} become "
-            f"{plural(len(tokens), 'vector')}.",
+            "A GPT, from top to bottom, a column for each token. The "
+            f"{plural(len(tokens), 'token')} {quote(tokens)} become {plural(len(tokens), 'vector')}.",
             f"Then come {num_layers} transformer blocks, one after the other.",
             "In each, attention lets every token gather from itself and the tokens before it; a feed-forward "
-            "network works on each token by itself. The result of either is added to what went in.",
-            "At the end, every token of the vocabulary gets a score; the next token should be "
-            f"{following!r}. Set off: attention.",
+            "network works on each token by itself.",
+            "At the end, the last column gives a score to every token of the vocabulary; the next token "
+            f"should be {following!r}.",
         )
-
-
-def _draw_part(page: Card, x: float, y: float, width: float, name: str) -> None:
-    fill, edge, ink = (INK, INK, PAPER) if name == "attention" else (SHADE, RULE, INK)
-    page.box(x, y, width, 22, fill=fill, edge=edge, rounding=4)
-    page.text(x + width / 2, y + 11, name, color=ink, weight="bold")
 
 
 def _explain(page: Card, x: float, y: float, text: str) -> None:
