@@ -154,5 +154,7 @@ def add_to_writers(app: Sphinx) -> None:
     app.add_node(nodes.literal_block, override=True, html=code)
     app.add_node(HideCodeCellNode, override=True, html=(foldable.visit_code, foldable.depart))
     app.add_node(solution_node, override=True, html=(foldable.visit_solution, foldable.depart))
+    admonition = (foldable.visit_admonition, foldable.depart_admonition)
+    app.add_node(nodes.admonition, override=True, html=admonition)
     app.add_node(proof_marks.ProofMark, html=(proof_marks.visit, proof_marks.depart))
     app.add_post_transform(foldable.UniqueIds)

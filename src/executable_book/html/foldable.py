@@ -1,6 +1,6 @@
-"""What is folded away until a reader asks for it: the code of figures, and solutions.
+"""What is folded away until a reader asks for it: the code of figures, solutions, admonitions.
 
-Both are `<details>`, which need no script, and whose `<summary>` is its visible text and nothing else: what
+All are `<details>`, which need no script, and whose `<summary>` is its visible text and nothing else: what
 is heard is what is seen. An e-book cannot be unfolded everywhere, so its builder opens them; paper is seen to
 by the style sheet.
 """
@@ -26,9 +26,25 @@ def visit_code(self: HTML5Translator, node: nodes.Element) -> None:
 
 
 def visit_solution(self: HTML5Translator, node: nodes.Element) -> None:
-    """Open a fold around a solution, under its title."""
+    """Open a fold around a solution, or what else has a title, under this title."""
     title = node.pop(0)
     _fold(self, node, title.astext())
+
+
+def visit_admonition(self: HTML5Translator, node: nodes.Element) -> None:
+    """Open a fold around an admonition of the class `dropdown`; write all others as ever."""
+    if "dropdown" in node["classes"]:
+        visit_solution(self, node)
+    else:
+        HTML5Translator.visit_admonition(self, node)
+
+
+def depart_admonition(self: HTML5Translator, node: nodes.Element) -> None:
+    """Close an admonition."""
+    if "dropdown" in node["classes"]:
+        depart(self, node)
+    else:
+        HTML5Translator.depart_admonition(self, node)
 
 
 def _fold(self: HTML5Translator, node: nodes.Element, summary: str) -> None:

@@ -15,6 +15,7 @@ from literate_attention.figures.models.streams import draw_residual_streams
 from literate_attention.figures.story.attention_matrix import draw_attention_matrix
 from literate_attention.figures.story.gloves import draw_gloves
 from literate_attention.figures.story.inputs import draw_input_embeddings, draw_windows
+from literate_attention.figures.story.ladder import draw_ladder
 from literate_attention.figures.story.layout import draw_reading_order, draw_shapes
 from literate_attention.figures.story.masks import (
     draw_dropout_masks,
@@ -56,6 +57,7 @@ __all__ = [
     "draw_heads",
     "draw_induction",
     "draw_input_embeddings",
+    "draw_ladder",
     "draw_lines",
     "draw_mask_parts",
     "draw_masked_row",

@@ -59,6 +59,22 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "roadmap": lambda: figures.draw_roadmap(),
     "roadmap, first": lambda: figures.draw_roadmap("simple_attention"),
     "roadmap, last": lambda: figures.draw_roadmap("multi_head_attention"),
+    "ladder": lambda: figures.draw_ladder(
+        [
+            (
+                "Who?",
+                "one small step",
+                [2],
+                {"even": torch.full((3, 3), 1 / 3), "self": torch.eye(3)},
+            ),
+            (
+                "Whose?",
+                "blue-rock red-paper",
+                [0, 1],
+                {"one": random(2, 2) > 0, "two": random(2, 2, 2) > 0},
+            ),
+        ]
+    ),
     "gpt": lambda: figures.draw_gpt(TOY_TOKENS[:-1], TOY_TOKENS[-1], num_layers=12),
     "gpt, long words": lambda: figures.draw_gpt(LONG, LONG[0], num_layers=2),
     "colours": figures.draw_colours,

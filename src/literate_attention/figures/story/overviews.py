@@ -15,29 +15,30 @@ from literate_attention.figures._words import plural, quote
 Chapter = Literal["simple_attention", "self_attention", "causal_attention", "multi_head_attention"]
 
 _ROAD: Final[dict[Chapter, tuple[str, str, str]]] = {
-    "simple_attention": ("simple", "simple attention", "nothing is learned yet"),
-    "self_attention": ("self", "self-attention", "trainable queries, keys and values"),
-    "causal_attention": ("causal", "causal attention", "no token sees the future"),
-    "multi_head_attention": ("multi-head", "multi-head attention", "several, side by side"),
+    "simple_attention": ("simple", "simple attention", "finds one thing among several"),
+    "self_attention": ("self", "self-attention", "looks for something unlike itself"),
+    "causal_attention": ("causal", "causal attention", "writes, because it cannot peek"),
+    "multi_head_attention": ("multi-head", "multi-head attention", "looks for two things at once"),
 }
 
 
 def draw_roadmap(here: Chapter | None = None) -> Drawing:
-    """Draw the four kinds of attention that the story builds, each upon the one before.
+    """Draw the four kinds of attention that the story builds, and what each can do that the last could not.
 
     Args:
         here: the chapter that the reader is in; without it, no chapter is set off.
 
     Example:
         >>> draw_roadmap(here="self_attention").alt
-        'Four kinds of attention, each built upon the one before. 1, simple attention: nothing is
-        learned yet. 2, self-attention: trainable queries, keys and values. 3, causal attention: no token
-        sees the future. 4, multi-head attention: several, side by side. You are at 2, self-attention.'
+        'Four kinds of attention, each of which can do what the one before it cannot. 1, simple attention:
+        finds one thing among several. 2, self-attention: looks for something unlike itself. 3, causal
+        attention: writes, because it cannot peek. 4, multi-head attention: looks for two things at once. You
+        are at 2, self-attention.'
     """
     gap, rise, height = 8.0, 9.0, 26.0
     width = (WIDTH - 2 * MARGIN - (len(_ROAD) - 1) * gap) / len(_ROAD)
     top = MARGIN + (0.0 if here is None else LINE + 4)
-    sentences = ["Four kinds of attention, each built upon the one before."]
+    sentences = ["Four kinds of attention, each of which can do what the one before it cannot."]
     lowest, last, passed = 0.0, "", False
     with card() as page:
         for i, (chapter, (name, full_name, adds)) in enumerate(_ROAD.items()):
