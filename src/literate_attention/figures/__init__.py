@@ -20,6 +20,7 @@ from literate_attention.figures.story.layout import draw_reading_order, draw_sha
 from literate_attention.figures.story.masks import (
     draw_dropout_masks,
     draw_exercises,
+    draw_looks,
     draw_masked_row,
 )
 from literate_attention.figures.story.one_query import (
@@ -59,6 +60,7 @@ __all__ = [
     "draw_input_embeddings",
     "draw_ladder",
     "draw_lines",
+    "draw_looks",
     "draw_mask_parts",
     "draw_masked_row",
     "draw_matrix_product",

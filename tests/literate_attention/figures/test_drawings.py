@@ -154,6 +154,8 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     ),
     "exercises": lambda: figures.draw_exercises(TOY_TOKENS),
     "exercises, long words": lambda: figures.draw_exercises(LONG),
+    "looks": lambda: figures.draw_looks({"no mask": WEIGHTS, "mask": HEAD_WEIGHTS[0]}, TOY_TOKENS),
+    "looks, long words": lambda: figures.draw_looks({"$5$": torch.eye(6).roll(1, 1)}, LONG),
     "masked_row": lambda: figures.draw_masked_row(SCORES[2], TOY_TOKENS, query=2),
     "masked_row, first": lambda: figures.draw_masked_row(-SCORES[0], TOY_TOKENS, query=0),
     "masked_row, last": lambda: figures.draw_masked_row(3 * SCORES[5], TOY_TOKENS, query=5),

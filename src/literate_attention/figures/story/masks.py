@@ -14,6 +14,7 @@ from literate_attention.figures._palette import (
     BLUE,
     GREY_BAR,
     INK,
+    ORANGE,
     PALE_BLUE,
     PAPER,
     QUIET,
@@ -139,6 +140,63 @@ def draw_masked_row(
             f"The mask stops {end}.",
             f"The exponentials sum to {format_number(total)}; divided by that sum, the largest weight is "
             f"{format_number(weights.max())}, for {name_largest(weights, tokens)}.",
+        )
+
+
+def draw_looks(
+    weights: Mapping[str, Float[Tensor, "num_tokens num_tokens"]], tokens: Sequence[str]
+) -> Drawing:
+    """Draw where words look: ahead over arcs above the line, back over arcs below it.
+
+    An arc is as thick as its weight, and weights under a twentieth have none. What a word gives to itself is
+    a frame, as thick as an arc.
+
+    Args:
+        weights: for each title, one row of weights for each word.
+        tokens: the words.
+
+    Example:
+        >>> import torch
+        >>> draw_looks({"peeks": torch.tensor([[0.0, 1.0], [0.0, 1.0]])}, ["one", "step"]).alt
+        "Arcs above the words look ahead, arcs below look back. peeks: 'one' looks most at 'step', 'step' at
+        itself; all words but the last give 1.00 of their weight to later words, on average."
+    """
+    panels = {title: to_numpy(matrix) for title, matrix in weights.items()}
+    tokens = clean_labels(tokens)
+    column = (WIDTH - 2 * MARGIN) / len(tokens)
+    middles = [MARGIN + (i + 0.5) * column for i in range(len(tokens))]
+    high, height, least, thickest = 46.0, 20.0, 0.05, 4.0
+    sentences = []
+    with card() as page:
+        y = MARGIN
+        for title, matrix in panels.items():
+            page.heading(MARGIN, y + 6, title)
+            top = y + LINE + high
+            for i, j in np.argwhere(matrix >= least):
+                line: Look = {"linewidth": thickest * matrix[i, j], "label": f"{title}{i},{j}"}
+                arch = high * max(0.4, abs(i - j) / (len(tokens) - 1))
+                if i < j:
+                    page.arc(middles[i], middles[j], top, arch, color=ORANGE, **line)
+                elif i > j:
+                    page.arc(middles[i], middles[j], top + height, -arch, color=BLUE, **line)
+                else:
+                    x, width = middles[i] - column / 2 + 3, column - 6
+                    page.frame(x, top + 2, width, height - 4, QUIET, line["linewidth"])
+            for x, token in zip(middles, tokens, strict=True):
+                page.text(x, top + height / 2, shorten(token, column - 8))
+            y = top + height + high + LINE
+            looks = [
+                f"{token!r}{' looks most' if i == 0 else ''} at "
+                + ("itself" if matrix[i].argmax() == i else name_largest(matrix[i], tokens))
+                for i, token in enumerate(tokens)
+            ]
+            ahead = np.triu(matrix, 1)[:-1].sum(axis=1).mean()
+            sentences.append(
+                f"{title}: {', '.join(looks)}; all words but the last give {format_number(ahead)} of their "
+                "weight to later words, on average."
+            )
+        return page.finish(
+            y - LINE + MARGIN, "Arcs above the words look ahead, arcs below look back.", *sentences
         )
 
 
