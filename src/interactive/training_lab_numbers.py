@@ -16,7 +16,7 @@ SEED = 123
 STD = 0.3
 WIDTH = 16
 QUESTIONS: dict[str, dict[str, Any]] = {
-    "beats": {"num_steps": 600, "lr": 0.01, "weight_decay": 1.0},
+    "beats": {"num_steps": 300, "lr": 0.03, "weight_decay": 2.0},
     "both": {"num_steps": 600, "lr": 0.01, "weight_decay": 2.0},
 }
 """How the models are trained to answer each question."""

@@ -32,7 +32,7 @@
   const DECAYS = [0, 0.3, 1, 2, 3];
   const largest = (numbers) => numbers.indexOf(Math.max(...numbers));
   /** With reduced motion nothing is shown until all steps have been taken. */
-  const AT_A_TIME = { moving: { steps: 5, milliseconds: 24 }, still: { steps: Infinity, milliseconds: 100 } };
+  const AT_A_TIME = { moving: { steps: 3, milliseconds: 24 }, still: { steps: Infinity, milliseconds: 100 } };
   const REPORTS = 3;
   const INVITATION =
     "Press Train, and watch: the loss falls, arrows grow, and answers come right. There are 64 deals: it trains on 48 of them, and " +
@@ -315,7 +315,7 @@
       train.textContent = running ? "Stop" : step() === 0 ? "Train" : step() < training.last ? "Go on" : "Train on";
       where.textContent =
         `${sizeOf(training.parameters).toLocaleString("en-US")} numbers are trained. ` +
-        (isNew[kind] ? "They begin at random." : `They begin as they do in the chapter, with seed ${seed}.`);
+        (isNew[kind] ? "They begin with other random numbers." : `They begin with the random numbers of seed ${seed}.`);
       const { cells } = rowOf[kind];
       [String(step()), shareOf("seen"), shareOf("unseen")].forEach((content, i) => (cells[i].textContent = content));
       for (const one of QUESTIONS[question].kinds) {
