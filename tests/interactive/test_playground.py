@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 import torch
 from harness.library.playground_vectors import stops, vectors
+from harness.paths import DOCS
 from harness.reading.axe import axe_finds
 from harness.reading.frames import boxes, drawn
 from harness.reading.scripted_pages import table_texts
@@ -170,6 +171,13 @@ def test_what_is_told_of_weights_is_the_librarys(open_page: Callable[..., Any]) 
     assert f"now they have {most(9 * x @ x.T)}" in told()
     page.get_by_role("switch", name="Scaling").press("Space")
     assert f"with scaling they have {most(9 * x @ x.T / 3**0.5)}" in told()
+
+
+def test_each_stop_has_a_chapter_that_the_page_links_to(open_page: Callable[..., Any]) -> None:
+    chapters = open_page().evaluate("literateAttention.TOUR.map(({ chapter }) => chapter)")
+    text = (DOCS / "playground.md").read_text(encoding="utf-8")
+    assert len(chapters) == 8
+    assert all(f"{{doc}}`/story/{chapter}`" in text for chapter in chapters)
 
 
 def test_what_a_stop_is_about_is_seen_below_the_tour(open_page: Callable[..., Any]) -> None:

@@ -56,7 +56,7 @@
     const point = (along, aside) => at(a.x + ux * along - uy * aside, a.y + uy * along + ux * aside);
     const [start, end] = [point(REACH, bend / 2), point(length - REACH - 8, bend / 2)];
     const middle = point(length / 2, bend * 1.5);
-    const label = point(length * (numHeads > 1 ? 0.4 : 0.5), bend);
+    const label = numHeads > 1 ? point(length * 0.4, bend) : point(length / 2, bend + 15);
     return { start, end, middle, label, angle: (Math.atan2(end.y - middle.y, end.x - middle.x) * 180) / Math.PI };
   }
 
