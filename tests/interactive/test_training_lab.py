@@ -37,6 +37,7 @@ TRAIN = """([kind, parameters, task, settings, steps]) => {
 
 
 @cache
+@torch.enable_grad()
 def trained(kind: str) -> tuple[la.TaskModel, list[float]]:
     """Return the library's model of a kind of attention, trained as the page does, and its losses."""
     torch.manual_seed(SEED)
