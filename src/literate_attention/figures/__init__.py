@@ -36,8 +36,7 @@ from literate_attention.figures.story.products import (
 )
 from literate_attention.figures.story.sequences import draw_bottleneck, draw_lines
 from literate_attention.figures.story.several_heads import (
-    draw_head_arcs,
-    draw_heads,
+    draw_head_circles,
     draw_weight_split,
 )
 from literate_attention.figures.story.training import draw_training
@@ -53,9 +52,8 @@ __all__ = [
     "draw_exercises",
     "draw_gloves",
     "draw_gpt",
-    "draw_head_arcs",
+    "draw_head_circles",
     "draw_head_scores",
-    "draw_heads",
     "draw_induction",
     "draw_input_embeddings",
     "draw_ladder",

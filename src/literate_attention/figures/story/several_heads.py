@@ -1,91 +1,21 @@
 """Drawings of several heads: what each looks at, and how vectors are split among them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import permutations
 
-from jaxtyping import Bool, Float, Shaped
+import numpy as np
+from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from literate_attention.figures._arguments import to_numpy
+from literate_attention.figures._arguments import Array, to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, Point, card
-from literate_attention.figures._labels import clean_labels, column_label_height, label_width
-from literate_attention.figures._lettering import LINE
-from literate_attention.figures._palette import INK, RULE
+from literate_attention.figures._labels import clean_labels, label_width
+from literate_attention.figures._lettering import LINE, SMALL_TEXT
+from literate_attention.figures._palette import INK
 from literate_attention.figures._roles import INPUT, head_colour
-from literate_attention.figures._words import format_number, name_largest, plural
-from literate_attention.figures.story.arcs import write_arcs
+from literate_attention.figures._words import format_number, plural, quote
 
-
-def draw_heads(
-    weights: Float[Tensor, "num_heads num_tokens num_tokens"],
-    tokens: Sequence[str],
-    *,
-    contexts: Float[Tensor, "num_heads num_tokens head_dim"],
-    attn_mask: Bool[Tensor, "num_tokens num_tokens"],
-) -> Drawing:
-    """Draw what each head looks at; then what it hands back, and all of it put side by side.
-
-    Weights are coloured as in :func:`draw_attention_matrix`, what a head hands back in the head's own colour.
-
-    Args:
-        weights: the attention weights of each head.
-        tokens: what each token is called.
-        contexts: the context vectors of each head.
-        attn_mask: True in row i, column j: query i may attend to key j. The border of what is allowed is
-            drawn, and every zero beyond it is hatched.
-
-    Example:
-        >>> import torch
-        >>> weights, contexts, mask = torch.eye(2)[None], torch.ones(1, 2, 3), torch.eye(2) > 0
-        >>> draw_heads(weights, ["one", "step"], contexts=contexts, attn_mask=mask).alt
-        "1 head, each with weights of 2 by 2. In head 1, 'step' attends most to 'step', 1.00. Their context
-        vectors, each 3 wide, are put side by side: 3 wide."
-    """
-    w, z, allowed = to_numpy(weights), to_numpy(contexts), to_numpy(attn_mask)
-    num_heads, num_tokens, head_dim = z.shape
-    tokens = clean_labels(tokens, num_tokens)
-    limit = max(1.0, float(abs(w).max()))
-    left = MARGIN + label_width(tokens) + 4
-    room = WIDTH - left - MARGIN
-    arrow, narrow = 14.0, min(30.0, 0.4 * room / head_dim)
-    cell = min(40.0, (room - arrow - head_dim * narrow) / num_tokens)
-    end, height = left + num_tokens * cell, num_tokens * LINE
-    with card() as page:
-        y = MARGIN
-        for h in range(num_heads):
-            page.heading(MARGIN, y + 6, f"head {h + 1}", head_colour(h).strong)
-            if h == 0:
-                y += max(column_label_height(tokens, cell) - LINE + 4, 0.0)
-                page.column_labels(tokens, left, y + LINE + 2, cell)
-                page.note(end + arrow + head_dim * narrow / 2, y + 8, "context")
-            y += LINE + 2
-            page.row_labels(tokens, left - 4, y, LINE)
-            hidden = (allowed == 0) & (w[h] == 0)
-            look: Look = {"limit": limit, "hidden": hidden, "alike": w}
-            page.cells(w[h], left, y, cell, LINE, name=f"weights{h}", **look)
-            page.border(allowed, left, y, cell, LINE)
-            page.arrow((end + 2, y + height / 2), (end + arrow - 2, y + height / 2))
-            own: Look = {"tint": head_colour(h).tint, "alike": z}
-            page.cells(z[h], end + arrow, y, narrow, LINE, name=f"contexts{h}", **own)
-            y += height + 8
-        page.line((MARGIN, y), (WIDTH - MARGIN, y), color=RULE)
-        y = _write_step(page, y + 10, "all heads, side by side", (num_tokens, num_heads * head_dim))
-        page.row_labels(tokens, left - 4, y - 4, LINE)
-        wide = min(30.0, room / (num_heads * head_dim))
-        for h in range(num_heads):
-            own = {"tint": head_colour(h).tint, "alike": z}
-            x = left + h * head_dim * wide
-            page.cells(z[h], x, y - 4, wide, LINE, name=f"joined{h}", **own)
-        return page.finish(
-            y - 4 + height + MARGIN,
-            f"{plural(num_heads, 'head')}, each with weights of {num_tokens} by {num_tokens}.",
-            *(
-                f"In head {h}, '{tokens[-1]}' attends most to {name_largest(row, tokens)}, "
-                f"{format_number(row.max())}."
-                for h, row in enumerate(w[:, -1], start=1)
-            ),
-            f"Their context vectors, each {head_dim} wide, are put side by side: "
-            f"{num_heads * head_dim} wide.",
-        )
+_THICKEST = 5.0
 
 
 def _write_step(page: Card, y: float, what: str, shape: tuple[int, ...]) -> float:
@@ -173,41 +103,76 @@ def draw_weight_split(
         )
 
 
-def draw_head_arcs(
-    heads: Mapping[str, Float[Tensor, "num_tokens"]],
+def draw_head_circles(
+    heads: Float[Tensor, "num_heads 3 3"],
     tokens: Sequence[str],
     *,
-    query: int,
-    together: Float[Tensor, "num_tokens"],
+    alone: Float[Tensor, "3 3"],
 ) -> Drawing:
-    """Draw where one token looks, once for each head: the thicker an arc, the larger the weight.
+    """Draw where each of three tokens looks, once for each head: the thicker an arrow, the larger the weight.
 
     Args:
-        heads: for each title the weights of one head, a row of them.
-        tokens: what each token is called.
-        query: which token looks, counted from 0.
-        together: the weights of a single attention, to be drawn above the heads.
+        heads: the weights of several heads.
+        tokens: what each token is called, in the order of the clock.
+        alone: the weights of a single head, to be drawn above the others.
 
     Example:
         >>> import torch
-        >>> rows = {"head 1": torch.tensor([0.9, 0.1]), "head 2": torch.tensor([0.2, 0.8])}
-        >>> draw_head_arcs(rows, ["one", "step"], query=1, together=torch.tensor([0.6, 0.4])).alt
-        "Where 'step' looks. one row of weights for everything: most to 'one', 0.60. head 1: most to 'one',
-        0.90. head 2: most to 'step', 0.80."
+        >>> hands, onward = ["rock", "scissors", "paper"], torch.eye(3).roll(1, 1)
+        >>> draw_head_circles(onward[None], hands, alone=torch.full((3, 3), 0.33)).alt
+        "Where 'rock', 'scissors' and 'paper' look. A single head: 'rock' gives 'scissors' 0.33 and 'paper'
+        0.33; 'scissors' gives 'paper' 0.33 and 'rock' 0.33; 'paper' gives 'rock' 0.33 and 'scissors' 0.33.
+        Head 1: 'rock' gives 'scissors' 1.00 and 'paper' 0.00; 'scissors' gives 'paper' 1.00 and 'rock' 0.00;
+        'paper' gives 'rock' 1.00 and 'scissors' 0.00."
     """
-    given = {"one row of weights for everything": together, **heads}
-    rows = {name: to_numpy(weights) for name, weights in given.items()}
-    colours = [INK, *(head_colour(h).strong for h in range(len(heads)))]
-    tokens = clean_labels(tokens, len(together))
+    weights = to_numpy(heads)
+    tokens = clean_labels(tokens, 3)
+    panel = (WIDTH - 2 * MARGIN) / len(weights)
     with card() as page:
-        y = MARGIN
-        for (name, row), colour in zip(rows.items(), colours, strict=True):
-            y = write_arcs(page, y, name, row, tokens, query=query, colour=colour)
-        return page.finish(
-            y - 8 + MARGIN,
-            f"Where '{tokens[query]}' looks.",
-            *(
-                f"{name}: most to {name_largest(row, tokens)}, {format_number(row.max())}."
-                for name, row in rows.items()
-            ),
+        bottom = _draw_circle(
+            page, to_numpy(alone), tokens, (WIDTH / 2, MARGIN), "a single head", INK
         )
+        for h, own in enumerate(weights):
+            top_left = MARGIN + (h + 0.5) * panel, bottom + LINE
+            low = _draw_circle(page, own, tokens, top_left, f"head {h + 1}", head_colour(h).strong)
+        return page.finish(
+            low + MARGIN,
+            f"Where {quote(tokens)} look.",
+            f"A single head: {_say_circle(to_numpy(alone), tokens)}.",
+            *(f"Head {h}: {_say_circle(own, tokens)}." for h, own in enumerate(weights, start=1)),
+        )
+
+
+def _draw_circle(
+    page: Card, weights: Array, tokens: Sequence[str], top: Point, name: str, colour: str
+) -> float:
+    """Draw three tokens and an arrow for each weight between two of them; return the lower edge."""
+    spots = 104 * np.array([(0.0, 0.0), (0.5, 0.866), (-0.5, 0.866)]) + top + (0, 2 * LINE)
+    page.text(top[0], top[1] + 6, name, color=colour, weight="bold")
+    for i, j in permutations(range(3), 2):
+        way = (spots[j] - spots[i]) / np.hypot(*(spots[j] - spots[i]))
+        aside = np.array([way[1], -way[0]])
+        level = abs(way[1]) < 0.1
+        start, end = (
+            spot + sign * (24.0 if level else 11.0) * way + 3.5 * aside
+            for spot, sign in ((spots[i], 1), (spots[j], -1))
+        )
+        label = f"{name}: {i}{j}"
+        page.arrow(
+            tuple(start), tuple(end), color=colour, width=_THICKEST * weights[i, j], label=label
+        )
+        x, y = (start + end) / 2 + (9.0 if level else 12.0) * aside
+        page.text(x, y, format_number(weights[i, j]), size=SMALL_TEXT, color=colour)
+    for (x, y), token in zip(spots, tokens, strict=True):
+        page.text(x, y, token)
+    return float(spots[1, 1]) + LINE
+
+
+def _say_circle(weights: Array, tokens: Sequence[str]) -> str:
+    gifts = [
+        [f"'{tokens[j % 3]}' {format_number(weights[i, j % 3])}" for j in (i + 1, i + 2)]
+        for i in range(3)
+    ]
+    return "; ".join(
+        f"'{token}' gives {' and '.join(pair)}" for token, pair in zip(tokens, gifts, strict=True)
+    )
