@@ -39,7 +39,6 @@ def random(*shape: int) -> Tensor:
 
 HEAD_WEIGHTS = la.softmax(la.mask_scores(random(2, 6, 6), MASK))
 CONTEXT = random(1, 6, 4)
-HEAD_CONTEXTS = la.split_heads(CONTEXT, 2)[0]
 PROJECTIONS = dict(zip(("query", "key", "value"), random(3, 3, 2), strict=True))
 COUNTED = torch.arange(12).view(3, 4)
 VIEWED = COUNTED.view(3, 2, 2)
@@ -143,9 +142,6 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "products, large": lambda: figures.draw_products(
         [{"x": torch.ones(40, 40), "W": torch.ones(40, 80), "y": 40 * torch.ones(40, 80)}]
     ),
-    "heads": lambda: figures.draw_heads(
-        HEAD_WEIGHTS, TOY_TOKENS, contexts=HEAD_CONTEXTS, attn_mask=MASK
-    ),
     "weight_split": lambda: figures.draw_weight_split(
         CONTEXT.expand(2, 6, 4), TOY_TOKENS, num_heads=2
     ),
@@ -159,17 +155,11 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "masked_row": lambda: figures.draw_masked_row(SCORES[2], TOY_TOKENS, query=2),
     "masked_row, first": lambda: figures.draw_masked_row(-SCORES[0], TOY_TOKENS, query=0),
     "masked_row, last": lambda: figures.draw_masked_row(3 * SCORES[5], TOY_TOKENS, query=5),
-    "head_arcs": lambda: figures.draw_head_arcs(
-        {f"head {h + 1}": row for h, row in enumerate(HEAD_WEIGHTS[:, 5])},
-        TOY_TOKENS,
-        query=5,
-        together=WEIGHTS[5],
+    "head_circles": lambda: figures.draw_head_circles(
+        HEAD_WEIGHTS[:, 3:, 3:], ["rock", "scissors", "paper"], alone=WEIGHTS[:3, :3]
     ),
-    "head_arcs, many": lambda: figures.draw_head_arcs(
-        {f"head {h + 1}": torch.eye(12)[h] for h in range(4)},
-        MANY[:12],
-        query=3,
-        together=torch.full((12,), 1 / 12),
+    "head_circles, long words": lambda: figures.draw_head_circles(
+        torch.eye(3).expand(3, 3, 3), LONG[:3], alone=torch.eye(3)
     ),
     "training": lambda: figures.draw_training(
         [1.4, 0.9, 0.2, 0.1], {0: WEIGHTS[5], 3: HEAD_WEIGHTS[0, 5]}, TOY_TOKENS, query=5

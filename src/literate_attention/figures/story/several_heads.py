@@ -10,12 +10,13 @@ from torch import Tensor
 from literate_attention.figures._arguments import Array, to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, Point, card
 from literate_attention.figures._labels import clean_labels, label_width
-from literate_attention.figures._lettering import LINE, SMALL_TEXT
+from literate_attention.figures._lettering import LINE, SMALL_TEXT, shorten
 from literate_attention.figures._palette import INK
 from literate_attention.figures._roles import INPUT, head_colour
 from literate_attention.figures._words import format_number, plural, quote
 
 _THICKEST = 5.0
+"""How thick an arrow is whose weight is one, in points."""
 
 
 def _write_step(page: Card, y: float, what: str, shape: tuple[int, ...]) -> float:
@@ -127,16 +128,14 @@ def draw_head_circles(
     """
     weights = to_numpy(heads)
     tokens = clean_labels(tokens, 3)
-    panel = (WIDTH - 2 * MARGIN) / len(weights)
     with card() as page:
-        bottom = _draw_circle(
-            page, to_numpy(alone), tokens, (WIDTH / 2, MARGIN), "a single head", INK
-        )
+        y = _draw_circle(page, to_numpy(alone), tokens, (WIDTH / 2, MARGIN), "a single head", INK)
         for h, own in enumerate(weights):
-            top_left = MARGIN + (h + 0.5) * panel, bottom + LINE
-            low = _draw_circle(page, own, tokens, top_left, f"head {h + 1}", head_colour(h).strong)
+            x, colour = WIDTH / 4 + h % 2 * WIDTH / 2, head_colour(h).strong
+            low = _draw_circle(page, own, tokens, (x, y), f"head {h + 1}", colour)
+            y = low if h % 2 else y
         return page.finish(
-            low + MARGIN,
+            low - LINE + MARGIN,
             f"Where {quote(tokens)} look.",
             f"A single head: {_say_circle(to_numpy(alone), tokens)}.",
             *(f"Head {h}: {_say_circle(own, tokens)}." for h, own in enumerate(weights, start=1)),
@@ -164,8 +163,8 @@ def _draw_circle(
         x, y = (start + end) / 2 + (9.0 if level else 12.0) * aside
         page.text(x, y, format_number(weights[i, j]), size=SMALL_TEXT, color=colour)
     for (x, y), token in zip(spots, tokens, strict=True):
-        page.text(x, y, token)
-    return float(spots[1, 1]) + LINE
+        page.text(x, y, shorten(token, 46))
+    return float(spots[1, 1]) + 2 * LINE
 
 
 def _say_circle(weights: Array, tokens: Sequence[str]) -> str:

@@ -1,51 +1,44 @@
-"""Arcs are as thick as weights are large, and heads hand back what the library computes."""
+"""Arrows are as thick as weights are large, and vectors are split as the library splits them."""
+
+from itertools import permutations
 
 import numpy as np
-import pytest
 import torch
 from harness.drawings import as_tensor, meshes, written
-from matplotlib.collections import QuadMesh
-from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch
+from matplotlib.text import Text
 from torch.testing import assert_close
 
 import literate_attention as la
-from literate_attention import TOY_TOKENS, figures
+from literate_attention import figures
 
-WEIGHTS = torch.softmax(torch.linspace(-2, 3, 18), dim=-1).view(3, 6) * 3
-ROWS = {f"head {h + 1}": row for h, row in enumerate(WEIGHTS)}
-
-
-@pytest.mark.parametrize("query", [0, 3, 5])
-def test_arcs_are_as_thick_as_weights_are_large(query: int) -> None:
-    drawing = figures.draw_head_arcs(ROWS, TOY_TOKENS, query=query, together=WEIGHTS.mean(dim=0))
-    looks = [
-        line for line in drawing.figure.findobj(Line2D) if line.get_label().startswith("look head")
-    ]
-    thickness = torch.tensor([line.get_linewidth() for line in looks]).view(3, 6)
-    assert_close(thickness / thickness.sum(), WEIGHTS / WEIGHTS.sum())
-    assert len({line.get_color() for line in looks}) == 3
+WEIGHTS = torch.softmax(torch.linspace(-2, 3, 27).view(3, 3, 3) ** 2, dim=-1)
 
 
-def test_a_single_attention_comes_first_and_has_no_heads_colour() -> None:
-    drawing = figures.draw_head_arcs(ROWS, TOY_TOKENS, query=5, together=WEIGHTS.mean(dim=0))
-    first, *others = (line for line in drawing.figure.findobj(Line2D))
-    assert first.get_label().startswith("look one row")
-    assert first.get_color() not in {line.get_color() for line in others[5:]}
-    assert drawing.alt.startswith("Where 'step' looks. one row of weights for everything: most to")
+def test_arrows_are_as_thick_as_weights_are_large_and_each_head_has_its_colour() -> None:
+    drawing = figures.draw_head_circles(WEIGHTS[:2], ["a", "b", "c"], alone=WEIGHTS[2])
+    arrows = {arrow.get_label(): arrow for arrow in drawing.figure.findobj(FancyArrowPatch)}
+    assert len(arrows) == 3 * 6
+    for name, weights in zip(("head 1", "head 2", "a single head"), WEIGHTS, strict=True):
+        own = {label[-2:]: arrow for label, arrow in arrows.items() if label.startswith(name)}
+        for i, j in permutations(range(3), 2):
+            assert_close(own[f"{i}{j}"].get_linewidth() / 5.0, weights[i, j].item())
+        assert len({arrow.get_edgecolor() for arrow in own.values()}) == 1
+    assert len({arrow.get_edgecolor() for arrow in arrows.values()}) == 3
 
 
-def test_heads_hand_back_their_context_vectors_and_they_are_joined() -> None:
-    mask = la.causal_mask(6)
-    weights, contexts = la.softmax(la.mask_scores(torch.randn(2, 6, 6), mask)), torch.randn(2, 6, 2)
-    drawing = figures.draw_heads(weights, TOY_TOKENS, contexts=contexts, attn_mask=mask)
-    found = meshes(drawing)
-    for h in range(2):
-        assert np.array_equal(np.ma.getmaskarray(found[f"weights{h}"]), ~mask.numpy())
-        assert_close(as_tensor(found[f"weights{h}"]).nan_to_num(), weights[h])
-        assert_close(as_tensor(found[f"contexts{h}"]), contexts[h])
-        assert_close(as_tensor(found[f"joined{h}"]), contexts[h])
-    (mesh,) = (m for m in drawing.figure.findobj(QuadMesh) if m.get_label() == "weights0")
-    assert mesh.norm(1.0) == 1.0
+def test_an_arrow_leads_from_the_token_that_looks() -> None:
+    onward = torch.eye(3).roll(1, 1)
+    drawing = figures.draw_head_circles(onward[None], ["a", "b", "c"], alone=onward.T)
+    tips = {arrow.get_label(): arrow for arrow in drawing.figure.findobj(FancyArrowPatch)}
+    places = {
+        text.get_text(): np.array(text.get_position()) for text in drawing.figure.findobj(Text)
+    }
+    (tail, tip) = tips["head 1: 01"]._posA_posB
+    assert np.linalg.norm(places["a"] - tail) < np.linalg.norm(places["a"] - tip)
+    assert np.linalg.norm(places["b"] - tip) < np.linalg.norm(places["b"] - tail)
+    assert "Head 1: 'a' gives 'b' 1.00 and 'c' 0.00" in drawing.alt
+    assert "A single head: 'a' gives 'b' 0.00 and 'c' 1.00" in drawing.alt
 
 
 def test_vectors_are_split_as_the_library_splits_them() -> None:
