@@ -163,7 +163,7 @@ def _draw_circle(
         x, y = (start + end) / 2 + (9.0 if level else 12.0) * aside
         page.text(x, y, format_number(weights[i, j]), size=SMALL_TEXT, color=colour)
     for (x, y), token in zip(spots, tokens, strict=True):
-        page.text(x, y, shorten(token, 46))
+        page.text(x, y, shorten(token, 46.0))
     return float(spots[1, 1]) + 2 * LINE
 
 
