@@ -1,5 +1,7 @@
 """Code and solutions are folded under a summary that is its visible text."""
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 from docutils import nodes
@@ -40,6 +42,16 @@ def test_the_title_of_a_solution_is_its_summary_and_comes_once() -> None:
         "<summary>Solution to one</summary>",
     ]
     assert node.astext() == "It is two."
+
+
+def test_an_admonition_is_folded_if_it_is_a_dropdown(new_book: Callable[..., Any]) -> None:
+    book = new_book("folded")
+    box = "```{{admonition}} {0}\n:class: {0}\n\nWhy.\n```\n"
+    book.page("page", "# Page\n\n" + box.format("dropdown") + "\n" + box.format("note"))
+    html = book.build().html("page")
+    assert re.search(r'<details class="[^"]*folded">\s*<summary>dropdown</summary>', html)
+    assert html.count("<details") == 1
+    assert '<p class="admonition-title">note</p>' in html
 
 
 def test_what_several_call_the_same_loses_its_id_and_no_other_does() -> None:

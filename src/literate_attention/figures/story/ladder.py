@@ -46,8 +46,9 @@ def draw_ladder(
             if y > MARGIN:
                 page.line((MARGIN, y), (WIDTH - MARGIN, y), color=RULE)
                 y += 8
-            page.heading(MARGIN, y + 6, question)
-            y += LINE
+            for line in wrap(question, WIDTH - 2 * MARGIN, "bold"):
+                page.heading(MARGIN, y + 6, line)
+                y += LINE
             pitch = (WIDTH - MARGIN - MARGIN - _NAMES) / len(words)
             middles = [MARGIN + _NAMES + (place + 0.5) * pitch for place in range(len(words))]
             parts = [word.split("-") for word in words]
