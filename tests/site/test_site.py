@@ -226,9 +226,10 @@ def test_solutions_are_hidden_until_asked_for(
     assert len(solutions) > 40
     assert [fold["id"] for fold in solutions if "open" in fold] == []
     with opened(FIRST, java_script_enabled=False) as visit:
-        answer = visit.page.locator("details.solution p", has_text="hundredfold")
+        solution = visit.page.locator("details.solution", has_text="hundredfold")
+        answer = solution.locator("p", has_text="hundredfold")
         assert not answer.is_visible()
-        visit.page.locator("summary", has_text="Solution to Exercise").last.click()
+        solution.locator("summary", has_text="Solution to Exercise").click()
         answer.wait_for()
 
 
