@@ -19,6 +19,7 @@ NAMES = (
     "decoding",
     "half_precision",
     "ring",
+    "ladder",
     "build",
     "website",
 )

@@ -1,0 +1,61 @@
+"""The trained models of the story with other seeds: the cells of a page run as they stand otherwise."""
+
+import contextlib
+import io
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import jupytext
+import torch
+from harness.paths import ROOT
+
+from literate_attention import accuracy, answer_logits
+
+SEED = "torch.manual_seed(123)"
+
+
+def _answers_unseen(page: dict[str, Any]) -> bool:
+    return accuracy(page["model"], page["unseen"]) >= 0.99
+
+
+def _reaches_the_floor(page: dict[str, Any]) -> bool:
+    task = page["task"]
+    with torch.no_grad():
+        chances = answer_logits(page["model"], task).log_softmax(-1)
+    loss = -chances.gather(-1, task.answers.unsqueeze(-1)).mean().item()
+    floor = math.log(len(task.examples)) / task.answers.shape[1]
+    return abs(loss - floor) < 0.005
+
+
+RUNGS: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
+    "lookup": ("simple_attention", _answers_unseen),
+    "order": ("simple_attention", _answers_unseen),
+    "gloves": ("self_attention", _answers_unseen),
+    "mask": ("causal_attention", _reaches_the_floor),
+    "heads": ("multi_head_attention", _answers_unseen),
+}
+"""The tag of the cells, after ``rung-``: the page that they stand on, and when a training has succeeded."""
+
+
+def cells(rung: str) -> str:
+    """Return the code of a page that trains one model."""
+    notebook = jupytext.read(ROOT / "docs" / "story" / f"{RUNGS[rung][0]}.md")
+    found = [c.source for c in notebook.cells if f"rung-{rung}" in c.metadata.get("tags", ())]
+    code = re.sub(r"^:.*\n", "", "\n".join(found), flags=re.MULTILINE)
+    assert code.count(SEED) == 1, f"{rung}: expected {SEED} once in {code or 'no cell'}"
+    return code
+
+
+def succeeds(rung: str, seed: int) -> bool:
+    """Tell whether the page's own cells train a model that can do its task, from another seed."""
+    page: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(cells(rung).replace(SEED, f"torch.manual_seed({seed})"), page)
+    return RUNGS[rung][1](page)
+
+
+def successes(rung: str, seeds: range) -> list[int]:
+    """Return the seeds that succeed."""
+    return [seed for seed in seeds if succeeds(rung, seed)]
