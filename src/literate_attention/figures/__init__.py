@@ -28,7 +28,7 @@ from literate_attention.figures.story.one_query import (
     draw_query_steps,
 )
 from literate_attention.figures.story.overviews import draw_colours, draw_gpt, draw_roadmap
-from literate_attention.figures.story.points import draw_embedding_points, draw_pulls, draw_shadows
+from literate_attention.figures.story.points import draw_embedding_points, draw_shadows
 from literate_attention.figures.story.products import (
     draw_matrix_product,
     draw_products,
@@ -64,7 +64,6 @@ __all__ = [
     "draw_matrix_product",
     "draw_products",
     "draw_projections",
-    "draw_pulls",
     "draw_query_steps",
     "draw_reading_order",
     "draw_residual_streams",

@@ -124,8 +124,6 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "shadows, backwards": lambda: figures.draw_shadows(
         torch.tensor([-1.1729, -0.0048]), X[:, :2] - 0.5, TOY_TOKENS
     ),
-    "pulls": lambda: figures.draw_pulls(X[:, :2], WEIGHTS[1], TOY_TOKENS, query=1),
-    "pulls, from the average": lambda: figures.draw_pulls(X[:, 1:], WEIGHTS[4], TOY_TOKENS),
     "query_steps": lambda: figures.draw_query_steps(X[1], X, X, TOY_TOKENS, asks=1),
     "query_steps, projected": lambda: figures.draw_query_steps(
         *(X[1] @ PROJECTIONS["query"], X @ PROJECTIONS["key"], -X @ PROJECTIONS["value"]),

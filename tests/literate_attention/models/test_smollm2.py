@@ -19,6 +19,7 @@ from literate_attention import (
     SAMPLE_TEXT,
     LanguageModel,
     chat_prompt,
+    continue_text,
     generate,
     load_smollm2,
 )
@@ -272,3 +273,8 @@ def test_their_generation_is_ours(
     )
     assert expected[0, -1] == stop_token
     assert torch.equal(generate(model, token_ids, 64, stop_token=stop_token), expected)
+
+
+def test_a_question_gets_an_answer(model: LanguageModel, tokenizer: tiktoken.Encoding) -> None:
+    answer = continue_text(model, tokenizer, chat_prompt("What is the capital of France?"))
+    assert answer == "The capital of France is Paris."

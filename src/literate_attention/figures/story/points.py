@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import combinations, pairwise, product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look,
 from literate_attention.figures._labels import clean_labels, label_width
 from literate_attention.figures._lettering import LINE, text_width
 from literate_attention.figures._palette import BLUE, INK, PAPER, QUIET, RULE, SHADE
-from literate_attention.figures._roles import CONTEXT, KEY, QUERY, VALUE
-from literate_attention.figures._words import format_number, format_vector, name_largest, quote
+from literate_attention.figures._roles import KEY, QUERY
+from literate_attention.figures._words import format_number, name_largest, quote
 
 _TURN, _TILT = np.radians(70), np.radians(35)
 _VIEW = np.array(
@@ -155,71 +155,6 @@ def draw_shadows(
             f"The score is the length of the shadow times that: {', '.join(listed)}.",
             f"The longest shadow is that of {name_largest(along, tokens)}.",
             behind,
-        )
-
-
-def draw_pulls(
-    vectors: Float[Tensor, "num_tokens 2"],
-    weights: Float[Tensor, "num_tokens"],
-    tokens: Sequence[str],
-    *,
-    query: int | None = None,
-) -> Drawing:
-    """Draw a weighted average as a journey: each vector pulls the traveller towards itself, by its weight.
-
-    The way begins at the vector of the query, or at the plain average, which all weights alike would give.
-    Because the weights sum to one, it ends at the weighted average.
-
-    Args:
-        vectors: a place in the plane for each token.
-        weights: the attention weights of one query.
-        tokens: what each token is called.
-        query: at which token to start, counted from 0; by default at the plain average.
-
-    Example:
-        >>> import torch
-        >>> draw_pulls(torch.eye(2), torch.tensor([0.25, 0.75]), ["one", "step"], query=0).alt
-        "2 vectors in the plane. From (1.00, 0.00), the place of 'one', the context vector is pulled to
-        (0.25, 0.75): 0.25 of the way to 'one', 0.75 of the way to 'step'. The strongest pull is that of
-        'step'."
-    """
-    x, w = to_numpy(vectors), to_numpy(weights)
-    tokens = clean_labels(tokens, len(x))
-    if not np.isclose(w.sum(), 1.0, rtol=0, atol=1e-3):  # the journey would end elsewhere
-        raise ValueError(f"weights must sum to 1 to make an average, got {w.sum():g}")
-    start = x.mean(axis=0) if query is None else x[query]
-    pulls = w[:, None] * (x - start)
-    stops = start + np.vstack([np.zeros(2), np.cumsum(pulls, axis=0)])
-    place, bottom = _fit(np.vstack([x, stops]), 70.0, 1.2 * _HIGHEST, MARGIN + 2 * LINE)
-    spots, way = [place(point) for point in x], [place(stop) for stop in stops]
-    radii = [max(19 * float(np.sqrt(max(share, 0.0))), 1.5) for share in w]
-    with card() as page:
-        labels = _Labels(page)
-        for spot in spots:
-            page.dashes(way[0], spot)
-            labels.avoid_line(way[0], spot)
-        for j, (a, b) in enumerate(pairwise(way)):
-            if math.dist(a, b) > 1:
-                page.arrow(a, b, color=CONTEXT.strong, width=1.8, label=f"pull{j}", zorder=3)
-        for spot, radius in zip(spots, radii, strict=True):
-            page.circle(*spot, radius, VALUE.tint, VALUE.strong)
-            labels.avoid_point(*spot, radius)
-        page.diamond(*way[0], 3.5, PAPER, QUIET)
-        page.diamond(*way[-1], 5, CONTEXT.strong, PAPER)
-        for stop in way:
-            labels.avoid_point(*stop, 6.0)
-        for spot, radius, token, share in zip(spots, radii, tokens, w, strict=True):
-            labels.write(spot, f"{token} {format_number(share)}", radius)
-        labels.write(way[-1], "context", weight="bold", color=CONTEXT.strong)
-        pairs = zip(w, tokens, strict=True)
-        shares = [f"{format_number(share)} of the way to '{token}'" for share, token in pairs]
-        begin = "the plain average" if query is None else f"the place of '{tokens[query]}'"
-        return page.finish(
-            bottom + 2 * LINE + MARGIN,
-            f"{len(x)} vectors in the plane.",
-            f"From {format_vector(start)}, {begin}, the context vector is pulled to "
-            f"{format_vector(stops[-1])}: {', '.join(shares)}.",
-            f"The strongest pull is that of {name_largest(w, tokens)}.",
         )
 
 

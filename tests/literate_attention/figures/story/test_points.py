@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from harness.drawings import lengths, ways
-from matplotlib.patches import Circle, FancyArrowPatch, Polygon
+from matplotlib.patches import Circle, Polygon
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -54,31 +54,6 @@ class TestShadows:
         assert "Backwards" not in figures.draw_shadows(query, -keys[1:], ["step"]).alt
 
 
-class TestPulls:
-    @pytest.mark.parametrize("query", [None, 3])
-    def test_pulls_lead_from_the_start_to_the_context_vector(self, query: int | None) -> None:
-        places, weights = random(5, 2), la.softmax(random(5, seed=1))
-        drawing = figures.draw_pulls(places, weights, list("abcde"), query=query)
-        start = places.mean(dim=0) if query is None else places[query]
-        pulls = weights[:, None] * (places - start)
-        drawn = dict(ways(drawing, "pull"))
-        names = sorted(drawn)
-        expected = torch.stack([pulls[int(name.removeprefix("pull"))] for name in names])
-        scale = drawn[names[0]].norm() / expected[0].norm()
-        assert len(names) >= 4
-        assert_close(torch.stack([drawn[name] for name in names]), scale * expected)
-        assert_close(start + pulls.sum(dim=0), weights @ places)
-
-    def test_diamonds_stand_where_the_pulls_begin_and_end(self) -> None:
-        drawing = figures.draw_pulls(X[:, :2], WEIGHTS[1], la.TOY_TOKENS)
-        diamonds = [patch.get_xy()[:4].mean(axis=0) for patch in drawing.figure.findobj(Polygon)]
-        first, *_, last = drawing.figure.findobj(FancyArrowPatch)
-        np.testing.assert_allclose(diamonds, [first._posA_posB[0], last._posA_posB[1]])
-
-    def test_without_a_query_it_begins_at_the_plain_average(self) -> None:
-        assert "the plain average" in figures.draw_pulls(X[:, :2], WEIGHTS[1], la.TOY_TOKENS).alt
-
-
 class TestEmbeddingPoints:
     def test_points_are_seen_from_one_side_and_the_closest_are_set_off(self) -> None:
         """A picture of space is one linear map for all points."""
@@ -98,8 +73,3 @@ class TestEmbeddingPoints:
         circles = [c.center for c in drawing.figure.findobj(Circle) if c.get_radius() == 4]
         ratios = torch.pdist(torch.tensor(circles)) / torch.pdist(X[[0, 3, 4, 5]].double())
         assert ratios.min() > 0.3 * ratios.max()
-
-
-def test_weights_that_make_no_average_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"weights must sum to 1 to make an average, got 1\.5"):
-        figures.draw_pulls(torch.eye(2), torch.tensor([1.0, 0.5]), ["a", "b"])
