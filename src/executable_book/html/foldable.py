@@ -31,12 +31,12 @@ def visit_solution(self: HTML5Translator, node: nodes.Element) -> None:
     _fold(self, node, title.astext())
 
 
-def visit_admonition(self: HTML5Translator, node: nodes.Element) -> None:
-    """Open a fold around an admonition of the class `dropdown`; write all others as ever."""
+def visit_admonition(self: HTML5Translator, node: nodes.Element, name: str = "") -> None:
+    """Open a fold around an admonition of the class `dropdown`; write all others, notes too, as ever."""
     if "dropdown" in node["classes"]:
         visit_solution(self, node)
     else:
-        HTML5Translator.visit_admonition(self, node)
+        HTML5Translator.visit_admonition(self, node, name)
 
 
 def depart_admonition(self: HTML5Translator, node: nodes.Element) -> None:
