@@ -55,9 +55,9 @@ def draw_ladder(
             deep = 12.0 * max(map(len, parts))
             top = y + _HIGH + 4
             for place, (x, lines) in enumerate(zip(middles, parts, strict=True)):
-                for line, part in enumerate(lines):
+                for row, part in enumerate(lines):
                     weight = "bold" if place in asks else "normal"
-                    page.text(x, top + 6 + 12 * line, part, weight=weight)
+                    page.text(x, top + 6 + 12 * row, part, weight=weight)
             clauses = []
             for side, (name, weights) in zip((-1, 1), kinds.items(), strict=True):
                 heads = to_numpy(weights).reshape(-1, len(words), len(words))
