@@ -119,6 +119,15 @@ def test_every_page_leads_to_its_commit_and_to_the_releases(html: dict[str, Html
 # Made for reading -----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["training_lab/training_lab.css", "parts/parts.css"])
+def test_no_class_of_a_live_figure_loses_its_looks(name: str) -> None:
+    classes = [
+        set(re.findall(r"\.((?:tl|lp)-[\w-]+)", css.read_text("utf-8")))
+        for css in (DOCS / "_static" / name, SITE / "_static" / name)
+    ]
+    assert classes[0] == classes[1]
+
+
 def test_what_was_measured_is_about_every_page_and_met(html: dict[str, Html]) -> None:
     """The largest paint comes within a second on a throttled phone; kept under `docs/measurements/`."""
     measured = json.loads((DOCS / "measurements" / "website.json").read_text(encoding="utf-8"))

@@ -34,6 +34,7 @@ MATH_FONT = "stix-two-math.woff2"
 WHOLE_MATH_FONT = "ziamath/fonts/STIXTwoMath-Regular.ttf"
 FILE_NAME = re.compile(r"[\w.-]+\.\w+")
 WORD = re.compile(r"[A-Za-z_][\w-]*")
+BEGINNING = re.compile(r"([A-Za-z_][\w-]*-)\$\{")  # of a class that a script puts together
 ICON = re.compile(r"\\(f[0-9a-f]{3})|([\uf000-\uf8ff])")
 FORMULA = re.compile(r"<math\b.*?</math>", re.DOTALL)
 TAG = re.compile(r"<annotation\b.*?</annotation>|<[^>]*>")
@@ -50,7 +51,10 @@ def cut_site(app: Sphinx, exception: Exception | None) -> None:
     files = used_files(static, pages)
     scripts = "".join(text for path, text in files.items() if path.suffix == ".js")
     words = set(WORD.findall(pages + scripts))
-    styles = {path: prune(css, words) for path, css in files.items() if path.suffix == ".css"}
+    beginnings = tuple(sorted(set(BEGINNING.findall(scripts))))
+    styles = {
+        path: prune(css, words, beginnings) for path, css in files.items() if path.suffix == ".css"
+    }
     for path, css in styles.items():
         path.write_text(css, encoding="utf-8")
     named = icons("".join(styles.values()))
@@ -91,22 +95,24 @@ def remove_others(folder: Path, wanted: Container[Path]) -> None:
 # Style sheets
 
 
-def prune(css: str, words: set[str]) -> str:
-    """Leave out the rules of a style sheet whose selectors name what is not among the words, and comments."""
+def prune(css: str, words: set[str], beginnings: tuple[str, ...] = ()) -> str:
+    """Leave out comments, and rules whose selectors name what is no word and begins as none is begun."""
     rules = tinycss2.parse_stylesheet(css, skip_whitespace=True)
-    return "".join(_pruned(rules, words))
+    return "".join(_pruned(rules, words, beginnings))
 
 
-def _pruned(rules: Iterable[Node], words: set[str]) -> Iterator[str]:
+def _pruned(rules: Iterable[Node], words: set[str], beginnings: tuple[str, ...]) -> Iterator[str]:
     for rule in rules:
         if rule.type == "qualified-rule":
-            selectors = [one for one in _selectors(rule.prelude) if _may_match(one, words)]
+            selectors = [
+                one for one in _selectors(rule.prelude) if _may_match(one, words, beginnings)
+            ]
             if selectors:
                 body = tinycss2.serialize(node for node in rule.content if node.type != "comment")
                 yield f"{','.join(tinycss2.serialize(one).strip() for one in selectors)}{{{body}}}"
         elif rule.type == "at-rule" and rule.at_keyword in ("media", "supports"):
             inner = tinycss2.parse_rule_list(rule.content, skip_whitespace=True)
-            if text := "".join(_pruned(inner, words)):
+            if text := "".join(_pruned(inner, words, beginnings)):
                 yield f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}{{{text}}}"
         elif rule.type != "comment" or LICENCE.search(rule.value):
             yield rule.serialize()
@@ -123,12 +129,13 @@ def _selectors(prelude: list[Node]) -> list[list[Node]]:
     return found
 
 
-def _may_match(selector: list[Node], words: set[str]) -> bool:
-    """Tell whether each class and id is a word; :not(.a) and :is(.a, .b) need no .a."""
+def _may_match(selector: list[Node], words: set[str], beginnings: tuple[str, ...]) -> bool:
+    """Tell whether each class and id may be on a page; :not(.a) and :is(.a, .b) need no .a."""
     classes = {
         after.value for dot, after in pairwise(selector) if dot == "." and after.type == "ident"
     }
-    return classes | {node.value for node in selector if node.type == "hash"} <= words
+    names = classes | {node.value for node in selector if node.type == "hash"}
+    return all(name in words or name.startswith(beginnings) for name in names)
 
 
 # Fonts

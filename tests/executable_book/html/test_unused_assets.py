@@ -7,6 +7,7 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from executable_book.html.unused_assets import (
+    BEGINNING,
     characters,
     icons,
     prune,
@@ -40,6 +41,11 @@ WORDS = {"cell", "note", "main"}
 def test_rules_stay_if_pages_name_what_they_need(css: str, left: str) -> None:
     assert prune(css, WORDS) == left
     assert prune(left, WORDS) == left
+
+
+def test_rules_stay_for_classes_that_a_script_puts_together() -> None:
+    beginnings = tuple(BEGINNING.findall("make({ class: `cell cell-${colour}` })"))
+    assert prune(".cell-red{a:b}.gone-red{a:b}", WORDS, beginnings) == ".cell-red{a:b}"
 
 
 def test_icons_are_found_written_out_and_as_characters() -> None:
