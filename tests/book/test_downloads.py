@@ -186,4 +186,5 @@ def test_a_downloaded_notebook_gives_what_the_site_shows(
     after = code_cells(executed[name])[-len(before) :]
     assert [cell.source for cell in before] == [cell.source for cell in after]
     for ours, theirs in zip(before, after, strict=True):
-        assert shown([theirs]) == shown([ours]), ours.source
+        if "other pages" not in ours.metadata.get("nondeterministic", ""):  # a notebook is alone
+            assert shown([theirs]) == shown([ours]), ours.source

@@ -51,7 +51,7 @@ WRAPPED = """() => [...document.querySelectorAll("article :is(.cell_input, .lite
     .filter(line => line.textContent.length <= 80 && !line.closest(".exercise, .solution"))
     .map(line => line.textContent)"""
 CLOSED_ON_PAPER = """() => [
-    ...document.querySelectorAll("article details:not(.proof, .lp-live *) > :not(summary)")]
+    ...document.querySelectorAll("article details:not(.proof, .lp-live *) > :not(summary, .shapes-note)")]
     .filter(e => !e.checkVisibility({contentVisibilityAuto: true})).map(e => `closed: ${e.className}`)"""
 CLUTTER_ON_PAPER = """() => [".bd-sidebar-primary", ".bd-sidebar-secondary", ".bd-header-article",
     ".headerlink", ".prev-next-footer", ".copybtn"]
