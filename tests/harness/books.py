@@ -84,6 +84,9 @@ class Build:
     contexts: dict[str, dict[str, Any]] = field(default_factory=dict)
     """What the templates of the written pages got."""
 
+    def __post_init__(self) -> None:
+        self.said, self.err = map(strip_escape_sequences, (self.said, self.err))
+
     @property
     def written(self) -> list[str]:
         return [*self.contexts]
@@ -208,7 +211,7 @@ class Book:
             app.build()
         finally:
             app.cleanup()
-        said, err = (strip_escape_sequences(one.getvalue()) for one in (status, warning))
+        said, err = status.getvalue(), warning.getvalue()
         return Build(app.statuscode, said, err, Path(app.outdir), contexts)
 
     def command(self, *options: str) -> list[str]:
@@ -225,14 +228,13 @@ class Book:
             capture_output=True,
             text=True,
         )
-        said, err = map(strip_escape_sequences, (ran.stdout, ran.stderr))
-        return Build(ran.returncode, said, err, self.html)
+        return Build(ran.returncode, ran.stdout, ran.stderr, self.html)
 
     def run_forked(self, *options: str, **environment: str) -> Build:
         """Build in a process of its own, which has imported what takes long; see `forks.build`."""
         arguments = self.command(*options)[3:]
         status, said, err = forks.build(self.root, arguments, environment)
-        return Build(status, *map(strip_escape_sequences, (said, err)), self.html)
+        return Build(status, said, err, self.html)
 
 
 def published(site: Path) -> dict[str, bytes]:
