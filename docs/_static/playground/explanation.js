@@ -41,7 +41,11 @@
   }
 
   const ROUNDED = "Numbers are rounded only where they are shown, so a last digit of a sum or product may seem to be wrong.";
-  const part = (...content) => make("div", { class: "pg-part" }, ...content);
+  /** A table may be wider than its column; who has no mouse scrolls what has the focus. */
+  const scrolling = ({ caption }) =>
+    caption ? { tabindex: 0, role: "group", "aria-label": caption.textContent } : {};
+  const part = (...content) =>
+    make("div", { class: "pg-part", ...scrolling(content[0]) }, ...content);
   const say = (...content) => make("p", {}, ...content);
   const strong = (text) => make("strong", {}, text);
   const word = (row) => shown.state.words[row];
