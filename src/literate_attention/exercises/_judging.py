@@ -14,6 +14,8 @@ class Verdict:
     Args:
         right: whether the answer is right.
         says: what is wrong, in words.
+        case: the smallest input that shows it, what came, and what should have come.
+        is_written: whether there is an answer at all.
 
     Example:
         >>> Verdict(False, "The scores are not scaled.")
@@ -24,21 +26,24 @@ class Verdict:
 
     right: bool
     says: str = ""
+    case: str = ""
+    is_written: bool = True
 
     def __bool__(self) -> bool:
         return self.right
 
     def __repr__(self) -> str:
-        return "Right." if self.right else f"Not yet. {self.says}"
+        case = f"\n{self.case}" if self.case else ""
+        return "Right." if self.right else f"Not yet. {self.says}{case}"
 
 
 RIGHT = Verdict(True)
 
 
-def wrong(*says: str) -> Verdict:
+def wrong(*says: str, case: str = "") -> Verdict:
     """Put together what is wrong with an answer."""
     text = ", and ".join(says)
-    return Verdict(False, f"{text[0].upper()}{text[1:]}.")
+    return Verdict(False, f"{text[0].upper()}{text[1:]}.", case)
 
 
 def judge(answer: object, right: Tensor, mistakes: Iterable[tuple[str, Tensor]]) -> Verdict:

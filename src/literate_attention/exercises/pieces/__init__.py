@@ -1,0 +1,38 @@
+"""Every piece that readers write themselves, in the order of the book: one table for all that uses them."""
+
+from literate_attention.exercises._judging import Verdict
+from literate_attention.exercises.pieces import story
+from literate_attention.exercises.pieces._piece import Piece
+
+PIECES = (*story.PIECES,)
+BY_NAME = {piece.name: piece for piece in PIECES}
+
+
+def check_piece(mine: object, name: str | None = None) -> Verdict:
+    """Check a function or a class that you wrote in place of one of the book's.
+
+    Args:
+        mine: your function or class.
+        name: how the book calls it; by default it has the same name.
+
+    Returns:
+        The verdict: right, not written yet, or what is wrong, with the smallest input that shows it.
+
+    Raises:
+        KeyError: the book has no such piece.
+
+    Example:
+        >>> import torch
+        >>> check_piece(torch.exp, "softmax")
+        Not yet. It divides the exponentials by nothing: a row has to sum to one.
+        with scores = [0.0, 1.0]
+        came:      [1.0, 2.718]
+        should be: [0.2689, 0.7311]
+    """
+    name = getattr(mine, "__name__", "") if name is None else name
+    if name not in BY_NAME:
+        raise KeyError(f"{name} is no piece of the book; there are {', '.join(BY_NAME)}")
+    return BY_NAME[name].check(mine)
+
+
+__all__ = ["BY_NAME", "PIECES", "Piece", "check_piece"]
