@@ -1,10 +1,10 @@
 """Every piece that readers write themselves, in the order of the book: one table for all that uses them."""
 
 from literate_attention.exercises._judging import Verdict
-from literate_attention.exercises.pieces import story
+from literate_attention.exercises.pieces import story, transformer_block
 from literate_attention.exercises.pieces._piece import Piece
 
-PIECES = (*story.PIECES,)
+PIECES = (*story.PIECES, *transformer_block.PIECES)
 BY_NAME = {piece.name: piece for piece in PIECES}
 
 

@@ -1,0 +1,130 @@
+"""What the pieces of the models share: how a module is judged, and how mistakes are put together."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partialmethod
+from itertools import combinations
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch import Tensor, nn
+
+from literate_attention.exercises._judging import Verdict, wrong
+from literate_attention.exercises.pieces._trials import Given, Run, call, drawn, judge_by_trials
+
+
+class UnusableError(Exception):
+    """What a reader wrote cannot be tried; the message says why."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Judge what a reader wrote by what it returns.
+
+    Args:
+        right: the library's own.
+        mistakes: implementations that are wrong, by what to say of them, the likeliest first.
+        inputs: what to try it on, the smallest first.
+        run: runs an implementation on one input, and returns a tensor, or several.
+        parts: what the library's own is made of. If a reader's class is not right with the reader's parts,
+            it is tried with these: parts are judged by themselves.
+    """
+
+    right: Callable[..., Any]
+    mistakes: Mapping[str, Any]
+    inputs: Sequence[Given]
+    run: Run = call
+    parts: tuple[Callable[..., Any], ...] = ()
+
+    def __call__(self, mine: object) -> Verdict:
+        """Judge a function or a class."""
+        verdict = self.judge(mine)
+        if verdict or not self.parts:
+            return verdict
+        with made_of(self.parts, mine):
+            return self.judge(mine)
+
+    def judge(self, mine: object) -> Verdict:
+        """Judge a function or a class, with whatever it is made of."""
+        unusable: list[UnusableError] = []
+
+        def run(implementation: Any, given: Given) -> Any:
+            try:
+                return self.run(implementation, given)
+            except UnusableError as error:
+                unusable.append(error)
+                raise
+
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            verdict = judge_by_trials(mine, self.right, self.mistakes.items(), self.inputs, run)
+        return wrong(str(unusable[0]), case=verdict.case) if unusable else verdict
+
+
+@contextmanager
+def made_of(parts: tuple[Callable[..., Any], ...], mine: object) -> Iterator[None]:
+    """Put the library's parts in the place of those that the module of a reader's code has."""
+    names = getattr(getattr(mine, "__init__", None), "__globals__", {})
+    with patch.dict(names, {part.__name__: part for part in parts if part.__name__ in names}):
+        yield
+
+
+def alone_and_in_pairs(
+    make: Callable[..., Any], mistakes: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Make what is wrong in one way, and then what is wrong in two ways that do not concern the same.
+
+    Args:
+        make: makes an implementation that is right but for what it is told to do otherwise.
+        mistakes: what to say of a mistake, and what is done otherwise, by name.
+    """
+    made = {says: make(**changes) for says, changes in mistakes.items()}
+    for (says, changes), (also_says, others) in combinations(mistakes.items(), 2):
+        if not changes.keys() & others.keys():
+            made[f"{says}, and {also_says}"] = make(**changes, **others)
+    return made
+
+
+def rewritten(original: type, **methods: Callable[..., Any]) -> Callable[..., type]:
+    """Return what makes subclasses whose methods are told to do something otherwise."""
+
+    def make(**changes: Any) -> type:
+        told = {name: partialmethod(method, **changes) for name, method in methods.items()}
+        return type(original.__name__, (original,), told)
+
+    return make
+
+
+def loaded(module: Any, like: nn.Module) -> Any:
+    """Load numbers that were drawn into a module, by the names that the library's own has.
+
+    Raises:
+        UnusableError: its parameters have other names or shapes.
+    """
+    if not isinstance(module, nn.Module):
+        raise UnusableError(f"a subclass of nn.Module is expected, got {type(module).__name__}")
+    expected = dict(like.named_parameters())
+    found = dict(module.named_parameters(remove_duplicate=False))
+    known = {id(found[name]) for name in expected if name in found}
+    others = {name: found[name] for name in found if id(found[name]) not in known}
+    lacking = {
+        name: weight
+        for name, weight in expected.items()
+        if name not in found or found[name].shape != weight.shape
+    }
+    if lacking or others:
+        lacks = f"expected {shapes(lacking)}, " if lacking else ""
+        has = {name: found[name] for name in lacking if name in found} | others
+        raise UnusableError(
+            f"a checkpoint is read by the names of its parameters: {lacks}found {shapes(has)}"
+        )
+    for seed, (name, weight) in enumerate(sorted(expected.items())):
+        found[name].copy_(0.6 * drawn(*weight.shape, seed=seed))
+    return module.eval()
+
+
+def shapes(parameters: Mapping[str, Tensor]) -> str:
+    """List parameters with their shapes."""
+    listed = [f"{name} {tuple(weight.shape)}" for name, weight in parameters.items()]
+    return ", ".join(listed) if listed else "nothing"

@@ -1,0 +1,147 @@
+"""Each piece of the models is judged by itself: what is right is right, and what is wrong is named."""
+
+import re
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import rms_norm
+
+from literate_attention.exercises.pieces import BY_NAME, Piece, check_piece, transformer_block
+from literate_attention.exercises.pieces._judged import Judged
+
+PIECES: list[Piece] = [*transformer_block.PIECES]
+
+
+def judged(piece: Piece) -> Judged:
+    assert isinstance(piece.check, Judged)
+    return piece.check
+
+
+def said(says: str) -> str:
+    return f"{says[0].upper()}{says[1:]}."
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
+def test_the_librarys_own_is_right(piece: Piece) -> None:
+    assert BY_NAME[piece.name] is piece
+    assert piece.check(piece.library), piece.check(piece.library)
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
+def test_every_mistake_is_named_as_what_it_is(piece: Piece) -> None:
+    mistakes = judged(piece).mistakes
+    alone = [says for says in mistakes if ", and " not in says]
+    assert len(alone) >= 6
+    for says in alone:
+        verdict = piece.check(mistakes[says])
+        assert not verdict
+        assert verdict.says == said(says)
+        assert "should be" in verdict.case
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
+def test_two_mistakes_at_once_are_named_too(piece: Piece) -> None:
+    mistakes = judged(piece).mistakes
+    every_sentence = {said(says) for says in mistakes}
+    pairs = [says for says in mistakes if ", and " in says]
+    named = 0
+    for says in pairs[:: max(len(pairs) // 12, 1)]:
+        verdict = piece.check(mistakes[says])
+        assert not verdict
+        assert verdict.says in every_sentence  # of two that come to the same, the first is named
+        named += verdict.says == said(says)
+    assert named * 2 >= min(len(pairs), 12)
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
+def test_sentences_are_plain(piece: Piece) -> None:
+    for says in judged(piece).mistakes:
+        assert re.fullmatch(r"[a-zW][^\n]+[^.]", says), says
+
+
+# Whatever is handed in
+
+
+class Unwritten(nn.Module):
+    def __init__(self, *_: object, **__: object) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+
+def unwritten(*_: object, **__: object) -> Tensor:
+    raise NotImplementedError
+
+
+class Returning:
+    """Something that may be called and made, and returns the same from everything."""
+
+    def __init__(self, result: object) -> None:
+        self.result = result
+
+    def __call__(self, *_: object, **__: object) -> Any:
+        return self.result
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
+def test_what_is_not_written_is_called_so(piece: Piece) -> None:
+    for stub in (Unwritten, unwritten):
+        assert not piece.check(stub).is_written
+
+
+@pytest.mark.parametrize("junk", [None, [1.0, 2.0], "text", torch.zeros(7, 3), nn.Linear(2, 2)])
+@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
+def test_no_answer_stops_a_check(piece: Piece, junk: object) -> None:
+    for answer in (junk, Returning(junk), Returning(Returning(junk))):
+        verdict = piece.check(answer)
+        assert not verdict
+        assert verdict.is_written
+        assert re.fullmatch(r"[A-Z\d].+[^.]\.", verdict.says), verdict
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
+def test_a_check_changes_nothing(piece: Piece) -> None:
+    state = torch.get_rng_state()
+    piece.check(piece.library)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.is_grad_enabled()
+
+
+# The transformer block
+
+
+class TorchsNorm(nn.Module):
+    def __init__(self, width: int, epsilon: float = 1e-5) -> None:
+        super().__init__()
+        self.epsilon = epsilon
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return rms_norm(x, self.weight.shape, self.weight, self.epsilon)
+
+
+class ByNorm(TorchsNorm):
+    def forward(self, x: Tensor) -> Tensor:
+        wide = x.float()
+        length = torch.linalg.vector_norm(wide, dim=-1, keepdim=True)
+        size = (length**2 / x.shape[-1] + self.epsilon) ** 0.5
+        return (wide / size * self.weight.float()).type_as(x)
+
+
+def test_norms_in_other_styles_are_right() -> None:
+    for norm in (TorchsNorm, ByNorm):
+        verdict = check_piece(norm, "RMSNorm")
+        assert verdict, verdict
+
+
+def test_names_of_parameters_are_those_of_a_checkpoint() -> None:
+    class Scaling(nn.Module):
+        def __init__(self, width: int, eps: float = 1e-5) -> None:
+            super().__init__()
+            self.scale = nn.Parameter(torch.ones(width))
+
+    assert (
+        "names of its parameters: expected weight (2,), found scale (2,)"
+        in check_piece(Scaling, "RMSNorm").says
+    )
