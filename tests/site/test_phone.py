@@ -37,9 +37,7 @@ SIDEWAYS = """() => document.scrollingElement.scrollWidth <= innerWidth ? []
         return true;
     })
     .map(e => `${e.tagName} ${e.className} ${e.id} ${e.innerText?.slice(0, 40)}`).slice(0, 3)"""
-# Whoever sets large text in a browser has fewer rem in its width: what parts.css asks of that is here too.
-LARGE_TEXT = """html { font-size: 200% !important; }
-    .lp-table { display: block; max-width: calc(100vw - 4rem); overflow-x: auto; }"""
+LARGE_TEXT = "html { font-size: 200% !important; }"
 CUT_HEADER = """() => {
     const header = document.querySelector(".bd-header-article");
     const { top, bottom } = header.getBoundingClientRect();

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
 
-  const { bring, cacheCounts, choice, isRepeated, make, matrix, placed, range, stepper, whole } =
+  const { bring, cacheCounts, choice, isRepeated, make, matrix, placed, range, scrollable, stepper, whole } =
     globalThis.literateParts;
   const WORDS = "Your journey starts with one step and goes on word by word".split(" ");
   const NAMES = WORDS.map((word, i) => (isRepeated(WORDS, i) ? `${word} ${i + 1}` : word));
@@ -215,7 +215,7 @@
         "div",
         { class: "lp-columns" },
         make("div", { class: "lp-below" }, scores.element, legends.scores, keysPlace, legends.keys),
-        make("div", {}, said, table, inParts),
+        make("div", {}, said, scrollable(table), inParts),
       ),
     );
     steps.go(0);

@@ -2,6 +2,7 @@
  *
  *   make("button", { type: "button" }, "Next")     an element; no attribute is ever a style, which a policy may forbid
  *   draw("circle", { r: 4 })                       an element of a drawing
+ *   scrollable(table)                              a box with the table's name, in which it scrolls where it is too wide
  *   bring("head_browser", (root) => element)       puts an element into each place for this figure
  *   whenNear(root, begin)                          begins when the reader comes near, and not before
  *   numbersOf(root)                                promises the library's numbers, which the build wrote into a script
@@ -28,6 +29,17 @@
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
     element.append(...children);
     return element;
+  }
+
+  /** The Tab key reaches the box only where there is something to scroll. */
+  function scrollable(table) {
+    const box = make("div", { class: "lp-box", role: "group", "aria-label": table.caption.textContent }, table);
+    const widths = new ResizeObserver(() => {
+      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
+    });
+    for (const element of [box, table]) widths.observe(element);
+    return box;
   }
 
   const whole = (x) => x.toLocaleString("en-US");
@@ -95,6 +107,6 @@
   const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
   Object.assign(parts, {
-    bring, bytesOf, choice, draw, isRepeated, labelled, make, numbersOf, percent, placed, quoted, whenNear, whole,
+    bring, bytesOf, choice, draw, isRepeated, labelled, make, numbersOf, percent, placed, quoted, scrollable, whenNear, whole,
   });
 })();

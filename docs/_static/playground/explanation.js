@@ -5,7 +5,7 @@
   const playground = (globalThis.literateAttention ??= {});
   if (!playground.root) return;
   const { acting, headPanels, plane, inputs, shown, show, speak } = playground;
-  const { make, quoted, sum } = globalThis.literateParts;
+  const { make, quoted, scrollable, sum } = globalThis.literateParts;
 
   const story = make("section", { class: "pg-story", "aria-label": "Where a number comes from" });
 
@@ -30,7 +30,7 @@
         ...values.map((value) => make("td", {}, value)),
       );
     const heads = columns.map((column) => make("th", { scope: "col" }, column));
-    return make(
+    const table = make(
       "table",
       {},
       make("caption", {}, name),
@@ -38,14 +38,11 @@
       make("tbody", {}, ...lines.map(line)),
       ...(total ? [make("tfoot", {}, line(total, -2))] : []),
     );
+    return scrollable(table);
   }
 
   const ROUNDED = "Numbers are rounded only where they are shown, so a last digit of a sum or product may seem to be wrong.";
-  /** A table may be wider than its column; who has no mouse scrolls what has the focus. */
-  const scrolling = ({ caption }) =>
-    caption ? { tabindex: 0, role: "group", "aria-label": caption.textContent } : {};
-  const part = (...content) =>
-    make("div", { class: "pg-part", ...scrolling(content[0]) }, ...content);
+  const part = (...content) => make("div", { class: "pg-part" }, ...content);
   const say = (...content) => make("p", {}, ...content);
   const strong = (text) => make("strong", {}, text);
   const word = (row) => shown.state.words[row];

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
 
-  const { bring, choice, learning, make, numbersOf, percent, quoted, range, sum, whenNear } = globalThis.literateParts;
+  const { bring, choice, learning, make, numbersOf, percent, quoted, range, scrollable, sum, whenNear } = globalThis.literateParts;
   const { accuracy, answersTo, beginning, circle, course, drawAnew, headsOf, plane, sizeOf, takeStep, unpack } = learning;
 
   /** Rock beats scissors, paper beats rock, scissors beat paper: whom each beats, in the order in which they stand. */
@@ -372,7 +372,7 @@
         "div",
         { class: "lp-columns lp-even" },
         make("div", {}, circlePlace, said, legend, row(...gloves, deal), known),
-        make("div", {}, curve.element, table, where),
+        make("div", {}, curve.element, scrollable(table), where),
       ),
       planePlace,
       make(
