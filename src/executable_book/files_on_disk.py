@@ -1,25 +1,14 @@
-"""Files that are whole or not there, and digests of files."""
+"""Files and their digests."""
 
 import hashlib
-import os
 from pathlib import Path
-
-PARTIAL = ".partial"
-"""How the name of a file ends that is being written."""
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that nobody ever sees a part of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)
 
 
 def write_if_changed(path: Path, text: str) -> None:
     """Write a file, unless it says that already."""
     if not path.exists() or path.read_bytes() != text.encode():
-        write_atomically(path, text)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 def sha256(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from executable_book.files_on_disk import write_atomically
+from executable_book.files_on_disk import write_if_changed
 from executable_book.run.kernels import start_python
 from executable_book.run.page_execution import execution_digest
 
@@ -40,7 +40,7 @@ def finish(app: Sphinx, module: Path, path: Path) -> None:
         made: dict[str, Any] = {"problem": f"{module.name} failed: {error_in(errors)}"}
     else:
         made = {"fingerprint": now, "numbers": json.loads(output)}
-    write_atomically(path, json.dumps(made))
+    write_if_changed(path, json.dumps(made))
 
 
 def stored(path: Path) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Another book: a library and a ledger of its own, no torch; nothing but a conf.py tells of it."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,86 +25,52 @@ def nothing_else(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory, nothing_else: str) -> tuple[Book, Build]:
-    """Return the book, built once. Tests copy it."""
+def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
+    """Return a copy of the book."""
     book = Book(tmp_path_factory.mktemp("second") / "book")
     shutil.copytree(BOOK, book.root)
-    return book, book.run(**environment_of(book, nothing_else))
+    return book
 
 
-@pytest.fixture
-def book(built: tuple[Book, Build], tmp_path: Path) -> Book:
-    """Return a copy of the book, with what was built."""
-    return Book(Path(shutil.copytree(built[0].root, tmp_path / "book")))
-
-
-@pytest.fixture
-def build(book: Book, nothing_else: str) -> Callable[..., Build]:
-    """Return a function that builds the copy."""
-    own = environment_of(book, nothing_else)
-    return lambda *options, **environment: book.run_forked(*options, **own, **environment)
-
-
-def environment_of(book: Book, nothing_else: str) -> dict[str, str]:
-    """Return the environment in which the book is built: with its library, and no warm server of others."""
+@pytest.fixture(scope="module")
+def environment(book: Book, nothing_else: str) -> dict[str, str]:
+    """Return the environment in which it is built: with its library, and no warm server of others."""
     return {"PYTHONPATH": f"{nothing_else}:{book.root / 'src'}", ADDRESS: "none"}
 
 
-def test_it_builds_and_verifies(built: tuple[Book, Build]) -> None:
-    book, build = built
-    assert (build.status, build.err) == (0, "")
-    assert build.executed == ["primes"]
-    assert "1 of 1 source outputs verified" in build.said
-    page = build.text("primes")
+@pytest.fixture(scope="module")
+def built(book: Book, environment: dict[str, str]) -> Build:
+    """Return its first build, in a process that has imported nothing before."""
+    return book.run(**environment)
+
+
+def test_it_builds_and_verifies(book: Book, built: Build) -> None:
+    assert (built.status, built.err) == (0, "")
+    assert built.executed == ["primes"]
+    assert "1 of 1 source outputs verified" in built.said
+    page = built.text("primes")
     assert "[2, 3, 5, 7, 11, 13, 17, 19]" in page
     assert "Executed with Python 3" in page
-    assert "Verified on this build, reproduced in" in build.html("sources")
+    assert "Verified on this build, reproduced in" in built.html("sources")
     assert (book.html / "notebooks/primes.ipynb").exists()
 
 
-def test_nothing_runs_when_nothing_changed(book: Book, nothing_else: str) -> None:
-    again = book.run(**environment_of(book, nothing_else))
-    assert (again.status, again.err, again.executed) == (0, "", [])
-
-
-@pytest.mark.parametrize("file", ["src/little_numbers/__init__.py", LIBRARY, "src/new/at/depth.py"])
-def test_it_goes_stale_when_any_file_of_its_library_changes(
-    book: Book, build: Callable[..., Build], file: str
-) -> None:
-    path = book.root / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(path.read_text() + "\n# changed\n" if path.exists() else "")
-    stale = build()
-    assert (stale.status, stale.executed) == (0, ["primes"])
-
-
+@pytest.mark.usefixtures("built")
 def test_it_fails_while_its_library_is_wrong_and_recovers(
-    book: Book, build: Callable[..., Build]
+    book: Book, environment: dict[str, str]
 ) -> None:
     before = book.published()
     book.change(f"../{LIBRARY}", "number % first]", "number % first != 1]")
     for _ in range(2):
-        wrong = build()
+        wrong = book.run_forked(**environment)
         assert wrong.status == 1
         assert "does not reproduce 'primes-below-twenty'" in wrong.err
         assert "the output of `from fractions import Fraction` is not the one recorded" in wrong.err
         assert "0 of 1 source outputs verified" in wrong.said
     book.put_back()
-    mended = build()
+    mended = book.run_forked(**environment)
     assert (mended.status, mended.err) == (0, "")
     after = book.published()
     # Of words that were there in between, Sphinx keeps empty entries, which makes another edition.
     changed = {name for name in before if unversioned(before[name]) != unversioned(after[name])}
     assert changed <= {"searchindex.js", "offline.json", "worker.js"}
-
-
-def test_a_variable_that_it_names_is_part_of_every_key(build: Callable[..., Build]) -> None:
-    assert build(LITTLE_DEVICE="abacus").executed == ["primes"]
-
-
-def test_it_records(book: Book, build: Callable[..., Build]) -> None:
-    book.change("primes.md", "primes_below(100)), 100", "primes_below(1000)), 1000")
-    assert build().status == 1
-    assert build("-D", "book_record=1").status == 0
-    assert "    one in 6 or 0.168\n" in book.text("recorded/primes.txt")
-    assert build().status == 0

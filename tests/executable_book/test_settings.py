@@ -34,12 +34,3 @@ def test_the_tool_chain_knows_nothing_of_this_book() -> None:
     for path in TOOLS.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert not re.search("attention|literate", text, re.IGNORECASE), path
-
-
-def test_the_tool_chain_imports_no_torch() -> None:
-    importing = [
-        path.relative_to(TOOLS)
-        for path in TOOLS.rglob("*.py")
-        if re.search(r"^ *(import|from) (torch|matplotlib)", path.read_text(), re.MULTILINE)
-    ]
-    assert importing == []

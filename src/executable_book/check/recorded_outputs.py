@@ -24,7 +24,7 @@ from sphinx.application import Sphinx
 from executable_book.book_domain import page_data, set_page_data
 from executable_book.check.printed_values import difference
 from executable_book.check.repeated_warnings import Finding
-from executable_book.files_on_disk import write_atomically
+from executable_book.files_on_disk import write_if_changed
 from executable_book.run.executed_cells import ExecutedCell, cells, executed_with, failed_pages
 
 RECORDS = "records"
@@ -134,4 +134,4 @@ def _rewrite(app: Sphinx, docname: str, records: list[Record]) -> None:
         key: old[key] if key in old and not difference(old[key], printed, device) else printed
         for key, _, printed in records
     }
-    write_atomically(file_of(app, docname), dump(new.items()))
+    write_if_changed(file_of(app, docname), dump(new.items()))

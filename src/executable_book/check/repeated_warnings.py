@@ -22,11 +22,13 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from executable_book.files_on_disk import write_atomically
+from executable_book.files_on_disk import write_if_changed
 
 LOGGER = logging.getLogger(__name__)
 ANY = ""
 """The page of a warning that names none."""
+NOTE = "warned.json"
+"""Where the pages are noted that others warned about."""
 KIND = "book"
 """The type of our warnings; the subtype is the name of the check: `suppress_warnings = ["book.ledger"]`."""
 
@@ -90,7 +92,7 @@ class PagesWithWarnings(stdlib_logging.Handler):
     def store(self, app: Sphinx, exception: Exception | None) -> None:
         """Leave a note for the next build."""
         if exception is None:
-            write_atomically(_note(app), json.dumps(sorted(self.pages)))
+            write_if_changed(_note(app), json.dumps(sorted(self.pages)))
 
 
 def outdated(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> set[str]:
@@ -100,4 +102,4 @@ def outdated(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> set[str]:
 
 
 def _note(app: Sphinx) -> Path:
-    return Path(app.doctreedir) / "warned.json"
+    return Path(app.doctreedir) / NOTE

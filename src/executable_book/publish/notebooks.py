@@ -23,7 +23,7 @@ from sphinx.config import Config
 from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
 from executable_book.book_domain import page_data
-from executable_book.files_on_disk import write_atomically
+from executable_book.files_on_disk import write_if_changed
 from executable_book.publish.plain_markdown import PlainMarkdown
 from executable_book.publish.repository import CHANGED
 from executable_book.run.executed_cells import EXECUTIONS
@@ -135,7 +135,7 @@ def publish(app: Sphinx, page: nodes.document, docname: str) -> None:
             path.unlink(missing_ok=True)
         else:
             notebook = notebook_of(app, docname, page, executed, solutions)
-            write_atomically(path, nbformat.writes(notebook) + "\n")
+            write_if_changed(path, nbformat.writes(notebook) + "\n")
 
 
 # The links in a page's header

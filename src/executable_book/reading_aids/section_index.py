@@ -18,7 +18,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from executable_book.files_on_disk import write_atomically, write_if_changed
+from executable_book.files_on_disk import write_if_changed
 from executable_book.html.proof_marks import ProofMark
 from executable_book.reading_aids.term_links import terms_of
 from executable_book.site_builds import in_order, is_site
@@ -108,7 +108,7 @@ def write_page(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Write down the sections of a page, until the page is written again."""
     if app.config.book_search and is_site(app):
         found = json.dumps([*sections_of(doctree)], ensure_ascii=False)
-        write_atomically(_of_page(app, docname), found)
+        write_if_changed(_of_page(app, docname), found)
 
 
 def search_page(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:

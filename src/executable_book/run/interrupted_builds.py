@@ -15,7 +15,7 @@ from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.config import Config
 from sphinx.util import logging
 
-from executable_book.files_on_disk import PARTIAL
+from executable_book.check.repeated_warnings import NOTE
 
 LOGGER = logging.getLogger(__name__)
 MARK = ".building"
@@ -27,12 +27,11 @@ def begin(app: Sphinx, config: Config) -> None:
     mark.parent.mkdir(parents=True, exist_ok=True)
     if mark.exists():
         LOGGER.info("the last build was cut short: beginning afresh")
-        for known in (app.doctreedir / ENV_PICKLE_FILENAME, app.outdir / ".buildinfo"):
-            known.unlink(missing_ok=True)
+        known = (app.doctreedir / name for name in (ENV_PICKLE_FILENAME, NOTE))
+        for path in (*known, app.outdir / ".buildinfo"):
+            path.unlink(missing_ok=True)
         for folder in (app.outdir.parent / OUTPUT_FOLDER, app.outdir / "_static"):
             shutil.rmtree(folder, ignore_errors=True)
-        for partial in app.outdir.rglob(f"*{PARTIAL}"):
-            partial.unlink()
     mark.touch()
 
 

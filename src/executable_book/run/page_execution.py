@@ -139,8 +139,9 @@ def start(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
 def executed_with(config: Config) -> dict[str, str]:
     """Return the device that pages run on, and the versions of what they run with."""
     path = Path(config.nb_execution_cache_path, ABOUT)
-    if config.nb_execution_cache_path and path.exists():
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+    known = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if known:  # which it is not if a build was killed while it wrote
+        return dict(json.loads(known))
     about = versions(config.book_versions) | {"python": platform.python_version()}
     if config.book_device:
         module, _, function = config.book_device.partition(":")

@@ -189,10 +189,6 @@ def test_cell_and_entry_are_linked_both_ways(book) -> None:
         r'Verified on this build, reproduced in <a [^>]*href="page.html#reproduces-scores"', page
     )
     assert "Source 000 (blog post), line 54: Scores" in page
-    foot = build.html("page").partition('<p class="page-foot">')[2].partition("</p>")[0]
-    assert re.search(
-        r'href="sources.html"><span>\d source outputs? verified</span></a> on this', foot
-    )
     assert "2 of 2 source outputs verified" in page
 
 
@@ -214,11 +210,6 @@ def test_the_ledgers_page_follows_when_only_another_page_changed(book, jobs: int
     assert "1 of 2 source outputs verified" in build.html("sources")
     claim_scores(book)
     assert "Not verified" not in book.build(jobs=jobs).html("sources")
-
-
-def test_versions_and_names_are_no_numbers(book) -> None:
-    claim_scores(book, f"print('GPT-3.5, torch 2.13.0:', {SCORES!r})")
-    assert book.build().warnings == []
 
 
 # Sources in sentences

@@ -4,9 +4,7 @@ import ast
 from textwrap import dedent
 
 import pytest
-from harness.paths import ROOT
 
-from executable_book.code import abridged
 from executable_book.code.abridged import abridge, new_lines, taught_statements
 
 
@@ -321,18 +319,3 @@ def test_what_of_a_module_is_taught() -> None:
         "while x:",
         "x -= 1",
     ]
-
-
-def test_all_that_is_taught_can_be_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In every module of this repository, a listing of a definition is a program with all its statements."""
-    monkeypatch.setattr(abridged, "laid_out", str)
-    for path in (ROOT / "src").glob("*_*/*/*.py"):
-        text = path.read_text(encoding="utf-8")
-        for node in ast.parse(text).body:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign):
-                taught = taught_statements(text, ast.Module([node], []))
-                found = abridge(text, node)
-                if taught:
-                    assert found.statements == taught.keys(), path
-                count = sum(isinstance(one, ast.stmt) for one in ast.walk(ast.parse(found.code)))
-                assert count >= len(taught)

@@ -10,7 +10,6 @@ from harness.paths import ROOT
 from sphinx.highlighting import PygmentsBridge
 
 from executable_book.code import package_source
-from executable_book.code.name_usage import find_tests
 from executable_book.code.reference_links import with_links
 
 # sphinxcontrib-bibtex still asks for what Sphinx 11 will remove.
@@ -134,12 +133,3 @@ def test_the_reference_has_an_entry_for_every_public_name(new_book: Callable[...
     assert missing == []
     text = re.sub(r"<[^>]*>", "", html)
     assert "Float[Tensor, '*batch q_len head_dim']" in text
-
-
-def test_every_public_name_is_tested() -> None:
-    package = package_source.library_in(ROOT / "src" / "literate_attention")
-    public = frozenset(package.public)
-    tested: set[str] = set()
-    for path in (ROOT / "tests").rglob("test_*.py"):
-        tested |= find_tests(path.read_text(encoding="utf-8"), "literate_attention", public).keys()
-    assert public - tested == set()

@@ -83,17 +83,6 @@ def test_what_is_not_as_printed_says_so(book) -> None:
     assert '<summary>✗<span class="says"> Not as printed in source 000</span></summary>' in mark
 
 
-def test_a_mark_follows_the_ledger(book) -> None:
-    book.page("page", cell(BOTH))
-    book.build()
-    elsewhere = ledger('{ source = "002", line = 8, section = "Elsewhere" }')
-    book.write("sources.toml", elsewhere.replace('printed = "3"', 'printed = "5"'))
-    build = book.build()
-    assert "page" in build.written
-    assert "source 002, line 8: Elsewhere" in build.html("page")
-    assert "1 source output verified" in foot(build)
-
-
 def test_a_cell_that_cannot_print_the_same_twice_says_why(book) -> None:
     book.page("page", cell("print(3)", "nondeterministic: it measures time"))
     (mark,) = marks(book.build().html("page"))

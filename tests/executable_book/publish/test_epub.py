@@ -62,7 +62,6 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
         html_css_files=["site.css"],
         templates_path=[str(ROOT / "docs/_templates")],
         myst_heading_anchors=2,
-        book_joined_styles=["only-on-the-site.css"],
         epub_cover=("_static/cover.svg", "cover.html"),
         epub_css_files=["ebook.css"],
         epub_contributor="those who correct it",

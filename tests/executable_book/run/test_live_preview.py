@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from harness.books import make_book
-from harness.git import git
 from harness.live_server import PATIENCE, hear, serving
 from websockets.exceptions import ConnectionClosed
 
@@ -75,18 +74,3 @@ def test_a_save_is_built_and_announced_once_until_the_command_ends(book: Path) -
         with pytest.raises(ConnectionClosed):
             browser.recv(timeout=PATIENCE)
     assert not (book / "_build" / "book.zip").exists()
-
-
-def test_the_first_save_after_a_commit_writes_no_other_page(book: Path) -> None:
-    (book / "other.md").write_text("---\norphan: true\n---\n\n# Other\n", encoding="utf-8")
-    (book.parent / ".gitignore").write_text("_build\n__pycache__\n", encoding="utf-8")
-    git(book.parent, "init", "--quiet")
-    git(book.parent, "add", ".")
-    git(book.parent, "commit", "--quiet", "-m", "All")
-    other = book / "_build" / "html" / "other.html"
-    with serving(book, book.parent / "src") as (browser, _):
-        written = other.stat().st_mtime_ns
-        save(book / "index.md", PAGE % "'second'")
-        assert hear(browser) == "refresh"
-        assert "second" in other.with_name("index.html").read_text()
-    assert other.stat().st_mtime_ns == written

@@ -117,14 +117,6 @@ def test_what_changed_runs_again_and_nothing_else(project: Book) -> None:
     assert "answer 42" in text_of(project, "one")
 
 
-def test_the_device_is_part_of_the_key(project: Book, monkeypatch: pytest.MonkeyPatch) -> None:
-    titled(project, "page", cell("import os\nprint('on', os.environ.get('SOME_DEVICE'))"))
-    project.build()
-    monkeypatch.setenv("SOME_DEVICE", "meta")
-    assert project.build().executed == ["page"]
-    assert "on meta" in text_of(project, "page")
-
-
 def test_two_cold_builds_give_the_same_bytes(book: tuple[Book, Build], tmp_path: Path) -> None:
     project, _ = book
     again = project.copied(tmp_path / "again")

@@ -101,15 +101,3 @@ def test_a_server_ends_with_its_build(monkeypatch: pytest.MonkeyPatch) -> None:
         assert parent != os.getpid()
     assert not alive(parent)
     assert ADDRESS not in os.environ
-
-
-def test_a_client_starts_at_once(warm: None) -> None:
-    """It imports little: many are started for each build."""
-    code = "import sys; print('asyncio' in sys.modules or 'typing' in sys.modules)"
-    client = WARM_PYTHON[-1]
-    imported = subprocess.run(
-        [*WARM_PYTHON[:3], "-X", "importtime", client, "-c", code], capture_output=True, text=True
-    ).stderr
-    assert "socket" in imported
-    assert "asyncio" not in imported
-    assert "typing" not in imported
