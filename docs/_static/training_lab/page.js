@@ -241,13 +241,14 @@
       const looks = beaten.map((share, head) => `${percent(share)} at the one that it beats and ${percent(beating[head])} at the one that beats it`);
       const succeeds = accuracy(now(), data().unseen) > 0.9;
       if (["self", "twoHeads"].includes(kind) && !succeeds) {
-        return "It has not found the way yet: train on, or try other random numbers.";
+        return "It has not found the way yet: train further, or try other random numbers.";
       }
       return {
         average: () => "The average is the same for all three hands, so all three say the same.",
         simple: () =>
           "A score is the same in both directions. So if rock scores scissors above paper, and scissors score paper above rock, " +
-          "then paper scores scissors above rock, and looks the wrong way.",
+          "then paper scores scissors above rock, and looks the wrong way. And since a vector fits itself best, a hand gives its own " +
+          `glove ${percent(meanWeight(0)[0])} of its weight, though nobody asks for that colour. The average gives it only a third, so its loss ends lower.`,
         self: () =>
           `A hand now looks ${looks[0]}: its query asks for what it beats, its key says what it is, and its value brings the colour.`,
         oneHead: () => `A hand looks ${looks[0]}: one row of weights has to serve two questions, and the colours blur.`,
@@ -312,7 +313,7 @@
 
     function show() {
       const training = now();
-      train.textContent = running ? "Stop" : step() === 0 ? "Train" : step() < training.last ? "Go on" : "Train on";
+      train.textContent = running ? "Stop" : step() === 0 ? "Train" : step() < training.last ? "Go on" : "Train further";
       where.textContent =
         `${sizeOf(training.parameters).toLocaleString("en-US")} numbers are trained. ` +
         (isNew[kind] ? "They begin with other random numbers." : `They begin with the random numbers of seed ${seed}.`);

@@ -73,10 +73,10 @@ def draw_gpt(tokens: Sequence[str], following: str, *, num_layers: int) -> Drawi
     Example:
         >>> draw_gpt(["one", "small"], "step", num_layers=2).alt
         "A GPT, from top to bottom, a column for each token. The 2 tokens 'one' and 'small' become 2 vectors.
-        Then come 2 transformer blocks, one after the other. In each, attention lets every token gather
-        from itself and the tokens before it; a feed-forward network works on each token by itself. At the
-        end, the last column gives a score to every token of the vocabulary; the next token should be
-        'step'."
+        Then come 2 transformer blocks of one form, each with its own numbers. In each, attention lets every
+        token gather from itself and the tokens before it; a feed-forward network works on each token by
+        itself. At the end, the last column gives a score to every token of the vocabulary; the next token
+        should be 'step'."
     """
     tokens = clean_labels(tokens)
     beside = MARGIN + 216.0
@@ -117,7 +117,8 @@ def draw_gpt(tokens: Sequence[str], following: str, *, num_layers: int) -> Drawi
         draw_vectors(y)
         page.box(MARGIN - 4, block, WIDTH - 2 * MARGIN + 8, y + 12 - block, edge=QUIET, rounding=6)
         y += 24
-        page.heading(MARGIN, y, f"this block comes {num_layers} times")
+        page.heading(MARGIN, y, f"{num_layers} blocks of this form")
+        _explain(page, beside, y, "each with its own numbers")
         page.arrow((middles[-1], y - 17), (middles[-1], y + 16))
         y += 26
         page.text(middles[-1], y, shorten(following, column + 12, "bold"), weight="bold")
@@ -126,7 +127,7 @@ def draw_gpt(tokens: Sequence[str], following: str, *, num_layers: int) -> Drawi
             y + LINE / 2 + MARGIN,
             "A GPT, from top to bottom, a column for each token. The "
             f"{plural(len(tokens), 'token')} {quote(tokens)} become {plural(len(tokens), 'vector')}.",
-            f"Then come {num_layers} transformer blocks, one after the other.",
+            f"Then come {num_layers} transformer blocks of one form, each with its own numbers.",
             "In each, attention lets every token gather from itself and the tokens before it; a feed-forward "
             "network works on each token by itself.",
             "At the end, the last column gives a score to every token of the vocabulary; the next token "
