@@ -5,6 +5,7 @@ import io
 import math
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import jupytext
@@ -39,6 +40,7 @@ RUNGS: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
 """The tag of the cells, after ``rung-``: the page that they stand on, and when a training has succeeded."""
 
 
+@cache
 def cells(rung: str) -> str:
     """Return the code of a page that trains one model."""
     notebook = jupytext.read(ROOT / "docs" / "story" / f"{RUNGS[rung][0]}.md")
