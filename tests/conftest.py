@@ -6,6 +6,8 @@ torch is imported where it is needed: a process that only hands tests out to oth
 import gc
 import logging
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,16 @@ def new_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., A
         return books.make_book(tmp_path, *extensions, **(books.settings_for(*checks) | settings))
 
     return make
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the wheel of this package."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=Path(__file__).parents[1], check=True, capture_output=True)
+    (built,) = folder.iterdir()
+    return built
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,8 @@
 
 Every notebook is executed here a second time: in a fresh environment, far from the repository, after what its
 first cell installs; only this package comes from the wheel. Not a letter and not a line of a picture may
-differ. Those with solutions that pick a device have another one than the CPU, even where there is none (see
+differ. A notebook for students that is the beginning of the one with solutions is executed as such. Those
+with solutions that pick a device have another one than the CPU, even where there is none (see
 `harness.second_device`), so that no cell can take all tensors to be on one device.
 """
 
@@ -25,12 +26,14 @@ from harness.paths import DOCS, ROOT, SECOND_DEVICE
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 
+from executable_book.publish.notebooks import WITH_SOLUTIONS
+from executable_book.publish.plain_markdown import ANSWER
 from executable_book.run import warm_python
 from literate_attention import pick_device
 
 pytestmark = pytest.mark.whole
 
-WITH_SOLUTIONS = "_with_solutions"
+SECOND = SECOND_DEVICE.read_text(encoding="utf-8")
 ALONE = ("PYTHONPATH", "PYTHONHOME", "LITERATE_DEVICE")
 """What would let a kernel see more than its environment has."""
 SOURCES = {
@@ -57,16 +60,6 @@ def published(site: Path) -> dict[str, NotebookNode]:
     }
     assert sorted(paths) == NOTEBOOKS
     return {name: nbformat.read(path, as_version=4) for name, path in paths.items()}
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the wheel of this package."""
-    folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (path,) = folder.iterdir()
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -113,10 +106,11 @@ def executed(
     wheel: Path,
     environment: dict[str, str],
     tmp_path_factory: pytest.TempPathFactory,
-) -> dict[str, NotebookNode]:
-    """Execute all notebooks, each after what it installs; those that install the least come first."""
+) -> dict[str, list[NotebookNode]]:
+    """Return the executed cells of all notebooks; those that install the least come first."""
     folder = tmp_path_factory.mktemp("downloads")
-    paths = {name: folder / f"{name.replace('/', '-')}.ipynb" for name in NOTEBOOKS}
+    whole = {name: whole_of(name, published) for name in NOTEBOOKS}
+    paths = {name: folder / f"{name.replace('/', '-')}.ipynb" for name in whole.values()}
     first = folder / "first.ipynb"
     for name, path in paths.items():
         nbformat.write(after_the_first_cell(name, published[name]), path)
@@ -126,7 +120,7 @@ def executed(
         ran = subprocess.run(command, cwd=folder, env=environment, stderr=PIPE, text=True)
         assert ran.returncode == 0, ran.stderr[-3000:]
 
-    installs = {name: installing(published[name], wheel) for name in NOTEBOOKS}
+    installs = {name: installing(published[name], wheel) for name in paths}
     at_once = os.cpu_count() or 1
     for lines in sorted(set(installs.values()), key=len):
         nbformat.write(new_notebook(cells=[new_code_cell(lines)]), first)
@@ -136,7 +130,23 @@ def executed(
         with ThreadPoolExecutor(at_once) as pool:
             shares = filter(None, (chosen[start::at_once] for start in range(at_once)))
             list(pool.map(execute, shares))
-    return {name: nbformat.read(path, as_version=4) for name, path in paths.items()}
+    ran = {name: code_cells(nbformat.read(path, as_version=4)) for name, path in paths.items()}
+    return {name: [one for one in ran[whole[name]] if one.source != SECOND] for name in NOTEBOOKS}
+
+
+def whole_of(name: str, published: dict[str, NotebookNode]) -> str:
+    """Return the notebook of which one is the beginning, with what it installs, or the notebook itself."""
+    longer = name + WITH_SOLUTIONS
+    if longer not in published:
+        return name
+    beginning = [cell.source for cell in to_run(published[name])]
+    sources = [cell.source for cell in code_cells(published[longer])]
+    return longer if sources[: len(beginning)] == beginning else name
+
+
+def to_run(notebook: NotebookNode) -> list[NotebookNode]:
+    """Return the code cells of a notebook, but those for a reader's answers."""
+    return [cell for cell in code_cells(notebook) if cell.source != ANSWER]
 
 
 def installing(published: NotebookNode, wheel: Path) -> str:
@@ -155,7 +165,7 @@ def after_the_first_cell(name: str, published: NotebookNode) -> NotebookNode:
         cell.outputs = []
     picks = any("pick_device" in cell.source for cell in code_cells(notebook))
     if name.endswith(WITH_SOLUTIONS) and picks and pick_device().type == "cpu":
-        notebook.cells.insert(0, new_code_cell(SECOND_DEVICE.read_text(encoding="utf-8")))
+        notebook.cells.insert(0, new_code_cell(SECOND))
     return notebook
 
 
@@ -180,10 +190,10 @@ def shown(cells: Iterable[NotebookNode]) -> list[Any]:
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_downloaded_notebook_gives_what_the_site_shows(
-    name: str, published: dict[str, NotebookNode], executed: dict[str, NotebookNode]
+    name: str, published: dict[str, NotebookNode], executed: dict[str, list[NotebookNode]]
 ) -> None:
-    before = code_cells(published[name])[1:]
-    after = code_cells(executed[name])[-len(before) :]
+    before = to_run(published[name])[1:]
+    after = executed[name][: len(before)]
     assert [cell.source for cell in before] == [cell.source for cell in after]
     for ours, theirs in zip(before, after, strict=True):
         if "other pages" not in ours.metadata.get("nondeterministic", ""):  # a notebook is alone
