@@ -160,21 +160,24 @@ def library_in(folder: Path | None) -> Library:
 
 @lru_cache(maxsize=1)
 def _read(folder: Path, state: tuple[tuple[Path, int], ...]) -> Library:
-    found = [
-        Module(
-            ".".join(file.relative_to(folder).with_suffix("").parts), file, file.read_text("utf-8")
-        )
-        for file, _ in state
-    ]
-    library = Library(folder, {one.name: one for one in found if one.file.stem != "__init__"})
+    found = [Module(_name(file, folder), file, file.read_text("utf-8")) for file, _ in state]
+    library = Library(folder, {one.name: one for one in found if one.name})
     for init in found:
-        package = init.name.removesuffix("__init__")
-        if package != init.name:
+        if init.file.stem == "__init__" and "." not in init.name:
+            package = f"{init.name}." if init.name else ""
             for name, origin in _imported(init):
-                module = library.modules[origin.removeprefix(f"{folder.name}.")]
-                full = f"{folder.name}.{package}{name}" if package else ""
-                library.public[package + name] = library.item(package + name, module, name, full)
+                module = library.modules.get(origin.removeprefix(f"{folder.name}."))
+                if module and name in module.defined:
+                    full = f"{folder.name}.{package}{name}" if package else ""
+                    item = library.item(package + name, module, name, full)
+                    library.public[item.name] = item
     return library
+
+
+def _name(file: Path, folder: Path) -> str:
+    """Return the name of a module within its package; that of a part is the name of its `__init__`."""
+    parts = file.relative_to(folder).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def _imported(module: Module) -> Iterator[tuple[str, str]]:

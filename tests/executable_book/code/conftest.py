@@ -41,7 +41,9 @@ class Thing:
     def silent(self):
         """Have nothing but a docstring."""
 ''',
-    "part/__init__.py": "from small.part.inner import draw\n",
+    "part/__init__.py": "from small.part.inner import draw\nfrom small.part.deep import aid\n",
+    "part/deep/__init__.py": "from small.part.deep import tool\n\n\ndef aid():\n    return tool\n",
+    "part/deep/tool.py": "",
     "part/inner.py": "def draw():\n    return 1\n",
     "alone.py": "def check():\n    return 2\n\n\ndef aside():\n    return 3\n",
 }

@@ -15,6 +15,7 @@ def test_public_names_are_found_with_their_entries_in_the_reference(
         "CONSTANT": "small.one.CONSTANT",
         "Thing": "small.one.Thing",
         "act": "small.one.act",
+        "part.aid": "small.part.aid",
         "part.draw": "small.part.draw",
     }
     assert small.public["part.draw"].module.file.name == "inner.py"
