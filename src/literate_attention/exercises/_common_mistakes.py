@@ -1,6 +1,7 @@
 """Attention with mistakes: each table begins with what is right, and says nothing of it."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import product
 
 import torch
@@ -44,12 +45,13 @@ HIDE: Mapping[str, tuple[float, bool]] = {
 """What takes the place of a hidden number, and whether that is a weight."""
 
 
-def weights_with_mistakes(
-    query: Tensor, key: Tensor, *, is_causal: bool, scaled: bool = True
-) -> Iterator[tuple[list[str], Tensor]]:
-    """Yield what mistakes lead to which weights, the right ones first, then one mistake, then two."""
+Weigh = Callable[[Tensor, Tensor], Tensor]
+"""From queries and keys to weights."""
+
+
+def ways_to_weigh(*, is_causal: bool, scaled: bool = True) -> Iterator[tuple[list[str], Weigh]]:
+    """Yield ways from queries and keys to weights: the right one first, then one mistake, then two."""
     scales = SCALES if scaled else {"": 0.0, "the scores are scaled, and should not be": 0.5}
-    mask = causal_mask(query.shape[-2], key.shape[-2], device=query.device)
     masks = MASKS if is_causal else {"": torch.ones_like}
     hides = HIDE if is_causal else {"": HIDE[""]}
     steps = product(scales.items(), masks.items(), hides.items(), NORMALISE.items())
@@ -57,26 +59,63 @@ def weights_with_mistakes(
         says = [name for name, _ in choice if name]
         if len(says) > 2:
             return
-        (_, power), (_, change), (_, (fill, after)), (_, normalise) = choice
-        hidden = ~change(mask)
-        scores = query @ key.mT / query.shape[-1] ** power
-        if after:
-            yield says, normalise(scores).masked_fill(hidden, fill)
-        else:
-            yield says, normalise(scores.masked_fill(hidden, fill))
+        (_, power), (_, change), (_, hide), (_, normalise) = choice
+        yield says, partial(_weigh, power, change, hide, normalise)
+
+
+def _weigh(
+    power: float,
+    change: Callable[[Tensor], Tensor],
+    hide: tuple[float, bool],
+    normalise: Callable[[Tensor], Tensor],
+    query: Tensor,
+    key: Tensor,
+) -> Tensor:
+    fill, after = hide
+    mask = causal_mask(query.shape[-2], key.shape[-2], device=query.device)
+    hidden = ~change(mask)
+    scores = query @ key.mT / query.shape[-1] ** power
+    if after:
+        return normalise(scores).masked_fill(hidden, fill)
+    return normalise(scores.masked_fill(hidden, fill))
+
+
+def weights_with_mistakes(
+    query: Tensor, key: Tensor, *, is_causal: bool, scaled: bool = True
+) -> Iterator[tuple[list[str], Tensor]]:
+    """Yield what mistakes lead to which weights, the right ones first, then one mistake, then two."""
+    for says, weigh in ways_to_weigh(is_causal=is_causal, scaled=scaled):
+        yield says, weigh(query, key)
+
+
+def ways_to_attend(
+    query: Tensor, key: Tensor, value: Tensor, *, is_causal: bool
+) -> Iterator[tuple[list[str], Callable[[], Tensor]]]:
+    """Yield ways to context vectors: the right one first, then those with mistakes."""
+    ways = list(ways_to_weigh(is_causal=is_causal))
+    orders: list[tuple[str, Tensor, Tensor, Tensor | None]] = [
+        ("", query, key, value),
+        ("these are the weights, not the context vectors", query, key, None),
+    ]
+    if key.shape == query.shape:
+        orders.append(("query and key are swapped", key, query, value))
+    if key.shape == value.shape:
+        orders.append(("the keys are averaged, not the values", query, key, key))
+    for first, asks, compared, averaged in orders:
+        for says, weigh in ways:
+            mistakes = [first, *says] if first else says
+            yield mistakes, partial(average, weigh, asks, compared, averaged)
+
+
+def average(weigh: Weigh, query: Tensor, key: Tensor, value: Tensor | None) -> Tensor:
+    """Average values by the weights of a query; without values, return the weights."""
+    weights = weigh(query, key)
+    return weights if value is None else weights @ value
 
 
 def contexts_with_mistakes(
     query: Tensor, key: Tensor, value: Tensor, *, is_causal: bool
 ) -> Iterator[tuple[str, Tensor]]:
     """Yield what mistakes lead to which context vectors."""
-    for says, weights in weights_with_mistakes(query, key, is_causal=is_causal):
-        yield ", and ".join(says), weights @ value
-    for says, weights in weights_with_mistakes(query, key, is_causal=is_causal):
-        yield ", and ".join(["these are the weights, not the context vectors", *says]), weights
-    if key.shape == query.shape:
-        for says, weights in weights_with_mistakes(key, query, is_causal=is_causal):
-            yield ", and ".join(["query and key are swapped", *says]), weights @ value
-    if key.shape == value.shape:
-        for says, weights in weights_with_mistakes(query, key, is_causal=is_causal):
-            yield ", and ".join(["the keys are averaged, not the values", *says]), weights @ key
+    for says, attend in ways_to_attend(query, key, value, is_causal=is_causal):
+        yield ", and ".join(says), attend()

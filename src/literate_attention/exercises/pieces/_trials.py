@@ -1,6 +1,7 @@
 """Judge a piece by what it returns: on small inputs first, and beside the mistakes that people make."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -10,7 +11,11 @@ from literate_attention.exercises._judging import RIGHT, Verdict, same, wrong
 
 Given = Mapping[str, Any]
 Run = Callable[[Any, Given], Any]
-Mistakes = Iterable[tuple[str, Any]]
+Ways = Callable[[Given], Iterator[tuple[Sequence[str], Callable[[], Any]]]]
+"""From an input to ways of computing: the right one first, with nothing to say, then those with mistakes."""
+
+Trial = tuple[Given, list[Tensor]]
+"""An input, and what a reader's implementation made of it."""
 
 NOT_WRITTEN = Verdict(False, "It is not written yet.", is_written=False)
 MOST_NUMBERS_SHOWN = 24
@@ -24,7 +29,7 @@ def call(implementation: Any, given: Given) -> Any:
 def judge_by_trials(
     mine: object,
     right: object,
-    mistakes: Mistakes,
+    mistakes: Mapping[str, Any],
     inputs: Iterable[Given],
     run: Run = call,
 ) -> Verdict:
@@ -33,63 +38,122 @@ def judge_by_trials(
     Args:
         mine: a reader's function or class.
         right: the library's own.
-        mistakes: implementations that are wrong, each with what to say of it, the likeliest first.
+        mistakes: what to say of each implementation that is wrong, the likeliest first.
         inputs: what to try it on, the smallest first.
         run: runs an implementation on one input, and returns a tensor, or several.
 
     Returns:
         The verdict, with the smallest input that shows what is wrong.
     """
+    implementations = {"": right, **mistakes}
+
+    def ways(given: Given) -> Iterator[tuple[Sequence[str], Callable[[], Any]]]:
+        for says, implementation in implementations.items():
+            yield [says] if says else [], lambda one=implementation: run(one, copied(given))
+
+    return judge_by_ways(mine, ways, inputs, run)
+
+
+def judge_by_ways(mine: object, ways: Ways, inputs: Iterable[Given], run: Run = call) -> Verdict:
+    """Compare what an implementation returns with all that may come of an input, right or wrong."""
     if not callable(mine):
         return wrong(f"a function or a class is expected, got {type(mine).__name__}")
+    trials = try_out(mine, inputs, run)
+    return trials if isinstance(trials, Verdict) else explain(trials, [ways])
+
+
+def try_out(mine: object, inputs: Iterable[Given], run: Run) -> list[Trial] | Verdict:
+    """Run what a reader wrote on each input; an error becomes a verdict, and so does a changed input."""
     trials = []
     for given in inputs:
         came = attempt(run, mine, given)
         if isinstance(came, Verdict):
             return came
-        trials.append((given, came, tensors(run(right, copied(given)))))
-    differing = [trial for trial in trials if not all_same(trial[1], trial[2])]
-    if not differing:
-        return RIGHT
-    case = shown(*differing[0])
-    for says, mistake in mistakes:
-        if all(gives(mistake, run, given, came) for given, came, _ in trials):
-            return wrong(says, case=case)
-    _, came, should = differing[0]
-    shapes = [tuple(one.shape) for one in came], [tuple(one.shape) for one in should]
-    if shapes[0] != shapes[1]:
-        return wrong(f"the shape is {listed(shapes[0])}, expected {listed(shapes[1])}", case=case)
-    return wrong("the numbers are others", case=case)
+        trials.append((given, came))
+    return trials
 
 
 def attempt(run: Run, mine: object, given: Given) -> list[Tensor] | Verdict:
-    """Run what a reader wrote; an error becomes a verdict, and so does an input that was changed."""
-    copy = copied(given)
-    try:
-        result = run(mine, copy)
-        came = [one.detach().clone() for one in tensors(result)]
-    except NotImplementedError:
-        return NOT_WRITTEN
-    except TypeError as error:
-        if str(error).startswith("expected a tensor"):
-            return wrong(f"it returns {error.args[1]}, a tensor is expected", case=described(given))
-        return wrong(f"it stops with TypeError: {error}", case=described(given))
-    except Exception as error:
-        message = str(error).strip().rstrip(".") or "no message"
-        return wrong(f"it stops with {type(error).__name__}: {message}", case=described(given))
+    """Run what a reader wrote on one input."""
+    copy, case = copied(given), described(given)
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        torch.set_warn_always(True)
+        try:
+            result = run(mine, copy)
+        except NotImplementedError:
+            return NOT_WRITTEN
+        except Exception as error:
+            if any("The use of `x.T`" in str(one.message) for one in noted):
+                return wrong(
+                    ".T turns all axes of a batch around; .mT, or transpose(-2, -1), turns the last two",
+                    case=case,
+                )
+            message = str(error).strip().rstrip(".") or "no message"
+            return wrong(f"it stops with {type(error).__name__}: {message}", case=case)
+        finally:
+            torch.set_warn_always(False)
+    several = result if isinstance(result, (tuple, list)) else [result]
+    for one in several:
+        if not isinstance(one, Tensor):
+            return wrong(f"a tensor is expected, it returns {type(one).__name__}", case=case)
     for name, value in given.items():
         if isinstance(value, Tensor) and not torch.equal(value, copy[name]):
-            return wrong(
-                f"it changes {name}, which belongs to whoever calls", case=described(given)
-            )
-    return came
+            return wrong(f"it changes {name}, which belongs to whoever calls it", case=case)
+    return [one.detach().clone() for one in several]
 
 
-def gives(mistake: object, run: Run, given: Given, came: list[Tensor]) -> bool:
-    """Tell whether a wrong implementation returns what a reader's does."""
+def explain(trials: Sequence[Trial], candidates: Iterable[Ways]) -> Verdict:
+    """Find out which way led to what came.
+
+    Args:
+        trials: inputs, the smallest first, and what came.
+        candidates: if it is not known which parameter is which, the ways for each possibility.
+
+    Returns:
+        The verdict: right if one of the candidates is right, or the shortest list of mistakes that explains
+        all that came.
+    """
+    rights = []
+    for ways in candidates:
+        right = [tensors(next(ways(given))[1]()) for given, _ in trials]
+        if all(all_same(came, one) for (_, came), one in zip(trials, right, strict=True)):
+            return RIGHT
+        rights.append((ways, right))
+    for number in (1, 2):
+        for ways, right in rights:
+            for says in mistakes_that_explain(trials, ways, number):
+                return wrong(*says, case=smallest(trials, right))
+    right = rights[0][1]
+    shapes = {
+        (tuple(a.shape), tuple(b.shape))
+        for (_, came), one in zip(trials, right, strict=True)
+        for a, b in zip(came, one, strict=False)
+        if a.shape != b.shape
+    }
+    if shapes:
+        found, expected = min(shapes)
+        return wrong(f"the shape is {found}, expected {expected}", case=smallest(trials, right))
+    return wrong("the numbers are not the right ones", case=smallest(trials, right))
+
+
+def mistakes_that_explain(
+    trials: Sequence[Trial], ways: Ways, number: int
+) -> Iterator[Sequence[str]]:
+    """Yield what to say of each way that makes so many mistakes and leads to what came on every input."""
+    largest_first = [(list(ways(given)), came) for given, came in reversed(trials)]
+    for place, (says, _) in enumerate(largest_first[0][0]):
+        if len(says) == number and all(
+            leads_to(computed[place][1], came) for computed, came in largest_first
+        ):
+            yield says
+
+
+def leads_to(compute: Callable[[], Any], came: list[Tensor]) -> bool:
+    """Tell whether a way of computing leads to what came."""
     try:
-        return all_same(tensors(run(mistake, copied(given))), came)
-    except Exception:
+        return all_same(tensors(compute()), came)
+    except Exception:  # a mistake may be none that this input allows
         return False
 
 
@@ -98,20 +162,12 @@ def copied(given: Given) -> Given:
     return {n: v.clone() if isinstance(v, Tensor) else v for n, v in given.items()}
 
 
-def tensors(result: object) -> list[Tensor]:
-    """List the tensors that an implementation returned.
-
-    Raises:
-        TypeError: it returned something else.
-    """
-    several = result if isinstance(result, (tuple, list)) else [result]
-    for one in several:
-        if not isinstance(one, Tensor):
-            raise TypeError("expected a tensor", type(one).__name__)
-    return list(several)
+def tensors(result: Any) -> list[Tensor]:
+    """List the tensors that an implementation returned."""
+    return list(result) if isinstance(result, (tuple, list)) else [result]
 
 
-def all_same(some: list[Tensor], others: list[Tensor]) -> bool:
+def all_same(some: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
     """Tell whether two lists of tensors hold the same numbers."""
     return len(some) == len(others) and all(
         same(one.detach().cpu().double(), other.detach().cpu().double())
@@ -119,14 +175,17 @@ def all_same(some: list[Tensor], others: list[Tensor]) -> bool:
     )
 
 
-def shown(given: Given, came: list[Tensor], should: list[Tensor]) -> str:
-    """Write an input, what came of it, and what should have come."""
-    lines = [described(given)]
-    for one, other in zip(came, should, strict=False):
-        if not all_same([one], [other]):
-            lines += [f"came:      {numbers_of(one)}", f"should be: {numbers_of(other)}"]
-            break
-    return "\n".join(line for line in lines if line)
+def smallest(trials: Sequence[Trial], right: Sequence[list[Tensor]]) -> str:
+    """Write the smallest input that shows a mistake, what came of it, and what should have come."""
+    for (given, came), should in zip(trials, right, strict=True):
+        if all_same(came, should):
+            continue
+        if len(came) != len(should):
+            return f"{described(given)}\ncame: {len(came)} tensors\nshould be: {len(should)}"
+        pairs = zip(came, should, strict=True)
+        one, other = next(pair for pair in pairs if not all_same([pair[0]], [pair[1]]))
+        return f"{described(given)}\ncame:      {numbers_of(one)}\nshould be: {numbers_of(other)}"
+    return ""
 
 
 def described(given: Given) -> str:
@@ -135,38 +194,22 @@ def described(given: Given) -> str:
 
 
 def numbers_of(value: object) -> str:
-    """Write a tensor on one line: its numbers, or its shape if they are many."""
+    """Write a tensor on one line: its numbers, or its shape and the first of them if they are many."""
     if not isinstance(value, Tensor):
         return str(value)
     if value.numel() > MOST_NUMBERS_SHOWN:
-        return f"a tensor of shape {tuple(value.shape)} that begins {first_numbers(value)}"
-    if value.is_floating_point():
-        return str(rounded(value.tolist()))
-    return str(value.tolist())
-
-
-def first_numbers(value: Tensor) -> str:
-    """Write the first numbers of a tensor."""
-    first = value.flatten()[:4].tolist()
-    return ", ".join(f"{one:.4g}" for one in first) + ", ..."
+        first = ", ".join(f"{one:.4g}" for one in value.flatten()[:4].tolist())
+        return f"a tensor of shape {tuple(value.shape)} that begins {first}"
+    return str(rounded(value.tolist()))
 
 
 def rounded(value: Any) -> Any:
     """Round numbers in lists for the eye."""
-    return [rounded(one) for one in value] if isinstance(value, list) else float(f"{value:.4g}")
-
-
-def listed(shapes: list[tuple[int, ...]]) -> str:
-    """Write one shape, or several."""
-    return " and ".join(map(str, shapes))
+    if isinstance(value, list):
+        return [rounded(one) for one in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def drawn(*shape: int, seed: int = 123) -> Tensor:
     """Draw numbers, the same in each process."""
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-
-
-def by_number_of_tokens(*widths: int, most: int = 4) -> Iterator[Given]:
-    """Yield inputs `x` of one token, then of more."""
-    for num_tokens in range(1, most + 1):
-        yield {"x": drawn(*widths[:-1], num_tokens, widths[-1])}

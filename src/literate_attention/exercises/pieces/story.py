@@ -1,11 +1,122 @@
 """The pieces of the story: from a softmax to several heads."""
 
-import torch
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
+import torch
+from torch import Tensor
+
+from literate_attention.exercises._common_mistakes import Weigh, average, ways_to_weigh
+from literate_attention.exercises.pieces._attention import (
+    D_IN,
+    Way,
+    judge_attention,
+    one_head,
+    several_heads,
+)
 from literate_attention.exercises.pieces._piece import Piece
-from literate_attention.exercises.pieces._trials import drawn, judge_by_trials
-from literate_attention.story.causal_attention import causal_mask
-from literate_attention.story.simple_attention import naive_softmax, softmax
+from literate_attention.exercises.pieces._trials import (
+    Given,
+    drawn,
+    judge_by_trials,
+    judge_by_ways,
+)
+from literate_attention.story.causal_attention import CausalAttention, causal_mask, mask_scores
+from literate_attention.story.inputs import InputEmbedding
+from literate_attention.story.multi_head_attention import (
+    MultiHeadAttention,
+    merge_heads,
+    split_heads,
+)
+from literate_attention.story.self_attention import (
+    SelfAttention_v1,
+    SelfAttention_v2,
+    attention_weights,
+)
+from literate_attention.story.simple_attention import (
+    dot_product_attention,
+    naive_softmax,
+    softmax,
+)
+
+# From text to vectors
+
+_TABLES = (11, 4, 6)
+"""How many tokens there are, how wide an embedding is, and how many positions there are."""
+
+
+def _embed(implementation: Any, given: Given) -> Any:
+    """Embed token ids with tables that are the same for all."""
+    tokens, positions = drawn(11, 4, seed=1), drawn(6, 4, seed=2)
+    if not isinstance(implementation, type):
+        return implementation(given["token_ids"], tokens, positions)
+    module = implementation(*_TABLES)
+    tables = {len(p): p for p in module.parameters() if p.ndim == 2}
+    if set(tables) != {11, 6}:
+        raise ValueError(
+            f"{implementation.__name__}{_TABLES} needs a table of 11 rows for tokens and one of 6 for "
+            f"positions, its parameters have the shapes "
+            f"{[tuple(p.shape) for p in module.parameters()]}"
+        )
+    with torch.no_grad():
+        tables[11].copy_(tokens)
+        tables[6].copy_(positions)
+        return module(given["token_ids"])
+
+
+INPUTS = (
+    Piece(
+        library=InputEmbedding,
+        chapter="story/inputs",
+        section="The module",
+        hint="Positions are 0, 1, 2 and so on, as many as there are tokens, whatever the tokens are.",
+        check=lambda mine: judge_by_trials(
+            mine,
+            InputEmbedding,
+            {
+                "the positions are missing: the same tokens in another order give the same vectors": (
+                    lambda ids, tokens, positions: tokens[ids]
+                ),
+                "the first position is number 1, it should be number 0": (
+                    lambda ids, tokens, positions: tokens[ids] + positions[1 : ids.shape[-1] + 1]
+                ),
+                "the token embeddings are missing, these are positions only": (
+                    lambda ids, tokens, positions: positions[: ids.shape[-1]].expand(*ids.shape, -1)
+                ),
+                "the positions are looked up by token, not by place": (
+                    lambda ids, tokens, positions: tokens[ids] + positions[ids]
+                ),
+                "token and position are multiplied, not added": (
+                    lambda ids, tokens, positions: tokens[ids] * positions[: ids.shape[-1]]
+                ),
+                "token and position stand side by side, they should be added": (
+                    lambda ids, tokens, positions: torch.cat(
+                        [tokens[ids], positions[: ids.shape[-1]].expand(*ids.shape, -1)], dim=-1
+                    )
+                ),
+                "every token gets the first position": (
+                    lambda ids, tokens, positions: tokens[ids] + positions[0]
+                ),
+                "the positions count the texts of a batch, not the tokens of a text": (
+                    lambda ids, tokens, positions: tokens[ids] + positions[: len(ids), None]
+                ),
+                "the positions run backwards": (
+                    lambda ids, tokens, positions: tokens[ids] + positions[: ids.shape[-1]].flip(0)
+                ),
+            },
+            [
+                {"token_ids": torch.tensor([[5]])},
+                {"token_ids": torch.tensor([[5, 2]])},
+                {"token_ids": torch.tensor([[5, 2, 5], [0, 4, 1]])},
+            ],
+            run=_embed,
+        ),
+        exercise="ex-inputs-build",
+    ),
+)
+
+# Attention without trainable weights
 
 SIMPLE_ATTENTION = (
     Piece(
@@ -22,25 +133,138 @@ SIMPLE_ATTENTION = (
                     lambda scores: scores.softmax(dim=0)
                 ),
                 "it divides by the sum of all numbers, not of each row": (
-                    lambda scores: scores.exp() / scores.exp().sum()
+                    lambda scores: scores.flatten().softmax(dim=0).view(scores.shape)
                 ),
                 "large scores overflow: subtract the largest of a row first": naive_softmax,
+                "large scores overflow, and the sum is that of all numbers, not of each row": (
+                    lambda scores: scores.exp() / scores.exp().sum()
+                ),
                 "it divides the scores by their sum, without exponentials": (
                     lambda scores: scores / scores.sum(dim=-1, keepdim=True)
                 ),
                 "these are the logarithms of the weights": lambda scores: scores.log_softmax(-1),
-            }.items(),
+                "each score is treated on its own, as in a sigmoid": torch.sigmoid,
+            },
             [
                 {"scores": torch.tensor([0.0, 1.0])},
                 {"scores": torch.tensor([[1.0, 2.0], [0.0, 3.0]])},
                 {"scores": drawn(2, 3, 4)},
                 {"scores": torch.tensor([1000.0, 1001.0])},
+                {"scores": torch.tensor([[0.0, 200.0], [-200.0, -201.0]])},
             ],
         ),
         in_model=True,
         exercise="ex-simple-softmax",
     ),
+    Piece(
+        library=dot_product_attention,
+        chapter="story/simple_attention",
+        section="All tokens at once",
+        hint="Scores are products of all rows with all rows; each row of weights averages the inputs.",
+        check=lambda mine: judge_by_ways(
+            mine,
+            lambda given: _simple_ways(given["inputs"]),
+            [
+                {"inputs": torch.tensor([[1.0, 2.0]])},
+                {"inputs": torch.tensor([[1.0, 0.0], [0.0, 2.0]])},
+                {"inputs": drawn(2, 4, 3)},
+            ],
+        ),
+        leave_out=("need_weights",),
+        exercise="ex-simple-function",
+    ),
 )
+
+
+def _simple_ways(x: Tensor) -> Iterator[Way]:
+    ways = list(ways_to_weigh(is_causal=False, scaled=False))
+    for says, weigh in ways:
+        yield says, partial(average, weigh, x, x, x)
+    for says, weigh in ways:
+        mixed = ["the weights are transposed before they average", *says]
+        yield ["these are the weights, not the context vectors", *says], partial(weigh, x, x)
+        yield mixed, partial(_average_transposed, weigh, x)
+
+
+def _average_transposed(weigh: Weigh, x: Tensor) -> Tensor:
+    return weigh(x, x).mT @ x
+
+
+# Self-attention
+
+
+def _weights_ways(given: Given) -> Iterator[Way]:
+    query, key = given["query"], given["key"]
+    for says, weigh in ways_to_weigh(is_causal=False):
+        yield says, partial(weigh, query, key)
+    for says, weigh in ways_to_weigh(is_causal=False):
+        yield ["query and key are swapped", *says], partial(weigh, key, query)
+
+
+_UNBATCHED = [
+    {"x": drawn(1, D_IN)},
+    {"x": drawn(2, D_IN)},
+    {"x": drawn(4, D_IN)},
+]
+_BATCHED = [
+    {"x": drawn(1, 1, D_IN)},
+    {"x": drawn(1, 2, D_IN)},
+    {"x": drawn(3, 4, D_IN)},
+]
+
+SELF_ATTENTION = (
+    Piece(
+        library=attention_weights,
+        chapter="story/self_attention",
+        section="Weights and the context vector",
+        hint="How wide a key is, tells by what scores are divided; the softmax runs over the keys.",
+        check=lambda mine: judge_by_ways(
+            mine,
+            _weights_ways,
+            [
+                {"query": torch.tensor([[2.0]]), "key": torch.tensor([[1.0], [0.0]])},
+                {"query": drawn(2, 4, seed=1), "key": drawn(3, 4, seed=2)},
+                {"query": drawn(2, 3, 4, seed=3), "key": drawn(2, 5, 4, seed=4)},
+            ],
+        ),
+        leave_out=("attn_mask", "scale"),
+    ),
+    Piece(
+        library=SelfAttention_v1,
+        chapter="story/self_attention",
+        section="Attention as a module",
+        hint="Three products make queries, keys and values; scores are divided by the root of d_out.",
+        check=lambda mine: judge_attention(
+            mine, one_head(is_causal=False), ("d_in", "d_out"), _UNBATCHED
+        ),
+        leave_out=("need_weights",),
+        exercise="ex-self-forward",
+    ),
+    Piece(
+        library=SelfAttention_v2,
+        chapter="story/self_attention",
+        section="Linear layers instead of bare parameters",
+        hint="The same as before, with nn.Linear in place of a parameter and a product.",
+        check=lambda mine: judge_attention(
+            mine, one_head(is_causal=False), ("d_in", "d_out"), _UNBATCHED
+        ),
+        leave_out=("need_weights",),
+    ),
+)
+
+# Causal attention
+
+
+def _run_mask(implementation: Any, given: Given) -> Any:
+    mask = implementation(*given.values())
+    if isinstance(mask, Tensor) and mask.dtype != torch.bool:
+        raise TypeError(f"a mask is boolean here, got {mask.dtype}")
+    return mask
+
+
+def _hidden_is(value: float) -> Any:
+    return lambda scores, mask: scores.masked_fill(~mask, value)
+
 
 CAUSAL_ATTENTION = (
     Piece(
@@ -58,14 +282,20 @@ CAUSAL_ATTENTION = (
                 "true and false are swapped: true is for what may be seen": (
                     lambda q, k=None: ~causal_mask(q, k)
                 ),
-                "no token sees itself": lambda q, k=None: causal_mask(q, k).tril((k or q) - q - 1),
+                "no token sees itself": (
+                    lambda q, k=None: causal_mask(q, k).tril((k or q) - q - 1)
+                ),
                 "one token of the future is left visible": (
                     lambda q, k=None: torch.ones(q, k or q).tril((k or q) - q + 1) > 0
                 ),
                 "with fewer queries than keys, the queries are the last tokens, not the first": (
                     lambda q, k=None: torch.ones(q, k or q).tril() > 0
                 ),
-            }.items(),
+                "kv_len is ignored: there has to be a column for each key": (
+                    lambda q, k=None: causal_mask(q)
+                ),
+                "nothing is hidden": lambda q, k=None: torch.ones(q, k or q) > 0,
+            },
             [
                 {"q_len": 1},
                 {"q_len": 2},
@@ -73,10 +303,159 @@ CAUSAL_ATTENTION = (
                 {"q_len": 1, "kv_len": 3},
                 {"q_len": 2, "kv_len": 5},
             ],
+            run=_run_mask,
         ),
         leave_out=("device",),
         in_model=True,
     ),
+    Piece(
+        library=mask_scores,
+        chapter="story/causal_attention",
+        section="Hiding the future before the softmax",
+        hint="Which score makes a softmax give exactly zero?",
+        check=lambda mine: judge_by_trials(
+            mine,
+            mask_scores,
+            {
+                "it hides what may be seen, and shows what is hidden": (
+                    lambda scores, mask: scores.masked_fill(mask, -torch.inf)
+                ),
+                "hidden scores are zero, not minus infinity: zero is a score like any other": (
+                    _hidden_is(0.0)
+                ),
+                "hidden scores are plus infinity, not minus": _hidden_is(torch.inf),
+                "hidden scores are a large negative number, not minus infinity": _hidden_is(-1e9),
+                "hidden scores are the smallest number there is, not minus infinity": (
+                    _hidden_is(torch.finfo(torch.float32).min)
+                ),
+                "hidden scores are not numbers: zero times infinity is none": (
+                    lambda scores, mask: scores + ~mask * -torch.inf
+                ),
+                "the mask is added to the scores as zeros and ones": (
+                    lambda scores, mask: scores + mask
+                ),
+                "nothing is hidden": lambda scores, mask: scores,
+                "these are weights already: the softmax comes later": (
+                    lambda scores, mask: mask_scores(scores, mask).softmax(-1)
+                ),
+            },
+            [
+                {"scores": torch.ones(1, 1), "attn_mask": torch.ones(1, 1) > 0},
+                {"scores": torch.tensor([[1.0, 2.0], [3.0, 4.0]]), "attn_mask": causal_mask(2)},
+                {"scores": drawn(2, 3, 3), "attn_mask": causal_mask(3)},
+            ],
+        ),
+        in_model=True,
+    ),
+    Piece(
+        library=CausalAttention,
+        chapter="story/causal_attention",
+        section="The module",
+        hint="Mask the scores before the softmax, drop weights after it, and leave batches in front.",
+        check=lambda mine: judge_attention(
+            mine,
+            one_head(is_causal=True),
+            ("d_in", "d_out", "context_length", "dropout"),
+            _BATCHED,
+        ),
+        leave_out=("attn_mask", "need_weights"),
+        exercise="ex-causal-build",
+    ),
 )
 
-PIECES = (*SIMPLE_ATTENTION, *CAUSAL_ATTENTION)
+# Multi-head attention
+
+MULTI_HEAD_ATTENTION = (
+    Piece(
+        library=split_heads,
+        chapter="story/multi_head_attention",
+        section="One projection, split into heads",
+        hint="First a view that cuts each vector, then a transpose that brings the heads in front.",
+        check=lambda mine: judge_by_trials(
+            mine,
+            split_heads,
+            {
+                "the view cuts the sentence, not the vectors: view by token first, then transpose": (
+                    lambda x, h: x.reshape(*x.shape[:-2], h, x.shape[-2], -1)
+                ),
+                "tokens and heads still have to be transposed": (
+                    lambda x, h: x.unflatten(-1, (h, -1))
+                ),
+                "each head gets every second number of a vector, not one piece of it": (
+                    lambda x, h: x.unflatten(-1, (-1, h)).movedim(-1, -3)
+                ),
+                "the heads are in the wrong order": lambda x, h: split_heads(x, h).flip(-3),
+                "each head lies on its side: only tokens and heads are transposed": (
+                    lambda x, h: split_heads(x, h).mT
+                ),
+                "num_heads is taken for the width of a head": (
+                    lambda x, h: split_heads(x, x.shape[-1] // h)
+                ),
+                "each head gets the whole vector": (lambda x, h: torch.stack([x] * h, dim=-3)),
+            },
+            [
+                {"x": torch.arange(4.0).view(1, 1, 4), "num_heads": 2},
+                {"x": torch.arange(8.0).view(1, 2, 4), "num_heads": 2},
+                {"x": torch.arange(36.0).view(2, 3, 6), "num_heads": 2},
+                {"x": torch.arange(36.0).view(2, 3, 6), "num_heads": 3},
+            ],
+        ),
+        in_model=True,
+        exercise="ex-multi-head-apart",
+    ),
+    Piece(
+        library=merge_heads,
+        chapter="story/multi_head_attention",
+        section="Putting the heads back together",
+        hint="It undoes the split: first the transpose, then the pieces of a token side by side.",
+        check=lambda mine: judge_by_trials(
+            mine,
+            merge_heads,
+            {
+                "heads and tokens have to be transposed before they are put together": (
+                    lambda x: x.reshape(*x.shape[:-3], x.shape[-2], -1)
+                ),
+                "the heads are in the wrong order": lambda x: merge_heads(x.flip(-3)),
+                "the heads are added, they should stand side by side": lambda x: x.sum(dim=-3),
+                "the heads are averaged, they should stand side by side": lambda x: x.mean(dim=-3),
+                "they are transposed, and not put together": lambda x: x.transpose(-3, -2),
+                "the numbers of the heads alternate, each head should be one piece": (
+                    lambda x: x.movedim(-3, -1).flatten(-2)
+                ),
+                "the heads stand one below the other, not side by side": (
+                    lambda x: x.flatten(-3, -2)
+                ),
+            },
+            [
+                {"x": torch.arange(4.0).view(1, 2, 1, 2)},
+                {"x": torch.arange(8.0).view(1, 2, 2, 2)},
+                {"x": torch.arange(36.0).view(2, 2, 3, 3)},
+                {"x": torch.arange(48.0).view(2, 3, 4, 2)},
+            ],
+        ),
+        in_model=True,
+    ),
+    Piece(
+        library=MultiHeadAttention,
+        chapter="story/multi_head_attention",
+        section="The module",
+        hint="Project, split, attend in every head at once, merge, and project once more.",
+        check=lambda mine: judge_attention(
+            mine,
+            several_heads,
+            ("d_in", "d_out", "context_length", "dropout", "num_heads"),
+            _BATCHED,
+            has_heads=True,
+        ),
+        leave_out=("attn_mask", "need_weights"),
+        exercise="ex-multi-head-build",
+    ),
+)
+
+PIECES = (
+    *INPUTS,
+    *SIMPLE_ATTENTION,
+    *SELF_ATTENTION,
+    *CAUSAL_ATTENTION,
+    *MULTI_HEAD_ATTENTION,
+)

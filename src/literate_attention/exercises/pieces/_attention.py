@@ -1,0 +1,246 @@
+"""Judge a module of attention by what it computes, whatever its parameters are called."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import product
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from literate_attention.exercises._common_mistakes import (
+    average,
+    ways_to_attend,
+    ways_to_weigh,
+)
+from literate_attention.exercises._judging import RIGHT, Verdict, wrong
+from literate_attention.exercises.pieces._projections import (
+    Projection,
+    Projections,
+    find_projections,
+    redraw,
+)
+from literate_attention.exercises.pieces._trials import (
+    Given,
+    Ways,
+    all_same,
+    attempt,
+    drawn,
+    explain,
+    try_out,
+)
+from literate_attention.story.causal_attention import causal_mask, mask_scores
+from literate_attention.story.multi_head_attention import merge_heads, split_heads
+
+D_IN, D_OUT, NUM_HEADS, CONTEXT_LENGTH = 5, 8, 2, 6
+RATE = 0.5
+"""Of dropout: what is kept counts twice."""
+
+Way = tuple[Sequence[str], Callable[[], Tensor]]
+Attend = Callable[[Projections, Tensor], Iterator[Way]]
+"""What may come out of a module with these projections: what is right, then what comes of mistakes."""
+
+
+def judge_attention(
+    mine: object,
+    attend: Attend,
+    constructor: Sequence[str],
+    inputs: Sequence[Given],
+    *,
+    has_heads: bool = False,
+) -> Verdict:
+    """Judge a class of attention.
+
+    Args:
+        mine: a reader's class.
+        attend: what may come out.
+        constructor: the names of what the constructor takes, in this order.
+        inputs: what to try it on, the smallest first.
+        has_heads: whether there are several heads, and an output projection.
+
+    Returns:
+        The verdict.
+    """
+    if not isinstance(mine, type):
+        return wrong(f"a class is expected, got {mine!r}")
+    verdict = _judge_sizes(mine, attend, constructor, inputs, D_IN, has_heads)
+    if verdict or not verdict.is_written or not has_heads:
+        return verdict
+    square = [{"x": drawn(*given["x"].shape[:-1], D_OUT)} for given in inputs]
+    if _judge_sizes(mine, attend, constructor, square, D_OUT, has_heads):
+        return Verdict(True, "It works only where d_in and d_out are the same.")
+    return verdict
+
+
+def _judge_sizes(
+    mine: type,
+    attend: Attend,
+    constructor: Sequence[str],
+    inputs: Sequence[Given],
+    d_in: int,
+    has_heads: bool,
+) -> Verdict:
+    num_heads = NUM_HEADS if has_heads else None
+    sizes = {
+        "d_in": d_in,
+        "d_out": D_OUT,
+        "context_length": CONTEXT_LENGTH,
+        "dropout": RATE,
+        "num_heads": NUM_HEADS,
+    }
+    module = make(mine, {name: sizes[name] for name in constructor})
+    if isinstance(module, Verdict):
+        return module
+    redraw(module)
+    trials = try_out(module.eval(), inputs, lambda module, given: module(given["x"]))
+    if isinstance(trials, Verdict):
+        return trials
+    again = attempt(lambda module, given: module(given["x"]), module, inputs[-1])
+    if isinstance(again, Verdict) or not all_same(again, trials[-1][1]):
+        return wrong("the same input gives other numbers each time, even after .eval()")
+    found = find_projections(module, d_in, D_OUT, num_heads)
+    if not found:
+        shapes = ", ".join(f"{n} {tuple(p.shape)}" for n, p in module.named_parameters())
+        needed = f"three matrices from {d_in} numbers to {D_OUT}"
+        return wrong(
+            f"{needed} are expected for d_in={d_in} and d_out={D_OUT}, got {shapes or 'none'}"
+        )
+    right = [one for one in found if explain(trials, [_ways(attend, one)])]
+    if right and "dropout" in constructor:
+        return judge_dropout(module, right[0], inputs[0]["x"], num_heads or 1)
+    return RIGHT if right else explain(trials, [_ways(attend, one) for one in found])
+
+
+def _ways(attend: Attend, projections: Projections) -> Ways:
+    return lambda given: attend(projections, given["x"])
+
+
+def make(mine: type, sizes: Mapping[str, Any]) -> nn.Module | Verdict:
+    """Construct a reader's module, whose parameters may have other names, or fewer where none is needed."""
+    given = dict(sizes)
+    try:
+        signature = inspect.signature(mine)
+        if set(given) & set(signature.parameters) == set(signature.parameters):
+            module = mine(**{name: given[name] for name in signature.parameters})
+        else:
+            module = mine(*given.values())
+    except NotImplementedError:
+        return Verdict(False, "It is not written yet.", is_written=False)
+    except Exception as error:
+        called = ", ".join(f"{name}={value}" for name, value in given.items())
+        return wrong(f"{mine.__name__}({called}) stops with {type(error).__name__}: {error}")
+    if not isinstance(module, nn.Module):
+        return wrong(f"{mine.__name__} has to be an nn.Module")
+    return module
+
+
+def judge_dropout(
+    module: nn.Module, projections: Projections, x: Tensor, num_heads: int
+) -> Verdict:
+    """Judge what is dropped in training.
+
+    A single token has one weight, which is one: dropped, its head gives zeros, and kept, twice its value.
+    """
+    value = projections.value(x).unflatten(-1, (num_heads, -1))
+    out = projections.out or (lambda context: context)
+    possible = [
+        out((value * 2 * torch.tensor(kept).unsqueeze(-1)).flatten(-2))
+        for kept in product((0.0, 1.0), repeat=num_heads)
+    ]
+    as_if_evaluated = out(value.flatten(-2))
+    module.train()
+    came = [module(x).detach() for _ in range(30)]
+    if all(torch.allclose(one, as_if_evaluated, atol=1e-4) for one in came):
+        return wrong("nothing is dropped in training")
+    if all(any(torch.allclose(one, p, atol=1e-4) for p in possible) for one in came):
+        return RIGHT
+    return wrong(
+        "in training it is not the weights that are dropped: each becomes zero, or is divided by 1 - p"
+    )
+
+
+def one_head(is_causal: bool) -> Attend:
+    """Tell what may come out of attention with one head."""
+    return partial(_one_head, is_causal)
+
+
+def _one_head(is_causal: bool, one: Projections, x: Tensor) -> Iterator[Way]:
+    query, key, value = one.query(x), one.key(x), one.value(x)
+    yield from ways_to_attend(query, key, value, is_causal=is_causal)
+    wider = query * (query.shape[-1] / x.shape[-1]) ** 0.5
+    for says, weigh in ways_to_weigh(is_causal=is_causal):
+        by_inputs = "the scores are scaled by the width of the inputs, not of the keys"
+        yield (
+            ["the inputs are averaged, not the values", *says],
+            partial(average, weigh, query, key, x),
+        )
+        yield [by_inputs, *says], partial(average, weigh, wider, key, value)
+
+
+SPLITS: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "": lambda x: split_heads(x, NUM_HEADS),
+    "the view cuts the sentence into heads, not the vectors: view by token first, then transpose": (
+        lambda x: x.reshape(len(x), NUM_HEADS, x.shape[-2], -1)
+    ),
+    "each head gets every second number of a vector, not one piece of it": (
+        lambda x: x.unflatten(-1, (-1, NUM_HEADS)).movedim(-1, -3)
+    ),
+    "nothing is split: there is one wide head": lambda x: x.unsqueeze(-3),
+}
+MERGES: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "": merge_heads,
+    "heads are merged without transposing them back": (
+        lambda z: z.reshape(len(z), z.shape[-2], -1)
+    ),
+    "the heads are merged in the wrong order": lambda z: merge_heads(z.flip(-3)),
+}
+OUTPUTS: Mapping[str, bool] = {"": True, "out_proj is never used": False}
+
+
+INPUTS: Mapping[str, Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]] = {
+    "": lambda q, k, v: (q, k, v),
+    "query and key are swapped": lambda q, k, v: (k, q, v),
+    "the keys are averaged, not the values": lambda q, k, v: (q, k, k),
+    "the scores are scaled by the width of all heads together": (
+        lambda q, k, v: (q * (q.shape[-1] / D_OUT) ** 0.5, k, v)
+    ),
+}
+
+
+def several_heads(one: Projections, x: Tensor) -> Iterator[Way]:
+    """Tell what may come out of causal attention with several heads."""
+    projected = one.query(x), one.key(x), one.value(x)
+    for says, recipe in recipes():
+        yield says, partial(_follow, recipe, projected, one.out)
+
+
+@cache
+def recipes() -> list[tuple[list[str], Any]]:
+    """List all ways to attend in several heads that make at most two mistakes."""
+    weighs = [
+        *ways_to_weigh(is_causal=True),
+        (["the softmax runs over the heads, not over the keys"], weigh_over_heads),
+    ]
+    found = []
+    for layout in product(SPLITS.items(), MERGES.items(), OUTPUTS.items(), INPUTS.items()):
+        mistakes = [says for says, _ in layout if says]
+        if len(mistakes) <= 2:
+            steps = [step for _, step in layout]
+            found += [([*mistakes, *says], (*steps, weigh)) for says, weigh in weighs]
+    return [one for one in found if len(one[0]) <= 2]
+
+
+def _follow(
+    recipe: Any, projected: tuple[Tensor, Tensor, Tensor], out: Projection | None
+) -> Tensor:
+    split, merge, has_out, choose, weigh = recipe
+    query, key, value = choose(*map(split, projected))
+    merged: Tensor = merge(weigh(query, key) @ value)
+    return out(merged) if has_out and out is not None else merged
+
+
+def weigh_over_heads(query: Tensor, key: Tensor) -> Tensor:
+    """Let the heads compete, and not the keys."""
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    return mask_scores(scores, causal_mask(query.shape[-2])).softmax(dim=-3)

@@ -1,0 +1,244 @@
+"""What readers write in the story is judged by what it does, and each mistake is called by its name."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from literate_attention.exercises import Verdict
+from literate_attention.exercises.pieces import BY_NAME, check_piece
+from literate_attention.exercises.pieces.story import PIECES
+
+SELF_ATTENTION = """
+class SelfAttention_v1(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+
+    def forward(self, x):
+        q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
+        weights = torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1)
+        return weights @ v
+"""
+CAUSAL_ATTENTION = """
+class CausalAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__()
+        self.q = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.k = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.v = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        hidden = torch.ones(context_length, context_length).triu(1)
+        self.register_buffer("mask", hidden)
+
+    def forward(self, x):
+        n = x.shape[1]
+        q, k, v = self.q(x), self.k(x), self.v(x)
+        scores = q @ k.transpose(1, 2)
+        scores = scores.masked_fill(self.mask.bool()[:n, :n], -torch.inf)
+        weights = torch.softmax(scores / k.shape[-1] ** 0.5, dim=-1)
+        weights = self.dropout(weights)
+        return weights @ v
+"""
+MULTI_HEAD_ATTENTION = """
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.h, self.d, self.width = num_heads, d_out // num_heads, d_out
+        self.qkv = nn.Linear(d_in, 3 * d_out, bias=qkv_bias)
+        self.proj = nn.Linear(d_out, d_out)
+        self.p = dropout
+
+    def forward(self, x):
+        b, n, _ = x.shape
+        q, k, v = self.qkv(x).chunk(3, dim=-1)
+        q = q.view(b, n, self.h, self.d).transpose(1, 2)
+        k = k.view(b, n, self.h, self.d).transpose(1, 2)
+        v = v.view(b, n, self.h, self.d).transpose(1, 2)
+        scores = q @ k.transpose(2, 3) / self.d**0.5
+        future = torch.ones(n, n, dtype=torch.bool).triu(1)
+        weights = scores.masked_fill(future, -torch.inf).softmax(dim=-1)
+        weights = nn.functional.dropout(weights, self.p, self.training)
+        z = (weights @ v).transpose(1, 2).reshape(b, n, self.width)
+        return self.proj(z)
+"""
+EACH_HEAD = """
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads):
+        super().__init__()
+        self.d, d = d_out // num_heads, d_out // num_heads
+        one = lambda: nn.ModuleList(nn.Linear(d_in, d, bias=False) for _ in range(3))
+        self.heads = nn.ModuleList(one() for _ in range(num_heads))
+        self.out, self.dropout = nn.Linear(d_out, d_out), nn.Dropout(dropout)
+
+    def forward(self, x):
+        found, n = [], x.shape[-2]
+        for key, query, value in self.heads:
+            scores = query(x) @ key(x).mT / self.d**0.5
+            seen = torch.ones(n, n).tril() > 0
+            weights = scores.masked_fill(~seen, float("-inf")).softmax(-1)
+            found.append(self.dropout(weights) @ value(x))
+        return self.out(torch.cat(found, -1))
+"""
+EINSUM = """
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads):
+        super().__init__()
+        d = d_out // num_heads
+        draw = lambda *shape: nn.Parameter(torch.randn(*shape))
+        self.a, self.b, self.c = (draw(num_heads, d_in, d) for _ in range(3))
+        self.last, self.dropout = nn.Linear(d_out, d_out, bias=False), nn.Dropout(dropout)
+
+    def forward(self, x):
+        v, q, k = (torch.einsum("bnd,hde->bhne", x, w) for w in (self.a, self.b, self.c))
+        scores = torch.einsum("bhqe,bhke->bhqk", q, k) / q.shape[-1] ** 0.5
+        scores = scores + torch.full(scores.shape[-2:], -torch.inf).triu(1)
+        weights = self.dropout(scores.softmax(-1))
+        return self.last(torch.einsum("bhqk,bhke->bqhe", weights, v).flatten(2))
+"""
+TORCH = """
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads):
+        super().__init__()
+        if d_in != d_out:
+            raise ValueError("d_in and d_out have to be the same")
+        self.inner = nn.MultiheadAttention(d_out, num_heads, dropout, batch_first=True)
+
+    def forward(self, x):
+        hidden = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+        return self.inner(x, x, x, attn_mask=hidden, need_weights=False)[0]
+"""
+RIGHT = (SELF_ATTENTION, CAUSAL_ATTENTION, MULTI_HEAD_ATTENTION, EACH_HEAD, EINSUM, TORCH)
+
+WRONG = {
+    SELF_ATTENTION: [
+        ("/ k.shape[-1] ** 0.5", "", "are not scaled"),
+        ("k.shape[-1] ** 0.5", "k.shape[-1]", "not by its square root"),
+        ("k.shape[-1] ** 0.5", "x.shape[-1] ** 0.5", "by the width of the inputs"),
+        ("dim=-1", "dim=0", "softmax runs over the queries"),
+        ("q @ k.T", "k @ q.T", "query and key are swapped"),
+        ("weights @ v", "weights @ k", "the keys are averaged"),
+        ("weights @ v", "weights @ x", "the inputs are averaged"),
+        ("return weights @ v", "return weights", "the weights, not the context"),
+        ("q @ k.T", "q @ k", "stops with RuntimeError"),
+    ],
+    CAUSAL_ATTENTION: [
+        ("triu(1)", "tril(-1)", "hides the past and shows the future"),
+        ("triu(1)", "triu(0)", "no token sees itself"),
+        ("triu(1)", "triu(2)", "one token of the future is left visible"),
+        (".bool()[", ".bool().logical_not()[", "hides what it should show"),
+        ("-torch.inf", "0.0", "hidden scores are zero"),
+        (
+            "scores = scores.masked_fill(self.mask.bool()[:n, :n], -torch.inf)",
+            "",
+            "nothing is hidden",
+        ),
+        ("[:n, :n]", "", "stops with RuntimeError"),
+        ("k.transpose(1, 2)", "k.T", ".T turns all axes"),
+        ("weights = self.dropout(weights)", "", "nothing is dropped in training"),
+        ("self.dropout(weights)", "nn.functional.dropout(weights, 0.5)", "even after .eval()"),
+        (
+            "return weights @ v",
+            "return self.dropout(weights @ v)",
+            "not the weights that are dropped",
+        ),
+        (
+            "torch.softmax(scores / k.shape[-1] ** 0.5, dim=-1)",
+            "torch.softmax(scores, dim=1)",
+            "not scaled, and the softmax runs over the queries",
+        ),
+    ],
+    MULTI_HEAD_ATTENTION: [
+        ("self.d**0.5", "self.width**0.5", "by the width of all heads together"),
+        ("(weights @ v).transpose(1, 2)", "(weights @ v)", "merged without transposing"),
+        ("return self.proj(z)", "return z", "out_proj is never used"),
+        (
+            "k = k.view(b, n, self.h, self.d).transpose(1, 2)",
+            "k = k.view(b, self.h, n, self.d)",
+            "",
+        ),
+        (
+            ".view(b, n, self.h, self.d).transpose(1, 2)",
+            ".reshape(b, self.h, n, self.d)",
+            "cuts the sentence into heads",
+        ),
+        (
+            "view(b, n, self.h, self.d).transpose(1, 2)",
+            "view(b, n, self.d, self.h).permute(0, 3, 1, 2)",
+            "every second number",
+        ),
+        ("softmax(dim=-1)", "softmax(dim=1)", "runs over the heads"),
+        ("softmax(dim=-1)", "softmax(dim=2)", "runs over the queries"),
+        ("triu(1)", "triu(2)", "one token of the future"),
+        (
+            "(weights @ v).transpose(1, 2)",
+            "(weights @ v).flip(1).transpose(1, 2)",
+            "merged in the wrong order",
+        ),
+        ("return self.proj(z)", "return self.proj(z), weights", ""),
+    ],
+}
+
+
+def written(source: str) -> Any:
+    """Run what a reader wrote."""
+    names: dict[str, Any] = {"torch": torch, "nn": nn}
+    exec(source, names)
+    return next(one for n, one in names.items() if n in BY_NAME)
+
+
+def cases() -> list[Any]:
+    return [
+        pytest.param(source.replace(old, new), says, id=f"{old} -> {new}"[:60])
+        for source, changes in WRONG.items()
+        for old, new, says in changes
+    ]
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
+def test_the_library_is_right(piece: Any) -> None:
+    assert piece.check(piece.library)
+
+
+@pytest.mark.parametrize("source", RIGHT)
+def test_what_is_right_is_called_right_however_it_is_written(source: str) -> None:
+    assert check_piece(written(source))
+
+
+@pytest.mark.parametrize(("source", "says"), cases())
+def test_each_mistake_is_called_by_its_name(source: str, says: str) -> None:
+    assert source not in RIGHT
+    verdict = check_piece(written(source))
+    assert not verdict
+    assert says.lower() in verdict.says.lower()
+
+
+def not_written(*_: object) -> Tensor:
+    raise NotImplementedError
+
+
+class NotWritten(nn.Module):
+    def __init__(self, *_: object) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
+def test_what_is_not_written_yet_is_told_from_what_is_wrong(piece: Any) -> None:
+    stub = NotWritten if isinstance(piece.library, type) else not_written
+    verdict: Verdict = piece.check(stub)
+    assert not verdict.is_written
+    assert not verdict
+
+
+@pytest.mark.parametrize(
+    "answer", [None, 3, "softmax", lambda: 1, nn.Linear(2, 2), nn.Linear, print]
+)
+@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
+def test_what_is_no_answer_is_refused_politely(piece: Any, answer: object) -> None:
+    verdict = piece.check(answer)
+    assert not verdict
+    assert verdict.says.endswith(".")
