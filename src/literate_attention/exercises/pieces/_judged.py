@@ -58,7 +58,7 @@ class Judged:
                 raise
 
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
-            verdict = judge_by_trials(mine, self.right, self.mistakes.items(), self.inputs, run)
+            verdict = judge_by_trials(mine, self.right, self.mistakes, self.inputs, run)
         return wrong(str(unusable[0]), case=verdict.case) if unusable else verdict
 
 

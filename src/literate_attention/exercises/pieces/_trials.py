@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -49,7 +50,7 @@ def judge_by_trials(
 
     def ways(given: Given) -> Iterator[tuple[Sequence[str], Callable[[], Any]]]:
         for says, implementation in implementations.items():
-            yield [says] if says else [], lambda one=implementation: run(one, copied(given))
+            yield [says] if says else [], partial(run, implementation, copied(given))
 
     return judge_by_ways(mine, ways, inputs, run)
 
