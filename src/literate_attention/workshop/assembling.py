@@ -1,0 +1,278 @@
+"""A model put together of a reader's pieces; what they have not written yet is the library's."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
+
+from literate_attention.exercises.pieces import PIECES
+from literate_attention.models.grouped_query_attention import GroupedQueryAttention
+from literate_attention.models.kv_cache import KVCache
+from literate_attention.models.real_model import SMOLLM2
+from literate_attention.models.rotary_embeddings import (
+    RotaryEmbedding,
+    rotary_frequencies,
+    rotate_half_split,
+)
+from literate_attention.models.transformer_block import (
+    LanguageModel,
+    RMSNorm,
+    SwiGLU,
+    TransformerBlock,
+)
+from literate_attention.story.causal_attention import causal_mask, mask_scores
+from literate_attention.story.multi_head_attention import merge_heads, split_heads
+from literate_attention.story.simple_attention import softmax
+
+CONTEXT_LENGTH, ROPE_BASE, EPS = 8192, 100_000.0, 1e-5
+IN_MODEL = tuple(piece.name for piece in PIECES if piece.in_model)
+"""The names of the pieces that a model can be put together of."""
+
+Pieces = Mapping[str, Any]
+"""Functions and classes by the names that the book gives them."""
+
+
+class RotaryOfPieces(RotaryEmbedding):
+    """Rotary embeddings that call the pieces they are made of."""
+
+    def __init__(self, pieces: SimpleNamespace, head_dim: int, context_length: int, base: float):
+        super().__init__(head_dim, context_length, base)
+        angles = torch.outer(
+            torch.arange(context_length).float(), pieces.rotary_frequencies(head_dim, base)
+        )
+        self.cos, self.sin = angles.cos(), angles.sin()
+        self.rotate_half_split = pieces.rotate_half_split
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """Turn each query or key by its position."""
+        stop = start + x.shape[-2]
+        turned: Tensor = self.rotate_half_split(x, self.cos[start:stop], self.sin[start:stop])
+        return turned
+
+
+class AttentionOfPieces(GroupedQueryAttention):
+    """Grouped-query attention, step by step, that calls the pieces it is made of."""
+
+    def __init__(self, pieces: SimpleNamespace, *sizes: int, rope: nn.Module, **options: Any):
+        super().__init__(*sizes, **options)
+        self.pieces = pieces
+        self.rope: Any = rope
+
+    def forward(self, x: Tensor, *, cache: Any | None = None, **_: Any) -> Tensor:
+        """Let every token attend to itself and to the tokens before it, once for each head."""
+        pieces = self.pieces
+        query = pieces.split_heads(self.W_query(x), self.num_heads)
+        key = pieces.split_heads(self.W_key(x), self.num_kv_heads)
+        value = pieces.split_heads(self.W_value(x), self.num_kv_heads)
+        start = 0 if cache is None else cache.num_tokens
+        query, key = self.rope(query, start), self.rope(key, start)
+        if cache is not None:
+            key, value = cache.append(key, value)
+        group = self.num_heads // self.num_kv_heads
+        key, value = key.repeat_interleave(group, dim=-3), value.repeat_interleave(group, dim=-3)
+        scores = query @ key.mT / self.head_dim**0.5
+        mask = pieces.causal_mask(query.shape[-2], key.shape[-2])
+        weights = pieces.softmax(pieces.mask_scores(scores, mask))
+        context: Tensor = self.out_proj(pieces.merge_heads(weights @ value))
+        return context
+
+
+class BlockOfPieces(TransformerBlock):
+    """A block whose norms and feed-forward part are the pieces."""
+
+    def __init__(
+        self,
+        pieces: SimpleNamespace,
+        attention: nn.Module,
+        embed_dim: int,
+        hidden_dim: int,
+        eps: float,
+    ):
+        super().__init__(attention, embed_dim, hidden_dim, eps)
+        self.attention_norm = pieces.RMSNorm(embed_dim, eps)
+        self.feed_forward_norm = pieces.RMSNorm(embed_dim, eps)
+        self.feed_forward = pieces.SwiGLU(embed_dim, hidden_dim)
+
+
+class ModelOfPieces(LanguageModel):
+    """A model whose last norm is the piece."""
+
+    def __init__(
+        self,
+        pieces: SimpleNamespace,
+        vocab_size: int,
+        embed_dim: int,
+        blocks: Sequence[nn.Module],
+        eps: float,
+    ):
+        super().__init__(vocab_size, embed_dim, blocks, eps)
+        self.final_norm = pieces.RMSNorm(embed_dim, eps)
+
+
+ALONE: Pieces = {
+    one.__name__: one
+    for one in (
+        *(softmax, causal_mask, mask_scores, split_heads, merge_heads),
+        *(RMSNorm, SwiGLU, rotary_frequencies, rotate_half_split, KVCache),
+    )
+}
+"""Ours, as far as it is not made of other pieces."""
+
+MADE_OF_PIECES: Pieces = {
+    "RotaryEmbedding": RotaryOfPieces,
+    "GroupedQueryAttention": AttentionOfPieces,
+    "TransformerBlock": BlockOfPieces,
+    "LanguageModel": ModelOfPieces,
+}
+"""Ours, where it calls others, which may be a reader's."""
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """A model that speaks through pieces.
+
+    Args:
+        model: scores the next token, as :class:`~literate_attention.models.transformer_block.LanguageModel`.
+        new_caches: makes empty caches for so many tokens, or returns None if the model takes none.
+    """
+
+    model: Any
+    new_caches: Callable[[int], list[Any] | None]
+
+    def write(
+        self, token_ids: Tensor, max_new_tokens: int, choose: Callable[[Tensor], Tensor]
+    ) -> Iterator[int]:
+        """Continue a text, token by token.
+
+        Args:
+            token_ids: the beginning, of shape ``(1, num_tokens)``.
+            max_new_tokens: how many tokens to add.
+            choose: takes the logits of the next token, and returns its id.
+        """
+        caches = self.new_caches(token_ids.shape[-1] + max_new_tokens)
+        new = token_ids
+        for _ in range(max_new_tokens):
+            with torch.no_grad():
+                chosen = choose(self.model.logits(self.hidden(new, caches)[:, -1]))[:, None]
+            yield int(chosen)
+            token_ids = torch.cat([token_ids, chosen], dim=-1)
+            new = chosen if caches else token_ids
+
+    def hidden(self, token_ids: Tensor, caches: list[Any] | None) -> Tensor:
+        """Carry tokens through all blocks, with caches if the model takes them."""
+        carried: Tensor = self.model.hidden_states(token_ids, *([caches] if caches else []))
+        return carried
+
+    @torch.no_grad()
+    def outputs(self, token_ids: Tensor) -> dict[str, Tensor]:
+        """Return what comes out of the embedding, of each layer, and at the end.
+
+        Through caches the last token runs alone, as all do that are added.
+
+        Args:
+            token_ids: a text, of shape ``(1, num_tokens)``.
+        """
+        caches = self.new_caches(token_ids.shape[-1])
+        steps = [token_ids[:, :-1], token_ids[:, -1:]] if caches else [token_ids]
+        steps = [step for step in steps if step.shape[-1]]
+        parts: dict[str, list[Tensor]] = {"the embedding": []}
+        hooks = [watch(self.model.token_embedding, parts["the embedding"])]
+        for number, block in enumerate(self.model.blocks, start=1):
+            parts[f"layer {number}"] = []
+            hooks.append(watch(block, parts[f"layer {number}"]))
+        try:
+            parts["the logits"] = [self.model.logits(self.hidden(step, caches)) for step in steps]
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return {name: torch.cat(each, dim=-2) for name, each in parts.items() if each}
+
+
+def assemble(
+    theirs: Pieces, weights: Mapping[str, Tensor], sizes: Mapping[str, int] = SMOLLM2
+) -> Assembly:
+    """Put SmolLM2 together of a reader's pieces, and of ours where one is missing.
+
+    Args:
+        theirs: what the reader wrote, by the names of the book.
+        weights: by the names of our model; their memory is shared.
+        sizes: of the model, as :func:`~literate_attention.models.real_model.llama_model` takes them.
+
+    Returns:
+        The model and its caches.
+
+    Raises:
+        ValueError: the weights do not fit.
+    """
+    pieces = SimpleNamespace(**ALONE)
+    for name, ours in MADE_OF_PIECES.items():
+        setattr(pieces, name, partial(ours, pieces))
+    vars(pieces).update(theirs)
+    width, num_kv_heads, head_dim = sizes["embed_dim"], sizes["num_kv_heads"], sizes["head_dim"]
+    rope = pieces.RotaryEmbedding(head_dim, CONTEXT_LENGTH, ROPE_BASE)
+    blocks = []
+    for _ in range(sizes["num_layers"]):
+        attention = pieces.GroupedQueryAttention(
+            width, width, sizes["num_heads"], num_kv_heads, rope=rope
+        )
+        blocks.append(pieces.TransformerBlock(attention, width, sizes["hidden_dim"], EPS))
+    model = pieces.LanguageModel(sizes["vocab_size"], width, blocks, EPS).eval()
+    share_weights(model, weights)
+    has_caches = (
+        takes(model.hidden_states, "caches")
+        and takes(blocks[0].forward, "cache")
+        and takes(attention.forward, "cache")
+    )
+
+    def new_caches(max_tokens: int) -> list[Any] | None:
+        if not has_caches:
+            return None
+        return [pieces.KVCache(1, num_kv_heads, max_tokens, head_dim) for _ in blocks]
+
+    return Assembly(model, new_caches)
+
+
+def watch(module: nn.Module, results: list[Tensor]) -> RemovableHandle:
+    """Put into a list whatever comes out of a module."""
+    return module.register_forward_hook(lambda _, __, result: results.append(result.clone()))
+
+
+def takes(function: Callable[..., object], name: str) -> bool:
+    """Tell whether a function takes an argument of some name."""
+    parameters = inspect.signature(function).parameters
+    return name in parameters or any(one.kind == one.VAR_KEYWORD for one in parameters.values())
+
+
+def share_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Give a module its weights by the names of the book; what it has under two names gets them twice.
+
+    Raises:
+        ValueError: its parameters have other names or shapes.
+    """
+    found = dict(module.named_parameters(remove_duplicate=False))
+    weight_of = {id(found[name]): weight for name, weight in weights.items() if name in found}
+    missing = sorted(weights.keys() - found.keys())
+    strange = [name for name, parameter in found.items() if id(parameter) not in weight_of]
+    if missing or strange:
+        raise ValueError(
+            f"the checkpoint has {listed(missing)}, and {type(module).__name__} has {listed(strange)}"
+        )
+    for name, parameter in found.items():
+        shape, expected = tuple(parameter.shape), tuple(weight_of[id(parameter)].shape)
+        if shape != expected:
+            raise ValueError(f"{name} is of shape {shape}, in the checkpoint of shape {expected}")
+    shared = {name: weight_of[id(parameter)] for name, parameter in found.items()}
+    module.load_state_dict(shared, strict=False, assign=True)
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """Write names one after the other, the first few of them."""
+    if not names:
+        return "nothing else"
+    return ", ".join(names[:most]) + (" and others" if len(names) > most else "")

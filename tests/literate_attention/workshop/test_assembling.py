@@ -1,0 +1,98 @@
+"""A model that is put together of a reader's pieces computes what ours does, whichever are theirs."""
+
+from collections.abc import Iterable
+
+import pytest
+import torch
+from harness.library import naive_pieces
+from harness.library.small_llama import SIZES, TEXT, small_llama
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from literate_attention.workshop.assembling import Assembly, assemble, share_weights
+
+NAIVE = naive_pieces.PIECES
+
+
+@pytest.fixture
+def ours() -> Assembly:
+    return small_llama()
+
+
+def greedily(assembly: Assembly, most: int = 12) -> list[int]:
+    return list(assembly.write(TEXT, most, lambda logits: logits.argmax(dim=-1)))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [(), tuple(NAIVE), *((name,) for name in NAIVE), *({*NAIVE} - {name} for name in NAIVE)],
+    ids=lambda names: f"{len(names)}{'' if len(names) != 1 else names[0]}",
+)
+def test_whatever_is_theirs_the_model_is_ours(ours: Assembly, names: Iterable[str]) -> None:
+    theirs = assemble({name: NAIVE[name] for name in names}, ours.model.state_dict(), SIZES)
+    outputs, expected = theirs.outputs(TEXT), ours.outputs(TEXT)
+    assert len(outputs) == len(expected) == 5
+    for name, right in expected.items():
+        assert_close(outputs[name], right)
+    assert greedily(theirs) == greedily(ours)
+
+
+@pytest.mark.parametrize("name", NAIVE)
+def test_each_piece_that_is_theirs_runs_even_if_all_around_it_is_ours(
+    ours: Assembly, name: str
+) -> None:
+    called: list[str] = []
+
+    def piece(*arguments: object, **options: object) -> object:
+        called.append(name)
+        return NAIVE[name](*arguments, **options)
+
+    assemble({name: piece}, ours.model.state_dict(), SIZES).outputs(TEXT)
+    assert called
+
+
+@pytest.mark.parametrize("name", ["LanguageModel", "TransformerBlock", "GroupedQueryAttention"])
+def test_without_caches_the_whole_text_runs_again(ours: Assembly, name: str) -> None:
+    class Forgetful(NAIVE[name]):
+        if name == "LanguageModel":
+
+            def hidden_states(self, token_ids: Tensor) -> Tensor:
+                return super().hidden_states(token_ids)
+
+        else:
+
+            def forward(self, x: Tensor) -> Tensor:
+                return super().forward(x)
+
+    theirs = assemble({**NAIVE, name: Forgetful}, ours.model.state_dict(), SIZES)
+    assert theirs.new_caches(3) is None
+    assert_close(theirs.outputs(TEXT)["the logits"], ours.outputs(TEXT)["the logits"])
+    assert greedily(theirs) == greedily(ours)
+
+
+def test_weights_are_shared_and_tied_ones_stay_tied(ours: Assembly) -> None:
+    class Tied(NAIVE["LanguageModel"]):
+        def __init__(self, *arguments: object) -> None:
+            super().__init__(*arguments)
+            self.head = nn.Linear(1, 1, bias=False)
+            self.head.weight = self.token_embedding.weight
+
+        def logits(self, hidden: Tensor) -> Tensor:
+            return self.head(hidden)
+
+    weights = ours.model.state_dict()
+    model = assemble({"LanguageModel": Tied}, weights, SIZES).model
+    place = weights["token_embedding.weight"].data_ptr()
+    assert model.token_embedding.weight.data_ptr() == model.head.weight.data_ptr() == place
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "says"),
+    [
+        ("weight", (2, 3), r"weight is of shape \(3, 2\), in the checkpoint of shape \(2, 3\)"),
+        ("W", (3, 2), "the checkpoint has W, and Linear has weight"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(name: str, shape: tuple[int, ...], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        share_weights(nn.Linear(2, 3, bias=False), {name: torch.ones(shape)})
