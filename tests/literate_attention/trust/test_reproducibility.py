@@ -99,17 +99,6 @@ def draw_from_everything() -> tuple[float, float, float]:
     return random.random(), float(np.random.rand()), float(torch.rand(()))
 
 
-@pytest.fixture
-def generators_restored() -> Iterator[None]:
-    before = random.getstate(), np.random.get_state()
-    precision = torch.get_float32_matmul_precision()
-    yield
-    random.setstate(before[0])
-    np.random.set_state(before[1])
-    torch.set_float32_matmul_precision(precision)
-
-
-@pytest.mark.usefixtures("generators_restored")
 @pytest.mark.parametrize("seed", [0, 123, 2**32 - 1])
 def test_a_seed_repeats_every_generator(seed: int) -> None:
     seed_everything(seed)
@@ -121,11 +110,12 @@ def test_a_seed_repeats_every_generator(seed: int) -> None:
     assert not set(first) & set(draw_from_everything())
 
 
-@pytest.mark.usefixtures("generators_restored")
 def test_tf32_can_be_switched_off() -> None:
+    before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high")
     disable_tf32()
     assert torch.get_float32_matmul_precision() == "highest"
+    torch.set_float32_matmul_precision(before)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32])
@@ -180,22 +170,6 @@ def test_masks_follow_the_definition_one_after_the_other(stream: str, p: float, 
         expected = PLAIN[stream](words, mask.numel(), p)
         assert mask.shape == shape
         assert mask.flatten().tolist() == expected
-
-
-@each_stream
-def test_a_number_on_the_border_is_dropped(stream: str) -> None:
-    """Draw a number, and then set the rate so that 1 - p is just that number."""
-    seed = 123
-    if stream == "torch":
-        number = torch.rand((), dtype=torch.float64, generator=torch.manual_seed(seed)).item()
-    else:
-        number = next(twister(seed)) % (2**31 - 1) / (2**31 - 1)
-    p = 1 - number
-    assert 1 - p == number
-    torch.manual_seed(seed)
-    assert not dropout_mask(1, p=p, stream=stream).item()
-    torch.manual_seed(seed)
-    assert dropout_mask(1, p=p - 1e-9, stream=stream).item()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
