@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from harness.library.loops import attend_by_loops
 from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 from torch.testing import assert_close
@@ -85,7 +86,6 @@ def test_attention_agrees_with_loops(
     batch: tuple[int, ...],
     num_kv_heads: int,
     masked: str,
-    attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
 ) -> None:
     query, key, value = query_key_value(*batch, num_kv_heads=num_kv_heads)
     allowed = {
@@ -147,7 +147,6 @@ def test_the_module_agrees_with_loops(
     num_kv_heads: int,
     window: int | None,
     qk_norm: bool,
-    attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
 ) -> None:
     attention = seeded(num_kv_heads, window=window, qk_norm=qk_norm)
     if qk_norm:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 from harness.library import ring
+from harness.library.loops import attend_by_loops
 from harness.library.processes import (
     Processes,
     by_torchrun,
@@ -73,9 +74,7 @@ def test_parts_in_any_order_merge_to_the_whole(sizes: tuple[int, ...], is_causal
         assert_close(logsumexp, scores.logsumexp(dim=-1, keepdim=True))
 
 
-def test_a_part_is_attention_by_loops(
-    attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
-) -> None:
+def test_a_part_is_attention_by_loops() -> None:
     query, key, value = query_key_value()
     attn_mask = random_tensor(Q_LEN, KV_LEN, seed=5) > 0
     context, _ = partial_attention(query, key, value, attn_mask=attn_mask, scale=0.3)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from harness.library.loops import attend_by_loops
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention as torch_attention
 from torch.profiler import ProfilerActivity, profile
@@ -169,7 +170,6 @@ def test_a_row_without_keys_is_zero(attend: Callable[..., Tensor], dtype: torch.
 def test_both_are_as_near_to_the_truth(
     attend: Callable[..., Tensor],
     dtype: torch.dtype,
-    attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
 ) -> None:
     arguments = query_key_value(2, 3, q_len=KV_LEN, dtype=dtype)
     truth, _ = attend_by_loops(*arguments, causal_mask(KV_LEN))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from harness.library.loops import attend_by_loops
 from torch import Tensor, nn
 from torch.testing import assert_close
 
@@ -111,7 +112,6 @@ def test_under_a_mask_it_agrees_with_loops(
     need_weights: bool,
     batch: tuple[int, ...],
     mask_shape: tuple[int, ...],
-    attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
 ) -> None:
     """Some tokens have no key left; the future stays hidden, whatever the mask says."""
     attention, x = seeded(MultiHeadAttention, D_OUT), tokens(*batch)

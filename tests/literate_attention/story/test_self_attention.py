@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from harness.library.loops import attend_by_loops
 from torch import Tensor, nn
 from torch.testing import assert_close
 
@@ -67,7 +68,6 @@ def projected(attention: nn.Module, x: Tensor) -> list[Tensor]:
 def test_weights_and_output_agree_with_loops(
     batch: tuple[int, ...],
     scale: float | None,
-    attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
 ) -> None:
     query, key, value = query_key_value(*batch)
     context, weights = attend_by_loops(query, key, value, scale=scale)
@@ -89,7 +89,6 @@ def test_weights_and_output_agree_with_loops(
 def test_weights_agree_with_loops_under_any_mask(
     batch: tuple[int, ...],
     mask_shape: tuple[int, ...],
-    attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
 ) -> None:
     query, key, value = query_key_value(*batch)
     attn_mask = random_tensor(*mask_shape, seed=5) > -0.3
@@ -118,7 +117,6 @@ def test_a_row_without_keys_is_zero_and_its_gradient_finite() -> None:
 def test_a_module_agrees_with_loops(
     build: Callable[[], nn.Module],
     batch: tuple[int, ...],
-    attend_by_loops: Callable[..., tuple[Tensor, Tensor]],
 ) -> None:
     attention = seeded(build)
     x = random_tensor(*batch, NUM_TOKENS, D_IN)

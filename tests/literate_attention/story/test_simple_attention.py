@@ -2,10 +2,10 @@
 
 import math
 import re
-from collections.abc import Callable
 
 import pytest
 import torch
+from harness.library.loops import attend_by_loops
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention as torch_attention
 from torch.testing import assert_close
@@ -68,9 +68,7 @@ def test_a_context_vector_is_a_weighted_sum(batch: tuple[int, ...]) -> None:
 
 
 @each_batch
-def test_attention_agrees_with_loops_and_with_torch(
-    batch: tuple[int, ...], attend_by_loops: Callable[..., tuple[Tensor, Tensor]]
-) -> None:
+def test_attention_agrees_with_loops_and_with_torch(batch: tuple[int, ...]) -> None:
     inputs = random_inputs(*batch)
     context, weights = dot_product_attention(inputs, need_weights=True)
     by_loops, weights_by_loops = attend_by_loops(inputs, inputs, inputs, scale=1.0)
