@@ -1,4 +1,4 @@
-"""The ledger holds what the five sources print: every value, in every place.
+"""The ledger holds what the five sources print, every value, in every place; errata quote what stands there.
 
 The sources' texts belong to others and are not part of this project. Whoever has them names their
 folder in the environment variable LITERATE_SOURCES; without it, the tests that read them are skipped.
@@ -130,3 +130,29 @@ def test_the_ledger_holds_every_output_of_the_sources_and_no_other() -> None:
     )
     assert listed - found == Counter()
     assert found - listed == Counter()
+
+
+# Errata
+
+PLACE = re.compile(r"^- \{source\}`(\d{3})(?: (\d{3}))?`, line (\d+), .+?: `(.+)`$", re.MULTILINE)
+ERRATA = re.split(
+    r"^\(erratum-[a-z0-9-]+\)=\n",
+    (DOCS / "trust/errata.md").read_text(encoding="utf-8"),
+    flags=re.MULTILINE,
+)[1:]
+
+
+def test_each_erratum_is_shown_by_a_cell_and_names_places() -> None:
+    assert ERRATA
+    for erratum in ERRATA:
+        bullets = [line for line in erratum.split("\n") if line.startswith("- {source}")]
+        assert len(PLACE.findall(erratum)) == len(bullets) > 0, erratum
+        assert "```{code-cell} python\n" in erratum
+
+
+@needs_sources
+def test_what_errata_quote_stands_where_they_say() -> None:
+    for *sources, line, quotation in PLACE.findall("\n".join(ERRATA)):
+        for source in filter(None, sources):
+            text = read_source(source).read_text(encoding="utf-8").splitlines()
+            assert quotation in text[int(line) - 1], (source, line)

@@ -329,28 +329,6 @@ def test_steps_are_switched_by_keyboard(open_page: Callable[..., Any]) -> None:
     assert "No word looks at another" in page.locator(".pg-story").inner_text()
 
 
-def test_arrow_keys_move_in_a_matrix_and_tab_leaves_it(open_page: Callable[..., Any]) -> None:
-    page = open_page("attention=1")
-    table = grid(page, "Attention weights")
-    table.locator("tbody td").first.focus()
-    here = "document.activeElement"
-    for key, row, column in (
-        ("ArrowDown", 2, 1),
-        ("ArrowRight", 2, 2),
-        ("End", 2, 6),
-        ("ArrowRight", 2, 6),
-        ("Control+Home", 1, 1),
-        ("Control+End", 6, 6),
-        ("Home", 6, 1),
-    ):
-        page.keyboard.press(key)
-        assert page.evaluate(f"[{here}.parentNode.rowIndex, {here}.cellIndex]") == [row, column]
-    assert table.locator("[tabindex='0']").count() == 1
-    assert page.evaluate(f"getComputedStyle({here}).outlineStyle") == "solid"
-    page.keyboard.press("Tab")
-    assert page.evaluate(f"{here}.closest('table') === null")
-
-
 def test_arrow_keys_leave_a_field_only_at_its_end(open_page: Callable[..., Any]) -> None:
     page = open_page("attention=1")
     cell(page, "X: vectors: with, 1").click()  # all of it is selected
@@ -439,18 +417,6 @@ def test_a_state_travels_as_a_link(open_page: Callable[..., Any]) -> None:
     assert_shows(other, stops()["1"], digits=2)
     assert other.evaluate("document.activeElement.textContent") == "Next"
     assert notice(other) == "Everything is as it was at the start."
-
-
-def test_every_state_survives_its_link(open_page: Callable[..., Any]) -> None:
-    start = beginning()
-    settings = [{**one["settings"], "words": list(start["tokens"])} for one in vectors()]
-    first = {**settings[0], "tables": start["weights"]}
-    back = open_page().evaluate(
-        "([settings, start]) => settings.map((one) => "
-        "literateAttention.readLink(literateAttention.writeLink(one, start), start))",
-        [settings, first],
-    )
-    assert back == settings
 
 
 BAD_LINKS = {

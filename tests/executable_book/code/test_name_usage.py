@@ -102,15 +102,3 @@ def test_of_a_module_only_the_imports_at_its_top_are_read() -> None:
         "def f():\n    from literate_attention import causal_mask\n"
     )
     assert scope.meaning == {"softmax": "softmax"}
-
-
-def test_a_definition_of_the_module_that_imports_itself_ends() -> None:
-    code = "from literate_attention import softmax\ndef one(): two(softmax)\ndef two(x): one()\n"
-    code += "def test_both():\n    two(1)\n"
-    found = find_tests(code, "literate_attention", PUBLIC)
-    assert [test.name for test in found["softmax"]] == ["test_both"]
-
-
-def test_code_that_is_no_python_is_refused() -> None:
-    with pytest.raises(SyntaxError, match="never closed"):
-        used("softmax(")

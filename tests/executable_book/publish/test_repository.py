@@ -1,15 +1,25 @@
 """Where the book comes from: a repository, a commit that git knows, and perhaps a release."""
 
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from harness.git import git
 from harness.paths import ROOT
 
 from executable_book.publish.repository import commit_of, edition, release_of, repository_in
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+WHOEVER = ("-c", "user.name=a tester", "-c", "user.email=tester@example.org")
+UNSIGNED = ("-c", "commit.gpgsign=false", "-c", "tag.gpgsign=false")
+
+
+def git(folder: Path, *command: str) -> str:
+    """Run git in a folder, and return what it prints."""
+    ran = ["git", *WHOEVER, *UNSIGNED, *command]
+    return subprocess.run(
+        ran, cwd=folder, check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 @pytest.mark.parametrize(

@@ -315,33 +315,6 @@ def test_a_reference_without_a_preview_is_a_link(here: Callable[..., Any]) -> No
     page.wait_for_url("**/there.html#unknown")
 
 
-HOLD_SCRIPTS = """() => {
-    const { head } = document, append = head.append;
-    head.append = script => {
-        head.append = append;
-        window.letGo = () => new Promise(done => {
-            script.addEventListener("load", () => setTimeout(done));
-            head.append(script);
-        });
-    };
-}"""
-
-
-@pytest.mark.browser
-def test_who_has_gone_on_is_not_taken_away(here: Callable[..., Any]) -> None:
-    """What was tapped first comes late, and has no preview."""
-    page = here("phone", has_touch=True)
-    page.evaluate(HOLD_SCRIPTS)
-    reference(page, "#deep").evaluate("link => { link.hash = '#unknown'; }")
-    reference(page, "#unknown").tap()
-    page.wait_for_function("() => window.letGo")
-    page.locator("h1").tap()
-    page.evaluate("letGo()")
-    reference(page, "#ex-count").tap()
-    seen(page, "Count to three.")
-    assert page.url.endswith("here.html")
-
-
 @pytest.mark.browser
 def test_without_scripts_a_reference_is_a_link(here: Callable[..., Any]) -> None:
     page = here(java_script_enabled=False)

@@ -1,15 +1,29 @@
 """`nox -s live`: what is saved is built, by a process that has built before, and shown."""
 
+import contextlib
 import os
+import random
 import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from harness.books import make_book
-from harness.live_server import PATIENCE, hear, serving
 from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
 
 import executable_book
+from executable_book.run import live_preview
+
+PATIENCE = 300
+"""Seconds in which a build ends, however busy the machine is."""
+NEVER_HANDED_OUT = range(20_000, 32_000)
+"""Ports that no system gives to whoever asks for any, as browsers and other tests do all the time."""
 
 PAGE = """---
 file_format: mystnb
@@ -47,6 +61,42 @@ def book(tmp_path: Path) -> Path:
     return docs
 
 
+@contextmanager
+def serving(docs: Path) -> Iterator[tuple[ClientConnection, "subprocess.Popen[bytes]"]]:
+    """Serve a folder of pages by the modules beside it; yield what hears of builds, and the process."""
+    port = random.SystemRandom().choice(NEVER_HANDED_OUT)
+    built, source = docs / "_build", str(docs.parent / "src")
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", live_preview.__name__, "--port", str(port), "--watch", source),
+            *("-d", str(built / "doctrees"), str(docs), str(built / "html")),
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        cwd=docs.parent,  # where it stands, no folder `.nox` is watched: tests may write in ours
+        env=os.environ | {"PYTHONPATH": source},
+    )
+    try:
+        with connected(port, process) as browser:
+            yield browser, process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def connected(port: int, process: "subprocess.Popen[bytes]") -> ClientConnection:
+    """Connect with a server, as soon as it listens."""
+    deadline = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < deadline:
+        with contextlib.suppress(ConnectionError):
+            address = f"ws://127.0.0.1:{port}/websocket-reload"
+            return connect(address, open_timeout=PATIENCE, ping_interval=None)
+        time.sleep(0.1)
+    raise TimeoutError(f"nobody listens on port {port}; the server ended with {process.poll()}")
+
+
 def save(path: Path, text: str) -> None:
     """Save a file at once: of one that is emptied and then written, a busy machine makes two changes."""
     beside = path.parents[1] / path.name  # in no folder that is watched
@@ -56,16 +106,16 @@ def save(path: Path, text: str) -> None:
 
 def test_a_save_is_built_and_announced_once_until_the_command_ends(book: Path) -> None:
     page = book / "_build" / "html" / "index.html"
-    with serving(book, book.parent / "src") as (browser, process):
+    with serving(book) as (browser, process):
         assert "first" in page.read_text()
         save(book / "index.md", PAGE % "'second'")
-        assert hear(browser) == "refresh"
+        assert browser.recv(timeout=PATIENCE) == "refresh"
         assert "second" in page.read_text()
         save(book / "index.md", PAGE % "1 / 0")
-        assert hear(browser) == "refresh"
+        assert browser.recv(timeout=PATIENCE) == "refresh"
         assert "ZeroDivisionError" in page.read_text()
         save(book.parent / "src" / "ours.py", OURS % "another title")
-        assert hear(browser) == "refresh"
+        assert browser.recv(timeout=PATIENCE) == "refresh"
         assert "another title" in page.read_text()
         with pytest.raises(TimeoutError):  # what a build writes is no reason for another
             browser.recv(timeout=3)
