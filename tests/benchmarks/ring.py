@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
-from unittest.mock import patch
 
 import torch
+from harness.library.ring import counted_scores
 from measuring.circumstances import cores
 from measuring.targets import target
 from measuring.timing import say, spread
@@ -27,8 +27,7 @@ from torch import distributed as dist
 from torch.distributed.launcher import LaunchConfig, elastic_launch
 from torch.nn.functional import scaled_dot_product_attention
 
-from literate_attention.models import ring_attention
-from literate_attention.models.ring_attention import attend_in_ring, partial_scores
+from literate_attention.models.ring_attention import attend_in_ring
 
 QUESTION = "What does a sequence cost that is spread over several processes, in time and in memory?"
 METHOD = """
@@ -211,20 +210,6 @@ def kernel(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """Attend by torch's kernel."""
     key, value = (x.expand_as(query) for x in (key, value))
     return scaled_dot_product_attention(query, key, value, is_causal=True)
-
-
-@contextmanager
-def counted_scores() -> Iterator[list[int]]:
-    """Count the scores of each tile that is computed."""
-    counts: list[int] = []
-
-    def counted(*arguments: Any) -> Tensor:
-        scores = partial_scores(*arguments)
-        counts.append(scores.numel())
-        return scores
-
-    with patch.object(ring_attention, "partial_scores", counted):
-        yield counts
 
 
 def step(attend: Callable[[Tensor, Tensor, Tensor], Tensor], tokens: int) -> tuple[Tensor, ...]:

@@ -1,5 +1,7 @@
-"""What each process does in the tests of ring attention."""
+"""What each process does in the tests of ring attention, and what is counted there."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
@@ -30,14 +32,20 @@ def attend(
 
 def count_scores(group: dist.ProcessGroup, *arguments: Any) -> int:
     """Count the scores that this process computes, forward and backward."""
-    count = 0
+    with counted_scores() as counts:
+        attend(group, *arguments)
+    return sum(counts)
+
+
+@contextmanager
+def counted_scores() -> Iterator[list[int]]:
+    """Count the scores of each tile that is computed."""
+    counts: list[int] = []
 
     def counted(*arguments: Any) -> Tensor:
-        nonlocal count
         scores = partial_scores(*arguments)
-        count += scores.numel()
+        counts.append(scores.numel())
         return scores
 
     with patch.object(ring_attention, "partial_scores", counted):
-        attend(group, *arguments)
-    return count
+        yield counts
