@@ -1,10 +1,20 @@
 """Every piece that readers write themselves, in the order of the book: one table for all that uses them."""
 
 from literate_attention.exercises._judging import Verdict
-from literate_attention.exercises.pieces import story, transformer_block
+from literate_attention.exercises.pieces import (
+    grouped_query_attention,
+    rotary_embeddings,
+    story,
+    transformer_block,
+)
 from literate_attention.exercises.pieces._piece import Piece
 
-PIECES = (*story.PIECES, *transformer_block.PIECES)
+PIECES = (
+    *story.PIECES,
+    *transformer_block.PIECES,
+    *rotary_embeddings.PIECES,
+    *grouped_query_attention.PIECES,
+)
 BY_NAME = {piece.name: piece for piece in PIECES}
 
 

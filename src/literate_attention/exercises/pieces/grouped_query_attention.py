@@ -1,0 +1,350 @@
+"""The pieces of the chapter on grouped-query attention: a mask with a window, and the module."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from literate_attention.exercises.pieces._judged import (
+    Judged,
+    UnusableError,
+    alone_and_in_pairs,
+    loaded,
+    rewritten,
+)
+from literate_attention.exercises.pieces._piece import Piece
+from literate_attention.exercises.pieces._trials import Given, call, drawn
+from literate_attention.models.grouped_query_attention import GroupedQueryAttention, window_mask
+from literate_attention.models.kv_cache import KVCache
+from literate_attention.models.rotary_embeddings import RotaryEmbedding
+from literate_attention.story.causal_attention import causal_mask
+from literate_attention.story.multi_head_attention import merge_heads, split_heads
+from literate_attention.story.self_attention import attention_output, attention_weights
+from literate_attention.story.simple_attention import softmax
+
+# The mask
+
+
+def near(
+    q_len: int,
+    kv_len: int,
+    window: int,
+    num_sinks: int = 0,
+    *,
+    first: int | None = None,
+    narrower: int = 0,
+    past: Callable[[Tensor, Tensor], Tensor] = lambda query, key: key <= query,
+    sinks: Callable[[Tensor, Tensor, int], Tensor] = lambda query, key, s: (
+        (key < s) & (key <= query)
+    ),
+    written: Callable[[Tensor], Tensor] = lambda mask: mask,
+) -> Tensor:
+    """Do what the mask does, or something else in one of its steps."""
+    start = kv_len - q_len if first is None else first
+    query, key = start + torch.arange(q_len)[:, None], torch.arange(kv_len)
+    in_window = past(query, key) & (key > query - window + narrower)
+    return written(in_window | sinks(query, key, num_sinks))
+
+
+def run_mask(implementation: Any, given: Given) -> Any:
+    """Make a mask, which has to be boolean."""
+    mask = call(implementation, given)
+    if isinstance(mask, Tensor) and mask.dtype != torch.bool:
+        raise UnusableError(f"the mask is of type {mask.dtype}, expected torch.bool")
+    return mask
+
+
+def lengths(q_len: int, kv_len: int, window: int, num_sinks: int = 0) -> Given:
+    """Write an input for the mask."""
+    given = {"q_len": q_len, "kv_len": kv_len, "window": window}
+    return {**given, "num_sinks": num_sinks} if num_sinks else given
+
+
+WINDOW_MASK = Judged(
+    window_mask,
+    alone_and_in_pairs(
+        lambda **changes: lambda *given: near(*given, **changes),
+        {
+            "the window is one key too wide: the query's own key counts too": {"narrower": -1},
+            "the window is one key too narrow": {"narrower": 1},
+            "the sinks are forgotten": {"sinks": lambda query, key, s: key < query * 0},
+            "there is one sink too many": {
+                "sinks": lambda query, key, s: (key < s + (s > 0)) & (key <= query)
+            },
+            "a sink is seen by queries that come before it": {
+                "sinks": lambda query, key, s: (key < s) & (query == query)
+            },
+            "the future is visible": {"past": lambda query, key: query == query},
+            "one key of the future is visible": {"past": lambda query, key: key <= query + 1},
+            "no query sees its own key": {"past": lambda query, key: key < query},
+            "with fewer queries than keys, the queries are the last tokens, not the first": {
+                "first": 0
+            },
+            "true and false are swapped: true is for what may be seen": {
+                "written": lambda mask: ~mask
+            },
+            "rows and columns are swapped: a row belongs to a query": {
+                "written": lambda mask: mask.T
+            },
+        },
+    ),
+    [
+        lengths(1, 1, 1),
+        lengths(2, 2, 1),
+        lengths(2, 2, 2),
+        lengths(3, 3, 2),
+        lengths(1, 3, 2),
+        lengths(3, 3, 1, 1),
+        lengths(2, 2, 1, 2),
+        lengths(4, 4, 2, 1),
+        lengths(2, 5, 2, 1),
+        lengths(4, 7, 3, 2),
+    ],
+    run_mask,
+    parts=(causal_mask,),
+)
+
+# The module
+
+Turn = Callable[..., tuple[Tensor, Tensor, Tensor]]
+
+
+def turn_both(rope: Any, query: Tensor, key: Tensor, value: Tensor, start: int) -> Any:
+    """Turn queries and keys by their positions."""
+    return rope(query, start), rope(key, start), value
+
+
+def turn_and_keep(turn: Turn, cache: Any, *heads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Turn, and then put keys and values into the cache."""
+    query, key, value = turn(*heads, start_of(cache))
+    return query, *(cache.append(key, value) if cache else (key, value))
+
+
+def keep_and_turn(turn: Turn, cache: Any, *heads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Put keys into the cache before they are turned, and turn all of them as if they were new."""
+    query, key, value = heads
+    start = start_of(cache)
+    return turn(query, *(cache.append(key, value) if cache else (key, value)), start)
+
+
+def turn_again(turn: Turn, cache: Any, *heads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Turn keys once more when they come out of the cache."""
+    query, key, value = turn_and_keep(turn, cache, *heads)
+    return query, turn(key, key, value, 0)[1] if cache else key, value
+
+
+def turn_too_late(turn: Turn, cache: Any, *heads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Turn queries when the cache has counted their tokens already."""
+    query = turn(*heads, start_of(cache) + (heads[0].shape[-2] if cache else 0))[0]
+    return query, *turn_and_keep(turn, cache, *heads)[1:]
+
+
+def turn_from_zero(turn: Turn, cache: Any, *heads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Begin at position zero again, whatever the cache holds."""
+    query, key, value = turn(*heads, 0)
+    return query, *(cache.append(key, value) if cache else (key, value))
+
+
+def start_of(cache: Any) -> int:
+    """Return the position of the next token."""
+    return cache.num_tokens if cache else 0
+
+
+def upper_left(q_len: int, kv_len: int) -> Tensor:
+    """Return a causal mask for queries that are the first tokens."""
+    return torch.ones(q_len, kv_len, dtype=torch.bool).tril()
+
+
+def attend(
+    module: Any,
+    x: Tensor,
+    *,
+    cache: Any = None,
+    split: Callable[[Tensor, int], Tensor] = split_heads,
+    averaged: str = "W_value",
+    turned: Callable[..., Any] = turn_both,
+    kept: Callable[..., tuple[Tensor, Tensor, Tensor]] = turn_and_keep,
+    copies: Callable[[Tensor, int], Tensor] = lambda x, times: x.repeat_interleave(times, dim=-3),
+    scale: Callable[[int, int], float] = lambda head_dim, width: head_dim**-0.5,
+    mask: Callable[[int, int], Tensor] = causal_mask,
+    hidden: float = -torch.inf,
+    axis: int = -1,
+    merged: Callable[[Tensor], Tensor] = merge_heads,
+    projected: bool = True,
+) -> Tensor:
+    """Do what the module does, or something else in one of its steps."""
+
+    def turn(query: Tensor, key: Tensor, value: Tensor, start: int) -> Any:
+        return turned(module.rope, query, key, value, start) if module.rope else (query, key, value)
+
+    query = split(module.W_query(x), module.num_heads)
+    key = split(module.W_key(x), module.num_kv_heads)
+    value = split(getattr(module, averaged)(x), module.num_kv_heads)
+    query, key, value = kept(turn, cache, query, key, value)
+    times = module.num_heads // module.num_kv_heads
+    key, value = copies(key, times), copies(value, times)
+    scores = query @ key.mT * scale(module.head_dim, module.num_heads * module.head_dim)
+    scores = scores.masked_fill(~mask(*scores.shape[-2:]), hidden)
+    context = merged(scores.softmax(dim=axis) @ value)
+    return module.out_proj(context) if projected else context
+
+
+def run_attention(implementation: Any, given: Given) -> Any:
+    """Make the module, load weights, and attend: to all tokens at once, or to chunks with a cache."""
+    x, chunks, rope = given["x"], given["chunks"], given["rope"]
+    sizes = x.shape[-1], given["d_out"], given["num_heads"], given["num_kv_heads"]
+    options = {"rope": rope} if rope else {}
+    like = GroupedQueryAttention(*sizes, rope=rope)
+    attention = loaded(implementation(*sizes, **options), like)
+    if chunks is None:
+        return attention(x)
+    cache = KVCache(len(x), like.num_kv_heads, x.shape[-2], like.head_dim)
+    return [attention(chunk, cache=cache) for chunk in x.split(chunks, dim=-2)]
+
+
+def vectors(
+    *shape: int,
+    d_out: int,
+    heads: tuple[int, int] = (1, 1),
+    rope: bool = False,
+    chunks: tuple[int, ...] | None = None,
+) -> Given:
+    """Write an input for the module."""
+    num_heads, num_kv_heads = heads
+    turning = RotaryEmbedding(d_out // num_heads, context_length=16, base=10.0) if rope else None
+    return {
+        "x": drawn(*shape),
+        "d_out": d_out,
+        "num_heads": num_heads,
+        "num_kv_heads": num_kv_heads,
+        "rope": turning,
+        "chunks": chunks,
+    }
+
+
+ATTENTION = Judged(
+    GroupedQueryAttention,
+    alone_and_in_pairs(
+        rewritten(GroupedQueryAttention, forward=attend),
+        {
+            "neighbouring heads should share a key: here the second head gets those of the next group": {
+                "copies": lambda x, times: x.repeat(1, times, 1, 1)
+            },
+            "all heads use the first keys and values": {
+                "copies": lambda x, times: x[:, :1].expand(-1, times * x.shape[1], -1, -1)
+            },
+            "the mask stands at the upper left: beside a cache, the queries are the last tokens": {
+                "mask": upper_left
+            },
+            "the mask is missing: the future is visible": {
+                "mask": lambda q, k: torch.ones(q, k, dtype=torch.bool)
+            },
+            "the mask hides the past and shows the future": {
+                "mask": lambda q, k: causal_mask(q, k).flip(0, 1)
+            },
+            "the mask hides what it should show: true and false are swapped": {
+                "mask": lambda q, k: ~causal_mask(q, k)
+            },
+            "no token sees itself": {"mask": lambda q, k: causal_mask(q, k).tril(k - q - 1)},
+            "one token of the future is visible": {
+                "mask": lambda q, k: torch.ones(q, k).tril(k - q + 1) > 0
+            },
+            "hidden scores are set to zero, which earns a weight; set them to minus infinity": {
+                "hidden": 0.0
+            },
+            "the scores are not scaled": {"scale": lambda head_dim, width: 1.0},
+            "the scores are divided by head_dim, not by its square root": {
+                "scale": lambda head_dim, width: 1 / head_dim
+            },
+            "the scores are divided by the root of the whole width, not of one head's": {
+                "scale": lambda head_dim, width: width**-0.5
+            },
+            "the scores are multiplied by the root of head_dim, not divided": {
+                "scale": lambda head_dim, width: head_dim**0.5
+            },
+            "the softmax runs over the queries, not over the keys": {"axis": -2},
+            "queries and keys are not turned": {
+                "turned": lambda rope, query, key, value, start: (query, key, value)
+            },
+            "the queries are not turned": {
+                "turned": lambda rope, query, key, value, start: (query, rope(key, start), value)
+            },
+            "the keys are not turned": {
+                "turned": lambda rope, query, key, value, start: (rope(query, start), key, value)
+            },
+            "the values are turned too, only queries and keys should be": {
+                "turned": lambda rope, query, key, value, start: (
+                    rope(query, start),
+                    rope(key, start),
+                    rope(value, start),
+                )
+            },
+            "the positions begin at 0 again, although there is a cache": {"kept": turn_from_zero},
+            "the keys of the cache are turned once more, from the position of the new tokens on": {
+                "kept": keep_and_turn
+            },
+            "the keys of the cache are turned twice": {"kept": turn_again},
+            "the queries are turned too far: the cache has counted their tokens already": {
+                "kept": turn_too_late
+            },
+            "the cache is not used": {
+                "kept": lambda turn, cache, *heads: turn(*heads, start_of(cache))
+            },
+            "the keys are averaged, the values should be": {"averaged": "W_key"},
+            "the heads are cut out of the sentence: view by token first, then transpose": {
+                "split": lambda x, heads: x.reshape(len(x), heads, x.shape[-2], -1)
+            },
+            "the heads are merged in the wrong order: transpose heads and tokens first": {
+                "merged": lambda x: x.reshape(len(x), x.shape[-2], -1)
+            },
+            "the numbers of the heads alternate, each head should be one piece": {
+                "merged": lambda x: x.movedim(-3, -1).flatten(-2)
+            },
+            "out_proj is forgotten": {"projected": False},
+        },
+    ),
+    [
+        vectors(1, 1, 2, d_out=2),
+        vectors(1, 2, 2, d_out=2),
+        vectors(1, 1, 2, d_out=4, heads=(2, 1)),
+        vectors(1, 2, 2, d_out=4, heads=(2, 2)),
+        vectors(1, 1, 2, d_out=8, heads=(4, 2)),
+        vectors(1, 2, 2, d_out=2, rope=True),
+        vectors(1, 2, 2, d_out=2, chunks=(1, 1)),
+        vectors(1, 3, 2, d_out=2, chunks=(1, 2)),
+        vectors(1, 2, 2, d_out=2, rope=True, chunks=(1, 1)),
+        vectors(2, 6, 5, d_out=12, heads=(6, 2), rope=True),
+        vectors(2, 6, 5, d_out=16, heads=(4, 2), rope=True, chunks=(3, 1, 2)),
+    ],
+    run_attention,
+    parts=(
+        softmax,
+        attention_output,
+        attention_weights,
+        causal_mask,
+        merge_heads,
+        split_heads,
+        RotaryEmbedding,
+    ),
+)
+
+PIECES = (
+    Piece(
+        library=window_mask,
+        chapter="models/windows_and_sinks",
+        section="The last few tokens",
+        hint="Write the position of each query in a column and that of each key in a row, and compare.",
+        check=WINDOW_MASK,
+        leave_out=("device",),
+    ),
+    Piece(
+        library=GroupedQueryAttention,
+        chapter="models/grouped_query_attention",
+        section="The module",
+        hint="Project, split, turn, then the cache; after that it is the attention that you know.",
+        check=ATTENTION,
+        leave_out=("head_dim", "window", "qk_norm", "eps", "attn_mask", "need_weights"),
+        in_model=True,
+    ),
+)
