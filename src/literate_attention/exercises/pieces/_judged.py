@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partialmethod
+from functools import partial, partialmethod
 from itertools import combinations
 from typing import Any
 from unittest.mock import patch
@@ -12,7 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from literate_attention.exercises._judging import Verdict, wrong
-from literate_attention.exercises.pieces._trials import Given, Run, call, drawn, judge_by_trials
+from literate_attention.exercises.pieces._trials import (
+    Given,
+    Run,
+    call,
+    copied,
+    drawn,
+    judge_by_ways,
+)
 
 
 class UnusableError(Exception):
@@ -25,7 +32,8 @@ class Judged:
 
     Args:
         right: the library's own.
-        mistakes: implementations that are wrong, by what to say of them, the likeliest first.
+        mistakes: implementations that are wrong, by what to say of them, in one part or in two; the likeliest
+            first.
         inputs: what to try it on, the smallest first.
         run: runs an implementation on one input, and returns a tensor, or several.
         parts: what the library's own is made of. If a reader's class is not right with the reader's parts,
@@ -33,7 +41,7 @@ class Judged:
     """
 
     right: Callable[..., Any]
-    mistakes: Mapping[str, Any]
+    mistakes: Mapping[str, Any] | Mapping[tuple[str, ...], Any]
     inputs: Sequence[Given]
     run: Run = call
     parts: tuple[Callable[..., Any], ...] = ()
@@ -58,8 +66,14 @@ class Judged:
                 raise
 
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
-            verdict = judge_by_trials(mine, self.right, self.mistakes, self.inputs, run)
+            verdict = judge_by_ways(mine, self.ways, self.inputs, run)
         return wrong(str(unusable[0]), case=verdict.case) if unusable else verdict
+
+    def ways(self, given: Given) -> Iterator[tuple[tuple[str, ...], Callable[[], Any]]]:
+        """Yield the right way of computing, and then those with mistakes."""
+        yield (), lambda: self.run(self.right, copied(given))
+        for says, mistake in self.mistakes.items():
+            yield says if isinstance(says, tuple) else (says,), partial(self.run, mistake, given)
 
 
 @contextmanager
@@ -72,17 +86,19 @@ def made_of(parts: tuple[Callable[..., Any], ...], mine: object) -> Iterator[Non
 
 def alone_and_in_pairs(
     make: Callable[..., Any], mistakes: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
+) -> dict[tuple[str, ...], Any]:
     """Make what is wrong in one way, and then what is wrong in two ways that do not concern the same.
 
     Args:
         make: makes an implementation that is right but for what it is told to do otherwise.
         mistakes: what to say of a mistake, and what is done otherwise, by name.
     """
-    made = {says: make(**changes) for says, changes in mistakes.items()}
+    made: dict[tuple[str, ...], Any] = {
+        (says,): make(**changes) for says, changes in mistakes.items()
+    }
     for (says, changes), (also_says, others) in combinations(mistakes.items(), 2):
         if not changes.keys() & others.keys():
-            made[f"{says}, and {also_says}"] = make(**changes, **others)
+            made[says, also_says] = make(**changes, **others)
     return made
 
 
@@ -119,8 +135,9 @@ def loaded(module: Any, like: nn.Module) -> Any:
         raise UnusableError(
             f"a checkpoint is read by the names of its parameters: {lacks}found {shapes(has)}"
         )
-    for seed, (name, weight) in enumerate(sorted(expected.items())):
-        found[name].copy_(0.6 * drawn(*weight.shape, seed=seed))
+    with torch.no_grad():
+        for seed, (name, weight) in enumerate(sorted(expected.items())):
+            found[name].copy_(0.6 * drawn(*weight.shape, seed=seed))
     return module.eval()
 
 

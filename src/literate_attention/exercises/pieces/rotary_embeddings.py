@@ -79,6 +79,11 @@ def turned(
     return turn
 
 
+half_split = turned(
+    lambda one, other, cos, sin: one * cos - other * sin,
+    lambda one, other, cos, sin: one * sin + other * cos,
+)
+
 TURN = Judged(
     rotate_half_split,
     {
@@ -155,7 +160,7 @@ def turn_by_position(
     *,
     frequencies: Callable[[int, float], Tensor] = rotary_frequencies,
     positions: Callable[[Tensor, int], Tensor] = lambda x, start: start + torch.arange(x.shape[-2]),
-    turn: Callable[..., Tensor] = rotate_half_split,
+    turn: Callable[..., Tensor] = half_split,
     **_: Any,
 ) -> Tensor:
     """Do what the module does, or something else in one of its steps."""
@@ -184,8 +189,8 @@ ROPE = Judged(
             "the other pairing: neighbours are turned as pairs, expected number i of both halves": {
                 "turn": rotate_interleaved
             },
-            "it turns the wrong way": {"turn": lambda x, cos, sin: rotate_half_split(x, cos, -sin)},
-            "cos and sin are swapped": {"turn": lambda x, cos, sin: rotate_half_split(x, sin, cos)},
+            "it turns the wrong way": {"turn": lambda x, cos, sin: half_split(x, cos, -sin)},
+            "cos and sin are swapped": {"turn": lambda x, cos, sin: half_split(x, sin, cos)},
             "nothing is turned": {"turn": lambda x, cos, sin: x},
             "start is ignored: the positions begin at 0 again": {
                 "positions": lambda x, start: torch.arange(x.shape[-2])
