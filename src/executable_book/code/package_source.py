@@ -135,7 +135,7 @@ class Library:
                 rest = name.removeprefix(owner)
                 return self.item(name, item.module, item.path + rest, item.full + rest)
         parts = name.split(".")
-        for end in range(1, len(parts)):
+        for end in range(len(parts) - 1, 0, -1):
             if module := self.modules.get(".".join(parts[:end])):
                 return self.item(name, module, ".".join(parts[end:]))
         found = [module for module in self.modules.values() if parts[0] in module.defined]

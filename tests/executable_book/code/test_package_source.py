@@ -46,6 +46,7 @@ def test_parts_and_private_names_are_found_too(small: package_source.Library) ->
     assert small.find("one._hidden").code == "def _hidden(x):\n    return x"
     assert small.find("_hidden").own == "one._hidden"
     assert small.find("part.draw").code == "def draw():\n    return 1"
+    assert small.find("part.inner.draw").own == "part.inner.draw"
 
 
 @pytest.mark.parametrize(
