@@ -34,8 +34,14 @@ from literate_attention.story.causal_attention import causal_mask, mask_scores
 from literate_attention.story.multi_head_attention import merge_heads, split_heads
 
 D_IN, D_OUT, NUM_HEADS, CONTEXT_LENGTH = 5, 8, 2, 6
-RATE = 0.5
-"""Of dropout: what is kept counts twice."""
+SIZES: Mapping[str, Any] = {
+    "d_in": D_IN,
+    "d_out": D_OUT,
+    "context_length": CONTEXT_LENGTH,
+    "dropout": 0.5,
+    "num_heads": NUM_HEADS,
+}
+"""What each parameter of a constructor is; all widths differ, so that none is mistaken for another."""
 
 Way = tuple[Sequence[str], Callable[[], Tensor]]
 Attend = Callable[[Projections, Tensor], Iterator[Way]]
@@ -64,32 +70,34 @@ def judge_attention(
     """
     if not isinstance(mine, type):
         return wrong(f"a class is expected, got {mine!r}")
-    verdict = _judge_sizes(mine, attend, constructor, inputs, D_IN, has_heads)
+    sizes = {name: SIZES[name] for name in constructor}
+    verdict = _judge_sizes(mine, attend, sizes, inputs, has_heads)
+    if verdict and "qkv_bias" in _parameters(mine):
+        return _judge_sizes(mine, attend, {**sizes, "qkv_bias": True}, inputs, has_heads)
     if verdict or not verdict.is_written or not has_heads:
         return verdict
     square = [{"x": drawn(*given["x"].shape[:-1], D_OUT)} for given in inputs]
-    if _judge_sizes(mine, attend, constructor, square, D_OUT, has_heads):
+    if _judge_sizes(mine, attend, {**sizes, "d_in": D_OUT}, square, has_heads):
         return Verdict(True, "It works only where d_in and d_out are the same.")
     return verdict
+
+
+def _parameters(mine: type) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(mine).parameters
+    except ValueError:
+        return {}
 
 
 def _judge_sizes(
     mine: type,
     attend: Attend,
-    constructor: Sequence[str],
+    sizes: Mapping[str, Any],
     inputs: Sequence[Given],
-    d_in: int,
     has_heads: bool,
 ) -> Verdict:
     num_heads = NUM_HEADS if has_heads else None
-    sizes = {
-        "d_in": d_in,
-        "d_out": D_OUT,
-        "context_length": CONTEXT_LENGTH,
-        "dropout": RATE,
-        "num_heads": NUM_HEADS,
-    }
-    module = make(mine, {name: sizes[name] for name in constructor})
+    module = make(mine, sizes)
     if isinstance(module, Verdict):
         return module
     redraw(module)
@@ -99,17 +107,21 @@ def _judge_sizes(
     again = attempt(lambda module, given: module(given["x"]), module, inputs[-1])
     if isinstance(again, Verdict) or not all_same(again, trials[-1][1]):
         return wrong("the same input gives other numbers each time, even after .eval()")
-    found = find_projections(module, d_in, D_OUT, num_heads)
+    found = find_projections(module, sizes["d_in"], D_OUT, num_heads)
     if not found:
         shapes = ", ".join(f"{n} {tuple(p.shape)}" for n, p in module.named_parameters())
-        needed = f"three matrices from {d_in} numbers to {D_OUT}"
+        needed = f"three matrices from {sizes['d_in']} numbers to {D_OUT}"
         return wrong(
-            f"{needed} are expected for d_in={d_in} and d_out={D_OUT}, got {shapes or 'none'}"
+            f"{needed} are expected for d_in={sizes['d_in']} and d_out={D_OUT}, got {shapes or 'none'}"
         )
     right = [one for one in found if explain(trials, [_ways(attend, one)])]
-    if right and "dropout" in constructor:
+    if not right:
+        return explain(trials, [_ways(attend, one) for one in found])
+    if "qkv_bias" in sizes and any(p.bias is None for p in right[0].of_inputs):
+        return wrong("qkv_bias=True adds no bias to the queries, the keys and the values")
+    if "dropout" in sizes:
         return judge_dropout(module, right[0], inputs[0]["x"], num_heads or 1)
-    return RIGHT if right else explain(trials, [_ways(attend, one) for one in found])
+    return RIGHT
 
 
 def _ways(attend: Attend, projections: Projections) -> Ways:
@@ -120,9 +132,10 @@ def make(mine: type, sizes: Mapping[str, Any]) -> nn.Module | Verdict:
     """Construct a reader's module, whose parameters may have other names, or fewer where none is needed."""
     given = dict(sizes)
     try:
-        signature = inspect.signature(mine)
-        if set(given) & set(signature.parameters) == set(signature.parameters):
-            module = mine(**{name: given[name] for name in signature.parameters})
+        parameters = _parameters(mine)
+        needed = {name for name, one in parameters.items() if one.default is one.empty}
+        if needed and given.keys() >= needed:
+            module = mine(**{name: given[name] for name in parameters if name in given})
         else:
             module = mine(*given.values())
     except NotImplementedError:

@@ -31,6 +31,11 @@ class Projections:
     value: Projection
     out: Projection | None = None
 
+    @property
+    def of_inputs(self) -> tuple[Projection, Projection, Projection]:
+        """Those that an input goes through."""
+        return self.query, self.key, self.value
+
 
 def redraw(module: nn.Module, seed: int = 123) -> None:
     """Give all parameters other numbers: ones, zeros and tiny numbers hide mistakes."""

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from literate_attention.exercises._common_mistakes import Weigh, average, ways_to_weigh
 from literate_attention.exercises.pieces._attention import (
+    CONTEXT_LENGTH,
     D_IN,
     Way,
     judge_attention,
@@ -209,7 +210,7 @@ _UNBATCHED = [
 _BATCHED = [
     {"x": drawn(1, 1, D_IN)},
     {"x": drawn(1, 2, D_IN)},
-    {"x": drawn(3, 4, D_IN)},
+    {"x": drawn(3, CONTEXT_LENGTH, D_IN)},
 ]
 
 SELF_ATTENTION = (
