@@ -77,7 +77,11 @@ def test_the_norms_and_the_feed_forward_part_of_transformers() -> None:
 
     class FeedForward(LlamaMLP):
         def __init__(self, embed_dim: int, hidden_dim: int) -> None:
-            super().__init__(LlamaConfig(hidden_size=embed_dim, intermediate_size=hidden_dim))
+            super().__init__(
+                LlamaConfig(
+                    hidden_size=embed_dim, intermediate_size=hidden_dim, num_attention_heads=1
+                )
+            )
             for ours, theirs in (("W_gate", "gate"), ("W_up", "up"), ("W_down", "down")):
                 self.register_module(ours, self._modules.pop(f"{theirs}_proj"))
 

@@ -33,7 +33,7 @@ from literate_attention.exercises.pieces._trials import (
 from literate_attention.story.causal_attention import causal_mask, mask_scores
 from literate_attention.story.multi_head_attention import merge_heads, split_heads
 
-D_IN, D_OUT, NUM_HEADS, CONTEXT_LENGTH = 5, 8, 2, 6
+D_IN, D_OUT, NUM_HEADS, CONTEXT_LENGTH = 5, 6, 2, 7
 SIZES: Mapping[str, Any] = {
     "d_in": D_IN,
     "d_out": D_OUT,
@@ -41,7 +41,10 @@ SIZES: Mapping[str, Any] = {
     "dropout": 0.5,
     "num_heads": NUM_HEADS,
 }
-"""What each parameter of a constructor is; all widths differ, so that none is mistaken for another."""
+"""What each parameter of a constructor is.
+
+All widths differ, so that none is mistaken for another; and the root of a head's width is not its half.
+"""
 
 Way = tuple[Sequence[str], Callable[[], Tensor]]
 Attend = Callable[[Projections, Tensor], Iterator[Way]]

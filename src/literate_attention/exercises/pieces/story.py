@@ -210,7 +210,7 @@ _UNBATCHED = [
 _BATCHED = [
     {"x": drawn(1, 1, D_IN)},
     {"x": drawn(1, 2, D_IN)},
-    {"x": drawn(3, CONTEXT_LENGTH, D_IN)},
+    {"x": drawn(4, CONTEXT_LENGTH, D_IN)},
 ]
 
 SELF_ATTENTION = (
