@@ -18,6 +18,7 @@ LOCK_OF_RELEASES = ".ci/release.txt"
 PROJECT = nox.project.load_toml("pyproject.toml")
 TORCH = nox.project.dependency_groups(PROJECT, "torch")
 MODEL = nox.project.dependency_groups(PROJECT, "model-alone")
+PEER = nox.project.dependency_groups(PROJECT, "bench-alone")
 SITE = Path("docs/_build/html")
 EPUB = Path("docs/_build/epub/LiterateAttention.epub")
 DIST = Path("dist")
@@ -28,7 +29,7 @@ QUICK = "not browser and not whole and not oracle"
 def install(session: nox.Session, lock: str = LOCK, torch: tuple[str, ...] = TORCH) -> None:
     session.install("--require-hashes", "--no-deps", "-r", lock)
     session.install(*torch)
-    session.install("--no-deps", *MODEL)
+    session.install("--no-deps", *MODEL, *(PEER if lock == LOCK_WITH_PEERS else ()))
     session.install("--no-deps", "--no-build-isolation", "-e", ".")
 
 
@@ -178,7 +179,6 @@ def picture(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Measure, and keep the figures under docs/measurements: all, or e.g. `-- attention website`."""
     install(session, LOCK_WITH_PEERS)
-    session.install("--no-deps", *nox.project.dependency_groups(PROJECT, "bench-alone"))
     if not session.posargs or "website" in session.posargs:
         sphinx(session, "html")
     session.run("python", "tests/benchmarks", *session.posargs)
