@@ -1,0 +1,52 @@
+"""The command line: write the book's code yourself, and let a real model speak with it."""
+
+import argparse
+import codecs
+import io
+import sys
+from collections.abc import Sequence
+
+from literate_attention.workshop import checking, stubs
+from literate_attention.workshop._road import WorkshopError
+
+COMMANDS = {
+    "start": (stubs, "make a folder with files in which you write the book's code"),
+    "check": (checking, "judge what you have written"),
+}
+"""Each command, the module that adds its arguments and runs it, and what it is for."""
+
+PLAIN_MARKS = {"✓": "+", "✗": "x", "·": "."}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command, and return its exit code."""
+    parser = argparse.ArgumentParser(prog="python -m literate_attention", description=__doc__)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, (module, purpose) in COMMANDS.items():
+        command = commands.add_parser(name, help=purpose)
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    codecs.register_error("plain", plain_mark)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="plain")
+    options = parser.parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except WorkshopError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        return 130
+
+
+def plain_mark(error: UnicodeError) -> tuple[str, int]:
+    """Replace a sign that a terminal cannot show."""
+    assert isinstance(error, UnicodeEncodeError)
+    signs = error.object[error.start : error.end]
+    return "".join(PLAIN_MARKS.get(sign, "?") for sign in signs), error.end
+
+
+if __name__ == "__main__":
+    sys.exit(main())

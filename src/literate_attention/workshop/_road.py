@@ -1,0 +1,88 @@
+"""The pieces by chapter, and where the book explains each of them."""
+
+import difflib
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib import metadata
+from itertools import groupby
+from pathlib import Path
+
+from literate_attention.exercises.pieces import BY_NAME, PIECES, Piece
+
+
+class WorkshopError(ValueError):
+    """Something that a reader can mend; its message is a sentence that says how."""
+
+
+def file_name(chapter: str) -> str:
+    """Name the file of a chapter in a reader's folder, without its suffix."""
+    return chapter.rpartition("/")[2]
+
+
+CHAPTERS = {
+    file_name(chapter): tuple(pieces)
+    for chapter, pieces in groupby(PIECES, lambda piece: piece.chapter)
+}
+"""The pieces of each chapter, in the order of the book."""
+
+
+@cache
+def documentation() -> str:
+    """Return the address of the book."""
+    urls = metadata.metadata("literate-attention").get_all("Project-URL") or []
+    return next(url.split(", ")[1] for url in urls if url.startswith("Documentation"))
+
+
+def address(piece: Piece) -> str:
+    """Return the address of the section that explains a piece."""
+    heading = re.sub(r"[^a-z0-9]+", "-", piece.section.lower()).strip("-")
+    return f"{documentation()}{piece.chapter}.html#{heading}"
+
+
+def explained(piece: Piece) -> str:
+    """Say where in the book a piece is explained."""
+    return f'"{piece.section}" in {piece.chapter}: {address(piece)}'
+
+
+def find_piece(name: str) -> Piece:
+    """Return a piece by its name.
+
+    Raises:
+        WorkshopError: there is none of this name.
+    """
+    if name not in BY_NAME:
+        raise WorkshopError(f"The book has no piece {name}{nearest(name, BY_NAME)}.")
+    return BY_NAME[name]
+
+
+def find_pieces(names: Iterable[str] = ()) -> tuple[Piece, ...]:
+    """Return the pieces of some names, each that of a piece or of a chapter; by default all.
+
+    Raises:
+        WorkshopError: nothing has such a name.
+    """
+    chosen: set[str] = set()
+    for name in names:
+        stem = file_name(name).removesuffix(".py")
+        if stem in CHAPTERS:
+            chosen.update(piece.name for piece in CHAPTERS[stem])
+        elif name in BY_NAME:
+            chosen.add(name)
+        else:
+            near = nearest(stem, [*CHAPTERS, *BY_NAME])
+            raise WorkshopError(f"The book has no chapter or piece {name}{near}.")
+    return tuple(piece for piece in PIECES if piece.name in chosen or not chosen)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Say which names are like a wrong one, or all of them."""
+    known = list(known)
+    alike = difflib.get_close_matches(name, known)
+    return f"; the nearest is {alike[0]}" if alike else f"; there are {', '.join(known)}"
+
+
+def command_line(command: str, folder: Path, *arguments: str) -> str:
+    """Write a command as a reader types it."""
+    place = f'"{folder}"' if " " in str(folder) else str(folder)
+    return " ".join(["python -m literate_attention", command, place, *arguments])

@@ -1,0 +1,307 @@
+"""A verdict on each piece in a reader's folder, and on how far the road has been walked."""
+
+import argparse
+import csv
+import inspect
+import io
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import IO
+
+import literate_attention
+from literate_attention.exercises import Verdict
+from literate_attention.exercises.pieces import Piece
+from literate_attention.workshop._road import (
+    CHAPTERS,
+    WorkshopError,
+    command_line,
+    explained,
+    find_piece,
+    find_pieces,
+)
+from literate_attention.workshop.stubs import has_hints, write_whole
+
+SECONDS = 10.0
+"""How long a piece may take, and so may the import of a chapter's file. What is right takes far less."""
+
+SECONDS_TO_BEGIN = 120.0
+"""How long a busy computer may take to import torch."""
+
+RIGHT, WRONG, NOT_WRITTEN = "right", "wrong", "not written yet"
+MARKS = {RIGHT: "✓", WRONG: "✗", NOT_WRITTEN: "·"}
+
+
+@dataclass(frozen=True)
+class Result:
+    """The verdict on a piece.
+
+    Args:
+        piece: which.
+        verdict: what the check says of it.
+    """
+
+    piece: Piece
+    verdict: Verdict
+
+    @property
+    def state(self) -> str:
+        """Whether it is right, wrong or not written yet."""
+        if self.verdict.right:
+            return RIGHT
+        return WRONG if self.verdict.is_written else NOT_WRITTEN
+
+    @property
+    def says(self) -> str:
+        """What is wrong, and the case that shows it."""
+        if self.state != WRONG:
+            return self.state
+        return "\n".join(filter(None, [self.verdict.says, self.verdict.case]))
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What :func:`check` found. It prints as the road through the chapters, and what comes next.
+
+    Args:
+        folder: what was checked.
+        results: one for each piece, in the order of the book.
+    """
+
+    folder: Path
+    results: tuple[Result, ...]
+
+    def named(self, state: str) -> list[str]:
+        """Return the names of the pieces in a state."""
+        return [result.piece.name for result in self.results if result.state == state]
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> Iterator[str]:
+        """Yield the road, line by line."""
+        for chapter, in_chapter in groupby(self.results, lambda result: result.piece.chapter):
+            yield chapter
+            for (state, says), alike in groupby(in_chapter, lambda one: (one.state, one.says)):
+                names = ", ".join(result.piece.name for result in alike)
+                first, *case = says.split("\n")
+                text = f"{MARKS[state]} {names}" + (f": {first}" if state != RIGHT else "")
+                yield textwrap.fill(text, 100, initial_indent="  ", subsequent_indent=" " * 4)
+                yield from (f"      {line}" for line in case)
+        right, wrong, missing = map(self.named, (RIGHT, WRONG, NOT_WRITTEN))
+        yield ""
+        yield (
+            f"Right: {len(right)} of {len(self.results)}. Wrong: {len(wrong)}. "
+            f"Not written yet: {len(missing)}."
+        )
+        yield from self.what_comes_next([*wrong, *missing])
+        if right:
+            yield ""
+            yield "For the page Write it yourself:"
+            yield " ".join(right)
+
+    def what_comes_next(self, names: Sequence[str]) -> Iterator[str]:
+        """Say what to do now: mend what is wrong, write what is missing, let a model speak."""
+        if not names:
+            talk = command_line("talk", self.folder, '"Once upon a time"')
+            yield f"All of it is right. Let a model speak with it: {talk}"
+            return
+        piece = find_piece(names[0])
+        yield f"Next: {piece.name}, explained under {explained(piece)}"
+        if has_hints(self.folder):
+            yield f"A hint: {command_line('check', self.folder, '--hint', piece.name)}"
+
+
+def check(folder: str | os.PathLike[str], *names: str, seconds: float = SECONDS) -> Checked:
+    """Judge what you have written in a folder that :func:`start` has made.
+
+    Your code runs in a process of its own: it may print, loop for ever or crash, and you still get a verdict.
+
+    Args:
+        folder: where your files are.
+        *names: chapters or pieces, such as ``"simple_attention"`` or ``"softmax"``; by default all.
+        seconds: how long one piece may take.
+
+    Returns:
+        A verdict on each piece, which prints as a list of the chapters.
+
+    Raises:
+        ValueError: there is no such folder, chapter or piece.
+    """
+    pieces = find_pieces(names)
+    folder = Path(folder)
+    require_folder(folder)
+    if not any((folder / f"{stem}.py").exists() for stem in CHAPTERS):
+        raise WorkshopError(
+            f"{folder} has no file of a chapter in it; {command_line('start', folder)} makes them."
+        )
+    return judged(folder, pieces, seconds)
+
+
+def require_folder(folder: Path) -> None:
+    """Refuse what is no folder."""
+    if folder.is_file():
+        raise WorkshopError(f"{folder} is a file; give the folder that it is in.")
+    if not folder.is_dir():
+        raise WorkshopError(
+            f"There is no folder {folder}; {command_line('start', folder)} makes it."
+        )
+
+
+def judged(folder: Path, pieces: Sequence[Piece], seconds: float) -> Checked:
+    """Judge pieces; whenever the process ends that does it, another goes on with the rest."""
+    verdicts: dict[str, Verdict] = {}
+    while missing := [piece.name for piece in pieces if piece.name not in verdicts]:
+        verdicts |= verdicts_of_one_process(folder, missing, seconds)
+    return Checked(folder, tuple(Result(piece, verdicts[piece.name]) for piece in pieces))
+
+
+def verdicts_of_one_process(
+    folder: Path, names: Sequence[str], seconds: float
+) -> dict[str, Verdict]:
+    """Judge pieces, until all are judged or one of them ends the process."""
+    verdicts: dict[str, Verdict] = {}
+    step, at_stake, patience = "the beginning", list(names), SECONDS_TO_BEGIN
+    with worker(folder, names) as process:
+        lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        threading.Thread(target=read_lines, args=(process.stdout, lines), daemon=True).start()
+        try:
+            while line := lines.get(timeout=patience):
+                message = json.loads(line)
+                if "step" in message:
+                    step, at_stake, patience = message["step"], message["names"], seconds
+                else:
+                    verdicts[message["name"]] = Verdict(**message["verdict"])
+            why = f"ends the program{how_it_ended(process.wait())}"
+        except queue.Empty:
+            why = f"does not end within {seconds:g} seconds"
+        finally:
+            process.kill()
+        if step == "the beginning" and not verdicts:
+            error = process.stderr.read().decode(errors="replace") if process.stderr else ""
+            raise RuntimeError(f"the process that runs your code did not begin: {error}")
+    stopped = Verdict(False, f"{step[0].upper()}{step[1:]} {why}.")
+    return {**dict.fromkeys(at_stake, stopped), **verdicts}
+
+
+def worker(folder: Path, names: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start the process that runs a reader's code."""
+    package = Path(literate_attention.__file__).parents[1]
+    paths = [str(package), os.environ.get("PYTHONPATH", "")]
+    module = f"{__package__}._worker"
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", module, str(folder.resolve()), *names],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+            "PYTHONIOENCODING": "utf-8",
+            "MPLBACKEND": "agg",
+        },
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def read_lines(stream: IO[bytes], lines: "queue.SimpleQueue[bytes]") -> None:
+    """Hand on what a process writes, and that it has ended."""
+    for line in stream:
+        lines.put(line)
+    lines.put(b"")
+
+
+def how_it_ended(code: int) -> str:
+    """Say what the exit code of a process tells."""
+    if code == -getattr(signal, "SIGKILL", 0):
+        return ": the system stopped it, as it does when memory runs out"
+    return f": Python crashes ({signal.Signals(-code).name})" if code < 0 else ""
+
+
+# On the command line
+
+
+def hint(folder: Path, piece: Piece) -> str:
+    """Give a hint, unless the folder was made without."""
+    if not has_hints(folder):
+        raise WorkshopError(f"{folder} was made without hints; ask whoever gave it to you.")
+    return f"{piece.hint}\nIt is explained under {explained(piece)}"
+
+
+def solution(piece: Piece) -> str:
+    """Say where the solution stands."""
+    file = inspect.getsourcefile(piece.library)
+    _, line = inspect.getsourcelines(piece.library)
+    return (
+        f"{piece.name} is explained under {explained(piece)}\n"
+        f"The library's own is in {file}, line {line}."
+    )
+
+
+def report(file: Path, folders: Sequence[Path]) -> str:
+    """Write the verdicts on many folders into a table."""
+    for folder in folders:
+        require_folder(folder)
+    table = io.StringIO(newline="")
+    writer = csv.writer(table)
+    writer.writerow(["folder", "chapter", "piece", "state", "verdict"])
+    said = []
+    for folder in folders:
+        checked = judged(folder, find_pieces(), SECONDS)
+        for one in checked.results:
+            writer.writerow([folder, one.piece.chapter, one.piece.name, one.state, one.says])
+        counts = {state: len(checked.named(state)) for state in MARKS}
+        said.append(f"{folder}: " + ", ".join(f"{n} {state}" for state, n in counts.items()))
+    try:
+        write_whole(file, table.getvalue().encode("utf-8-sig"))  # which spreadsheets expect
+    except OSError as error:
+        raise WorkshopError(f"{file} cannot be written ({error.strerror or error}).") from None
+    return "\n".join([*said, f"The verdicts are in {file}."])
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Judge what you have written: a verdict on each piece, what is wrong with it, and what comes next. "
+        "The exit code is 0 if nothing is wrong, 1 if something is, 2 if the command is."
+    )
+    parser.add_argument("folder", metavar="FOLDER", help="the folder that `start` has made")
+    parser.add_argument(
+        "names",
+        metavar="CHAPTER or PIECE",
+        nargs="*",
+        help="such as simple_attention, or softmax; by default all",
+    )
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--hint", metavar="PIECE", help="give a hint for a piece")
+    instead.add_argument("--solution", metavar="PIECE", help="say where its solution stands")
+    instead.add_argument(
+        "--report",
+        metavar="FILE.csv",
+        help="for teachers: write a table of the verdicts on all the folders that follow",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do what the command line asks."""
+    folder = Path(options.folder)
+    if options.hint:
+        print(hint(folder, find_piece(options.hint)))
+    elif options.solution:
+        print(solution(find_piece(options.solution)))
+    elif options.report:
+        print(report(Path(options.report), [folder, *map(Path, options.names)]))
+    else:
+        checked = check(folder, *options.names)
+        print(checked)
+        return 1 if checked.named(WRONG) else 0
+    return 0

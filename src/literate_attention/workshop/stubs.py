@@ -1,0 +1,237 @@
+"""A folder to write in: one file for each chapter, with what is to be written, cut from this library."""
+
+import argparse
+import os
+import shutil
+import symtable
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from literate_attention.workshop._road import (
+    CHAPTERS,
+    WorkshopError,
+    command_line,
+    documentation,
+)
+from literate_attention.workshop._stub_source import Import, Part, import_lines, stub
+
+README = "README.md"
+WITHOUT_HINTS = "This folder was made without hints."
+WITH_HINTS = "`check` takes `--hint PIECE`, too, and `--solution PIECE`, which leads to the page."
+INTRODUCTION = """\
+# Your own attention
+
+Each file belongs to a chapter of [Literate Attention]({book}).
+Read the chapter, then write your own code where `raise NotImplementedError` stands.
+`Float[Tensor, "*batch num_tokens"]` is a tensor of real numbers whose axes have these names; `*batch`
+stands for any number of axes, also for none. Ask for a verdict as often as you like:
+
+    {check}
+
+`pytest`, in this folder, asks the same. A real model speaks with what you have written so far:
+
+    {talk}
+
+What is missing here, `{start}` adds; it changes nothing else.
+{hints}
+"""
+HEAD = '''\
+"""Your own code for the chapter {chapter} of Literate Attention; see README.md."""
+'''
+TEST_HEAD = '''\
+"""What `pytest` asks of {stem}.py."""
+'''
+TEST = """\
+def test_{name}() -> None:
+    verdict = check_piece({stem}.{name}, "{name}")
+    if not verdict.is_written:
+        pytest.skip(verdict.says)
+    if not verdict:
+        pytest.fail(str(verdict), pytrace=False)
+"""
+PYTEST_SETTINGS = """\
+[pytest]
+pythonpath = .
+"""
+
+
+@dataclass
+class Started:
+    """What :func:`start` did. It prints as a few sentences.
+
+    Args:
+        folder: where.
+        new: the files that were made.
+        added: what was added to files that were there, by the name of the file.
+        left_alone: why a file lacks something still, by its name.
+    """
+
+    folder: Path
+    new: list[str] = field(default_factory=list)
+    added: dict[str, list[str]] = field(default_factory=dict)
+    left_alone: dict[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return "\n".join(self.sentences())
+
+    def sentences(self) -> Iterator[str]:
+        """Yield what happened, line by line."""
+        if README in self.new:
+            first = self.folder / f"{next(iter(CHAPTERS))}.py"
+            yield f"{self.folder} is ready: {len(CHAPTERS)} files to write in, and {README} on how to go on."
+            yield f"Begin with {first}, and ask for a verdict whenever you like:"
+            yield f"\n    {command_line('check', self.folder)}\n"
+        elif self.new:
+            yield f"New in {self.folder}: {', '.join(self.new)}."
+        for name, parts in self.added.items():
+            yield f"Added at the end of {self.folder / name}: {', '.join(parts)}."
+        for name, why in self.left_alone.items():
+            yield f"Left alone: {self.folder / name}, {why}."
+        if not (self.new or self.added or self.left_alone):
+            yield f"{self.folder} has everything already; nothing was changed."
+
+
+def start(folder: str | os.PathLike[str], hints: bool = True) -> Started:
+    """Make a folder with a file for each chapter, in which you write the book's code yourself.
+
+    What is in the folder already stays as it is. If a file lacks a piece, that is added at its end.
+
+    Args:
+        folder: where; it is made if it does not exist.
+        hints: whether the files show the equations and say where the book explains them. What was begun
+            without stays without.
+
+    Returns:
+        What was done, which prints as a few sentences.
+
+    Raises:
+        ValueError: the folder cannot be written to.
+    """
+    folder = Path(folder)
+    done = Started(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        hints = hints and has_hints(folder)
+        for stem, pieces in CHAPTERS.items():
+            stubs = [stub(piece, hints) for piece in pieces]
+            complete(done, f"{stem}.py", HEAD.format(chapter=pieces[0].chapter), stubs)
+            tests = [test_of(piece.name, stem) for piece in pieces]
+            complete(done, f"test_{stem}.py", TEST_HEAD.format(stem=stem), tests)
+        for name, text in (("pytest.ini", PYTEST_SETTINGS), (README, introduction(folder, hints))):
+            if not (folder / name).exists():
+                write_whole(folder / name, text.encode())
+                done.new.append(name)
+    except FileExistsError:
+        raise WorkshopError(f"{folder} is a file; choose another name for the folder.") from None
+    except OSError as error:
+        raise WorkshopError(
+            f"{folder} cannot be written to ({error.strerror or error}); choose another folder."
+        ) from None
+    return done
+
+
+def has_hints(folder: Path) -> bool:
+    """Tell whether hints may be given in a folder."""
+    readme = folder / README
+    return not (readme.exists() and WITHOUT_HINTS in readme.read_text("utf-8", errors="replace"))
+
+
+def introduction(folder: Path, hints: bool) -> str:
+    """Write what a reader is told first."""
+    return INTRODUCTION.format(
+        book=documentation(),
+        check=command_line("check", folder),
+        talk=command_line("talk", folder, '"Once upon a time"'),
+        start=command_line("start", folder),
+        hints=WITH_HINTS if hints else WITHOUT_HINTS,
+    )
+
+
+def test_of(name: str, stem: str) -> Part:
+    """Write the test of a piece."""
+    imports = (
+        Import("pytest"),
+        Import("literate_attention.exercises.pieces", "check_piece"),
+        Import(stem),
+    )
+    return Part(f"test_{name}", TEST.format(name=name, stem=stem), imports)
+
+
+def complete(done: Started, name: str, head: str, parts: Collection[Part]) -> None:
+    """Make a file, or add what it lacks; if Python cannot read it, leave it alone."""
+    path = done.folder / name
+    if not path.exists():
+        write_whole(path, f"{head}\n{joined(parts, without={path.stem})}".encode())
+        done.new.append(name)
+        return
+    content = path.read_bytes()
+    try:
+        defined = names_in(content.decode("utf-8-sig"), name)
+    except (SyntaxError, ValueError) as error:
+        line = f", line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else ""
+        done.left_alone[name] = f"since Python cannot read it{line}"
+        return
+    missing = [part for part in parts if part.name not in defined]
+    if missing:
+        newline = "\r\n" if b"\r\n" in content else "\n"
+        gap = "\n" * (2 if content.endswith(b"\n") or not content else 3)
+        added = gap + joined(missing, without={path.stem, *defined})
+        write_whole(path, content + added.replace("\n", newline).encode())
+        done.added[name] = [part.name for part in missing]
+
+
+def joined(parts: Collection[Part], without: Collection[str]) -> str:
+    """Put parts of a file together, below their imports."""
+    imports = {
+        one
+        for part in parts
+        for one in part.imports
+        if one.module not in without and one.binds not in without
+    }
+    lines = import_lines(imports, own=CHAPTERS)
+    return "\n\n".join(filter(None, [lines, *(part.code for part in parts)]))
+
+
+def names_in(source: str, name: str) -> set[str]:
+    """Return what a file defines or imports.
+
+    Raises:
+        SyntaxError: Python cannot read it.
+        ValueError: it holds bytes that are no text.
+    """
+    symbols = symtable.symtable(source, name, "exec").get_symbols()
+    return {one.get_name() for one in symbols if one.is_assigned() or one.is_imported()}
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file such that it is there whole or not at all."""
+    path = path.resolve()
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(content)
+        if path.exists():
+            shutil.copymode(path, temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Make a folder with a file for each chapter: what is to be written in it, and where the book "
+        "explains it. Nothing that exists is overwritten; run again, the command adds what is missing."
+    )
+    parser.add_argument("folder", metavar="FOLDER", help="where, such as my_attention")
+    parser.add_argument(
+        "--without-hints",
+        action="store_true",
+        help="for a class: files without equations and sections, and `check` gives no hints",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do what the command line asks."""
+    print(start(options.folder, hints=not options.without_hints))
+    return 0
