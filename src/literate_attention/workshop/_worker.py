@@ -105,7 +105,9 @@ def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> str:
     if isinstance(error, NotImplementedError) and frames:
         why = f"it calls {frames[-1].name}, which is not written yet"
         frames = [frame for frame in frames if frame.name == "<module>"]
-    where = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else f"{stem}.py"
+    where = (
+        f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else f"{stem}.py"
+    )
     return f"{where}, cannot be imported: {why}."
 
 

@@ -1,0 +1,256 @@
+"""`check`, and the command line: a verdict whatever a reader's code does, and errors that help."""
+
+import csv
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from literate_attention import workshop
+from literate_attention.exercises.pieces import PIECES
+from literate_attention.workshop._road import CHAPTERS
+
+RIGHT_SOFTMAX = "def softmax(x):\n    return torch.softmax(x, dim=-1)\n"
+RIGHT_MASK = """\
+def causal_mask(q_len, kv_len=None):
+    kv_len = kv_len or q_len
+    return torch.ones(q_len, kv_len).tril(kv_len - q_len) > 0
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "my ättention"
+    workshop.start(path)
+    return path
+
+
+def write(folder: Path, stem: str, code: str) -> None:
+    """Write at the end of a chapter's file, as if it stood in the stub's place."""
+    with (folder / f"{stem}.py").open("a", encoding="utf-8") as file:
+        file.write(f"\n\n{code}")
+
+
+def command(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "literate_attention", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        encoding=environment.get("PYTHONIOENCODING", "utf-8"),
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
+        check=False,
+    )
+
+
+def said(checked: workshop.Checked) -> dict[str, str]:
+    return {result.piece.name: result.says for result in checked.results}
+
+
+# What a reader's code may do
+
+
+def test_nothing_is_written_yet(folder: Path) -> None:
+    checked = workshop.check(folder)
+    assert set(said(checked).values()) == {"not written yet"}
+    assert f"Right: 0 of {len(PIECES)}." in str(checked)
+    assert f"Next: {PIECES[0].name}, explained under" in str(checked)
+
+
+def test_code_that_loops_crashes_exits_and_prints(folder: Path) -> None:
+    """Each gets a verdict of its own, and what comes after it is judged all the same."""
+    write(
+        folder,
+        "simple_attention",
+        "import os\nprint('✓ loud', flush=True)\nos.write(1, b'louder')\nos.system('echo loudest')\n"
+        + RIGHT_SOFTMAX,
+    )
+    write(folder, "causal_attention", RIGHT_MASK)
+    write(
+        folder,
+        "transformer_block",
+        """\
+import os, sys
+class RMSNorm(nn.Module):
+    def __init__(self, *given):
+        os.abort()
+class SwiGLU(nn.Module):
+    def __init__(self, *given):
+        while True:
+            pass
+class TransformerBlock(nn.Module):
+    def __init__(self, *given):
+        sys.exit()
+class LanguageModel(nn.Module):
+    def __init__(self, *given):
+        os._exit(0)
+""",
+    )
+    checked = workshop.check(folder, seconds=3.0)
+    verdicts = said(checked)
+    assert verdicts["softmax"] == "right"
+    assert verdicts["causal_mask"] == "right"
+    assert verdicts["RMSNorm"].startswith("It ends the program: Python crashes")
+    assert verdicts["SwiGLU"] == "It does not end within 3 seconds."
+    assert verdicts["TransformerBlock"] == "It calls exit(), which ends the program."
+    assert verdicts["LanguageModel"] == "It ends the program."
+    assert str(checked).split("\n")[-1].split() == checked.named("right")
+
+
+def test_files_that_cannot_be_imported(folder: Path) -> None:
+    (folder / "simple_attention.py").write_text("x = 1\nfrom causal_attention import causal_mask\n")
+    (folder / "causal_attention.py").write_text("import torch\n\ndef causal_mask(:\n")
+    write(folder, "transformer_block", "while True:\n    pass\n")
+    verdicts = said(workshop.check(folder, seconds=3.0))
+    assert verdicts["softmax"].startswith("causal_attention.py, line 3, is no Python: ")
+    assert verdicts["causal_mask"] == verdicts["softmax"]
+    assert verdicts["RMSNorm"] == "Importing transformer_block.py does not end within 3 seconds."
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("1 / 0\n", "cannot be imported: it stops with ZeroDivisionError: division by zero."),
+        ("raise SystemExit\n", "cannot be imported: it calls exit(), which ends the program."),
+        ("softmax(1)\n", "cannot be imported: it calls softmax, which is not written yet."),
+    ],
+)
+def test_the_line_in_which_an_import_stops(folder: Path, code: str, says: str) -> None:
+    write(folder, "simple_attention", code)
+    lines = (folder / "simple_attention.py").read_text("utf-8").count("\n")
+    (result,) = workshop.check(folder, "softmax").results
+    assert result.verdict.says == f"simple_attention.py, line {lines}, {says}"
+
+
+def test_a_file_or_a_piece_that_is_gone_is_not_written_yet(folder: Path) -> None:
+    (folder / "simple_attention.py").unlink()
+    (folder / "causal_attention.py").write_text("")
+    verdicts = said(workshop.check(folder, "simple_attention", "causal_mask"))
+    assert set(verdicts.values()) == {"not written yet"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends no such signal to a process")
+def test_interrupted_it_stops_at_once_and_leaves_nothing_running(folder: Path) -> None:
+    write(
+        folder,
+        "simple_attention",
+        "import os\nopen('pid', 'w').write(str(os.getpid()))\nwhile True: pass\n",
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "literate_attention", "check", folder],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (folder / "pid").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output, errors) == (130, "", "Stopped.\n")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((folder / "pid").read_text()), 0)
+
+
+# The command line
+
+
+def test_the_whole_way_on_a_console_that_knows_few_signs(tmp_path: Path) -> None:
+    folder = tmp_path / "my ättention"
+    started = command("start", folder, PYTHONIOENCODING="cp1252")
+    assert started.returncode == 0, started.stderr
+    assert f'check "{folder}"' in started.stdout
+    write(folder, "simple_attention", "def softmax(x):\n    return x.exp()\n")
+    write(folder, "causal_attention", RIGHT_MASK)
+    checked = command("check", folder, "softmax", "causal_mask", PYTHONIOENCODING="cp1252")
+    assert checked.returncode == 1, checked.stderr
+    assert "x softmax: It divides the exponentials by nothing" in checked.stdout
+    assert "      came:      " in checked.stdout
+    assert "+ causal_mask\n" in checked.stdout
+    assert "Right: 1 of 2. Wrong: 1. Not written yet: 0.\n" in checked.stdout
+    assert "Next: softmax, explained under " in checked.stdout
+    assert checked.stdout.endswith("\ncausal_mask\n")
+    assert checked.stderr == ""
+
+
+def test_a_hint_and_where_the_solution_stands(folder: Path, tmp_path: Path) -> None:
+    given = command("check", folder, "--hint", "softmax")
+    assert "Subtract the largest score" in given.stdout
+    assert "/story/simple_attention.html#step-2-weights" in given.stdout
+    led = command("check", folder, "--solution", "softmax")
+    assert re.search(r"simple_attention\.py, line \d+", led.stdout)
+    assert "dim=-1" not in led.stdout
+    workshop.start(tmp_path / "class", hints=False)
+    refused = command("check", tmp_path / "class", "--hint", "softmax")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "was made without hints" in refused.stderr
+
+
+def test_a_table_for_teachers(folder: Path, tmp_path: Path) -> None:
+    second = tmp_path / "second"
+    workshop.start(second)
+    write(folder, "simple_attention", RIGHT_SOFTMAX)
+    write(second, "simple_attention", "def softmax(x):\n    return x.exp()\n")
+    table = tmp_path / "class.csv"
+    assert command("check", "--report", table, folder, second).returncode == 0
+    with table.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["piece"] for row in rows] == [piece.name for piece in PIECES] * 2
+    found = {(row["folder"], row["piece"]): (row["state"], row["verdict"]) for row in rows}
+    assert found[str(folder), "softmax"] == ("right", "right")
+    state, verdict = found[str(second), "softmax"]
+    assert state == "wrong"
+    assert verdict.startswith("It divides the exponentials by nothing")
+    assert found[str(second), "causal_mask"][0] == "not written yet"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["check", "nowhere"],
+            "There is no folder nowhere; python -m literate_attention start nowhere",
+        ),
+        (["check", "file"], "file is a file; give the folder that it is in."),
+        (["check", "empty"], "empty has no file of a chapter in it; python -m"),
+        (["check", "mine", "softmx"], "no chapter or piece softmx; the nearest is softmax."),
+        (["check", "mine", "zzz"], f"no chapter or piece zzz; there are {next(iter(CHAPTERS))}, "),
+        (["check", "mine", "--hint", "softmx"], "no piece softmx; the nearest is softmax."),
+        (["check", "--report", "no/x.csv", "empty"], "no/x.csv cannot be written (No such file"),
+        (["start", "file"], "file is a file; choose another name for the folder."),
+    ],
+)
+def test_an_error_is_one_sentence(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    from literate_attention.__main__ import main
+
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("")
+    Path("empty").mkdir()
+    Path("mine").mkdir()
+    assert main(arguments) == 2
+    output, errors = capsys.readouterr()
+    assert output == ""
+    assert message in errors
+    assert errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [[], ["start"], ["check"], ["chekc", "x"]])
+def test_a_call_that_cannot_be_meant(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    from literate_attention.__main__ import main
+
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert "usage: python -m literate_attention" in capsys.readouterr().err
