@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
-from itertools import groupby
 from pathlib import Path
 
 from literate_attention.exercises.pieces import BY_NAME, PIECES, Piece
@@ -21,8 +20,8 @@ def file_name(chapter: str) -> str:
 
 
 CHAPTERS = {
-    file_name(chapter): tuple(pieces)
-    for chapter, pieces in groupby(PIECES, lambda piece: piece.chapter)
+    file_name(chapter): tuple(piece for piece in PIECES if piece.chapter == chapter)
+    for chapter in dict.fromkeys(piece.chapter for piece in PIECES)
 }
 """The pieces of each chapter, in the order of the book."""
 
@@ -72,7 +71,8 @@ def find_pieces(names: Iterable[str] = ()) -> tuple[Piece, ...]:
         else:
             near = nearest(stem, [*CHAPTERS, *BY_NAME])
             raise WorkshopError(f"The book has no chapter or piece {name}{near}.")
-    return tuple(piece for piece in PIECES if piece.name in chosen or not chosen)
+    in_order = (piece for pieces in CHAPTERS.values() for piece in pieces)
+    return tuple(piece for piece in in_order if piece.name in chosen or not chosen)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -44,7 +44,8 @@ TEST_HEAD = '''\
 '''
 TEST = """\
 def test_{name}() -> None:
-    verdict = check_piece({stem}.{name}, "{name}")
+    mine = {stem}.{name}
+    verdict = check_piece(mine, "{name}")
     if not verdict.is_written:
         pytest.skip(verdict.says)
     if not verdict:
