@@ -14,8 +14,11 @@ from literate_attention.exercises.pieces import (
     Piece,
     check_piece,
     grouped_query_attention,
+    kv_cache,
+    ring_attention,
     rotary_embeddings,
     transformer_block,
+    windows_and_sinks,
 )
 from literate_attention.exercises.pieces._judged import Judged
 
@@ -23,6 +26,9 @@ PIECES: list[Piece] = [
     *transformer_block.PIECES,
     *rotary_embeddings.PIECES,
     *grouped_query_attention.PIECES,
+    *kv_cache.PIECES,
+    *windows_and_sinks.PIECES,
+    *ring_attention.PIECES,
 ]
 
 
@@ -31,11 +37,11 @@ def judged(piece: Piece) -> Judged:
     return piece.check
 
 
-def mistakes_of(piece: Piece, number: int) -> dict[tuple[str, ...], Any]:
-    """Return the wrong implementations of a piece that make so many mistakes, by what is to be said."""
+def mistakes_of(judge: Any, number: int) -> dict[tuple[str, ...], Any]:
+    """Return the wrong implementations that make so many mistakes, by what is to be said."""
     mistakes = {
         says if isinstance(says, tuple) else (says,): mistake
-        for says, mistake in judged(piece).mistakes.items()
+        for says, mistake in judge.mistakes.items()
     }
     return {says: mistake for says, mistake in mistakes.items() if len(says) == number}
 
@@ -48,8 +54,10 @@ def test_the_librarys_own_is_right(piece: Piece) -> None:
 
 @pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
 def test_every_mistake_is_named_as_what_it_is(piece: Piece) -> None:
-    mistakes = mistakes_of(piece, 1)
+    mistakes = mistakes_of(judged(piece), 1)
     assert len(mistakes) >= 6
+    if isinstance(judged(piece).then, Judged):
+        mistakes |= mistakes_of(judged(piece).then, 1)
     for says, mistake in mistakes.items():
         verdict = piece.check(mistake)
         assert not verdict
@@ -58,22 +66,59 @@ def test_every_mistake_is_named_as_what_it_is(piece: Piece) -> None:
 
 
 @pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
-def test_two_mistakes_at_once_are_both_named(piece: Piece) -> None:
-    pairs = mistakes_of(piece, 2)
-    sentences = {wrong(*says).says for says in [*mistakes_of(piece, 1), *pairs]}
-    some = list(pairs.items())[:: max(len(pairs) // 12, 1)]
-    named = 0
-    for says, mistake in some:
+def test_two_mistakes_at_once_are_never_right(piece: Piece) -> None:
+    pairs = mistakes_of(judged(piece), 2)
+    sentences = {wrong(*says).says for says in [*mistakes_of(judged(piece), 1), *pairs]}
+    for mistake in list(pairs.values())[:: max(len(pairs) // 6, 1)]:
         verdict = piece.check(mistake)
         assert not verdict
         assert verdict.says in sentences  # of several that come to the same, the first is named
-        named += verdict.says == wrong(*says).says
-    assert named >= len(some) // 2
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("RMSNorm", "mean is subtracted", "weight is one too large"),
+        ("RMSNorm", "root of the sum", "weight is not used"),
+        ("SwiGLU", "are swapped", "activation is GELU"),
+        ("SwiGLU", "activation is ReLU", "are added"),
+        ("TransformerBlock", "stand on the stream", "of the attention serves both"),
+        ("TransformerBlock", "nothing is added to what came in", "nothing is added to what the"),
+        ("TransformerBlock", "has no norm before it", "not told the options"),
+        ("LanguageModel", "last norm is missing", "gets the first cache"),
+        ("LanguageModel", "run in reverse", "handed out in reverse"),
+        ("RotaryEmbedding", "the other pairing", "start is ignored"),
+        ("RotaryEmbedding", "turns the wrong way", "counted from 1"),
+        ("RotaryEmbedding", "all tokens get", "base is not used"),
+        ("window_mask", "one key too wide", "sinks are forgotten"),
+        ("window_mask", "queries are the last tokens", "true and false"),
+        ("GroupedQueryAttention", "neighbouring heads", "stands at the upper left"),
+        ("GroupedQueryAttention", "stands at the upper left", "begin at 0 again"),
+        ("GroupedQueryAttention", "mask is missing", "not scaled"),
+        ("GroupedQueryAttention", "whole width", "keys are not turned"),
+        ("GroupedQueryAttention", "merged in the wrong order", "out_proj is forgotten"),
+        ("KVCache", "newest keys come first", "counts how often"),
+        ("KVCache", "overwrite the first", "holds the new tokens alone"),
+        ("keep_top_p", "too few stays", "is not put back"),
+        ("keep_top_p", "scores are summed", "set to zero"),
+        ("RollingCache", "sinks are lost", "positions have to go on"),
+        ("RollingCache", "one key too few", "returns the new keys alone"),
+        ("merge_partials", "count alike", "larger of both"),
+    ],
+)
+def test_common_mistakes_that_come_together_are_both_named(
+    name: str, first: str, second: str
+) -> None:
+    pairs = mistakes_of(judged(BY_NAME[name]), 2)
+    says, mistake = next(
+        (says, pair) for says, pair in pairs.items() if first in says[0] and second in says[1]
+    )
+    assert check_piece(mistake, name).says == wrong(*says).says
 
 
 @pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
 def test_sentences_are_plain(piece: Piece) -> None:
-    for (says,) in mistakes_of(piece, 1):
+    for (says,) in mistakes_of(judged(piece), 1):
         assert re.fullmatch(r"([a-z]|W_)[^\n]+[^.]", says), says
 
 

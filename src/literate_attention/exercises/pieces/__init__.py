@@ -3,9 +3,12 @@
 from literate_attention.exercises._judging import Verdict
 from literate_attention.exercises.pieces import (
     grouped_query_attention,
+    kv_cache,
+    ring_attention,
     rotary_embeddings,
     story,
     transformer_block,
+    windows_and_sinks,
 )
 from literate_attention.exercises.pieces._piece import Piece
 
@@ -14,6 +17,9 @@ PIECES = (
     *transformer_block.PIECES,
     *rotary_embeddings.PIECES,
     *grouped_query_attention.PIECES,
+    *kv_cache.PIECES,
+    *windows_and_sinks.PIECES,
+    *ring_attention.PIECES,
 )
 BY_NAME = {piece.name: piece for piece in PIECES}
 

@@ -38,6 +38,7 @@ class Judged:
         run: runs an implementation on one input, and returns a tensor, or several.
         parts: what the library's own is made of. If a reader's class is not right with the reader's parts,
             it is tried with these: parts are judged by themselves.
+        then: what is judged of it if all of this is right.
     """
 
     right: Callable[..., Any]
@@ -45,29 +46,45 @@ class Judged:
     inputs: Sequence[Given]
     run: Run = call
     parts: tuple[Callable[..., Any], ...] = ()
+    then: Callable[[object], Verdict] | None = None
 
     def __call__(self, mine: object) -> Verdict:
         """Judge a function or a class."""
+        verdict = self.judge_with_parts(mine)
+        return self.then(mine) if verdict and self.then else verdict
+
+    def judge_with_parts(self, mine: object) -> Verdict:
+        """Judge a function or a class, made of the reader's parts, or else of the library's."""
         verdict = self.judge(mine)
-        if verdict or not self.parts:
+        names = getattr(getattr(mine, "__init__", None), "__globals__", {})
+        ours = {part.__name__: part for part in self.parts if part.__name__ in names}
+        if verdict or all(names[name] is part for name, part in ours.items()):
             return verdict
-        with made_of(self.parts, mine):
+        with patch.dict(names, ours):
             return self.judge(mine)
 
     def judge(self, mine: object) -> Verdict:
         """Judge a function or a class, with whatever it is made of."""
         unusable: list[UnusableError] = []
+        done: list[Given] = []
 
         def run(implementation: Any, given: Given) -> Any:
             try:
-                return self.run(implementation, given)
+                result = self.run(implementation, given)
             except UnusableError as error:
                 unusable.append(error)
                 raise
+            done.append(given)
+            return result
 
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        with torch.no_grad(), torch.random.fork_rng(devices=[]), one_thread():
             verdict = judge_by_ways(mine, self.ways, self.inputs, run)
-        return wrong(str(unusable[0]), case=verdict.case) if unusable else verdict
+            if unusable:
+                return wrong(str(unusable[0]), case=verdict.case)
+            if 0 < len(done) < len(self.inputs):  # it has stopped, but may have been wrong before
+                smaller = judge_by_ways(mine, self.ways, self.inputs[: len(done)], self.run)
+                return verdict if smaller else smaller
+        return verdict
 
     def ways(self, given: Given) -> Iterator[tuple[tuple[str, ...], Callable[[], Any]]]:
         """Yield the right way of computing, and then those with mistakes."""
@@ -77,11 +94,14 @@ class Judged:
 
 
 @contextmanager
-def made_of(parts: tuple[Callable[..., Any], ...], mine: object) -> Iterator[None]:
-    """Put the library's parts in the place of those that the module of a reader's code has."""
-    names = getattr(getattr(mine, "__init__", None), "__globals__", {})
-    with patch.dict(names, {part.__name__: part for part in parts if part.__name__ in names}):
+def one_thread() -> Iterator[None]:
+    """Compute in one thread: to wait for others takes longer than so few numbers do."""
+    num_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
         yield
+    finally:
+        torch.set_num_threads(num_threads)
 
 
 def alone_and_in_pairs(
@@ -110,6 +130,11 @@ def rewritten(original: type, **methods: Callable[..., Any]) -> Callable[..., ty
         return type(original.__name__, (original,), told)
 
     return make
+
+
+def without_none(**given: Any) -> Given:
+    """Write an input, and leave out what there is not."""
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def loaded(module: Any, like: nn.Module) -> Any:

@@ -12,6 +12,7 @@ from literate_attention.exercises.pieces._judged import (
     alone_and_in_pairs,
     loaded,
     rewritten,
+    without_none,
 )
 from literate_attention.exercises.pieces._piece import Piece
 from literate_attention.exercises.pieces._trials import Given, call, drawn
@@ -151,6 +152,21 @@ def start_of(cache: Any) -> int:
     return cache.num_tokens if cache else 0
 
 
+def split(x: Tensor, num_heads: int) -> Tensor:
+    """Give each head its piece of each token."""
+    return x.unflatten(-1, (num_heads, -1)).transpose(-3, -2)
+
+
+def merge(x: Tensor) -> Tensor:
+    """Put the pieces of each token side by side."""
+    return x.transpose(-3, -2).flatten(-2)
+
+
+def lower_right(q_len: int, kv_len: int, diagonal: int = 0) -> Tensor:
+    """Return a causal mask for queries that are the last tokens."""
+    return torch.ones(q_len, kv_len, dtype=torch.bool).tril(kv_len - q_len + diagonal)
+
+
 def upper_left(q_len: int, kv_len: int) -> Tensor:
     """Return a causal mask for queries that are the first tokens."""
     return torch.ones(q_len, kv_len, dtype=torch.bool).tril()
@@ -161,16 +177,16 @@ def attend(
     x: Tensor,
     *,
     cache: Any = None,
-    split: Callable[[Tensor, int], Tensor] = split_heads,
+    cut: Callable[[Tensor, int], Tensor] = split,
     averaged: str = "W_value",
     turned: Callable[..., Any] = turn_both,
     kept: Callable[..., tuple[Tensor, Tensor, Tensor]] = turn_and_keep,
     copies: Callable[[Tensor, int], Tensor] = lambda x, times: x.repeat_interleave(times, dim=-3),
     scale: Callable[[int, int], float] = lambda head_dim, width: head_dim**-0.5,
-    mask: Callable[[int, int], Tensor] = causal_mask,
+    mask: Callable[[int, int], Tensor] = lower_right,
     hidden: float = -torch.inf,
     axis: int = -1,
-    merged: Callable[[Tensor], Tensor] = merge_heads,
+    merged: Callable[[Tensor], Tensor] = merge,
     projected: bool = True,
 ) -> Tensor:
     """Do what the module does, or something else in one of its steps."""
@@ -178,9 +194,9 @@ def attend(
     def turn(query: Tensor, key: Tensor, value: Tensor, start: int) -> Any:
         return turned(module.rope, query, key, value, start) if module.rope else (query, key, value)
 
-    query = split(module.W_query(x), module.num_heads)
-    key = split(module.W_key(x), module.num_kv_heads)
-    value = split(getattr(module, averaged)(x), module.num_kv_heads)
+    query = cut(module.W_query(x), module.num_heads)
+    key = cut(module.W_key(x), module.num_kv_heads)
+    value = cut(getattr(module, averaged)(x), module.num_kv_heads)
     query, key, value = kept(turn, cache, query, key, value)
     times = module.num_heads // module.num_kv_heads
     key, value = copies(key, times), copies(value, times)
@@ -192,15 +208,15 @@ def attend(
 
 def run_attention(implementation: Any, given: Given) -> Any:
     """Make the module, load weights, and attend: to all tokens at once, or to chunks with a cache."""
-    x, chunks, rope = given["x"], given["chunks"], given["rope"]
+    x, rope = given["x"], given.get("rope")
     sizes = x.shape[-1], given["d_out"], given["num_heads"], given["num_kv_heads"]
     options = {"rope": rope} if rope else {}
     like = GroupedQueryAttention(*sizes, rope=rope)
     attention = loaded(implementation(*sizes, **options), like)
-    if chunks is None:
+    if "tokens at a time" not in given:
         return attention(x)
     cache = KVCache(len(x), like.num_kv_heads, x.shape[-2], like.head_dim)
-    return [attention(chunk, cache=cache) for chunk in x.split(chunks, dim=-2)]
+    return [attention(chunk, cache=cache) for chunk in x.split(given["tokens at a time"], dim=-2)]
 
 
 def vectors(
@@ -213,14 +229,14 @@ def vectors(
     """Write an input for the module."""
     num_heads, num_kv_heads = heads
     turning = RotaryEmbedding(d_out // num_heads, context_length=16, base=10.0) if rope else None
-    return {
-        "x": drawn(*shape),
-        "d_out": d_out,
-        "num_heads": num_heads,
-        "num_kv_heads": num_kv_heads,
-        "rope": turning,
-        "chunks": chunks,
-    }
+    return without_none(
+        x=drawn(*shape),
+        d_out=d_out,
+        num_heads=num_heads,
+        num_kv_heads=num_kv_heads,
+        rope=turning,
+        **{"tokens at a time": chunks},
+    )
 
 
 ATTENTION = Judged(
@@ -241,15 +257,13 @@ ATTENTION = Judged(
                 "mask": lambda q, k: torch.ones(q, k, dtype=torch.bool)
             },
             "the mask hides the past and shows the future": {
-                "mask": lambda q, k: causal_mask(q, k).flip(0, 1)
+                "mask": lambda q, k: lower_right(q, k).flip(0, 1)
             },
             "the mask hides what it should show: true and false are swapped": {
-                "mask": lambda q, k: ~causal_mask(q, k)
+                "mask": lambda q, k: ~lower_right(q, k)
             },
-            "no token sees itself": {"mask": lambda q, k: causal_mask(q, k).tril(k - q - 1)},
-            "one token of the future is visible": {
-                "mask": lambda q, k: torch.ones(q, k).tril(k - q + 1) > 0
-            },
+            "no token sees itself": {"mask": lambda q, k: lower_right(q, k, -1)},
+            "one token of the future is visible": {"mask": lambda q, k: lower_right(q, k, 1)},
             "hidden scores are set to zero, which earns a weight; set them to minus infinity": {
                 "hidden": 0.0
             },
@@ -293,7 +307,7 @@ ATTENTION = Judged(
             },
             "the keys are averaged, the values should be": {"averaged": "W_key"},
             "the heads are cut out of the sentence: view by token first, then transpose": {
-                "split": lambda x, heads: x.reshape(len(x), heads, x.shape[-2], -1)
+                "cut": lambda x, heads: x.reshape(len(x), heads, x.shape[-2], -1)
             },
             "the heads are merged in the wrong order: transpose heads and tokens first": {
                 "merged": lambda x: x.reshape(len(x), x.shape[-2], -1)
@@ -314,8 +328,8 @@ ATTENTION = Judged(
         vectors(1, 2, 2, d_out=2, chunks=(1, 1)),
         vectors(1, 3, 2, d_out=2, chunks=(1, 2)),
         vectors(1, 2, 2, d_out=2, rope=True, chunks=(1, 1)),
-        vectors(2, 6, 5, d_out=12, heads=(6, 2), rope=True),
-        vectors(2, 6, 5, d_out=16, heads=(4, 2), rope=True, chunks=(3, 1, 2)),
+        vectors(2, 5, 3, d_out=12, heads=(6, 2), rope=True),
+        vectors(2, 5, 3, d_out=16, heads=(4, 2), rope=True, chunks=(3, 2)),
     ],
     run_attention,
     parts=(

@@ -51,7 +51,7 @@ def normalize(
 
 def run_norm(implementation: Any, given: Given) -> Tensor:
     """Make a norm, give it weights, and normalize."""
-    x, weight = given["x"], given["weight"]
+    x, weight = given["x"], given.get("weight")
     norm = implementation(x.shape[-1], *([given["eps"]] if "eps" in given else []))
     like = RMSNorm(x.shape[-1])
     if weight is not None:
@@ -110,7 +110,7 @@ RMS_NORM = Judged(
         {"weight": torch.tensor([0.5, 2.0]), "x": torch.tensor([[0.001, 0.004]])},
         {"weight": torch.tensor([0.5, 2.0]), "x": torch.tensor([[3.0, 4.0]]), "eps": 0.5},
         {"weight": drawn(5, seed=1), "x": drawn(2, 3, 5)},
-        {"weight": None, "x": drawn(2, 3)},
+        {"x": drawn(2, 3)},
         {
             "weight": torch.tensor([0.5, 2.0]).half(),
             "x": torch.tensor([[300.0, -300.0], [3.0, -3.0]]).half(),
@@ -223,15 +223,15 @@ def run_through(
 def run_block(implementation: Any, given: Given) -> Tensor:
     """Make a block around a probe, load weights, and run it."""
     x = given["x"]
-    made_with = given["attention"], x.shape[-1], given["hidden_dim"], given["eps"]
+    made_with = given["attention"], x.shape[-1], given["hidden_dim"], given.get("eps", 1e-5)
     block = loaded(implementation(*made_with), TransformerBlock(*made_with))
-    result: Tensor = block(x) if given["cache"] is None else block(x, cache=given["cache"])
+    result: Tensor = block(x, cache=given["cache"]) if "cache" in given else block(x)
     return result
 
 
-def vectors(x: Tensor, cache: float | None = None, eps: float = 1e-5) -> Given:
+def vectors(x: Tensor, **others: float) -> Given:
     """Write an input for a block."""
-    return {"attention": Looking(), "x": x, "hidden_dim": 3, "eps": eps, "cache": cache}
+    return {"attention": Looking(), "x": x, "hidden_dim": 3, **others}
 
 
 BLOCK = Judged(
@@ -345,22 +345,21 @@ VOCAB_SIZE, EMBED_DIM = 5, 3
 
 def run_model(implementation: Any, given: Given) -> tuple[Tensor, ...]:
     """Make a model of probes, load weights, and call all that writing a text needs."""
-    token_ids, caches = given["token_ids"], given["caches"]
+    token_ids = given["token_ids"]
 
     def made(model: Any) -> Any:
         layers = [Layer(number) for number in range(given["num_blocks"])]
-        return model(VOCAB_SIZE, EMBED_DIM, layers, given["eps"])
+        return model(VOCAB_SIZE, EMBED_DIM, layers, given.get("eps", 1e-5))
 
     model = loaded(made(implementation), made(LanguageModel))
-    options = () if caches is None else (caches,)
+    options = [given["caches"]] if "caches" in given else []
     hidden = model.hidden_states(token_ids, *options)
     return hidden, model.logits(hidden), model(token_ids, *options)
 
 
 def tokens(*ids: int, num_blocks: int, **others: Any) -> Given:
     """Write an input for a model."""
-    given = {"token_ids": torch.tensor([ids]), "num_blocks": num_blocks}
-    return {**given, "caches": None, "eps": 1e-5, **others}
+    return {"token_ids": torch.tensor([ids]), "num_blocks": num_blocks, **others}
 
 
 MODEL = Judged(

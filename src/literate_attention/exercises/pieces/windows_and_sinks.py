@@ -1,0 +1,178 @@
+"""The piece of the chapter on windows and sinks: a cache that forgets."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from literate_attention.exercises.pieces._judged import Judged, alone_and_in_pairs, rewritten
+from literate_attention.exercises.pieces._piece import Piece
+from literate_attention.exercises.pieces._trials import Given
+from literate_attention.exercises.pieces.kv_cache import appended
+from literate_attention.models.windows_and_sinks import RollingCache
+
+Trim = Callable[[Tensor, int, int], Tensor]
+
+
+def trim(x: Tensor, num_sinks: int, num_last: int) -> Tensor:
+    """Return the first and the last tokens, none of them twice."""
+    last = max(num_sinks, x.shape[-2] - num_last)
+    return torch.cat([x[:, :, :num_sinks], x[:, :, last:]], dim=2)
+
+
+def roll(
+    cache: Any,
+    key: Tensor,
+    value: Tensor,
+    *,
+    kept: Trim = lambda x, num_sinks, window: trim(x, num_sinks, window - 1),
+    returned: Callable[[Tensor, Tensor, int, int], Tensor] = lambda new, together, s, w: together,
+    counted: Callable[[int, int, int], int] = lambda num_tokens, new, kept: num_tokens + new,
+) -> tuple[Tensor, Tensor]:
+    """Do what append does, or something else in one of its steps."""
+    sizes = cache.num_sinks, cache.window
+    old = getattr(cache, "kept", (key[:, :, :0], value[:, :, :0]))
+    keys, values = torch.cat([old[0], key], dim=2), torch.cat([old[1], value], dim=2)
+    cache.kept = kept(keys, *sizes), kept(values, *sizes)
+    cache.num_tokens = counted(cache.num_tokens, key.shape[2], cache.kept[0].shape[2])
+    return returned(key, keys, *sizes), returned(value, values, *sizes)
+
+
+def run_cache(implementation: Any, given: Given) -> list[Tensor]:
+    """Make a cache and append, a few tokens at a time."""
+    cache = made(implementation, given)
+    return appended(cache, given["batch"], given["num_kv_heads"], given["tokens at a time"], 2)
+
+
+def run_num_keys(implementation: Any, given: Given) -> list[Tensor]:
+    """Append, and ask for the number of keys before and after."""
+    cache = made(implementation, given)
+    before = cache.num_keys
+    appended(cache, given["batch"], given["num_kv_heads"], given["tokens at a time"], 2)
+    return [torch.tensor(before), torch.tensor(cache.num_keys)]
+
+
+def made(implementation: Any, given: Given) -> Any:
+    """Make a cache, with sinks if there are any."""
+    num_sinks = given["num_sinks"]
+    return implementation(given["window"], *([num_sinks] if num_sinks else []))
+
+
+def chunks(
+    *chunks: int, window: int, num_sinks: int = 0, batch: int = 1, num_kv_heads: int = 1
+) -> Given:
+    """Write an input."""
+    return {
+        "window": window,
+        "num_sinks": num_sinks,
+        "batch": batch,
+        "num_kv_heads": num_kv_heads,
+        "tokens at a time": chunks,
+    }
+
+
+INPUTS = [
+    chunks(1, 1, window=1),
+    chunks(1, 1, 1, window=2),
+    chunks(1, 1, 1, 1, 1, window=3),
+    chunks(3, 1, window=2),
+    chunks(2, 3, 1, window=3),
+    chunks(1, 1, 1, 1, window=2, num_sinks=1),
+    chunks(1, 4, 1, 2, window=2, num_sinks=2, batch=2, num_kv_heads=3),
+    chunks(5, 3, 1, 2, window=3, num_sinks=2, batch=2, num_kv_heads=3),
+]
+
+NUM_KEYS = Judged(
+    RollingCache,
+    {
+        "num_keys counts all tokens so far, not those that are still there": (
+            type("RollingCache", (RollingCache,), {"num_keys": property(lambda c: c.num_tokens)})
+        ),
+        "num_keys counts one too many: the next token brings the last key of its window": (
+            type(
+                "RollingCache",
+                (RollingCache,),
+                {"num_keys": property(lambda c: min(c.num_tokens, c.num_sinks + c.window))},
+            )
+        ),
+        "num_keys leaves the sinks out": (
+            type(
+                "RollingCache",
+                (RollingCache,),
+                {"num_keys": property(lambda c: min(c.num_tokens, c.window - 1))},
+            )
+        ),
+        "num_keys is wrong while the cache is not full": (
+            type(
+                "RollingCache",
+                (RollingCache,),
+                {"num_keys": property(lambda c: c.num_sinks + c.window - 1)},
+            )
+        ),
+    },
+    INPUTS,
+    run_num_keys,
+)
+
+ROLLING = Judged(
+    RollingCache,
+    alone_and_in_pairs(
+        rewritten(RollingCache, append=roll),
+        {
+            "it keeps one key too many: the next token brings the last key of its window": {
+                "kept": lambda x, num_sinks, window: trim(x, num_sinks, window)
+            },
+            "it keeps one key too few": {
+                "kept": lambda x, num_sinks, window: trim(x, num_sinks, max(window - 2, 0))
+            },
+            "it keeps all keys, even those that no later token can see": {
+                "kept": lambda x, num_sinks, window: x
+            },
+            "the sinks are lost": {"kept": lambda x, num_sinks, window: trim(x, 0, window - 1)},
+            "the sinks take the place of keys in the window, they should come on top": {
+                "kept": lambda x, num_sinks, window: trim(
+                    x, num_sinks, max(window - 1 - num_sinks, 0)
+                )
+            },
+            "sinks that are still in the window are kept twice": {
+                "kept": lambda x, num_sinks, window: torch.cat(
+                    [x[:, :, :num_sinks], trim(x, 0, window - 1)], dim=2
+                )
+            },
+            "it keeps the first keys of the window and forgets the last": {
+                "kept": lambda x, num_sinks, window: x[:, :, : num_sinks + window - 1]
+            },
+            "it forgets before it returns: the tokens of a chunk must still see the keys before them": {
+                "returned": lambda new, together, s, w: trim(together, s, w)
+            },
+            "it returns what it keeps for the next token, expected what these tokens can see": {
+                "returned": lambda new, together, s, w: trim(together, s, w - 1)
+            },
+            "it returns the new keys alone, without those that were kept": {
+                "returned": lambda new, together, s, w: new
+            },
+            "num_tokens says how many keys are kept: positions have to go on counting": {
+                "counted": lambda num_tokens, new, kept: kept
+            },
+            "num_tokens is not counted up": {"counted": lambda num_tokens, new, kept: num_tokens},
+            "num_tokens counts how often something was appended, not how many tokens": {
+                "counted": lambda num_tokens, new, kept: num_tokens + 1
+            },
+        },
+    ),
+    INPUTS,
+    run_cache,
+    then=NUM_KEYS,
+)
+
+PIECES = (
+    Piece(
+        library=RollingCache,
+        chapter="models/windows_and_sinks",
+        section="A cache that forgets",
+        hint="Return old and new keys together; of these, keep the sinks and the last window - 1.",
+        check=ROLLING,
+        leave_out=("trim",),
+    ),
+)
