@@ -102,7 +102,7 @@ def test_two_mistakes_at_once_are_never_right(piece: Piece) -> None:
         ("keep_top_p", "too few stays", "is not put back"),
         ("keep_top_p", "scores are summed", "set to zero"),
         ("RollingCache", "sinks are lost", "positions have to go on"),
-        ("RollingCache", "one key too few", "returns the new keys alone"),
+        ("RollingCache", "one key too few", "counts how often"),
         ("merge_partials", "count alike", "larger of both"),
     ],
 )
