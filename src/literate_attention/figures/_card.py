@@ -261,12 +261,6 @@ class Card:
         """Draw what is only there to guide the eye."""
         self.line(start, end, color=RULE, linestyle=(0, (2, 3)))
 
-    def arc(self, start: Real, end: Real, y: Real, height: Real, **look: Any) -> None:
-        """Draw half an ellipse that stands on a line."""
-        angles = np.linspace(0, np.pi, 33)
-        across = (start + end) / 2 - (end - start) / 2 * np.cos(angles)
-        self.axes.plot(across, y - height * np.sin(angles), zorder=3, **look)
-
     def arrow(
         self, start: Point, end: Point, *, color: str = QUIET, width: Real = 1.2, **look: Any
     ) -> None:

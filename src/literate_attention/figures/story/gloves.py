@@ -1,7 +1,6 @@
 """The drawing of what attention learned from rock, paper and scissors in coloured gloves."""
 
 from collections.abc import Sequence
-from itertools import permutations
 
 import numpy as np
 from jaxtyping import Float
@@ -10,13 +9,11 @@ from torch import Tensor
 from literate_attention.figures._arguments import Array, to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Point, Real, card
 from literate_attention.figures._lettering import LINE
-from literate_attention.figures._palette import BLUE, INK, RULE, SHADE
+from literate_attention.figures._palette import BLUE, RULE
 from literate_attention.figures._roles import KEY, QUERY, VALUE
 from literate_attention.figures._words import format_number, quote
+from literate_attention.figures.story.looks import draw_circle
 from literate_attention.figures.story.points import _Labels
-
-_NODE = (54.0, 30.0)
-"""How wide and how high the box of a hand is, in points."""
 
 
 def draw_gloves(
@@ -73,7 +70,8 @@ def draw_gloves(
         for spot in passed:
             page.circle(*spot, 3, VALUE.tint, VALUE.strong)
             labels.avoid_point(*spot, 4.0)
-        bottom = _draw_deal(page, deal, w, (WIDTH - MARGIN - 90, top + LINE + 72))
+        corner = WIDTH - MARGIN - 90, top + 2 * LINE
+        bottom = draw_circle(page, deal, w, corner, color=BLUE, label="weight") + 8
         labels.avoid(WIDTH - MARGIN - 182, top, WIDTH, bottom)
         for kind in dict.fromkeys(kinds):
             for spots, part, colour in ((found, "key", KEY), (asked, "query", QUERY)):
@@ -102,31 +100,6 @@ def _draw_axes(page: Card, labels: _Labels, middle: Point, reach: Real) -> None:
     labels.avoid(x - 1, y - reach, x + 1, y + reach)
     page.line((x - reach, y), (x + reach, y), color=RULE, zorder=0)
     page.line((x, y - reach), (x, y + reach), color=RULE, zorder=0)
-
-
-def _draw_deal(page: Card, deal: Sequence[str], weights: Array, middle: Point) -> float:
-    """Draw three hands and an arrow for each weight between two of them; return the lower edge."""
-    around = np.array([(0.0, -46.0), (60.0, 44.0), (-60.0, 44.0)])
-    spots = np.array(middle) + around
-    clockwise = sum(weights[i, (i + 1) % 3] - weights[i, i - 1] for i in range(3)) > 0
-    width, height = _NODE
-    for i, j in permutations(range(3), 2):
-        way = (spots[j] - spots[i]) / np.linalg.norm(spots[j] - spots[i])
-        aside = np.array([way[1], -way[0]]) * (1 if clockwise else -1)
-        reach = min(_NODE / np.maximum(2 * abs(way), 1e-9)) + 3
-        start, end = spots[i] + reach * way + 4 * aside, spots[j] - reach * way + 4 * aside
-        look = {"width": 0.5 + 3 * weights[i, j], "label": f"weight{i}{j}"}
-        page.arrow(tuple(start), tuple(end), color=BLUE, **look)
-        if weights[i, j] >= 0.1:
-            x, y = (start + end) / 2 + (15 if abs(way[0]) < 0.9 else 10) * aside
-            page.text(x, y, format_number(weights[i, j]), color=BLUE)
-    for (x, y), word in zip(spots, deal, strict=True):
-        page.box(
-            x - width / 2, y - height / 2, width, height, fill=SHADE, edge=INK, rounding=4, zorder=3
-        )
-        for part, line in zip(word.split("-"), (-6.5, 6.5), strict=True):
-            page.text(x, y + line, part)
-    return float(spots[:, 1].max()) + height / 2 + 16
 
 
 def _in_words(

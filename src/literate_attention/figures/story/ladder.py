@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from torch import Tensor
 
 from literate_attention.figures._arguments import Array, to_numpy
-from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, card
+from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Look, card
 from literate_attention.figures._lettering import LINE, wrap
 from literate_attention.figures._palette import BLUE, RULE
 from literate_attention.figures._roles import head_colour
 from literate_attention.figures._words import enumerated, format_number
+from literate_attention.figures.story.looks import LEAST, draw_arc, places_of
 
-_THICKEST = 5.0
-_SMALLEST = 0.1
 _NAMES = 82.0
 _HIGH = 30.0
 
@@ -22,8 +22,8 @@ def draw_ladder(
 ) -> Drawing:
     """Draw for each of some tasks where words look: with one kind of attention, and with the next.
 
-    An arrow leads from a word to where it looks; the thicker it is, the larger the weight. Weights below one
-    tenth have no arrow. Several heads have the colours of heads.
+    An arrow leads from a word to where it looks; the thicker it is, the larger the weight. Weights below a
+    twentieth have no arrow. Several heads have the colours of heads.
 
     Args:
         rungs: for each task what is asked, a sentence, the places of the words in it that look, and the
@@ -49,8 +49,7 @@ def draw_ladder(
             for line in wrap(question, WIDTH - 2 * MARGIN, "bold"):
                 page.heading(MARGIN, y + 6, line)
                 y += LINE
-            pitch = (WIDTH - MARGIN - MARGIN - _NAMES) / len(words)
-            middles = [MARGIN + _NAMES + (place + 0.5) * pitch for place in range(len(words))]
+            middles = places_of(len(words), MARGIN + _NAMES)
             parts = [word.split("-") for word in words]
             deep = 12.0 * max(map(len, parts))
             top = y + _HIGH + 4
@@ -65,35 +64,15 @@ def draw_ladder(
                 lines = [line for part in name.split("\n") for line in wrap(part, _NAMES)]
                 start = edge + side * 16 - 6 * (len(lines) - 1)
                 page.paragraph(MARGIN, start, lines, "left")
-                _draw_looks(page, middles, asks, heads, edge, side)
+                for h, i, j in np.argwhere(heads >= LEAST).tolist():
+                    if i in asks:
+                        colour = BLUE if len(heads) == 1 else head_colour(h).strong
+                        look: Look = {"high": _HIGH, "color": colour, "below": side > 0}
+                        draw_arc(page, middles, (i, j), heads[h, i, j], edge, **look)
                 clauses.append(f"with {' '.join(lines)}, {_say_looks(words, asks, heads)}")
             said.append(f"{question} In the sentence '{sentence}', {'; '.join(clauses)}.")
             y = top + deep + _HIGH + 8
         return page.finish(y - 8 + MARGIN, *said)
-
-
-def _draw_looks(
-    page: Card, middles: Sequence[float], asks: Sequence[int], heads: Array, edge: float, side: int
-) -> None:
-    for h, weights in enumerate(heads):
-        colour = BLUE if len(heads) == 1 else head_colour(h).strong
-        for i in asks:
-            for j, weight in enumerate(weights[i]):
-                if weight < _SMALLEST:
-                    continue
-                aside = 4.0 * (1 if j > i else -1)
-                start, end = middles[i] + aside, middles[j] - aside
-                if i == j:
-                    start, end = middles[i] - 6, middles[i] + 6
-                share = abs(j - i) / max(1, len(middles) - 1)
-                bend = 2 * _HIGH * (0.45 + 0.5 * share) / (end - start) * (1 if side > 0 else -1)
-                page.arrow(
-                    (start, edge),
-                    (end, edge),
-                    color=colour,
-                    width=_THICKEST * weight,
-                    connectionstyle=f"arc3,rad={bend:.4f}",
-                )
 
 
 def _say_looks(words: Sequence[str], asks: Sequence[int], heads: Array) -> str:
@@ -104,7 +83,7 @@ def _say_looks(words: Sequence[str], asks: Sequence[int], heads: Array) -> str:
             seen = [
                 f"'{words[j]}' ({format_number(weight)})"
                 for j, weight in enumerate(weights[i])
-                if weight >= _SMALLEST
+                if weight >= LEAST
             ]
             looks.append(f"{whose}'{words[i]}' looks at {enumerated(seen)}")
     return enumerated(looks)

@@ -23,6 +23,7 @@ from literate_attention.figures._palette import (
 )
 from literate_attention.figures._roles import INPUT, QUERY
 from literate_attention.figures._words import format_number, name_largest, plural, quote
+from literate_attention.figures.story.looks import LEAST, draw_arc, places_of, thickness
 
 
 def draw_exercises(tokens: Sequence[str]) -> Drawing:
@@ -164,24 +165,31 @@ def draw_looks(
     panels = {title: to_numpy(matrix) for title, matrix in weights.items()}
     tokens = clean_labels(tokens)
     column = (WIDTH - 2 * MARGIN) / len(tokens)
-    middles = [MARGIN + (i + 0.5) * column for i in range(len(tokens))]
-    high, height, least, thickest = 46.0, 20.0, 0.05, 4.0
+    middles = places_of(len(tokens))
+    high, height = 46.0, 20.0
     sentences = []
     with card() as page:
         y = MARGIN
         for title, matrix in panels.items():
             page.heading(MARGIN, y + 6, title)
             top = y + LINE + high
-            for i, j in np.argwhere(matrix >= least):
-                line: Look = {"linewidth": thickest * matrix[i, j], "label": f"{title}{i},{j}"}
-                arch = high * max(0.4, abs(i - j) / (len(tokens) - 1))
-                if i < j:
-                    page.arc(middles[i], middles[j], top, arch, color=ORANGE, **line)
-                elif i > j:
-                    page.arc(middles[i], middles[j], top + height, -arch, color=BLUE, **line)
-                else:
-                    x, width = middles[i] - column / 2 + 3, column - 6
-                    page.frame(x, top + 2, width, height - 4, QUIET, line["linewidth"])
+            for i, j in np.argwhere(matrix >= LEAST).tolist():
+                if i == j:
+                    frame = middles[i] - column / 2 + 3, top + 2, column - 6, height - 4
+                    page.frame(*frame, QUIET, thickness(matrix[i, j]))
+                    continue
+                ahead = i < j
+                draw_arc(
+                    page,
+                    middles,
+                    (i, j),
+                    matrix[i, j],
+                    top if ahead else top + height,
+                    high=high,
+                    color=ORANGE if ahead else BLUE,
+                    label=f"{title}{i},{j}",
+                    below=not ahead,
+                )
             for x, token in zip(middles, tokens, strict=True):
                 page.text(x, top + height / 2, shorten(token, column - 8))
             y = top + height + high + LINE
@@ -190,9 +198,9 @@ def draw_looks(
                 + ("itself" if matrix[i].argmax() == i else name_largest(matrix[i], tokens))
                 for i, token in enumerate(tokens)
             ]
-            ahead = np.triu(matrix, 1)[:-1].sum(axis=1).mean()
+            later = np.triu(matrix, 1)[:-1].sum(axis=1).mean()
             sentences.append(
-                f"{title}: {', '.join(looks)}; all words but the last give {format_number(ahead)} of their "
+                f"{title}: {', '.join(looks)}; all words but the last give {format_number(later)} of their "
                 "weight to later words, on average."
             )
         return page.finish(

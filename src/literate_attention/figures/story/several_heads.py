@@ -1,22 +1,18 @@
 """Drawings of several heads: what each looks at, and how vectors are split among them."""
 
 from collections.abc import Sequence
-from itertools import permutations
 
-import numpy as np
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from literate_attention.figures._arguments import Array, to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, Point, card
 from literate_attention.figures._labels import clean_labels, label_width
-from literate_attention.figures._lettering import LINE, SMALL_TEXT, shorten
+from literate_attention.figures._lettering import LINE
 from literate_attention.figures._palette import INK
 from literate_attention.figures._roles import INPUT, head_colour
 from literate_attention.figures._words import format_number, plural, quote
-
-_THICKEST = 5.0
-"""How thick an arrow is whose weight is one, in points."""
+from literate_attention.figures.story.looks import draw_circle
 
 
 def _write_step(page: Card, y: float, what: str, shape: tuple[int, ...]) -> float:
@@ -129,10 +125,16 @@ def draw_head_circles(
     weights = to_numpy(heads)
     tokens = clean_labels(tokens, 3)
     with card() as page:
-        y = _draw_circle(page, to_numpy(alone), tokens, (WIDTH / 2, MARGIN), "a single head", INK)
+
+        def draw(own: Array, name: str, x: float, y: float, color: str) -> float:
+            page.text(x, y + 6, name, color=color, weight="bold")
+            top = x, y + 1.5 * LINE
+            return draw_circle(page, tokens, own, top, color=color, label=f"{name}: ") + 1.5 * LINE
+
+        y = draw(to_numpy(alone), "a single head", WIDTH / 2, MARGIN, INK)
         for h, own in enumerate(weights):
             x, colour = WIDTH / 4 + h % 2 * WIDTH / 2, head_colour(h).strong
-            low = _draw_circle(page, own, tokens, (x, y), f"head {h + 1}", colour)
+            low = draw(own, f"head {h + 1}", x, y, colour)
             y = low if h % 2 else y
         return page.finish(
             low - LINE + MARGIN,
@@ -140,31 +142,6 @@ def draw_head_circles(
             f"A single head: {_say_circle(to_numpy(alone), tokens)}.",
             *(f"Head {h}: {_say_circle(own, tokens)}." for h, own in enumerate(weights, start=1)),
         )
-
-
-def _draw_circle(
-    page: Card, weights: Array, tokens: Sequence[str], top: Point, name: str, colour: str
-) -> float:
-    """Draw three tokens and an arrow for each weight between two of them; return the lower edge."""
-    spots = 104 * np.array([(0.0, 0.0), (0.5, 0.866), (-0.5, 0.866)]) + top + (0, 2 * LINE)
-    page.text(top[0], top[1] + 6, name, color=colour, weight="bold")
-    for i, j in permutations(range(3), 2):
-        way = (spots[j] - spots[i]) / np.hypot(*(spots[j] - spots[i]))
-        aside = np.array([way[1], -way[0]])
-        level = abs(way[1]) < 0.1
-        start, end = (
-            spot + sign * (24.0 if level else 11.0) * way + 3.5 * aside
-            for spot, sign in ((spots[i], 1), (spots[j], -1))
-        )
-        label = f"{name}: {i}{j}"
-        page.arrow(
-            tuple(start), tuple(end), color=colour, width=_THICKEST * weights[i, j], label=label
-        )
-        x, y = (start + end) / 2 + (9.0 if level else 12.0) * aside
-        page.text(x, y, format_number(weights[i, j]), size=SMALL_TEXT, color=colour)
-    for (x, y), token in zip(spots, tokens, strict=True):
-        page.text(x, y, shorten(token, 46.0))
-    return float(spots[1, 1]) + 2 * LINE
 
 
 def _say_circle(weights: Array, tokens: Sequence[str]) -> str:

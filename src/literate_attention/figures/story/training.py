@@ -7,14 +7,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from literate_attention.figures._arguments import to_numpy
-from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card
+from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Look, card
 from literate_attention.figures._labels import clean_labels, label_width
-from literate_attention.figures._lettering import LINE
+from literate_attention.figures._lettering import LINE, SMALL_TEXT, TEXT, shorten
 from literate_attention.figures._palette import BLUE, INK, PAPER, RULE
 from literate_attention.figures._words import format_number, name_largest
-from literate_attention.figures.story.arcs import write_arcs
+from literate_attention.figures.story.looks import LEAST, draw_arc, places_of
 
 _HEIGHT = 90.0
+_HIGH = 34.0
 
 
 def draw_training(
@@ -47,6 +48,9 @@ def draw_training(
     top = MARGIN + LINE + 6
     bottom = top + _HEIGHT
     highest = max(losses)
+    middles = places_of(len(tokens))
+    pitch = (WIDTH - 2 * MARGIN) / len(tokens)
+    size = SMALL_TEXT if pitch < 30 else TEXT
 
     def place(steps: int) -> tuple[float, float]:
         """Where the curve is after so many steps; the loss after the last one is not known."""
@@ -69,7 +73,16 @@ def draw_training(
         y_arcs = bottom + 10 + LINE
         for steps, row in rows.items():
             title = f"after {steps} steps" if steps else "before training"
-            y_arcs = write_arcs(page, y_arcs, title, row, tokens, query=query, colour=BLUE)
+            page.heading(MARGIN, y_arcs + 6, title, BLUE)
+            y_arcs += LINE + _HIGH
+            for j, (across, token) in enumerate(zip(middles, tokens, strict=True)):
+                if row[j] >= LEAST:
+                    look: Look = {"high": _HIGH, "color": BLUE, "label": f"look {title}{j}"}
+                    draw_arc(page, middles, (query, j), row[j], y_arcs - 2, **look)
+                weight = "bold" if j == query else "normal"
+                page.text(across, y_arcs + 7, shorten(token, pitch - 2), weight=weight, size=size)
+                page.note(across, y_arcs + 21, format_number(row[j]), size=size)
+            y_arcs += 2 * LINE + 8
         seen = [
             f"after {steps} steps most to {name_largest(row, tokens)}, {format_number(row.max())}"
             for steps, row in rows.items()

@@ -28,7 +28,7 @@ def test_arrows_are_the_queries() -> None:
 def test_an_arrow_is_as_thick_as_its_weight_and_leads_to_where_a_hand_looks() -> None:
     drawing = drawn()
     off_diagonal = WEIGHTS[~torch.eye(3, dtype=torch.bool)]
-    assert_close(arrow_widths(drawing, "weight"), 0.5 + 3 * off_diagonal)
+    assert_close(arrow_widths(drawing, "weight"), 0.5 + 4 * off_diagonal)
     leads = dict(ways(drawing, "weight"))
     for i, j in ((0, 1), (1, 2), (2, 0)):  # both ways between two hands
         assert_close(leads[f"weight{i}{j}"], -leads[f"weight{j}{i}"])

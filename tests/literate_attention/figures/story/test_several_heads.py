@@ -22,7 +22,7 @@ def test_arrows_are_as_thick_as_weights_are_large_and_each_head_has_its_colour()
     for name, weights in zip(("head 1", "head 2", "a single head"), WEIGHTS, strict=True):
         own = {label[-2:]: arrow for label, arrow in arrows.items() if label.startswith(name)}
         for i, j in permutations(range(3), 2):
-            assert_close(own[f"{i}{j}"].get_linewidth() / 5.0, weights[i, j].item())
+            assert_close(own[f"{i}{j}"].get_linewidth(), 0.5 + 4 * weights[i, j].item())
         assert len({arrow.get_edgecolor() for arrow in own.values()}) == 1
     assert len({arrow.get_edgecolor() for arrow in arrows.values()}) == 3
 

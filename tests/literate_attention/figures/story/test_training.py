@@ -1,6 +1,7 @@
 """What training does is drawn as it was measured."""
 
 import torch
+from harness.drawings import arrow_widths
 from matplotlib.lines import Line2D
 from torch.testing import assert_close
 
@@ -22,5 +23,4 @@ def test_the_curve_is_as_high_as_the_loss_and_arcs_are_as_thick_as_weights() -> 
     falls = heights - heights[0]
     assert_close(falls / falls[-1], torch.tensor([0.0, 1.0, 1.5]).double() / 1.5)
     for title, weights in zip(("before training", "after 3 steps"), LOOKS.values(), strict=True):
-        widths = torch.tensor([lines[f"look {title}{j}"].get_linewidth() for j in range(2)])
-        assert_close(widths / widths.sum(), weights)
+        assert_close(arrow_widths(drawing, f"look {title}"), 0.5 + 4 * weights)
