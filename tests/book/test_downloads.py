@@ -130,7 +130,7 @@ def executed(
         with ThreadPoolExecutor(at_once) as pool:
             shares = filter(None, (chosen[start::at_once] for start in range(at_once)))
             list(pool.map(execute, shares))
-    ran = {name: code_cells(nbformat.read(path, as_version=4)) for name, path in paths.items()}
+    ran = {name: to_run(nbformat.read(path, as_version=4)) for name, path in paths.items()}
     return {name: [one for one in ran[whole[name]] if one.source != SECOND] for name in NOTEBOOKS}
 
 
