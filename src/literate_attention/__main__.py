@@ -6,12 +6,13 @@ import io
 import sys
 from collections.abc import Sequence
 
-from literate_attention.workshop import checking, stubs
+from literate_attention.workshop import checking, stubs, talking
 from literate_attention.workshop._road import WorkshopError
 
 COMMANDS = {
     "start": (stubs, "make a folder with files in which you write the book's code"),
     "check": (checking, "judge what you have written"),
+    "talk": (talking, "let a real model speak with what you have written"),
 }
 """Each command, the module that adds its arguments and runs it, and what it is for."""
 

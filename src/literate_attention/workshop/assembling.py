@@ -38,6 +38,10 @@ Pieces = Mapping[str, Any]
 """Functions and classes by the names that the book gives them."""
 
 
+class NamesError(ValueError):
+    """A checkpoint does not fit a module."""
+
+
 class RotaryOfPieces(RotaryEmbedding):
     """Rotary embeddings that call the pieces they are made of."""
 
@@ -208,7 +212,7 @@ def assemble(
         The model and its caches.
 
     Raises:
-        ValueError: the weights do not fit.
+        NamesError: the weights do not fit.
     """
     pieces = SimpleNamespace(**ALONE)
     for name, ours in MADE_OF_PIECES.items():
@@ -253,20 +257,20 @@ def share_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Give a module its weights by the names of the book; what it has under two names gets them twice.
 
     Raises:
-        ValueError: its parameters have other names or shapes.
+        NamesError: its parameters have other names or shapes.
     """
     found = dict(module.named_parameters(remove_duplicate=False))
     weight_of = {id(found[name]): weight for name, weight in weights.items() if name in found}
     missing = sorted(weights.keys() - found.keys())
     strange = [name for name, parameter in found.items() if id(parameter) not in weight_of]
     if missing or strange:
-        raise ValueError(
+        raise NamesError(
             f"the checkpoint has {listed(missing)}, and {type(module).__name__} has {listed(strange)}"
         )
     for name, parameter in found.items():
         shape, expected = tuple(parameter.shape), tuple(weight_of[id(parameter)].shape)
         if shape != expected:
-            raise ValueError(f"{name} is of shape {shape}, in the checkpoint of shape {expected}")
+            raise NamesError(f"{name} is of shape {shape}, in the checkpoint of shape {expected}")
     shared = {name: weight_of[id(parameter)] for name, parameter in found.items()}
     module.load_state_dict(shared, strict=False, assign=True)
 

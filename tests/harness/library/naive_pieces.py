@@ -165,11 +165,14 @@ class GroupedQueryAttention(nn.Module):
             query, key = self.rope(query, start), self.rope(key, start)
         if cache is not None:
             key, value = cache.append(key, value)
+        return self.out_proj(merge_heads(self.attend(query, key, value)))
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         key = key.repeat_interleave(self.num_heads // self.num_kv_heads, dim=-3)
         value = value.repeat_interleave(self.num_heads // self.num_kv_heads, dim=-3)
         scores = query @ key.transpose(-2, -1) / self.head_dim**0.5
         scores = mask_scores(scores, causal_mask(scores.shape[-2], scores.shape[-1]))
-        return self.out_proj(merge_heads(softmax(scores) @ value))
+        return softmax(scores) @ value
 
 
 PIECES = {

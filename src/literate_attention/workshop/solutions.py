@@ -1,0 +1,144 @@
+"""What a reader has written, in the model, and beside ours."""
+
+import importlib
+import sys
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+
+from torch import Tensor
+
+from literate_attention.exercises.pieces import BY_NAME
+from literate_attention.models.real_model import SMOLLM2
+from literate_attention.workshop._road import CHAPTERS, file_name
+from literate_attention.workshop.assembling import IN_MODEL, Assembly, Pieces, assemble
+
+TOLERANCE = 3e-5
+"""How far a number may be off, as a part of the largest one. The same sums in another order are off by 2e-6;
+the smallest mistake that was tried, a norm with an eps of 1e-6 in place of 1e-5, is off by 4e-4."""
+
+
+class Solutions:
+    """The pieces that a reader has written.
+
+    Args:
+        folder: where their files are.
+        names: the pieces to load.
+    """
+
+    def __init__(self, folder: Path, names: Iterable[str]) -> None:
+        self.folder = folder.resolve()
+        self.pieces: Pieces = {
+            name: getattr(module, name) for name, module in imported(self.folder, names).items()
+        }
+        modules = own_modules(self.folder)
+        name_of = {
+            id(value): name
+            for module in modules
+            for name, value in vars(module).items()
+            if name in IN_MODEL and getattr(value, "__module__", None) == module.__name__
+        }
+        self.places = [
+            (module, called, name_of[id(value)])
+            for module in modules
+            for called, value in vars(module).items()
+            if id(value) in name_of
+        ]
+
+    def only(self, names: Iterable[str]) -> Pieces:
+        """Return some of the pieces; what they call that is not among these is the library's."""
+        chosen = {name: self.pieces[name] for name in names}
+        for module, called, name in self.places:
+            setattr(module, called, chosen.get(name, BY_NAME[name].library))
+        return chosen
+
+
+def imported(folder: Path, names: Iterable[str]) -> dict[str, ModuleType]:
+    """Import the files that define some pieces, as they are now."""
+    for module in own_modules(folder):
+        del sys.modules[module.__name__]
+    for stem in CHAPTERS:  # of another folder
+        sys.modules.pop(stem, None)
+    sys.path[:] = [str(folder), *(path for path in sys.path if path != str(folder))]
+    importlib.invalidate_caches()
+    return {name: importlib.import_module(file_name(BY_NAME[name].chapter)) for name in names}
+
+
+def own_modules(folder: Path) -> list[ModuleType]:
+    """List the modules that were imported from a folder."""
+    return [
+        module
+        for module in sys.modules.copy().values()
+        if (file := getattr(module, "__file__", None)) and Path(file).parent == folder
+    ]
+
+
+class Comparison:
+    """SmolLM2 with a reader's pieces in it, beside the library's.
+
+    Args:
+        solutions: the pieces.
+        ours: the library's model.
+        token_ids: the text on which both are compared.
+        sizes: of the model.
+    """
+
+    def __init__(
+        self,
+        solutions: Solutions,
+        ours: Assembly,
+        token_ids: Tensor,
+        sizes: Mapping[str, int] = SMOLLM2,
+    ) -> None:
+        self.solutions, self.token_ids, self.sizes = solutions, token_ids, sizes
+        self.weights = ours.model.state_dict()
+        self.expected = ours.outputs(token_ids)
+
+    def assembled(self, names: Iterable[str]) -> Assembly:
+        """Return the model with some of the pieces."""
+        return assemble(self.solutions.only(names), self.weights, self.sizes)
+
+    def first_difference(self, outputs: dict[str, Tensor]) -> str | None:
+        """Name the first layer whose numbers are not those of ours."""
+        for name, right in self.expected.items():
+            if name in outputs and not difference(outputs[name], right) <= TOLERANCE:
+                return name
+        return None
+
+    def differs(self, names: Iterable[str]) -> bool:
+        """Tell whether a model with some of the pieces is not ours, or stops."""
+        try:
+            return bool(self.first_difference(self.assembled(names).outputs(self.token_ids)))
+        except Exception:
+            return True
+
+    def cause(self, names: Sequence[str]) -> str:
+        """Say which pieces make the model differ, although each of them is right by itself."""
+        alone = [name for name in names if self.differs([name])]
+        if alone:
+            return f"It is {' and '.join(alone)}, whose check finds nothing wrong."
+        needed = [name for name in names if not self.differs(set(names) - {name})]
+        if needed:
+            return (
+                f"Each piece alone is right in our model, but not {' and '.join(needed)} together."
+            )
+        return "Each piece alone is right in our model, but not all of them together."
+
+
+def difference(one: Tensor, right: Tensor) -> float:
+    """Return how far a tensor is off at most, as a part of the largest number."""
+    if one.shape != right.shape:
+        return float("inf")
+    return float((one - right).abs().max() / right.abs().max())
+
+
+def where_it_stops(error: Exception, folder: Path) -> str:
+    """Say with what code stops, and in which line of a reader's file."""
+    lines = [
+        f" ({Path(frame.filename).name}, line {frame.lineno})"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).parent == folder.resolve()
+    ]
+    message = " ".join(str(error).split()).rstrip(".")
+    return f"{type(error).__name__}: {message}{lines[-1] if lines else ''}"

