@@ -18,6 +18,7 @@ NAMES = (
     "memory",
     "decoding",
     "half_precision",
+    "own_code",
     "ring",
     "ladder",
     "build",
