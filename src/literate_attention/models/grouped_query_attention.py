@@ -36,7 +36,7 @@ def window_mask(
 
     As with :func:`~literate_attention.story.causal_attention.causal_mask` the queries are the last of the
     sequence. A window of :math:`w` is :math:`w` keys, the query's own included. The first keys are
-    *attention sinks*: trained models put weight there that they need nowhere else :cite:p:`xiao2024`.
+    *attention sinks*: many trained models put much of their weight there :cite:p:`xiao2024`.
 
     Args:
         q_len: the number of queries, :math:`n_q`.
@@ -249,7 +249,7 @@ class GroupedQueryAttention(nn.Module):
         rope: what turns queries and keys by their position; all layers of a model may share one.
         window: how many keys a query sees, its own included; by default all before it.
         qk_norm: whether each query and key is brought to one length before it is turned
-            :cite:p:`henry2020`.
+            :cite:p:`henry2020,dehghani2023`.
         eps: the :math:`\epsilon` of these norms.
 
     Raises:

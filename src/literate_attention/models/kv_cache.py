@@ -165,6 +165,8 @@ def keep_top_k(
     .. math:: \text{logits}'_i = \begin{cases}
         \text{logits}_i & \text{if it is among the } k \text{ highest} \\ -\infty & \text{else} \end{cases}
 
+    Also known as top-k sampling :cite:p:`fan2018`.
+
     Args:
         logits: one score for each token of the vocabulary.
         k: how many tokens stay; more of them where scores are equal.

@@ -171,14 +171,14 @@ def scale_llama3(
     low_rotations: float = 1.0,
     high_rotations: float = 4.0,
 ) -> Float[Tensor, " pairs"]:
-    r"""Slow down only the pairs that never made a full turn, as Llama 3.1 does.
+    r"""Slow down the pairs that make few turns, as the code of Llama 3.1 does.
 
     .. math:: \theta'_i = \gamma_i \theta_i + (1 - \gamma_i) \frac{\theta_i}{s}, \qquad
               \gamma_i = \operatorname{clip}\!\left(\frac{r_i - \alpha}{\beta - \alpha}, 0, 1\right), \qquad
               r_i = \frac{L \, \theta_i}{2 \pi}
 
     :math:`r_i` counts the turns of a pair in a text as long as those it was trained on. Pairs with many
-    turns tell neighbours apart and stay as they are :cite:p:`grattafiori2024`.
+    turns tell neighbours apart and stay as they are, an idea of YaRN :cite:p:`peng2023`.
 
     Args:
         frequencies: from :func:`rotary_frequencies`.
@@ -211,7 +211,7 @@ def scale_yarn(
     low_rotations: float = 1.0,
     high_rotations: float = 32.0,
 ) -> Float[Tensor, " pairs"]:
-    r"""Slow down the pairs with few turns, with a ramp over the pairs themselves, as YaRN does.
+    r"""Slow down the pairs with few turns, with a ramp over the pairs themselves, as the code of YaRN does.
 
     .. math:: \theta'_i = \gamma_i \theta_i + (1 - \gamma_i) \frac{\theta_i}{s}, \qquad
               \gamma_i = 1 - \operatorname{clip}\!\left(\frac{i - i_\beta}{i_\alpha - i_\beta}, 0, 1\right),
