@@ -65,7 +65,7 @@ class KVCache:
         Float[Tensor, "batch num_kv_heads num_tokens head_dim"],
         Float[Tensor, "batch num_kv_heads num_tokens head_dim"],
     ]:
-        """Keep the keys and values of new tokens, and return those of all tokens so far.
+        """Keep keys and values, count their tokens in ``num_tokens``, and return those of all tokens so far.
 
         Args:
             key: the keys of the tokens that follow those in the cache.

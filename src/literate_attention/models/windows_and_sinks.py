@@ -90,7 +90,7 @@ class RollingCache:
         Float[Tensor, "batch num_kv_heads kept_and_new head_dim"],
         Float[Tensor, "batch num_kv_heads kept_and_new head_dim"],
     ]:
-        """Return what new tokens can see, and forget what no later one can.
+        """Return what new tokens can see, count them in ``num_tokens``, and forget what no later one can.
 
         Args:
             key: the keys of the tokens that follow.

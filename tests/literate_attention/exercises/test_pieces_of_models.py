@@ -1,13 +1,15 @@
 """Each piece of the models is judged by itself: what is right is right, and what is wrong is named."""
 
+import math
 import re
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import rms_norm
+from torch.nn.functional import rms_norm, scaled_dot_product_attention
 
+from literate_attention import RMSNorm, SwiGLU, TransformerBlock, causal_mask
 from literate_attention.exercises._judging import wrong
 from literate_attention.exercises.pieces import (
     BY_NAME,
@@ -190,12 +192,6 @@ class ByNorm(TorchsNorm):
         return (wide / size * self.weight.float()).type_as(x)
 
 
-def test_norms_in_other_styles_are_right() -> None:
-    for norm in (TorchsNorm, ByNorm):
-        verdict = check_piece(norm, "RMSNorm")
-        assert verdict, verdict
-
-
 def test_names_of_parameters_are_those_of_a_checkpoint() -> None:
     class Scaling(nn.Module):
         def __init__(self, width: int, eps: float = 1e-5) -> None:
@@ -206,3 +202,341 @@ def test_names_of_parameters_are_those_of_a_checkpoint() -> None:
         "names of its parameters: expected weight (2,), found scale (2,)"
         in check_piece(Scaling, "RMSNorm").says
     )
+
+
+# Rotary embeddings
+
+
+def turn_by_signs(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    cos, sin = torch.cat([cos, cos], -1), torch.cat([sin, sin], -1)
+    half = x.shape[-1] // 2
+    return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
+
+
+def turn_complex(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    pairs = torch.view_as_complex(x.unflatten(-1, (2, -1)).mT.contiguous())
+    return torch.view_as_real(pairs * torch.complex(cos, sin)).mT.flatten(-2)
+
+
+class OnTheFly(nn.Module):
+    inv_freq: Tensor
+
+    def __init__(self, dim: int, max_positions: int, theta: float = 10_000.0) -> None:
+        super().__init__()
+        exponents = torch.linspace(0, 1 - 2 / dim, dim // 2)
+        self.register_buffer("inv_freq", theta**-exponents)
+
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        positions = torch.arange(offset, offset + x.size(-2), dtype=torch.float32)
+        rotations = torch.polar(
+            torch.ones(x.size(-2), x.size(-1) // 2), torch.outer(positions, self.inv_freq)
+        )
+        first, second = x.float().chunk(2, -1)
+        turned = torch.complex(first.contiguous(), second.contiguous()) * rotations
+        return torch.cat([turned.real, turned.imag], -1)
+
+
+def frequencies_by_loops(head_dim: int, base: float = 10_000.0) -> Tensor:
+    return torch.tensor([1 / base ** (2 * i / head_dim) for i in range(head_dim // 2)])
+
+
+# Masks, attention and caches
+
+
+def mask_by_loops(q_len: int, kv_len: int, window: int, num_sinks: int = 0) -> Tensor:
+    mask = torch.zeros(q_len, kv_len, dtype=torch.bool)
+    for i in range(q_len):
+        place = kv_len - q_len + i
+        for j in range(place + 1):
+            mask[i, j] = j > place - window or j < num_sinks
+    return mask
+
+
+class Projecting(nn.Module):
+    def __init__(
+        self, width: int, out: int, heads: int, kv: int, *, rope: nn.Module | None = None
+    ) -> None:
+        super().__init__()
+        self.h, self.kv, self.d, self.rope = heads, kv, out // heads, rope
+        self.W_query = nn.Linear(width, out, bias=False)
+        self.W_key = nn.Linear(width, kv * self.d, bias=False)
+        self.W_value = nn.Linear(width, kv * self.d, bias=False)
+        self.out_proj = nn.Linear(out, out, bias=False)
+
+    def heads(self, x: Tensor, cache: Any) -> tuple[Tensor, Tensor, Tensor]:
+        b, n, _ = x.shape
+        q = self.W_query(x).view(b, n, self.h, self.d).transpose(1, 2)
+        k = self.W_key(x).view(b, n, self.kv, self.d).transpose(1, 2)
+        v = self.W_value(x).view(b, n, self.kv, self.d).transpose(1, 2)
+        start = cache.num_tokens if cache is not None else 0
+        if self.rope is not None:
+            q, k = self.rope(q, start), self.rope(k, start)
+        return (q, *cache.append(k, v)) if cache is not None else (q, k, v)
+
+
+class Fused(Projecting):
+    def forward(self, x: Tensor, cache: Any = None) -> Tensor:
+        q, k, v = self.heads(x, cache)
+        n, m = q.shape[-2], k.shape[-2]
+        mask = torch.ones(n, m, dtype=torch.bool).tril(m - n)
+        z = scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+        return self.out_proj(z.transpose(1, 2).flatten(2))
+
+
+class Repeating(Projecting):
+    def forward(self, x: Tensor, *, cache: Any = None) -> Tensor:
+        q, k, v = self.heads(x, cache)
+        k, v = (one.repeat_interleave(self.h // self.kv, dim=1) for one in (k, v))
+        n, m = q.shape[-2], k.shape[-2]
+        future = torch.full((n, m), float("-inf")).triu(m - n + 1)
+        weights = (q @ k.transpose(2, 3) / math.sqrt(self.d) + future).softmax(-1)
+        return self.out_proj((weights @ v).transpose(1, 2).reshape(x.shape[0], n, -1))
+
+
+class Grouping(Projecting):
+    def forward(self, x: Tensor, *, cache: Any = None) -> Tensor:
+        q, k, v = self.heads(x, cache)
+        q = q.unflatten(1, (self.kv, -1))
+        scores = torch.einsum("bkgnd,bkmd->bkgnm", q, k) * self.d**-0.5
+        places = torch.arange(k.shape[-2])
+        future = places[None, :] > places[-q.shape[-2] :, None]
+        weights = scores.masked_fill(future, -1e30).softmax(-1)
+        z = torch.einsum("bkgnm,bkmd->bnkgd", weights, v)
+        return self.out_proj(z.flatten(2))
+
+
+class UnturnedKeys(Projecting):
+    """It keeps keys as they are, and turns all of them whenever they are needed."""
+
+    def forward(self, x: Tensor, *, cache: Any = None) -> Tensor:
+        rope, self.rope = self.rope, None
+        start = 0 if cache is None else cache.num_tokens
+        q, k, v = self.heads(x, cache)
+        self.rope = rope
+        if rope is not None:
+            q, k = rope(q, start), rope(k, 0)
+        n, m = q.shape[-2], k.shape[-2]
+        mask = torch.ones(n, m, dtype=torch.bool).tril(m - n)
+        z = scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+        return self.out_proj(z.transpose(1, 2).flatten(2))
+
+
+class Listing:
+    def __init__(self, *_: int) -> None:
+        self.k: list[Tensor] = []
+        self.v: list[Tensor] = []
+
+    @property
+    def num_tokens(self) -> int:
+        return sum(k.shape[2] for k in self.k)
+
+    @property
+    def num_keys(self) -> int:
+        return self.num_tokens
+
+    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        self.k.append(key)
+        self.v.append(value)
+        return torch.cat(self.k, 2), torch.cat(self.v, 2)
+
+
+class Growing:
+    def __init__(self, *_: int) -> None:
+        self.stored: Tensor | None = None
+        self.num_tokens = self.num_keys = 0
+
+    def append(self, key: Tensor, value: Tensor) -> list[Tensor]:
+        new = torch.stack([key, value])
+        self.stored = new if self.stored is None else torch.cat([self.stored, new], dim=3)
+        self.num_tokens = self.num_keys = self.stored.shape[3]
+        return [self.stored[0], self.stored[1]]
+
+
+class ByPosition:
+    """A rolling cache that keeps positions, and drops by them."""
+
+    def __init__(self, window: int, sinks: int = 0) -> None:
+        self.window, self.sinks, self.num_tokens = window, sinks, 0
+        self.held: list[tuple[int, Tensor, Tensor]] = []
+
+    @property
+    def num_keys(self) -> int:
+        return len(self.held)
+
+    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        for k, v in zip(key.split(1, dim=2), value.split(1, dim=2), strict=True):
+            self.held.append((self.num_tokens, k, v))
+            self.num_tokens += 1
+        all_keys = torch.cat([k for _, k, _ in self.held], 2)
+        all_values = torch.cat([v for _, _, v in self.held], 2)
+        first = self.num_tokens - self.window + 1
+        self.held = [one for one in self.held if one[0] < self.sinks or one[0] >= first]
+        return all_keys, all_values
+
+
+# Sampling and merging
+
+
+def top_k_by_sorting(logits: Tensor, k: int) -> Tensor:
+    ordered = logits.sort(dim=-1, descending=True).values
+    threshold = ordered[..., min(k, logits.shape[-1]) - 1].unsqueeze(-1)
+    return torch.where(logits >= threshold, logits, torch.tensor(float("-inf")))
+
+
+def top_p_by_shifting(logits: Tensor, p: float) -> Tensor:
+    ordered, indices = torch.sort(logits, descending=True)
+    remove = ordered.softmax(-1).cumsum(-1) > p
+    remove[..., 1:] = remove[..., :-1].clone()
+    remove[..., 0] = False
+    ordered = ordered.masked_fill(remove, -float("inf"))
+    return torch.empty_like(logits).scatter_(-1, indices, ordered)
+
+
+def top_p_by_loops(logits: Tensor, p: float) -> Tensor:
+    if logits.ndim > 1:
+        return torch.stack([top_p_by_loops(row, p) for row in logits])
+    result, total = torch.full_like(logits, -torch.inf), 0.0
+    probabilities = logits.softmax(-1)
+    for token in logits.argsort(descending=True).tolist():
+        if total >= p:
+            break
+        result[token] = logits[token]
+        total += probabilities[token].item()
+    return result
+
+
+def merge_by_softmax(
+    one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]
+) -> tuple[Tensor, Tensor]:
+    weights = torch.stack([one[1], other[1]]).softmax(dim=0)
+    both = torch.stack([one[1], other[1]]).logsumexp(dim=0)
+    return (weights * torch.stack([one[0], other[0]])).sum(dim=0), both
+
+
+class OneLine(nn.Module):
+    def __init__(self, attention: nn.Module, width: int, inside: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.feed_forward, self.attention = SwiGLU(width, inside), attention
+        self.attention_norm, self.feed_forward_norm = TorchsNorm(width, eps), ByNorm(width, eps)
+
+    def forward(self, x: Tensor, cache: Any = None) -> Tensor:
+        h = self.attention(self.attention_norm(x), cache=cache) + x
+        return self.feed_forward(self.feed_forward_norm(h)) + h
+
+
+class WithHead(nn.Module):
+    def __init__(self, vocab: int, width: int, blocks: Any, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.token_embedding = nn.Embedding(vocab, width)
+        self.blocks = nn.ModuleList(blocks)
+        self.final_norm = TorchsNorm(width, eps)
+        self.head = nn.Linear(width, vocab, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def hidden_states(self, ids: Tensor, caches: Any = None) -> Tensor:
+        x = self.token_embedding(ids)
+        for block, cache in zip(self.blocks, caches or [None] * len(self.blocks), strict=True):
+            x = block(x, cache=cache)
+        return self.final_norm(x)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        return self.head(hidden)
+
+    def forward(self, ids: Tensor, caches: Any = None) -> Tensor:
+        return self.logits(self.hidden_states(ids, caches))
+
+
+@pytest.mark.parametrize(
+    ("name", "mine"),
+    [
+        ("RMSNorm", TorchsNorm),
+        ("RMSNorm", ByNorm),
+        ("TransformerBlock", OneLine),
+        ("LanguageModel", WithHead),
+        ("rotary_frequencies", frequencies_by_loops),
+        ("rotate_half_split", turn_by_signs),
+        ("rotate_half_split", turn_complex),
+        ("RotaryEmbedding", OnTheFly),
+        ("window_mask", mask_by_loops),
+        ("GroupedQueryAttention", Fused),
+        ("GroupedQueryAttention", Repeating),
+        ("GroupedQueryAttention", Grouping),
+        ("GroupedQueryAttention", UnturnedKeys),
+        ("KVCache", Listing),
+        ("KVCache", Growing),
+        ("RollingCache", ByPosition),
+        ("keep_top_k", top_k_by_sorting),
+        ("keep_top_p", top_p_by_shifting),
+        ("keep_top_p", top_p_by_loops),
+        ("merge_partials", merge_by_softmax),
+    ],
+)
+def test_what_is_right_in_another_style_is_right(name: str, mine: object) -> None:
+    verdict = check_piece(mine, name)
+    assert verdict, verdict
+
+
+def test_a_class_is_judged_apart_from_the_parts_it_is_made_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Unready(Unwritten):
+        pass
+
+    for wrong_part in (Unready, ByNorm, nn.Identity):
+        monkeypatch.setitem(globals(), "RMSNorm", wrong_part)
+        assert check_piece(OfParts, "TransformerBlock"), wrong_part
+    assert globals()["RMSNorm"] is nn.Identity  # it was put back
+    monkeypatch.setitem(globals(), "SwiGLU", Unready)
+    assert check_piece(OfParts, "TransformerBlock")
+    monkeypatch.setitem(globals(), "causal_mask", unwritten)
+    assert check_piece(window_of_parts, "window_mask")
+
+
+def window_of_parts(q_len: int, kv_len: int, window: int, num_sinks: int = 0) -> Tensor:
+    past = causal_mask(q_len, kv_len)
+    return past & (past.triu(kv_len - q_len - window + 1) | (torch.arange(kv_len) < num_sinks))
+
+
+class OfParts(nn.Module):
+    forward = TransformerBlock.forward
+
+    def __init__(self, attention: nn.Module, width: int, inside: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.attention_norm, self.feed_forward_norm = RMSNorm(width, eps), RMSNorm(width, eps)
+        self.feed_forward, self.attention = SwiGLU(width, inside), attention
+
+
+def test_what_differs_before_it_stops_is_shown_first() -> None:
+    class Beside(Listing):
+        def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+            self.k.append(key)
+            self.v.append(value)
+            return torch.cat(self.k, 1), torch.cat(self.v, 1)
+
+    verdict = check_piece(Beside, "KVCache")
+    assert "as if they were more heads" in verdict.says
+    assert "tokens at a time = (1, 1)" in verdict.case
+
+
+def test_what_a_checkpoint_or_a_cache_needs_is_asked_for() -> None:
+    class Biased(Fused):
+        def __init__(self, *sizes: int, rope: nn.Module | None = None) -> None:
+            super().__init__(*sizes, rope=rope)
+            self.out_proj = nn.Linear(sizes[1], sizes[1])
+
+    assert check_piece(Biased, "GroupedQueryAttention").says.endswith("found out_proj.bias (2,).")
+
+    class Forgetful:
+        def __init__(self, *_: int) -> None:
+            pass
+
+    assert "num_tokens" in check_piece(Forgetful, "KVCache").says
+    assert "boolean" in check_piece(lambda *n: mask_by_loops(*n).float(), "window_mask").says
+
+
+def test_a_type_that_is_not_that_of_x_is_named() -> None:
+    class Wide(TorchsNorm):
+        def forward(self, x: Tensor) -> Tensor:
+            return super().forward(x).float()
+
+    assert "expected that of x" in check_piece(Wide, "RMSNorm").says

@@ -56,7 +56,8 @@ class Judged:
     def judge_with_parts(self, mine: object) -> Verdict:
         """Judge a function or a class, made of the reader's parts, or else of the library's."""
         verdict = self.judge(mine)
-        names = getattr(getattr(mine, "__init__", None), "__globals__", {})
+        code = getattr(mine, "__init__", None) if isinstance(mine, type) else mine
+        names = getattr(code, "__globals__", {})
         ours = {part.__name__: part for part in self.parts if part.__name__ in names}
         if verdict or all(names[name] is part for name, part in ours.items()):
             return verdict

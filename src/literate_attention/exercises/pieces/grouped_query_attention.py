@@ -1,4 +1,4 @@
-"""The pieces of the chapter on grouped-query attention: a mask with a window, and the module."""
+"""The piece of the chapter on grouped-query attention: attention with a rotation and a cache."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,105 +8,20 @@ from torch import Tensor
 
 from literate_attention.exercises.pieces._judged import (
     Judged,
-    UnusableError,
     alone_and_in_pairs,
     loaded,
     rewritten,
     without_none,
 )
 from literate_attention.exercises.pieces._piece import Piece
-from literate_attention.exercises.pieces._trials import Given, call, drawn
-from literate_attention.models.grouped_query_attention import GroupedQueryAttention, window_mask
+from literate_attention.exercises.pieces._trials import Given, drawn
+from literate_attention.models.grouped_query_attention import GroupedQueryAttention
 from literate_attention.models.kv_cache import KVCache
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.story.causal_attention import causal_mask
 from literate_attention.story.multi_head_attention import merge_heads, split_heads
 from literate_attention.story.self_attention import attention_output, attention_weights
 from literate_attention.story.simple_attention import softmax
-
-# The mask
-
-
-def near(
-    q_len: int,
-    kv_len: int,
-    window: int,
-    num_sinks: int = 0,
-    *,
-    first: int | None = None,
-    narrower: int = 0,
-    past: Callable[[Tensor, Tensor], Tensor] = lambda query, key: key <= query,
-    sinks: Callable[[Tensor, Tensor, int], Tensor] = lambda query, key, s: (
-        (key < s) & (key <= query)
-    ),
-    written: Callable[[Tensor], Tensor] = lambda mask: mask,
-) -> Tensor:
-    """Do what the mask does, or something else in one of its steps."""
-    start = kv_len - q_len if first is None else first
-    query, key = start + torch.arange(q_len)[:, None], torch.arange(kv_len)
-    in_window = past(query, key) & (key > query - window + narrower)
-    return written(in_window | sinks(query, key, num_sinks))
-
-
-def run_mask(implementation: Any, given: Given) -> Any:
-    """Make a mask, which has to be boolean."""
-    mask = call(implementation, given)
-    if isinstance(mask, Tensor) and mask.dtype != torch.bool:
-        raise UnusableError(f"the mask is of type {mask.dtype}, expected torch.bool")
-    return mask
-
-
-def lengths(q_len: int, kv_len: int, window: int, num_sinks: int = 0) -> Given:
-    """Write an input for the mask."""
-    given = {"q_len": q_len, "kv_len": kv_len, "window": window}
-    return {**given, "num_sinks": num_sinks} if num_sinks else given
-
-
-WINDOW_MASK = Judged(
-    window_mask,
-    alone_and_in_pairs(
-        lambda **changes: lambda *given: near(*given, **changes),
-        {
-            "the window is one key too wide: the query's own key counts too": {"narrower": -1},
-            "the window is one key too narrow": {"narrower": 1},
-            "the sinks are forgotten": {"sinks": lambda query, key, s: key < query * 0},
-            "there is one sink too many": {
-                "sinks": lambda query, key, s: (key < s + (s > 0)) & (key <= query)
-            },
-            "a sink is seen by queries that come before it": {
-                "sinks": lambda query, key, s: (key < s) & (query == query)
-            },
-            "the future is visible": {"past": lambda query, key: query == query},
-            "one key of the future is visible": {"past": lambda query, key: key <= query + 1},
-            "no query sees its own key": {"past": lambda query, key: key < query},
-            "with fewer queries than keys, the queries are the last tokens, not the first": {
-                "first": 0
-            },
-            "true and false are swapped: true is for what may be seen": {
-                "written": lambda mask: ~mask
-            },
-            "rows and columns are swapped: a row belongs to a query": {
-                "written": lambda mask: mask.T
-            },
-        },
-    ),
-    [
-        lengths(1, 1, 1),
-        lengths(2, 2, 1),
-        lengths(2, 2, 2),
-        lengths(3, 3, 2),
-        lengths(1, 3, 2),
-        lengths(3, 3, 1, 1),
-        lengths(2, 2, 1, 2),
-        lengths(4, 4, 2, 1),
-        lengths(2, 5, 2, 1),
-        lengths(4, 7, 3, 2),
-    ],
-    run_mask,
-    parts=(causal_mask,),
-)
-
-# The module
 
 Turn = Callable[..., tuple[Tensor, Tensor, Tensor]]
 
@@ -344,14 +259,6 @@ ATTENTION = Judged(
 )
 
 PIECES = (
-    Piece(
-        library=window_mask,
-        chapter="models/windows_and_sinks",
-        section="The last few tokens",
-        hint="Write the position of each query in a column and that of each key in a row, and compare.",
-        check=WINDOW_MASK,
-        leave_out=("device",),
-    ),
     Piece(
         library=GroupedQueryAttention,
         chapter="models/grouped_query_attention",

@@ -6,7 +6,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from literate_attention.exercises.pieces._judged import Judged, alone_and_in_pairs, rewritten
+from literate_attention.exercises.pieces._judged import (
+    Judged,
+    UnusableError,
+    alone_and_in_pairs,
+    rewritten,
+)
 from literate_attention.exercises.pieces._piece import Piece
 from literate_attention.exercises.pieces._trials import Given
 from literate_attention.models.kv_cache import KVCache, keep_top_k, keep_top_p
@@ -63,6 +68,8 @@ def appended(
     cache: Any, batch: int, num_kv_heads: int, chunks: tuple[int, ...], head_dim: int
 ) -> list[Tensor]:
     """Append tokens, and return all that came, and how many tokens the cache says that it has seen."""
+    if not hasattr(cache, "num_tokens"):
+        raise UnusableError("it has no num_tokens, which says how many tokens were appended so far")
     came = [torch.tensor(cache.num_tokens)]
     keys, values = keys_and_values(batch, num_kv_heads, sum(chunks), head_dim)
     for key, value in zip(keys.split(chunks, dim=2), values.split(chunks, dim=2), strict=True):

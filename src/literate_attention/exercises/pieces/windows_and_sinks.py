@@ -1,4 +1,4 @@
-"""The piece of the chapter on windows and sinks: a cache that forgets."""
+"""The pieces of the chapter on windows and sinks: a mask with a window, and a cache that forgets."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,11 +6,102 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from literate_attention.exercises.pieces._judged import Judged, alone_and_in_pairs, rewritten
+from literate_attention.exercises.pieces._judged import (
+    Judged,
+    UnusableError,
+    alone_and_in_pairs,
+    rewritten,
+)
 from literate_attention.exercises.pieces._piece import Piece
-from literate_attention.exercises.pieces._trials import Given
+from literate_attention.exercises.pieces._trials import Given, call
 from literate_attention.exercises.pieces.kv_cache import appended
+from literate_attention.models.grouped_query_attention import window_mask
 from literate_attention.models.windows_and_sinks import RollingCache
+from literate_attention.story.causal_attention import causal_mask
+
+# The mask
+
+
+def near(
+    q_len: int,
+    kv_len: int,
+    window: int,
+    num_sinks: int = 0,
+    *,
+    first: int | None = None,
+    narrower: int = 0,
+    past: Callable[[Tensor, Tensor], Tensor] = lambda query, key: key <= query,
+    sinks: Callable[[Tensor, Tensor, int], Tensor] = lambda query, key, s: (
+        (key < s) & (key <= query)
+    ),
+    written: Callable[[Tensor], Tensor] = lambda mask: mask,
+) -> Tensor:
+    """Do what the mask does, or something else in one of its steps."""
+    start = kv_len - q_len if first is None else first
+    query, key = start + torch.arange(q_len)[:, None], torch.arange(kv_len)
+    in_window = past(query, key) & (key > query - window + narrower)
+    return written(in_window | sinks(query, key, num_sinks))
+
+
+def run_mask(implementation: Any, given: Given) -> Any:
+    """Make a mask, which has to be boolean."""
+    mask = call(implementation, given)
+    if isinstance(mask, Tensor) and mask.dtype != torch.bool:
+        raise UnusableError(f"the mask is of type {mask.dtype}, expected a boolean one")
+    return mask
+
+
+def lengths(q_len: int, kv_len: int, window: int, num_sinks: int = 0) -> Given:
+    """Write an input for the mask."""
+    given = {"q_len": q_len, "kv_len": kv_len, "window": window}
+    return {**given, "num_sinks": num_sinks} if num_sinks else given
+
+
+WINDOW_MASK = Judged(
+    window_mask,
+    alone_and_in_pairs(
+        lambda **changes: lambda *given: near(*given, **changes),
+        {
+            "the window is one key too wide: the query's own key counts too": {"narrower": -1},
+            "the window is one key too narrow": {"narrower": 1},
+            "the sinks are forgotten": {"sinks": lambda query, key, s: key < query * 0},
+            "there is one sink too many": {
+                "sinks": lambda query, key, s: (key < s + (s > 0)) & (key <= query)
+            },
+            "a sink is seen by queries that come before it": {
+                "sinks": lambda query, key, s: (key < s) & (query == query)
+            },
+            "the future is visible": {"past": lambda query, key: query == query},
+            "one key of the future is visible": {"past": lambda query, key: key <= query + 1},
+            "no query sees its own key": {"past": lambda query, key: key < query},
+            "with fewer queries than keys, the queries are the last tokens, not the first": {
+                "first": 0
+            },
+            "true and false are swapped: true is for what may be seen": {
+                "written": lambda mask: ~mask
+            },
+            "rows and columns are swapped: a row belongs to a query": {
+                "written": lambda mask: mask.T
+            },
+        },
+    ),
+    [
+        lengths(1, 1, 1),
+        lengths(2, 2, 1),
+        lengths(2, 2, 2),
+        lengths(3, 3, 2),
+        lengths(1, 3, 2),
+        lengths(3, 3, 1, 1),
+        lengths(2, 2, 1, 2),
+        lengths(4, 4, 2, 1),
+        lengths(2, 5, 2, 1),
+        lengths(4, 7, 3, 2),
+    ],
+    run_mask,
+    parts=(causal_mask,),
+)
+
+# The cache
 
 Trim = Callable[[Tensor, int, int], Tensor]
 
@@ -167,6 +258,14 @@ ROLLING = Judged(
 )
 
 PIECES = (
+    Piece(
+        library=window_mask,
+        chapter="models/windows_and_sinks",
+        section="The last few tokens",
+        hint="Write the position of each query in a column and that of each key in a row, and compare.",
+        check=WINDOW_MASK,
+        leave_out=("device",),
+    ),
     Piece(
         library=RollingCache,
         chapter="models/windows_and_sinks",
