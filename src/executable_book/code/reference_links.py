@@ -26,7 +26,7 @@ from executable_book.code.line_shapes import NOTE
 from executable_book.code.listings import library_of, repository_path
 from executable_book.code.name_usage import Scope, UnitTest, Use, find_tests
 from executable_book.code.package_source import Library, Module
-from executable_book.html.code_lines import in_lines
+from executable_book.html.code_lines import in_lines, with_width
 from executable_book.html.foldable import folded
 from executable_book.placeholders import Placeholder
 from executable_book.publish.repository import source_link
@@ -170,6 +170,8 @@ def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> Non
         if uses := node.get("api_uses"):
             self.body[-1] = with_links(self.body[-1], list(links_of(self, uses)))
         self.body[-1] = in_lines(self.body[-1], node.get("line_shapes"))
+        if "output" in node["classes"]:
+            self.body[-1] = with_width(self.body[-1])
         self.body[-1] += NOTE * node.get("line_shapes_note", False)
         raise
 

@@ -9,7 +9,7 @@ the same, and a long page of code would be made of boxes that change nothing: th
 
 import re
 from collections.abc import Mapping
-from html import escape
+from html import escape, unescape
 
 EMPHASIZED = '<span class="hll">'
 TAG = re.compile(r"<[^>]*>")
@@ -29,6 +29,12 @@ def in_lines(html: str, shapes: Mapping[int, str] | None = None) -> str:
         _boxed(line, (shapes or {}).get(number, "")) for number, line in enumerate(lines, start=1)
     )
     return "".join([start, opening, "\n".join(boxed), closing, end])
+
+
+def with_width(html: str) -> str:
+    """Say how many letters the longest line of an output has, unless it wraps on a phone anyhow."""
+    columns = max(len(unescape(TAG.sub("", line))) for line in html.split("\n"))
+    return html.replace("<pre>", f'<pre style="--columns:{columns}">') if columns <= 58 else html
 
 
 def without_boxes(html: str, *kinds: str) -> str:

@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 from sphinx.highlighting import PygmentsBridge
 
-from executable_book.html.code_lines import in_lines
+from executable_book.html.code_lines import in_lines, with_width
 
 CODE = '''def f(x):
     """Say <much>
@@ -51,6 +51,15 @@ def test_words_that_look_like_any_text_have_no_box_of_their_own() -> None:
     assert line in html
     linked = '<pre><span></span><span class="n"><a href="#f">f</a></span>\n</pre>'
     assert in_lines(linked) == '<pre><span class="line"><a href="#f">f</a></span>\n</pre>'
+
+
+@pytest.mark.parametrize(("letters", "said"), [(0, 3), (55, 58), (56, None)])
+def test_an_output_says_how_wide_it_is_unless_it_is_too_wide(
+    letters: int, said: int | None
+) -> None:
+    line = "x < " + "y" * (letters - 1) if letters else "a\nabc"
+    html = with_width(in_lines(PygmentsBridge("html").highlight_block(line, "text")))
+    assert re.findall(r'<pre style="--columns:(\d+)">', html) == ([str(said)] if said else [])
 
 
 def test_what_is_no_code_stays_as_it_is() -> None:
