@@ -2,5 +2,6 @@
 
 from literate_attention.workshop.checking import Checked, check
 from literate_attention.workshop.stubs import Started, start
+from literate_attention.workshop.talking import talk
 
-__all__ = ["Checked", "Started", "check", "start"]
+__all__ = ["Checked", "Started", "check", "start", "talk"]

@@ -150,7 +150,9 @@ def whose_pieces(checked: Checked, theirs: Pieces, called: set[CodeType]) -> Ite
         "ours": [name for name, pieces in library.items() if code_of(*pieces) & called],
         "yours, but nothing here calls it": [name for name in theirs if name not in runs],
     }
-    yield "The pieces of SmolLM2:"
+    all_that_run = len(groups["yours"]) + len(groups["ours"])
+    number = {0: "none", all_that_run: "all"}.get(len(runs), str(len(runs)))
+    yield f"SmolLM2 runs on {all_that_run} pieces, {number} of them yours:"
     for whose, names in groups.items():
         if names:
             yield from listed(f"{whose}: {', '.join(names)}")

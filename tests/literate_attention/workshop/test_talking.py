@@ -67,9 +67,7 @@ def test_nothing_differs_of_what_is_right(compared: Callable[..., Comparison]) -
     assert not compared(**naive()).differs(IN_MODEL)
 
 
-@pytest.mark.parametrize(
-    "name", {"softmax", "RMSNorm", "RotaryEmbedding", "KVCache"}.intersection(IN_MODEL)
-)
+@pytest.mark.parametrize("name", ["softmax", "RMSNorm", "RotaryEmbedding", "KVCache"])
 def test_a_piece_that_differs_in_our_model_is_named(
     compared: Callable[..., Comparison], name: str
 ) -> None:
@@ -147,7 +145,9 @@ def test_the_books_own_solutions_say_what_ours_says(
     continued = continue_text(model, tokenizer, "Once upon a time", 24)
     assert f"\nOnce upon a time{continued}\n" in said
     assert "ours writes the same text" in said
-    assert not re.search(r" ours:|Other numbers|left out", said), said
+    assert said.startswith("SmolLM2 runs on 11 pieces, all of them yours:\n")
+    assert "yours, but nothing here calls it: softmax, causal_mask, mask_scores\n" in said
+    assert not re.search("Other numbers|left out", said), said
 
 
 @pytest.mark.oracle
@@ -172,7 +172,9 @@ def test_a_question_is_answered_through_naive_code(
 ) -> None:
     write(tmp_path, **naive())
     talk(tmp_path, "What is the capital of France?", chat=True)
-    assert "\nThe capital of France is Paris.\n" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert said.startswith("SmolLM2 runs on 14 pieces, all of them yours:\n")
+    assert "\nThe capital of France is Paris.\n" in said
 
 
 @pytest.mark.oracle
@@ -216,11 +218,11 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "model.safetensors"
 
 
-def write_attention(folder: Path, **changes: str) -> None:
-    """Write the book's multi-head attention, with other words in some places."""
+def write_attention(folder: Path, old: str = "", new: str = "") -> None:
+    """Write the book's multi-head attention, perhaps with other words in some places."""
     source = inspect.getsource(MultiHeadAttention)
-    for old, new in changes.items():
-        source = source.replace(old, new)
+    assert old in source
+    source = source.replace(old, new) if old else source
     imports = inspect.getsource(sys.modules[MultiHeadAttention.__module__]).partition("def ")[0]
     (folder / "multi_head_attention.py").write_text(
         f"{imports}from literate_attention import merge_heads, split_heads\n{source}", "utf-8"
@@ -237,8 +239,21 @@ def test_attention_computes_what_gpt2_does(gpt2: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.oracle
+def test_attention_that_differs_with_the_weights_of_gpt2_is_told(
+    gpt2: Path, tmp_path: Path
+) -> None:
+    """Its check, which is of narrow vectors, finds nothing."""
+    write_attention(
+        tmp_path,
+        "context_length)\n",
+        "context_length)\n        x = x.clamp(-2, 2) if x.shape[-1] > 99 else x\n",
+    )
+    assert talk_gpt2(tmp_path, gpt2).startswith("In layer 1 your MultiHeadAttention has other")
+
+
+@pytest.mark.oracle
 def test_a_checkpoint_is_read_by_names(gpt2: Path, tmp_path: Path) -> None:
-    write_attention(tmp_path, W_query="W_q")
+    write_attention(tmp_path, "W_query", "W_q")
     with pytest.raises(WorkshopError, match=r"the checkpoint has W_query\.\S+, .* has W_q\."):
         talk_gpt2(tmp_path, gpt2)
 
