@@ -31,6 +31,12 @@ NORMALISE: Mapping[str, Callable[[Tensor], Tensor]] = {
     "the softmax runs over the queries: the columns sum to one, not the rows": (
         lambda scores: torch.softmax(scores, dim=-2)
     ),
+    "the softmax runs over axis 1: in a batch these are the queries, the keys are axis -1": (
+        lambda scores: torch.softmax(scores, dim=1)
+    ),
+    "the softmax runs over axis 0: in a batch these are the texts, the keys are axis -1": (
+        lambda scores: torch.softmax(scores, dim=0)
+    ),
     "the scores are divided by their sum, there is no softmax": (
         lambda scores: scores / scores.sum(dim=-1, keepdim=True)
     ),

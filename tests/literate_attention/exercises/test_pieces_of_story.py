@@ -10,6 +10,20 @@ from literate_attention.exercises import Verdict
 from literate_attention.exercises.pieces import BY_NAME, check_piece
 from literate_attention.exercises.pieces.story import PIECES
 
+SOFTMAX = """
+def softmax(scores):
+    powers = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    return powers / powers.sum(dim=-1, keepdim=True)
+"""
+ATTEND = """
+def dot_product_attention(x):
+    return torch.softmax(x @ x.mT, dim=-1) @ x
+"""
+MASK = """
+def causal_mask(q_len, kv_len=None):
+    kv_len = q_len if kv_len is None else kv_len
+    return torch.arange(kv_len) <= torch.arange(kv_len - q_len, kv_len)[:, None]
+"""
 SELF_ATTENTION = """
 class SelfAttention_v1(nn.Module):
     def __init__(self, d_in, d_out):
@@ -111,9 +125,52 @@ class MultiHeadAttention(nn.Module):
         hidden = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
         return self.inner(x, x, x, attn_mask=hidden, need_weights=False)[0]
 """
-RIGHT = (SELF_ATTENTION, CAUSAL_ATTENTION, MULTI_HEAD_ATTENTION, EACH_HEAD, EINSUM, TORCH)
+RIGHT = (
+    SOFTMAX,
+    ATTEND,
+    MASK,
+    SELF_ATTENTION,
+    CAUSAL_ATTENTION,
+    MULTI_HEAD_ATTENTION,
+    EACH_HEAD,
+    EINSUM,
+    TORCH,
+)
 
 WRONG = {
+    SOFTMAX: [
+        ("scores.amax(dim=-1, keepdim=True)", "scores.max()", "the largest of all scores"),
+        ("scores.amax(dim=-1, keepdim=True)", "0", "large scores overflow"),
+        ("sum(dim=-1, keepdim=True)", "sum()", "the sum of all numbers"),
+        ("sum(dim=-1, keepdim=True)", "sum(dim=0, keepdim=True)", "over the first axis"),
+        ("sum(dim=-1, keepdim=True)", "sum(dim=-1)", ""),
+        ("torch.exp(scores - scores.amax(dim=-1, keepdim=True))", "scores", "without exponentials"),
+        ("return powers / powers.sum(dim=-1, keepdim=True)", "return powers", ""),
+        (
+            "powers.sum(dim=-1, keepdim=True)",
+            "powers.sum(dim=min(1, scores.ndim - 1), keepdim=True)",
+            "axis 1",
+        ),
+    ],
+    ATTEND: [
+        ("dim=-1", "dim=1", "axis 1"),
+        ("dim=-1", "dim=-2", "the columns sum to one"),
+        ("dim=-1) @ x", "dim=-1)", "the weights, not the context"),
+        ("x @ x.mT", "x @ x.mT / x.shape[-1] ** 0.5", "scaled, and should not be"),
+        ("torch.softmax(x @ x.mT, dim=-1)", "(x @ x.mT)", "the softmax is missing"),
+        (".mT", ".T", ".T turns all axes"),
+    ],
+    MASK: [
+        ("<=", ">=", ""),
+        ("<=", "<", "no token sees itself"),
+        ("<=", ">", "true and false are swapped"),
+        (
+            "torch.arange(kv_len - q_len, kv_len)",
+            "torch.arange(q_len)",
+            "the queries are the last tokens",
+        ),
+        ("kv_len)[:, None]", "kv_len)[:, None] + 1", "one token of the future"),
+    ],
     SELF_ATTENTION: [
         ("/ k.shape[-1] ** 0.5", "", "are not scaled"),
         ("k.shape[-1] ** 0.5", "k.shape[-1]", "not by its square root"),

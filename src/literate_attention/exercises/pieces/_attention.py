@@ -234,10 +234,9 @@ def several_heads(one: Projections, x: Tensor) -> Iterator[Way]:
 @cache
 def recipes() -> list[tuple[list[str], Any]]:
     """List all ways to attend in several heads that make at most two mistakes."""
-    weighs = [
-        *ways_to_weigh(is_causal=True),
-        (["the softmax runs over the heads, not over the keys"], weigh_over_heads),
-    ]
+    right, *others = ways_to_weigh(is_causal=True)
+    over_heads = ["the softmax runs over the heads, not over the keys"], weigh_over_heads
+    weighs = [right, over_heads, *others]
     found = []
     for layout in product(SPLITS.items(), MERGES.items(), OUTPUTS.items(), INPUTS.items()):
         mistakes = [says for says, _ in layout if says]

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import torch
@@ -19,40 +18,12 @@ Trial = tuple[Given, list[Tensor]]
 """An input, and what a reader's implementation made of it."""
 
 NOT_WRITTEN = Verdict(False, "It is not written yet.", is_written=False)
-MOST_NUMBERS_SHOWN = 24
+MOST_NUMBERS_SHOWN = 12
 
 
 def call(implementation: Any, given: Given) -> Any:
     """Call a function with what is given, in this order: a reader's parameters may have other names."""
     return implementation(*given.values())
-
-
-def judge_by_trials(
-    mine: object,
-    right: object,
-    mistakes: Mapping[str, Any],
-    inputs: Iterable[Given],
-    run: Run = call,
-) -> Verdict:
-    """Compare what an implementation returns with what the right one does, then with wrong ones.
-
-    Args:
-        mine: a reader's function or class.
-        right: the library's own.
-        mistakes: what to say of each implementation that is wrong, the likeliest first.
-        inputs: what to try it on, the smallest first.
-        run: runs an implementation on one input, and returns a tensor, or several.
-
-    Returns:
-        The verdict, with the smallest input that shows what is wrong.
-    """
-    implementations = {"": right, **mistakes}
-
-    def ways(given: Given) -> Iterator[tuple[Sequence[str], Callable[[], Any]]]:
-        for says, implementation in implementations.items():
-            yield [says] if says else [], partial(run, implementation, copied(given))
-
-    return judge_by_ways(mine, ways, inputs, run)
 
 
 def judge_by_ways(mine: object, ways: Ways, inputs: Iterable[Given], run: Run = call) -> Verdict:

@@ -1,13 +1,13 @@
 """The pieces of the story: from a softmax to several heads."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from literate_attention.exercises._common_mistakes import Weigh, average, ways_to_weigh
+from literate_attention.exercises._common_mistakes import average, ways_to_weigh
 from literate_attention.exercises.pieces._attention import (
     CONTEXT_LENGTH,
     D_IN,
@@ -16,11 +16,11 @@ from literate_attention.exercises.pieces._attention import (
     one_head,
     several_heads,
 )
+from literate_attention.exercises.pieces._judged import Judged, alone_and_in_pairs
 from literate_attention.exercises.pieces._piece import Piece
 from literate_attention.exercises.pieces._trials import (
     Given,
     drawn,
-    judge_by_trials,
     judge_by_ways,
 )
 from literate_attention.story.causal_attention import CausalAttention, causal_mask, mask_scores
@@ -37,7 +37,6 @@ from literate_attention.story.self_attention import (
 )
 from literate_attention.story.simple_attention import (
     dot_product_attention,
-    naive_softmax,
     softmax,
 )
 
@@ -72,8 +71,7 @@ INPUTS = (
         chapter="story/inputs",
         section="The module",
         hint="Positions are 0, 1, 2 and so on, as many as there are tokens, whatever the tokens are.",
-        check=lambda mine: judge_by_trials(
-            mine,
+        check=Judged(
             InputEmbedding,
             {
                 "the positions are missing: the same tokens in another order give the same vectors": (
@@ -119,36 +117,64 @@ INPUTS = (
 
 # Attention without trainable weights
 
+
+def _softmax(
+    scores: Tensor,
+    *,
+    power: Callable[[Tensor], Tensor] = torch.exp,
+    subtract: Callable[[Tensor], Tensor] = lambda scores: scores.amax(dim=-1, keepdim=True),
+    divide_by: Callable[[Tensor], Tensor] = lambda powers: powers.sum(dim=-1, keepdim=True),
+) -> Tensor:
+    """Do what a softmax does, or something else in one of its steps."""
+    powers = power(scores - subtract(scores))
+    return powers / divide_by(powers)
+
+
+SOFTMAX_MISTAKES: Mapping[str, Mapping[str, Any]] = {
+    "it divides the exponentials by nothing: a row has to sum to one": {
+        "divide_by": torch.ones_like
+    },
+    "it runs over the first axis: the columns sum to one, not the rows": {
+        "divide_by": lambda powers: powers.sum(dim=0, keepdim=True)
+    },
+    "it runs over axis 1: in a batch these are the queries, the last axis is -1": {
+        "divide_by": lambda powers: powers.sum(dim=min(1, powers.ndim - 1), keepdim=True)
+    },
+    "it divides by the sum of all numbers, not of each row": {
+        "divide_by": lambda powers: powers.sum()
+    },
+    "large scores overflow: subtract the largest of a row first": {"subtract": torch.zeros_like},
+    "the largest of all scores is subtracted, it should be the largest of each row": {
+        "subtract": lambda scores: scores.max()
+    },
+    "it divides the scores by their sum, without exponentials": {
+        "power": lambda scores: scores,
+        "subtract": torch.zeros_like,
+    },
+    "these are the logarithms of the weights": {
+        "power": lambda scores: scores.log_softmax(dim=-1),
+        "divide_by": torch.ones_like,
+    },
+    "each score is treated on its own, as in a sigmoid": {
+        "power": torch.sigmoid,
+        "subtract": torch.zeros_like,
+        "divide_by": torch.ones_like,
+    },
+}
+
 SIMPLE_ATTENTION = (
     Piece(
         library=softmax,
         chapter="story/simple_attention",
         section="Step 2: weights",
         hint="Subtract the largest score of a row before the exponential: the weights stay as they are.",
-        check=lambda mine: judge_by_trials(
-            mine,
+        check=Judged(
             softmax,
-            {
-                "it divides the exponentials by nothing: a row has to sum to one": torch.exp,
-                "it runs over the first axis: the columns sum to one, not the rows": (
-                    lambda scores: scores.softmax(dim=0)
-                ),
-                "it divides by the sum of all numbers, not of each row": (
-                    lambda scores: scores.flatten().softmax(dim=0).view(scores.shape)
-                ),
-                "large scores overflow: subtract the largest of a row first": naive_softmax,
-                "large scores overflow, and the sum is that of all numbers, not of each row": (
-                    lambda scores: scores.exp() / scores.exp().sum()
-                ),
-                "it divides the scores by their sum, without exponentials": (
-                    lambda scores: scores / scores.sum(dim=-1, keepdim=True)
-                ),
-                "these are the logarithms of the weights": lambda scores: scores.log_softmax(-1),
-                "each score is treated on its own, as in a sigmoid": torch.sigmoid,
-            },
+            alone_and_in_pairs(partial(partial, _softmax), SOFTMAX_MISTAKES),
             [
                 {"scores": torch.tensor([0.0, 1.0])},
                 {"scores": torch.tensor([[1.0, 2.0], [0.0, 3.0]])},
+                {"scores": torch.tensor([[[1.0, 2.0], [0.0, 3.0]], [[1.0, 1.0], [2.0, 0.0]]])},
                 {"scores": drawn(2, 3, 4)},
                 {"scores": torch.tensor([1000.0, 1001.0])},
                 {"scores": torch.tensor([[0.0, 200.0], [-200.0, -201.0]])},
@@ -168,6 +194,7 @@ SIMPLE_ATTENTION = (
             [
                 {"inputs": torch.tensor([[1.0, 2.0]])},
                 {"inputs": torch.tensor([[1.0, 0.0], [0.0, 2.0]])},
+                {"inputs": torch.tensor([[[1.0], [2.0]], [[0.0], [1.0]]])},
                 {"inputs": drawn(2, 4, 3)},
             ],
         ),
@@ -182,13 +209,7 @@ def _simple_ways(x: Tensor) -> Iterator[Way]:
     for says, weigh in ways:
         yield says, partial(average, weigh, x, x, x)
     for says, weigh in ways:
-        mixed = ["the weights are transposed before they average", *says]
         yield ["these are the weights, not the context vectors", *says], partial(weigh, x, x)
-        yield mixed, partial(_average_transposed, weigh, x)
-
-
-def _average_transposed(weigh: Weigh, x: Tensor) -> Tensor:
-    return weigh(x, x).mT @ x
 
 
 # Self-attention
@@ -273,8 +294,7 @@ CAUSAL_ATTENTION = (
         chapter="story/causal_attention",
         section="The mask in the library",
         hint="Row i is true up to column i; with fewer queries than keys, the last row sees all keys.",
-        check=lambda mine: judge_by_trials(
-            mine,
+        check=Judged(
             causal_mask,
             {
                 "it hides the past and shows the future": (
@@ -314,8 +334,7 @@ CAUSAL_ATTENTION = (
         chapter="story/causal_attention",
         section="Hiding the future before the softmax",
         hint="Which score makes a softmax give exactly zero?",
-        check=lambda mine: judge_by_trials(
-            mine,
+        check=Judged(
             mask_scores,
             {
                 "it hides what may be seen, and shows what is hidden": (
@@ -372,8 +391,7 @@ MULTI_HEAD_ATTENTION = (
         chapter="story/multi_head_attention",
         section="One projection, split into heads",
         hint="First a view that cuts each vector, then a transpose that brings the heads in front.",
-        check=lambda mine: judge_by_trials(
-            mine,
+        check=Judged(
             split_heads,
             {
                 "the view cuts the sentence, not the vectors: view by token first, then transpose": (
@@ -409,8 +427,7 @@ MULTI_HEAD_ATTENTION = (
         chapter="story/multi_head_attention",
         section="Putting the heads back together",
         hint="It undoes the split: first the transpose, then the pieces of a token side by side.",
-        check=lambda mine: judge_by_trials(
-            mine,
+        check=Judged(
             merge_heads,
             {
                 "heads and tokens have to be transposed before they are put together": (
