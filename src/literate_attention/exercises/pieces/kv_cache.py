@@ -216,6 +216,7 @@ TOP_K = Judged(
         {"logits": torch.tensor([2.0, 1.0, 3.0]), "k": 1},
         {"logits": torch.tensor([2.0, 1.0, 3.0]), "k": 2},
         {"logits": torch.tensor([[-0.5, 0.5, -2.0, 1.5], [4.0, 7.0, 5.0, 6.0]]), "k": 2},
+        {"logits": torch.tensor([[-0.5, 0.5, -2.0, 1.5], [4.0, 7.0, 5.0, 6.0]]), "k": 3},
         {"logits": torch.tensor([2.0, 1.0, 3.0]), "k": 5},
         {"logits": torch.tensor([2.0, 3.0, 2.0, 1.0, 2.0]), "k": 2},
     ],
