@@ -87,7 +87,7 @@ def oracles(session: nox.Session) -> None:
 
 @nox.session
 def proof(session: nox.Session) -> None:
-    """Break the library, the ledger, the pages and the build in many ways: each has to be noticed."""
+    """Break the library, the pages and the build in many ways: each has to be noticed."""
     install(session)
     build_anew(session)
     pytest(session, "-m", "whole", *session.posargs)
