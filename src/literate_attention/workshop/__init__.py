@@ -1,7 +1,10 @@
-"""The path from an empty file to a model that speaks through a reader's own code."""
+"""The path from an empty file to a model that speaks through a reader's own code.
 
-from literate_attention.workshop.checking import Checked, check
+The same is done by ``python -m literate_attention`` and the name of a function.
+"""
+
+from literate_attention.workshop.checking import Checked, Result, check
 from literate_attention.workshop.stubs import Started, start
 from literate_attention.workshop.talking import talk
 
-__all__ = ["Checked", "Started", "check", "start", "talk"]
+__all__ = ["Checked", "Result", "Started", "check", "start", "talk"]

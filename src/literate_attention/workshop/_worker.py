@@ -4,14 +4,19 @@ A reader's code may print, loop for ever, or end the process. So each step is an
 line of JSON each, on a pipe that the code does not see.
 """
 
+import ast
 import importlib
+import inspect
 import json
 import os
 import signal
 import sys
+import textwrap
+import threading
 import traceback
 from itertools import groupby
 from pathlib import Path
+from types import ModuleType
 from typing import TextIO
 
 import torch
@@ -27,7 +32,7 @@ MOST_MEMORY = 4 * 2**30
 
 def main(folder: Path, pieces: list[Piece]) -> None:
     """Judge some pieces, chapter by chapter."""
-    reports = take_pipe()
+    reports = take_pipes()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits for this one decides
     limit_memory()
     torch.set_num_threads(1)
@@ -55,16 +60,22 @@ def main(folder: Path, pieces: list[Piece]) -> None:
             continue
         for name in names:
             announce("it", [name])
-            report(name, judged(BY_NAME[name], getattr(module, name, None)))
-    announce("the end", [])
+            report(name, judged(BY_NAME[name], module))
 
 
-def take_pipe() -> TextIO:
+def take_pipes() -> TextIO:
     """Keep standard output for reports; what a reader's code prints, or C code for it, goes nowhere."""
     reports = os.fdopen(os.dup(1), "w", encoding="ascii")
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
+    parent = os.dup(0)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
+
+    def end_with_parent() -> None:
+        os.read(parent, 1)
+        os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
     return reports
 
 
@@ -78,16 +89,41 @@ def limit_memory() -> None:
         return
 
 
-def judged(piece: Piece, mine: object) -> Verdict:
+def judged(piece: Piece, module: ModuleType) -> Verdict:
     """Check a piece, whatever its code does."""
+    mine = getattr(module, piece.name, None)
     if mine is None:
         return NOT_WRITTEN
     try:
-        return piece.check(mine)
+        verdict = piece.check(mine)
     except SystemExit:
         return Verdict(False, "It calls exit(), which ends the program.")
     except BaseException as error:
         return Verdict(False, f"It stops with {type(error).__name__}: {message_of(error)}.")
+    if verdict.is_written or is_stub(mine):
+        return verdict
+    missing = [name for name in names_in(mine) if is_stub(getattr(module, name, None))]
+    what = ", ".join(missing) or "something"
+    return Verdict(False, f"It needs {what}, which is not written yet.")
+
+
+def source_of(mine: object) -> str:
+    """Return the source of a function or a class, if it can be found."""
+    try:
+        return textwrap.dedent(inspect.getsource(mine))  # type: ignore[arg-type]
+    except (OSError, TypeError):
+        return ""
+
+
+def is_stub(mine: object) -> bool:
+    """Tell whether something says of itself that it is not written yet."""
+    return "NotImplementedError" in source_of(mine)
+
+
+def names_in(mine: object) -> list[str]:
+    """Return the names that a function or a class uses."""
+    names = (node.id for node in ast.walk(ast.parse(source_of(mine))) if isinstance(node, ast.Name))
+    return list(dict.fromkeys(names))
 
 
 def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> str:

@@ -10,6 +10,7 @@ import queue
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,7 @@ from typing import IO
 
 import literate_attention
 from literate_attention.exercises import Verdict
-from literate_attention.exercises.pieces import Piece
+from literate_attention.exercises.pieces import BY_NAME, Piece
 from literate_attention.workshop._road import (
     CHAPTERS,
     WorkshopError,
@@ -111,14 +112,16 @@ class Checked:
 
     def what_comes_next(self, names: Sequence[str]) -> Iterator[str]:
         """Say what to do now: mend what is wrong, write what is missing, let a model speak."""
-        if not names:
+        if not names and len(self.results) < len(BY_NAME):
+            yield f"All of this is right. The whole road: {command_line('check', self.folder)}"
+        elif not names:
             talk = command_line("talk", self.folder, '"Once upon a time"')
             yield f"All of it is right. Let a model speak with it: {talk}"
-            return
-        piece = find_piece(names[0])
-        yield f"Next: {piece.name}, explained under {explained(piece)}"
-        if has_hints(self.folder):
-            yield f"A hint: {command_line('check', self.folder, '--hint', piece.name)}"
+        elif has_hints(self.folder):
+            yield f"Next: {names[0]}, explained under {explained(BY_NAME[names[0]])}"
+            yield f"A hint: {command_line('check', self.folder, '--hint', names[0])}"
+        else:
+            yield f"Next: {names[0]}"
 
 
 def check(folder: str | os.PathLike[str], *names: str, seconds: float = SECONDS) -> Checked:
@@ -170,31 +173,36 @@ def verdicts_of_one_process(
 ) -> dict[str, Verdict]:
     """Judge pieces, until all are judged or one of them ends the process."""
     verdicts: dict[str, Verdict] = {}
-    step, at_stake, patience = "the beginning", list(names), SECONDS_TO_BEGIN
-    with worker(folder, names) as process:
-        lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        threading.Thread(target=read_lines, args=(process.stdout, lines), daemon=True).start()
+    step, at_stake, patience = "", list(names), SECONDS_TO_BEGIN
+    with tempfile.TemporaryFile() as errors:
+        process = worker(folder, names, errors)
+        lines = lines_of(process)
         try:
-            while line := lines.get(timeout=patience):
+            while len(verdicts) < len(names) and (line := lines.get(timeout=patience)):
                 message = json.loads(line)
                 if "step" in message:
                     step, at_stake, patience = message["step"], message["names"], seconds
                 else:
                     verdicts[message["name"]] = Verdict(**message["verdict"])
-            why = f"ends the program{how_it_ended(process.wait())}"
+            if len(verdicts) == len(names):
+                return verdicts
+            ended = how_it_ended(process.wait())
         except queue.Empty:
-            why = f"does not end within {seconds:g} seconds"
+            ended = f"does not end within {patience:g} seconds"
         finally:
             process.kill()
-        if step == "the beginning" and not verdicts:
-            error = process.stderr.read().decode(errors="replace") if process.stderr else ""
-            raise RuntimeError(f"the process that runs your code did not begin: {error}")
-    stopped = Verdict(False, f"{step[0].upper()}{step[1:]} {why}.")
+            process.wait()
+            if process.stdin:
+                process.stdin.close()
+        if not step:
+            errors.seek(0)
+            raise RuntimeError(f"no process could begin to check: {errors.read().decode()}")
+    stopped = Verdict(False, f"{step[0].upper()}{step[1:]} {ended}.")
     return {**dict.fromkeys(at_stake, stopped), **verdicts}
 
 
-def worker(folder: Path, names: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start the process that runs a reader's code."""
+def worker(folder: Path, names: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start the process that runs a reader's code. It ends when its standard input does: with this one."""
     package = Path(literate_attention.__file__).parents[1]
     paths = [str(package), os.environ.get("PYTHONPATH", "")]
     module = f"{__package__}._worker"
@@ -207,24 +215,35 @@ def worker(folder: Path, names: Sequence[str]) -> subprocess.Popen[bytes]:
             "PYTHONIOENCODING": "utf-8",
             "MPLBACKEND": "agg",
         },
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=errors,
     )
 
 
-def read_lines(stream: IO[bytes], lines: "queue.SimpleQueue[bytes]") -> None:
-    """Hand on what a process writes, and that it has ended."""
-    for line in stream:
-        lines.put(line)
-    lines.put(b"")
+def lines_of(process: subprocess.Popen[bytes]) -> "queue.SimpleQueue[bytes]":
+    """Return what a process writes, line by line; an empty one says that it has ended."""
+    lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    output = process.stdout
+
+    def read() -> None:
+        assert output is not None
+        with output:
+            for line in output:
+                lines.put(line)
+        lines.put(b"")
+
+    threading.Thread(target=read, daemon=True).start()
+    return lines
 
 
 def how_it_ended(code: int) -> str:
     """Say what the exit code of a process tells."""
     if code == -getattr(signal, "SIGKILL", 0):
-        return ": the system stopped it, as it does when memory runs out"
-    return f": Python crashes ({signal.Signals(-code).name})" if code < 0 else ""
+        return "is stopped by the system, as happens when it takes all memory"
+    if code < 0:
+        return f"crashes Python ({signal.strsignal(-code)})"
+    return "ends the program"
 
 
 # On the command line

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from literate_attention import workshop
-from literate_attention.exercises.pieces import PIECES
+from literate_attention.__main__ import main
+from literate_attention.exercises.pieces import BY_NAME, PIECES
 from literate_attention.workshop._road import CHAPTERS
 
 RIGHT_SOFTMAX = "def softmax(x):\n    return torch.softmax(x, dim=-1)\n"
@@ -94,7 +95,7 @@ class LanguageModel(nn.Module):
     verdicts = said(checked)
     assert verdicts["softmax"] == "right"
     assert verdicts["causal_mask"] == "right"
-    assert verdicts["RMSNorm"].startswith("It ends the program: Python crashes")
+    assert verdicts["RMSNorm"].startswith("It crashes Python")
     assert verdicts["SwiGLU"] == "It does not end within 3 seconds."
     assert verdicts["TransformerBlock"] == "It calls exit(), which ends the program."
     assert verdicts["LanguageModel"] == "It ends the program."
@@ -133,27 +134,72 @@ def test_a_file_or_a_piece_that_is_gone_is_not_written_yet(folder: Path) -> None
     assert set(verdicts.values()) == {"not written yet"}
 
 
+LOOP = """\
+import os
+with open("pid", "w") as file:
+    file.write(f"{os.getpid()}\\n")
+while True:
+    pass
+"""
+
+
+def process_id(folder: Path) -> int:
+    """Wait until the code above runs, and return the number of its process."""
+    file, deadline = folder / "pid", time.monotonic() + 60
+    while not (file.exists() and file.read_text().endswith("\n")):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return int(file.read_text())
+
+
+def is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows sends no such signal to a process")
-def test_interrupted_it_stops_at_once_and_leaves_nothing_running(folder: Path) -> None:
-    write(
-        folder,
-        "simple_attention",
-        "import os\nopen('pid', 'w').write(str(os.getpid()))\nwhile True: pass\n",
-    )
+def test_interrupted_it_stops_at_once(folder: Path) -> None:
+    write(folder, "simple_attention", LOOP)
     process = subprocess.Popen(
         [sys.executable, "-m", "literate_attention", "check", folder],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 60
-    while not (folder / "pid").exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
+    looping = process_id(folder)
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert (process.returncode, output, errors) == (130, "", "Stopped.\n")
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((folder / "pid").read_text()), 0)
+    assert not is_running(looping)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends no such signal to a process")
+def test_code_that_loops_ends_with_whoever_asked(folder: Path) -> None:
+    write(folder, "simple_attention", LOOP)
+    process = subprocess.Popen([sys.executable, "-m", "literate_attention", "check", folder])
+    looping = process_id(folder)
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 60
+    while is_running(looping) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not is_running(looping)
+
+
+def test_what_needs_an_unwritten_piece_says_which(folder: Path) -> None:
+    write(
+        folder,
+        "simple_attention",
+        "def dot_product_attention(x):\n    return softmax(x @ x.mT) @ x\n",
+    )
+    verdicts = said(workshop.check(folder, "simple_attention"))
+    assert verdicts == {
+        "softmax": "not written yet",
+        "dot_product_attention": "It needs softmax, which is not written yet.",
+    }
 
 
 # The command line
@@ -177,17 +223,20 @@ def test_the_whole_way_on_a_console_that_knows_few_signs(tmp_path: Path) -> None
     assert checked.stderr == ""
 
 
-def test_a_hint_and_where_the_solution_stands(folder: Path, tmp_path: Path) -> None:
-    given = command("check", folder, "--hint", "softmax")
-    assert "Subtract the largest score" in given.stdout
-    assert "/story/simple_attention.html#step-2-weights" in given.stdout
-    led = command("check", folder, "--solution", "softmax")
-    assert re.search(r"simple_attention\.py, line \d+", led.stdout)
-    assert "dim=-1" not in led.stdout
+def test_a_hint_and_where_the_solution_stands(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(folder), "--hint", "softmax"]) == 0
+    hint = capsys.readouterr().out
+    assert BY_NAME["softmax"].hint in hint
+    assert "/story/simple_attention.html#step-2-weights" in hint
+    assert main(["check", str(folder), "--solution", "softmax"]) == 0
+    solution = capsys.readouterr().out
+    assert re.search(r"simple_attention\.py, line \d+", solution)
+    assert "dim=-1" not in solution
     workshop.start(tmp_path / "class", hints=False)
-    refused = command("check", tmp_path / "class", "--hint", "softmax")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert "was made without hints" in refused.stderr
+    assert main(["check", str(tmp_path / "class"), "--hint", "softmax"]) == 2
+    assert "was made without hints" in capsys.readouterr().err
 
 
 def test_a_table_for_teachers(folder: Path, tmp_path: Path) -> None:
@@ -196,10 +245,11 @@ def test_a_table_for_teachers(folder: Path, tmp_path: Path) -> None:
     write(folder, "simple_attention", RIGHT_SOFTMAX)
     write(second, "simple_attention", "def softmax(x):\n    return x.exp()\n")
     table = tmp_path / "class.csv"
-    assert command("check", "--report", table, folder, second).returncode == 0
+    assert main(["check", "--report", str(table), str(folder), str(second)]) == 0
     with table.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [row["piece"] for row in rows] == [piece.name for piece in PIECES] * 2
+    names = [piece.name for pieces in CHAPTERS.values() for piece in pieces]
+    assert [row["piece"] for row in rows] == names * 2
     found = {(row["folder"], row["piece"]): (row["state"], row["verdict"]) for row in rows}
     assert found[str(folder), "softmax"] == ("right", "right")
     state, verdict = found[str(second), "softmax"]
@@ -231,8 +281,6 @@ def test_an_error_is_one_sentence(
     arguments: list[str],
     message: str,
 ) -> None:
-    from literate_attention.__main__ import main
-
     monkeypatch.chdir(tmp_path)
     Path("file").write_text("")
     Path("empty").mkdir()
@@ -248,8 +296,6 @@ def test_an_error_is_one_sentence(
 def test_a_call_that_cannot_be_meant(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from literate_attention.__main__ import main
-
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
     assert stopped.value.code == 2
