@@ -258,8 +258,8 @@ def hint(folder: Path, piece: Piece) -> str:
 
 def solution(piece: Piece) -> str:
     """Say where the solution stands."""
-    file = inspect.getsourcefile(piece.library)
-    _, line = inspect.getsourcelines(piece.library)
+    library = inspect.unwrap(piece.library)
+    file, (_, line) = inspect.getsourcefile(library), inspect.getsourcelines(library)
     return (
         f"{piece.name} is explained under {explained(piece)}\n"
         f"The library's own is in {file}, line {line}."
