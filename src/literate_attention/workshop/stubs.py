@@ -163,7 +163,7 @@ def complete(done: Started, name: str, head: str, parts: Collection[Part]) -> No
     """Make a file, or add what it lacks; if Python cannot read it, leave it alone."""
     path = done.folder / name
     if not path.exists():
-        write_whole(path, f"{head}\n{joined(parts, without={path.stem})}".encode())
+        write_whole(path, f"{head}\n{joined(path.stem, parts)}".encode())
         done.new.append(name)
         return
     content = path.read_bytes()
@@ -177,18 +177,18 @@ def complete(done: Started, name: str, head: str, parts: Collection[Part]) -> No
     if missing:
         newline = "\r\n" if b"\r\n" in content else "\n"
         gap = "\n" * (2 if content.endswith(b"\n") or not content else 3)
-        added = gap + joined(missing, without={path.stem, *defined})
+        added = gap + joined(path.stem, missing, defined)
         write_whole(path, content + added.replace("\n", newline).encode())
         done.added[name] = [part.name for part in missing]
 
 
-def joined(parts: Collection[Part], without: Collection[str]) -> str:
-    """Put parts of a file together, below their imports."""
+def joined(stem: str, parts: Collection[Part], defined: Collection[str] = ()) -> str:
+    """Put parts of a file together, below what must be imported for them."""
     imports = {
         one
         for part in parts
         for one in part.imports
-        if one.module not in without and one.binds not in without
+        if one.module != stem and one.binds not in defined
     }
     lines = import_lines(imports, own=CHAPTERS)
     return "\n\n".join(filter(None, [lines, *(part.code for part in parts)]))

@@ -93,6 +93,8 @@ def test_files_are_laid_out_and_can_be_imported(tmp_path: Path) -> None:
         tmp_path, "ruff", "check", "--isolated", "--select", "E9,F,I", "--ignore", "F401,F722,F821"
     )
     assert checked.returncode == 0, checked.stdout
+    text = (tmp_path / "grouped_query_attention.py").read_text("utf-8")
+    assert "\n\nfrom rotary_embeddings import RotaryEmbedding\n" in text
     imported = subprocess.run(
         [sys.executable, "-c", f"import {', '.join(CHAPTERS)}"], cwd=tmp_path, capture_output=True
     )
@@ -154,10 +156,15 @@ def test_what_is_missing_is_added_at_the_end(tmp_path: Path) -> None:
     assert done.added == {"simple_attention.py": names}
     assert done.new == ["test_causal_attention.py"]
     content = (tmp_path / "simple_attention.py").read_bytes()
-    assert content.startswith(mine + b"\r\n\r\n\r\nfrom jaxtyping import Float\r\n")
+    assert content.startswith(
+        mine + b"\r\n\r\n\r\nfrom jaxtyping import Float\r\nfrom torch import"
+    )
     assert content.count(b"\n") == content.count(b"\r\n")
     assert content.count(b"import torch\r\n") == 1
-    compile(content, "simple_attention.py", "exec")
+    defined: dict[str, object] = {}
+    exec(compile(content, "simple_attention.py", "exec"), defined)
+    assert defined["x"] == "mine"
+    assert {*names} < {*defined}
     assert "has everything already" in str(workshop.start(tmp_path))
 
 
