@@ -5,7 +5,7 @@ import os
 import shutil
 import symtable
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from literate_attention.workshop._road import (
@@ -69,9 +69,9 @@ class Started:
     """
 
     folder: Path
-    new: list[str] = field(default_factory=list)
-    added: dict[str, list[str]] = field(default_factory=dict)
-    left_alone: dict[str, str] = field(default_factory=dict)
+    new: list[str]
+    added: dict[str, list[str]]
+    left_alone: dict[str, str]
 
     def __repr__(self) -> str:
         return "\n".join(self.sentences())
@@ -110,7 +110,7 @@ def start(folder: str | os.PathLike[str], hints: bool = True) -> Started:
         ValueError: the folder cannot be written to.
     """
     folder = Path(folder)
-    done = Started(folder)
+    done = Started(folder, new=[], added={}, left_alone={})
     try:
         folder.mkdir(parents=True, exist_ok=True)
         hints = hints and has_hints(folder)
