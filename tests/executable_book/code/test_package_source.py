@@ -5,7 +5,7 @@ from harness.paths import ROOT
 
 import literate_attention
 from executable_book.code import package_source
-from literate_attention import exercises, figures
+from literate_attention import exercises, figures, workshop
 
 
 def test_public_names_are_found_with_their_entries_in_the_reference(
@@ -84,4 +84,5 @@ def test_reading_finds_what_importing_finds() -> None:
         *literate_attention.__all__,
         *(f"figures.{name}" for name in figures.__all__),
         *(f"exercises.{name}" for name in exercises.__all__),
+        *(f"workshop.{name}" for name in workshop.__all__),
     }

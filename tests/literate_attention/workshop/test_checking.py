@@ -160,6 +160,11 @@ def is_running(process: int) -> bool:
     return True
 
 
+def listen_to_interrupts() -> None:
+    """Undo what is inherited where the tests run in the background of a shell: there, nothing listens."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows sends no such signal to a process")
 def test_interrupted_it_stops_at_once(folder: Path) -> None:
     write(folder, "simple_attention", LOOP)
@@ -168,6 +173,7 @@ def test_interrupted_it_stops_at_once(folder: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=listen_to_interrupts,
     )
     looping = process_id(folder)
     process.send_signal(signal.SIGINT)

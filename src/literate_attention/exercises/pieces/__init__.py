@@ -39,11 +39,11 @@ def check_piece(mine: object, name: str | None = None) -> Verdict:
 
     Example:
         >>> import torch
-        >>> check_piece(torch.exp, "softmax")
-        Not yet. It divides the exponentials by nothing: a row has to sum to one.
-        with scores = [0.0, 1.0]
-        came:      [1.0, 2.718]
-        should be: [0.2689, 0.7311]
+        >>> check_piece(lambda scores: torch.softmax(scores, dim=0), "softmax")
+        Not yet. It runs over the first axis: the columns sum to one, not the rows.
+        with scores = [[1.0, 2.0], [0.0, 3.0]]
+        came:      [[0.7311, 0.2689], [0.2689, 0.7311]]
+        should be: [[0.2689, 0.7311], [0.04743, 0.9526]]
     """
     name = getattr(mine, "__name__", "") if name is None else name
     if name not in BY_NAME:

@@ -118,6 +118,15 @@ INPUTS = (
 # Attention without trainable weights
 
 
+def _over_axis(axis: int) -> Mapping[str, Callable[[Tensor], Tensor]]:
+    """Make both steps of a softmax run over an axis, as torch's own would."""
+
+    def run_over(reduced: Callable[..., Tensor], numbers: Tensor) -> Tensor:
+        return reduced(numbers, dim=min(axis, numbers.ndim - 1), keepdim=True)
+
+    return {"subtract": partial(run_over, torch.amax), "divide_by": partial(run_over, torch.sum)}
+
+
 def _softmax(
     scores: Tensor,
     *,
@@ -134,11 +143,13 @@ SOFTMAX_MISTAKES: Mapping[str, Mapping[str, Any]] = {
     "it divides the exponentials by nothing: a row has to sum to one": {
         "divide_by": torch.ones_like
     },
-    "it runs over the first axis: the columns sum to one, not the rows": {
+    "it runs over the first axis: the columns sum to one, not the rows": _over_axis(0),
+    "it runs over axis 1: in a batch these are the queries, the last axis is -1": _over_axis(1),
+    "it divides by the sums of the columns, not of the rows": {
         "divide_by": lambda powers: powers.sum(dim=0, keepdim=True)
     },
-    "it runs over axis 1: in a batch these are the queries, the last axis is -1": {
-        "divide_by": lambda powers: powers.sum(dim=min(1, powers.ndim - 1), keepdim=True)
+    "the sums lack keepdim: each of them divides a column, not its row": {
+        "divide_by": lambda powers: powers.sum(dim=-1)
     },
     "it divides by the sum of all numbers, not of each row": {
         "divide_by": lambda powers: powers.sum()
