@@ -3,7 +3,6 @@
 Run as a program, it writes them to standard output as JSON.
 """
 
-import base64
 import json
 from typing import Any
 
@@ -11,9 +10,9 @@ import torch
 from torch import Tensor
 
 import literate_attention as la
+from interactive.packed_weights import packed, shapes
 
 MOMENTS = (0, 100, 120, 130, 140, 160, 300)
-LARGEST = 2**15 - 1
 
 
 def train() -> list[la.Checkpoint]:
@@ -55,20 +54,12 @@ def tested(checkpoint: la.Checkpoint) -> dict[str, Any]:
     }
 
 
-def packed(weights: dict[str, Tensor]) -> dict[str, Any]:
-    """Return weights as whole numbers of 16 bits, and what to multiply those of each matrix by."""
-    scales = {name: weight.abs().max().item() / LARGEST for name, weight in weights.items()}
-    whole = [(weight / scales[name]).round().flatten() for name, weight in weights.items()]
-    content = torch.cat(whole).short().numpy().astype("<i2").tobytes()
-    return {"scales": scales, "weights": base64.b64encode(content).decode()}
-
-
 def numbers() -> dict[str, Any]:
     """Return the course of the training, some of its checkpoints, and the shapes of their weights."""
     checkpoints = train()
     rows = test_rows()
     return {
-        "shapes": {name: list(weight.shape) for name, weight in checkpoints[0].weights.items()},
+        "shapes": shapes(checkpoints[0].weights),
         "tests": {
             "count": len(rows),
             "example": "".join(chr(ord("a") + token) for token in rows[0, :20].tolist()),
@@ -80,7 +71,7 @@ def numbers() -> dict[str, Any]:
             "induction": [one.induction[1, 0].item() for one in checkpoints],
         },
         "checkpoints": [
-            {"step": one.step, **tested(one), **packed(one.weights)}
+            {"step": one.step, **tested(one), **packed(one.weights, bits=16)}
             for one in checkpoints
             if one.step in MOMENTS
         ],

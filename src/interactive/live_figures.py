@@ -39,12 +39,12 @@ from interactive import library_numbers
 from interactive.library_numbers import stored
 
 CHECK = "live-figures"
-PARTS = ("numbers", "elements", "matrix", "reader", "stepper")
+PARTS = ("numbers", "elements", "matrix", "reader", "stepper", "language_model")
 """The scripts that all live figures share, each of which needs those before it."""
 FIGURES: dict[str, tuple[str, ...]] = {
     "cache_stepper": ("counts", "page"),
     "head_browser": ("heads", "page"),
-    "induction_lab": ("model", "curve", "page"),
+    "induction_lab": ("curve", "page"),
     "playground": (
         *("playground_numbers", "arithmetic", "links", "state", "announcements", "fields"),
         *("settings", "equation", "matrices", "plane", "explanation", "page"),

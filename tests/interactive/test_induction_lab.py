@@ -1,6 +1,5 @@
 """The induction lab runs the chapter's model in the page, and computes what the library computes."""
 
-import base64
 import json
 import re
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from harness.paths import DOCS
+from harness.reading.packed import unpacked
 from harness.reading.scripted_pages import table_texts
 from torch import Tensor
 
@@ -34,14 +34,8 @@ def new_model() -> Any:
 
 def model_at(numbers: dict[str, Any], moment: int) -> Any:
     """Return the library's model with the weights that the page has, unpacked here by other means."""
-    checkpoint = numbers["checkpoints"][moment]
-    whole = torch.frombuffer(bytearray(base64.b64decode(checkpoint["weights"])), dtype=torch.int16)
-    sizes = [torch.Size(shape).numel() for shape in numbers["shapes"].values()]
-    parts = zip(numbers["shapes"].items(), whole.double().split(sizes), strict=True)
     model = new_model()
-    model.load_state_dict(
-        {name: part.reshape(shape) * checkpoint["scales"][name] for (name, shape), part in parts}
-    )
+    model.load_state_dict(unpacked(numbers["checkpoints"][moment], numbers["shapes"], torch.int16))
     return model
 
 
@@ -71,11 +65,15 @@ def test_script_equals_library_on_random_settings(open_figure: Callable[..., Any
         silent = [(), (0,), (1,), (0, 1)][number % 4]
         weights = {name: weight.tolist() for name, weight in model.state_dict().items()}
         got = page.evaluate(
-            "([weights, tokens, silent]) => literateParts.induction.read(weights, tokens, silent)",
-            [weights, tokens.tolist(), list(silent)],
+            "([model, tokens, silent]) => literateParts.languageModel.read(model, tokens, silent)",
+            [
+                {"weights": weights, "numHeads": 1, "base": 100},
+                tokens.tolist(),
+                [[layer, 0] for layer in silent],
+            ],
         )
         maps, following = expected(model, tokens, silent)
-        padded = [[row + [0.0] * (len(tokens) - len(row)) for row in one] for one in got["maps"]]
+        padded = [[row + [0.0] * (len(tokens) - len(row)) for row in one] for (one,) in got["maps"]]
         torch.testing.assert_close(torch.tensor(padded).double(), maps, rtol=0, atol=1e-5)
         torch.testing.assert_close(torch.tensor(got["next"]).double(), following, rtol=0, atol=1e-5)
 

@@ -6,7 +6,8 @@
 (() => {
   "use strict";
 
-  const { draw, induction, make, percent, range } = globalThis.literateParts;
+  const parts = globalThis.literateParts;
+  const { draw, make, percent, range } = parts;
   const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [300, 130, 34, 8, 8, 18];
 
   function courseOf({ steps, lines }) {
@@ -47,5 +48,5 @@
     };
   }
 
-  Object.assign(induction, { courseOf });
+  Object.assign(parts, { induction: { courseOf } });
 })();

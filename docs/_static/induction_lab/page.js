@@ -2,7 +2,7 @@
 (() => {
   "use strict";
 
-  const { bring, induction, labelled, list, make, matrix, numbersOf, percent, quoted, range, stepper, whenNear } =
+  const { bring, induction, labelled, languageModel, list, make, matrix, numbersOf, percent, quoted, range, stepper, whenNear } =
     globalThis.literateParts;
   /** The first is where one begins; a block that comes again, another, and nothing that comes again. */
   const EXAMPLES = ["journeyjou", "blacksmithbla", "abcdefgh"];
@@ -34,7 +34,8 @@
 
   function begin(fill, { checkpoints, shapes, course, tests }) {
     const unpacked = [];
-    const weightsAt = (moment) => (unpacked[moment] ??= induction.unpack(checkpoints[moment], shapes));
+    const modelAt = (moment) =>
+      (unpacked[moment] ??= { weights: languageModel.unpack(checkpoints[moment], shapes), numHeads: 1, base: 100 });
     const atEnd = checkpoints.length - 1;
     let moment = atEnd;
     let text = EXAMPLES[0];
@@ -160,7 +161,7 @@
       const tokens = tokensOf(text);
       write.setAttribute("aria-disabled", String(!tokens.length || tokens.length >= MOST));
       looking.textContent = LOOK;
-      result = tokens.length ? induction.read(weightsAt(moment), tokens, silent()) : null;
+      result = tokens.length ? languageModel.read(modelAt(moment), tokens, silent().map((layer) => [layer, 0])) : null;
       if (!result) {
         bars.replaceChildren();
         places.forEach((place) => place.replaceChildren());
@@ -209,7 +210,7 @@
       map.element.classList.toggle("lp-silent", isSilent);
       map.element.style.setProperty("--lp-count", Math.max(letters.length, 8));
       map.fill(
-        letters.map((_, i) => letters.map((__, j) => result.maps[layer][i][j] ?? null)),
+        letters.map((_, i) => letters.map((__, j) => result.maps[layer][0][i][j] ?? null)),
         {
           dress(cell, x, i, j) {
             cell.setAttribute("aria-label", about(layer, i, j));
@@ -223,7 +224,7 @@
 
     function about(layer, i, j) {
       const [who, whom] = [i, j].map((place) => `${quoted(text[place])} (${place + 1})`);
-      const share = result.maps[layer][i][j];
+      const share = result.maps[layer][0][i][j];
       if (share === undefined) return `${who} cannot see ${whom}, which comes later.`;
       return `Layer ${layer + 1}: ${who} looks at ${whom} with ${percent(share)}.`;
     }

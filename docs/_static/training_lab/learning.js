@@ -7,7 +7,7 @@
   "use strict";
 
   const parts = globalThis.literateParts;
-  const { bytesOf, range, softmax, sum } = parts;
+  const { bytesOf, dot, range, softmax, sum } = parts;
   const EMBEDDING = "embedding.weight";
   const VECTORS = ["query", "key", "value"];
   const [BETA_1, BETA_2, EPS] = [0.9, 0.999, 1e-8];
@@ -26,11 +26,6 @@
     const numbers = new Float64Array(length);
     for (let i = 0; i < length; i += 1) numbers[i] = numberAt(i);
     return numbers;
-  }
-  function dot(a, b) {
-    let total = 0;
-    for (let i = 0; i < a.length; i += 1) total += a[i] * b[i];
-    return total;
   }
   function add(total, part, factor = 1) {
     for (let i = 0; i < total.length; i += 1) total[i] += factor * part[i];
