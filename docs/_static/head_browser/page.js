@@ -5,7 +5,7 @@
 (() => {
   "use strict";
 
-  const { bring, choice, clamp, heads, list, make, matrix, numbersOf, percent, placed, range, reader, whenNear } =
+  const { bring, choice, clamp, heads, list, make, matrix, numbersOf, onNewColours, paintMap, percent, placed, range, reader, whenNear } =
     globalThis.literateParts;
   const KINDS = {
     "previous token": "the token before",
@@ -136,20 +136,8 @@
         { role: "option", tabindex: -1, "aria-label": nameOf(head) + score, title: nameOf(head) + score },
         canvas,
       );
-      paint(canvas, sentence.map(head));
+      paintMap(canvas, sentence.map(head));
       return { head, element, canvas };
-    }
-
-    function paint(canvas, weights) {
-      const context = canvas.getContext("2d");
-      context.clearRect(0, 0, canvas.width, canvas.height);
-      context.fillStyle = getComputedStyle(root).getPropertyValue("--lp-accent");
-      weights.forEach((line, i) =>
-        line.forEach((weight, j) => {
-          context.globalAlpha = weight ?? 0;
-          context.fillRect(j, i, 1, 1);
-        }),
-      );
     }
 
     function open(head) {
@@ -209,9 +197,9 @@
       return tops[0] === tops[1] ? [1, like(tops)] : [like(lefts), 1];
     }
 
-    new MutationObserver(() => {
-      for (const { head, canvas } of thumbnails) paint(canvas, sentence.map(head));
-    }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    onNewColours(() => {
+      for (const { head, canvas } of thumbnails) paintMap(canvas, sentence.map(head));
+    });
 
     fill(
       key,

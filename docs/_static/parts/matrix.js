@@ -121,5 +121,22 @@
     return false;
   }
 
-  Object.assign(parts, { matrix });
+  /** A map as a stamp: a pixel for each weight, in the accent colour of the place where the canvas will be. */
+  function paintMap(canvas, weights) {
+    const context = canvas.getContext("2d");
+    [canvas.height, canvas.width] = [weights.length, weights.length];
+    context.fillStyle = getComputedStyle(document.querySelector(".live-figure")).getPropertyValue("--lp-accent");
+    weights.forEach((line, i) =>
+      line.forEach((weight, j) => {
+        context.globalAlpha = weight ?? 0;
+        context.fillRect(j, i, 1, 1);
+      }),
+    );
+  }
+
+  /** What is painted has to be painted anew when the reader chooses other colours. */
+  const onNewColours = (paint) =>
+    new MutationObserver(paint).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+
+  Object.assign(parts, { matrix, onNewColours, paintMap });
 })();

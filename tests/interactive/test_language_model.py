@@ -1,0 +1,63 @@
+"""The language model in the page computes what the library computes, whatever its weights and sizes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from harness.library.models_in_pages import READ, assert_reads, unpacked
+
+import literate_attention as la
+from interactive.packed_weights import packed, shapes
+
+pytestmark = pytest.mark.browser
+
+
+def small_model(num_heads: int, head_dim: int, base: float) -> Any:
+    width = num_heads * head_dim
+    rope = la.RotaryEmbedding(head_dim, 32, base)
+    heads = {"num_heads": num_heads, "num_kv_heads": num_heads}
+    model = la.llama_model(13, width, 2 * width - 1, 3, rope=rope, **heads).double()
+    for weight in model.parameters():  # much larger than at the beginning of a training
+        torch.nn.init.normal_(weight, std=0.4)
+    return model
+
+
+@pytest.mark.parametrize(("num_heads", "head_dim", "base"), [(1, 6, 100.0), (3, 4, 10_000.0)])
+def test_random_models_read_random_texts_with_and_without_heads(
+    open_figure: Callable[..., Any], num_heads: int, head_dim: int, base: float
+) -> None:
+    page = open_figure("induction_lab")
+    torch.manual_seed(2017)
+    for number in range(10):
+        model = small_model(num_heads, head_dim, base)
+        tokens = torch.randint(13, (1 + 3 * number,))
+        silent = [(layer, layer % num_heads) for layer in range(number % 4)]
+        weights = {name: weight.tolist() for name, weight in model.state_dict().items()}
+        its = {"weights": weights, "numHeads": num_heads, "base": base}
+        assert_reads(page.evaluate(READ, [its, tokens.tolist(), silent]), model, tokens, silent)
+
+
+@pytest.mark.parametrize(("bits", "kind"), [(8, torch.int8), (16, torch.int16)])
+def test_packed_weights_are_close_and_the_same_on_both_sides(
+    open_figure: Callable[..., Any], bits: int, kind: torch.dtype
+) -> None:
+    """Each number is off by half a step of its row at most, and the page unpacks what Python does."""
+    torch.manual_seed(1)
+    weights = {
+        "matrix": torch.randn(5, 7) * torch.logspace(-3, 3, 5)[:, None],
+        "zeros": torch.zeros(3),
+    }
+    weights["vector"] = torch.randn(7)
+    its, sizes = packed(weights, bits), shapes(weights)
+    here = unpacked(its, sizes, kind)
+    got = open_figure("induction_lab").evaluate(
+        """([packed, shapes]) => Object.entries(literateParts.languageModel.unpack(packed, shapes))
+            .map(([name, one]) => [name, [...one].map(row => row.length ? [...row] : row)])""",
+        [its, sizes],
+    )
+    assert [name for name, _ in got] == list(weights)
+    for name, values in got:
+        torch.testing.assert_close(torch.tensor(values, dtype=torch.float64), here[name])
+        step = weights[name].abs().amax(dim=-1, keepdim=True).double() / (2 ** (bits - 1) - 1)
+        assert ((here[name] - weights[name]).abs() <= 0.501 * step).all()
