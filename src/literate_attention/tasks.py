@@ -11,7 +11,7 @@ COLOURS = ("red", "yellow", "blue", "green")
 THINGS = {
     "fruit?": {"red": "cherry", "yellow": "lemon", "blue": "plum", "green": "lime"},
     "animal?": {"red": "lobster", "yellow": "canary", "blue": "whale", "green": "frog"},
-    "nature?": {"red": "brick", "yellow": "sun", "blue": "sky", "green": "grass"},
+    "nature?": {"red": "ruby", "yellow": "sun", "blue": "sky", "green": "grass"},
 }
 BEATS = {"rock": "scissors", "paper": "rock", "scissors": "paper"}
 BEATEN_BY = {loser: winner for winner, loser in BEATS.items()}
@@ -106,7 +106,7 @@ def lookup_task() -> tuple[Task, Task]:
     Example:
         >>> seen, unseen = lookup_task()
         >>> seen.sentence(0), seen.choices[seen.answers[0, 0]]
-        ('plum frog brick fruit?', 'blue')
+        ('plum frog ruby fruit?', 'blue')
     """
     words = (*(thing for things in THINGS.values() for thing in things.values()), *THINGS)
 

@@ -13,7 +13,7 @@ from literate_attention import (
 )
 
 COLOUR_OF = {
-    "cherry": "red", "lobster": "red", "brick": "red",
+    "cherry": "red", "lobster": "red", "ruby": "red",
     "lemon": "yellow", "canary": "yellow", "sun": "yellow",
     "plum": "blue", "whale": "blue", "sky": "blue",
     "lime": "green", "frog": "green", "grass": "green",
