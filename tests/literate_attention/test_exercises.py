@@ -20,7 +20,6 @@ from literate_attention import (
     induction_targets,
     merge_heads,
     scaled_dot_product_attention,
-    split_heads,
     toy_embeddings,
 )
 from literate_attention.exercises import Verdict
@@ -42,42 +41,24 @@ CHECKS: dict[str, Callable[..., Verdict]] = {
     "windows": lambda answer, *given: exercises.check_windows(answer, *(given or (59, 4, 3))),
     "lookup": lambda answer: exercises.check_lookup(answer, TABLE, IDS),
     "cost": lambda steps, scores=None: exercises.check_cost(steps, scores or steps, longer=10),
-    "softmax": exercises.check_softmax,
     "simple": lambda answer: exercises.check_context_vector(answer, INPUTS, query=2),
     "projected": lambda answer: exercises.check_projected_context(
         answer, INPUTS, W_QUERY, W_KEY, W_VALUE, query=5
     ),
-    "self-attention": lambda answer: exercises.check_self_attention(answer, INPUTS),
     "weights": lambda answer: exercises.check_weights(answer, QUERIES, KEYS, is_causal=True),
     "mask": lambda answer: exercises.check_mask(answer, num_tokens=6),
     "window": lambda answer: exercises.check_mask(answer, num_tokens=6, window=3),
     "dropout": exercises.check_dropout,
     "heads": lambda answer: exercises.check_heads(answer, num_heads=2, width=2, d_in=3),
     "copied": lambda answer: exercises.check_copied_weights(answer, ORIGINAL),
-    "split": lambda answer: exercises.check_split(answer, X, num_heads=2),
     "parameters": lambda answer, **bias: exercises.check_parameter_count(answer, 5, 6, **bias),
     "with bias": lambda answer: exercises.check_parameter_count(answer, 5, 6, qkv_bias=True),
     "attention": exercises.check_attention,
-    "merge": exercises.check_merge,
     "copies": exercises.check_copies,
     "successor": exercises.check_successor,
     "ablation": exercises.check_ablation,
     "one pass": exercises.check_one_pass,
 }
-
-
-class Attending(nn.Module):
-    """Self-attention in one's own way: a function of x, query, key and value."""
-
-    def __init__(self, attend: Callable[..., object], **shapes: tuple[int, ...]) -> None:
-        super().__init__()
-        self.attend = attend
-        for name in ("W_query", "W_key", "W_value"):
-            matrix = torch.randn(shapes.get(name, (3, 2)), generator=GENERATOR)
-            self.register_parameter(name, nn.Parameter(matrix))
-
-    def forward(self, x: Tensor) -> object:
-        return self.attend(x, x @ self.W_query, x @ self.W_key, x @ self.W_value)
 
 
 class Returning(nn.Module):
@@ -89,18 +70,6 @@ class Returning(nn.Module):
 
     def forward(self, *_: object, **__: object) -> object:
         return self.result
-
-
-def merging(
-    context: Callable[..., Tensor], logsumexp: Callable[..., Tensor] = torch.logaddexp
-) -> Callable[..., object]:
-    """Merge context vectors and log-sum-exps in one's own way."""
-    return lambda one, other: (context(*one, *other), logsumexp(one[1], other[1]))
-
-
-def by_shares(z1: Tensor, l1: Tensor, z2: Tensor, l2: Tensor) -> Tensor:
-    first, second = torch.stack([l1, l2]).softmax(dim=0)
-    return first * z1 + second * z2
 
 
 def one_pass(
@@ -163,7 +132,6 @@ def successor(tokens: list[int]) -> int | None:
 # What is right
 
 RIGHT: dict[str, list[object]] = {
-    "merge": [merging(by_shares)],
     "copies": [lambda ids: (ids[:, None] == ids).tril(-1)],
     "successor": [successor],
     "ablation": [
@@ -175,13 +143,8 @@ RIGHT: dict[str, list[object]] = {
     "one pass": [one_pass(lambda s: torch.exp((s - s.max()) / 3**0.5))],
     "windows": [19, torch.tensor(19)],
     "lookup": [TABLE[IDS], nn.functional.one_hot(IDS, 11).float() @ TABLE],
-    "softmax": [lambda scores: scores.softmax(dim=-1)],
     "simple": [dot_product_attention(INPUTS)[2], [0.4431, 0.6496, 0.5671]],
     "projected": [attention_weights(QUERIES, KEYS)[5] @ VALUES],
-    "self-attention": [
-        Attending(lambda x, q, k, v: attention_weights(q, k) @ v),
-        SelfAttention_v1(3, 2),
-    ],
     "copied": [copied()],
     "weights": [
         answer(attention_weights(QUERIES, KEYS, attn_mask=MASK))
@@ -191,7 +154,6 @@ RIGHT: dict[str, list[object]] = {
     "window": [MASK & ~MASK.tril(-3)],
     "dropout": [lambda x, kept, p: x * kept / (1 - p)],
     "heads": [wrapper(1, 2)],
-    "split": [X.view(2, 3, 2, 2).transpose(1, 2)],
     "parameters": [3 * 30 + 36 + 6, MultiHeadAttention(5, 6, 4, 0.0, 2)],
     "with bias": [MultiHeadAttention(5, 6, 4, 0.0, 2, qkv_bias=True)],
     "attention": [
@@ -220,17 +182,6 @@ def test_right_answers_to_other_questions() -> None:
 # What is wrong, and said
 
 WRONG: dict[str, list[tuple[object, str]]] = {
-    "merge": [
-        (merging(lambda z1, l1, z2, l2: (z1 + z2) / 2), "both parts count alike"),
-        (merging(lambda z1, l1, z2, l2: z1 + z2), "added, not averaged"),
-        (merging(lambda z1, l1, z2, l2: l1.exp() * z1 + l2.exp() * z2), "shares is not one"),
-        (merging(lambda z1, l1, z2, l2: (l1 * z1 + l2 * z2) / (l1 + l2)), "not of their exp"),
-        (merging(lambda z1, l1, z2, l2: by_shares(z2, l1, z1, l2)), "the share of the other"),
-        (merging(by_shares, torch.maximum), "the larger of both"),
-        (merging(by_shares, torch.add), "add the exponentials"),
-        (merging(by_shares, lambda l1, l2: l1.exp() + l2.exp()), "the logarithm is missing"),
-        (lambda one, other: one[0], "a pair is expected"),
-    ],
     "copies": [
         (lambda ids: ids[:, None] == ids, "and the future is hidden"),
         (lambda ids: (ids[:, None] == ids).tril(), "copy of itself"),
@@ -262,21 +213,6 @@ WRONG: dict[str, list[tuple[object, str]]] = {
         (one_pass(lambda s: ((s - s.cummax(0).values) / 3**0.5).exp()), "is not rescaled"),
         (one_pass(lambda s: (s / 3**0.5).exp()), "large scores: .* subtract the maximum"),
     ],
-    "self-attention": [
-        (Attending(lambda x, q, k, v: (q @ k.T).softmax(dim=-1) @ v), "scores are not scaled"),
-        (Attending(lambda x, q, k, v: attention_weights(k, q) @ v), "query and key are swapped"),
-        (Attending(lambda x, q, k, v: attention_weights(q, k)), "these are the weights, not"),
-        (Attending(lambda x, q, k, v: attention_weights(q, k) @ x), "the inputs are averaged"),
-        (Attending(lambda x, q, k, v: (q @ k.T / 3**0.5).softmax(-1) @ v), "width of the inputs"),
-        (
-            Attending(lambda *_: None, W_key=(2, 3)),
-            r"W_key has the shape \(2, 3\), expected \(3, d_",
-        ),
-        (Attending(lambda *_: None, W_value=(3,)), r"W_value has the shape \(3,\), expected"),
-        (Attending(lambda x, q, k, v: q @ v), "it stops with RuntimeError: .+"),
-        (nn.Linear(3, 2), "the module has no parameter W_query"),
-        ("v1", "a module is expected, got str"),
-    ],
     "windows": [
         (18, "the first window counts too"),
         (14, "windows that do not overlap"),
@@ -287,14 +223,6 @@ WRONG: dict[str, list[tuple[object, str]]] = {
         (nn.functional.one_hot(IDS, 11), "vectors of zeros and ones"),
         (TABLE[IDS - 1], "Python counts from zero"),
         (TABLE[IDS].mT, "as columns"),
-    ],
-    "softmax": [
-        (lambda s: s.softmax(dim=0), "the columns sum to one, not the rows"),
-        (lambda s: s.exp() / s.exp().sum(), "all numbers together"),
-        (lambda s: s.exp(), "not divided by their sum"),
-        (lambda s: s / s.sum(-1, keepdim=True), "the exponential is missing"),
-        (lambda s: s.log_softmax(-1), "the logarithm of the weights"),
-        (lambda s: s.exp() / s.exp().sum(-1, keepdim=True), "large scores overflow"),
     ],
     "simple": [
         (INPUTS[2], "the embedding of the token"),
@@ -372,12 +300,6 @@ WRONG: dict[str, list[tuple[object, str]]] = {
         (Returning((X, torch.ones(6, 6))), "does not return context vectors, and the weights"),
         (Returning((X, X, X)), "does not return context vectors, and the weights of each head"),
     ],
-    "split": [
-        (X.view(2, 2, 3, 2), "cuts the sentence, not the vectors"),
-        (X.view(2, 3, 2, 2), "still have to be transposed"),
-        (X.view(2, 3, 2, 2).permute(0, 3, 1, 2), "every second number"),
-        (split_heads(X, 2).mT, "transpose tokens and heads only"),
-    ],
     "parameters": [
         (3 * 30 + 36, "the bias of out_proj is missing"),
         (3 * 30, "out_proj is missing"),
@@ -443,6 +365,7 @@ def test_no_answer_stops_a_check(check: Callable[[object], Verdict], answer: obj
 def test_a_check_changes_nothing() -> None:
     state = torch.get_rng_state()
     exercises.check_attention(attend)
+    exercises.check_piece(MultiHeadAttention)
     CHECKS["projected"](None)
     assert torch.equal(torch.get_rng_state(), state)
 

@@ -8,7 +8,7 @@ knows what you did. No check raises an error for a wrong answer, whatever it is:
 from literate_attention.exercises._judging import Verdict
 from literate_attention.exercises.learned.induction import check_successor
 from literate_attention.exercises.learned.trained_heads import check_ablation, check_copies
-from literate_attention.exercises.models.ring_attention import check_merge
+from literate_attention.exercises.pieces import check_piece
 from literate_attention.exercises.story.causal_attention import (
     check_dropout,
     check_mask,
@@ -20,14 +20,12 @@ from literate_attention.exercises.story.long_sequences import check_cost
 from literate_attention.exercises.story.multi_head_attention import (
     check_heads,
     check_parameter_count,
-    check_split,
 )
 from literate_attention.exercises.story.self_attention import (
     check_copied_weights,
     check_projected_context,
-    check_self_attention,
 )
-from literate_attention.exercises.story.simple_attention import check_context_vector, check_softmax
+from literate_attention.exercises.story.simple_attention import check_context_vector
 from literate_attention.exercises.story.summary import check_attention
 
 __all__ = [
@@ -42,13 +40,10 @@ __all__ = [
     "check_heads",
     "check_lookup",
     "check_mask",
-    "check_merge",
     "check_one_pass",
     "check_parameter_count",
+    "check_piece",
     "check_projected_context",
-    "check_self_attention",
-    "check_softmax",
-    "check_split",
     "check_successor",
     "check_weights",
     "check_windows",

@@ -153,7 +153,7 @@ def test_of(name: str, stem: str) -> Part:
     """Write the test of a piece."""
     imports = (
         Import("pytest"),
-        Import("literate_attention.exercises.pieces", "check_piece"),
+        Import("literate_attention.exercises", "check_piece"),
         Import(stem),
     )
     return Part(f"test_{name}", TEST.format(name=name, stem=stem), imports)

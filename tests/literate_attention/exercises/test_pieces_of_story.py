@@ -79,6 +79,14 @@ class MultiHeadAttention(nn.Module):
         z = (weights @ v).transpose(1, 2).reshape(b, n, self.width)
         return self.proj(z)
 """
+WITHOUT_DROPOUT = MULTI_HEAD_ATTENTION
+for old, new in {
+    "d_in, d_out, context_length, dropout, num_heads, qkv_bias=False": "d_in, d_out, num_heads",
+    "bias=qkv_bias": "bias=False",
+    "        self.p = dropout\n": "",
+    "        weights = nn.functional.dropout(weights, self.p, self.training)\n": "",
+}.items():
+    WITHOUT_DROPOUT = WITHOUT_DROPOUT.replace(old, new)
 EACH_HEAD = """
 class MultiHeadAttention(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads):
@@ -132,6 +140,7 @@ RIGHT = (
     SELF_ATTENTION,
     CAUSAL_ATTENTION,
     MULTI_HEAD_ATTENTION,
+    WITHOUT_DROPOUT,
     EACH_HEAD,
     EINSUM,
     TORCH,

@@ -122,7 +122,7 @@ def _judge_sizes(
         return explain(trials, [_ways(attend, one) for one in found])
     if "qkv_bias" in sizes and any(p.bias is None for p in right[0].of_inputs):
         return wrong("qkv_bias=True adds no bias to the queries, the keys and the values")
-    if "dropout" in sizes:
+    if "dropout" in (by_name(mine, sizes) or sizes):
         return judge_dropout(module, right[0], inputs[0]["x"], num_heads or 1)
     return RIGHT
 
@@ -133,22 +133,25 @@ def _ways(attend: Attend, projections: Projections) -> Ways:
 
 def make(mine: type, sizes: Mapping[str, Any]) -> nn.Module | Verdict:
     """Construct a reader's module, whose parameters may have other names, or fewer where none is needed."""
-    given = dict(sizes)
+    named = by_name(mine, sizes)
     try:
-        parameters = _parameters(mine)
-        needed = {name for name, one in parameters.items() if one.default is one.empty}
-        if needed and given.keys() >= needed:
-            module = mine(**{name: given[name] for name in parameters if name in given})
-        else:
-            module = mine(*given.values())
+        module = mine(**named) if named else mine(*sizes.values())
     except NotImplementedError:
         return Verdict(False, "It is not written yet.", is_written=False)
     except Exception as error:
-        called = ", ".join(f"{name}={value}" for name, value in given.items())
+        called = ", ".join(f"{name}={value}" for name, value in sizes.items())
         return wrong(f"{mine.__name__}({called}) stops with {type(error).__name__}: {error}")
     if not isinstance(module, nn.Module):
         return wrong(f"{mine.__name__} has to be an nn.Module")
     return module
+
+
+def by_name(mine: type, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a constructor takes under the book's names; nothing if it needs anything else."""
+    parameters = _parameters(mine)
+    needed = {name for name, one in parameters.items() if one.default is one.empty}
+    fits = needed and needed <= sizes.keys()
+    return {name: sizes[name] for name in parameters if name in sizes} if fits else {}
 
 
 def judge_dropout(

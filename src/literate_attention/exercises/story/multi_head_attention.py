@@ -1,11 +1,9 @@
 """Checks: several heads."""
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
 from literate_attention.exercises._judging import RIGHT, Verdict, judge, result_of, wrong
-from literate_attention.story.multi_head_attention import split_heads
 
 
 def check_heads(module: object, num_heads: int, width: int, d_in: int) -> Verdict:
@@ -47,44 +45,6 @@ def check_heads(module: object, num_heads: int, width: int, d_in: int) -> Verdic
     if found != width:
         return wrong(f"the context vectors are {found} wide, expected {width}")
     return RIGHT
-
-
-def check_split(
-    answer: object, x: Float[Tensor, "*batch num_tokens embed_dim"], num_heads: int
-) -> Verdict:
-    """Check vectors that were split into heads.
-
-    Args:
-        answer: your tensor, `(*batch, num_heads, num_tokens, head_dim)`.
-        x: one vector for each token.
-        num_heads: how many heads.
-
-    Returns:
-        The verdict.
-
-    Example:
-        >>> x = torch.arange(12.0).view(1, 3, 4)
-        >>> check_split(x.view(1, 2, 3, 2), x, num_heads=2)
-        Not yet. The view cuts the sentence, not the vectors: view by token first, then transpose.
-    """
-    *batch, num_tokens, width = x.shape
-    pieces = x.unflatten(-1, (num_heads, width // num_heads))
-    mistakes = [
-        (
-            "the view cuts the sentence, not the vectors: view by token first, then transpose",
-            x.reshape(*batch, num_heads, num_tokens, width // num_heads),
-        ),
-        ("tokens and heads still have to be transposed", pieces),
-        (
-            "each head got every second number, not a piece in one: num_heads comes before head_dim",
-            x.unflatten(-1, (width // num_heads, num_heads)).movedim(-1, -3),
-        ),
-        (
-            "these are the keys on their side: transpose tokens and heads only",
-            pieces.movedim(-3, -1),
-        ),
-    ]
-    return judge(answer, split_heads(x, num_heads), mistakes)
 
 
 def check_parameter_count(
