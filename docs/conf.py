@@ -15,6 +15,7 @@ pyproject = tomllib.loads(
     Path(__file__).parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8")
 )
 groups = pyproject["dependency-groups"]
+model = [*(f'"{one}"' for one in groups["model"]), f"--no-deps {groups['model-alone'][0]}"]
 
 extensions = [
     "myst_nb",
@@ -51,10 +52,8 @@ book_variables = ["LITERATE_DEVICE"]
 book_versions = ["torch"]
 book_data = "measurements"
 book_notebook_installs = {
-    "load_smollm2": [
-        *(f'"{one}"' for one in groups["model"]),
-        f"--no-deps {groups['model-alone'][0]}",
-    ],
+    "load_smollm2": model,
+    "workshop.talk": model,
     "markdown_it": ["markdown-it-py"],
 }
 book_kernel_preload = [

@@ -25,6 +25,21 @@ CHAPTERS = {
 }
 """The pieces of each chapter, in the order of the book."""
 
+TITLES = {
+    "story/inputs": "From text to vectors",
+    "story/simple_attention": "Attention without trainable weights",
+    "story/self_attention": "Self-attention with trainable weights",
+    "story/causal_attention": "Causal attention",
+    "story/multi_head_attention": "Multi-head attention",
+    "models/transformer_block": "The transformer block",
+    "models/rotary_embeddings": "Rotary embeddings",
+    "models/grouped_query_attention": "Grouped-query attention",
+    "models/kv_cache": "The key-value cache",
+    "models/windows_and_sinks": "Windows and sinks",
+    "models/ring_attention": "Ring attention",
+}
+"""What the book calls each chapter."""
+
 
 @cache
 def documentation() -> str:
@@ -41,7 +56,7 @@ def address(piece: Piece) -> str:
 
 def explained(piece: Piece) -> str:
     """Say where in the book a piece is explained."""
-    return f'"{piece.section}" in {piece.chapter}: {address(piece)}'
+    return f'"{piece.section}" in the chapter "{TITLES[piece.chapter]}": {address(piece)}'
 
 
 def find_piece(name: str) -> Piece:

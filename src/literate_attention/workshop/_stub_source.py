@@ -68,7 +68,7 @@ def stub(piece: Piece, hints: bool = True) -> Part:
     """
     source = textwrap.dedent(inspect.getsource(piece.library))
     (node,) = ast.parse(source).body
-    cutter = Cutter(source, piece.leave_out, hints)
+    cutter = Cutter(source, piece, hints)
     where = f'# Explained in "{piece.section}":\n# {address(piece)}\n' if hints else ""
     code = "\n".join(cutter.definition(node, ""))
     return Part(piece.name, f"{where}{code}\n", imports_of(code, piece))
@@ -79,13 +79,14 @@ class Cutter:
 
     Args:
         source: the code that holds them.
-        leave_out: parameters and methods that are not asked for.
+        piece: what they define.
         hints: whether the equation is shown.
     """
 
-    def __init__(self, source: str, leave_out: Collection[str], hints: bool) -> None:
+    def __init__(self, source: str, piece: Piece, hints: bool) -> None:
         self.source = source
-        self.leave_out = leave_out
+        self.leave_out = piece.leave_out
+        self.attributes = piece.attributes
         self.hints = hints
 
     def definition(self, node: ast.AST, indent: str) -> Iterator[str]:
@@ -170,6 +171,10 @@ class Cutter:
         whole = ast.get_docstring(node)
         if whole:
             paragraphs = list(self.paragraphs(whole, WIDTH - len(indent)))
+            if isinstance(node, ast.ClassDef) and self.attributes:
+                names = ", ".join(f"`{name}`" for name in self.attributes)
+                by_names = f"A checkpoint is read by the names of these attributes: {names}."
+                paragraphs.append(filled(by_names, WIDTH - len(indent)))
             paragraphs[0] = filled(f'"""{paragraphs[0]}', WIDTH_OF_SUMMARY - len(indent))
             end = "\n" if len(paragraphs) > 1 else ""
             yield textwrap.indent("\n\n".join(paragraphs) + f'{end}"""', indent)

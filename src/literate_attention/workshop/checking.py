@@ -24,9 +24,11 @@ from literate_attention.exercises import Verdict
 from literate_attention.exercises.pieces import BY_NAME, Piece
 from literate_attention.workshop._road import (
     CHAPTERS,
+    TITLES,
     WorkshopError,
     command_line,
     explained,
+    file_name,
     find_piece,
     find_pieces,
 )
@@ -91,7 +93,7 @@ class Checked:
     def lines(self) -> Iterator[str]:
         """Yield the road, line by line."""
         for chapter, in_chapter in groupby(self.results, lambda result: result.piece.chapter):
-            yield chapter
+            yield f"{TITLES[chapter]} ({file_name(chapter)}.py)"
             for (state, says), alike in groupby(in_chapter, lambda one: (one.state, one.says)):
                 names = ", ".join(result.piece.name for result in alike)
                 first, *case = says.split("\n")

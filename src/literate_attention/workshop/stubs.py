@@ -10,6 +10,7 @@ from pathlib import Path
 
 from literate_attention.workshop._road import (
     CHAPTERS,
+    TITLES,
     WorkshopError,
     command_line,
     documentation,
@@ -37,7 +38,7 @@ What is missing here, `{start}` adds; it changes nothing else.
 {hints}
 """
 HEAD = '''\
-"""Your own code for the chapter {chapter} of Literate Attention; see README.md."""
+"""Your own code for a chapter of Literate Attention: {title}. See README.md."""
 '''
 TEST_HEAD = '''\
 """What `pytest` asks of {stem}.py."""
@@ -116,7 +117,7 @@ def start(folder: str | os.PathLike[str], hints: bool = True) -> Started:
         hints = hints and has_hints(folder)
         for stem, pieces in CHAPTERS.items():
             stubs = [stub(piece, hints) for piece in pieces]
-            complete(done, f"{stem}.py", HEAD.format(chapter=pieces[0].chapter), stubs)
+            complete(done, f"{stem}.py", HEAD.format(title=TITLES[pieces[0].chapter]), stubs)
             tests = [test_of(piece.name, stem) for piece in pieces]
             complete(done, f"test_{stem}.py", TEST_HEAD.format(stem=stem), tests)
         for name, text in (("pytest.ini", PYTEST_SETTINGS), (README, introduction(folder, hints))):

@@ -17,6 +17,7 @@ class Piece:
         hint: one sentence that helps, and is no solution.
         check: judges what a reader wrote.
         leave_out: parameters and methods of the library's own that a reader need not write.
+        attributes: the names by which a checkpoint is read: of parameters, and of what has them.
         in_model: whether SmolLM2 can run with the reader's own.
         exercise: the label of the exercise that asks for it, if the page has one.
     """
@@ -27,6 +28,7 @@ class Piece:
     hint: str
     check: Callable[[object], Verdict]
     leave_out: tuple[str, ...] = ()
+    attributes: tuple[str, ...] = ()
     in_model: bool = False
     exercise: str | None = None
 

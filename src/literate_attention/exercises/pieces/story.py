@@ -301,6 +301,44 @@ def _hidden_is(value: float) -> Any:
 
 CAUSAL_ATTENTION = (
     Piece(
+        library=mask_scores,
+        chapter="story/causal_attention",
+        section="Hiding the future before the softmax",
+        hint="Which score makes a softmax give exactly zero?",
+        check=Judged(
+            mask_scores,
+            {
+                "it hides what may be seen, and shows what is hidden": (
+                    lambda scores, mask: scores.masked_fill(mask, -torch.inf)
+                ),
+                "hidden scores are zero, not minus infinity: zero is a score like any other": (
+                    _hidden_is(0.0)
+                ),
+                "hidden scores are plus infinity, not minus": _hidden_is(torch.inf),
+                "hidden scores are a large negative number, not minus infinity": _hidden_is(-1e9),
+                "hidden scores are the smallest number there is, not minus infinity": (
+                    _hidden_is(torch.finfo(torch.float32).min)
+                ),
+                "hidden scores are not numbers: zero times infinity is none": (
+                    lambda scores, mask: scores + ~mask * -torch.inf
+                ),
+                "the mask is added to the scores as zeros and ones": (
+                    lambda scores, mask: scores + mask
+                ),
+                "nothing is hidden": lambda scores, mask: scores,
+                "these are weights already: the softmax comes later": (
+                    lambda scores, mask: mask_scores(scores, mask).softmax(-1)
+                ),
+            },
+            [
+                {"scores": torch.ones(1, 1), "attn_mask": torch.ones(1, 1) > 0},
+                {"scores": torch.tensor([[1.0, 2.0], [3.0, 4.0]]), "attn_mask": causal_mask(2)},
+                {"scores": drawn(2, 3, 3), "attn_mask": causal_mask(3)},
+            ],
+        ),
+        in_model=True,
+    ),
+    Piece(
         library=causal_mask,
         chapter="story/causal_attention",
         section="The mask in the library",
@@ -338,44 +376,6 @@ CAUSAL_ATTENTION = (
             run=_run_mask,
         ),
         leave_out=("device",),
-        in_model=True,
-    ),
-    Piece(
-        library=mask_scores,
-        chapter="story/causal_attention",
-        section="Hiding the future before the softmax",
-        hint="Which score makes a softmax give exactly zero?",
-        check=Judged(
-            mask_scores,
-            {
-                "it hides what may be seen, and shows what is hidden": (
-                    lambda scores, mask: scores.masked_fill(mask, -torch.inf)
-                ),
-                "hidden scores are zero, not minus infinity: zero is a score like any other": (
-                    _hidden_is(0.0)
-                ),
-                "hidden scores are plus infinity, not minus": _hidden_is(torch.inf),
-                "hidden scores are a large negative number, not minus infinity": _hidden_is(-1e9),
-                "hidden scores are the smallest number there is, not minus infinity": (
-                    _hidden_is(torch.finfo(torch.float32).min)
-                ),
-                "hidden scores are not numbers: zero times infinity is none": (
-                    lambda scores, mask: scores + ~mask * -torch.inf
-                ),
-                "the mask is added to the scores as zeros and ones": (
-                    lambda scores, mask: scores + mask
-                ),
-                "nothing is hidden": lambda scores, mask: scores,
-                "these are weights already: the softmax comes later": (
-                    lambda scores, mask: mask_scores(scores, mask).softmax(-1)
-                ),
-            },
-            [
-                {"scores": torch.ones(1, 1), "attn_mask": torch.ones(1, 1) > 0},
-                {"scores": torch.tensor([[1.0, 2.0], [3.0, 4.0]]), "attn_mask": causal_mask(2)},
-                {"scores": drawn(2, 3, 3), "attn_mask": causal_mask(3)},
-            ],
-        ),
         in_model=True,
     ),
     Piece(
@@ -477,6 +477,7 @@ MULTI_HEAD_ATTENTION = (
             has_heads=True,
         ),
         leave_out=("attn_mask", "need_weights"),
+        attributes=("W_query", "W_key", "W_value", "out_proj"),
         exercise="ex-multi-head-build",
     ),
 )

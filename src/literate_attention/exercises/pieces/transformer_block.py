@@ -439,6 +439,7 @@ PIECES = (
         section="Vectors of one size",
         hint="Square, average, add eps, take the root: that is what each vector is divided by.",
         check=RMS_NORM,
+        attributes=("weight",),
         in_model=True,
     ),
     Piece(
@@ -447,6 +448,7 @@ PIECES = (
         section="Thinking within a token",
         hint="The SiLU of one projection decides how much of the other passes; a third one narrows it.",
         check=SWI_GLU,
+        attributes=("W_gate", "W_up", "W_down"),
         in_model=True,
     ),
     Piece(
@@ -455,6 +457,7 @@ PIECES = (
         section="The block",
         hint="Twice the same: norm, then the part, then add what came in.",
         check=BLOCK,
+        attributes=("attention_norm", "attention", "feed_forward_norm", "feed_forward"),
         in_model=True,
     ),
     Piece(
@@ -464,6 +467,7 @@ PIECES = (
         hint="Look up, go through the blocks, normalize; then compare with each row of the same table.",
         check=MODEL,
         leave_out=("options",),
+        attributes=("token_embedding", "blocks", "final_norm"),
         in_model=True,
     ),
 )

@@ -1,0 +1,72 @@
+"""The road through a reader's folder is that of the book: its chapters, its sections, its names."""
+
+import re
+from itertools import groupby
+
+import pytest
+from harness.paths import DOCS
+from torch import nn
+
+from literate_attention.exercises.pieces import BY_NAME, PIECES, Piece
+from literate_attention.workshop._road import CHAPTERS, TITLES
+from literate_attention.workshop._stub_source import stub
+
+
+def page(chapter: str) -> str:
+    return (DOCS / f"{chapter}.md").read_text("utf-8")
+
+
+def test_the_chapters_come_in_the_order_of_the_book_under_its_titles() -> None:
+    contents = re.findall(r"^(?:story|models)/\w+$", page("index"), re.MULTILINE)
+    chapters = [chapter for chapter, _ in groupby(PIECES, lambda piece: piece.chapter)]
+    assert chapters == [chapter for chapter in contents if chapter in TITLES]
+    assert [f"{chapters[0]}.py", *CHAPTERS][1:] == [one.rpartition("/")[2] for one in chapters]
+    for chapter, title in TITLES.items():
+        assert f"\n# {title}\n" in page(chapter)
+
+
+@pytest.mark.parametrize("chapter", TITLES)
+def test_a_chapter_explains_its_pieces_in_their_order_and_says_how_to_ask_for_a_verdict(
+    chapter: str,
+) -> None:
+    text, stem = page(chapter), chapter.rpartition("/")[2]
+    headings = re.findall(r"^##+ (.+)$", text, re.MULTILINE)
+    places = [headings.index(piece.section) for piece in CHAPTERS[stem]]
+    assert places == sorted(places)
+    assert text.count(f"`python -m literate_attention check my_attention {stem}`") == 1
+    for piece in CHAPTERS[stem]:
+        if piece.exercise:
+            _, exercise = text.split(f"\n:label: {piece.exercise}\n")
+            asked = exercise[: exercise.index("{exercise-end}")]
+            assert re.search(rf'check_piece\((\w+, "{piece.name}"|{piece.name})\)', asked)
+
+
+EXAMPLES = {
+    "MultiHeadAttention": (4, 6, 5, 0.0, 2),
+    "RMSNorm": (3,),
+    "SwiGLU": (3, 5),
+    "TransformerBlock": (nn.Linear(3, 3), 3, 5),
+    "LanguageModel": (11, 3, [nn.Linear(3, 3)]),
+    "GroupedQueryAttention": (4, 4, 2, 1),
+}
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
+def test_a_stub_shows_the_names_by_which_a_checkpoint_is_read(piece: Piece) -> None:
+    names = []
+    if piece.name in EXAMPLES:
+        module = piece.library(*EXAMPLES[piece.name])
+        assert isinstance(module, nn.Module)
+        names = [name.partition(".")[0] for name, _ in module.named_parameters()]
+    assert piece.attributes == (*dict.fromkeys(names),)
+    said = " ".join(stub(piece).code.split())
+    assert ("names of these attributes: " in said) == bool(names)
+    assert ", ".join(f"`{name}`" for name in piece.attributes) in said
+
+
+def test_every_name_that_a_command_in_the_book_gives_is_known() -> None:
+    for path in DOCS.glob("[a-z]*/*.md"):
+        for name in re.findall(
+            r"literate_attention check my_attention (\w+)", path.read_text("utf-8")
+        ):
+            assert name in {*CHAPTERS, *BY_NAME}
