@@ -1,6 +1,7 @@
-// Where a reader was: the chapters read to their ends, the exercises ticked as solved, and the place to go on from. It
-// is kept in this browser, under one name, and leaves it nowhere; the front page shows it, and clears it. A chapter that
-// was begun offers to go on. In a browser that keeps nothing, none of this is offered.
+// Where a reader was: the chapters read to their ends, the exercises ticked as solved, the pieces of the book's code
+// written, and the place to go on from. It is kept in this browser, under one name, and leaves it nowhere; the front page
+// shows it, and clears it. A chapter that was begun offers to go on. In a browser that keeps nothing, none of this is
+// offered.
 (() => {
   "use strict";
 
@@ -25,8 +26,14 @@
     const list = (what) => (Array.isArray(what) ? what : []);
     const map = (what) => (what?.constructor === Object ? what : {});
     // begun: of each chapter, the section to go on from, with its heading, and those that were passed
-    const { read, solved, begun, place } = found;
-    return { read: list(read), solved: map(solved), begun: map(begun), place: map(begun)[place] ? place : "" };
+    const { read, solved, written, begun, place } = found;
+    return {
+      read: list(read),
+      solved: map(solved),
+      written: list(written),
+      begun: map(begun),
+      place: map(begun)[place] ? place : "",
+    };
   }
 
   /** Return whether the browser has kept it. */
@@ -134,6 +141,56 @@
     exercise.append(make("div", { class: "solved" }, make("label", {}, tick, "Solved"), all));
   }
 
+  // What a reader has written: `python -m literate_attention check` prints the names of what is right
+
+  const CODE = "For the page Write it yourself:";
+
+  function takeNames(place) {
+    const links = [...document.querySelectorAll("article td a:has(> code)")];
+    const pieces = new Map(links.map((link) => [link.textContent, link]));
+    const mark = () => {
+      const { written } = kept();
+      for (const [name, link] of pieces) link.classList.toggle("was-written", written.includes(name));
+    };
+
+    /** The exercise that asks for a piece is named beside it. */
+    function exerciseOf(name) {
+      const link = pieces.get(name);
+      const next = (link.closest("strong") ?? link).nextElementSibling;
+      return next?.hash?.startsWith("#ex-") ? addressOf(next.href) + next.hash : "";
+    }
+
+    /** Mark what is right, and return what to say. */
+    function take(text) {
+      const at = text.lastIndexOf(CODE);
+      const words = text.slice(at < 0 ? 0 : at + CODE.length).split(/\s+/).filter(Boolean);
+      const names = words.filter((word) => pieces.has(word));
+      // Without the line, it could be all that was printed, and name what is wrong.
+      if (!names.length || (at < 0 && names.length < words.length)) {
+        return `This is not what check prints for this page: names of pieces below the line “${CODE}”. It prints them as soon as something is right.`;
+      }
+      const asked = names.filter(exerciseOf).map((name) => [exerciseOf(name), name]);
+      keep(({ solved, written }) => ({
+        solved: { ...Object.fromEntries(asked), ...solved },
+        written: [...new Set([...written, ...names])],
+      }));
+      mark();
+      const number = kept().written.filter((name) => pieces.has(name)).length;
+      return `Marked: ${names.join(", ")}. You have written ${number} of ${count(pieces.size, "piece")}.`;
+    }
+
+    const field = make("textarea", { id: "what-check-printed", rows: "3", autocomplete: "off", spellcheck: "false" });
+    const label = make("label", { for: field.id }, "What check has printed");
+    const said = make("p", { role: "status" });
+    const form = make("form", {}, label, field, make("button", {}, "Mark what is right"), said);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      said.textContent = take(field.value);
+    });
+    place.replaceChildren(form);
+    mark();
+  }
+
   // The front page
 
   const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
@@ -150,8 +207,8 @@
 
   function showPlace() {
     document.querySelector(".reading-place")?.remove();
-    const { read, solved, begun, place } = kept();
-    if (!place && !read.length && !Object.keys(solved).length) return;
+    const { read, solved, written, begun, place } = kept();
+    if (!place && !read.length && !Object.keys(solved).length && !written.length) return;
     const shown = make("div", { class: "reading-place", role: "group", "aria-label": "Where you were" });
     if (place) {
       const { anchor, section: title } = begun[place];
@@ -165,7 +222,11 @@
       make("p", {}, `You have read ${done} of ${count(chapters.length, "chapter")} to the end${ofThese}.`),
     );
     if (Object.keys(solved).length) shown.append(listOfSolved(solved));
-    const forget = make("button", { type: "button" }, "Forget the place, the chapters and the exercises");
+    if (written.length) {
+      const link = make("a", { href: `${root}teaching/write_it_yourself.html` }, count(written.length, "piece"));
+      shown.append(make("p", {}, "You have written ", link, " of the code yourself."));
+    }
+    const forget = make("button", { type: "button" }, "Forget all of this");
     forget.addEventListener("click", () => {
       localStorage.removeItem(NAME);
       markChapters();
@@ -181,6 +242,7 @@
   if (!keep(kept)) return;
   markChapters();
   document.querySelectorAll(".exercise[id]").forEach(tickable);
+  document.querySelectorAll(".checked-pieces").forEach(takeNames);
   if (chapter) {
     watchSections();
     offerToGoOn();

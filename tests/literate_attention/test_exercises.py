@@ -37,10 +37,15 @@ IDS = torch.tensor([[7, 2, 2], [3, 5, 10]])
 X = torch.arange(2 * 3 * 4.0).view(2, 3, 4)
 ORIGINAL = SelfAttention_v2(3, 3)
 
+ENCODER = nn.RNN(input_size=3, hidden_size=5, batch_first=True).double()
+TEXT = torch.randn(1, 4, 3, dtype=torch.float64, generator=GENERATOR)
+W, U, B_INPUT, B_STATE = (weight.detach() for weight in ENCODER.all_weights[0])
+
 CHECKS: dict[str, Callable[..., Verdict]] = {
     "windows": lambda answer, *given: exercises.check_windows(answer, *(given or (59, 4, 3))),
     "lookup": lambda answer: exercises.check_lookup(answer, TABLE, IDS),
     "cost": lambda steps, scores=None: exercises.check_cost(steps, scores or steps, longer=10),
+    "last state": lambda answer: exercises.check_last_state(answer, ENCODER, TEXT),
     "simple": lambda answer: exercises.check_context_vector(answer, INPUTS, query=2),
     "projected": lambda answer: exercises.check_projected_context(
         answer, INPUTS, W_QUERY, W_KEY, W_VALUE, query=5
@@ -95,6 +100,19 @@ def attend(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor
     return scaled_dot_product_attention(query, key, value, is_causal=is_causal)
 
 
+def last_state(
+    b: Tensor = B_INPUT + B_STATE,
+    squash: Callable[[Tensor], Tensor] = torch.tanh,
+    u: Tensor = U,
+    text: Tensor = TEXT[0],
+) -> Tensor:
+    """Read a text token by token, in one's own way."""
+    state = torch.zeros(5, dtype=torch.float64)
+    for x in text:
+        state = squash(W @ x + u @ state + b)
+    return state
+
+
 def attend_by(change: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
     """Return an attention whose weights are made in another way from scaled scores and the mask."""
 
@@ -132,6 +150,7 @@ def successor(tokens: list[int]) -> int | None:
 # What is right
 
 RIGHT: dict[str, list[object]] = {
+    "last state": [last_state()],
     "copies": [lambda ids: (ids[:, None] == ids).tril(-1)],
     "successor": [successor],
     "ablation": [
@@ -182,6 +201,17 @@ def test_right_answers_to_other_questions() -> None:
 # What is wrong, and said
 
 WRONG: dict[str, list[tuple[object, str]]] = {
+    "last state": [
+        (last_state(0 * B_INPUT), "both biases are missing"),
+        (last_state(B_INPUT), "bias_hh_l0 is missing"),
+        (last_state(B_STATE), "bias_ih_l0 is missing"),
+        (last_state(squash=torch.clone), "the tanh is missing"),
+        (last_state(u=U.T), "U is transposed"),
+        (last_state(u=0 * U), "the state is forgotten"),
+        (last_state(text=TEXT[0].flip(0)), "from its end"),
+        (last_state(text=TEXT[0, :1]), "after the first token"),
+        (ENCODER(TEXT)[0][0], "the states after each token"),
+    ],
     "copies": [
         (lambda ids: ids[:, None] == ids, "and the future is hidden"),
         (lambda ids: (ids[:, None] == ids).tril(), "copy of itself"),

@@ -9,9 +9,12 @@ import pytest
 from harness.reading.axe import axe_finds
 from harness.reading.visits import NEXT_FRAME, Visit
 
+from literate_attention.exercises.pieces import PIECES
+
 pytestmark = pytest.mark.browser
 
 CHAPTER = "story/simple_attention.html"
+CODE_PAGE = "teaching/write_it_yourself.html"
 TITLE = "Attention without trainable weights"
 MARK = "link => getComputedStyle(link, '::after').content"
 AT_THE_SECTION = """name => {
@@ -93,9 +96,7 @@ def test_a_reader_goes_on_where_they_stopped(
         go_to(visit, "index.html")
         assert "You have read 1 of" in shown.inner_text()
         assert "read" in mark_of(visit, TITLE)
-        shown.get_by_role("button", name="Forget the place, the chapters and the exercises").press(
-            "Enter"
-        )
+        shown.get_by_role("button", name="Forget all of this").press("Enter")
         assert shown.inner_text() == "Forgotten."
         assert mark_of(visit, TITLE) == "none"
         assert page.evaluate("localStorage.getItem('reading')") is None
@@ -133,9 +134,62 @@ def test_a_look_at_a_chapter_is_no_reading_and_a_chapter_offers_to_go_on(
         assert not page.locator(".reading-place a").first.inner_text().startswith(TITLE)
 
 
+PRINTED = """Attention without trainable weights (simple_attention.py)
+  ✓ softmax
+  ✗ dot_product_attention: The softmax is missing.
+
+Right: 2 of 3. Wrong: 1. Not written yet: 0.
+
+For the page Write it yourself:
+softmax KVCache
+$ """
+TICKED = "[...document.querySelectorAll('a.was-written')].map(link => link.textContent)"
+
+
+@pytest.mark.parametrize(("size", "scheme"), [("desk", "light"), ("phone", "dark")])
+def test_what_check_prints_marks_pieces_and_their_exercises(
+    size: str, scheme: str, opened: Callable[..., Any]
+) -> None:
+    """What is no code is told so, and marks nothing; so is all that was printed, where nothing is right."""
+    with opened(CODE_PAGE, size, color_scheme=scheme) as visit:
+        page = visit.page
+        field = page.get_by_role("textbox", name="What check has printed")
+        said = page.get_by_role("status").filter(visible=True)
+
+        def hand_in(text: str) -> str:
+            field.fill(text)
+            field.press("Tab")
+            page.keyboard.press("Enter")
+            return str(said.inner_text())
+
+        for text in ("", "hunter2", PRINTED.partition("\nFor")[0], "softmax is wrong"):
+            assert hand_in(text).startswith("This is not what check prints for this page")
+            assert page.evaluate(TICKED) == []
+        assert axe_finds(page, ".checked-pieces") == []
+        told = rf"Marked: softmax, KVCache\. You have written 2 of {len(PIECES)} pieces\."
+        assert re.fullmatch(told, hand_in(PRINTED))
+        assert re.search(r"Marked: RMSNorm\. You have written 3 ", hand_in("RMSNorm"))
+        assert page.evaluate("innerWidth >= document.documentElement.scrollWidth")
+        go_to(visit, CODE_PAGE)
+        assert page.evaluate(TICKED) == ["softmax", "RMSNorm", "KVCache"]
+        go_to(visit, CHAPTER)
+        softmax = page.locator("#ex-simple-softmax").get_by_role("checkbox")
+        assert softmax.is_checked()
+        assert page.locator(".solved input:checked").count() == 1
+        go_to(visit, "index.html")
+        shown = page.get_by_role("group", name="Where you were")
+        assert "You have written 3 pieces of the code yourself." in shown.inner_text()
+        shown.get_by_role("button", name="Forget all of this").press("Enter")
+        go_to(visit, CODE_PAGE)
+        assert page.evaluate(TICKED) == []
+        assert complaints(visit) == []
+
+
 def test_where_nothing_can_be_kept_nothing_is_offered(opened: Callable[..., Any]) -> None:
     with opened("index.html", color_scheme="dark") as visit:
         visit.page.add_init_script(REFUSED)
+        go_to(visit, CODE_PAGE)
+        assert visit.page.get_by_role("textbox", name="What check has printed").count() == 0
         go_to(visit, CHAPTER)
         assert visit.page.evaluate("document.documentElement.dataset.theme") == "dark"
         assert visit.page.get_by_role("checkbox").count() == 0

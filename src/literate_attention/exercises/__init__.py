@@ -16,7 +16,7 @@ from literate_attention.exercises.story.causal_attention import (
 )
 from literate_attention.exercises.story.fused_attention import check_one_pass
 from literate_attention.exercises.story.inputs import check_lookup, check_windows
-from literate_attention.exercises.story.long_sequences import check_cost
+from literate_attention.exercises.story.long_sequences import check_cost, check_last_state
 from literate_attention.exercises.story.multi_head_attention import (
     check_heads,
     check_parameter_count,
@@ -38,6 +38,7 @@ __all__ = [
     "check_cost",
     "check_dropout",
     "check_heads",
+    "check_last_state",
     "check_lookup",
     "check_mask",
     "check_one_pass",
