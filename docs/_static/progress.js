@@ -146,7 +146,7 @@
   const CODE = "For the page Write it yourself:";
 
   function takeNames(place) {
-    const links = [...document.querySelectorAll("article td a:has(> code)")];
+    const links = [...document.querySelectorAll("article td a:has(code)")];
     const pieces = new Map(links.map((link) => [link.textContent, link]));
     const mark = () => {
       const { written } = kept();
@@ -155,8 +155,7 @@
 
     /** The exercise that asks for a piece is named beside it. */
     function exerciseOf(name) {
-      const link = pieces.get(name);
-      const next = (link.closest("strong") ?? link).nextElementSibling;
+      const next = pieces.get(name).nextElementSibling;
       return next?.hash?.startsWith("#ex-") ? addressOf(next.href) + next.hash : "";
     }
 

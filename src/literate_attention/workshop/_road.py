@@ -2,12 +2,16 @@
 
 import difflib
 import re
+import textwrap
 from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
 from literate_attention.exercises.pieces import BY_NAME, PIECES, Piece
+
+WIDTH = 80
+"""Of what is printed: most terminals show as many letters on a line."""
 
 
 class WorkshopError(ValueError):
@@ -54,9 +58,10 @@ def address(piece: Piece) -> str:
     return f"{documentation()}{piece.chapter}.html#{heading}"
 
 
-def explained(piece: Piece) -> str:
-    """Say where in the book a piece is explained."""
-    return f'"{piece.section}" in the chapter "{TITLES[piece.chapter]}": {address(piece)}'
+def explained(piece: Piece, before: str) -> str:
+    """Say where in the book a piece is explained, after some words and on lines of their own."""
+    text = f'{before} "{piece.section}" in the chapter "{TITLES[piece.chapter]}":'
+    return f"{textwrap.fill(text, WIDTH)}\n{address(piece)}"
 
 
 def find_piece(name: str) -> Piece:

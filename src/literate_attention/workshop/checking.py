@@ -25,6 +25,7 @@ from literate_attention.exercises.pieces import BY_NAME, Piece
 from literate_attention.workshop._road import (
     CHAPTERS,
     TITLES,
+    WIDTH,
     WorkshopError,
     command_line,
     explained,
@@ -98,7 +99,7 @@ class Checked:
                 names = ", ".join(result.piece.name for result in alike)
                 first, *case = says.split("\n")
                 text = f"{MARKS[state]} {names}" + (f": {first}" if state != RIGHT else "")
-                yield textwrap.fill(text, 100, initial_indent="  ", subsequent_indent=" " * 4)
+                yield textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent=" " * 4)
                 yield from (f"      {line}" for line in case)
         right, wrong, missing = map(self.named, (RIGHT, WRONG, NOT_WRITTEN))
         yield ""
@@ -120,7 +121,7 @@ class Checked:
             talk = command_line("talk", self.folder, '"Once upon a time"')
             yield f"All of it is right. Let a model speak with it: {talk}"
         elif has_hints(self.folder):
-            yield f"Next: {names[0]}, explained under {explained(BY_NAME[names[0]])}"
+            yield explained(BY_NAME[names[0]], f"Next: {names[0]}, explained under")
             yield f"A hint: {command_line('check', self.folder, '--hint', names[0])}"
         else:
             yield f"Next: {names[0]}"
@@ -255,7 +256,7 @@ def hint(folder: Path, piece: Piece) -> str:
     """Give a hint, unless the folder was made without."""
     if not has_hints(folder):
         raise WorkshopError(f"{folder} was made without hints; ask whoever gave it to you.")
-    return f"{piece.hint}\nIt is explained under {explained(piece)}"
+    return f"{piece.hint}\n{explained(piece, 'It is explained under')}"
 
 
 def solution(piece: Piece) -> str:
@@ -263,7 +264,7 @@ def solution(piece: Piece) -> str:
     library = inspect.unwrap(piece.library)
     file, (_, line) = inspect.getsourcefile(library), inspect.getsourcelines(library)
     return (
-        f"{piece.name} is explained under {explained(piece)}\n"
+        f"{explained(piece, f'{piece.name} is explained under')}\n"
         f"The library's own is in {file}, line {line}."
     )
 

@@ -20,7 +20,7 @@ import torch
 from literate_attention.exercises.pieces import BY_NAME
 from literate_attention.models.kv_cache import empty_caches, sample
 from literate_attention.models.real_model import chat_prompt, load_smollm2
-from literate_attention.workshop._road import WorkshopError
+from literate_attention.workshop._road import WIDTH, WorkshopError
 from literate_attention.workshop.assembling import (
     CONTEXT_LENGTH,
     IN_MODEL,
@@ -163,7 +163,7 @@ def whose_pieces(checked: Checked, theirs: Pieces, called: set[CodeType]) -> Ite
 
 def listed(text: str) -> list[str]:
     """Break an item of a list into lines."""
-    return textwrap.wrap(text, 100, initial_indent="  ", subsequent_indent="    ")
+    return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
 def speak(
