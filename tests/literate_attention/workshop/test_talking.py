@@ -146,7 +146,7 @@ def test_the_books_own_solutions_say_what_ours_says(
     assert f"\nOnce upon a time{continued}\n" in said
     assert "ours writes the same text" in said
     assert said.startswith("SmolLM2 runs on 11 pieces, all of them yours:\n")
-    assert "yours, but nothing here calls it: softmax, causal_mask, mask_scores\n" in said
+    assert "yours, but nothing here calls it: softmax, mask_scores, causal_mask\n" in said
     assert not re.search("Other numbers|left out", said), said
 
 
