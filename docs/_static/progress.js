@@ -163,9 +163,9 @@
     function take(text) {
       const at = text.lastIndexOf(CODE);
       const words = text.slice(at < 0 ? 0 : at + CODE.length).split(/\s+/).filter(Boolean);
-      const names = words.filter((word) => pieces.has(word));
+      const names = [...new Set(words.filter((word) => pieces.has(word)))];
       // Without the line, it could be all that was printed, and name what is wrong.
-      if (!names.length || (at < 0 && names.length < words.length)) {
+      if (!names.length || (at < 0 && !words.every((word) => pieces.has(word)))) {
         return `This is not what check prints for this page: names of pieces below the line “${CODE}”. It prints them as soon as something is right.`;
       }
       const asked = names.filter(exerciseOf).map((name) => [exerciseOf(name), name]);

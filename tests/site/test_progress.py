@@ -9,7 +9,9 @@ import pytest
 from harness.reading.axe import axe_finds
 from harness.reading.visits import NEXT_FRAME, Visit
 
-from literate_attention.exercises.pieces import PIECES
+from literate_attention.exercises import Verdict
+from literate_attention.exercises.pieces import BY_NAME, PIECES
+from literate_attention.workshop import Checked, Result
 
 pytestmark = pytest.mark.browser
 
@@ -134,15 +136,15 @@ def test_a_look_at_a_chapter_is_no_reading_and_a_chapter_offers_to_go_on(
         assert not page.locator(".reading-place a").first.inner_text().startswith(TITLE)
 
 
-PRINTED = """Attention without trainable weights (simple_attention.py)
-  ✓ softmax
-  ✗ dot_product_attention: The softmax is missing.
+def printed(*right: str) -> str:
+    """Return what `check` prints, below it the beginning of the next line in a terminal."""
+    verdicts = {"softmax": "x", "dot_product_attention": "The softmax is missing.", "KVCache": "x"}
+    results = [
+        Result(BY_NAME[name], Verdict(name in right, says)) for name, says in verdicts.items()
+    ]
+    return f"{Checked(Path('my_attention'), (*results,))}\n$ "
 
-Right: 2 of 3. Wrong: 1. Not written yet: 0.
 
-For the page Write it yourself:
-softmax KVCache
-$ """
 TICKED = "[...document.querySelectorAll('a.was-written')].map(link => link.textContent)"
 
 
@@ -162,12 +164,12 @@ def test_what_check_prints_marks_pieces_and_their_exercises(
             page.keyboard.press("Enter")
             return str(said.inner_text())
 
-        for text in ("", "hunter2", PRINTED.partition("\nFor")[0], "softmax is wrong"):
+        for text in ("", "hunter2", printed(), "softmax is wrong"):
             assert hand_in(text).startswith("This is not what check prints for this page")
             assert page.evaluate(TICKED) == []
         assert axe_finds(page, ".checked-pieces") == []
         told = rf"Marked: softmax, KVCache\. You have written 2 of {len(PIECES)} pieces\."
-        assert re.fullmatch(told, hand_in(PRINTED))
+        assert re.fullmatch(told, hand_in(printed("softmax", "KVCache")))
         assert re.search(r"Marked: RMSNorm\. You have written 3 ", hand_in("RMSNorm"))
         assert page.evaluate("innerWidth >= document.documentElement.scrollWidth")
         go_to(visit, CODE_PAGE)
