@@ -84,7 +84,12 @@ class PlainMarkdown:
             case nodes.Element() if CONTENTS in node.get("classes", ()):
                 pass
             case nodes.container(attributes={"nb_element": "cell_code"}) if self.code is not None:
-                yield self.code[node["cell_index"]]
+                cell = self.code[node["cell_index"]]
+                if any("text/markdown" in output.get("data", ()) for output in cell.outputs):
+                    # It writes text of the page, with links and roles that only this book knows.
+                    yield from self._blocks(node.children[1:], level)
+                    return
+                yield cell
                 for figure in node.findall(nodes.figure):
                     yield from self._caption(figure)
             case ProofMark():

@@ -85,6 +85,21 @@ def kinds(notebook: NotebookNode) -> list[str]:
     return [one.source.partition("\n")[0] for one in notebook.cells[1:-1]]
 
 
+def test_a_cell_that_writes_text_of_the_page_is_that_text_in_a_notebook(book: Book) -> None:
+    """Its links and roles are those of the book, which nothing else can follow."""
+    code = """
+from nbformat.v4 import new_output
+
+outputs = [new_output("display_data", {"text/markdown": "See {doc}`/page`."})]
+"""
+    book.page("text", "# Text\n", cell(code, "---", "mystnb: {markdown_format: myst}", "---"))
+    assert book.build().err == ""
+    notebook = notebook_of(book, "text")
+    link = "[A title](https://example.org/book/page.html)"
+    (text,) = notebook.cells[1:]
+    assert text.source.startswith(f"# Text\n\nSee {link}.\n")
+
+
 def test_a_page_is_a_notebook_for_students_and_one_with_solutions(book: Book) -> None:
     built = book.build()
     assert built.err == ""
