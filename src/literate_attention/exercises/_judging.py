@@ -1,5 +1,6 @@
 """What a check says of an answer, and how it compares one with the right answer and with wrong ones."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -42,8 +43,13 @@ RIGHT = Verdict(True)
 
 def wrong(*says: str, case: str = "") -> Verdict:
     """Put together what is wrong with an answer."""
-    text = ", and ".join(says)
-    return Verdict(False, f"{text[0].upper()}{text[1:]}.", case)
+    return Verdict(False, f"{capitalized(', and '.join(says))}.", case)
+
+
+def capitalized(text: str) -> str:
+    """Begin a sentence with a capital, unless it begins with a name of code."""
+    word = text.partition(" ")[0]
+    return text if re.search(r"[_=.\d]", word) else f"{text[0].upper()}{text[1:]}"
 
 
 def judge(answer: object, right: Tensor, mistakes: Iterable[tuple[str, Tensor]]) -> Verdict:

@@ -24,6 +24,11 @@ def causal_mask(q_len, kv_len=None):
     kv_len = q_len if kv_len is None else kv_len
     return torch.arange(kv_len) <= torch.arange(kv_len - q_len, kv_len)[:, None]
 """
+TRIANGLE = """
+def causal_mask(q_len, kv_len=None):
+    kv_len = q_len if kv_len is None else kv_len
+    return torch.ones(q_len, kv_len).tril(kv_len - q_len).bool()
+"""
 SELF_ATTENTION = """
 class SelfAttention_v1(nn.Module):
     def __init__(self, d_in, d_out):
@@ -36,6 +41,18 @@ class SelfAttention_v1(nn.Module):
         q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
         weights = torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1)
         return weights @ v
+"""
+SELF_ATTENTION_V2 = """
+class SelfAttention_v2(nn.Module):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+
+    def forward(self, x):
+        q, k, v = self.W_query(x), self.W_key(x), self.W_value(x)
+        return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
 """
 CAUSAL_ATTENTION = """
 class CausalAttention(nn.Module):
@@ -112,7 +129,7 @@ class MultiHeadAttention(nn.Module):
         d = d_out // num_heads
         draw = lambda *shape: nn.Parameter(torch.randn(*shape))
         self.a, self.b, self.c = (draw(num_heads, d_in, d) for _ in range(3))
-        self.last, self.dropout = nn.Linear(d_out, d_out, bias=False), nn.Dropout(dropout)
+        self.last, self.dropout = nn.Linear(d_out, d_out), nn.Dropout(dropout)
 
     def forward(self, x):
         v, q, k = (torch.einsum("bnd,hde->bhne", x, w) for w in (self.a, self.b, self.c))
@@ -137,7 +154,9 @@ RIGHT = (
     SOFTMAX,
     ATTEND,
     MASK,
+    TRIANGLE,
     SELF_ATTENTION,
+    SELF_ATTENTION_V2,
     CAUSAL_ATTENTION,
     MULTI_HEAD_ATTENTION,
     WITHOUT_DROPOUT,
@@ -153,6 +172,8 @@ WRONG = {
         ("sum(dim=-1, keepdim=True)", "sum()", "the sum of all numbers"),
         ("sum(dim=-1, keepdim=True)", "sum(dim=0, keepdim=True)", "the sums of the columns"),
         ("sum(dim=-1, keepdim=True)", "sum(dim=-1)", "the sums lack keepdim"),
+        ("amax(dim=-1, keepdim=True)", "amax(dim=-1)", "the largest scores lack keepdim"),
+        ("dim=-1, keepdim=True", "dim=-1", "not from its row, and the sums lack keepdim"),
         ("dim=-1, keepdim", "dim=0, keepdim", "over the first axis"),
         ("dim=-1, keepdim", "dim=min(1, scores.ndim - 1), keepdim", "over axis 1"),
         ("torch.exp(scores - scores.amax(dim=-1, keepdim=True))", "scores", "without exponentials"),
@@ -177,6 +198,25 @@ WRONG = {
         ),
         ("kv_len)[:, None]", "kv_len)[:, None] + 1", "one token of the future"),
     ],
+    TRIANGLE: [
+        ("tril(kv_len - q_len)", "triu(1)", "true and false are swapped, and with fewer queries"),
+        ("tril(kv_len - q_len)", "tril(-1)", "no token sees itself, and with fewer queries"),
+        ("tril(kv_len - q_len)", "tril(q_len - kv_len)", "the offset has the wrong sign"),
+        ("tril(kv_len - q_len)", "triu(kv_len - q_len + 1)", "true and false are swapped"),
+        ("tril(kv_len - q_len)", "tril()", "the queries are the last tokens"),
+        (".bool()", "", "of type torch.float32, expected a boolean one"),
+        ("tril(kv_len - q_len).bool()", "triu(1)", "true and false are swapped, and with fewer"),
+        (
+            "torch.ones(q_len, kv_len).tril(kv_len - q_len).bool()",
+            "torch.full((q_len, kv_len), -torch.inf).triu(kv_len - q_len + 1)",
+            "of type torch.float32, expected a boolean one",
+        ),
+        ("torch.ones(q_len, kv_len)", "torch.ones(q_len, q_len)", "as many columns as queries"),
+    ],
+    SELF_ATTENTION_V2: [
+        (", bias=qkv_bias", "", "qkv_bias=False has to leave out the biases"),
+        ("q @ k.T", "q @ k", "stops with RuntimeError"),
+    ],
     SELF_ATTENTION: [
         ("/ k.shape[-1] ** 0.5", "", "are not scaled"),
         ("k.shape[-1] ** 0.5", "k.shape[-1]", "not by its square root"),
@@ -200,9 +240,16 @@ WRONG = {
             "nothing is hidden",
         ),
         ("[:n, :n]", "", "stops with RuntimeError"),
+        (", bias=qkv_bias", "", "qkv_bias=False has to leave out the biases"),
+        ("bias=qkv_bias", "bias=False", "qkv_bias=True adds no bias"),
         ("k.transpose(1, 2)", "k.T", ".T turns all axes"),
         ("weights = self.dropout(weights)", "", "nothing is dropped in training"),
         ("self.dropout(weights)", "nn.functional.dropout(weights, 0.5)", "even after .eval()"),
+        (
+            "weights = self.dropout(weights)",
+            "weights = torch.softmax(self.dropout(scores) / k.shape[-1] ** 0.5, dim=-1)",
+            "dropped before the softmax",
+        ),
         (
             "return weights @ v",
             "return self.dropout(weights @ v)",
@@ -218,6 +265,13 @@ WRONG = {
         ("self.d**0.5", "self.width**0.5", "by the width of all heads together"),
         ("(weights @ v).transpose(1, 2)", "(weights @ v)", "merged without transposing"),
         ("return self.proj(z)", "return z", "out_proj is never used"),
+        (
+            "self.proj = nn.Linear(d_out, d_out)",
+            "self.proj = nn.Identity()",
+            "no output projection",
+        ),
+        ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=False)", "has no bias"),
+        (", bias=qkv_bias", "", "qkv_bias=False has to leave out the biases"),
         (
             "k = k.view(b, n, self.h, self.d).transpose(1, 2)",
             "k = k.view(b, self.h, n, self.d)",
@@ -305,3 +359,10 @@ def test_what_is_no_answer_is_refused_politely(piece: Any, answer: object) -> No
     verdict = piece.check(answer)
     assert not verdict
     assert verdict.says.endswith(".")
+
+
+def test_names_of_code_keep_their_letters() -> None:
+    without = MULTI_HEAD_ATTENTION.replace("return self.proj(z)", "return z")
+    assert check_piece(written(without)).says.startswith("out_proj is never used")
+    ignoring = TRIANGLE.replace("return", "kv_len = q_len\n    return")
+    assert check_piece(written(ignoring)).says.startswith("kv_len is ignored")

@@ -120,11 +120,27 @@ def _judge_sizes(
     right = [one for one in found if explain(trials, [_ways(attend, one)])]
     if not right:
         return explain(trials, [_ways(attend, one) for one in found])
-    if "qkv_bias" in sizes and any(p.bias is None for p in right[0].of_inputs):
-        return wrong("qkv_bias=True adds no bias to the queries, the keys and the values")
+    if wrongly_biased := _judge_biases(mine, right[0], sizes, has_heads):
+        return wrong(wrongly_biased)
     if "dropout" in (by_name(mine, sizes) or sizes):
-        return judge_dropout(module, right[0], inputs[0]["x"], num_heads or 1)
+        return judge_dropout(module, right[0], inputs, num_heads or 1)
     return RIGHT
+
+
+def _judge_biases(
+    mine: type, found: Projections, sizes: Mapping[str, Any], has_heads: bool
+) -> str | None:
+    """Say what a checkpoint would miss, or would not know; outputs may be right all the same."""
+    biased = [projection.bias is not None for projection in found.of_inputs]
+    if sizes.get("qkv_bias") and not all(biased):
+        return "qkv_bias=True adds no bias to the queries, the keys and the values"
+    if "qkv_bias" in _parameters(mine) and not sizes.get("qkv_bias") and any(biased):
+        return "qkv_bias=False has to leave out the biases of queries, keys and values"
+    if has_heads and found.out is None:
+        return "there is no output projection: a last layer takes the heads together, d_out wide"
+    if has_heads and found.out and found.out.bias is None:
+        return "the output projection has no bias, and the weights of GPT-2 could not be read"
+    return None
 
 
 def _ways(attend: Attend, projections: Projections) -> Ways:
@@ -155,12 +171,14 @@ def by_name(mine: type, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def judge_dropout(
-    module: nn.Module, projections: Projections, x: Tensor, num_heads: int
+    module: nn.Module, projections: Projections, inputs: Sequence[Given], num_heads: int
 ) -> Verdict:
     """Judge what is dropped in training.
 
     A single token has one weight, which is one: dropped, its head gives zeros, and kept, twice its value.
+    Whatever is dropped before the softmax leaves it one, and shows only where there are more tokens.
     """
+    x, many = inputs[0]["x"], inputs[-1]["x"]
     value = projections.value(x).unflatten(-1, (num_heads, -1))
     out = projections.out or (lambda context: context)
     possible = [
@@ -171,7 +189,14 @@ def judge_dropout(
     module.train()
     came = [module(x).detach() for _ in range(30)]
     if all(torch.allclose(one, as_if_evaluated, atol=1e-4) for one in came):
-        return wrong("nothing is dropped in training")
+        module.eval()
+        evaluated = module(many)
+        module.train()
+        if all(torch.allclose(module(many), evaluated, atol=1e-4) for _ in range(5)):
+            return wrong("nothing is dropped in training")
+        return wrong(
+            "numbers are dropped before the softmax; it is the weights that come out of it"
+        )
     if all(any(torch.allclose(one, p, atol=1e-4) for p in possible) for one in came):
         return RIGHT
     return wrong(

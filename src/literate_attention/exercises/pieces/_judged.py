@@ -133,6 +133,24 @@ def rewritten(original: type, **methods: Callable[..., Any]) -> Callable[..., ty
     return make
 
 
+def run_mask(implementation: Any, given: Given) -> Any:
+    """Make a mask; zeros and ones are taken for what they say, so that the rest of it can be judged."""
+    mask = call(implementation, given)
+    if not isinstance(mask, Tensor) or mask.dtype == torch.bool:
+        return mask
+    if not ((mask == 0) | (mask == 1)).all():
+        raise UnusableError(f"the mask is of type {mask.dtype}, expected a boolean one")
+    return mask != 0
+
+
+def run_boolean_mask(implementation: Any, given: Given) -> Any:
+    """Make a mask, which has to be boolean."""
+    mask = call(implementation, given)
+    if mask.dtype != torch.bool:
+        raise UnusableError(f"the mask is of type {mask.dtype}, expected a boolean one")
+    return mask
+
+
 def without_none(**given: Any) -> Given:
     """Write an input, and leave out what there is not."""
     return {name: value for name, value in given.items() if value is not None}

@@ -16,7 +16,12 @@ from literate_attention.exercises.pieces._attention import (
     one_head,
     several_heads,
 )
-from literate_attention.exercises.pieces._judged import Judged, alone_and_in_pairs
+from literate_attention.exercises.pieces._judged import (
+    Judged,
+    alone_and_in_pairs,
+    run_boolean_mask,
+    run_mask,
+)
 from literate_attention.exercises.pieces._piece import Piece
 from literate_attention.exercises.pieces._trials import (
     Given,
@@ -147,6 +152,9 @@ SOFTMAX_MISTAKES: Mapping[str, Mapping[str, Any]] = {
     "it runs over axis 1: in a batch these are the queries, the last axis is -1": _over_axis(1),
     "it divides by the sums of the columns, not of the rows": {
         "divide_by": lambda powers: powers.sum(dim=0, keepdim=True)
+    },
+    "the largest scores lack keepdim: each is subtracted from a column, not from its row": {
+        "subtract": lambda scores: scores.amax(dim=-1)
     },
     "the sums lack keepdim: each of them divides a column, not its row": {
         "divide_by": lambda powers: powers.sum(dim=-1)
@@ -288,11 +296,64 @@ SELF_ATTENTION = (
 # Causal attention
 
 
-def _run_mask(implementation: Any, given: Given) -> Any:
-    mask = implementation(*given.values())
-    if isinstance(mask, Tensor) and mask.dtype != torch.bool:
-        raise TypeError(f"a mask is boolean here, got {mask.dtype}")
-    return mask
+def _triangle(
+    q_len: int,
+    kv_len: int | None = None,
+    *,
+    columns: Callable[[int, int], int] = lambda q_len, kv_len: kv_len,
+    offset: Callable[[int], int] = lambda more_keys: more_keys,
+    diagonal: int = 0,
+    written: Callable[[Tensor], Tensor] = lambda mask: mask,
+) -> Tensor:
+    """Do what the mask does, or something else in one of its steps."""
+    kv_len = kv_len or q_len
+    mask = torch.ones(q_len, columns(q_len, kv_len), dtype=torch.bool)
+    return written(mask.tril(offset(kv_len - q_len) + diagonal))
+
+
+_CAUSAL_MASK = Judged(
+    causal_mask,
+    alone_and_in_pairs(
+        partial(partial, _triangle),
+        {
+            "it hides the past and shows the future": {
+                "written": lambda mask: mask.flip(0, 1),
+                "diagonal": 0,
+            },
+            "true and false are swapped: true is for what may be seen": {
+                "written": lambda mask: ~mask
+            },
+            "no token sees itself": {"diagonal": -1},
+            "one token of the future is left visible": {"diagonal": 1},
+            "with fewer queries than keys, the queries are the last tokens, not the first": {
+                "offset": lambda more_keys: 0
+            },
+            "the offset has the wrong sign: the last of fewer queries still sees all keys": {
+                "offset": lambda more_keys: -more_keys
+            },
+            "rows and columns are swapped: a row belongs to a query": {
+                "written": lambda mask: mask.T
+            },
+            "kv_len is ignored: there has to be a column for each key": {
+                "columns": lambda q_len, kv_len: q_len,
+                "offset": lambda more_keys: 0,
+            },
+            "there are as many columns as queries, expected one for each key": {
+                "columns": lambda q_len, kv_len: q_len
+            },
+            "nothing is hidden": {"written": torch.ones_like},
+        },
+    ),
+    [
+        {"q_len": 1},
+        {"q_len": 2},
+        {"q_len": 3},
+        {"q_len": 1, "kv_len": 3},
+        {"q_len": 2, "kv_len": 5},
+    ],
+    run=run_mask,
+    then=Judged(causal_mask, {}, [{"q_len": 2}], run=run_boolean_mask),
+)
 
 
 def _hidden_is(value: float) -> Any:
@@ -343,38 +404,7 @@ CAUSAL_ATTENTION = (
         chapter="story/causal_attention",
         section="The mask in the library",
         hint="Row i is true up to column i; with fewer queries than keys, the last row sees all keys.",
-        check=Judged(
-            causal_mask,
-            {
-                "it hides the past and shows the future": (
-                    lambda q, k=None: causal_mask(q, k).flip(0, 1)
-                ),
-                "true and false are swapped: true is for what may be seen": (
-                    lambda q, k=None: ~causal_mask(q, k)
-                ),
-                "no token sees itself": (
-                    lambda q, k=None: causal_mask(q, k).tril((k or q) - q - 1)
-                ),
-                "one token of the future is left visible": (
-                    lambda q, k=None: torch.ones(q, k or q).tril((k or q) - q + 1) > 0
-                ),
-                "with fewer queries than keys, the queries are the last tokens, not the first": (
-                    lambda q, k=None: torch.ones(q, k or q).tril() > 0
-                ),
-                "kv_len is ignored: there has to be a column for each key": (
-                    lambda q, k=None: causal_mask(q)
-                ),
-                "nothing is hidden": lambda q, k=None: torch.ones(q, k or q) > 0,
-            },
-            [
-                {"q_len": 1},
-                {"q_len": 2},
-                {"q_len": 3},
-                {"q_len": 1, "kv_len": 3},
-                {"q_len": 2, "kv_len": 5},
-            ],
-            run=_run_mask,
-        ),
+        check=_CAUSAL_MASK,
         leave_out=("device",),
         in_model=True,
     ),

@@ -8,12 +8,13 @@ from torch import Tensor
 
 from literate_attention.exercises.pieces._judged import (
     Judged,
-    UnusableError,
     alone_and_in_pairs,
     rewritten,
+    run_boolean_mask,
+    run_mask,
 )
 from literate_attention.exercises.pieces._piece import Piece
-from literate_attention.exercises.pieces._trials import Given, call
+from literate_attention.exercises.pieces._trials import Given
 from literate_attention.exercises.pieces.kv_cache import appended
 from literate_attention.models.grouped_query_attention import window_mask
 from literate_attention.models.windows_and_sinks import RollingCache
@@ -41,14 +42,6 @@ def near(
     query, key = start + torch.arange(q_len)[:, None], torch.arange(kv_len)
     in_window = past(query, key) & (key > query - window + narrower)
     return written(in_window | sinks(query, key, num_sinks))
-
-
-def run_mask(implementation: Any, given: Given) -> Any:
-    """Make a mask, which has to be boolean."""
-    mask = call(implementation, given)
-    if isinstance(mask, Tensor) and mask.dtype != torch.bool:
-        raise UnusableError(f"the mask is of type {mask.dtype}, expected a boolean one")
-    return mask
 
 
 def lengths(q_len: int, kv_len: int, window: int, num_sinks: int = 0) -> Given:
@@ -99,6 +92,7 @@ WINDOW_MASK = Judged(
     ],
     run_mask,
     parts=(causal_mask,),
+    then=Judged(window_mask, {}, [lengths(2, 2, 1)], run_boolean_mask, parts=(causal_mask,)),
 )
 
 # The cache
