@@ -169,7 +169,7 @@ def keep_top_k(
 
     Args:
         logits: one score for each token of the vocabulary.
-        k: how many tokens stay; more of them where scores are equal.
+        k: how many tokens stay; more of them where scores are equal, and all if there are not so many.
 
     Returns:
         The logits, with the others at :math:`-\infty`.

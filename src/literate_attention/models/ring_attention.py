@@ -102,7 +102,8 @@ def merge_partials(
         other: those of the other part.
 
     Returns:
-        Context vectors and log-sum-exps of both parts together.
+        Context vectors and log-sum-exps of both parts together. A query without a key in either has zeros,
+        and minus infinity.
 
     Example:
         Three keys with a score of zero, one of them on its own: it gets a third of the weight.

@@ -46,7 +46,8 @@ class RMSNorm(nn.Module):
             x: vectors along the last dimension.
 
         Returns:
-            Vectors of the same shape and type.
+            Vectors of the same shape and type. Of a smaller type, they are computed in float32, in which no
+            square is too large.
         """
         # In half precision a square can be too large for its type.
         wide = x.to(torch.promote_types(x.dtype, torch.float32))

@@ -9,7 +9,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import rms_norm, scaled_dot_product_attention
 
-from literate_attention import RMSNorm, SwiGLU, TransformerBlock, causal_mask
+from literate_attention import (
+    KVCache,
+    RMSNorm,
+    RollingCache,
+    SwiGLU,
+    TransformerBlock,
+    causal_mask,
+)
 from literate_attention.exercises._judging import wrong
 from literate_attention.exercises.pieces import (
     BY_NAME,
@@ -58,8 +65,10 @@ def test_the_librarys_own_is_right(piece: Piece) -> None:
 def test_every_mistake_is_named_as_what_it_is(piece: Piece) -> None:
     mistakes = mistakes_of(judged(piece), 1)
     assert len(mistakes) >= 6
-    if isinstance(judged(piece).then, Judged):
-        mistakes |= mistakes_of(judged(piece).then, 1)
+    then = judged(piece).then
+    while isinstance(then, Judged):
+        mistakes |= mistakes_of(then, 1)
+        then = then.then
     for says, mistake in mistakes.items():
         verdict = piece.check(mistake)
         assert not verdict
@@ -352,6 +361,27 @@ class Growing:
         return [self.stored[0], self.stored[1]]
 
 
+class Lazy:
+    """Room for keys and values in one tensor, of the type of what comes first."""
+
+    def __init__(self, _: int, __: int, max_tokens: int, ___: int) -> None:
+        self.max_tokens, self.num_tokens = max_tokens, 0
+        self.stored = torch.empty(0)
+
+    @property
+    def num_keys(self) -> int:
+        return self.num_tokens
+
+    def append(self, key: Tensor, value: Tensor) -> Tensor:
+        new = torch.stack([key, value])
+        if not self.num_tokens:
+            self.stored = new.new_empty(*new.shape[:3], self.max_tokens, new.shape[4])
+        self.stored[:, :, :, self.num_tokens : self.num_tokens + key.shape[2]] = new
+        self.num_tokens += key.shape[2]
+        keys, values = self.stored[:, :, :, : self.num_tokens]
+        return keys, values  # type: ignore[return-value]
+
+
 class ByPosition:
     """A rolling cache that keeps positions, and drops by them."""
 
@@ -385,7 +415,7 @@ def top_k_by_sorting(logits: Tensor, k: int) -> Tensor:
 
 def top_p_by_shifting(logits: Tensor, p: float) -> Tensor:
     ordered, indices = torch.sort(logits, descending=True)
-    remove = ordered.softmax(-1).cumsum(-1) > p
+    remove = ordered.softmax(-1).cumsum(-1) >= p
     remove[..., 1:] = remove[..., :-1].clone()
     remove[..., 0] = False
     ordered = ordered.masked_fill(remove, -float("inf"))
@@ -408,7 +438,7 @@ def top_p_by_loops(logits: Tensor, p: float) -> Tensor:
 def merge_by_softmax(
     one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]
 ) -> tuple[Tensor, Tensor]:
-    weights = torch.stack([one[1], other[1]]).softmax(dim=0)
+    weights = torch.stack([one[1], other[1]]).softmax(dim=0).nan_to_num()
     both = torch.stack([one[1], other[1]]).logsumexp(dim=0)
     return (weights * torch.stack([one[0], other[0]])).sum(dim=0), both
 
@@ -462,8 +492,7 @@ class WithHead(nn.Module):
         ("GroupedQueryAttention", Repeating),
         ("GroupedQueryAttention", Grouping),
         ("GroupedQueryAttention", UnturnedKeys),
-        ("KVCache", Listing),
-        ("KVCache", Growing),
+        ("KVCache", Lazy),
         ("RollingCache", ByPosition),
         ("keep_top_k", top_k_by_sorting),
         ("keep_top_p", top_p_by_shifting),
@@ -540,3 +569,119 @@ def test_a_type_that_is_not_that_of_x_is_named() -> None:
             return super().forward(x).float()
 
     assert "expected that of x" in check_piece(Wide, "RMSNorm").says
+
+
+class Copying(KVCache):
+    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        keys, values = super().append(key, value)
+        return keys.clone(), values.clone()
+
+
+@pytest.mark.parametrize("mine", [Listing, Growing, Copying])
+def test_a_cache_that_copies_what_it_keeps_is_named(mine: type) -> None:
+    assert "copied with every append" in check_piece(mine, "KVCache").says
+
+
+def test_a_property_that_is_a_method_is_named() -> None:
+    class Called(KVCache):
+        num_keys = KVCache.num_keys.fget  # type: ignore[assignment]
+
+    class CalledRolling(RollingCache):
+        num_keys = RollingCache.num_keys.fget  # type: ignore[assignment]
+
+    for mine, name in ((Called, "KVCache"), (CalledRolling, "RollingCache")):
+        assert check_piece(mine, name).says == (
+            "num_keys is a method, expected a number: write @property above it."
+        )
+
+
+def merge_by_formula(
+    one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]
+) -> tuple[Tensor, Tensor]:
+    merged = (one[1].exp() + other[1].exp()).log()
+    return (one[1] - merged).exp() * one[0] + (other[1] - merged).exp() * other[0], merged
+
+
+def merge_without_a_guard(
+    one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]
+) -> tuple[Tensor, Tensor]:
+    merged = torch.logaddexp(one[1], other[1])
+    return (one[1] - merged).exp() * one[0] + (other[1] - merged).exp() * other[0], merged
+
+
+def top_p_with_ties(logits: Tensor, p: float) -> Tensor:
+    places = logits.argsort(dim=-1, descending=True)
+    own = logits.softmax(dim=-1).gather(-1, places)
+    stays = own.cumsum(dim=-1) - own <= p
+    return logits.masked_fill(~torch.zeros_like(stays).scatter(-1, places, stays), -torch.inf)
+
+
+def sinks_lost(x: Tensor, window: int) -> Tensor:
+    return x[:, :, -(window - 1) :]
+
+
+class WithoutSinks(ByPosition):
+    kept: tuple[Tensor, Tensor] | None = None
+    num_keys = 0
+
+    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        if self.kept is not None:
+            key, value = torch.cat([self.kept[0], key], 2), torch.cat([self.kept[1], value], 2)
+        self.num_tokens += key.shape[2] - (0 if self.kept is None else self.kept[0].shape[2])
+        self.kept = sinks_lost(key, self.window), sinks_lost(value, self.window)
+        return key, value
+
+
+class RepeatedKeys(Projecting):
+    def forward(self, x: Tensor, *, cache: Any = None) -> Tensor:
+        q, k, v = self.heads(x, cache)
+        k, v = k.repeat(1, self.h // self.kv, 1, 1), v.repeat_interleave(self.h // self.kv, 1)
+        mask = causal_mask(q.shape[-2], k.shape[-2])
+        z = scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return self.out_proj(z.transpose(1, 2).flatten(2))
+
+
+class NormWithoutKeepdim(TorchsNorm):
+    def forward(self, x: Tensor) -> Tensor:
+        return x / (x.square().mean(dim=-1) + self.epsilon).sqrt() * self.weight
+
+
+class NormByTheFormula(TorchsNorm):
+    def forward(self, x: Tensor) -> Tensor:
+        size = (x.square().mean(dim=-1, keepdim=True) + self.epsilon).sqrt()
+        return x / size * self.weight
+
+
+class LayerNormByTheFormula(NormByTheFormula):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x - x.mean(dim=-1, keepdim=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "mine", "says"),
+    [
+        ("merge_partials", merge_by_formula, "The log-sum-exp: the exponentials overflow"),
+        ("merge_partials", merge_without_a_guard, "finds no key in either part"),
+        ("keep_top_p", top_p_with_ties, "One token too many stays where those more probable have"),
+        ("RollingCache", WithoutSinks, "-0, and the sinks are lost"),
+        ("GroupedQueryAttention", RepeatedKeys, "the keys are not repeated as the values are"),
+        ("RMSNorm", NormWithoutKeepdim, "The mean lacks keepdim"),
+        ("RMSNorm", NormByTheFormula, "In half precision the squares overflow"),
+        ("RMSNorm", LayerNormByTheFormula, "which is LayerNorm: here nothing is subtracted."),
+    ],
+)
+def test_mistakes_as_they_are_written(name: str, mine: object, says: str) -> None:
+    assert says.lower() in check_piece(mine, name).says.lower()
+
+
+def test_numbers_are_shown_where_they_differ_and_with_their_type() -> None:
+    class Late(Projecting):
+        def forward(self, x: Tensor, *, cache: Any = None) -> Tensor:
+            result = Fused.forward(self, x, cache)  # type: ignore[arg-type]
+            result[..., 9:] *= 1.5
+            return result
+
+    came, should = check_piece(Late, "GroupedQueryAttention").case.split("\n")[-2:]
+    assert re.fullmatch(r"came:      a tensor of shape .+ that has at \[.*, 9\] .+", came)
+    assert came.split(" ")[-4:] != should.split(" ")[-4:]
+    assert "(float16)" in check_piece(NormByTheFormula, "RMSNorm").case

@@ -199,13 +199,13 @@ WRONG = {
         ("kv_len)[:, None]", "kv_len)[:, None] + 1", "one token of the future"),
     ],
     TRIANGLE: [
-        ("tril(kv_len - q_len)", "triu(1)", "true and false are swapped, and with fewer queries"),
+        ("tril(kv_len - q_len)", "triu(1)", "what may be seen, and with fewer queries"),
         ("tril(kv_len - q_len)", "tril(-1)", "no token sees itself, and with fewer queries"),
         ("tril(kv_len - q_len)", "tril(q_len - kv_len)", "the offset has the wrong sign"),
         ("tril(kv_len - q_len)", "triu(kv_len - q_len + 1)", "true and false are swapped"),
         ("tril(kv_len - q_len)", "tril()", "the queries are the last tokens"),
         (".bool()", "", "of type torch.float32, expected a boolean one"),
-        ("tril(kv_len - q_len).bool()", "triu(1)", "true and false are swapped, and with fewer"),
+        ("tril(kv_len - q_len).bool()", "triu(1)", "what may be seen, and with fewer queries"),
         (
             "torch.ones(q_len, kv_len).tril(kv_len - q_len).bool()",
             "torch.full((q_len, kv_len), -torch.inf).triu(kv_len - q_len + 1)",

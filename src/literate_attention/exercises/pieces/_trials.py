@@ -156,8 +156,18 @@ def smallest(trials: Sequence[Trial], right: Sequence[list[Tensor]]) -> str:
             return f"{described(given)}\ncame: {len(came)} tensors\nshould be: {len(should)}"
         pairs = zip(came, should, strict=True)
         one, other = next(pair for pair in pairs if not all_same([pair[0]], [pair[1]]))
-        return f"{described(given)}\ncame:      {numbers_of(one)}\nshould be: {numbers_of(other)}"
+        first = 0 if one.shape != other.shape else first_difference(one, other)
+        return (
+            f"{described(given)}\ncame:      {numbers_of(one, first)}"
+            f"\nshould be: {numbers_of(other, first)}"
+        )
     return ""
+
+
+def first_difference(one: Tensor, other: Tensor) -> int:
+    """Return the place at which two tensors of one shape begin to differ."""
+    pairs = zip(one.flatten(), other.flatten(), strict=True)
+    return next(n for n, pair in enumerate(pairs) if not all_same([pair[0]], [pair[1]]))
 
 
 def described(given: Given) -> str:
@@ -165,14 +175,18 @@ def described(given: Given) -> str:
     return "\n".join(f"with {name} = {numbers_of(value)}" for name, value in given.items())
 
 
-def numbers_of(value: object) -> str:
-    """Write a tensor on one line: its numbers, or its shape and the first of them if they are many."""
+def numbers_of(value: object, first: int = 0) -> str:
+    """Write a tensor on one line: its numbers, or if they are many, its shape and a few from a place on."""
     if not isinstance(value, Tensor):
         return str(value)
+    is_usual = value.dtype in (torch.float32, torch.bool, torch.int64)
+    of_type = "" if is_usual else f" ({str(value.dtype).removeprefix('torch.')})"
     if value.numel() > MOST_NUMBERS_SHOWN:
-        first = ", ".join(f"{one:.4g}" for one in value.flatten()[:4].tolist())
-        return f"a tensor of shape {tuple(value.shape)} that begins {first}"
-    return str(rounded(value.tolist()))
+        some = ", ".join(f"{one:.4g}" for one in value.flatten()[first : first + 4].tolist())
+        place = [int(one) for one in torch.unravel_index(torch.tensor(first), value.shape)]
+        begins = f"has at {place}" if first else "begins"
+        return f"a tensor of shape {tuple(value.shape)}{of_type} that {begins} {some}"
+    return f"{rounded(value.tolist())}{of_type}"
 
 
 def rounded(value: Any) -> Any:

@@ -87,6 +87,16 @@ def upper_left(q_len: int, kv_len: int) -> Tensor:
     return torch.ones(q_len, kv_len, dtype=torch.bool).tril()
 
 
+def each_in_turn(x: Tensor, times: int) -> Tensor:
+    """Copy each head, next to itself."""
+    return x.repeat_interleave(times, dim=-3)
+
+
+def in_a_row(x: Tensor, times: int) -> Tensor:
+    """Copy all heads, one set behind the other."""
+    return x.repeat(1, times, 1, 1)
+
+
 def attend(
     module: Any,
     x: Tensor,
@@ -96,7 +106,8 @@ def attend(
     averaged: str = "W_value",
     turned: Callable[..., Any] = turn_both,
     kept: Callable[..., tuple[Tensor, Tensor, Tensor]] = turn_and_keep,
-    copies: Callable[[Tensor, int], Tensor] = lambda x, times: x.repeat_interleave(times, dim=-3),
+    copies: Callable[[Tensor, int], Tensor] = each_in_turn,
+    of_keys: Callable[[Tensor, int], Tensor] | None = None,
     scale: Callable[[int, int], float] = lambda head_dim, width: head_dim**-0.5,
     mask: Callable[[int, int], Tensor] = lower_right,
     hidden: float = -torch.inf,
@@ -114,7 +125,7 @@ def attend(
     value = cut(getattr(module, averaged)(x), module.num_kv_heads)
     query, key, value = kept(turn, cache, query, key, value)
     times = module.num_heads // module.num_kv_heads
-    key, value = copies(key, times), copies(value, times)
+    key, value = (of_keys or copies)(key, times), copies(value, times)
     scores = query @ key.mT * scale(module.head_dim, module.num_heads * module.head_dim)
     scores = scores.masked_fill(~mask(*scores.shape[-2:]), hidden)
     context = merged(scores.softmax(dim=axis) @ value)
@@ -160,7 +171,14 @@ ATTENTION = Judged(
         rewritten(GroupedQueryAttention, forward=attend),
         {
             "neighbouring heads should share a key: here the second head gets those of the next group": {
-                "copies": lambda x, times: x.repeat(1, times, 1, 1)
+                "copies": in_a_row
+            },
+            "the keys are not repeated as the values are: neighbouring heads should share a key": {
+                "of_keys": in_a_row
+            },
+            "the values are not repeated as the keys are: neighbouring heads should share a value": {
+                "of_keys": each_in_turn,
+                "copies": in_a_row,
             },
             "all heads use the first keys and values": {
                 "copies": lambda x, times: x[:, :1].expand(-1, times * x.shape[1], -1, -1)

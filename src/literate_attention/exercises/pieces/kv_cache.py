@@ -13,7 +13,7 @@ from literate_attention.exercises.pieces._judged import (
     rewritten,
 )
 from literate_attention.exercises.pieces._piece import Piece
-from literate_attention.exercises.pieces._trials import Given
+from literate_attention.exercises.pieces._trials import Given, call
 from literate_attention.models.kv_cache import KVCache, keep_top_k, keep_top_p
 
 # The cache
@@ -70,12 +70,20 @@ def appended(
     """Append tokens, and return all that came, and how many tokens the cache says that it has seen."""
     if not hasattr(cache, "num_tokens"):
         raise UnusableError("it has no num_tokens, which says how many tokens were appended so far")
-    came = [torch.tensor(cache.num_tokens)]
+    came = [number(cache, "num_tokens")]
     keys, values = keys_and_values(batch, num_kv_heads, sum(chunks), head_dim)
     for key, value in zip(keys.split(chunks, dim=2), values.split(chunks, dim=2), strict=True):
         came += [one.clone() for one in cache.append(key.clone(), value.clone())]
-        came.append(torch.tensor(cache.num_tokens))
+        came.append(number(cache, "num_tokens"))
     return came
+
+
+def number(cache: Any, name: str) -> Tensor:
+    """Ask a cache for a number."""
+    found = getattr(cache, name)
+    if callable(found):
+        raise UnusableError(f"{name} is a method, expected a number: write @property above it")
+    return torch.as_tensor(found)
 
 
 def chunks(*chunks: int, batch: int = 1, heads: int = 1, head_dim: int = 1) -> Given:
@@ -92,9 +100,24 @@ def chunks(*chunks: int, batch: int = 1, heads: int = 1, head_dim: int = 1) -> G
 def run_num_keys(implementation: Any, given: Given) -> list[Tensor]:
     """Append, and ask for the number of keys before and after."""
     cache = implementation(1, 1, given["max_tokens"], 1)
-    before = cache.num_keys
+    before = number(cache, "num_keys")
     appended(cache, 1, 1, given["tokens at a time"], 1)
-    return [torch.tensor(before), torch.tensor(cache.num_keys)]
+    return [before, number(cache, "num_keys")]
+
+
+def run_views(implementation: Any, given: Given) -> list[Tensor]:
+    """Append twice, and see whether what comes back lies where it lay before."""
+    sizes = given["batch"], given["num_kv_heads"], given["max_tokens"], given["head_dim"]
+    cache = implementation(*sizes)
+    new = torch.ones(*sizes[:2], 1, sizes[-1])
+    first, second = ([*cache.append(new, new)] for _ in range(2))
+    for one, other in zip(first, second, strict=True):
+        if one.data_ptr() != other.data_ptr():
+            raise UnusableError(
+                "all that it keeps is copied with every append: make room for max_tokens once, "
+                "write into it, and return views"
+            )
+    return second
 
 
 CACHE_INPUTS = [
@@ -115,6 +138,7 @@ NUM_KEYS = Judged(
     },
     CACHE_INPUTS,
     run_num_keys,
+    then=Judged(KVCache, {}, [chunks(1, 1, heads=2, head_dim=2)], run_views),
 )
 
 CACHE = Judged(
@@ -301,6 +325,16 @@ TOP_P = Judged(
         {"logits": torch.tensor([[0.3, 0.1, 0.4, 0.2], [0.03, 0.9, 0.05, 0.02]]).log(), "p": 0.8},
         {"logits": torch.tensor([0.3, 0.1, 0.4, 0.2]).log(), "p": 1.0},
     ],
+    then=Judged(
+        keep_top_p,
+        {
+            "one token too many stays where those more probable have exactly p: that is enough": (
+                lambda logits, p: drop(logits, p, dropped=lambda total, own, p: total - own > p)
+            ),
+        },
+        [{"logits": torch.tensor([0.0, 0.0]), "p": 0.5}],
+        run=lambda implementation, given: call(implementation, given).sort(dim=-1).values,
+    ),
 )
 
 PIECES = (

@@ -9,22 +9,39 @@ from torch import Tensor
 from literate_attention.exercises.pieces._judged import Judged, UnusableError, alone_and_in_pairs
 from literate_attention.exercises.pieces._piece import Piece
 from literate_attention.exercises.pieces._trials import Given, drawn
-from literate_attention.models.ring_attention import merge_partials
+from literate_attention.models.ring_attention import exponentials, merge_partials
 
 Merge = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 Part = tuple[Tensor, Tensor]
 
 
 def shares(l1: Tensor, l2: Tensor) -> tuple[Tensor, Tensor]:
-    """Return how much of all the weight each part has."""
+    """Return how much of all the weight each part has; nothing, if neither has a key."""
     merged = torch.logaddexp(l1, l2)
-    return (l1 - merged).exp(), (l2 - merged).exp()
+    return exponentials(l1, merged), exponentials(l2, merged)
 
 
 def by_shares(z1: Tensor, l1: Tensor, z2: Tensor, l2: Tensor) -> Tensor:
     """Average context vectors by the shares of their parts."""
     first, second = shares(l1, l2)
     return first * z1 + second * z2
+
+
+def by_overflowing_shares(z1: Tensor, l1: Tensor, z2: Tensor, l2: Tensor) -> Tensor:
+    """Average context vectors by the formula, with a sum of exponentials that may be too large."""
+    merged = overflowing(l1, l2)
+    return (l1 - merged).exp() * z1 + (l2 - merged).exp() * z2
+
+
+def overflowing(l1: Tensor, l2: Tensor) -> Tensor:
+    """Compute the log-sum-exp by the formula."""
+    return (l1.exp() + l2.exp()).log()
+
+
+def by_unguarded_shares(z1: Tensor, l1: Tensor, z2: Tensor, l2: Tensor) -> Tensor:
+    """Average context vectors by the formula, whether there is a key or not."""
+    merged = torch.logaddexp(l1, l2)
+    return (l1 - merged).exp() * z1 + (l2 - merged).exp() * z2
 
 
 def merging(
@@ -47,6 +64,20 @@ def parts(z1: Tensor, l1: Tensor, z2: Tensor, l2: Tensor) -> Given:
     """Write an input."""
     return {"context": z1, "logsumexp": l1, "other context": z2, "other logsumexp": l2}
 
+
+NO_KEYS = Judged(
+    merge_partials,
+    {
+        "a query that finds no key in either part should get zeros: -inf minus -inf is no number": (
+            merging(by_unguarded_shares)
+        ),
+        "a query that finds no key in either part should get minus infinity for a log-sum-exp": (
+            merging(by_shares, lambda l1, l2: torch.logaddexp(l1, l2).nan_to_num(neginf=0.0))
+        ),
+    },
+    [parts(*map(torch.tensor, ([[0.0]], [[-torch.inf]], [[0.0]], [[-torch.inf]])))],
+    run_merge,
+)
 
 MERGE = Judged(
     merge_partials,
@@ -85,8 +116,10 @@ MERGE = Judged(
             "the log-sum-exp: they are averaged; add the exponentials": {
                 "logsumexp": lambda l1, l2: (l1 + l2) / 2
             },
-            "the log-sum-exp: the exponentials overflow; use logaddexp": {
-                "logsumexp": lambda l1, l2: (l1.exp() + l2.exp()).log()
+            "the log-sum-exp: the exponentials overflow; use logaddexp": {"logsumexp": overflowing},
+            "the log-sum-exp: the exponentials overflow, and the shares with them; use logaddexp": {
+                "context": by_overflowing_shares,
+                "logsumexp": overflowing,
             },
         },
     ),
@@ -94,9 +127,13 @@ MERGE = Judged(
         parts(*map(torch.tensor, ([[1.0]], [[0.5]], [[5.0]], [[2.0]]))),
         parts(drawn(2, 3), drawn(2, 1, seed=1), drawn(2, 3, seed=2), drawn(2, 1, seed=3)),
         parts(*map(torch.tensor, ([[1.0]], [[0.5]], [[0.0]], [[-torch.inf]]))),
+        parts(
+            drawn(2, 2, 3), drawn(2, 2, 1, seed=1), drawn(2, 2, 3, seed=2), drawn(2, 2, 1, seed=3)
+        ),
         parts(*map(torch.tensor, ([[1.0]], [[100.0]], [[5.0]], [[101.0]]))),
     ],
     run_merge,
+    then=NO_KEYS,
 )
 
 PIECES = (

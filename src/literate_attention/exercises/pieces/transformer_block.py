@@ -62,6 +62,22 @@ def run_norm(implementation: Any, given: Given) -> Tensor:
     return result
 
 
+HALF_PRECISION = Judged(
+    RMSNorm,
+    {
+        "in half precision the squares overflow: compute in float32": rewritten(
+            RMSNorm, forward=normalize
+        )(type_inside=None)
+    },
+    [
+        {
+            "weight": torch.tensor([0.5, 2.0]).half(),
+            "x": torch.tensor([[300.0, -300.0], [3.0, -3.0]]).half(),
+        }
+    ],
+    run_norm,
+)
+
 RMS_NORM = Judged(
     RMSNorm,
     alone_and_in_pairs(
@@ -70,11 +86,13 @@ RMS_NORM = Judged(
             "the mean is subtracted, which is LayerNorm: here nothing is subtracted": {
                 "prepared": lambda x: x - x.mean(dim=-1, keepdim=True)
             },
-            "eps is added to the root, it belongs under it": {
+            "the eps is added to the root, it belongs under it": {
                 "size": lambda x, eps: x.square().mean(dim=-1, keepdim=True).sqrt() + eps
             },
-            "eps is not the one that was given": {"size": lambda x, eps: root_mean_square(x, 1e-5)},
-            "eps is missing: vectors of zeros are divided by zero": {
+            "the eps is not the one that was given": {
+                "size": lambda x, eps: root_mean_square(x, 1e-5)
+            },
+            "the eps is missing: vectors of zeros are divided by zero": {
                 "size": lambda x, eps: root_mean_square(x, 0.0)
             },
             "it divides by the root of the sum of squares, not of their mean": {
@@ -95,11 +113,13 @@ RMS_NORM = Judged(
             "the mean is over the tokens, not over the numbers of each vector": {
                 "size": lambda x, eps: (x.square().mean(dim=-2, keepdim=True) + eps).sqrt()
             },
+            "the mean lacks keepdim: each divides a column, not its vector": {
+                "size": lambda x, eps: (x.square().mean(dim=-1) + eps).sqrt()
+            },
             "it multiplies by the root, it should divide": {"sized": torch.mul},
             "the weight is not used": {"weighted": lambda x, weight: x},
             "the weight is one too large": {"weighted": lambda x, w: x * (1 + w)},
             "the weight is added, it should be multiplied": {"weighted": torch.add},
-            "in half precision the squares overflow: compute in float32": {"type_inside": None},
         },
     ),
     [
@@ -111,12 +131,9 @@ RMS_NORM = Judged(
         {"weight": torch.tensor([0.5, 2.0]), "x": torch.tensor([[3.0, 4.0]]), "eps": 0.5},
         {"weight": drawn(5, seed=1), "x": drawn(2, 3, 5)},
         {"x": drawn(2, 3)},
-        {
-            "weight": torch.tensor([0.5, 2.0]).half(),
-            "x": torch.tensor([[300.0, -300.0], [3.0, -3.0]]).half(),
-        },
     ],
     run_norm,
+    then=HALF_PRECISION,
 )
 
 # The feed-forward part
@@ -287,6 +304,7 @@ BLOCK = Judged(
         vectors(drawn(1, 2, 2)),
         vectors(drawn(1, 1, 2), cache=2.0),
         vectors(drawn(1, 1, 2), eps=0.5),
+        vectors(drawn(3, 2)),
         vectors(drawn(2, 3, 4), cache=3.0),
     ],
     run_block,
@@ -423,6 +441,7 @@ MODEL = Judged(
         tokens(1, num_blocks=1),
         tokens(1, num_blocks=2),
         tokens(1, 4, num_blocks=2),
+        {"token_ids": torch.tensor([1, 4]), "num_blocks": 2},
         tokens(1, num_blocks=1, caches=[2.0]),
         tokens(1, num_blocks=2, caches=[2.0, -3.0]),
         tokens(1, num_blocks=0, eps=0.5),

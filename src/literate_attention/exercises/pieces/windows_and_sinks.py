@@ -15,7 +15,7 @@ from literate_attention.exercises.pieces._judged import (
 )
 from literate_attention.exercises.pieces._piece import Piece
 from literate_attention.exercises.pieces._trials import Given
-from literate_attention.exercises.pieces.kv_cache import appended
+from literate_attention.exercises.pieces.kv_cache import appended, number
 from literate_attention.models.grouped_query_attention import window_mask
 from literate_attention.models.windows_and_sinks import RollingCache
 from literate_attention.story.causal_attention import causal_mask
@@ -98,6 +98,8 @@ WINDOW_MASK = Judged(
 # The cache
 
 Trim = Callable[[Tensor, int, int], Tensor]
+ALL = 10**6
+"""More tokens than any input has."""
 
 
 def trim(x: Tensor, num_sinks: int, num_last: int) -> Tensor:
@@ -111,12 +113,15 @@ def roll(
     key: Tensor,
     value: Tensor,
     *,
-    kept: Trim = lambda x, num_sinks, window: trim(x, num_sinks, window - 1),
-    returned: Callable[[Tensor, Tensor, int, int], Tensor] = lambda new, together, s, w: together,
+    num_last: Callable[[int], int] = lambda window: window - 1,
+    kept: Trim = trim,
+    returned: Callable[[Tensor, Tensor, int, int], Tensor] = lambda new, together, s, num_last: (
+        together
+    ),
     counted: Callable[[int, int, int], int] = lambda num_tokens, new, kept: num_tokens + new,
 ) -> tuple[Tensor, Tensor]:
     """Do what append does, or something else in one of its steps."""
-    sizes = cache.num_sinks, cache.window
+    sizes = cache.num_sinks, num_last(cache.window)
     old = getattr(cache, "kept", (key[:, :, :0], value[:, :, :0]))
     keys, values = torch.cat([old[0], key], dim=2), torch.cat([old[1], value], dim=2)
     cache.kept = kept(keys, *sizes), kept(values, *sizes)
@@ -133,9 +138,9 @@ def run_cache(implementation: Any, given: Given) -> list[Tensor]:
 def run_num_keys(implementation: Any, given: Given) -> list[Tensor]:
     """Append, and ask for the number of keys before and after."""
     cache = made(implementation, given)
-    before = cache.num_keys
+    before = number(cache, "num_keys")
     appended(cache, given["batch"], given["num_kv_heads"], given["tokens at a time"], 2)
-    return [torch.tensor(before), torch.tensor(cache.num_keys)]
+    return [before, number(cache, "num_keys")]
 
 
 def made(implementation: Any, given: Given) -> Any:
@@ -206,36 +211,37 @@ ROLLING = Judged(
         rewritten(RollingCache, append=roll),
         {
             "it keeps one key too many: the next token brings the last key of its window": {
-                "kept": lambda x, num_sinks, window: trim(x, num_sinks, window)
+                "num_last": lambda window: window
             },
-            "it keeps one key too few": {
-                "kept": lambda x, num_sinks, window: trim(x, num_sinks, max(window - 2, 0))
-            },
+            "it keeps one key too few": {"num_last": lambda window: max(window - 2, 0)},
             "it keeps all keys, even those that no later token can see": {
-                "kept": lambda x, num_sinks, window: x
+                "kept": lambda x, num_sinks, num_last: x
             },
-            "the sinks are lost": {"kept": lambda x, num_sinks, window: trim(x, 0, window - 1)},
+            "with a window of one nothing should be kept, but all is: x[-0:] begins at 0, not at -0": {
+                "num_last": lambda window: window - 1 or ALL
+            },
+            "the sinks are lost": {"kept": lambda x, num_sinks, num_last: trim(x, 0, num_last)},
             "the sinks take the place of keys in the window, they should come on top": {
-                "kept": lambda x, num_sinks, window: trim(
-                    x, num_sinks, max(window - 1 - num_sinks, 0)
+                "kept": lambda x, num_sinks, num_last: trim(
+                    x, num_sinks, max(num_last - num_sinks, 0)
                 )
             },
             "sinks that are still in the window are kept twice": {
-                "kept": lambda x, num_sinks, window: torch.cat(
-                    [x[:, :, :num_sinks], trim(x, 0, window - 1)], dim=2
+                "kept": lambda x, num_sinks, num_last: torch.cat(
+                    [x[:, :, :num_sinks], trim(x, 0, num_last)], dim=2
                 )
             },
             "it keeps the first keys of the window and forgets the last": {
-                "kept": lambda x, num_sinks, window: x[:, :, : num_sinks + window - 1]
+                "kept": lambda x, num_sinks, num_last: x[:, :, : num_sinks + num_last]
             },
             "it forgets before it returns: the tokens of a chunk must still see the keys before them": {
-                "returned": lambda new, together, s, w: trim(together, s, w)
+                "returned": lambda new, together, s, num_last: trim(together, s, num_last + 1)
             },
             "it returns what it keeps for the next token, expected what these tokens can see": {
-                "returned": lambda new, together, s, w: trim(together, s, w - 1)
+                "returned": lambda new, together, s, num_last: trim(together, s, num_last)
             },
             "it returns the new keys alone, without those that were kept": {
-                "returned": lambda new, together, s, w: new
+                "returned": lambda new, together, s, num_last: new
             },
             "num_tokens says how many keys are kept: positions have to go on counting": {
                 "counted": lambda num_tokens, new, kept: kept
