@@ -318,7 +318,7 @@ class GroupedQueryAttention(nn.Module):
         Args:
             x: one vector for each token.
             cache: what keeps the keys and values of the tokens before these, and takes theirs. If it keeps
-                sinks, every token sees them beside its window.
+                sinks, every token sees them beside its ``window``.
             attn_mask: True in row i, column j: token i may attend to key j, unless j comes after i or lies
                 outside of the window. With a cache, a column stands for a key that the cache returns.
             need_weights: whether the attention weights are returned too.

@@ -66,7 +66,7 @@ def stub(piece: Piece, hints: bool = True) -> Part:
         piece: what a reader will write.
         hints: whether the stub has the equation, and says where the book explains it.
     """
-    source = textwrap.dedent(inspect.getsource(piece.library))
+    source = textwrap.dedent(inspect.getsource(piece.library)).replace("*batch ", piece.batch)
     (node,) = ast.parse(source).body
     cutter = Cutter(source, piece, hints)
     where = f'# Explained in "{piece.section}":\n# {address(piece)}\n' if hints else ""
@@ -196,18 +196,19 @@ class Cutter:
                 items = re.split(r"\n(?=    \S)", text)
                 given = [one for one in items if not self.is_left_out(one)]
                 if given:
-                    lines = (filled(plain_text(one), width, INDENT, INDENT * 2) for one in given)
+                    texts = map(self.asked_for, map(plain_text, given))
+                    lines = (filled(one, width, INDENT, INDENT * 2) for one in texts)
                     yield "\n".join(["Args:", *lines])
             elif title == "Returns:":
-                yield f"Returns:\n{filled(self.of_result(plain_text(text)), width, INDENT)}"
+                yield f"Returns:\n{filled(self.asked_for(plain_text(text)), width, INDENT)}"
             after_equation = paragraph.startswith(".. math::")
 
     def is_left_out(self, item: str) -> bool:
         """Tell whether an item of a list of arguments is of one that is not asked for."""
         return item.strip().partition(":")[0].lstrip("*") in self.leave_out
 
-    def of_result(self, text: str) -> str:
-        """Say what is returned, up to the first clause on an argument that is not asked for."""
+    def asked_for(self, text: str) -> str:
+        """Say something up to the first clause on an argument that is not asked for."""
         said = []
         for clause in re.split(r"(?<=[;.]) ", text):
             if any(f"`{name}`" in clause for name in self.leave_out):

@@ -2,15 +2,18 @@
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from literate_attention import dot_product_attention, workshop
 from literate_attention.exercises import Verdict
-from literate_attention.exercises.pieces import PIECES, Piece
+from literate_attention.exercises.pieces import BY_NAME, PIECES, Piece
 from literate_attention.workshop._plain_text import plain_formula, plain_text
 from literate_attention.workshop._road import CHAPTERS
 from literate_attention.workshop._stub_source import stub
@@ -59,6 +62,31 @@ def test_a_stub_has_what_is_asked_for_and_no_more(piece: Piece) -> None:
             if inspect.isfunction(member) or isinstance(member, property)
         }
         assert {one.name for one in functions} == methods - {*piece.leave_out}
+
+
+@pytest.mark.parametrize(
+    "piece", [one for one in PIECES if "*batch" in stub(one).code], ids=lambda piece: piece.name
+)
+def test_a_stub_promises_no_batches_that_are_not_tried(piece: Piece) -> None:
+    dimensions = set()
+
+    def noted(*given: Any, **options: Any) -> Any:
+        tensor = next(one for one in given if isinstance(one, (torch.Tensor, tuple)))
+        dimensions.add((tensor[0] if isinstance(tensor, tuple) else tensor).ndim)
+        return own(*given, **options)
+
+    own: Any = piece.library
+    mine: object = noted
+    if isinstance(own, type):
+        own, mine = vars(own)["forward"], type(piece.name, (own,), {"forward": noted})
+    assert piece.check(mine)
+    assert len(dimensions) > 1
+
+
+def test_a_stub_says_nothing_of_what_is_left_out() -> None:
+    code = stub(BY_NAME["GroupedQueryAttention"]).code
+    assert "and takes theirs." in re.sub(r"\s+", " ", code)
+    assert "sinks" not in code
 
 
 @pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)

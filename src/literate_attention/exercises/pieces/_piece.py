@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from literate_attention.exercises._judging import Verdict
 
@@ -17,6 +18,8 @@ class Piece:
         hint: one sentence that helps, and is no solution.
         check: judges what a reader wrote.
         leave_out: parameters and methods of the library's own that a reader need not write.
+        batch: the axes before the last ones in what it is given, as the stub says it and the check tries it:
+            any number of them, one, or none.
         attributes: the names by which a checkpoint is read: of parameters, and of what has them.
         in_model: whether SmolLM2 can run with the reader's own.
         exercise: the label of the exercise that asks for it, if the page has one.
@@ -28,6 +31,7 @@ class Piece:
     hint: str
     check: Callable[[object], Verdict]
     leave_out: tuple[str, ...] = ()
+    batch: Literal["*batch ", "batch ", ""] = "*batch "
     attributes: tuple[str, ...] = ()
     in_model: bool = False
     exercise: str | None = None

@@ -284,6 +284,7 @@ PIECES = (
         hint="Project, split, turn, then the cache; after that it is the attention that you know.",
         check=ATTENTION,
         leave_out=("head_dim", "window", "qk_norm", "eps", "attn_mask", "need_weights"),
+        batch="batch ",
         attributes=("W_query", "W_key", "W_value", "out_proj"),
         in_model=True,
     ),

@@ -116,6 +116,7 @@ INPUTS = (
             ],
             run=_embed,
         ),
+        batch="batch ",
         exercise="ex-inputs-build",
     ),
 )
@@ -279,6 +280,7 @@ SELF_ATTENTION = (
             mine, one_head(is_causal=False), ("d_in", "d_out"), _UNBATCHED
         ),
         leave_out=("need_weights",),
+        batch="",
         exercise="ex-self-forward",
     ),
     Piece(
@@ -290,6 +292,7 @@ SELF_ATTENTION = (
             mine, one_head(is_causal=False), ("d_in", "d_out"), _UNBATCHED
         ),
         leave_out=("need_weights",),
+        batch="",
     ),
 )
 
@@ -420,6 +423,7 @@ CAUSAL_ATTENTION = (
             _BATCHED,
         ),
         leave_out=("attn_mask", "need_weights"),
+        batch="batch ",
         exercise="ex-causal-build",
     ),
 )
@@ -460,6 +464,7 @@ MULTI_HEAD_ATTENTION = (
                 {"x": torch.arange(36.0).view(2, 3, 6), "num_heads": 3},
             ],
         ),
+        batch="batch ",
         in_model=True,
         exercise="ex-multi-head-apart",
     ),
@@ -492,6 +497,7 @@ MULTI_HEAD_ATTENTION = (
                 {"x": torch.arange(48.0).view(2, 3, 4, 2)},
             ],
         ),
+        batch="batch ",
         in_model=True,
     ),
     Piece(
@@ -507,6 +513,7 @@ MULTI_HEAD_ATTENTION = (
             has_heads=True,
         ),
         leave_out=("attn_mask", "need_weights"),
+        batch="batch ",
         attributes=("W_query", "W_key", "W_value", "out_proj"),
         exercise="ex-multi-head-build",
     ),
