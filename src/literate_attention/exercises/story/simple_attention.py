@@ -26,6 +26,7 @@ def check_context_vector(
         The verdict.
 
     Example:
+        >>> import torch
         >>> inputs = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
         >>> check_context_vector(inputs[0], inputs, query=0)
         Not yet. This is the embedding of the token, not its context vector.
