@@ -103,7 +103,8 @@ def keep_with_punctuation(app: Sphinx, doctree: nodes.document, docname: str) ->
     for formula in list(doctree.findall(nodes.math)):
         after = formula.next_node(descend=False, siblings=True)
         if isinstance(after, nodes.Text) and (marks := PUNCTUATION.match(after)):
-            after.parent.replace(after, nodes.Text(after[marks.end() :]))
+            siblings = formula.parent  # their `replace` would take the first text that is equal
+            siblings[siblings.index(formula) + 1] = nodes.Text(after[marks.end() :])
             whole = nodes.inline(classes=["whole"])
             formula.replace_self(whole)
             whole += [formula, nodes.Text(marks[0])]

@@ -53,3 +53,12 @@ def test_a_formula_keeps_the_comma_after_it(after: str, kept: str, left: str) ->
     assert whole == (["x" + kept] if kept else [])
     assert page[0][-1].astext() == left
     assert page.astext() == "Let x" + after
+
+
+def test_the_same_words_elsewhere_keep_their_comma() -> None:
+    page = new_document("page")
+    page += (paragraph := nodes.paragraph())
+    for node in (nodes.literal("view", "view"), nodes.math("x", "x")):
+        paragraph += [node, nodes.Text(", then ")]
+    keep_with_punctuation(None, page, "page")
+    assert page.astext() == "view, then x, then "
