@@ -31,7 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="plain")
-    options = parser.parse_args(arguments)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        parser.error(f"cannot use {' '.join(unknown)}; what has blanks in it needs quotes")
     try:
         return int(options.run(options))
     except WorkshopError as error:

@@ -14,7 +14,7 @@ class Verdict:
 
     Args:
         right: whether the answer is right.
-        says: what is wrong, in words.
+        says: what is wrong, in words, or what can be said of a right answer.
         case: the smallest input that shows it, what came, and what should have come.
         is_written: whether there is an answer at all.
 
@@ -35,7 +35,7 @@ class Verdict:
 
     def __repr__(self) -> str:
         case = f"\n{self.case}" if self.case else ""
-        return "Right." if self.right else f"Not yet. {self.says}{case}"
+        return f"{'Right.' if self.right else 'Not yet.'} {self.says}{case}".rstrip()
 
 
 RIGHT = Verdict(True)
@@ -44,6 +44,11 @@ RIGHT = Verdict(True)
 def wrong(*says: str, case: str = "") -> Verdict:
     """Put together what is wrong with an answer."""
     return Verdict(False, f"{capitalized(', and '.join(says))}.", case)
+
+
+def remark(says: str) -> Verdict:
+    """Say something of an answer that is right."""
+    return Verdict(True, f"{capitalized(says)}.")
 
 
 def capitalized(text: str) -> str:

@@ -5,8 +5,10 @@ line of JSON each, on a pipe that the code does not see.
 """
 
 import ast
+import contextlib
 import importlib
 import inspect
+import io
 import json
 import os
 import signal
@@ -14,6 +16,7 @@ import sys
 import textwrap
 import threading
 import traceback
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
@@ -64,7 +67,7 @@ def main(folder: Path, pieces: list[Piece]) -> None:
 
 
 def take_pipes() -> TextIO:
-    """Keep standard output for reports; what a reader's code prints, or C code for it, goes nowhere."""
+    """Keep standard output for reports; what a reader's code writes there itself goes nowhere."""
     reports = os.fdopen(os.dup(1), "w", encoding="ascii")
     parent = os.dup(0)
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -94,17 +97,38 @@ def judged(piece: Piece, module: ModuleType) -> Verdict:
     mine = getattr(module, piece.name, None)
     if mine is None:
         return NOT_WRITTEN
+    printed = FirstLines()
     try:
-        verdict = piece.check(mine)
+        with contextlib.redirect_stdout(printed):
+            verdict = piece.check(mine)
     except SystemExit:
         return Verdict(False, "It calls exit(), which ends the program.")
     except BaseException as error:
         return Verdict(False, f"It stops with {type(error).__name__}: {message_of(error)}.")
-    if verdict.is_written or is_stub(mine):
+    if not verdict and verdict.is_written:
+        return replace(verdict, case="\n".join(filter(None, [verdict.case, printed.shown()])))
+    if verdict or is_stub(mine):
         return verdict
     missing = [name for name in names_in(mine) if is_stub(getattr(module, name, None))]
     what = ", ".join(missing) or "something"
     return Verdict(False, f"It needs {what}, which is not written yet.")
+
+
+class FirstLines(io.StringIO):
+    """The beginning of what code prints."""
+
+    MOST_LETTERS, MOST_LINES = 2000, 5
+
+    def write(self, text: str) -> int:
+        """Keep what is printed first."""
+        super().write(text[: max(self.MOST_LETTERS - self.tell(), 0)])
+        return len(text)
+
+    def shown(self) -> str:
+        """Write the first lines under a heading, if there are any."""
+        lines = self.getvalue().splitlines()
+        more = ["..."] if len(lines) > self.MOST_LINES else []
+        return "\n".join(["it printed:", *lines[: self.MOST_LINES], *more]) if lines else ""
 
 
 def source_of(mine: object) -> str:

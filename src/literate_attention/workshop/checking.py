@@ -7,6 +7,7 @@ import io
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
@@ -57,6 +58,9 @@ class Result:
     piece: Piece
     verdict: Verdict
 
+    def __repr__(self) -> str:
+        return f"{self.piece.name}: {self.says}"
+
     @property
     def state(self) -> str:
         """Whether it is right, wrong or not written yet."""
@@ -66,9 +70,11 @@ class Result:
 
     @property
     def says(self) -> str:
-        """What is wrong, and the case that shows it."""
-        if self.state != WRONG:
+        """What is wrong, and the case that shows it, or what can be said of what is right."""
+        if self.state == NOT_WRITTEN:
             return self.state
+        if self.verdict.right:
+            return f"{RIGHT}. {self.verdict.says}" if self.verdict.says else RIGHT
         return "\n".join(filter(None, [self.verdict.says, self.verdict.case]))
 
 
@@ -98,7 +104,7 @@ class Checked:
             for (state, says), alike in groupby(in_chapter, lambda one: (one.state, one.says)):
                 names = ", ".join(result.piece.name for result in alike)
                 first, *case = says.split("\n")
-                text = f"{MARKS[state]} {names}" + (f": {first}" if state != RIGHT else "")
+                text = f"{MARKS[state]} {names}" + (f": {first}" if says != RIGHT else "")
                 yield textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent=" " * 4)
                 yield from (f"      {line}" for line in case)
         right, wrong, missing = map(self.named, (RIGHT, WRONG, NOT_WRITTEN))
@@ -120,11 +126,19 @@ class Checked:
         elif not names:
             talk = command_line("talk", self.folder, '"Once upon a time"')
             yield f"All of it is right. Let a model speak with it: {talk}"
+        elif place := self.where_it_stops(names[0]):
+            yield f"Next: {place}"
         elif has_hints(self.folder):
             yield explained(BY_NAME[names[0]], f"Next: {names[0]}, explained under")
             yield f"A hint: {command_line('check', self.folder, '--hint', names[0])}"
         else:
             yield f"Next: {names[0]}"
+
+    def where_it_stops(self, name: str) -> str | None:
+        """Return the line that keeps a piece's file from being imported, if there is one."""
+        says = next(result.says for result in self.results if result.piece.name == name)
+        found = re.match(r"(.+?\.py, line \d+), (is no Python|cannot be imported)", says)
+        return found[1] if found else None
 
 
 def check(folder: str | os.PathLike[str], *names: str, seconds: float = SECONDS) -> Checked:
@@ -249,14 +263,33 @@ def how_it_ended(code: int) -> str:
     return "ends the program"
 
 
-# On the command line
+class Said(str):
+    """A text that a notebook shows as it is printed."""
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
-def hint(folder: Path, piece: Piece) -> str:
-    """Give a hint, unless the folder was made without."""
-    if not has_hints(folder):
+def hint(folder: str | os.PathLike[str], name: str) -> Said:
+    """Give a hint for a piece.
+
+    Args:
+        folder: where your files are; it may have been made without hints.
+        name: the piece.
+
+    Returns:
+        A sentence that helps, and where the book explains the piece.
+
+    Raises:
+        ValueError: there is no such piece, or there are to be no hints.
+    """
+    piece = find_piece(name)
+    if not has_hints(Path(folder)):
         raise WorkshopError(f"{folder} was made without hints; ask whoever gave it to you.")
-    return f"{piece.hint}\n{explained(piece, 'It is explained under')}"
+    return Said(f"{piece.hint}\n{explained(piece, 'It is explained under')}")
+
+
+# On the command line
 
 
 def solution(piece: Piece) -> str:
@@ -301,6 +334,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "names",
         metavar="CHAPTER or PIECE",
         nargs="*",
+        default=[],
         help="such as simple_attention, or softmax; by default all",
     )
     instead = parser.add_mutually_exclusive_group()
@@ -313,11 +347,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def require_quotes(folder: str, names: Sequence[str]) -> None:
+    """Refuse the first word of a folder's name without the others."""
+    for number in range(1, len(names) + 1):
+        whole = Path(" ".join([folder, *names[:number]]))
+        if whole.is_dir() and not Path(folder).exists():
+            raise WorkshopError(
+                f"There is no folder {folder}; a name with blanks needs quotes: "
+                f"{command_line('check', whole, *names[number:])}"
+            )
+
+
 def run(options: argparse.Namespace) -> int:
     """Do what the command line asks."""
     folder = Path(options.folder)
+    require_quotes(options.folder, options.names)
     if options.hint:
-        print(hint(folder, find_piece(options.hint)))
+        print(hint(folder, options.hint))
     elif options.solution:
         print(solution(find_piece(options.solution)))
     elif options.report:

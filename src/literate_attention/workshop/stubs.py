@@ -52,6 +52,14 @@ def test_{name}() -> None:
     if not verdict:
         pytest.fail(str(verdict), pytrace=False)
 """
+PACKAGE = '''\
+"""What stands here can be imported from outside, too."""
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent))  # the files import each other by their names alone
+'''
 PYTEST_SETTINGS = """\
 [pytest]
 pythonpath = .
@@ -120,7 +128,12 @@ def start(folder: str | os.PathLike[str], hints: bool = True) -> Started:
             complete(done, f"{stem}.py", HEAD.format(title=TITLES[pieces[0].chapter]), stubs)
             tests = [test_of(piece.name, stem) for piece in pieces]
             complete(done, f"test_{stem}.py", TEST_HEAD.format(stem=stem), tests)
-        for name, text in (("pytest.ini", PYTEST_SETTINGS), (README, introduction(folder, hints))):
+        others = {
+            "__init__.py": PACKAGE,
+            "pytest.ini": PYTEST_SETTINGS,
+            README: introduction(folder, hints),
+        }
+        for name, text in others.items():
             if not (folder / name).exists():
                 write_whole(folder / name, text.encode())
                 done.new.append(name)

@@ -492,6 +492,8 @@ class WithHead(nn.Module):
         ("GroupedQueryAttention", Repeating),
         ("GroupedQueryAttention", Grouping),
         ("GroupedQueryAttention", UnturnedKeys),
+        ("KVCache", Listing),
+        ("KVCache", Growing),
         ("KVCache", Lazy),
         ("RollingCache", ByPosition),
         ("keep_top_k", top_k_by_sorting),
@@ -578,8 +580,11 @@ class Copying(KVCache):
 
 
 @pytest.mark.parametrize("mine", [Listing, Growing, Copying])
-def test_a_cache_that_copies_what_it_keeps_is_named(mine: type) -> None:
-    assert "copied with every append" in check_piece(mine, "KVCache").says
+def test_a_cache_that_copies_what_it_keeps_is_right_and_told_so(mine: type) -> None:
+    verdict = check_piece(mine, "KVCache")
+    assert verdict
+    assert "it copies all that it keeps with every append" in str(verdict).lower()
+    assert str(check_piece(Lazy, "KVCache")) == "Right."
 
 
 def test_a_property_that_is_a_method_is_named() -> None:

@@ -195,6 +195,53 @@ def test_code_that_loops_ends_with_whoever_asked(folder: Path) -> None:
     assert not is_running(looping)
 
 
+def test_what_is_right_may_have_a_remark(folder: Path) -> None:
+    write(
+        folder,
+        "kv_cache",
+        """\
+class KVCache:
+    def __init__(self, batch, num_kv_heads, max_tokens, head_dim):
+        self.kept = torch.zeros(2, batch, num_kv_heads, 0, head_dim)
+    def append(self, key, value):
+        self.kept = torch.cat([self.kept, torch.stack([key, value])], dim=-2)
+        return self.kept[0], self.kept[1]
+    num_tokens = num_keys = property(lambda self: self.kept.shape[-2])
+""",
+    )
+    checked = workshop.check(folder, "KVCache")
+    assert checked.named("right") == ["KVCache"]
+    assert "✓ KVCache: right. It copies all that it keeps" in str(checked)
+
+
+def test_what_a_piece_prints_is_shown_where_it_is_wrong(folder: Path) -> None:
+    write(
+        folder,
+        "simple_attention",
+        "print('loaded')\n"
+        "def softmax(x):\n    print('shape', *x.shape)\n    return x\n"
+        "def dot_product_attention(x):\n    print('fine')\n    return (x @ x.mT).softmax(-1) @ x\n",
+    )
+    verdicts = said(workshop.check(folder, "simple_attention"))
+    assert verdicts["dot_product_attention"] == "right"
+    _, printed = verdicts["softmax"].split("\nit printed:\n")
+    assert printed.split("\n") == ["shape 2", "shape 2 2", *printed.split("\n")[2:5], "..."]
+    assert "loaded" not in printed
+
+
+def test_what_is_next_is_the_line_that_python_cannot_read(folder: Path) -> None:
+    write(folder, "simple_attention", "def softmax(:\n")
+    lines = str(workshop.check(folder, "softmax")).split("\n")
+    number = (folder / "simple_attention.py").read_text("utf-8").count("\n")
+    assert lines[-1] == f"Next: simple_attention.py, line {number}"
+
+
+def test_a_result_prints_as_its_verdict(folder: Path) -> None:
+    (result,) = workshop.check(folder, "softmax").results
+    assert repr(result) == "softmax: not written yet"
+    assert len(repr(result.piece)) < 1000
+
+
 def test_what_needs_an_unwritten_piece_says_which(folder: Path) -> None:
     write(
         folder,
@@ -236,6 +283,7 @@ def test_a_hint_and_where_the_solution_stands(
     hint = capsys.readouterr().out
     assert BY_NAME["softmax"].hint in hint
     assert "/story/simple_attention.html#step-2-weights" in hint
+    assert repr(workshop.hint(folder, "softmax")) == hint.rstrip("\n")
     assert main(["check", str(folder), "--solution", "softmax"]) == 0
     solution = capsys.readouterr().out
     assert re.search(r"simple_attention\.py, line \d+", solution)
@@ -277,6 +325,10 @@ def test_a_table_for_teachers(folder: Path, tmp_path: Path) -> None:
         (["check", "mine", "zzz"], f"no chapter or piece zzz; there are {next(iter(CHAPTERS))}, "),
         (["check", "mine", "--hint", "softmx"], "no piece softmx; the nearest is softmax."),
         (["check", "--report", "no/x.csv", "empty"], "no/x.csv cannot be written (No such file"),
+        (
+            ["check", "my", "own", "folder", "softmax"],
+            'a name with blanks needs quotes: python -m literate_attention check "my own folder" softmax',
+        ),
         (["start", "file"], "file is a file; choose another name for the folder."),
     ],
 )
@@ -291,6 +343,7 @@ def test_an_error_is_one_sentence(
     Path("file").write_text("")
     Path("empty").mkdir()
     Path("mine").mkdir()
+    Path("my own folder").mkdir()
     assert main(arguments) == 2
     output, errors = capsys.readouterr()
     assert output == ""
@@ -298,11 +351,22 @@ def test_an_error_is_one_sentence(
     assert errors.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments", [[], ["start"], ["check"], ["chekc", "x"]])
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "COMMAND\n"),
+        (["start"], "required: FOLDER\n"),
+        (["check"], "required: FOLDER\n"),
+        (["chekc", "x"], "invalid choice"),
+        (["start", "my", "folder"], "cannot use folder; what has blanks in it needs quotes\n"),
+    ],
+)
 def test_a_call_that_cannot_be_meant(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
     assert stopped.value.code == 2
-    assert "usage: python -m literate_attention" in capsys.readouterr().err
+    errors = capsys.readouterr().err
+    assert "usage: python -m literate_attention" in errors
+    assert says in errors

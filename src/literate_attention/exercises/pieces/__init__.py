@@ -29,6 +29,9 @@ BY_NAME = {piece.name: piece for piece in PIECES}
 def check_piece(mine: object, name: str | None = None) -> Verdict:
     """Check a function or a class that you wrote in place of one of the book's.
 
+    It runs here and now: interrupt it if it loops for ever. What stands in a folder is judged by
+    :func:`literate_attention.workshop.check` in a process of its own.
+
     Args:
         mine: your function or class.
         name: how the book calls it; by default it has the same name.

@@ -14,7 +14,7 @@ from literate_attention.exercises._common_mistakes import (
     ways_to_attend,
     ways_to_weigh,
 )
-from literate_attention.exercises._judging import RIGHT, Verdict, wrong
+from literate_attention.exercises._judging import RIGHT, Verdict, remark, wrong
 from literate_attention.exercises.pieces._projections import (
     Projection,
     Projections,
@@ -81,7 +81,7 @@ def judge_attention(
         return verdict
     square = [{"x": drawn(*given["x"].shape[:-1], D_OUT)} for given in inputs]
     if _judge_sizes(mine, attend, {**sizes, "d_in": D_OUT}, square, has_heads):
-        return Verdict(True, "It works only where d_in and d_out are the same.")
+        return remark("it works only where d_in and d_out are the same")
     return verdict
 
 

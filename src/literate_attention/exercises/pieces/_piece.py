@@ -1,7 +1,7 @@
 """What a reader may write in place of a part of this library, and how it is judged."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from literate_attention.exercises._judging import Verdict
@@ -29,7 +29,7 @@ class Piece:
     chapter: str
     section: str
     hint: str
-    check: Callable[[object], Verdict]
+    check: Callable[[object], Verdict] = field(repr=False)
     leave_out: tuple[str, ...] = ()
     batch: Literal["*batch ", "batch ", ""] = "*batch "
     attributes: tuple[str, ...] = ()
