@@ -270,7 +270,7 @@ class Said(str):
         return str(self)
 
 
-def hint(folder: str | os.PathLike[str], name: str) -> Said:
+def hint(folder: str | os.PathLike[str], name: str) -> str:
     """Give a hint for a piece.
 
     Args:

@@ -58,7 +58,8 @@ PACKAGE = '''\
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent))  # the files import each other by their names alone
+# The files import each other by their names alone.
+sys.path.append(str(Path(__file__).parent))
 '''
 PYTEST_SETTINGS = """\
 [pytest]
