@@ -21,6 +21,7 @@ NAMES = (
     "own_code",
     "ring",
     "ladder",
+    "copying",
     "build",
     "website",
 )

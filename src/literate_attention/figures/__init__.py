@@ -7,7 +7,7 @@ import it, ``from literate_attention import figures`` does.
 """
 
 from literate_attention.figures._card import Drawing
-from literate_attention.figures.learned.heads import draw_head_scores, draw_induction, draw_shares
+from literate_attention.figures.learned.heads import draw_claim, draw_head_scores, draw_induction
 from literate_attention.figures.models.arrows import draw_shared_heads, draw_turned_arrows
 from literate_attention.figures.models.masks import draw_mask_parts
 from literate_attention.figures.models.rings import draw_ring, draw_ring_work
@@ -45,6 +45,7 @@ __all__ = [
     "Drawing",
     "draw_attention_matrix",
     "draw_bottleneck",
+    "draw_claim",
     "draw_colours",
     "draw_context_vector",
     "draw_dropout_masks",
@@ -73,7 +74,6 @@ __all__ = [
     "draw_shadows",
     "draw_shapes",
     "draw_shared_heads",
-    "draw_shares",
     "draw_training",
     "draw_turned_arrows",
     "draw_weight_split",

@@ -245,14 +245,46 @@ def silence_head(
 
 
 @torch.no_grad()
-def copy_accuracy(model: LanguageModel, token_ids: Int[Tensor, "*batch num_tokens"]) -> float:
-    r"""Measure how often a model names the next token of a sequence that it reads for the second time.
+def copy_predictions(
+    model: LanguageModel, token_ids: Int[Tensor, "*batch num_tokens"]
+) -> tuple[Bool[Tensor, "*batch copied"], Float[Tensor, "*batch copied"]]:
+    r"""Let a model read a sequence for the second time, and say what it makes of each next token.
 
-    .. math:: \frac{1}{|I|} \sum_{i \in I} [\, \arg\max \text{logits}_i = t_{i+1} \,], \qquad
-              I = \{n/2, \dots, n - 2\}
+    .. math:: r_i = [\, \arg\max \text{logits}_i = t_{i+1} \,], \qquad
+              p_i = \text{softmax}(\text{logits}_i)_{t_{i+1}}, \qquad i = n/2, \dots, n - 2
 
     Of random tokens the first reading cannot be guessed. The second can, by whoever looks back
     :cite:p:`olsson2022`.
+
+    Args:
+        model: what names the next token.
+        token_ids: any sequence, and once more the same, :math:`t`.
+
+    Returns:
+        For all tokens of the second half but the first: whether the model's best guess is right, and the
+        probability that it gives to the right token.
+
+    Raises:
+        ValueError: the second half is not the first once more.
+
+    Example:
+        >>> from literate_attention import llama_model
+        >>> knows_one_token = llama_model(1, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
+        >>> copy_predictions(knows_one_token, torch.tensor([0, 0, 0, 0, 0, 0]))
+        (tensor([True, True]), tensor([1., 1.]))
+    """
+    require_repeated(token_ids)
+    half = token_ids.shape[-1] // 2
+    logits = model.logits(model.hidden_states(token_ids)[..., half:-1, :])
+    wanted = token_ids[..., half + 1 :]
+    chances = logits.softmax(dim=-1).gather(-1, wanted.unsqueeze(-1))
+    return logits.argmax(dim=-1) == wanted, chances.squeeze(-1)
+
+
+def copy_accuracy(model: LanguageModel, token_ids: Int[Tensor, "*batch num_tokens"]) -> float:
+    r"""Measure how often a model names the next token of a sequence that it reads for the second time.
+
+    .. math:: \frac{1}{n/2 - 1} \sum_i r_i
 
     Args:
         model: what names the next token.
@@ -270,11 +302,8 @@ def copy_accuracy(model: LanguageModel, token_ids: Int[Tensor, "*batch num_token
         >>> copy_accuracy(knows_one_token, torch.tensor([0, 0, 0, 0, 0, 0]))
         1.0
     """
-    require_repeated(token_ids)
-    half = token_ids.shape[-1] // 2
-    hidden = model.hidden_states(token_ids)[..., half:-1, :]
-    named = model.logits(hidden).argmax(dim=-1)
-    return (named == token_ids[..., half + 1 :]).float().mean().item()
+    right, _ = copy_predictions(model, token_ids)
+    return right.float().mean().item()
 
 
 def require_targets(maps: Tensor, targets: Tensor) -> None:

@@ -215,8 +215,12 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "head_scores": lambda: figures.draw_head_scores(
         {"Previous token": torch.arange(270).view(30, 9) / 269, "Induction": torch.zeros(30, 9)}
     ),
-    "shares": lambda: figures.draw_shares(
-        {"all": 1.0, "some, with a long name" * 3: 0.25, "": 0.0}
+    "claim": lambda: figures.draw_claim(
+        {
+            "all": (torch.ones(10), 1.0, 1.0, 1.0),
+            "some, with a long name" * 3: (torch.arange(10) / 10, 0.45, 0.25, 0.6),
+            "": (torch.zeros(10), 0.0, 0.0, 0.0),
+        }
     ),
     "bottleneck": lambda: figures.draw_bottleneck(TOY_TOKENS, LONG, translates=[0, 2, 1, 5, 4, 3]),
     "lines": lambda: figures.draw_lines(

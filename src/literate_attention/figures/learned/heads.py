@@ -1,4 +1,4 @@
-"""Drawings of trained heads: all at a glance, what is left without some, and how two work together."""
+"""Drawings of trained heads: all at a glance, what is claimed of some, and how two work together."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -7,10 +7,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from literate_attention.figures._arguments import to_numpy
-from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Ruler, card
+from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card
 from literate_attention.figures._labels import clean_labels
 from literate_attention.figures._lettering import LINE, SMALL_TEXT, shorten, text_width
-from literate_attention.figures._palette import BLUE, INK
+from literate_attention.figures._palette import BLUE, INK, PAPER, QUIET, SHADE
 from literate_attention.figures._roles import HEADS, INPUT, KEY, QUERY
 from literate_attention.figures._words import enumerated, format_number, plural
 
@@ -63,29 +63,43 @@ def draw_head_scores(scores: Mapping[str, Float[Tensor, "num_layers num_heads"]]
         return page.finish(y + LINE / 2 + MARGIN, *sentences)
 
 
-def draw_shares(shares: Mapping[str, float]) -> Drawing:
-    """Draw shares of a whole as bars, one below the other; a dashed line marks the first.
+def draw_claim(
+    estimates: Mapping[str, tuple[Float[Tensor, " draws"], float, float, float]],
+) -> Drawing:
+    """Draw an effect, its controls and their intervals; a dashed line marks the first mean.
 
     Args:
-        shares: for each name a number from 0 to 1.
+        estimates: for each name numbers from 0 to 1, their mean, and where its interval begins and ends.
 
     Example:
-        >>> draw_shares({"all heads": 0.75, "without one": 0.5}).alt
-        'all heads: 0.75. without one: 0.50.'
+        >>> import torch
+        >>> draws = torch.tensor([0.25, 0.75])
+        >>> draw_claim({"all heads": (draws, 0.5, 0.25, 0.75), "control": (draws, 0.5, 0.25, 0.75)}).alt
+        'all heads: 0.50, interval 0.25 to 0.75. control: 0.50, interval 0.25 to 0.75.'
     """
-    ruler = Ruler(0.0, 1.0, WIDTH - 2 * MARGIN - text_width("0.00") - 8)
-    height = 2 * LINE + 6
+    scale = WIDTH - 2 * MARGIN - text_width("0.00") - 8
+    height, sentences = 2 * LINE + 6, []
     with card() as page:
         y = MARGIN
-        first = MARGIN + ruler.scale * next(iter(shares.values()))
-        page.dashes((first, y), (first, y + height * len(shares)))
-        for name, share in shares.items():
+        _, first, _, _ = next(iter(estimates.values()))
+        guide = MARGIN + scale * first
+        page.dashes((guide, y), (guide, y + height * len(estimates)))
+        for name, (values, mean, low, high) in estimates.items():
             page.text(MARGIN, y + LINE / 2, shorten(name, WIDTH - 2 * MARGIN), ha="left")
-            page.bar(MARGIN, y + 1.5 * LINE, 13, ruler, share, facecolor=BLUE, label=name)
-            page.text(WIDTH - MARGIN, y + 1.5 * LINE, format_number(share), ha="right")
+            middle = y + 1.5 * LINE
+            page.box(MARGIN, middle - 6, scale, 12, fill=SHADE, zorder=0)
+            for value in to_numpy(values):
+                page.circle(MARGIN + scale * value, middle, 2, PAPER, QUIET)
+            start, end = (MARGIN + scale * low, middle), (MARGIN + scale * high, middle)
+            page.line(start, end, color=BLUE, width=3, zorder=4, label=name)
+            at = MARGIN + scale * mean
+            page.line((at, middle - 6), (at, middle + 6), color=INK, width=2, zorder=4)
+            page.text(WIDTH - MARGIN, middle, format_number(mean), ha="right")
+            interval = f"{format_number(low)} to {format_number(high)}"
+            sentences.append(f"{name}: {format_number(mean)}, interval {interval}.")
             y += height
-        sentences = (f"{name}: {format_number(share)}." for name, share in shares.items())
-        return page.finish(y + MARGIN / 2, *sentences)
+        page.note(MARGIN, y + LINE / 2, "dots: draws, blue: interval of their mean", "left")
+        return page.finish(y + LINE + MARGIN, *sentences)
 
 
 def draw_induction(tokens: Sequence[str]) -> Drawing:

@@ -1,9 +1,10 @@
-"""All heads are seen at a glance, and notes stand beside the letter that they are about."""
+"""All heads are seen at a glance, claims with all their draws, and notes beside their letter."""
 
 import numpy as np
 import torch
 from matplotlib.collections import QuadMesh
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.lines import Line2D
+from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
 
 from literate_attention import figures
 
@@ -23,3 +24,17 @@ def test_each_token_but_the_first_gets_a_note_and_the_last_finds_all_copies() ->
     labels = [str(arrow.get_label()) for arrow in drawing.figure.findobj(FancyArrowPatch)]
     assert labels == [*(f"note{place}" for place in range(1, 7)), "found1", "found4"]
     assert "finds it at place 2, beside 'b' and 5, beside 'b'. So 'b' comes next." in drawing.alt
+
+
+def test_each_draw_is_a_dot_and_the_interval_lies_on_the_same_ruler() -> None:
+    values = torch.tensor([0.0, 0.25, 1.0, 0.75])
+    drawing = figures.draw_claim(
+        {"effect": (values, 0.5, 0.25, 0.75), "control": (values, 0.5, 0.0, 1.0)}
+    )
+    dots = [circle.center[0] for circle in drawing.figure.findobj(Circle)]
+    intervals = {str(line.get_label()): line.get_xdata() for line in drawing.figure.findobj(Line2D)}
+    assert len(dots) == 8
+    zero, quarter, one, three_quarters = dots[:4]
+    np.testing.assert_allclose((one - zero) / 4, quarter - zero)
+    np.testing.assert_allclose(intervals["effect"], [quarter, three_quarters])
+    np.testing.assert_allclose(intervals["control"], [zero, one])

@@ -1,0 +1,588 @@
+"""What heads tell each other: a run taken apart, patched and cut, and what the weights alone say."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from literate_attention._argument_checks import require_token_ids
+from literate_attention.learned.trained_heads import require_head
+from literate_attention.models.transformer_block import LanguageModel, RMSNorm
+from literate_attention.story.multi_head_attention import split_heads
+
+
+@torch.no_grad()
+def residual_stream(
+    model: LanguageModel, token_ids: Int[Tensor, "*batch num_tokens"]
+) -> Float[Tensor, "*batch stages num_tokens embed_dim"]:
+    r"""Keep the residual stream as it is before the first block, and after each block.
+
+    .. math:: x_0 = E_t, \qquad x_l = \text{block}_l(x_{l-1})
+
+    Args:
+        model: a stack of blocks.
+        token_ids: what the model reads, :math:`t`.
+
+    Returns:
+        One stage more than there are blocks; block :math:`l`, counted from 0, reads stage :math:`l`.
+
+    Raises:
+        TypeError: the token ids are not integers.
+        ValueError: a token id is outside the vocabulary.
+
+    Example:
+        >>> from literate_attention import llama_model
+        >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
+        >>> token_ids = torch.tensor([1, 7, 2, 5])
+        >>> stream = residual_stream(model, token_ids)
+        >>> torch.equal(model.final_norm(stream[-1]), model.hidden_states(token_ids))
+        True
+    """
+    require_token_ids(token_ids, model.token_embedding.num_embeddings)
+    stages = [model.token_embedding(token_ids)]
+    for block in model.blocks:
+        stages.append(block(stages[-1]))
+    return torch.stack(stages, dim=-3)
+
+
+@torch.no_grad()
+def head_outputs(
+    model: LanguageModel, token_ids: Int[Tensor, "*batch num_tokens"]
+) -> Float[Tensor, "*batch num_layers num_heads num_tokens embed_dim"]:
+    r"""Say what each head adds to the residual stream.
+
+    .. math:: \text{output}_h = A_h \, V_h \, W_o^{(h)}, \qquad \text{Attention}(x) = \sum_h \text{output}_h
+
+    The output projection mixes the heads, but its columns can be dealt out to them, and then each head has a
+    matrix of its own :cite:p:`elhage2021`.
+
+    Args:
+        model: a stack of blocks, whose attention can return its weights.
+        token_ids: what the model reads.
+
+    Returns:
+        For each head of each layer, a vector for each token.
+
+    Raises:
+        TypeError: the token ids are not integers.
+        ValueError: a token id is outside the vocabulary.
+
+    Example:
+        >>> from literate_attention import llama_model
+        >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
+        >>> head_outputs(model, torch.tensor([1, 7, 2, 5])).shape
+        torch.Size([3, 6, 4, 12])
+    """
+    stream = residual_stream(model, token_ids)
+    blocks: Iterable[Any] = model.blocks
+    outputs = []
+    for layer, block in enumerate(blocks):
+        attention = block.attention
+        normed = block.attention_norm(stream[..., layer, :, :])
+        _, weights = attention(normed, need_weights=True)
+        value = split_heads(attention.W_value(normed), attention.num_kv_heads)
+        shared_by = attention.num_heads // attention.num_kv_heads
+        found = weights @ value.repeat_interleave(shared_by, dim=-3)
+        outputs.append(found @ output_matrices(attention))
+    return torch.stack(outputs, dim=-4)
+
+
+def output_matrices(attention: Any) -> Float[Tensor, "num_heads head_dim embed_dim"]:
+    """Deal the output projection out to the heads: what carries each one's findings into the stream."""
+    return attention.out_proj.weight.T.unflatten(0, (attention.num_heads, -1))
+
+
+def feed_forward_output(
+    block: Any, x: Float[Tensor, "*batch num_tokens embed_dim"]
+) -> Float[Tensor, "*batch num_tokens embed_dim"]:
+    """Say what the second half of a block adds to the stream that its attention leaves."""
+    if not hasattr(block, "feed_forward"):  # a block of attention alone
+        return torch.zeros_like(x)
+    return block.feed_forward(block.feed_forward_norm(x))
+
+
+class Attribution(NamedTuple):
+    """A logit as a sum: what each part of a model contributes to it, from :func:`logit_attribution`.
+
+    Args:
+        embedding: what the token's own embedding contributes.
+        heads: what each head contributes, layer by layer.
+        feed_forward: what each layer's feed-forward part contributes.
+
+    Example:
+        >>> parts = Attribution(torch.tensor(0.5), torch.tensor([[1.0, -0.5]]), torch.tensor([2.0]))
+        >>> parts.total()
+        3.0
+    """
+
+    embedding: Float[Tensor, ""]
+    """What the token's own embedding contributes."""
+    heads: Float[Tensor, "num_layers num_heads"]
+    """What each head contributes, layer by layer."""
+    feed_forward: Float[Tensor, " num_layers"]
+    """What each layer's feed-forward part contributes."""
+
+    def total(self) -> float:
+        """Add it all up."""
+        return (self.embedding + self.heads.sum() + self.feed_forward.sum()).item()
+
+
+@torch.no_grad()
+def logit_attribution(
+    model: LanguageModel,
+    token_ids: Int[Tensor, " num_tokens"],
+    token: int,
+    versus: int | None = None,
+    place: int = -1,
+) -> Attribution:
+    r"""Divide the logit of a token among all parts of a model that write into the residual stream.
+
+    .. math:: \text{logit}_t = \Bigl\langle \sum_p x_p, \; \frac{w \odot E_t}{r} \Bigr\rangle
+              = \sum_p \Bigl\langle x_p, \frac{w \odot E_t}{r} \Bigr\rangle, \qquad
+              r = \sqrt{\tfrac{1}{d} \bigl\lVert \textstyle\sum_p x_p \bigr\rVert^2 + \epsilon}
+
+    :math:`x_p` is what a part adds to the stream, and :math:`w` the weight of the last norm. The divisor
+    :math:`r` depends on all parts together. It is kept as it was in this run, so the sum is exact; without
+    one of the parts, it would be another :cite:p:`elhage2021`.
+
+    Args:
+        model: a stack of blocks.
+        token_ids: what the model reads.
+        token: whose logit is divided, :math:`t`.
+        versus: a second token, if the difference of two logits is divided.
+        place: after which token the logit is read; by default after the last.
+
+    Returns:
+        What each part contributes.
+
+    Raises:
+        TypeError: the token ids are not integers.
+        ValueError: a token id is outside the vocabulary.
+
+    Example:
+        >>> from literate_attention import llama_model
+        >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
+        >>> token_ids = torch.tensor([1, 7, 2, 5])
+        >>> parts = logit_attribution(model, token_ids, token=3)
+        >>> abs(parts.total() - model(token_ids)[-1, 3].item()) < 1e-4
+        True
+    """
+    stream, heads = residual_stream(model, token_ids), head_outputs(model, token_ids)
+    attended = stream[:-1] + heads.sum(dim=1)
+    halves = [
+        feed_forward_output(block, x) for block, x in zip(model.blocks, attended, strict=True)
+    ]
+    table, norm = model.token_embedding.weight, model.final_norm
+    asked = table[token] if versus is None else table[token] - table[versus]
+    mean_square = stream[-1, place].square().mean()
+    reads = norm.weight * asked * torch.rsqrt(mean_square + norm.eps)
+    return Attribution(
+        stream[0, place] @ reads,
+        heads[:, :, place] @ reads,
+        torch.stack(halves)[:, place] @ reads,
+    )
+
+
+@torch.no_grad()
+def patch(
+    model: LanguageModel, stream: Float[Tensor, "*batch num_tokens embed_dim"], layer: int
+) -> Float[Tensor, "*batch vocab_size"]:
+    r"""Let a model go on from a residual stream that it is given, and score the next token.
+
+    .. math:: \text{logits} = \text{norm}\bigl(\text{block}_L(\cdots \text{block}_{l}(x))\bigr) \, E^\top
+
+    With a stream that mixes two runs, it says what the model makes of the part that was carried over
+    :cite:p:`vig2020,meng2022`.
+
+    Args:
+        model: a stack of blocks.
+        stream: what the block reads, :math:`x`.
+        layer: the block that reads it, :math:`l`, counted from 0; as many as there are blocks means the last
+            norm.
+
+    Returns:
+        The logits after the last token.
+
+    Raises:
+        ValueError: the model has no such layer.
+
+    Example:
+        >>> from literate_attention import llama_model
+        >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
+        >>> token_ids = torch.tensor([1, 7, 2, 5])
+        >>> logits = patch(model, residual_stream(model, token_ids)[2], layer=2)
+        >>> torch.equal(logits, model.logits(model.hidden_states(token_ids)[-1]))
+        True
+    """
+    require_stage(model, layer)
+    for block in model.blocks[layer:]:
+        stream = block(stream)
+    return model.logits(model.final_norm(stream[..., -1, :]))
+
+
+def patch_blocks(
+    model: LanguageModel,
+    token_ids: Int[Tensor, " num_tokens"],
+    other_ids: Int[Tensor, " num_tokens"],
+    places: Sequence[int],
+) -> Float[Tensor, "stages places vocab_size"]:
+    r"""Carry one token's vector from another run over into this one, at each stage of the residual stream.
+
+    .. math:: \tilde x_{l,i} = x'_{l,i}, \qquad \tilde x_{l,j} = x_{l,j} \text{ for all } j \ne i
+
+    Args:
+        model: a stack of blocks.
+        token_ids: what the model reads.
+        other_ids: the text that the vectors come from, of as many tokens.
+        places: the tokens whose vectors are carried over, one at a time, :math:`i`.
+
+    Returns:
+        The logits after the last token, for each stage and each place.
+
+    Raises:
+        TypeError: the token ids are not integers.
+        ValueError: a token id is outside the vocabulary, or the texts differ in length.
+
+    Example:
+        >>> from literate_attention import llama_model
+        >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
+        >>> one, other = torch.tensor([1, 7, 2, 5]), torch.tensor([1, 3, 2, 5])
+        >>> patch_blocks(model, one, other, places=[1, 3]).shape
+        torch.Size([4, 2, 11])
+    """
+    require_same_length(token_ids, other_ids)
+    stream, other = residual_stream(model, token_ids), residual_stream(model, other_ids)
+    logits = []
+    for layer in range(len(stream)):
+        mixed = stream[layer].repeat(len(places), 1, 1)
+        for row, place in enumerate(places):
+            mixed[row, place] = other[layer, place]
+        logits.append(patch(model, mixed, layer))
+    return torch.stack(logits)
+
+
+@torch.no_grad()
+def patch_heads(
+    model: LanguageModel,
+    token_ids: Int[Tensor, " num_tokens"],
+    other_ids: Int[Tensor, " num_tokens"],
+) -> Float[Tensor, "num_layers num_heads vocab_size"]:
+    r"""Carry the output of one head from another run over into this one, one head at a time.
+
+    .. math:: \tilde x_l = x_l + \sum_h \text{output}_{l,h} - \text{output}_{l,g} + \text{output}'_{l,g}
+
+    Args:
+        model: a stack of blocks.
+        token_ids: what the model reads.
+        other_ids: the text that the output of head :math:`g` comes from, of as many tokens.
+
+    Returns:
+        The logits after the last token, for each head.
+
+    Raises:
+        TypeError: the token ids are not integers.
+        ValueError: a token id is outside the vocabulary, or the texts differ in length.
+
+    Example:
+        >>> from literate_attention import llama_model
+        >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
+        >>> one, other = torch.tensor([1, 7, 2, 5]), torch.tensor([1, 3, 2, 5])
+        >>> patch_heads(model, one, other).shape
+        torch.Size([3, 6, 11])
+    """
+    require_same_length(token_ids, other_ids)
+    stream = residual_stream(model, token_ids)
+    heads, others = head_outputs(model, token_ids), head_outputs(model, other_ids)
+    logits = []
+    for layer, block in enumerate(model.blocks):
+        attended = stream[layer] + heads[layer].sum(dim=0)
+        mixed = attended - heads[layer] + others[layer]  # a row for each head
+        logits.append(patch(model, mixed + feed_forward_output(block, mixed), layer + 1))
+    return torch.stack(logits)
+
+
+@torch.no_grad()
+def qk_circuit(
+    model: LanguageModel, layer: int, head: int, distance: int = 0
+) -> Float[Tensor, "embed_dim embed_dim"]:
+    r"""Say from the weights alone how a head scores a pair of tokens that are so far apart.
+
+    .. math:: \text{score}_{ij} = \hat x_i \, W_{QK}^{(i-j)} \, \hat x_j^\top, \qquad
+              W_{QK}^{(\Delta)} = \frac{1}{\sqrt{d_h}} \, w W_q^\top R_\Delta^\top W_k w
+
+    :math:`\hat x` is a vector of the stream, divided by the root of its mean square, and :math:`w` the weight
+    of the norm. Of the two rotations in a score only their difference is left, :math:`R_\Delta`. So a head
+    with rotary positions has a matrix for each distance :cite:p:`elhage2021`.
+
+    Args:
+        model: a stack of blocks, without norms of queries and keys.
+        layer: where the head is.
+        head: which one.
+        distance: how many tokens the query stands behind the key, :math:`\Delta`.
+
+    Returns:
+        The matrix: rows for what asks, columns for what is asked about.
+
+    Raises:
+        ValueError: the model has no such head, or norms of queries and keys, which no matrix can express.
+
+    Example:
+        >>> from literate_attention import llama_model
+        >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
+        >>> qk_circuit(model, layer=1, head=4).shape
+        torch.Size([12, 12])
+    """
+    query, key, _ = head_matrices(model, layer)
+    require_head([block.attention for block in model.blocks], layer, head)
+    attention: Any = model.blocks[layer].attention
+    asks = query[head].T.unsqueeze(-2)  # each column is turned like a query of its own
+    if attention.rope is not None:
+        asks = attention.rope(asks, distance)
+    return asks.squeeze(-2) @ key[head] / attention.head_dim**0.5
+
+
+@torch.no_grad()
+def ov_circuit(model: LanguageModel, layer: int, head: int) -> Float[Tensor, "embed_dim embed_dim"]:
+    r"""Say from the weights alone what a head writes about a token that it looks at.
+
+    .. math:: \text{output}_i = \sum_j A_{ij} \, \hat x_j \, W_{OV}, \qquad W_{OV} = w W_v^\top W_o^{(h)}
+
+    :math:`\hat x` and :math:`w` are those of :func:`qk_circuit`. No position plays a part here
+    :cite:p:`elhage2021`.
+
+    Args:
+        model: a stack of blocks.
+        layer: where the head is.
+        head: which one.
+
+    Returns:
+        The matrix: rows for what is looked at, columns for what is written.
+
+    Raises:
+        ValueError: the model has no such head, or norms of queries and keys.
+
+    Example:
+        >>> from literate_attention import llama_model
+        >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2, head_dim=4)
+        >>> torch.linalg.matrix_rank(ov_circuit(model, layer=1, head=4)).item()
+        4
+    """
+    _, _, value = head_matrices(model, layer)
+    require_head([block.attention for block in model.blocks], layer, head)
+    return value[head].T @ output_matrices(model.blocks[layer].attention)[head]
+
+
+def head_matrices(
+    model: LanguageModel, layer: int
+) -> tuple[
+    Float[Tensor, "num_heads head_dim embed_dim"],
+    Float[Tensor, "num_heads head_dim embed_dim"],
+    Float[Tensor, "num_heads head_dim embed_dim"],
+]:
+    """Give each head of a layer its three projections, the weight of the norm before them included."""
+    block: Any = model.blocks[layer]
+    attention = block.attention
+    require_no_qk_norm(attention)
+    shared_by = attention.num_heads // attention.num_kv_heads
+    query = attention.W_query.weight.unflatten(0, (attention.num_heads, -1))
+    key = attention.W_key.weight.unflatten(0, (attention.num_kv_heads, -1))
+    value = attention.W_value.weight.unflatten(0, (attention.num_kv_heads, -1))
+    norm = block.attention_norm.weight
+    return (
+        query * norm,
+        key.repeat_interleave(shared_by, dim=0) * norm,
+        value.repeat_interleave(shared_by, dim=0) * norm,
+    )
+
+
+@torch.no_grad()
+def composition_scores(
+    model: LanguageModel, layer: int, num_distances: int = 64
+) -> Float[Tensor, "earlier_layers num_heads num_heads"]:
+    r"""Say from the weights alone how much of what earlier heads write can reach the keys of later ones.
+
+    .. math:: C = \frac{\sqrt{\sum_\Delta \lVert W_{QK}^{(\Delta)} \, W_{OV}^\top \rVert^2}}
+                       {\sqrt{\sum_\Delta \lVert W_{QK}^{(\Delta)} \rVert^2} \; \lVert W_{OV} \rVert}
+
+    It is 1 if the later head reads just those directions that the earlier head writes, and 0 if it reads none
+    of them. This is K-composition :cite:p:`elhage2021`, with the mean over distances because of the rotation.
+    No matrix as wide as the stream is made: :math:`\lVert A B \rVert^2 = \operatorname{tr}(A^\top A \, B
+    B^\top)`.
+
+    Args:
+        model: a stack of blocks, without norms of queries and keys.
+        layer: of the later heads.
+        num_distances: how many distances there are, from 0 on, :math:`\Delta`.
+
+    Returns:
+        A score for each head of each earlier layer, and each head of this layer.
+
+    Raises:
+        ValueError: there is no earlier layer, or there are norms of queries and keys.
+
+    Example:
+        >>> from literate_attention import llama_model
+        >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
+        >>> composition_scores(model, layer=2).shape
+        torch.Size([2, 6, 6])
+    """
+    require_earlier_layer(layer)
+    query, key, _ = head_matrices(model, layer)
+    asks = query @ query.mT
+    attention: Any = model.blocks[layer].attention
+    if attention.rope is not None:  # the mean of R asks R^T, over all distances
+        turned = asks.unsqueeze(-2).expand(-1, -1, num_distances, -1)
+        for _ in range(2):
+            turned = attention.rope(turned).transpose(-3, -1)
+        asks = turned.mean(dim=-2)
+    reads = trace(asks, key @ key.mT).sqrt()
+    scores = []
+    for earlier, block in enumerate(model.blocks[:layer]):
+        _, _, value = head_matrices(model, earlier)
+        output, found = output_matrices(block.attention), value @ value.mT
+        writes = trace(output @ output.mT, found).sqrt()
+        meets = key @ output.unsqueeze(1).mT  # a row for each earlier head, a column for each later
+        both = trace(asks @ meets, found.unsqueeze(1) @ meets.mT).sqrt()
+        scores.append(both / (writes.unsqueeze(-1) * reads))
+    return torch.stack(scores)
+
+
+def trace(
+    left: Float[Tensor, "*batch rows columns"], right: Float[Tensor, "*batch columns rows"]
+) -> Float[Tensor, "*batch"]:
+    """Add up the diagonal of a product, without the rest of it."""
+    return (left * right.mT).sum(dim=(-2, -1))
+
+
+@contextmanager
+def cut_wire(
+    model: LanguageModel, sender: tuple[int, int], keys: Iterable[tuple[int, int]]
+) -> Iterator[None]:
+    r"""Hide what one head writes from some keys of later layers, for as long as a ``with`` lasts.
+
+    .. math:: \tilde k_j = R_j \, W_k \, \text{norm}(x_j - \text{output}_j)
+
+    All that else reads the stream goes on reading what the head has written. So do these keys, where other
+    parts have passed it on: only the direct wire is cut :cite:p:`wang2023`.
+
+    Args:
+        model: a stack of blocks.
+        sender: the head that writes, as (layer, head).
+        keys: where it is hidden, each as (layer, key-value head). With grouped queries, several heads share
+            what is cut.
+
+    Returns:
+        A context manager. However the ``with`` ends, the wire is whole again.
+
+    Raises:
+        ValueError: the model has no such head or keys, or they are not in a later layer.
+
+    Example:
+        >>> from literate_attention import llama_model
+        >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
+        >>> token_ids = torch.tensor([1, 7, 2, 5])
+        >>> whole = model(token_ids)
+        >>> with cut_wire(model, (0, 3), [(2, 1)]):
+        ...     cut = model(token_ids)
+        >>> torch.equal(cut, whole), torch.equal(model(token_ids), whole)
+        (False, True)
+    """
+    blocks: list[Any] = list(model.blocks)
+    layer, head = sender
+    keys = list(keys)
+    require_wire(blocks, sender, keys)
+    note: dict[str, Tensor] = {}
+    writer = blocks[layer].attention
+    hooks = [writer.out_proj.register_forward_pre_hook(partial(note_output, note, writer, head))]
+    for reader in {reader for reader, _ in keys}:
+        block = blocks[reader]
+        hidden_from = [kv_head for there, kv_head in keys if there == reader]
+        replace = partial(replace_keys, note, hidden_from, block.attention.num_kv_heads)
+        hooks.append(block.attention_norm.register_forward_hook(partial(note_without, note)))
+        hooks.append(block.attention.W_key.register_forward_hook(replace))
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def note_output(
+    note: dict[str, Tensor], attention: Any, head: int, _: nn.Module, inputs: tuple[Tensor]
+) -> None:
+    """Note what one head is about to write."""
+    found = inputs[0].unflatten(-1, (attention.num_heads, -1))[..., head, :]
+    note["output"] = found @ output_matrices(attention)[head]
+
+
+def note_without(note: dict[str, Tensor], norm: RMSNorm, inputs: tuple[Tensor], _: Tensor) -> None:
+    """Note what the norm would return if the head had written nothing."""
+    note["without"] = norm.forward(inputs[0] - note["output"])
+
+
+def replace_keys(
+    note: dict[str, Tensor],
+    kv_heads: list[int],
+    num_kv_heads: int,
+    project: nn.Linear,
+    _: tuple[Tensor],
+    keys: Tensor,
+) -> Tensor:
+    """Make some of the keys from what was noted."""
+    split = keys.unflatten(-1, (num_kv_heads, -1)).clone()
+    without = project.forward(note["without"]).unflatten(-1, (num_kv_heads, -1))
+    split[..., kv_heads, :] = without[..., kv_heads, :]
+    return split.flatten(-2)
+
+
+def require_stage(model: LanguageModel, layer: int) -> None:
+    """Refuse a stage of the stream that there is not."""
+    if not 0 <= layer <= len(model.blocks):
+        raise ValueError(
+            f"the model has {len(model.blocks)} blocks, so its stream has the stages 0 to "
+            f"{len(model.blocks)}, got {layer}"
+        )
+
+
+def require_same_length(token_ids: Tensor, other_ids: Tensor) -> None:
+    """Refuse texts whose tokens do not stand opposite each other."""
+    if token_ids.shape != other_ids.shape:
+        raise ValueError(
+            f"both texts must have as many tokens, got {len(token_ids)} and {len(other_ids)}"
+        )
+
+
+def require_earlier_layer(layer: int) -> None:
+    """Refuse the first layer: no head has written anything that it could read."""
+    if layer < 1:
+        raise ValueError(f"heads compose with heads of earlier layers, and layer {layer} has none")
+
+
+def require_no_qk_norm(attention: Any) -> None:
+    """Refuse norms of queries and keys: their divisor depends on the text."""
+    if not isinstance(attention.query_norm, nn.Identity):
+        raise ValueError(
+            "with norms of queries and keys, no matrix says how a head scores two tokens"
+        )
+
+
+def require_wire(
+    blocks: Sequence[Any], sender: tuple[int, int], keys: Sequence[tuple[int, int]]
+) -> None:
+    """Refuse a wire that ends before it begins, or in keys that are not there."""
+    require_head([block.attention for block in blocks], *sender)
+    for layer, kv_head in keys:
+        if not sender[0] < layer < len(blocks):
+            raise ValueError(
+                f"a wire from layer {sender[0]} can end in layers {sender[0] + 1} to "
+                f"{len(blocks) - 1}, got {layer}"
+            )
+        if not 0 <= kv_head < blocks[layer].attention.num_kv_heads:
+            raise ValueError(
+                f"layer {layer} has {blocks[layer].attention.num_kv_heads} key-value heads, "
+                f"counted from 0; there is no {kv_head}"
+            )

@@ -1,0 +1,144 @@
+"""How a claim about a model is made: on new texts, with an interval, beside a control."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from literate_attention._argument_checks import require_at_least
+
+
+class Estimate(NamedTuple):
+    """What was measured several times, and how far to trust the mean, from :func:`measure_claim`.
+
+    Args:
+        values: one number for each draw.
+        mean: of these numbers.
+        low: where the interval of the mean begins.
+        high: where it ends.
+
+    Example:
+        >>> Estimate(torch.tensor([0.4, 0.6]), mean=0.5, low=0.4, high=0.6).high
+        0.6
+    """
+
+    values: Float[Tensor, " draws"]
+    """One number for each draw."""
+    mean: float
+    """Of these numbers."""
+    low: float
+    """Where the interval of the mean begins."""
+    high: float
+    """Where it ends."""
+
+
+def bootstrap_interval(
+    values: Float[Tensor, " draws"], *, level: float = 0.95, resamples: int = 2000, seed: int = 123
+) -> tuple[float, float]:
+    r"""Say how far the mean of some numbers might have been from what it is, had others been drawn.
+
+    .. math:: \bar v^{(b)} = \frac{1}{n} \sum_{k=1}^{n} v_{i_k}, \qquad i_k \sim \{1, \dots, n\}
+
+    As many numbers as there are get drawn from them, and put back, again and again. The interval leaves out
+    the lowest and the highest of the means :cite:p:`efron1979`.
+
+    Args:
+        values: what was measured, :math:`v`.
+        level: the share of the means that lie in the interval.
+        resamples: how many means are taken.
+        seed: of the drawing.
+
+    Returns:
+        Where the interval begins and where it ends.
+
+    Raises:
+        ValueError: there are fewer than two values.
+
+    Example:
+        >>> low, high = bootstrap_interval(torch.tensor([0.0, 1.0] * 50))
+        >>> round(low, 1), round(high, 1)
+        (0.4, 0.6)
+    """
+    require_at_least("the number of values", len(values), 2)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(values), (resamples, len(values)), generator=generator)
+    means = values[drawn].mean(dim=-1)
+    outside = (1 - level) / 2
+    low, high = means.quantile(torch.tensor([outside, 1 - outside], dtype=means.dtype)).tolist()
+    return low, high
+
+
+def measure_claim(
+    measure: Callable[[torch.Generator], Mapping[str, float]],
+    *,
+    num_draws: int = 10,
+    seed: int = 123,
+) -> dict[str, Estimate]:
+    r"""Measure an effect beside its control, several times, on another text and with another control each.
+
+    .. math:: \bar v = \frac{1}{n} \sum_{k=1}^{n} v(\text{draw } k)
+
+    Args:
+        measure: draws a text and a control, and says what it measures on them, each number by its name. All
+            draws have the same names.
+        num_draws: how often.
+        seed: of the first draw; each one has its own.
+
+    Returns:
+        For each name its :class:`Estimate`.
+
+    Raises:
+        ValueError: there are fewer than ten draws, or there is nothing to compare with.
+
+    Example:
+        >>> def heights(generator):
+        ...     grown, control = torch.rand(2, generator=generator).tolist()
+        ...     return {"with water": 1 + grown, "without": control}
+        >>> found = measure_claim(heights)
+        >>> found["with water"].low > found["without"].high
+        True
+    """
+    require_at_least("the number of draws", num_draws, 10)
+    draws = [dict(measure(torch.Generator().manual_seed(seed + draw))) for draw in range(num_draws)]
+    if len(draws[0]) < 2:
+        raise ValueError(f"a claim needs a control, but only {list(draws[0])} was measured")
+    estimates = {}
+    for name in draws[0]:
+        values = torch.tensor([draw[name] for draw in draws], dtype=torch.float64)
+        estimates[name] = Estimate(values, values.mean().item(), *bootstrap_interval(values))
+    return estimates
+
+
+def other_heads(
+    heads: Iterable[tuple[int, int]], num_heads: int, generator: torch.Generator | None = None
+) -> list[tuple[int, int]]:
+    """Draw a control: for each head another one of the same layer.
+
+    Args:
+        heads: the heads that a claim is about, each as (layer, head).
+        num_heads: how many heads a layer has.
+        generator: what draws; by default torch's own.
+
+    Returns:
+        As many heads in the same layers. None is among the given ones, and none comes twice.
+
+    Raises:
+        ValueError: a layer has not enough other heads.
+
+    Example:
+        >>> other_heads([(5, 0), (5, 1), (7, 2)], num_heads=4, generator=torch.Generator().manual_seed(1))
+        [(5, 3), (5, 2), (7, 0)]
+    """
+    heads = list(heads)
+    drawn: list[tuple[int, int]] = []
+    for layer, _ in heads:
+        rest = [(layer, head) for head in range(num_heads)]
+        rest = [head for head in rest if head not in heads + drawn]
+        if not rest:
+            raise ValueError(
+                f"layer {layer} has {num_heads} heads, too few for as many others as were given"
+            )
+        drawn.append(rest[int(torch.randint(len(rest), (1,), generator=generator))])
+    return drawn

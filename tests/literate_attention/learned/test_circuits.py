@@ -1,0 +1,327 @@
+"""Parts add up to the whole, patches are runs, matrices are scores, a cut wire is a sum without one term."""
+
+import itertools
+import re
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import softmax
+from torch.testing import assert_close
+
+from literate_attention import (
+    LanguageModel,
+    RotaryEmbedding,
+    ablate_heads,
+    attention_maps,
+    attention_only_model,
+    causal_mask,
+    composition_scores,
+    cut_wire,
+    head_outputs,
+    llama_model,
+    logit_attribution,
+    ov_circuit,
+    patch,
+    patch_blocks,
+    patch_heads,
+    qk_circuit,
+    residual_stream,
+    split_heads,
+)
+
+LAYERS, HEADS, KV_HEADS, HEAD_DIM, WIDTH = 3, 6, 2, 4, 10
+ANGLES = {"atol": 1e-5, "rtol": 1e-5}
+"""Cosines and sines are kept in float32, so two turns are only so close to their difference."""
+
+
+def random_model(*, rotary: bool = True) -> LanguageModel:
+    """A model in float64, whose norms have weights that nobody could forget unnoticed."""
+    torch.manual_seed(123)
+    rope = RotaryEmbedding(HEAD_DIM, context_length=17, base=50.0) if rotary else None
+    sizes = {"num_heads": HEADS, "num_kv_heads": KV_HEADS, "head_dim": HEAD_DIM, "rope": rope}
+    model = llama_model(11, WIDTH, 19, LAYERS, **sizes).double().requires_grad_(False)
+    for name, weight in model.named_parameters():
+        if "norm" in name:
+            weight.uniform_(0.5, 2.0)
+        else:
+            weight.mul_(3.0)
+    return model
+
+
+@pytest.fixture
+def model() -> LanguageModel:
+    return random_model()
+
+
+def tokens(*shape: int, seed: int = 1) -> Tensor:
+    return torch.randint(11, shape, generator=torch.Generator().manual_seed(seed))
+
+
+def without_size(x: Tensor) -> Tensor:
+    return x / x.square().mean(dim=-1, keepdim=True).add(1e-5).sqrt()
+
+
+# The stream and what is written to it
+
+
+def test_the_stream_goes_through_the_blocks(model: LanguageModel) -> None:
+    token_ids = tokens(2, 7)
+    stream = residual_stream(model, token_ids)
+    assert stream.shape == (2, LAYERS + 1, 7, WIDTH)
+    assert_close(stream[:, 0], model.token_embedding.weight[token_ids])
+    for layer, block in enumerate(model.blocks):
+        assert_close(stream[:, layer + 1], block(stream[:, layer]))
+
+
+def test_a_head_writes_what_is_missing_without_it(model: LanguageModel) -> None:
+    """Nothing else of the same attention changes when one head is taken out, so the difference is its own."""
+    token_ids = tokens(2, 7)
+    outputs, stream = head_outputs(model, token_ids), residual_stream(model, token_ids)
+    for layer, head in itertools.product(range(LAYERS), range(HEADS)):
+        block = model.blocks[layer]
+        normed = block.attention_norm(stream[:, layer])
+        with ablate_heads(model, [(layer, head)]):
+            without = block.attention(normed)
+        assert_close(outputs[:, layer, head], block.attention(normed) - without)
+
+
+@pytest.mark.parametrize("versus", [None, 8])
+@pytest.mark.parametrize("place", [-1, 2])
+def test_parts_of_a_logit_add_up_to_it(
+    model: LanguageModel, versus: int | None, place: int
+) -> None:
+    token_ids = tokens(7)
+    parts = logit_attribution(model, token_ids, token=3, versus=versus, place=place)
+    logits = model(token_ids)[place]
+    expected = logits[3] - (0.0 if versus is None else logits[versus])
+    assert parts.total() == pytest.approx(expected.item(), abs=1e-9)
+
+
+def test_parts_of_a_logit_by_loops(model: LanguageModel) -> None:
+    token_ids, token = tokens(7), 3
+    parts = logit_attribution(model, token_ids, token)
+    stream, outputs = residual_stream(model, token_ids), head_outputs(model, token_ids)
+    size = (sum(x**2 for x in stream[-1, -1].tolist()) / WIDTH + 1e-5) ** 0.5
+
+    def logit(x: Tensor) -> float:
+        weights = model.final_norm.weight.tolist()
+        table = model.token_embedding.weight[token].tolist()
+        products = zip(x.tolist(), weights, table, strict=True)
+        return sum(one * weight * other / size for one, weight, other in products)
+
+    assert parts.embedding.item() == pytest.approx(logit(stream[0, -1]))
+    for layer, head in itertools.product(range(LAYERS), range(HEADS)):
+        assert parts.heads[layer, head].item() == pytest.approx(logit(outputs[layer, head, -1]))
+    for layer, block in enumerate(model.blocks):
+        x = stream[layer] + block.attention(block.attention_norm(stream[layer]))
+        added = block.feed_forward(block.feed_forward_norm(x))[-1]
+        assert parts.feed_forward[layer].item() == pytest.approx(logit(added))
+
+
+def test_of_attention_alone_the_heads_say_everything() -> None:
+    torch.manual_seed(123)
+    model = attention_only_model(11, 12, num_layers=2, num_heads=3).double()
+    parts = logit_attribution(model, tokens(7), token=3)
+    assert parts.feed_forward.tolist() == [0.0, 0.0]
+    assert parts.total() == pytest.approx(model(tokens(7))[-1, 3].item(), abs=1e-9)
+
+
+# Patching
+
+
+def last_logits(model: LanguageModel, token_ids: Tensor) -> Tensor:
+    return model.logits(model.hidden_states(token_ids)[-1])
+
+
+def test_patching_everything_is_the_other_run_and_nothing_is_this_one(model: LanguageModel) -> None:
+    one, other = tokens(7), tokens(7, seed=2)
+    for layer in range(LAYERS + 1):
+        for token_ids in (one, other):
+            logits = patch(model, residual_stream(model, token_ids)[layer], layer)
+            assert torch.equal(logits, last_logits(model, token_ids))
+    assert_close(patch_blocks(model, one, one, [0, 6]), same(last_logits(model, one), 4, 2))
+    assert_close(patch_heads(model, one, one), same(last_logits(model, one), LAYERS, HEADS))
+
+
+def same(logits: Tensor, *shape: int) -> Tensor:
+    return logits.expand(*shape, -1)
+
+
+def test_a_patched_place_is_a_run_with_one_vector_replaced(model: LanguageModel) -> None:
+    one, other, places = tokens(7), tokens(7, seed=2), [2, 5, 6]
+    patched = patch_blocks(model, one, other, places)
+    assert patched.shape == (LAYERS + 1, 3, 11)
+    replacing = residual_stream(model, other)
+    for row, place in enumerate(places):
+        changed = one.clone()
+        changed[place] = other[place]
+        assert_close(patched[0, row], last_logits(model, changed))  # the embedding is the token
+        for layer in range(LAYERS):
+
+            def replace(_: object, inputs: tuple[Tensor], at: tuple[int, int]) -> tuple[Tensor]:
+                x = inputs[0].clone()
+                x[at[1]] = replacing[at]
+                return (x,)
+
+            hook = model.blocks[layer].register_forward_pre_hook(
+                lambda block, inputs, at=(layer, place): replace(block, inputs, at)
+            )
+            assert_close(patched[layer, row], last_logits(model, one))
+            hook.remove()
+    assert_close(patched[-1, 2], last_logits(model, other))
+    assert_close(patched[-1, 0], last_logits(model, one))  # too late: nobody reads it any more
+
+
+def test_a_patched_head_is_a_run_with_one_part_replaced(model: LanguageModel) -> None:
+    one, other = tokens(7), tokens(7, seed=2)
+    patched = patch_heads(model, one, other)
+    replacing, x = residual_stream(model, other), residual_stream(model, one)
+    for layer, head in itertools.product(range(LAYERS), range(HEADS)):
+        block = model.blocks[layer]
+        columns = slice(head * HEAD_DIM, (head + 1) * HEAD_DIM)
+        found = []
+        hook = block.attention.out_proj.register_forward_pre_hook(
+            lambda _, inputs, found=found: found.append(inputs[0])
+        )
+        for stream in (x, replacing):
+            block.attention(block.attention_norm(stream[layer]))
+        hook.remove()
+        mixed = found[0].clone()
+        mixed[:, columns] = found[1][:, columns]
+        y = x[layer] + block.attention.out_proj(mixed)
+        y = y + block.feed_forward(block.feed_forward_norm(y))
+        assert_close(patched[layer, head], patch(model, y, layer + 1))
+
+
+# Circuits of weights
+
+
+@pytest.mark.parametrize("rotary", [True, False])
+def test_the_weights_say_what_the_heads_look_at(rotary: bool) -> None:
+    model, token_ids = random_model(rotary=rotary), tokens(7)
+    maps, stream = attention_maps(model, token_ids), residual_stream(model, token_ids)
+    for layer, head in itertools.product(range(LAYERS), range(HEADS)):
+        x = without_size(stream[layer])
+        scores = torch.full((7, 7), -torch.inf, dtype=torch.float64)
+        for i, j in itertools.product(range(7), range(7)):
+            if j <= i:
+                scores[i, j] = x[i] @ qk_circuit(model, layer, head, i - j) @ x[j]
+        assert_close(maps[layer, head], softmax(scores, dim=-1), **ANGLES)
+    unturned = x @ qk_circuit(model, layer, head) @ x.T
+    unturned = softmax(unturned.masked_fill(~causal_mask(7), -torch.inf), dim=-1)
+    assert torch.allclose(maps[layer, head], unturned) == (not rotary)
+
+
+def test_the_weights_say_what_the_heads_write(model: LanguageModel) -> None:
+    token_ids = tokens(7)
+    maps, outputs = attention_maps(model, token_ids), head_outputs(model, token_ids)
+    stream = residual_stream(model, token_ids)
+    for layer, head in itertools.product(range(LAYERS), range(HEADS)):
+        written = without_size(stream[layer]) @ ov_circuit(model, layer, head)
+        assert_close(outputs[layer, head], maps[layer, head] @ written)
+
+
+@pytest.mark.parametrize("rotary", [True, False])
+def test_composition_is_measured_with_whole_matrices(rotary: bool) -> None:
+    model, num_distances = random_model(rotary=rotary), 5
+    for layer in (1, 2):
+        scores = composition_scores(model, layer, num_distances)
+        assert scores.shape == (layer, HEADS, HEADS)
+        for earlier, sender, reader in itertools.product(range(layer), range(HEADS), range(HEADS)):
+            writes = ov_circuit(model, earlier, sender)
+            reads = torch.stack([qk_circuit(model, layer, reader, d) for d in range(num_distances)])
+            expected = (reads @ writes.T).norm() / (reads.norm() * writes.norm())
+            assert_close(scores[earlier, sender, reader], expected)
+            unturned = (reads[0] @ writes.T).norm() / (reads[0].norm() * writes.norm())
+            assert torch.allclose(scores[earlier, sender, reader], unturned) == (not rotary)
+
+
+# A wire
+
+
+@pytest.mark.parametrize(
+    ("sender", "keys"),
+    [
+        ((0, 3), [(1, 1)]),
+        ((0, 5), [(2, 0)]),
+        ((1, 2), [(2, 0), (2, 1)]),
+        ((0, 0), [(1, 0), (2, 1)]),
+    ],
+    ids=str,
+)
+def test_keys_do_not_see_what_the_head_writes(
+    model: LanguageModel, sender: tuple[int, int], keys: list[tuple[int, int]]
+) -> None:
+    token_ids = tokens(7)
+    with cut_wire(model, sender, keys):
+        cut, maps = model.hidden_states(token_ids), attention_maps(model, token_ids)
+    written = head_outputs(model, token_ids)[
+        sender
+    ]  # the same: what comes before it is not touched
+    x = model.token_embedding(token_ids)
+    for layer, block in enumerate(model.blocks):
+        attention, normed = block.attention, block.attention_norm(x)
+        query = split_heads(attention.W_query(normed), HEADS)
+        key = split_heads(attention.W_key(normed), KV_HEADS)
+        hidden = split_heads(attention.W_key(block.attention_norm(x - written)), KV_HEADS)
+        for kv_head in (kv_head for there, kv_head in keys if there == layer):
+            key[kv_head] = hidden[kv_head]
+        key = attention.rope(key).repeat_interleave(HEADS // KV_HEADS, dim=0)
+        scores = attention.rope(query) @ key.mT / HEAD_DIM**0.5
+        weights = softmax(scores.masked_fill(~causal_mask(7), -torch.inf), dim=-1)
+        assert_close(maps[layer], weights)
+        value = split_heads(attention.W_value(normed), KV_HEADS)
+        found = weights @ value.repeat_interleave(HEADS // KV_HEADS, dim=0)
+        x = x + attention.out_proj(found.transpose(0, 1).flatten(1))
+        x = x + block.feed_forward(block.feed_forward_norm(x))
+    assert_close(cut, model.final_norm(x))
+    assert not torch.allclose(cut, model.hidden_states(token_ids))
+
+
+def test_the_wire_is_whole_again_after_an_exception(model: LanguageModel) -> None:
+    expected = model(tokens(7))
+
+    def fail() -> None:
+        with cut_wire(model, (0, 1), [(1, 0), (2, 1)]):
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert torch.equal(model(tokens(7)), expected)
+    for module in model.modules():
+        assert not module._forward_hooks
+        assert not module._forward_pre_hooks
+
+
+# What is refused
+
+
+def with_qk_norm() -> LanguageModel:
+    return llama_model(11, WIDTH, 19, 2, num_heads=2, num_kv_heads=2, qk_norm=True)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: patch(m, torch.zeros(7, WIDTH), 4), "stream has the stages 0 to 3, got 4"),
+        (lambda m: patch(m, torch.zeros(7, WIDTH), -1), "stream has the stages 0 to 3, got -1"),
+        (lambda m: patch_heads(m, tokens(7), tokens(6)), "as many tokens, got 7 and 6"),
+        (lambda m: patch_blocks(m, tokens(5), tokens(6), [0]), "as many tokens, got 5 and 6"),
+        (lambda m: qk_circuit(m, 2, 6), "there is no head 6"),
+        (lambda m: ov_circuit(m, 2, -1), "there is no head -1"),
+        (lambda _: qk_circuit(with_qk_norm(), 1, 0), "no matrix says how a head scores two tokens"),
+        (lambda m: composition_scores(m, 0), "layer 0 has none"),
+        (lambda m: cut_wire(m, (0, 6), [(1, 0)]).__enter__(), "there is no head 6"),
+        (lambda m: cut_wire(m, (1, 0), [(1, 0)]).__enter__(), "can end in layers 2 to 2, got 1"),
+        (lambda m: cut_wire(m, (1, 0), [(3, 0)]).__enter__(), "can end in layers 2 to 2, got 3"),
+        (lambda m: cut_wire(m, (1, 0), [(2, 2)]).__enter__(), "has 2 key-value heads, counted"),
+    ],
+)
+def test_refused(
+    model: LanguageModel, call: Callable[[LanguageModel], object], message: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        call(model)
