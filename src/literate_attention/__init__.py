@@ -3,7 +3,7 @@
 from literate_attention.learned.circuits import (
     Attribution,
     composition_scores,
-    cut_wire,
+    cut_wires,
     feed_forward_output,
     head_outputs,
     logit_attribution,
@@ -200,7 +200,7 @@ __all__ = [
     "copy_loss",
     "copy_predictions",
     "create_dataloader_v1",
-    "cut_wire",
+    "cut_wires",
     "disable_tf32",
     "dot_product_attention",
     "dropout_mask",

@@ -1,6 +1,6 @@
 """What heads tell each other: a run taken apart, patched and cut, and what the weights alone say."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -434,6 +434,7 @@ def composition_scores(
     query, key, _ = head_matrices(model, layer)
     asks = query @ query.mT
     attention: Any = model.blocks[layer].attention
+    shared_by = attention.num_heads // attention.num_kv_heads
     if attention.rope is not None:  # the mean of R asks R^T, over all distances
         turned = asks.unsqueeze(-2).expand(-1, -1, num_distances, -1)
         for _ in range(2):
@@ -445,7 +446,8 @@ def composition_scores(
         _, _, value = head_matrices(model, earlier)
         output, found = output_matrices(block.attention), value @ value.mT
         writes = trace(output @ output.mT, found).sqrt()
-        meets = key @ output.unsqueeze(1).mT  # a row for each earlier head, a column for each later
+        meets = key[::shared_by] @ output.unsqueeze(1).mT  # for each earlier head and each key
+        meets = meets.repeat_interleave(shared_by, dim=1)
         both = trace(asks @ meets, found.unsqueeze(1) @ meets.mT).sqrt()
         scores.append(both / (writes.unsqueeze(-1) * reads))
     return torch.stack(scores)
@@ -459,51 +461,55 @@ def trace(
 
 
 @contextmanager
-def cut_wire(
-    model: LanguageModel, sender: tuple[int, int], keys: Iterable[tuple[int, int]]
+def cut_wires(
+    model: LanguageModel, wires: Mapping[tuple[int, int], Sequence[tuple[int, int]]]
 ) -> Iterator[None]:
-    r"""Hide what one head writes from some keys of later layers, for as long as a ``with`` lasts.
+    r"""Hide what heads write from some keys of later layers, for as long as a ``with`` lasts.
 
-    .. math:: \tilde k_j = R_j \, W_k \, \text{norm}(x_j - \text{output}_j)
+    .. math:: \tilde k_j = R_j \, W_k \, \text{norm}\Bigl(x_j - \sum_s \text{output}_{s,j}\Bigr)
 
-    All that else reads the stream goes on reading what the head has written. So do these keys, where other
-    parts have passed it on: only the direct wire is cut :cite:p:`wang2023`.
+    All that else reads the stream goes on reading what the heads have written. So do these keys, where other
+    parts have passed it on: only the direct wires are cut :cite:p:`wang2023`.
 
     Args:
         model: a stack of blocks.
-        sender: the head that writes, as (layer, head).
-        keys: where it is hidden, each as (layer, key-value head). With grouped queries, several heads share
-            what is cut.
+        wires: for each head that writes, :math:`s`, as (layer, head), the keys that it is hidden from, as
+            (layer, key-value head). With grouped queries, several heads share a key.
 
     Returns:
-        A context manager. However the ``with`` ends, the wire is whole again.
+        A context manager. However the ``with`` ends, all wires are whole again.
 
     Raises:
-        ValueError: the model has no such head or keys, or they are not in a later layer.
+        ValueError: the model has no such head or keys, they are not in a later layer, or wires to that layer
+            are already cut.
 
     Example:
         >>> from literate_attention import llama_model
         >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
         >>> token_ids = torch.tensor([1, 7, 2, 5])
         >>> whole = model(token_ids)
-        >>> with cut_wire(model, (0, 3), [(2, 1)]):
+        >>> with cut_wires(model, {(0, 3): [(2, 1)]}):
         ...     cut = model(token_ids)
         >>> torch.equal(cut, whole), torch.equal(model(token_ids), whole)
         (False, True)
     """
     blocks: list[Any] = list(model.blocks)
-    layer, head = sender
-    keys = list(keys)
-    require_wire(blocks, sender, keys)
-    note: dict[str, Tensor] = {}
-    writer = blocks[layer].attention
-    hooks = [writer.out_proj.register_forward_pre_hook(partial(note_output, note, writer, head))]
-    for reader in {reader for reader, _ in keys}:
-        block = blocks[reader]
-        hidden_from = [kv_head for there, kv_head in keys if there == reader]
-        replace = partial(replace_keys, note, hidden_from, block.attention.num_kv_heads)
-        hooks.append(block.attention_norm.register_forward_hook(partial(note_without, note)))
-        hooks.append(block.attention.W_key.register_forward_hook(replace))
+    hidden: dict[int, dict[int, list[tuple[int, int]]]] = {}
+    for sender, keys in wires.items():
+        require_wires(blocks, sender, keys)
+        for layer, kv_head in keys:
+            hidden.setdefault(layer, {}).setdefault(kv_head, []).append(sender)
+    note: dict[Any, Tensor] = {}
+    hooks = []
+    for sender in wires:
+        attention = blocks[sender[0]].attention
+        keep = partial(note_output, note, sender, attention)
+        hooks.append(attention.out_proj.register_forward_pre_hook(keep))
+    for layer, senders in hidden.items():
+        norm, attention = blocks[layer].attention_norm, blocks[layer].attention
+        replace = partial(replace_keys, note, senders, norm, attention.num_kv_heads)
+        hooks.append(norm.register_forward_pre_hook(partial(note_stream, note)))
+        hooks.append(attention.W_key.register_forward_hook(replace))
     try:
         yield
     finally:
@@ -512,30 +518,37 @@ def cut_wire(
 
 
 def note_output(
-    note: dict[str, Tensor], attention: Any, head: int, _: nn.Module, inputs: tuple[Tensor]
+    note: dict[Any, Tensor],
+    sender: tuple[int, int],
+    attention: Any,
+    _: nn.Module,
+    inputs: tuple[Tensor],
 ) -> None:
     """Note what one head is about to write."""
-    found = inputs[0].unflatten(-1, (attention.num_heads, -1))[..., head, :]
-    note["output"] = found @ output_matrices(attention)[head]
+    found = inputs[0].unflatten(-1, (attention.num_heads, -1))[..., sender[1], :]
+    note[sender] = found @ output_matrices(attention)[sender[1]]
 
 
-def note_without(note: dict[str, Tensor], norm: RMSNorm, inputs: tuple[Tensor], _: Tensor) -> None:
-    """Note what the norm would return if the head had written nothing."""
-    note["without"] = norm.forward(inputs[0] - note["output"])
+def note_stream(note: dict[Any, Tensor], _: nn.Module, inputs: tuple[Tensor]) -> None:
+    """Note what the next keys are made of."""
+    note["stream"] = inputs[0]
 
 
 def replace_keys(
-    note: dict[str, Tensor],
-    kv_heads: list[int],
+    note: dict[Any, Tensor],
+    senders: dict[int, list[tuple[int, int]]],
+    norm: RMSNorm,
     num_kv_heads: int,
     project: nn.Linear,
     _: tuple[Tensor],
     keys: Tensor,
 ) -> Tensor:
-    """Make some of the keys from what was noted."""
+    """Make keys anew, of a stream to which some heads have written nothing."""
     split = keys.unflatten(-1, (num_kv_heads, -1)).clone()
-    without = project.forward(note["without"]).unflatten(-1, (num_kv_heads, -1))
-    split[..., kv_heads, :] = without[..., kv_heads, :]
+    for kv_head, hidden in senders.items():
+        without = norm.forward(note["stream"] - sum(note[sender] for sender in hidden))
+        made = project.forward(without).unflatten(-1, (num_kv_heads, -1))
+        split[..., kv_head, :] = made[..., kv_head, :]
     return split.flatten(-2)
 
 
@@ -570,7 +583,7 @@ def require_no_qk_norm(attention: Any) -> None:
         )
 
 
-def require_wire(
+def require_wires(
     blocks: Sequence[Any], sender: tuple[int, int], keys: Sequence[tuple[int, int]]
 ) -> None:
     """Refuse a wire that ends before it begins, or in keys that are not there."""
@@ -585,4 +598,8 @@ def require_wire(
             raise ValueError(
                 f"layer {layer} has {blocks[layer].attention.num_kv_heads} key-value heads, "
                 f"counted from 0; there is no {kv_head}"
+            )
+        if blocks[layer].attention.W_key._forward_hooks:
+            raise ValueError(
+                f"wires to layer {layer} are already cut; name all of them in one call"
             )

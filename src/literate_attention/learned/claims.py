@@ -20,8 +20,8 @@ class Estimate(NamedTuple):
         high: where it ends.
 
     Example:
-        >>> Estimate(torch.tensor([0.4, 0.6]), mean=0.5, low=0.4, high=0.6).high
-        0.6
+        >>> print(Estimate(torch.tensor([0.4, 0.6]), mean=0.5, low=0.4, high=0.6))
+        0.50 (0.40 to 0.60)
     """
 
     values: Float[Tensor, " draws"]
@@ -32,6 +32,10 @@ class Estimate(NamedTuple):
     """Where the interval of the mean begins."""
     high: float
     """Where it ends."""
+
+    def __str__(self) -> str:
+        """Write the mean, and the interval behind it."""
+        return f"{self.mean:.2f} ({self.low:.2f} to {self.high:.2f})"
 
 
 def bootstrap_interval(

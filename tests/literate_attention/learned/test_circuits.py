@@ -18,7 +18,7 @@ from literate_attention import (
     attention_only_model,
     causal_mask,
     composition_scores,
-    cut_wire,
+    cut_wires,
     head_outputs,
     llama_model,
     logit_attribution,
@@ -242,38 +242,40 @@ def test_composition_is_measured_with_whole_matrices(rotary: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sender", "keys"),
+    "wires",
     [
-        ((0, 3), [(1, 1)]),
-        ((0, 5), [(2, 0)]),
-        ((1, 2), [(2, 0), (2, 1)]),
-        ((0, 0), [(1, 0), (2, 1)]),
+        {(0, 3): [(1, 1)]},
+        {(0, 5): [(2, 0)]},
+        {(1, 2): [(2, 0), (2, 1)]},
+        {(0, 0): [(1, 0), (2, 1)], (0, 4): [(1, 0)], (1, 5): [(2, 1), (2, 0)]},
     ],
     ids=str,
 )
-def test_keys_do_not_see_what_the_head_writes(
-    model: LanguageModel, sender: tuple[int, int], keys: list[tuple[int, int]]
+def test_keys_do_not_see_what_the_heads_write(
+    model: LanguageModel, wires: dict[tuple[int, int], list[tuple[int, int]]]
 ) -> None:
-    token_ids = tokens(7)
-    with cut_wire(model, sender, keys):
+    token_ids, written = tokens(7), {}
+    with cut_wires(model, wires):
         cut, maps = model.hidden_states(token_ids), attention_maps(model, token_ids)
-    written = head_outputs(model, token_ids)[
-        sender
-    ]  # the same: what comes before it is not touched
     x = model.token_embedding(token_ids)
     for layer, block in enumerate(model.blocks):
         attention, normed = block.attention, block.attention_norm(x)
         query = split_heads(attention.W_query(normed), HEADS)
         key = split_heads(attention.W_key(normed), KV_HEADS)
-        hidden = split_heads(attention.W_key(block.attention_norm(x - written)), KV_HEADS)
-        for kv_head in (kv_head for there, kv_head in keys if there == layer):
-            key[kv_head] = hidden[kv_head]
+        for kv_head in range(KV_HEADS):
+            hidden = [written[sender] for sender, keys in wires.items() if (layer, kv_head) in keys]
+            if hidden:
+                less = attention.W_key(block.attention_norm(x - torch.stack(hidden).sum(dim=0)))
+                key[kv_head] = split_heads(less, KV_HEADS)[kv_head]
         key = attention.rope(key).repeat_interleave(HEADS // KV_HEADS, dim=0)
         scores = attention.rope(query) @ key.mT / HEAD_DIM**0.5
         weights = softmax(scores.masked_fill(~causal_mask(7), -torch.inf), dim=-1)
         assert_close(maps[layer], weights)
         value = split_heads(attention.W_value(normed), KV_HEADS)
         found = weights @ value.repeat_interleave(HEADS // KV_HEADS, dim=0)
+        for head in range(HEADS):
+            columns = slice(head * HEAD_DIM, (head + 1) * HEAD_DIM)
+            written[layer, head] = found[head] @ attention.out_proj.weight[:, columns].T
         x = x + attention.out_proj(found.transpose(0, 1).flatten(1))
         x = x + block.feed_forward(block.feed_forward_norm(x))
     assert_close(cut, model.final_norm(x))
@@ -284,7 +286,7 @@ def test_the_wire_is_whole_again_after_an_exception(model: LanguageModel) -> Non
     expected = model(tokens(7))
 
     def fail() -> None:
-        with cut_wire(model, (0, 1), [(1, 0), (2, 1)]):
+        with cut_wires(model, {(0, 1): [(1, 0), (2, 1)]}):
             raise KeyError
 
     with pytest.raises(KeyError):
@@ -302,6 +304,11 @@ def with_qk_norm() -> LanguageModel:
     return llama_model(11, WIDTH, 19, 2, num_heads=2, num_kv_heads=2, qk_norm=True)
 
 
+def cut_twice(model: LanguageModel) -> None:
+    with cut_wires(model, {(0, 1): [(2, 0)]}), cut_wires(model, {(1, 1): [(2, 0)]}):
+        raise AssertionError
+
+
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("call", "message"),
@@ -314,10 +321,11 @@ def with_qk_norm() -> LanguageModel:
         (lambda m: ov_circuit(m, 2, -1), "there is no head -1"),
         (lambda _: qk_circuit(with_qk_norm(), 1, 0), "no matrix says how a head scores two tokens"),
         (lambda m: composition_scores(m, 0), "layer 0 has none"),
-        (lambda m: cut_wire(m, (0, 6), [(1, 0)]).__enter__(), "there is no head 6"),
-        (lambda m: cut_wire(m, (1, 0), [(1, 0)]).__enter__(), "can end in layers 2 to 2, got 1"),
-        (lambda m: cut_wire(m, (1, 0), [(3, 0)]).__enter__(), "can end in layers 2 to 2, got 3"),
-        (lambda m: cut_wire(m, (1, 0), [(2, 2)]).__enter__(), "has 2 key-value heads, counted"),
+        (lambda m: cut_wires(m, {(0, 6): [(1, 0)]}).__enter__(), "there is no head 6"),
+        (lambda m: cut_wires(m, {(1, 0): [(1, 0)]}).__enter__(), "can end in layers 2 to 2, got 1"),
+        (lambda m: cut_wires(m, {(1, 0): [(3, 0)]}).__enter__(), "can end in layers 2 to 2, got 3"),
+        (lambda m: cut_wires(m, {(1, 0): [(2, 2)]}).__enter__(), "has 2 key-value heads, counted"),
+        (cut_twice, "wires to layer 2 are already cut; name all of them in one call"),
     ],
 )
 def test_refused(
