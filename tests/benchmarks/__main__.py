@@ -22,6 +22,7 @@ NAMES = (
     "ring",
     "ladder",
     "copying",
+    "learning_to_write",
     "build",
     "website",
 )

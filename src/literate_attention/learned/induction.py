@@ -1,7 +1,6 @@
 """An induction head in training: blocks that come again, a model of attention alone, its checkpoints."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import torch
@@ -11,6 +10,7 @@ from torch.nn.functional import cross_entropy
 
 from literate_attention._argument_checks import require_at_least, require_head_split
 from literate_attention._call_types import ReturnsTensor
+from literate_attention.learned.learning_to_write import _one_thread
 from literate_attention.learned.trained_heads import (
     attention_maps,
     copy_accuracy,
@@ -255,31 +255,6 @@ def take_checkpoint(
         induction=head_scores(maps, induction_targets(token_ids)).mean(dim=0),
         weights={name: weight.clone() for name, weight in model.state_dict().items()},
     )
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let torch compute on a single thread, as long as a ``with`` lasts.
-
-    So tiny a model gains nothing from several threads, and loses much if others want the processor too. And a
-    single thread always adds in the same order, so that the same seed gives the same weights, to the last
-    digit, on the same machine.
-
-    Returns:
-        A context manager. However the ``with`` ends, torch has its threads again.
-
-    Example:
-        >>> with _one_thread():
-        ...     threads = torch.get_num_threads()
-        >>> threads
-        1
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def train_to_copy(

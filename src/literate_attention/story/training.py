@@ -84,6 +84,35 @@ def answer_logits(model: nn.Module, task: Task) -> Float[Tensor, "*answers num_c
     return logits.reshape(*task.answers.shape, len(task.choices))
 
 
+def training_step(model: nn.Module, task: Task, optimizer: torch.optim.Optimizer) -> float:
+    r"""Take one step downhill.
+
+    .. math:: \theta \leftarrow \text{optimizer}\bigl(\theta, \nabla_\theta \, \text{loss}(\theta)\bigr)
+
+    Args:
+        model: what is trained, in place.
+        task: examples and answers.
+        optimizer: what changes the model's parameters.
+
+    Returns:
+        The loss before the step.
+
+    Example:
+        >>> from literate_attention import dot_product_attention, lookup_task
+        >>> model = TaskModel(nn.Embedding(15, 16), dot_product_attention, nn.Linear(16, 4))
+        >>> optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+        >>> losses = [training_step(model, lookup_task()[0], optimizer) for _ in range(2)]
+        >>> losses[1] < losses[0]
+        True
+    """
+    logits = answer_logits(model, task)
+    loss = cross_entropy(logits.flatten(0, -2), task.answers.flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
 def train(
     model: nn.Module, task: Task, num_steps: int = 300, lr: float = 0.01, weight_decay: float = 0.0
 ) -> list[float]:
@@ -112,15 +141,7 @@ def train(
         1.0
     """
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr, weight_decay=weight_decay)
-    losses = []
-    for _ in range(num_steps):
-        logits = answer_logits(model, task)
-        loss = cross_entropy(logits.flatten(0, -2), task.answers.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
+    return [training_step(model, task, optimizer) for _ in range(num_steps)]
 
 
 @torch.no_grad()

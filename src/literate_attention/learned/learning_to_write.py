@@ -1,0 +1,572 @@
+"""A world whose every word has a known probability, and a small model that learns to write about it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor, nn
+from torch.nn.functional import one_hot
+
+from literate_attention._argument_checks import require_at_least, require_token_ids
+from literate_attention.models.real_model import llama_model
+from literate_attention.models.rotary_embeddings import RotaryEmbedding
+from literate_attention.models.transformer_block import LanguageModel
+from literate_attention.story.training import training_step
+from literate_attention.tasks import Task
+
+OWNERS: Final = ("Tom's", "Lily's", "Ben's", "Mia's", "Sam's", "Eve's", "Max's", "Ann's")
+"""Who may have something in the world of the chapter."""
+COLOURS: Final = ("red", "blue", "green", "yellow", "black", "white", "pink", "brown")
+"""Of which colour it may be."""
+THINGS: Final = ("cup", "kite", "ball", "hat", "book", "drum", "boat", "bell")
+"""What it may be."""
+STATES: Final = ("here", "gone", "lost", "found")
+"""What may be said of it."""
+MOST_OWNERS: Final = 3
+"""How many people a text may tell of."""
+KINDS: Final = ("grammar", "whose", "new colour or thing", "echo", "its colour", "its thing")
+"""What a word of the world can be, for the one who has to guess it."""
+
+
+@dataclass(frozen=True)
+class World:
+    r"""A small language in which it is known how probable each word is.
+
+    .. math:: P(\text{text}) = \prod_n P(w_n \mid w_1, \dots, w_{n-1})
+
+    A sentence says whose things are where: *Tom's red cup is here .* or *Tom's red cup and Mia's blue kite
+    are lost .* A text tells of three people at most. Whatever somebody's thing is when it is named for the
+    first time, it stays. After a sentence, an echo may follow: the word *yes*, and the same sentence again.
+
+    Args:
+        owners: who may have something.
+        colours: of which colour it may be.
+        things: what it may be.
+        states: what may be said of it.
+
+    Example:
+        >>> world = World()
+        >>> generator = torch.Generator().manual_seed(123)
+        >>> world.spell(world.draw(1, 14, generator)[0])
+        ". Tom's green drum and Ann's brown ball are here . Ann's brown ball"
+    """
+
+    owners: tuple[str, ...] = OWNERS
+    """Who may have something."""
+    colours: tuple[str, ...] = COLOURS
+    """Of which colour it may be."""
+    things: tuple[str, ...] = THINGS
+    """What it may be."""
+    states: tuple[str, ...] = STATES
+    """What may be said of it."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The vocabulary; the id of a word is its place in it.
+
+        Returns:
+            All words, and the full stop with which each text begins.
+        """
+        parts = self.owners, self.colours, self.things, ("and", "is", "are", "yes"), self.states
+        return (".", *(word for part in parts for word in part))
+
+    def token_ids(self, text: str) -> Int[Tensor, " num_tokens"]:
+        """Turn words into ids.
+
+        Args:
+            text: words of this world, with blanks between them.
+
+        Returns:
+            Their ids.
+
+        Raises:
+            ValueError: a word is not of this world.
+
+        Example:
+            >>> World().token_ids(". Tom's red cup")
+            tensor([ 0,  1,  9, 17])
+        """
+        for word in text.split():
+            if word not in self.words:
+                raise ValueError(f"{word!r} is none of the words: {' '.join(self.words)}")
+        return torch.tensor([self.words.index(word) for word in text.split()])
+
+    def spell(self, token_ids: Int[Tensor, " num_tokens"]) -> str:
+        """Turn ids into words.
+
+        Args:
+            token_ids: the ids of one text.
+
+        Returns:
+            Its words, with blanks between them.
+
+        Example:
+            >>> World().spell(torch.tensor([0, 1, 9, 17]))
+            ". Tom's red cup"
+        """
+        return " ".join(self.words[token_id] for token_id in token_ids.tolist())
+
+    def among(self, *kinds: tuple[str, ...]) -> Bool[Tensor, " vocab_size"]:
+        """Tell which words of the vocabulary are of a kind.
+
+        Args:
+            *kinds: words, such as ``world.things``.
+
+        Returns:
+            True for these words.
+
+        Example:
+            >>> World().among((".", "and")).nonzero().flatten()
+            tensor([ 0, 25])
+        """
+        wanted = {word for kind in kinds for word in kind}
+        return torch.tensor([word in wanted for word in self.words])
+
+    def next_word(
+        self, texts: Int[Tensor, "batch num_tokens"]
+    ) -> Float[Tensor, "batch vocab_size"]:
+        r"""Say how probable each word is as the next one.
+
+        .. math:: P(w_{n+1} \mid w_1, \dots, w_n)
+
+        Args:
+            texts: what has been said, from the first full stop on, all equally long.
+
+        Returns:
+            The probabilities of all words, a row for each text.
+
+        Raises:
+            TypeError: the token ids are not integers.
+            ValueError: a token id is outside the vocabulary.
+
+        Example:
+            >>> world = World()
+            >>> after_is = world.next_word(world.token_ids(". Tom's red cup is")[None])
+            >>> world.spell(after_is[0].nonzero().flatten()), after_is.max().item()
+            ('here gone lost found', 0.25)
+        """
+        require_token_ids(texts, len(self.words))
+        rules: dict[tuple[str, ...], Callable[[Tensor], Tensor]] = {
+            (".", "and"): self._owner,
+            self.owners: self._colour,
+            self.colours: self._thing,
+            self.things: self._link,
+            ("is", "are"): self._state,
+            self.states: self._stop,
+        }
+        chances = torch.zeros(len(texts), len(self.words), dtype=torch.float64)
+        for words, rule in rules.items():
+            rows = self.among(words)[texts[:, -1]]
+            if rows.any():
+                chances[rows] = rule(texts[rows])
+        start, end, yes = self._echo(texts)
+        begins = (texts[:, -1] == 0) & (yes < start)
+        chances[begins] = (chances[begins] + self._even(("yes",))) / 2
+        echoes = yes > end
+        again = texts.gather(
+            1, (start + texts.shape[1] - yes).clamp(0, texts.shape[1] - 1)[:, None]
+        )
+        return torch.where(echoes[:, None], one_hot(again[:, 0], len(self.words)).double(), chances)
+
+    def _echo(self, texts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Find the full stops around the last whole sentence of each text, and the last *yes*."""
+        places = torch.arange(texts.shape[1])
+        end = torch.where(texts == 0, places, -1).amax(dim=1)
+        start = torch.where((texts == 0) & (places < end[:, None]), places, -1).amax(dim=1)
+        yes = torch.where(self.among(("yes",))[texts], places, -1).amax(dim=1)
+        return start, end, yes
+
+    def _even(self, words: tuple[str, ...]) -> Float[Tensor, " vocab_size"]:
+        """Give each of some words the same probability."""
+        return self.among(words).double() / len(words)
+
+    def _owner(self, texts: Tensor) -> Tensor:
+        """Name somebody new with probability 1/2, while there are fewer than three, or somebody known."""
+        named = one_hot(texts, len(self.words)).bool()
+        known = named.any(dim=1) & self.among(self.owners)
+        new = self.among(self.owners) & ~known
+        may_be_new = new.any(dim=1) & (known.sum(dim=1) < MOST_OWNERS)
+        after_and = self.among(("and",))[texts[:, -1]]
+        known &= ~(named[:, -4:][:, 0] & after_and[:, None])
+        chance = (0.5 * may_be_new).masked_fill(~known.any(dim=1), 1.0)[:, None]
+        return chance * _share(new) + (1 - chance) * _share(known)
+
+    def _colour(self, texts: Tensor) -> Tensor:
+        """Say what stood behind this owner before, or draw."""
+        return self._as_before(texts, 1, self.colours)
+
+    def _thing(self, texts: Tensor) -> Tensor:
+        """Say what stood two words behind this owner before, or draw."""
+        return self._as_before(texts, 2, self.things)
+
+    def _as_before(self, texts: Tensor, distance: int, words: tuple[str, ...]) -> Tensor:
+        """Say what stood so far behind the owner when it was named first, or draw one of the words."""
+        owner = texts[:, -distance, None]
+        before = texts[:, :-distance] == owner
+        place = before.int().argmax(dim=1, keepdim=True) + distance
+        told = one_hot(texts.gather(1, place)[:, 0], len(self.words)).double()
+        return torch.where(before.any(dim=1, keepdim=True), told, self._even(words))
+
+    def _link(self, texts: Tensor) -> Tensor:
+        """After one thing say *and* or *is*, after two say *are*."""
+        many = self.among(("and",))[texts[:, -4], None]
+        return torch.where(many, self._even(("are",)), self._even(("and", "is")))
+
+    def _state(self, texts: Tensor) -> Tensor:
+        """Draw one of the states."""
+        return self._even(self.states).expand(len(texts), -1)
+
+    def _stop(self, texts: Tensor) -> Tensor:
+        """End the sentence."""
+        return self._even((".",)).expand(len(texts), -1)
+
+    def draw(
+        self, num_texts: int, num_tokens: int, generator: torch.Generator | None = None
+    ) -> Int[Tensor, "num_texts num_tokens"]:
+        """Write texts, each word drawn when it is said.
+
+        Args:
+            num_texts: how many texts.
+            num_tokens: how long each is, with the full stop at its beginning; the end may be in the middle of
+                a sentence.
+            generator: what draws; by default torch's global generator.
+
+        Returns:
+            The ids of their words, one text a row.
+
+        Raises:
+            ValueError: a text is shorter than its full stop.
+
+        Example:
+            >>> World().draw(5, 36).shape
+            torch.Size([5, 36])
+        """
+        require_at_least("num_tokens", num_tokens, 1)
+        texts = torch.zeros(num_texts, 1, dtype=torch.long)
+        for _ in range(num_tokens - 1):
+            drawn = self.next_word(texts).multinomial(1, generator=generator)
+            texts = torch.cat((texts, drawn), dim=1)
+        return texts
+
+    def chances(
+        self, texts: Int[Tensor, "num_texts num_tokens"]
+    ) -> Float[Tensor, "num_texts num_guesses vocab_size"]:
+        """Say at each place of some texts how probable each word is as the next one.
+
+        Args:
+            texts: texts of this world, from the first full stop on.
+
+        Returns:
+            The probabilities after one word, two words, and so on; nothing follows the last.
+
+        Example:
+            >>> world = World()
+            >>> world.chances(world.draw(5, 36)).shape
+            torch.Size([5, 35, 33])
+        """
+        return torch.stack([self.next_word(texts[:, :n]) for n in range(1, texts.shape[1])], dim=1)
+
+    def kinds(
+        self, texts: Int[Tensor, "num_texts num_tokens"]
+    ) -> dict[str, Bool[Tensor, "num_texts num_guesses"]]:
+        """Say of which kind each word of some texts is, for the one who has to guess it.
+
+        Args:
+            texts: texts of this world, from the first full stop on.
+
+        Returns:
+            For each of ``KINDS`` the words of this kind: *echo* is what is said again after *yes*; *whose* is
+            an owner; a colour or a thing is *new* if it may be any, and *its* if it has been told before; the
+            rest is *grammar*. The first word of a text is left out, since nobody has to guess it.
+
+        Example:
+            >>> world = World()
+            >>> texts = world.token_ids(". Tom's red cup is here . Tom's red cup")[None]
+            >>> [next(kind for kind, at in world.kinds(texts).items() if at[0, n]) for n in (1, 7)]
+            ['new colour or thing', 'its colour']
+        """
+        prefixes = [self._echo(texts[:, :n]) for n in range(1, texts.shape[1])]
+        echo = torch.stack([yes > end for _, end, yes in prefixes], dim=1)
+        told = self.chances(texts).amax(dim=-1) == 1
+        owner, colour, thing = (
+            self.among(words)[texts[:, 1:]] & ~echo
+            for words in (self.owners, self.colours, self.things)
+        )
+        grammar = ~(owner | colour | thing | echo)
+        found = grammar, owner, (colour | thing) & ~told, echo, colour & told, thing & told
+        return dict(zip(KINDS, found, strict=True))
+
+
+def _share(chosen: Tensor) -> Tensor:
+    """Divide a probability of one evenly; where nothing is chosen, there is nothing."""
+    return chosen.double() / chosen.sum(dim=-1, keepdim=True).clamp(min=1)
+
+
+def entropy(chances: Float[Tensor, "*places vocab_size"]) -> Float[Tensor, "*places"]:
+    r"""Say how surprising the next word is on average for the one who knows the probabilities.
+
+    .. math:: H(p) = -\sum_w p_w \ln p_w
+
+    Args:
+        chances: probabilities, along the last dimension.
+
+    Returns:
+        The entropy in nats :cite:p:`shannon1948`.
+
+    Example:
+        >>> entropy(torch.tensor([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]))
+        tensor([0.6931, 0.0000])
+    """
+    return torch.special.entr(chances).sum(dim=-1)
+
+
+def excess(
+    chances: Float[Tensor, "*places vocab_size"], logits: Float[Tensor, "*places vocab_size"]
+) -> Float[Tensor, "*places"]:
+    r"""Say how much more the next word surprises a model, on average, than the one who knows.
+
+    .. math:: D(p, q) = -\sum_w p_w \ln q_w - H(p) \ge 0
+
+    It is also called relative entropy, or Kullback-Leibler divergence :cite:p:`kullback1951`.
+
+    Args:
+        chances: the true probabilities.
+        logits: what the model says; a softmax makes probabilities of it.
+
+    Returns:
+        The excess in nats, zero only if the model gives each word its true probability.
+
+    Example:
+        >>> excess(torch.tensor([0.5, 0.5]), torch.tensor([0.0, 0.0]))
+        tensor(0.)
+    """
+    surprise = -(chances * logits.log_softmax(dim=-1)).sum(dim=-1)
+    return surprise - entropy(chances)
+
+
+def count_words(
+    texts: Int[Tensor, "num_texts num_tokens"], vocab_size: int, num_words: int
+) -> Float[Tensor, "*vocab_sizes"]:
+    """Count how often words follow each other.
+
+    Args:
+        texts: the ids of words, one text a row.
+        vocab_size: how many words there are.
+        num_words: how many neighbours are counted together: 1 for words alone, 2 for pairs.
+
+    Returns:
+        A table with ``num_words`` dimensions: how often the first word is followed by the second, and so on.
+
+    Example:
+        >>> count_words(torch.tensor([[0, 1, 0, 1, 1]]), vocab_size=2, num_words=2)
+        tensor([[0., 2.],
+                [1., 1.]])
+    """
+    runs = texts.unfold(1, num_words, 1).flatten(0, 1)
+    table = torch.zeros([vocab_size] * num_words)
+    return table.index_put_(runs.unbind(dim=-1), torch.ones(len(runs)), accumulate=True)
+
+
+def next_words(texts: Int[Tensor, "num_texts num_tokens"], words: tuple[str, ...]) -> Task:
+    """Make a task of texts: each word is to be answered with the next.
+
+    Args:
+        texts: the ids of words, one text a row.
+        words: the vocabulary.
+
+    Returns:
+        The task, one word shorter than the texts.
+
+    Example:
+        >>> task = next_words(torch.tensor([[0, 2, 1]]), (".", "ends", "it"))
+        >>> task.examples, task.answers
+        (tensor([[0, 2]]), tensor([[2, 1]]))
+    """
+    return Task(words, words, texts[:, :-1], texts[:, 1:])
+
+
+def writer(vocab_size: int, **changes: int) -> LanguageModel:
+    """Build the small model of the chapter: Llama's blocks, two of them, in float64.
+
+    Args:
+        vocab_size: how many words there are.
+        **changes: sizes that differ: ``embed_dim``, ``hidden_dim``, ``num_layers``, ``num_heads``,
+            ``context_length``.
+
+    Returns:
+        The model, with random weights. In float64, rounding makes little
+        difference between processors.
+
+    Raises:
+        ValueError: the heads do not fit.
+
+    Example:
+        >>> sum(parameter.numel() for parameter in writer(33).parameters())
+        47904
+    """
+    sizes: dict[str, int] = {
+        "embed_dim": 48,
+        "hidden_dim": 96,
+        "num_layers": 2,
+        "num_heads": 4,
+        "context_length": 36,
+    } | changes
+    context_length, num_heads = sizes.pop("context_length"), sizes["num_heads"]
+    rope = RotaryEmbedding(sizes["embed_dim"] // num_heads, context_length, base=100.0)
+    return llama_model(vocab_size, **sizes, num_kv_heads=num_heads, rope=rope).double()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch compute on a single thread, as long as a ``with`` lasts.
+
+    So tiny a model gains nothing from several threads, and loses much if others want the processor too. And a
+    single thread always adds in the same order, so that the same seed gives the same weights, to the last
+    digit, on the same machine.
+
+    Returns:
+        A context manager. However the ``with`` ends, torch has its threads again.
+
+    Example:
+        >>> with _one_thread():
+        ...     threads = torch.get_num_threads()
+        >>> threads
+        1
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def rate_at(step: int, num_steps: int, warm_up: int = 50) -> float:
+    r"""Say which part of the full learning rate a step has.
+
+    .. math:: \min\left(\frac{n + 1}{50},\; 1,\; 3 \, \frac{N - n}{N}\right)
+
+    Args:
+        step: which step, :math:`n`, from 0.
+        num_steps: how many there are, :math:`N`.
+        warm_up: how many steps it takes to grow.
+
+    Returns:
+        It grows from nearly 0 to 1, stays there, and falls in the last third towards 0.
+
+    Example:
+        >>> [rate_at(step, 1500) for step in (0, 49, 1000, 1250)]
+        [0.02, 1.0, 1.0, 0.5]
+    """
+    return min((step + 1) / warm_up, 1.0, 3 * (num_steps - step) / num_steps)
+
+
+def train_in_batches(
+    model: nn.Module,
+    task: Task,
+    num_steps: int,
+    *,
+    batch: int = 32,
+    learning_rate: float = 3e-3,
+    weight_decay: float = 0.01,
+    watch: Callable[[int], object] | None = None,
+    progress: Callable[[range], Iterable[int]] = iter,
+) -> list[float]:
+    r"""Train a model on some examples after the other, with a rate that rises and falls.
+
+    .. math:: \theta \leftarrow \text{AdamW}\bigl(\theta, \nabla_\theta \, \text{loss}(\theta)\bigr)
+
+    Args:
+        model: what is trained, in place, on the CPU.
+        task: its examples and answers; after the last of them, the first come again.
+        num_steps: how many steps.
+        batch: how many examples a step has.
+        learning_rate: of AdamW :cite:p:`loshchilov2019`, at its full height.
+        weight_decay: how strongly all parameters are pulled towards zero.
+        watch: is called before each step, and after the last, with the number of steps so far.
+        progress: wraps the steps, as ``tqdm`` does, to show how far it is.
+
+    Returns:
+        The loss of each step, before the step.
+
+    Raises:
+        ValueError: there are fewer examples than a batch has.
+
+    Example:
+        >>> world = World()
+        >>> task = next_words(world.draw(64, 12), world.words)
+        >>> losses = train_in_batches(writer(33), task, num_steps=20)
+        >>> losses[-1] < losses[0]
+        True
+    """
+    require_at_least("the number of examples", len(task.examples), batch)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), learning_rate, betas=(0.9, 0.99), weight_decay=weight_decay, fused=True
+    )
+    losses = []
+    with _one_thread():
+        for step in progress(range(num_steps)):
+            if watch:
+                watch(step)
+            for group in optimizer.param_groups:
+                group["lr"] = learning_rate * rate_at(step, num_steps)
+            rows = torch.arange(step * batch, (step + 1) * batch) % len(task.examples)
+            part = replace(task, examples=task.examples[rows], answers=task.answers[rows])
+            losses.append(training_step(model, part, optimizer))
+        if watch:
+            watch(num_steps)
+    return losses
+
+
+class Snapshot(NamedTuple):
+    """What a model knew at one moment of its training, from :func:`take_snapshot`.
+
+    Args:
+        step: how many steps of training it had behind it.
+        loss: its loss on texts that it is not trained on.
+        excess: for each of ``KINDS`` how far it is above the floor.
+        weights: its parameters, for ``load_state_dict``.
+    """
+
+    step: int
+    """How many steps of training it had behind it."""
+    loss: float
+    """Its loss on texts that it is not trained on."""
+    excess: dict[str, float]
+    """For each kind of word how far it is above the floor."""
+    weights: dict[str, Shaped[Tensor, "*shape"]]
+    """Its parameters, for ``load_state_dict``."""
+
+
+@torch.no_grad()
+def take_snapshot(
+    model: nn.Module, step: int, world: World, texts: Int[Tensor, "num_texts num_tokens"]
+) -> Snapshot:
+    """Measure what a model knows, and keep its weights as they are now.
+
+    Args:
+        model: from token ids to logits.
+        step: how many steps of training it has behind it.
+        world: what knows the probabilities.
+        texts: texts of this world that the model is not trained on.
+
+    Returns:
+        The snapshot.
+
+    Example:
+        >>> world = World()
+        >>> snapshot = take_snapshot(writer(33), 0, world, world.draw(20, 36))
+        >>> list(snapshot.excess)
+        ['grammar', 'whose', 'new colour or thing', 'echo', 'its colour', 'its thing']
+    """
+    logits = model(texts[:, :-1])
+    above = excess(world.chances(texts), logits)
+    return Snapshot(
+        step=step,
+        loss=nn.functional.cross_entropy(logits.flatten(0, 1), texts[:, 1:].flatten()).item(),
+        excess={kind: above[at].mean().item() for kind, at in world.kinds(texts).items()},
+        weights={name: weight.clone() for name, weight in model.state_dict().items()},
+    )

@@ -1,0 +1,324 @@
+"""The world's probabilities are right, its floor is a floor, and training in batches repeats itself.
+
+The scorer here shares no code with the world: it reads a text as a list of words and multiplies fractions.
+"""
+
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+import torch
+from harness.paths import ROOT
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from literate_attention import (
+    InputEmbedding,
+    SelfAttention_v2,
+    TaskModel,
+    World,
+    answer_logits,
+    count_words,
+    entropy,
+    excess,
+    next_words,
+    take_snapshot,
+    train_in_batches,
+    training_step,
+    writer,
+)
+from literate_attention.learned.learning_to_write import KINDS, rate_at
+
+WORLD = World()
+SMALL = World(
+    owners=("Tom's", "Mia's"),
+    colours=("red", "blue"),
+    things=("cup", "hat", "kite"),
+    states=("here",),
+)
+
+
+def drawn(num_texts: int = 200, num_tokens: int = 36, world: World = WORLD) -> Tensor:
+    return world.draw(num_texts, num_tokens, torch.Generator().manual_seed(7))
+
+
+# The world, scored a second time
+
+
+def choices(words: list[str], world: World) -> dict[str, Fraction]:
+    """Say what may come next, sentence by sentence, by looking things up in plain lists."""
+    sentences: list[list[str]] = [[]]
+    for word in words[1:]:
+        if word == ".":
+            sentences.append([])
+        else:
+            sentences[-1].append(word)
+    *before, now = sentences
+    if now[:1] == ["yes"]:
+        again = [*before[-1], "."]
+        return {again[len(now) - 1]: Fraction(1)}
+    told: dict[str, list[str]] = {}
+    for place, word in enumerate(words):
+        if word in world.owners:
+            told.setdefault(word, words[place + 1 : place + 3])
+
+    def evenly(some: list[str], share: Fraction = Fraction(1)) -> dict[str, Fraction]:
+        return {word: share / len(some) for word in some}
+
+    if not now or now[-1] == "and":
+        new = [owner for owner in world.owners if owner not in told]
+        known = [owner for owner in told if owner not in now]
+        if not known:
+            owners = evenly(new)
+        elif len(told) == 3 or not new:
+            owners = evenly(known)
+        else:
+            owners = evenly(new, Fraction(1, 2)) | evenly(known, Fraction(1, 2))
+        if before and not now and before[-1][0] != "yes":
+            return {word: share / 2 for word, share in owners.items()} | {"yes": Fraction(1, 2)}
+        return owners
+    last = now[-1]
+    if last in world.owners:
+        return evenly(list(world.colours)) if not told[last] else {told[last][0]: Fraction(1)}
+    if last in world.colours:
+        owner = told[now[-2]]
+        return evenly(list(world.things)) if len(owner) < 2 else {owner[1]: Fraction(1)}
+    if last in world.things:
+        return {"are": Fraction(1)} if "and" in now else evenly(["and", "is"])
+    return evenly(list(world.states)) if last in ("is", "are") else {".": Fraction(1)}
+
+
+def everything(world: World, length: int) -> Iterator[tuple[list[str], Fraction]]:
+    """Yield all texts of a length and their probabilities."""
+    texts = [(["."], Fraction(1))]
+    for _ in range(length - 1):
+        texts = [
+            ([*words, word], chance * share)
+            for words, chance in texts
+            for word, share in choices(words, world).items()
+        ]
+    yield from texts
+
+
+@pytest.mark.parametrize("world", [WORLD, SMALL])
+def test_an_independent_scorer_gives_the_same_probabilities(world: World) -> None:
+    texts = drawn(40, 36, world)
+    chances = world.chances(texts)
+    for row, found in zip(texts.tolist(), chances, strict=True):
+        words = [world.words[token_id] for token_id in row]
+        for place in range(35):
+            expected = torch.zeros(len(world.words), dtype=torch.float64)
+            for word, share in choices(words[: place + 1], world).items():
+                expected[world.words.index(word)] = float(share)
+            assert_close(found[place], expected)
+
+
+def test_the_probabilities_of_all_texts_sum_to_one() -> None:
+    texts = list(everything(SMALL, 12))
+    assert sum(chance for _, chance in texts) == 1
+    token_ids = torch.stack([SMALL.token_ids(" ".join(words)) for words, _ in texts])
+    chances = SMALL.chances(token_ids).gather(-1, token_ids[:, 1:, None])[..., 0].prod(dim=1)
+    assert_close(chances, torch.tensor([float(chance) for _, chance in texts]).double())
+    assert_close(SMALL.chances(token_ids).sum(dim=-1), torch.ones(len(texts), 11).double())
+
+
+def test_no_text_that_is_drawn_breaks_a_rule() -> None:
+    texts = drawn(2000)
+    assert (WORLD.chances(texts).gather(-1, texts[:, 1:, None]) > 0).all()
+    for row in texts.tolist():
+        words = WORLD.spell(torch.tensor(row)).split()
+        told: dict[str, list[str]] = {}
+        for owner, phrase in ((w, words[i : i + 3]) for i, w in enumerate(words)):
+            if owner in WORLD.owners and len(phrase) == 3:
+                assert told.setdefault(owner, phrase) == phrase
+        assert len(told) <= 3
+
+
+def test_the_words_that_are_drawn_surprise_as_much_as_the_entropy_says() -> None:
+    texts = drawn(4000)
+    chances = WORLD.chances(texts)
+    surprise = -chances.gather(-1, texts[:, 1:, None]).log()[..., 0].mean(dim=1)
+    expected = entropy(chances).mean(dim=1)
+    error = (surprise - expected).std() / math.sqrt(len(texts))
+    assert abs((surprise - expected).mean()) < 4 * error < 0.02
+
+
+def test_a_generator_decides_the_texts() -> None:
+    assert torch.equal(drawn(3), drawn(3))
+    assert not torch.equal(WORLD.draw(3, 36), drawn(3))
+
+
+def test_each_word_is_of_one_kind() -> None:
+    texts = drawn()
+    kinds = WORLD.kinds(texts)
+    assert tuple(kinds) == KINDS
+    assert torch.equal(torch.stack(list(kinds.values())).sum(dim=0), torch.ones(200, 35).long())
+    text = ". Tom's red cup is here . yes Tom's red cup is here . Tom's red cup"
+    (row,) = (WORLD.token_ids(text)[None],)
+    named = [
+        next(kind for kind, at in WORLD.kinds(row).items() if at[0, place])
+        for place in range(row.shape[1] - 1)
+    ]
+    assert named[:6] == ["whose", *["new colour or thing"] * 2, *["grammar"] * 3]
+    assert named[6:13] == ["grammar", *["echo"] * 6]
+    assert named[13:] == ["whose", "its colour", "its thing"]
+
+
+def test_words_of_another_world_are_refused() -> None:
+    with pytest.raises(ValueError, match="'dog' is none of the words"):
+        WORLD.token_ids(". Tom's dog")
+    with pytest.raises(ValueError, match="num_tokens must be at least 1"):
+        WORLD.draw(1, 0)
+
+
+# The floor
+
+
+def test_entropy_and_excess_are_those_of_the_formula() -> None:
+    chances, logits = torch.tensor([0.5, 0.25, 0.25, 0.0]), torch.tensor([1.0, -1.0, 0.5, 2.0])
+    assert_close(entropy(chances), torch.tensor(1.5 * math.log(2)))
+    believed = logits.exp() / logits.exp().sum()
+    ratio = (chances[:3] / believed[:3]).log()
+    assert_close(excess(chances, logits), (chances[:3] * ratio).sum())
+
+
+def test_who_knows_has_no_excess() -> None:
+    chances = WORLD.chances(drawn(5))
+    assert excess(chances, chances.clamp(min=1e-300).log()).abs().max() < 1e-12
+
+
+def test_counts_are_counts() -> None:
+    texts = torch.tensor([[0, 1, 0, 1, 1], [1, 1, 1, 0, 0]])
+    assert count_words(texts, 2, 1).tolist() == [4, 6]
+    assert count_words(texts, 2, 2).tolist() == [[1, 2], [2, 3]]
+    assert count_words(texts, 2, 3).sum() == 6
+
+
+# Training
+
+
+def test_the_rate_rises_stays_and_falls() -> None:
+    rates = [rate_at(step, 900) for step in range(900)]
+    assert rates[:49] == sorted(rates[:49])
+    assert set(rates[50:600]) == {1.0}
+    assert rates[600:] == sorted(rates[600:], reverse=True)
+    assert 0 < rates[-1] < 0.01
+
+
+def test_examples_come_in_turn_and_again() -> None:
+    seen = []
+
+    class Reader(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = nn.Embedding(33, 33)
+
+        def forward(self, token_ids: Tensor) -> Tensor:
+            seen.append(token_ids)
+            return self.table(token_ids)
+
+    task = next_words(drawn(5, 9), WORLD.words)
+    steps: list[int] = []
+    train_in_batches(Reader(), task, 3, batch=2, watch=steps.append)
+    assert torch.equal(torch.cat(seen), task.examples[[0, 1, 2, 3, 4, 0]])
+    assert steps == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="the number of examples must be at least 6, got 5"):
+        train_in_batches(Reader(), task, 3, batch=6)
+
+
+def test_a_step_lowers_the_loss_of_its_examples() -> None:
+    torch.manual_seed(7)
+    model, task = writer(33), next_words(drawn(16), WORLD.words)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    chances = answer_logits(model, task).log_softmax(-1).gather(-1, task.answers[..., None])
+    losses = [training_step(model, task, optimizer) for _ in range(5)]
+    assert losses[0] == pytest.approx(-chances.mean().item())
+    assert losses == sorted(losses, reverse=True)
+
+
+def learned(num_steps: int = 60) -> tuple[nn.Module, list[float]]:
+    torch.manual_seed(7)
+    model = writer(33)
+    return model, train_in_batches(
+        model, next_words(drawn(320, 24), WORLD.words), num_steps, batch=16
+    )
+
+
+def test_training_repeats_itself_to_the_last_digit() -> None:
+    (one, losses), (two, again) = learned(), learned()
+    assert losses == again
+    for name, weight in one.state_dict().items():
+        assert torch.equal(weight, two.state_dict()[name])
+
+
+def test_grammar_is_learned_before_who_has_what() -> None:
+    model, _ = learned(100)
+    found = take_snapshot(model, 100, WORLD, drawn())
+    assert found.excess["grammar"] < 0.25
+    assert found.excess["its colour"] > 4 * found.excess["grammar"]
+    assert found.loss > entropy(WORLD.chances(drawn())).mean()
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("capability", [None, "default"])
+def test_another_seed_learns_who_has_what(capability: str | None) -> None:
+    """nox -s bench -- learning_to_write trains from more seeds; each takes half a minute."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "tests")}
+    if capability:
+        environment["ATEN_CPU_CAPABILITY"] = capability
+    code = "from harness.library.writers import *; print(learned(trained('whole', 4)))"
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True, env=environment
+    ).stdout
+    assert said.splitlines()[-1] == "True"
+
+
+# What is noticed
+
+
+@pytest.fixture
+def floor() -> float:
+    return entropy(WORLD.chances(drawn())).mean().item()
+
+
+def test_a_leak_falls_through_the_floor(floor: float) -> None:
+    torch.manual_seed(7)
+    model = TaskModel(InputEmbedding(33, 48, 36), SelfAttention_v2(48, 48), nn.Linear(48, 33))
+    task = next_words(drawn(320, 36), WORLD.words)
+    losses = train_in_batches(model, task, 400, learning_rate=0.01)
+    assert losses[-1] < 0.9 * floor
+
+
+def test_shifted_targets_fall_through_the_floor(floor: float) -> None:
+    torch.manual_seed(7)
+    task = next_words(drawn(320, 36), WORLD.words)
+    shifted = type(task)(task.words, task.choices, task.examples, task.examples)
+    losses = train_in_batches(writer(33), shifted, 100)
+    assert losses[-1] < 0.5 * floor
+
+
+class LateQueries(nn.Module):
+    """Rotations that turn each query, which comes before its keys, one position too far."""
+
+    def __init__(self, rope: nn.Module) -> None:
+        super().__init__()
+        self.rope, self.calls = rope, 0
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        self.calls += 1
+        return self.rope(x, start + self.calls % 2)
+
+
+def test_positions_that_are_off_by_one_show_in_the_excess() -> None:
+    model, _ = learned(200)
+    texts = drawn(100, 24)
+    before = take_snapshot(model, 200, WORLD, texts).excess
+    for block in model.blocks:
+        block.attention.rope = LateQueries(block.attention.rope)
+    after = take_snapshot(model, 200, WORLD, texts).excess
+    assert after["grammar"] > before["grammar"]
+    assert after["echo"] > 1.3 * before["echo"]
