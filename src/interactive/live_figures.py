@@ -45,6 +45,7 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "cache_stepper": ("counts", "page"),
     "head_browser": ("heads", "page"),
     "induction_lab": ("curve", "page"),
+    "learning_to_write": ("world", "page"),
     "playground": (
         *("playground_numbers", "arithmetic", "links", "state", "announcements", "fields"),
         *("settings", "equation", "matrices", "plane", "explanation", "page"),

@@ -13,11 +13,13 @@ from interactive.packed_weights import packed, shapes
 pytestmark = pytest.mark.browser
 
 
-def small_model(num_heads: int, head_dim: int, base: float) -> Any:
+def small_model(num_heads: int, head_dim: int, base: float, qk_norm: bool) -> Any:
     width = num_heads * head_dim
     rope = la.RotaryEmbedding(head_dim, 32, base)
     heads = {"num_heads": num_heads, "num_kv_heads": num_heads}
-    model = la.llama_model(13, width, 2 * width - 1, 3, rope=rope, **heads).double()
+    model = la.llama_model(
+        13, width, 2 * width - 1, 3, rope=rope, qk_norm=qk_norm, **heads
+    ).double()
     for weight in model.parameters():  # much larger than at the beginning of a training
         torch.nn.init.normal_(weight, std=0.4)
     return model
@@ -30,7 +32,7 @@ def test_random_models_read_random_texts_with_and_without_heads(
     page = open_figure("induction_lab")
     torch.manual_seed(2017)
     for number in range(10):
-        model = small_model(num_heads, head_dim, base)
+        model = small_model(num_heads, head_dim, base, qk_norm=number % 2 == 1)
         tokens = torch.randint(13, (1 + 3 * number,))
         silent = [(layer, layer % num_heads) for layer in range(number % 4)]
         weights = {name: weight.tolist() for name, weight in model.state_dict().items()}

@@ -118,10 +118,17 @@ def test_every_page_leads_to_its_commit_and_to_the_releases(html: dict[str, Html
 # Made for reading -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["training_lab/training_lab.css", "parts/parts.css"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "learning_to_write/learning_to_write.css",
+        "training_lab/training_lab.css",
+        "parts/parts.css",
+    ],
+)
 def test_no_class_of_a_live_figure_loses_its_looks(name: str) -> None:
     classes = [
-        set(re.findall(r"\.((?:tl|lp)-[\w-]+)", css.read_text("utf-8")))
+        set(re.findall(r"\.((?:lw|tl|lp)-[\w-]+)", css.read_text("utf-8")))
         for css in (DOCS / "_static" / name, SITE / "_static" / name)
     ]
     assert classes[0] == classes[1]

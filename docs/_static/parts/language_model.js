@@ -1,5 +1,5 @@
-/* The book's language model: a stack of blocks with attention of several heads, and with a feed-forward part where it has
- * the weights for one. Numbers in, numbers out; tests compare it with the library's. A matrix is an array of rows.
+/* The book's language model: a stack of blocks with attention of several heads; with norms of queries and keys and with a
+ * feed-forward part, where it has weights for them. Numbers in, numbers out; tests compare it with the library's. A matrix is an array of rows.
  *
  *   const model = { weights: unpack(packed, shapes), numHeads: 4, base: 100 }
  *   read(model, tokens, [[0, 3]])      head 3 of layer 0 looks, but nobody learns what it found
@@ -49,9 +49,9 @@
     const contexts = inputs.map(() => new Float64Array(numHeads * width));
     const maps = range(numHeads).map((head) => {
       const part = (x) => x.subarray(head * width, (head + 1) * width);
-      const turned = (vectors) => vectors.map((x, i) => turn(part(x), i, base));
-      const itsKeys = turned(keys);
-      const map = turned(queries).map((query, i) =>
+      const turned = (vectors, gains) => vectors.map((x, i) => turn(gains ? norm(gains, part(x)) : part(x), i, base));
+      const itsKeys = turned(keys, weight("attention.key_norm"));
+      const map = turned(queries, weight("attention.query_norm")).map((query, i) =>
         softmax(itsKeys.slice(0, i + 1).map((key) => dot(query, key) / Math.sqrt(width))),
       );
       if (silent.includes(head)) return map;

@@ -26,7 +26,8 @@ THIN_OUT = """() => {
 OF_EACH_KIND = (
     *("index.html", "playground.html", "search.html", "story/simple_attention.html"),
     *("reference/api/story.html", "reference/notation.html", "trust/sources.html"),
-    *("learned/induction.html", "learned/trained_heads.html", "models/kv_cache.html"),
+    *("learned/induction.html", "learned/learning_to_write.html", "learned/trained_heads.html"),
+    "models/kv_cache.html",
 )
 """Pages that together have all colours, and all that is seen on a desk alone."""
 SHOW_IN = "scheme => { document.documentElement.dataset.theme = scheme; }"

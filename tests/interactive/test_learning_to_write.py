@@ -1,0 +1,315 @@
+"""The model that writes runs in the page, and computes what the library computes; so does its world."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from harness.library.models_in_pages import READ, assert_reads, unpacked
+from harness.paths import DOCS
+from harness.reading.scripted_pages import table_texts
+from torch import Tensor
+
+import literate_attention as la
+
+pytestmark = pytest.mark.browser
+
+WORLD = la.World()
+# What each text has said after its last word, in all of its prefixes.
+LAST_WORDS = """([model, texts, silent]) => texts.map((ids, i) =>
+    literateParts.languageModel.read(model, ids, silent[i]).next.at(-1))"""
+MODEL = """([moment]) => {
+    const { checkpoints, shapes, config } = literateParts.numbers.learning_to_write;
+    const weights = literateParts.languageModel.unpack(checkpoints[moment], shapes);
+    return { weights, numHeads: config.num_heads, base: config.base };
+}"""
+
+
+@pytest.fixture(scope="module")
+def numbers(figures_site: Path) -> dict[str, Any]:
+    """Return what the build has written for the page."""
+    stored = figures_site.parent / "live_figures" / "learning_to_write.json"
+    found: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8"))["numbers"]
+    return found
+
+
+def model_at(numbers: dict[str, Any], moment: int) -> Any:
+    """Return the library's model with the weights that the page has."""
+    model = la.writer(len(WORLD.words))
+    model.load_state_dict(unpacked(numbers["checkpoints"][moment], numbers["shapes"], torch.int8))
+    return model
+
+
+@torch.no_grad()
+def expected(
+    numbers: dict[str, Any], text: str, moment: int = -1, silent: Sequence[tuple[int, int]] = ()
+) -> Tensor:
+    """Return how probable each word is after a text, for the library's model without some heads."""
+    model = model_at(numbers, moment)
+    with la.ablate_heads(model, silent):
+        return model(WORLD.token_ids(text)).softmax(dim=-1)[-1]
+
+
+def in_world(text: str) -> Tensor:
+    return WORLD.next_word(WORLD.token_ids(text)[None])[0]
+
+
+def random_texts(generator: torch.Generator) -> list[Tensor]:
+    """Return a hundred texts of the world and a hundred rows of any words, of all lengths."""
+    own = WORLD.draw(100, 36, generator)
+    any_words = torch.randint(len(WORLD.words), (100, 36), generator=generator)
+    lengths = torch.randint(1, 37, (200,), generator=generator).tolist()
+    return [row[:length] for row, length in zip([*own, *any_words], lengths, strict=True)]
+
+
+# What is computed -------------------------------------------------------------------------------------
+
+
+def test_every_checkpoint_reads_two_hundred_texts_as_the_library_does(
+    open_figure: Callable[..., Any], numbers: dict[str, Any]
+) -> None:
+    """With all heads and without one, to 1e-5."""
+    page = open_figure("learning_to_write")
+    texts = random_texts(torch.Generator().manual_seed(36))
+    for moment in range(len(numbers["checkpoints"])):
+        model = model_at(numbers, moment)
+        heads = [(i // 4 % 2, i % 4) for i in range(len(texts))]
+        for silent in ([[] for _ in texts], [[head] for head in heads]):
+            got = page.evaluate(
+                f"args => ({LAST_WORDS})([({MODEL})(args), args[1], args[2]])",
+                [moment, [ids.tolist() for ids in texts], silent],
+            )
+            for ids, off, following in zip(texts, silent, got, strict=True):
+                with torch.no_grad(), la.ablate_heads(model, off):
+                    wanted = model(ids).softmax(dim=-1)[-1]
+                torch.testing.assert_close(
+                    torch.tensor(following).double(), wanted, rtol=0, atol=1e-5
+                )
+
+
+def test_what_is_shown_of_a_checkpoint_is_the_librarys(
+    open_figure: Callable[..., Any], numbers: dict[str, Any]
+) -> None:
+    """The maps of all heads too; and eight bits change the loss by less than is printed of it."""
+    page = open_figure("learning_to_write")
+    ids = WORLD.token_ids(numbers["starts"][0]["text"])
+    fresh = WORLD.draw(300, 36, torch.Generator().manual_seed(123))
+    assert numbers["floor"] == la.entropy(WORLD.chances(fresh)).mean().item()
+    for moment, checkpoint in enumerate(numbers["checkpoints"]):
+        model = model_at(numbers, moment)
+        read = f"args => ({READ})([({MODEL})(args), args[1], []])"
+        assert_reads(page.evaluate(read, [moment, ids.tolist()]), model, ids)
+        found = la.take_snapshot(model, checkpoint["step"], WORLD, fresh)
+        assert checkpoint["loss"] == pytest.approx(found.loss, abs=0.005)
+        assert checkpoint["excess"] == pytest.approx(found.excess, abs=0.02)
+
+
+def test_the_training_is_the_chapters(numbers: dict[str, Any]) -> None:
+    recorded = (DOCS / "recorded" / "learned" / "learning_to_write.txt").read_text("utf-8")
+    for checkpoint in numbers["checkpoints"]:
+        assert f"step {checkpoint['step']:4}: loss {checkpoint['loss']:.2f}\n" in recorded
+
+
+def test_readers_without_a_script_see_what_follows_the_first_text(
+    open_figure: Callable[..., Any], numbers: dict[str, Any]
+) -> None:
+    """At each moment of the training, and without the head that it needs most."""
+    page = open_figure("learning_to_write", java_script_enabled=False)
+    head, *rows = table_texts(page.locator(".live-figure table"), "tr", "th, td")
+    text = numbers["starts"][0]["text"]
+    found = {word: [float(share) for share in shares] for word, *shares in rows}
+    columns = [in_world(text), *(expected(numbers, text, moment) for moment in range(4))]
+    heads = [(layer, number) for layer in range(2) for number in range(4)]
+    without = {one: expected(numbers, text, silent=[one]) for one in heads}
+    layer, number = min(heads, key=lambda one: without[one][columns[-1].argmax()].item())
+    assert head[-1] == f"without head {'AB'[layer]}{number}"
+    for word, shares in found.items():
+        place = WORLD.words.index(word)
+        wanted = [column[place].item() for column in (*columns, without[layer, number])]
+        assert shares == pytest.approx(wanted, abs=0.02)  # before they had eight bits
+
+
+def test_the_world_says_what_the_librarys_says(
+    open_figure: Callable[..., Any], numbers: dict[str, Any]
+) -> None:
+    """After every word of texts; and where a word is changed, from where on it says nothing more."""
+    page = open_figure("learning_to_write")
+    generator = torch.Generator().manual_seed(5)
+    texts = WORLD.draw(60, 36, generator)
+    rows, places = torch.arange(30), torch.randint(36, (30,), generator=generator)
+    texts[rows, places] = torch.randint(len(WORLD.words), (30,), generator=generator)
+    got = page.evaluate(
+        """texts => texts.map(ids => ids.slice(1).map((_, n) => literateParts.littleWorld.next(
+            literateParts.numbers.learning_to_write.world, ids.slice(0, n + 1))))""",
+        texts.tolist(),
+    )
+    chances = WORLD.chances(texts)
+    said = chances.gather(-1, texts[:, 1:, None])[..., 0]
+    broken = 0
+    for ids, wanted, shares, found in zip(texts, chances, said, got, strict=True):
+        possible = [bool(ids[0] == 0), *(shares > 0).tolist()]
+        for n, one in enumerate(found):
+            if all(possible[: n + 1]):
+                torch.testing.assert_close(torch.tensor(one["shares"]).double(), wanted[n])
+            else:
+                broken += 1
+                assert one == {"broken": possible.index(False)}
+    assert 100 < broken < 1000
+
+
+# A reader writes, changes, switches -------------------------------------------------------------------
+
+
+def words_of(page: Any) -> str:
+    return " ".join(page.locator(".lp-text").all_inner_texts())
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f}\u00a0%"
+
+
+def assert_shows(page: Any, text: str, *columns: Tensor) -> None:
+    """The text, and for its next word the probabilities of the model, with all heads, and in the world."""
+    assert words_of(page) == text
+    rows = table_texts(page.locator(".lw-bars"), "tbody tr", "th, td:not([aria-hidden])")
+    shown = {word: shares for word, *shares in rows}
+    assert len(shown) == 8
+    most = torch.stack(columns).amax(dim=0).sort(descending=True, stable=True)
+    for word, shares in shown.items():
+        place = WORLD.words.index(word)
+        assert shares == [percent(column[place].item()) for column in columns]
+    least = min(max(column[WORLD.words.index(word)] for column in columns) for word in shown)
+    assert least >= most.values[8] - 1e-9
+
+
+def test_a_keyboard_writes_and_takes_back(
+    open_figure: Callable[..., Any], numbers: dict[str, Any]
+) -> None:
+    """At temperature 0 it says the most probable word; Undo goes back, as far as one came."""
+    page = open_figure("learning_to_write")
+    first = text = numbers["starts"][0]["text"]
+    assert_shows(page, text, expected(numbers, text), in_world(text))
+    page.get_by_label("Temperature").press("Home")
+    page.get_by_role("button", name="Say the next word").focus()
+    for _ in range(3):
+        word = WORLD.words[expected(numbers, text).argmax()]
+        page.keyboard.press("Enter")
+        text = f"{text} {word}"
+        assert words_of(page) == text
+        said = page.locator(".lp-answer").inner_text()
+        assert said.startswith(f"It said \u201c{word}\u201d. Next, the model expects \u201c")
+    undo = page.get_by_role("button", name="Undo")
+    for _ in range(4):
+        undo.press("Enter")
+    assert words_of(page) == first
+    assert undo.get_attribute("aria-disabled") == "true"
+
+
+def test_a_temperature_sharpens_what_is_shown_and_drawn(
+    open_figure: Callable[..., Any], numbers: dict[str, Any]
+) -> None:
+    page = open_figure("learning_to_write")
+    text = numbers["starts"][0]["text"]
+    heat = page.get_by_label("Temperature")
+    for _ in range(5):
+        heat.press("ArrowRight")
+    warm = expected(numbers, text) ** (1 / 1.5)
+    warm = warm / warm.sum()
+    assert page.locator("output").inner_text() == "1.5"
+    assert_shows(page, text, warm, in_world(text))
+    for luck in (0.0, 0.5, 0.999):
+        page.evaluate("luck => { Math.random = () => luck; }", luck)
+        page.get_by_role("button", name="Say the next word").press("Enter")
+        word = WORLD.words[int((warm.cumsum(0) <= luck).sum())]
+        assert words_of(page) == f"{text} {word}"
+        page.get_by_role("button", name="Undo").press("Enter")
+
+
+def test_a_fact_that_is_changed_changes_what_follows(
+    open_figure: Callable[..., Any], numbers: dict[str, Any]
+) -> None:
+    """And a text that the world does not say is told from one that it does."""
+    page = open_figure("learning_to_write")
+    start = numbers["starts"][0]
+    words = start["text"].split()
+    assert page.get_by_label("Change word").input_value() == str(start["change"])
+    for word in ("pink", "."):
+        page.get_by_label("to", exact=True).select_option(word)
+        words[start["change"]] = word
+        text = " ".join(words)
+        if word in WORLD.colours:
+            assert_shows(page, text, expected(numbers, text), in_world(text))
+            assert (
+                f"In its world only \u201c{word}\u201d can come"
+                in page.locator(".lp-answer").inner_text()
+            )
+    before = " ".join(words[: start["change"]])
+    said = page.locator(".lp-answer").inner_text()
+    assert f"The world never says \u201c.\u201d after \u201c{before}\u201d" in said
+    assert {row[-1] for row in table_texts(page.locator(".lw-bars"), "tbody tr", "td")} == {
+        "\u2013"
+    }
+
+
+def test_heads_are_switched_off_by_keyboard_and_the_bars_move(
+    open_figure: Callable[..., Any], numbers: dict[str, Any]
+) -> None:
+    page = open_figure("learning_to_write")
+    text = numbers["starts"][0]["text"]
+    whole, world = expected(numbers, text), in_world(text)
+    best = int(whole.argmax())
+    maps = la.attention_maps(model_at(numbers, -1), WORLD.token_ids(text))
+    page.get_by_role("button", name="All heads on").focus()
+    page.keyboard.press("Tab")
+    num_heads = numbers["config"]["num_heads"]
+    for number in range(2 * num_heads):
+        layer, head = divmod(number, num_heads)
+        shares = page.locator(".lp-share").all_inner_texts()
+        assert shares == [percent(weight) for weight in maps[layer, head, -1].tolist()]
+        without = expected(numbers, text, silent=[(layer, head)])
+        now = page.locator(":focus")
+        went = f"goes from {percent(whole[best])} to {percent(without[best])}"
+        name = f"head {'AB'[layer]}{head}: without it, \u201c{WORLD.words[best]}\u201d {went}"
+        page.wait_for_function("name => document.activeElement.ariaLabel === name", arg=name)
+        page.keyboard.press("Space")
+        assert now.get_attribute("aria-checked") == "false"
+        assert_shows(page, text, without, whole, world)
+        assert f"Without {'AB'[layer]}{head}, " in page.locator(".lp-answer").inner_text()
+        page.keyboard.press("Space")
+        assert_shows(page, text, whole, world)
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    page.keyboard.press("Home")
+    page.keyboard.press("Space")
+    both = [(0, 0), (1, num_heads - 1)]
+    assert_shows(page, text, expected(numbers, text, silent=both), whole, world)
+    page.get_by_role("button", name="All heads on").press("Enter")
+    assert_shows(page, text, whole, world)
+
+
+def test_the_slider_goes_back_in_time(
+    open_figure: Callable[..., Any], numbers: dict[str, Any]
+) -> None:
+    page = open_figure("learning_to_write")
+    text = numbers["starts"][0]["text"]
+    page.get_by_role("slider", name="Moment of the training").press("Home")
+    for moment, checkpoint in enumerate(numbers["checkpoints"]):
+        assert_shows(page, text, expected(numbers, text, moment), in_world(text))
+        said = page.locator(".lp-steps + .lp-said").inner_text()
+        losses = [checkpoint["loss"], numbers["floor"], *checkpoint["excess"].values()]
+        shown = [str(checkpoint["step"]), *(f"{loss:.2f}" for loss in losses)]
+        assert re.findall(r"\d[\d.]*\d", said) == shown
+        page.keyboard.press("ArrowRight")
+
+
+def test_no_more_is_said_than_the_model_has_places_for(open_figure: Callable[..., Any]) -> None:
+    page = open_figure("learning_to_write")
+    page.get_by_label("Temperature").press("Home")
+    say = page.get_by_role("button", name="Say the next word")
+    for _ in range(36):
+        say.press("Enter")
+    assert len(words_of(page).split()) == 36
+    assert say.get_attribute("aria-disabled") == "true"
