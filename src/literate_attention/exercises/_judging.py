@@ -43,7 +43,8 @@ RIGHT = Verdict(True)
 
 def wrong(*says: str, case: str = "") -> Verdict:
     """Put together what is wrong with an answer."""
-    return Verdict(False, f"{capitalized(', and '.join(says))}.", case)
+    sentence = capitalized(", and ".join(says))
+    return Verdict(False, sentence if sentence.endswith("?") else f"{sentence}.", case)
 
 
 def remark(says: str) -> Verdict:

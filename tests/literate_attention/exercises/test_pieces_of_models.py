@@ -11,8 +11,10 @@ from torch.nn.functional import rms_norm, scaled_dot_product_attention
 
 from literate_attention import (
     KVCache,
+    LanguageModel,
     RMSNorm,
     RollingCache,
+    RotaryEmbedding,
     SwiGLU,
     TransformerBlock,
     causal_mask,
@@ -555,7 +557,29 @@ def test_what_a_checkpoint_or_a_cache_needs_is_asked_for() -> None:
             super().__init__(*sizes, rope=rope)
             self.out_proj = nn.Linear(sizes[1], sizes[1])
 
-    assert check_piece(Biased, "GroupedQueryAttention").says.endswith("found out_proj.bias (2,).")
+    assert check_piece(Biased, "GroupedQueryAttention").says == (
+        "No biases are expected, found out_proj.bias: give nn.Linear bias=False."
+    )
+
+    class Listed(LanguageModel):
+        def __init__(self, vocab_size: int, embed_dim: int, blocks: Any, eps: float = 1e-5) -> None:
+            super().__init__(vocab_size, embed_dim, [], eps)
+            del self.blocks
+            self.blocks = list(blocks)
+
+    assert "plain list" in check_piece(Listed, "LanguageModel").says
+    assert "use nn.ModuleList" in check_piece(Listed, "LanguageModel").says
+
+    class Learned(RotaryEmbedding):
+        def __init__(self, head_dim: int, context_length: int, base: float) -> None:
+            super().__init__(head_dim, context_length, base)
+            cos = self.cos
+            del self.cos
+            self.cos = nn.Parameter(cos)
+
+    says = check_piece(Learned, "RotaryEmbedding").says
+    assert says.startswith("No checkpoint has the parameter cos: ")
+    assert "is a buffer" in says
 
     class Forgetful:
         def __init__(self, *_: int) -> None:

@@ -361,6 +361,15 @@ def test_what_is_no_answer_is_refused_politely(piece: Any, answer: object) -> No
     assert verdict.says.endswith(".")
 
 
+def test_names_that_a_checkpoint_has_not_are_told_of_something_right() -> None:
+    verdict = check_piece(written(MULTI_HEAD_ATTENTION))
+    assert verdict
+    assert verdict.says == (
+        "To run with the weights of GPT-2, it needs layers that are called W_query, W_key, W_value, "
+        "out_proj in place of qkv, proj."
+    )
+
+
 def test_names_of_code_keep_their_letters() -> None:
     without = MULTI_HEAD_ATTENTION.replace("return self.proj(z)", "return z")
     assert check_piece(written(without)).says.startswith("out_proj is never used")

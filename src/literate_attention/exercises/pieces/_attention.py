@@ -16,6 +16,7 @@ from literate_attention.exercises._common_mistakes import (
 )
 from literate_attention.exercises._judging import RIGHT, Verdict, remark, wrong
 from literate_attention.exercises.pieces._projections import (
+    ROLES,
     Projection,
     Projections,
     find_projections,
@@ -168,6 +169,25 @@ def by_name(mine: type, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
     needed = {name for name, one in parameters.items() if one.default is one.empty}
     fits = needed and needed <= sizes.keys()
     return {name: sizes[name] for name in parameters if name in sizes} if fits else {}
+
+
+def remark_on_names(mine: object, verdict: Verdict) -> Verdict:
+    """Say under which names the weights of a checkpoint are looked for, if something right has others."""
+    if not verdict or verdict.says or not isinstance(mine, type):
+        return verdict
+    module = make(mine, {**SIZES, "d_in": D_OUT})
+    if isinstance(module, Verdict):
+        return verdict
+    found = dict.fromkeys(name.partition(".")[0] for name, _ in module.named_parameters())
+    lacking = [name for name in ROLES if not isinstance(getattr(module, name, None), nn.Linear)]
+    others = [name for name in found if name not in ROLES or name in lacking]
+    if not lacking:
+        return verdict
+    instead = f" in place of {', '.join(others)}" if others else ""
+    layers = "the layer" if len(lacking) == 1 else "layers that are called"
+    return remark(
+        f"to run with the weights of GPT-2, it needs {layers} {', '.join(lacking)}{instead}"
+    )
 
 
 def judge_dropout(

@@ -174,15 +174,32 @@ def loaded(module: Any, like: nn.Module) -> Any:
         if name not in found or found[name].shape != weight.shape
     }
     if lacking or others:
-        lacks = f"expected {shapes(lacking)}, " if lacking else ""
         has = {name: found[name] for name in lacking if name in found} | others
-        raise UnusableError(
-            f"a checkpoint is read by the names of its parameters: {lacks}found {shapes(has)}"
-        )
+        raise UnusableError(what_does_not_fit(module, lacking, has))
     with torch.no_grad():
         for seed, (name, weight) in enumerate(sorted(expected.items())):
             found[name].copy_(0.6 * drawn(*weight.shape, seed=seed))
     return module.eval()
+
+
+def what_does_not_fit(
+    module: nn.Module, lacking: Mapping[str, Tensor], has: Mapping[str, Tensor]
+) -> str:
+    """Say why a checkpoint cannot be read: what a module lacks of it, and what it has instead."""
+    for name in dict.fromkeys(one.partition(".")[0] for one in lacking):
+        if isinstance(getattr(module, name, None), (list, tuple)):
+            return f"{name} is a plain list, in which PyTorch finds no parameters: use nn.ModuleList"
+    if not lacking and all(name.endswith("bias") for name in has):
+        return f"no biases are expected, found {', '.join(has)}: give nn.Linear bias=False"
+    if not lacking:
+        return (
+            f"no checkpoint has the parameter {', '.join(has)}: "
+            "what is computed, and not learned, is a buffer, see register_buffer"
+        )
+    return (
+        "a checkpoint is read by the names of its parameters: "
+        f"expected {shapes(lacking)}, found {shapes(has)}"
+    )
 
 
 def shapes(parameters: Mapping[str, Tensor]) -> str:

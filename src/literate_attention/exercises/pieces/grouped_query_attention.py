@@ -145,6 +145,17 @@ def run_attention(implementation: Any, given: Given) -> Any:
     return [attention(chunk, cache=cache) for chunk in x.split(given["tokens at a time"], dim=-2)]
 
 
+class Turning(RotaryEmbedding):
+    """Rotary embeddings that print with their arguments."""
+
+    def __init__(self, head_dim: int, context_length: int, base: float) -> None:
+        super().__init__(head_dim, context_length, base)
+        self.made_with = head_dim, context_length, base
+
+    def __repr__(self) -> str:
+        return "RotaryEmbedding({}, {}, {:g})".format(*self.made_with)
+
+
 def vectors(
     *shape: int,
     d_out: int,
@@ -154,7 +165,7 @@ def vectors(
 ) -> Given:
     """Write an input for the module."""
     num_heads, num_kv_heads = heads
-    turning = RotaryEmbedding(d_out // num_heads, context_length=16, base=10.0) if rope else None
+    turning = Turning(d_out // num_heads, context_length=16, base=10.0) if rope else None
     return without_none(
         x=drawn(*shape),
         d_out=d_out,

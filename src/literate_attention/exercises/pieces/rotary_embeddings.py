@@ -6,7 +6,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from literate_attention.exercises.pieces._judged import Judged, alone_and_in_pairs, rewritten
+from literate_attention.exercises._judging import RIGHT, Verdict, wrong
+from literate_attention.exercises.pieces._judged import (
+    Judged,
+    alone_and_in_pairs,
+    rewritten,
+    what_does_not_fit,
+)
 from literate_attention.exercises.pieces._piece import Piece
 from literate_attention.exercises.pieces._trials import Given, drawn
 from literate_attention.models.rotary_embeddings import (
@@ -175,6 +181,13 @@ def run_rope(implementation: Any, given: Given) -> Any:
     return rope(x, start) if start else rope(x)
 
 
+def judge_parameters(mine: Any) -> Verdict:
+    """Judge whether a checkpoint can be read, which has no angles."""
+    rope = mine(4, 3, 100.0)
+    learned = dict(rope.named_parameters()) if isinstance(rope, nn.Module) else {}
+    return wrong(what_does_not_fit(rope, {}, learned)) if learned else RIGHT
+
+
 def queries(*shape: int, start: int = 0, base: float = 100.0) -> Given:
     """Write an input for the module."""
     context_length = start + shape[-2]
@@ -235,6 +248,7 @@ ROPE = Judged(
     ],
     run_rope,
     parts=(rotary_frequencies, rotate_half_split),
+    then=judge_parameters,
 )
 
 PIECES = (

@@ -14,6 +14,7 @@ from literate_attention.exercises.pieces._attention import (
     Way,
     judge_attention,
     one_head,
+    remark_on_names,
     several_heads,
 )
 from literate_attention.exercises.pieces._judged import (
@@ -505,12 +506,15 @@ MULTI_HEAD_ATTENTION = (
         chapter="story/multi_head_attention",
         section="The module",
         hint="Project, split, attend in every head at once, merge, and project once more.",
-        check=lambda mine: judge_attention(
+        check=lambda mine: remark_on_names(
             mine,
-            several_heads,
-            ("d_in", "d_out", "context_length", "dropout", "num_heads"),
-            _BATCHED,
-            has_heads=True,
+            judge_attention(
+                mine,
+                several_heads,
+                ("d_in", "d_out", "context_length", "dropout", "num_heads"),
+                _BATCHED,
+                has_heads=True,
+            ),
         ),
         leave_out=("attn_mask", "need_weights"),
         batch="batch ",
