@@ -1,6 +1,7 @@
 """What a reader has written, in the model, and beside ours."""
 
 import importlib
+import io
 import sys
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,11 +13,34 @@ from torch import Tensor
 from literate_attention.exercises.pieces import BY_NAME
 from literate_attention.models.real_model import SMOLLM2
 from literate_attention.workshop._road import CHAPTERS, file_name
-from literate_attention.workshop.assembling import IN_MODEL, Assembly, Pieces, assemble
+from literate_attention.workshop.assembling import (
+    IN_MODEL,
+    Assembly,
+    NamesError,
+    Pieces,
+    assemble,
+)
 
 TOLERANCE = 3e-5
 """How far a number may be off, as a part of the largest one. The same sums in another order are off by 2e-6;
 the smallest mistake that was tried, a norm with an eps of 1e-6 in place of 1e-5, is off by 4e-4."""
+
+
+class KeptBack(io.StringIO):
+    """Counts the lines that pieces print, and shows none of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines = 0
+
+    def write(self, text: str) -> int:
+        """Count."""
+        self.lines += text.count("\n")
+        return len(text)
+
+    def __str__(self) -> str:
+        lines = "1 line" if self.lines == 1 else f"{self.lines} lines"
+        return f"Your pieces printed {lines} meanwhile, which are left out."
 
 
 class Solutions:
@@ -141,4 +165,6 @@ def where_it_stops(error: Exception, folder: Path) -> str:
         if Path(frame.filename).parent == folder.resolve()
     ]
     message = " ".join(str(error).split()).rstrip(".")
+    if isinstance(error, NamesError):
+        return f"weights that do not fit: {message}"
     return f"{type(error).__name__}: {message}{lines[-1] if lines else ''}"

@@ -8,7 +8,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from pathlib import Path
 from types import CodeType
@@ -30,7 +30,12 @@ from literate_attention.workshop.assembling import (
 )
 from literate_attention.workshop.checking import WRONG, Checked, check
 from literate_attention.workshop.gpt2 import talk_gpt2
-from literate_attention.workshop.solutions import Comparison, Solutions, where_it_stops
+from literate_attention.workshop.solutions import (
+    Comparison,
+    KeptBack,
+    Solutions,
+    where_it_stops,
+)
 
 
 @contextmanager
@@ -84,33 +89,38 @@ def talk(
     require_settings(token_ids.shape[-1], max_new_tokens, temperature)
     checked = check(folder, *IN_MODEL)
     right = [one.piece.name for one in checked.results if one.verdict.right]
-    comparison = Comparison(Solutions(Path(folder), right), ours, token_ids)
-    try:
-        with recorded_calls() as called:
-            mine = comparison.assembled(right)
-            outputs = mine.outputs(token_ids)
-        for line in whose_pieces(checked, comparison.solutions.pieces, called):
-            print(line)
-        if first := comparison.first_difference(outputs):
-            print(f"Other numbers than ours, from {first} on. {comparison.cause(right)}")
-            comparison.solutions.only(right)
-        print()
-        print("" if chat else text, end="", flush=True)
+    printed, say = KeptBack(), partial(print, file=sys.stdout)
 
-        def written(assembly: Assembly, show: Callable[[str], object]) -> tuple[list[int], float]:
-            generator = torch.Generator().manual_seed(seed)
-            choose = partial(sample, temperature=temperature, generator=generator)
-            return speak(assembly.write(token_ids, max_new_tokens, choose), tokenizer, show)
+    def written(assembly: Assembly, show: Callable[[str], object]) -> tuple[list[int], float]:
+        generator = torch.Generator().manual_seed(seed)
+        choose = partial(sample, temperature=temperature, generator=generator)
+        return speak(assembly.write(token_ids, max_new_tokens, choose), tokenizer, show)
 
-        tokens, speed = written(mine, partial(print, end="", flush=True))
-    except Exception as error:
-        raise WorkshopError(
-            f"Your model stops with {where_it_stops(error, Path(folder))}. {comparison.cause(right)}"
-        ) from None
+    with redirect_stdout(printed):
+        comparison = Comparison(Solutions(Path(folder), right), ours, token_ids)
+        try:
+            with recorded_calls() as called:
+                mine = comparison.assembled(right)
+                outputs = mine.outputs(token_ids)
+            for line in whose_pieces(checked, comparison.solutions.pieces, called):
+                say(line)
+            if first := comparison.first_difference(outputs):
+                say(f"Other numbers than ours, from {first} on. {comparison.cause(right)}")
+                comparison.solutions.only(right)
+            say()
+            say("" if chat else text, end="", flush=True)
+            tokens, speed = written(mine, partial(say, end="", flush=True))
+        except Exception as error:
+            raise WorkshopError(
+                f"Your model stops with {where_it_stops(error, Path(folder))}. "
+                f"{comparison.cause(right)}"
+            ) from None
     print("\n")
     our_tokens, our_speed = written(ours, lambda _: None)
     same = "the same text" if tokens == our_tokens else "another text"
     print(f"{speed:.1f} tokens a second; ours writes {same} with {our_speed:.1f}.")
+    if printed.lines:
+        print(printed)
 
 
 def library_model() -> tuple[Assembly, tiktoken.Encoding]:

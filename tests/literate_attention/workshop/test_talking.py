@@ -167,6 +167,19 @@ def test_the_first_piece_speaks_already_and_what_is_wrong_is_left_out(
 
 
 @pytest.mark.oracle
+def test_what_pieces_print_is_kept_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sources = naive("softmax")
+    (line,) = re.findall(r" +return .*\n", sources["softmax"])
+    sources["softmax"] = sources["softmax"].replace(line, f"    print('noise')\n{line}")
+    write(tmp_path, **sources)
+    talk(tmp_path, "The capital of Italy is", max_new_tokens=2)
+    said = capsys.readouterr().out
+    assert "noise" not in said
+    assert "\nThe capital of Italy is Rome" in said
+    assert re.search(r"\nYour pieces printed \d+ lines meanwhile, which are left out.\n$", said)
+
+
+@pytest.mark.oracle
 def test_a_question_is_answered_through_naive_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
