@@ -188,7 +188,9 @@ def what_does_not_fit(
     """Say why a checkpoint cannot be read: what a module lacks of it, and what it has instead."""
     for name in dict.fromkeys(one.partition(".")[0] for one in lacking):
         if isinstance(getattr(module, name, None), (list, tuple)):
-            return f"{name} is a plain list, in which PyTorch finds no parameters: use nn.ModuleList"
+            return (
+                f"{name} is a plain list, in which PyTorch finds no parameters: use nn.ModuleList"
+            )
     if not lacking and all(name.endswith("bias") for name in has):
         return f"no biases are expected, found {', '.join(has)}: give nn.Linear bias=False"
     if not lacking:
