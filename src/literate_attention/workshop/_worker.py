@@ -11,6 +11,7 @@ import inspect
 import io
 import json
 import os
+import re
 import signal
 import sys
 import textwrap
@@ -35,7 +36,7 @@ MOST_MEMORY = 4 * 2**30
 
 def main(folder: Path, pieces: list[Piece]) -> None:
     """Judge some pieces, chapter by chapter."""
-    reports = take_pipes()
+    reports = take_pipes(folder)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits for this one decides
     limit_memory()
     torch.set_num_threads(1)
@@ -46,6 +47,7 @@ def main(folder: Path, pieces: list[Piece]) -> None:
         print(json.dumps({"step": step, "names": names}), file=reports, flush=True)
 
     def report(name: str, verdict: Verdict) -> None:
+        verdict = replace(verdict, says=with_import(verdict.says, BY_NAME[name].chapter))
         print(json.dumps({"name": name, "verdict": vars(verdict)}), file=reports, flush=True)
 
     for chapter, group in groupby(pieces, lambda piece: piece.chapter):
@@ -66,7 +68,7 @@ def main(folder: Path, pieces: list[Piece]) -> None:
             report(name, judged(BY_NAME[name], module))
 
 
-def take_pipes() -> TextIO:
+def take_pipes(folder: Path) -> TextIO:
     """Keep standard output for reports; what a reader's code writes there itself goes nowhere."""
     reports = os.fdopen(os.dup(1), "w", encoding="ascii")
     parent = os.dup(0)
@@ -76,10 +78,24 @@ def take_pipes() -> TextIO:
 
     def end_with_parent() -> None:
         os.read(parent, 1)
+        with contextlib.suppress(OSError):  # nobody may listen any more
+            print(json.dumps({"place": place_in(folder)}), file=reports, flush=True)
         os._exit(1)
 
     threading.Thread(target=end_with_parent, daemon=True).start()
     return reports
+
+
+def place_in(folder: Path) -> str:
+    """Say which line of a reader's the main thread is in."""
+    lines = [
+        f"{frame.name}, {Path(frame.filename).name}, line {frame.lineno}"
+        for frame in traceback.extract_stack(
+            sys._current_frames()[threading.main_thread().ident or 0]
+        )
+        if Path(frame.filename).parent == folder
+    ]
+    return lines[-1].removeprefix("<module>, ") if lines else ""
 
 
 def limit_memory() -> None:
@@ -169,6 +185,15 @@ def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> str:
         f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else f"{stem}.py"
     )
     return f"{where}, cannot be imported: {why}."
+
+
+def with_import(says: str, chapter: str) -> str:
+    """Add how a piece of another chapter is imported, if its name is what is not known."""
+    found = re.search(r"NameError: name '(\w+)' is not defined", says)
+    piece = BY_NAME.get(found[1]) if found else None
+    if piece is None or piece.chapter == chapter:
+        return says
+    return f"{says} It is in another file: from {file_name(piece.chapter)} import {piece.name}"
 
 
 def message_of(error: BaseException) -> str:

@@ -14,7 +14,8 @@ import sys
 import tempfile
 import textwrap
 import threading
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -99,14 +100,12 @@ class Checked:
 
     def lines(self) -> Iterator[str]:
         """Yield the road, line by line."""
-        for chapter, in_chapter in groupby(self.results, lambda result: result.piece.chapter):
-            yield f"{TITLES[chapter]} ({file_name(chapter)}.py)"
-            for (state, says), alike in groupby(in_chapter, lambda one: (one.state, one.says)):
-                names = ", ".join(result.piece.name for result in alike)
-                first, *case = says.split("\n")
-                text = f"{MARKS[state]} {names}" + (f": {first}" if says != RIGHT else "")
-                yield textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent=" " * 4)
-                yield from (f"      {line}" for line in case)
+        for _, in_chapter in groupby(self.results, lambda result: result.piece.chapter):
+            yield from lines_of_chapter(list(in_chapter))
+        yield from self.summary()
+
+    def summary(self) -> Iterator[str]:
+        """Yield how many pieces are right, and what comes next."""
         right, wrong, missing = map(self.named, (RIGHT, WRONG, NOT_WRITTEN))
         yield ""
         yield (
@@ -122,7 +121,17 @@ class Checked:
     def what_comes_next(self, names: Sequence[str]) -> Iterator[str]:
         """Say what to do now: mend what is wrong, write what is missing, let a model speak."""
         if not names and len(self.results) < len(BY_NAME):
-            yield f"All of this is right. The whole road: {command_line('check', self.folder)}"
+            road = list(BY_NAME)
+            last = road.index(self.results[-1].piece.name)
+            asked = {one.piece.name for one in self.results}
+            following = next(n for n in [*road[last:], *road] if n not in asked)
+            yield (
+                explained(
+                    BY_NAME[following], f"All of this is right. Next: {following}, explained under"
+                )
+                if has_hints(self.folder)
+                else f"All of this is right. Next: {following}"
+            )
         elif not names:
             talk = command_line("talk", self.folder, '"Once upon a time"')
             yield f"All of it is right. Let a model speak with it: {talk}"
@@ -141,6 +150,18 @@ class Checked:
         return found[1] if found else None
 
 
+def lines_of_chapter(results: Sequence[Result]) -> Iterator[str]:
+    """Yield the verdicts on the pieces of a chapter, line by line."""
+    chapter = results[0].piece.chapter
+    yield f"{TITLES[chapter]} ({file_name(chapter)}.py)"
+    for (state, says), alike in groupby(results, lambda one: (one.state, one.says)):
+        names = ", ".join(result.piece.name for result in alike)
+        first, *case = says.split("\n")
+        text = f"{MARKS[state]} {names}" + (f": {first}" if says != RIGHT else "")
+        yield textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent=" " * 4)
+        yield from (f"      {line}" for line in case)
+
+
 def check(folder: str | os.PathLike[str], *names: str, seconds: float = SECONDS) -> Checked:
     """Judge what you have written in a folder that :func:`start` has made.
 
@@ -157,8 +178,14 @@ def check(folder: str | os.PathLike[str], *names: str, seconds: float = SECONDS)
     Raises:
         ValueError: there is no such folder, chapter or piece.
     """
+    return Checked(Path(folder), tuple(verdicts_on(Path(folder), names, seconds)))
+
+
+def verdicts_on(
+    folder: Path, names: Sequence[str] = (), seconds: float = SECONDS
+) -> Iterator[Result]:
+    """Return the verdicts on chapters and pieces, each as soon as it is known."""
     pieces = find_pieces(names)
-    folder = Path(folder)
     require_folder(folder)
     if not any((folder / f"{stem}.py").exists() for stem in CHAPTERS):
         raise WorkshopError(
@@ -177,35 +204,37 @@ def require_folder(folder: Path) -> None:
         )
 
 
-def judged(folder: Path, pieces: Sequence[Piece], seconds: float) -> Checked:
+def judged(folder: Path, pieces: Sequence[Piece], seconds: float) -> Iterator[Result]:
     """Judge pieces; whenever the process ends that does it, another goes on with the rest."""
-    verdicts: dict[str, Verdict] = {}
-    while missing := [piece.name for piece in pieces if piece.name not in verdicts]:
-        verdicts |= verdicts_of_one_process(folder, missing, seconds)
-    return Checked(folder, tuple(Result(piece, verdicts[piece.name]) for piece in pieces))
+    missing = [piece.name for piece in pieces]
+    while missing:
+        for name, verdict in verdicts_of_one_process(folder, tuple(missing), seconds):
+            missing.remove(name)
+            yield Result(BY_NAME[name], verdict)
 
 
 def verdicts_of_one_process(
     folder: Path, names: Sequence[str], seconds: float
-) -> dict[str, Verdict]:
+) -> Iterator[tuple[str, Verdict]]:
     """Judge pieces, until all are judged or one of them ends the process."""
-    verdicts: dict[str, Verdict] = {}
+    done: set[str] = set()
     step, at_stake, patience = "", list(names), SECONDS_TO_BEGIN
     with tempfile.TemporaryFile() as errors:
         process = worker(folder, names, errors)
         lines = lines_of(process)
         try:
-            while len(verdicts) < len(names) and (line := lines.get(timeout=patience)):
+            while len(done) < len(names) and (line := lines.get(timeout=patience)):
                 message = json.loads(line)
                 if "step" in message:
                     step, at_stake, patience = message["step"], message["names"], seconds
                 else:
-                    verdicts[message["name"]] = Verdict(**message["verdict"])
-            if len(verdicts) == len(names):
-                return verdicts
+                    done.add(message["name"])
+                    yield message["name"], Verdict(**message["verdict"])
+            if len(done) == len(names):
+                return
             ended = how_it_ended(process.wait())
         except queue.Empty:
-            ended = f"does not end within {patience:g} seconds"
+            ended = f"does not end within {patience:g} seconds{where_it_is(process, lines)}"
         finally:
             process.kill()
             process.wait()
@@ -215,7 +244,7 @@ def verdicts_of_one_process(
             errors.seek(0)
             raise RuntimeError(f"no process could begin to check: {errors.read().decode()}")
     stopped = Verdict(False, f"{step[0].upper()}{step[1:]} {ended}.")
-    return {**dict.fromkeys(at_stake, stopped), **verdicts}
+    yield from ((name, stopped) for name in at_stake if name not in done)
 
 
 def worker(folder: Path, names: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
@@ -254,6 +283,17 @@ def lines_of(process: subprocess.Popen[bytes]) -> "queue.SimpleQueue[bytes]":
     return lines
 
 
+def where_it_is(process: subprocess.Popen[bytes], lines: "queue.SimpleQueue[bytes]") -> str:
+    """Ask a process that does not end which line of a reader's it is in; it ends then."""
+    if process.stdin:
+        process.stdin.close()
+    try:
+        place = json.loads(lines.get(timeout=1.0) or b"{}").get("place")
+    except queue.Empty:
+        return ""
+    return f": it is in {place}" if place else ""
+
+
 def how_it_ended(code: int) -> str:
     """Say what the exit code of a process tells."""
     if code == -getattr(signal, "SIGKILL", 0):
@@ -270,6 +310,12 @@ class Said(str):
         return str(self)
 
 
+def require_hints(folder: Path) -> None:
+    """Refuse to help in a folder that was made without hints."""
+    if not has_hints(folder):
+        raise WorkshopError(f"{folder} was made without hints; ask whoever gave it to you.")
+
+
 def hint(folder: str | os.PathLike[str], name: str) -> str:
     """Give a hint for a piece.
 
@@ -284,16 +330,17 @@ def hint(folder: str | os.PathLike[str], name: str) -> str:
         ValueError: there is no such piece, or there are to be no hints.
     """
     piece = find_piece(name)
-    if not has_hints(Path(folder)):
-        raise WorkshopError(f"{folder} was made without hints; ask whoever gave it to you.")
+    require_hints(Path(folder))
     return Said(f"{piece.hint}\n{explained(piece, 'It is explained under')}")
 
 
 # On the command line
 
 
-def solution(piece: Piece) -> str:
-    """Say where the solution stands."""
+def solution(folder: Path, name: str) -> str:
+    """Say where the solution stands, unless there are to be no hints."""
+    piece = find_piece(name)
+    require_hints(folder)
     library = inspect.unwrap(piece.library)
     file, (_, line) = inspect.getsourcefile(library), inspect.getsourcelines(library)
     return (
@@ -304,23 +351,46 @@ def solution(piece: Piece) -> str:
 
 def report(file: Path, folders: Sequence[Path]) -> str:
     """Write the verdicts on many folders into a table."""
-    for folder in folders:
-        require_folder(folder)
     table = io.StringIO(newline="")
     writer = csv.writer(table)
-    writer.writerow(["folder", "chapter", "piece", "state", "verdict"])
-    said = []
+    writer.writerow(["folder", "chapter", "piece", "state", "in short", "verdict"])
+    said, mistakes = [], Counter[tuple[str, str]]()
     for folder in folders:
-        checked = judged(folder, find_pieces(), SECONDS)
+        try:
+            require_folder(folder)
+        except WorkshopError as error:
+            writer.writerow([folder, "", "", "no folder", error, error])
+            said.append(str(error))
+            continue
+        checked = Checked(folder, tuple(judged(folder, find_pieces(), SECONDS)))
         for one in checked.results:
-            writer.writerow([folder, one.piece.chapter, one.piece.name, one.state, one.says])
+            in_short = first_sentence(one.says)
+            writer.writerow(
+                [folder, one.piece.chapter, one.piece.name, one.state, in_short, one.says]
+            )
+            if one.state == WRONG:
+                mistakes[one.piece.name, in_short] += 1
         counts = {state: len(checked.named(state)) for state in MARKS}
         said.append(f"{folder}: " + ", ".join(f"{n} {state}" for state, n in counts.items()))
     try:
         write_whole(file, table.getvalue().encode("utf-8-sig"))  # which spreadsheets expect
     except OSError as error:
         raise WorkshopError(f"{file} cannot be written ({error.strerror or error}).") from None
-    return "\n".join([*said, f"The verdicts are in {file}."])
+    return "\n".join([*said, *commonest(mistakes), f"The verdicts are in {file}."])
+
+
+def first_sentence(says: str) -> str:
+    """Return the first sentence of a verdict, on one line."""
+    return re.split(r"(?<=[.?]) (?=[A-Z])", says.partition("\n")[0])[0]
+
+
+def commonest(mistakes: Mapping[tuple[str, str], int]) -> Iterator[str]:
+    """Yield for each piece how often it is wrong, and the mistake that most have made."""
+    for name in BY_NAME:
+        counts = {says: n for (piece, says), n in mistakes.items() if piece == name}
+        if counts:
+            says = max(counts, key=lambda one: counts[one])
+            yield f"{name}: {sum(counts.values())} wrong, {counts[says]} of them: {says}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -358,6 +428,21 @@ def require_quotes(folder: str, names: Sequence[str]) -> None:
             )
 
 
+def shown(folder: Path, names: Sequence[str]) -> Checked:
+    """Print the verdicts on each chapter as soon as they are known."""
+    results: list[Result] = []
+    numbers = Counter(piece.chapter for piece in find_pieces(names))
+    for result in verdicts_on(folder, names):
+        results.append(result)
+        numbers[result.piece.chapter] -= 1
+        if not numbers[result.piece.chapter]:
+            chapter = [one for one in results if one.piece.chapter == result.piece.chapter]
+            print("\n".join(lines_of_chapter(chapter)), flush=True)
+    checked = Checked(folder, tuple(results))
+    print("\n".join(checked.summary()))
+    return checked
+
+
 def run(options: argparse.Namespace) -> int:
     """Do what the command line asks."""
     folder = Path(options.folder)
@@ -365,11 +450,10 @@ def run(options: argparse.Namespace) -> int:
     if options.hint:
         print(hint(folder, options.hint))
     elif options.solution:
-        print(solution(find_piece(options.solution)))
+        print(solution(folder, options.solution))
     elif options.report:
         print(report(Path(options.report), [folder, *map(Path, options.names)]))
     else:
-        checked = check(folder, *options.names)
-        print(checked)
+        checked = shown(folder, options.names)
         return 1 if checked.named(WRONG) else 0
     return 0

@@ -96,7 +96,10 @@ class LanguageModel(nn.Module):
     assert verdicts["softmax"] == "right"
     assert verdicts["causal_mask"] == "right"
     assert verdicts["RMSNorm"].startswith("It crashes Python")
-    assert verdicts["SwiGLU"] == "It does not end within 3 seconds."
+    assert re.fullmatch(
+        r"It does not end within 3 seconds: it is in __init__, transformer_block\.py, line \d+\.",
+        verdicts["SwiGLU"],
+    )
     assert verdicts["TransformerBlock"] == "It calls exit(), which ends the program."
     assert verdicts["LanguageModel"] == "It ends the program."
     assert str(checked).split("\n")[-1].split() == checked.named("right")
@@ -109,7 +112,11 @@ def test_files_that_cannot_be_imported(folder: Path) -> None:
     verdicts = said(workshop.check(folder, seconds=3.0))
     assert verdicts["softmax"].startswith("causal_attention.py, line 3, is no Python: ")
     assert verdicts["causal_mask"] == verdicts["softmax"]
-    assert verdicts["RMSNorm"] == "Importing transformer_block.py does not end within 3 seconds."
+    assert re.fullmatch(
+        r"Importing transformer_block\.py does not end within 3 seconds: it is in "
+        r"transformer_block\.py, line \d+\.",
+        verdicts["RMSNorm"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -178,7 +185,9 @@ def test_interrupted_it_stops_at_once(folder: Path) -> None:
     looping = process_id(folder)
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
-    assert (process.returncode, output, errors) == (130, "", "Stopped.\n")
+    assert (process.returncode, errors) == (130, "Stopped.\n")
+    assert "\nAttention without" not in output
+    assert output.startswith("From text to vectors (inputs.py)\n"), "it comes as it is found"
     assert not is_running(looping)
 
 
@@ -236,6 +245,28 @@ def test_what_is_next_is_the_line_that_python_cannot_read(folder: Path) -> None:
     assert lines[-1] == f"Next: simple_attention.py, line {number}"
 
 
+def test_what_is_next_after_a_chapter_is_the_piece_that_follows(folder: Path) -> None:
+    write(
+        folder,
+        "simple_attention",
+        RIGHT_SOFTMAX + "def dot_product_attention(x):\n    return softmax(x @ x.mT) @ x\n",
+    )
+    said = str(workshop.check(folder, "simple_attention"))
+    following = CHAPTERS["self_attention"][0].name
+    assert f"\nAll of this is right. Next: {following}, explained under" in said
+
+
+def test_a_name_of_another_file_comes_with_its_import(folder: Path) -> None:
+    write(
+        folder,
+        "transformer_block",
+        "class RMSNorm:\n    def __init__(self, *_):\n        softmax(1)\n",
+    )
+    (result,) = workshop.check(folder, "RMSNorm").results
+    assert "NameError" in result.verdict.says
+    assert result.verdict.says.endswith("from simple_attention import softmax")
+
+
 def test_a_result_prints_as_its_verdict(folder: Path) -> None:
     (result,) = workshop.check(folder, "softmax").results
     assert repr(result) == "softmax: not written yet"
@@ -289,27 +320,37 @@ def test_a_hint_and_where_the_solution_stands(
     assert re.search(r"simple_attention\.py, line \d+", solution)
     assert "dim=-1" not in solution
     workshop.start(tmp_path / "class", hints=False)
-    assert main(["check", str(tmp_path / "class"), "--hint", "softmax"]) == 2
-    assert "was made without hints" in capsys.readouterr().err
+    for option in ("--hint", "--solution"):
+        assert main(["check", str(tmp_path / "class"), option, "softmax"]) == 2
+        assert "was made without hints" in capsys.readouterr().err
 
 
-def test_a_table_for_teachers(folder: Path, tmp_path: Path) -> None:
+def test_a_table_for_teachers(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     second = tmp_path / "second"
     workshop.start(second)
     write(folder, "simple_attention", RIGHT_SOFTMAX)
     write(second, "simple_attention", "def softmax(x):\n    return x.exp()\n")
     table = tmp_path / "class.csv"
-    assert main(["check", "--report", str(table), str(folder), str(second)]) == 0
+    gone = tmp_path / "gone"
+    assert main(["check", "--report", str(table), str(folder), str(gone), str(second)]) == 0
+    printed = capsys.readouterr().out
     with table.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     names = [piece.name for pieces in CHAPTERS.values() for piece in pieces]
-    assert [row["piece"] for row in rows] == names * 2
+    assert [row["piece"] for row in rows] == [*names, "", *names]
+    assert rows[len(names)]["state"] == "no folder"
+    assert f"There is no folder {gone}" in rows[len(names)]["verdict"]
     found = {(row["folder"], row["piece"]): (row["state"], row["verdict"]) for row in rows}
     assert found[str(folder), "softmax"] == ("right", "right")
     state, verdict = found[str(second), "softmax"]
     assert state == "wrong"
     assert verdict.startswith("It divides the exponentials by nothing")
     assert found[str(second), "causal_mask"][0] == "not written yet"
+    (wrong,) = (row["in short"] for row in rows if row["state"] == "wrong")
+    assert wrong == verdict.partition("\n")[0]
+    assert f"\nsoftmax: 1 wrong, 1 of them: {wrong}\n" in printed
 
 
 @pytest.mark.parametrize(
