@@ -1,6 +1,6 @@
 """What heads tell each other: a run taken apart, patched and cut, and what the weights alone say."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -462,19 +462,24 @@ def trace(
 
 @contextmanager
 def cut_wires(
-    model: LanguageModel, wires: Mapping[tuple[int, int], Sequence[tuple[int, int]]]
+    model: LanguageModel,
+    wires: Mapping[tuple[int, int], Sequence[tuple[int, int]]],
+    instead: Callable[[Tensor], Tensor] = torch.zeros_like,
 ) -> Iterator[None]:
     r"""Hide what heads write from some keys of later layers, for as long as a ``with`` lasts.
 
-    .. math:: \tilde k_j = R_j \, W_k \, \text{norm}\Bigl(x_j - \sum_s \text{output}_{s,j}\Bigr)
+    .. math:: \tilde k_j = R_j \, W_k \, \text{norm}\Bigl(x_j - \sum_s \bigl(\text{output}_{s,j}
+              - \text{instead}(\text{output}_s)_j\bigr)\Bigr)
 
     All that else reads the stream goes on reading what the heads have written. So do these keys, where other
-    parts have passed it on: only the direct wires are cut :cite:p:`wang2023`.
+    parts have passed it on: only the direct wires are cut. :cite:t:`wang2023`, who named this path patching,
+    put the output of another run in the place of the head's own.
 
     Args:
         model: a stack of blocks.
         wires: for each head that writes, :math:`s`, as (layer, head), the keys that it is hidden from, as
             (layer, key-value head). With grouped queries, several heads share a key.
+        instead: makes what these keys read in its place, of what the head has written; by default zeros.
 
     Returns:
         A context manager. However the ``with`` ends, all wires are whole again.
@@ -503,7 +508,7 @@ def cut_wires(
     hooks = []
     for sender in wires:
         attention = blocks[sender[0]].attention
-        keep = partial(note_output, note, sender, attention)
+        keep = partial(note_output, note, sender, attention, instead)
         hooks.append(attention.out_proj.register_forward_pre_hook(keep))
     for layer, senders in hidden.items():
         norm, attention = blocks[layer].attention_norm, blocks[layer].attention
@@ -521,12 +526,14 @@ def note_output(
     note: dict[Any, Tensor],
     sender: tuple[int, int],
     attention: Any,
+    instead: Callable[[Tensor], Tensor],
     _: nn.Module,
     inputs: tuple[Tensor],
 ) -> None:
-    """Note what one head is about to write."""
+    """Note what one head is about to write, less what is read instead."""
     found = inputs[0].unflatten(-1, (attention.num_heads, -1))[..., sender[1], :]
-    note[sender] = found @ output_matrices(attention)[sender[1]]
+    output = found @ output_matrices(attention)[sender[1]]
+    note[sender] = output - instead(output)
 
 
 def note_stream(note: dict[Any, Tensor], _: nn.Module, inputs: tuple[Tensor]) -> None:

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
@@ -251,11 +252,16 @@ def test_composition_is_measured_with_whole_matrices(rotary: bool) -> None:
     ],
     ids=str,
 )
+@pytest.mark.parametrize(
+    "instead", [torch.zeros_like, partial(torch.roll, shifts=2, dims=0)], ids=["zeros", "shifted"]
+)
 def test_keys_do_not_see_what_the_heads_write(
-    model: LanguageModel, wires: dict[tuple[int, int], list[tuple[int, int]]]
+    model: LanguageModel,
+    wires: dict[tuple[int, int], list[tuple[int, int]]],
+    instead: Callable[[Tensor], Tensor],
 ) -> None:
     token_ids, written = tokens(7), {}
-    with cut_wires(model, wires):
+    with cut_wires(model, wires, instead):
         cut, maps = model.hidden_states(token_ids), attention_maps(model, token_ids)
     x = model.token_embedding(token_ids)
     for layer, block in enumerate(model.blocks):
@@ -263,7 +269,8 @@ def test_keys_do_not_see_what_the_heads_write(
         query = split_heads(attention.W_query(normed), HEADS)
         key = split_heads(attention.W_key(normed), KV_HEADS)
         for kv_head in range(KV_HEADS):
-            hidden = [written[sender] for sender, keys in wires.items() if (layer, kv_head) in keys]
+            senders = [sender for sender, keys in wires.items() if (layer, kv_head) in keys]
+            hidden = [written[sender] - instead(written[sender]) for sender in senders]
             if hidden:
                 less = attention.W_key(block.attention_norm(x - torch.stack(hidden).sum(dim=0)))
                 key[kv_head] = split_heads(less, KV_HEADS)[kv_head]
