@@ -18,7 +18,7 @@ import literate_attention as la
 pytestmark = pytest.mark.browser
 
 WORLD = la.World()
-# What each text has said after its last word, in all of its prefixes.
+# What follows each text, without the heads that are named for it.
 LAST_WORDS = """([model, texts, silent]) => texts.map((ids, i) =>
     literateParts.languageModel.read(model, ids, silent[i]).next.at(-1))"""
 MODEL = """([moment]) => {
@@ -77,7 +77,8 @@ def test_every_checkpoint_reads_two_hundred_texts_as_the_library_does(
     for moment in range(len(numbers["checkpoints"])):
         model = model_at(numbers, moment)
         heads = [(i // 4 % 2, i % 4) for i in range(len(texts))]
-        for silent in ([[] for _ in texts], [[head] for head in heads]):
+        without: list[list[tuple[int, int]]] = [[head] for head in heads]
+        for silent in ([[]] * len(texts), without):
             got = page.evaluate(
                 f"args => ({LAST_WORDS})([({MODEL})(args), args[1], args[2]])",
                 [moment, [ids.tolist() for ids in texts], silent],
@@ -271,7 +272,7 @@ def test_heads_are_switched_off_by_keyboard_and_the_bars_move(
         assert shares == [percent(weight) for weight in maps[layer, head, -1].tolist()]
         without = expected(numbers, text, silent=[(layer, head)])
         now = page.locator(":focus")
-        went = f"goes from {percent(whole[best])} to {percent(without[best])}"
+        went = f"goes from {percent(whole[best].item())} to {percent(without[best].item())}"
         name = f"head {'AB'[layer]}{head}: without it, \u201c{WORLD.words[best]}\u201d {went}"
         page.wait_for_function("name => document.activeElement.ariaLabel === name", arg=name)
         page.keyboard.press("Space")
