@@ -314,3 +314,36 @@ def test_no_more_is_said_than_the_model_has_places_for(open_figure: Callable[...
         say.press("Enter")
     assert len(words_of(page).split()) == 36
     assert say.get_attribute("aria-disabled") == "true"
+    said = page.locator(".lp-answer").inner_text()
+    assert "The model has learned from texts of 36 words" in said
+
+
+def test_numbers_on_heads_follow_the_right_word_as_things_are_now(
+    open_figure: Callable[..., Any], numbers: dict[str, Any]
+) -> None:
+    """At the temperature, beside the heads that are off; and a wrong favourite is called wrong."""
+    page = open_figure("learning_to_write")
+    text = numbers["starts"][0]["text"]
+    right = int(in_world(text).argmax())
+    page.get_by_role("slider", name="Moment of the training").press("Home")
+    heat = page.get_by_label("Temperature")
+    for _ in range(5):
+        heat.press("ArrowRight")
+
+    def warm(*silent: tuple[int, int]) -> str:
+        shares = expected(numbers, text, 0, silent) ** (1 / 1.5)
+        return percent((shares / shares.sum())[right].item())
+
+    assert int(expected(numbers, text, 0).argmax()) != right
+    wrong = f"That is wrong: it has to be \u201c{WORLD.words[right]}\u201d."
+    assert wrong in page.locator(".lp-answer").inner_text()
+    heads = page.get_by_role("switch")
+    heads.nth(2).click()
+    assert heads.nth(2).get_attribute("aria-checked") == "true"
+    page.get_by_role("button", name="Switch A2 off").click()
+    assert heads.nth(2).get_attribute("aria-checked") == "false"
+    went = f"\u201c{WORLD.words[right]}\u201d goes from {warm((0, 2))} to {warm((0, 2), (1, 2))}"
+    page.wait_for_function(
+        "name => document.querySelectorAll('.lw-head')[6].ariaLabel === name",
+        arg=f"head B2: without it, {went}",
+    )

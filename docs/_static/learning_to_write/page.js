@@ -43,6 +43,7 @@
     let temperature = 1;
     let off = heads.map(() => false);
     let looked = 0; // the head whose weights are shown
+    let picked = 0; // and the one to go back to, when the mouse has left the heads
     let words = null;
     let seen = null; // what the model finds in the text: whole, and as it is now
     let later = 0;
@@ -127,7 +128,6 @@
       textPlace.replaceChildren(words.element);
       seen = { whole: languageModel.read(modelAt(moment), ids), world: littleWorld.next(world, ids) };
       showHeads(remark);
-      measureHeads();
     }
 
     const silent = () => heads.filter((_, i) => off[i]);
@@ -152,9 +152,9 @@
       });
       const [layer, its] = heads[i];
       const map = seen.now.maps[layer][its];
-      const isOff = off[i] ? ", which is off," : "";
-      words.element.querySelector("legend").textContent =
-        `Shaded: where head ${nameOf(heads[i])}${isOff} looks from the word with the frame. Choose another word, or another head below.`;
+      const where = off[i] ? `Head ${nameOf(heads[i])} is off. Shaded: where it would look` : `Shaded: where head ${nameOf(heads[i])} looks`;
+      words.element.querySelector("legend").textContent = `${where} from the word with the frame. Choose another word, or another head below.`;
+      turnIt.textContent = `Switch ${nameOf(heads[picked])} ${off[picked] ? "on" : "off"}`;
       words.show(ids.map((_, query) => ids.map((__, key) => map[query][key] ?? null)));
     }
 
@@ -163,7 +163,7 @@
       const whole = tempered(seen.whole.next.at(-1), temperature);
       const { shares, broken } = seen.world;
       const isWhole = !off.some(Boolean);
-      const order = range(vocabulary.length).sort((a, b) => whole[b] - whole[a]);
+      const order = range(vocabulary.length).sort((a, b) => model[b] - model[a] || whole[b] - whole[a]);
       const weight = (id) => Math.max(model[id], whole[id], shares?.[id] ?? 0);
       const shown = new Set([...order].sort((a, b) => weight(b) - weight(a)).slice(0, BARS));
       columns[1].hidden = isWhole;
@@ -172,8 +172,28 @@
       );
       const best = model.indexOf(Math.max(...model));
       const expects = `${remark}Next, the model expects ${quoted(vocabulary[best])}, with ${percent(model[best])}.`;
-      said.replaceChildren(make("strong", {}, expects), ` ${isWhole ? "" : aboutSilent(model, whole)}${aboutWorld(shares, broken)}`);
+      const end = ids.length < longest ? "" : ` The model has learned from texts of ${longest} words, so it says no more.`;
+      said.replaceChildren(
+        make("strong", {}, `${expects}${aboutMistake(shares, best)}`),
+        ` ${isWhole ? "" : aboutSilent(model, whole)}${aboutWorld(shares, broken, best)}${end}`,
+      );
       facts.textContent = shares ? aboutLoss(shares, seen.now.next.at(-1)) : "";
+      measureHeads();
+    }
+
+    const only = (shares) => shares?.findIndex((share) => share > 1 - 1e-9) ?? -1;
+
+    /** The word whose probability is followed: what has to come, or else what the model with all heads holds most probable. */
+    function followed() {
+      const sure = only(seen.world.shares);
+      const whole = seen.whole.next.at(-1);
+      return sure < 0 ? whole.indexOf(Math.max(...whole)) : sure;
+    }
+
+    function aboutMistake(shares, best) {
+      if (!shares || shares[best]) return "";
+      const sure = only(shares);
+      return sure < 0 ? " That is wrong: its world never says this here." : ` That is wrong: it has to be ${quoted(vocabulary[sure])}.`;
     }
 
     function row(word, model, whole, its) {
@@ -199,14 +219,14 @@
       );
     }
 
-    /** What was most probable with all heads, and what has become of it. */
+    /** What has become of the word that is followed. */
     function aboutSilent(model, whole) {
-      const best = whole.indexOf(Math.max(...whole));
+      const best = followed();
       const names = list(silent().map(nameOf));
       return `Without ${names}, ${quoted(vocabulary[best])} goes from ${percent(whole[best])} to ${percent(model[best])}. `;
     }
 
-    function aboutWorld(shares, broken) {
+    function aboutWorld(shares, broken, best) {
       if (!shares) {
         const lead = broken ? `after ${quoted(ids.slice(0, broken).map((id) => vocabulary[id]).join(" "))}` : "at the beginning";
         return `The world never says ${quoted(vocabulary[ids[broken]])} ${lead}, so it has no next word for this text.`;
@@ -215,8 +235,9 @@
       if (possible.length === 1) return `In its world only ${quoted(vocabulary[possible[0]])} can come: whoever has read the text knows it.`;
       const [first] = possible;
       const even = possible.every((id) => Math.abs(shares[id] - shares[first]) < 1e-9);
-      if (even) return `In its world ${possible.length} words are equally likely here: nobody can know which one comes.`;
-      return `In its world ${quoted(vocabulary[first])} is the likeliest, with ${percent(shares[first])}, and nobody can know more.`;
+      const unknown = shares[best] ? ", and nobody can know which one comes" : "";
+      if (even) return `In its world ${possible.length} words are equally likely here${unknown}.`;
+      return `In its world ${quoted(vocabulary[first])} is the likeliest, with ${percent(shares[first])}${unknown}.`;
     }
 
     function aboutLoss(shares, model) {
@@ -233,22 +254,33 @@
     const label = (i) => (labels[i].textContent = `${nameOf(heads[i])}\n${off[i] ? "off" : effects[i]}`);
     const switches = heads.map((one, i) => {
       const element = make("button", { type: "button", role: "switch", class: "lw-head" }, stamps[i], labels[i]);
-      element.addEventListener("click", () => {
-        off[i] = !off[i];
-        looked = i;
-        showHeads();
+      element.addEventListener("click", ({ detail }) => {
+        const isFirst = detail > 0 && picked !== i; // a click of a pointer looks first; a key has looked already
+        picked = i;
+        if (isFirst) look(i);
+        else turn(i);
       });
-      element.addEventListener("focus", () => look(i));
+      element.addEventListener("focus", () => {
+        if (element.matches(":focus-visible")) picked = i;
+        look(i);
+      });
       element.addEventListener("pointerenter", ({ pointerType }) => {
         if (pointerType === "mouse") look(i);
       });
       return element;
     });
+    function turn(i) {
+      off[i] = !off[i];
+      looked = i;
+      showHeads();
+    }
+    const turnIt = button("", () => turn(picked));
     const layers = range(numLayers).map((layer) =>
       make("div", { class: "lw-layer" }, make("span", { "aria-hidden": "true" }, ["First layer", "Second layer"][layer]),
         ...switches.slice(layer * numHeads, (layer + 1) * numHeads)),
     );
     const board = make("div", { class: "lw-heads", role: "toolbar", "aria-label": "Heads" }, ...layers);
+    board.addEventListener("pointerleave", () => look(picked));
     board.addEventListener("keydown", (event) => {
       if (event.altKey || event.metaKey || event.ctrlKey) return; // the browser's own
       const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -numHeads, ArrowDown: numHeads, Home: -Infinity, End: Infinity };
@@ -261,24 +293,25 @@
       showHeads();
     });
 
-    /** What each head alone is good for: one at a time, so that the page stays quick. */
+    /** What one more switch would do: one head at a time, so that the page stays quick. */
     const aboutHeads = make("p", { class: "lp-facts" });
     function measureHeads() {
       clearTimeout(later);
-      const whole = seen.whole.next.at(-1);
-      const best = whole.indexOf(Math.max(...whole));
-      const word = quoted(vocabulary[best]);
+      const id = followed();
+      const word = quoted(vocabulary[id]);
+      const now = tempered(seen.now.next.at(-1), temperature)[id];
       aboutHeads.textContent =
-        "A click switches a head off, or on again. The number says by how many percentage points " +
-        `${word} would change without this head alone; the stamp is the head's map, with a row for each word that looks.`;
+        "A click shows where a head looks, a second one switches it off, or on again. The number says by how many percentage points " +
+        `${word} would change without this head too, at this temperature; the stamp is the head's map, with a row for each word that looks.`;
       const measure = (i) => {
-        const without = languageModel.read(modelAt(moment), ids, [heads[i]]).next.at(-1)[best];
-        const points = Math.round(100 * without) - Math.round(100 * whole[best]);
+        const others = heads.filter((_, k) => off[k] !== (k === i));
+        const then = tempered(languageModel.read(modelAt(moment), ids, others).next.at(-1), temperature)[id];
+        const points = Math.round(100 * then) - Math.round(100 * now);
         effects[i] = points > 0 ? `+${points}` : String(points).replace("-", "\u2212");
         label(i);
         switches[i].setAttribute(
           "aria-label",
-          `head ${nameOf(heads[i])}: without it, ${word} goes from ${percent(whole[best])} to ${percent(without)}`,
+          `head ${nameOf(heads[i])}: ${off[i] ? "with it again" : "without it"}, ${word} goes from ${percent(now)} to ${percent(then)}`,
         );
         if (i + 1 < heads.length) later = setTimeout(measure, 0, i + 1);
       };
@@ -314,11 +347,11 @@
       beginning,
       textPlace,
       line(say, undo, place, other),
-      line(labelled("Temperature", heat), degrees, allOn),
+      line(labelled("Temperature", heat), degrees),
+      make("div", { class: "lp-columns lp-even lw-answers" }, make("div", {}, said, facts), guesses, steps.element),
       aboutHeads,
+      line(turnIt, allOn),
       board,
-      make("div", { class: "lp-columns lp-even lw-answers" }, make("div", {}, said, facts), guesses),
-      steps.element,
     );
     steps.go(atEnd);
     offer(starts[0].change);
