@@ -36,7 +36,7 @@ pytestmark = pytest.mark.browser
 
 WORDS = """() => {
     const style = document.head.appendChild(document.createElement("style"));
-    style.textContent = `.copybtn, .step-controls, .lp-live, .solved, .reading-place {
+    style.textContent = `.copybtn, .step-controls, .lp-live, .solved, .reading-place, .checked-pieces {
             display: none !important} * {content-visibility: visible !important}`;
     const alive = [...document.querySelectorAll(".lp-alive")];
     for (const one of alive) one.classList.remove("lp-alive");

@@ -410,8 +410,8 @@ def composition_scores(
 
     It is 1 if the later head reads just those directions that the earlier head writes, and 0 if it reads none
     of them. This is K-composition :cite:p:`elhage2021`, with the mean over distances because of the rotation.
-    No matrix as wide as the stream is made: :math:`\lVert A B \rVert^2 = \operatorname{tr}(A^\top A \, B
-    B^\top)`.
+    No matrix as wide as the stream is made: the squared norm of :math:`A B` is the trace of
+    :math:`A^\top A \, B B^\top`.
 
     Args:
         model: a stack of blocks, without norms of queries and keys.
