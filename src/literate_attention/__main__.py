@@ -3,6 +3,7 @@
 import argparse
 import codecs
 import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -33,9 +34,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="plain")
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
-        parser.error(f"cannot use {' '.join(unknown)}; what has blanks in it needs quotes")
+        parser.error(
+            f"cannot use {' '.join(unknown)}; options stand before folders, and what has blanks in it "
+            "needs quotes"
+        )
     try:
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # whoever read has seen enough, as head does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except WorkshopError as error:
         print(error, file=sys.stderr)
         return 2

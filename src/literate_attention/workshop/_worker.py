@@ -4,17 +4,14 @@ A reader's code may print, loop for ever, or end the process. So each step is an
 line of JSON each, on a pipe that the code does not see.
 """
 
-import ast
 import contextlib
 import importlib
-import inspect
 import io
 import json
 import os
 import re
 import signal
 import sys
-import textwrap
 import threading
 import traceback
 from dataclasses import replace
@@ -26,9 +23,9 @@ from typing import TextIO
 import torch
 
 from literate_attention.exercises import Verdict
-from literate_attention.exercises.pieces import BY_NAME, Piece
+from literate_attention.exercises.pieces import BY_NAME, Piece, judged_apart
 from literate_attention.exercises.pieces._trials import NOT_WRITTEN
-from literate_attention.workshop._road import file_name
+from literate_attention.workshop._road import CHAPTERS, file_name
 
 MOST_MEMORY = 4 * 2**30
 """Bytes. Beyond that a reader's code gets a MemoryError, where the system knows such limits."""
@@ -116,18 +113,14 @@ def judged(piece: Piece, module: ModuleType) -> Verdict:
     printed = FirstLines()
     try:
         with contextlib.redirect_stdout(printed):
-            verdict = piece.check(mine)
+            verdict = judged_apart(mine, piece.name)
     except SystemExit:
         return Verdict(False, "It calls exit(), which ends the program.")
     except BaseException as error:
         return Verdict(False, f"It stops with {type(error).__name__}: {message_of(error)}.")
     if not verdict and verdict.is_written:
         return replace(verdict, case="\n".join(filter(None, [verdict.case, printed.shown()])))
-    if verdict or is_stub(mine):
-        return verdict
-    missing = [name for name in names_in(mine) if is_stub(getattr(module, name, None))]
-    what = ", ".join(missing) or "something"
-    return Verdict(False, f"It needs {what}, which is not written yet.")
+    return verdict
 
 
 class FirstLines(io.StringIO):
@@ -147,25 +140,6 @@ class FirstLines(io.StringIO):
         return "\n".join(["it printed:", *lines[: self.MOST_LINES], *more]) if lines else ""
 
 
-def source_of(mine: object) -> str:
-    """Return the source of a function or a class, if it can be found."""
-    try:
-        return textwrap.dedent(inspect.getsource(mine))  # type: ignore[arg-type]
-    except (OSError, TypeError):
-        return ""
-
-
-def is_stub(mine: object) -> bool:
-    """Tell whether something says of itself that it is not written yet."""
-    return "NotImplementedError" in source_of(mine)
-
-
-def names_in(mine: object) -> list[str]:
-    """Return the names that a function or a class uses."""
-    names = (node.id for node in ast.walk(ast.parse(source_of(mine))) if isinstance(node, ast.Name))
-    return list(dict.fromkeys(names))
-
-
 def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> str:
     """Say in which line of which file an import went wrong."""
     if isinstance(error, SyntaxError) and error.filename:
@@ -181,6 +155,8 @@ def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> str:
     if isinstance(error, NotImplementedError) and frames:
         why = f"it calls {frames[-1].name}, which is not written yet"
         frames = [frame for frame in frames if frame.name == "<module>"]
+    if isinstance(error, ImportError) and (other := own_file(error)):
+        why = f"the folder's files import each other by name: from {other} import ..."
     where = (
         f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else f"{stem}.py"
     )
@@ -194,6 +170,14 @@ def with_import(says: str, chapter: str) -> str:
     if piece is None or piece.chapter == chapter:
         return says
     return f"{says} It is in another file: from {file_name(piece.chapter)} import {piece.name}"
+
+
+def own_file(error: ImportError) -> str | None:
+    """Tell which file beside this one was meant, by its path from outside or with a dot before it."""
+    named = (error.name or "").rpartition(".")[2]
+    if named in CHAPTERS:
+        return named
+    return "causal_attention" if "relative import" in str(error) else None
 
 
 def message_of(error: BaseException) -> str:

@@ -24,6 +24,7 @@ from typing import IO
 import literate_attention
 from literate_attention.exercises import Verdict
 from literate_attention.exercises.pieces import BY_NAME, Piece
+from literate_attention.exercises.pieces._trials import NOT_WRITTEN as NOTHING_WRITTEN
 from literate_attention.workshop._road import (
     CHAPTERS,
     TITLES,
@@ -72,8 +73,8 @@ class Result:
     @property
     def says(self) -> str:
         """What is wrong, and the case that shows it, or what can be said of what is right."""
-        if self.state == NOT_WRITTEN:
-            return self.state
+        if self.verdict == NOTHING_WRITTEN:
+            return NOT_WRITTEN
         if self.verdict.right:
             return f"{RIGHT}. {self.verdict.says}" if self.verdict.says else RIGHT
         return "\n".join(filter(None, [self.verdict.says, self.verdict.case]))
@@ -135,19 +136,30 @@ class Checked:
         elif not names:
             talk = command_line("talk", self.folder, '"Once upon a time"')
             yield f"All of it is right. Let a model speak with it: {talk}"
-        elif place := self.where_it_stops(names[0]):
+            return
+        name = self.first_needed(names[0])
+        if place := self.where_it_stops(name):
             yield f"Next: {place}"
         elif has_hints(self.folder):
-            yield explained(BY_NAME[names[0]], f"Next: {names[0]}, explained under")
-            yield f"A hint: {command_line('check', self.folder, '--hint', names[0])}"
+            yield explained(BY_NAME[name], f"Next: {name}, explained under")
+            yield f"A hint: {command_line('check', self.folder, '--hint', name)}"
         else:
-            yield f"Next: {names[0]}"
+            yield f"Next: {name}"
+
+    def first_needed(self, name: str) -> str:
+        """Return the piece that another needs and that is not written yet, or itself."""
+        found = re.match(r"It needs (\w+), which is not written yet", self.said_of(name))
+        return found[1] if found and found[1] in BY_NAME else name
 
     def where_it_stops(self, name: str) -> str | None:
         """Return the line that keeps a piece's file from being imported, if there is one."""
-        says = next(result.says for result in self.results if result.piece.name == name)
-        found = re.match(r"(.+?\.py, line \d+), (is no Python|cannot be imported)", says)
+        stops = r"(.+?\.py, line \d+), (is no Python|cannot be imported)"
+        found = re.match(stops, self.said_of(name))
         return found[1] if found else None
+
+    def said_of(self, name: str) -> str:
+        """Return the verdict on a piece, or nothing if it was not asked for."""
+        return next((one.says for one in self.results if one.piece.name == name), "")
 
 
 def lines_of_chapter(results: Sequence[Result]) -> Iterator[str]:

@@ -26,7 +26,8 @@ INTRODUCTION = """\
 Each file belongs to a chapter of [Literate Attention]({book}).
 Read the chapter, then write your own code where `raise NotImplementedError` stands.
 `Float[Tensor, "*batch num_tokens"]` is a tensor of real numbers whose axes have these names; `*batch`
-stands for any number of axes, also for none. Ask for a verdict as often as you like:
+stands for any number of axes, also for none. A file may use what you wrote in an earlier one:
+`from causal_attention import causal_mask`. Ask for a verdict as often as you like:
 
     {check}
 

@@ -206,7 +206,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("folder", metavar="FOLDER", help="the folder that `start` has made")
     parser.add_argument(
-        "text", metavar="TEXT", nargs="?", default="Once upon a time", help="how the text begins"
+        "text", metavar="TEXT", nargs="?", help="how the text begins; by default Once upon a time"
     )
     parser.add_argument(
         "--chat", metavar="QUESTION", help="instead of a text, a question to answer"
@@ -231,9 +231,11 @@ def run(options: argparse.Namespace) -> int:
     if options.gpt2:
         print(talk_gpt2(options.folder, options.gpt2))
         return 0
+    if options.chat and options.text:
+        raise WorkshopError("Give a text to go on from, or --chat and a question, not both.")
     talk(
         options.folder,
-        options.chat or options.text,
+        options.chat or options.text or "Once upon a time",
         max_new_tokens=options.tokens,
         temperature=options.temperature,
         seed=options.seed,

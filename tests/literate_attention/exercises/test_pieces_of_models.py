@@ -638,6 +638,30 @@ def merge_without_a_guard(
     return (one[1] - merged).exp() * one[0] + (other[1] - merged).exp() * other[0], merged
 
 
+def top_p_beyond(logits: Tensor, p: float) -> Tensor:
+    own, places = logits.softmax(-1).sort(descending=True)
+    hidden = torch.zeros_like(own).scatter(-1, places, (own.cumsum(-1) > p).float())
+    return logits.masked_fill(hidden > 0, -torch.inf)
+
+
+class Restarting(ByPosition):
+    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        self.num_tokens = self.seen = getattr(self, "seen", 0)
+        together = super().append(key, value)
+        self.seen, self.num_tokens = self.num_tokens, key.shape[2]
+        return together
+
+
+class BlockWithOwnEps(TransformerBlock):
+    def __init__(self, attention: nn.Module, width: int, inside: int, eps: float = 1e-5) -> None:
+        super().__init__(attention, width, inside)
+
+
+class ModelWithOwnEps(LanguageModel):
+    def __init__(self, vocab: int, width: int, blocks: Any, eps: float = 1e-5) -> None:
+        super().__init__(vocab, width, blocks)
+
+
 def top_p_with_ties(logits: Tensor, p: float) -> Tensor:
     places = logits.argsort(dim=-1, descending=True)
     own = logits.softmax(dim=-1).gather(-1, places)
@@ -691,6 +715,10 @@ class LayerNormByTheFormula(NormByTheFormula):
     [
         ("merge_partials", merge_by_formula, "The log-sum-exp: the exponentials overflow"),
         ("merge_partials", merge_without_a_guard, "finds no key in either part"),
+        ("keep_top_p", top_p_beyond, "The token that goes beyond p is dropped"),
+        ("RollingCache", Restarting, "num_tokens holds the new tokens alone"),
+        ("TransformerBlock", BlockWithOwnEps, "Eps is not passed on to the norms"),
+        ("LanguageModel", ModelWithOwnEps, "Eps is not passed on to the last norm"),
         ("keep_top_p", top_p_with_ties, "One token too many stays where those more probable have"),
         ("RollingCache", WithoutSinks, "-0, and the sinks are lost"),
         ("GroupedQueryAttention", RepeatedKeys, "the keys are not repeated as the values are"),

@@ -178,11 +178,17 @@ WRONG = {
         ("dim=-1, keepdim", "dim=min(1, scores.ndim - 1), keepdim", "over axis 1"),
         ("torch.exp(scores - scores.amax(dim=-1, keepdim=True))", "scores", "without exponentials"),
         ("return powers / powers.sum(dim=-1, keepdim=True)", "return powers", ""),
+        (
+            "return powers / powers.sum(dim=-1, keepdim=True)",
+            "return scores",
+            "returns the scores as they are",
+        ),
     ],
     ATTEND: [
         ("dim=-1", "dim=1", "axis 1"),
         ("dim=-1", "dim=-2", "the columns sum to one"),
         ("dim=-1) @ x", "dim=-1)", "the weights, not the context"),
+        ("dim=-1) @ x", "dim=-1) @ x, x", "returns 2 tensors, expected 1"),
         ("x @ x.mT", "x @ x.mT / x.shape[-1] ** 0.5", "scaled, and should not be"),
         ("torch.softmax(x @ x.mT, dim=-1)", "(x @ x.mT)", "the softmax is missing"),
         (".mT", ".T", ".T turns all axes"),
@@ -205,6 +211,7 @@ WRONG = {
         ("tril(kv_len - q_len)", "triu(kv_len - q_len + 1)", "true and false are swapped"),
         ("tril(kv_len - q_len)", "tril()", "the queries are the last tokens"),
         (".bool()", "", "of type torch.float32, expected a boolean one"),
+        ("tril(kv_len - q_len)", "tril(-9)", "everything is hidden"),
         ("tril(kv_len - q_len).bool()", "triu(1)", "what may be seen, and with fewer queries"),
         (
             "torch.ones(q_len, kv_len).tril(kv_len - q_len).bool()",
@@ -221,6 +228,7 @@ WRONG = {
         ("/ k.shape[-1] ** 0.5", "", "are not scaled"),
         ("k.shape[-1] ** 0.5", "k.shape[-1]", "not by its square root"),
         ("k.shape[-1] ** 0.5", "x.shape[-1] ** 0.5", "by the width of the inputs"),
+        ("k.shape[-1] ** 0.5", "len(k) ** 0.5", "by the number of keys"),
         ("dim=-1", "dim=0", "softmax runs over the queries"),
         ("q @ k.T", "k @ q.T", "query and key are swapped"),
         ("weights @ v", "weights @ k", "the keys are averaged"),
@@ -243,6 +251,14 @@ WRONG = {
         (", bias=qkv_bias", "", "qkv_bias=False has to leave out the biases"),
         ("bias=qkv_bias", "bias=False", "qkv_bias=True adds no bias"),
         ("k.transpose(1, 2)", "k.T", ".T turns all axes"),
+        (
+            "weights = self.dropout(weights)",
+            """\
+weights = torch.softmax(q @ k.mT / k.shape[-1] ** 0.5, dim=-1)
+        weights = weights * ~self.mask.bool()[:n, :n]
+        weights = self.dropout(weights / weights.sum(-1, keepdim=True))""",
+            "hide scores before the softmax, not weights after it",
+        ),
         ("weights = self.dropout(weights)", "", "nothing is dropped in training"),
         ("self.dropout(weights)", "nn.functional.dropout(weights, 0.5)", "even after .eval()"),
         (
@@ -263,6 +279,7 @@ WRONG = {
     ],
     MULTI_HEAD_ATTENTION: [
         ("self.d**0.5", "self.width**0.5", "by the width of all heads together"),
+        ("self.d**0.5", "n**0.5", "by the number of keys"),
         ("(weights @ v).transpose(1, 2)", "(weights @ v)", "merged without transposing"),
         ("return self.proj(z)", "return z", "out_proj is never used"),
         (
@@ -375,3 +392,24 @@ def test_names_of_code_keep_their_letters() -> None:
     assert check_piece(written(without)).says.startswith("out_proj is never used")
     ignoring = TRIANGLE.replace("return", "kv_len = q_len\n    return")
     assert check_piece(written(ignoring)).says.startswith("kv_len is ignored")
+
+
+def test_a_piece_is_not_blamed_for_another() -> None:
+    names: dict[str, Any] = {"torch": torch, "nn": nn}
+    future = "torch.ones(n, n, dtype=torch.bool).triu(1)"
+    exec(TRIANGLE.replace("tril(kv_len - q_len)", "tril()"), names)
+    exec(MULTI_HEAD_ATTENTION.replace(future, "causal_mask(n)"), names)
+    mine = names["MultiHeadAttention"]
+    assert check_piece(mine).says == ""
+    for wrong in ("triu(1)", "tril(-1)"):
+        exec(TRIANGLE.replace("tril(kv_len - q_len)", wrong), names)
+        its_mask = names["causal_mask"]
+        verdict = check_piece(mine)
+        assert verdict
+        assert verdict.says == "It is judged with the book's causal_mask: yours is wrong."
+        assert names["causal_mask"] is its_mask  # it was put back
+    exec(MULTI_HEAD_ATTENTION.replace(future, "~causal_mask(n)"), names)
+    verdict = check_piece(names["MultiHeadAttention"])
+    assert "true" not in verdict.says.lower()
+    assert "from torch.float" not in verdict.says
+    assert not verdict

@@ -286,7 +286,78 @@ def test_what_needs_an_unwritten_piece_says_which(folder: Path) -> None:
     }
 
 
+HEADS = """\
+from multi_head_attention import merge_heads, split_heads
+def attend(x):
+    return merge_heads(split_heads(x, 2))
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out)
+    def forward(self, x):
+        return attend(self.W_query(x))
+"""
+
+
+def test_what_is_missing_is_not_wrong_and_comes_next(folder: Path) -> None:
+    """However deep it is called, and whatever torch's own files have in them."""
+    write(folder, "multi_head_attention", HEADS.split("\n", 1)[1])
+    checked = workshop.check(folder, "MultiHeadAttention")
+    (result,) = checked.results
+    assert result.says == "It needs split_heads, which is not written yet."
+    assert "· MultiHeadAttention: It needs split_heads" in str(checked)
+    assert "Wrong: 0. Not written yet: 1." in str(checked)
+    assert "Next: split_heads, explained under" in str(checked)
+    assert main(["check", str(folder), "MultiHeadAttention"]) == 0
+
+
+def test_torch_may_lack_something_too(folder: Path) -> None:
+    write(folder, "simple_attention", "def softmax(x):\n    return nn.Module()(x)\n")
+    assert said(workshop.check(folder, "softmax"))["softmax"].startswith(
+        "It stops with NotImplementedError: Module [Module] is missing"
+    )
+
+
+@pytest.mark.parametrize("where", [".causal_attention", "my_attention.causal_attention"])
+def test_how_an_earlier_piece_is_imported(folder: Path, where: str) -> None:
+    write(folder, "multi_head_attention", f"from {where} import causal_mask\n")
+    says = said(workshop.check(folder, "split_heads"))["split_heads"]
+    assert "the folder's files import each other by name: from causal_attention import" in says
+    readme = (folder / "README.md").read_text("utf-8")
+    assert "`from causal_attention import causal_mask`" in readme
+
+
 # The command line
+
+
+def test_a_text_and_a_question_are_not_taken_both(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["talk", str(folder), "Once", "--chat", "Who?"]) == 2
+    assert "not both" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell with head is needed")
+def test_who_reads_the_beginning_only_gets_no_traceback(folder: Path) -> None:
+    piped = subprocess.run(
+        [
+            "sh",
+            "-c",
+            '"$0" -m literate_attention check "$1" softmax | true',
+            sys.executable,
+            folder,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert piped.stderr == ""
+
+
+def test_options_stand_before_folders(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["check", str(folder), "--report", str(folder / "all.csv"), str(folder)])
+    assert "options stand before folders" in capsys.readouterr().err
 
 
 def test_the_whole_way_on_a_console_that_knows_few_signs(tmp_path: Path) -> None:

@@ -1,8 +1,13 @@
 """Every piece that readers write themselves, in the order of the book: one table for all that uses them."""
 
+import inspect
+from contextlib import ExitStack
+from typing import Any
+from unittest.mock import patch
+
 import torch
 
-from literate_attention.exercises._judging import Verdict
+from literate_attention.exercises._judging import Verdict, remark
 from literate_attention.exercises.pieces import (
     grouped_query_attention,
     kv_cache,
@@ -13,6 +18,7 @@ from literate_attention.exercises.pieces import (
     windows_and_sinks,
 )
 from literate_attention.exercises.pieces._piece import Piece
+from literate_attention.exercises.pieces._trials import NOT_WRITTEN, needs
 
 PIECES = (
     *story.PIECES,
@@ -54,7 +60,42 @@ def check_piece(mine: object, name: str | None = None) -> Verdict:
     if name not in BY_NAME:
         raise KeyError(f"{name} is no piece of the book; there are {', '.join(BY_NAME)}")
     with torch.random.fork_rng(devices=[]):
-        return BY_NAME[name].check(mine)
+        return judged_apart(mine, name)
+
+
+def judged_apart(mine: Any, name: str) -> Verdict:
+    """Judge a piece; where one that it calls is wrong, the book's takes its place.
+
+    Args:
+        mine: what a reader wrote.
+        name: how the book calls it.
+    """
+    check = BY_NAME[name].check
+    verdict = check(mine)
+    if verdict == needs(getattr(mine, "__name__", name)):
+        return NOT_WRITTEN
+    if verdict or not verdict.is_written:
+        return verdict
+    functions, blamed = functions_of(mine), {}
+    for function in functions:
+        for other in set(function.__code__.co_names) & BY_NAME.keys() - {name}:
+            part, ours = function.__globals__.get(other), BY_NAME[other].library
+            if callable(part) and part is not ours and not BY_NAME[other].check(part):
+                blamed[other] = ours
+    if not blamed:
+        return verdict
+    with ExitStack() as replaced:
+        for function in functions:
+            replaced.enter_context(patch.dict(function.__globals__, blamed))
+        apart = check(mine)
+    names = " and ".join(one for one in BY_NAME if one in blamed)
+    return remark(f"it is judged with the book's {names}: yours is wrong") if apart else apart
+
+
+def functions_of(mine: object) -> list[Any]:
+    """Return a function, or the functions that a class has for its methods."""
+    some = vars(mine).values() if isinstance(mine, type) else [mine]
+    return [one for one in map(inspect.unwrap, some) if inspect.isfunction(one)]
 
 
 __all__ = ["BY_NAME", "PIECES", "Piece", "check_piece"]

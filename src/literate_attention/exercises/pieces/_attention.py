@@ -29,6 +29,7 @@ from literate_attention.exercises.pieces._trials import (
     attempt,
     drawn,
     explain,
+    not_written,
     try_out,
 )
 from literate_attention.story.causal_attention import causal_mask, mask_scores
@@ -121,11 +122,29 @@ def _judge_sizes(
     right = [one for one in found if explain(trials, [_ways(attend, one)])]
     if not right:
         return explain(trials, [_ways(attend, one) for one in found])
+    if "context_length" in sizes and not sees_itself(module, _ways(attend, right[0]), inputs[-1]):
+        return wrong(
+            "where the future has all the weight, nothing is left for the first token: "
+            "hide scores before the softmax, not weights after it"
+        )
     if wrongly_biased := _judge_biases(mine, right[0], sizes, has_heads):
         return wrong(wrongly_biased)
     if "dropout" in (by_name(mine, sizes) or sizes):
         return judge_dropout(module, right[0], inputs, num_heads or 1)
     return RIGHT
+
+
+def sees_itself(module: nn.Module, ways: Ways, given: Given) -> bool:
+    """Tell whether the first token sees itself, even if the scores of all others are far higher."""
+    loud = {"x": 100 * given["x"]}
+    came = attempt(lambda module, given: module(given["x"]), module, loud)
+    _, compute = next(ways(loud))
+    return not isinstance(came, Verdict) and torch.allclose(
+        came[0][:, 0],
+        compute()[:, 0],
+        rtol=1e-3,
+        atol=1e-3,  # of numbers near a hundred
+    )
 
 
 def _judge_biases(
@@ -153,9 +172,9 @@ def make(mine: type, sizes: Mapping[str, Any]) -> nn.Module | Verdict:
     named = by_name(mine, sizes)
     try:
         module = mine(**named) if named else mine(*sizes.values())
-    except NotImplementedError:
-        return Verdict(False, "It is not written yet.", is_written=False)
     except Exception as error:
+        if (lacking := not_written(error)) is not None:
+            return lacking
         called = ", ".join(f"{name}={value}" for name, value in sizes.items())
         return wrong(f"{mine.__name__}({called}) stops with {type(error).__name__}: {error}")
     if not isinstance(module, nn.Module):
@@ -224,6 +243,14 @@ def judge_dropout(
     )
 
 
+BY_NUMBER = "the scores are scaled by the number of keys, not by their width"
+
+
+def scaled_by_number(query: Tensor, key: Tensor) -> Tensor:
+    """Make queries such that scores seem to be scaled by how many keys there are."""
+    return query * (query.shape[-1] / key.shape[-2]) ** 0.5
+
+
 def one_head(is_causal: bool) -> Attend:
     """Tell what may come out of attention with one head."""
     return partial(_one_head, is_causal)
@@ -240,6 +267,8 @@ def _one_head(is_causal: bool, one: Projections, x: Tensor) -> Iterator[Way]:
             partial(average, weigh, query, key, x),
         )
         yield [by_inputs, *says], partial(average, weigh, wider, key, value)
+        by_keys = scaled_by_number(query, key)
+        yield [BY_NUMBER, *says], partial(average, weigh, by_keys, key, value)
 
 
 SPLITS: Mapping[str, Callable[[Tensor], Tensor]] = {
@@ -266,6 +295,7 @@ INPUTS: Mapping[str, Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Te
     "": lambda q, k, v: (q, k, v),
     "query and key are swapped": lambda q, k, v: (k, q, v),
     "the keys are averaged, not the values": lambda q, k, v: (q, k, k),
+    BY_NUMBER: lambda q, k, v: (scaled_by_number(q, k), k, v),
     "the scores are scaled by the width of all heads together": (
         lambda q, k, v: (q * (q.shape[-1] / D_OUT) ** 0.5, k, v)
     ),

@@ -2,6 +2,8 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 import torch
@@ -18,6 +20,7 @@ Trial = tuple[Given, list[Tensor]]
 """An input, and what a reader's implementation made of it."""
 
 NOT_WRITTEN = Verdict(False, "It is not written yet.", is_written=False)
+TORCH = Path(torch.__file__).parent
 MOST_NUMBERS_SHOWN = 12
 
 
@@ -53,9 +56,9 @@ def attempt(run: Run, mine: object, given: Given) -> list[Tensor] | Verdict:
         torch.set_warn_always(True)
         try:
             result = run(mine, copy)
-        except NotImplementedError:
-            return NOT_WRITTEN
         except Exception as error:
+            if (lacking := not_written(error)) is not None:
+                return lacking
             if any("The use of `x.T`" in str(one.message) for one in noted):
                 return wrong(
                     ".T turns all axes of a batch around; .mT, or transpose(-2, -1), turns the last two",
@@ -73,6 +76,22 @@ def attempt(run: Run, mine: object, given: Given) -> list[Tensor] | Verdict:
         if isinstance(value, Tensor) and not torch.equal(value, copy[name]):
             return wrong(f"it changes {name}, which belongs to whoever calls it", case=case)
     return [one.detach().clone() for one in several]
+
+
+def not_written(error: Exception) -> Verdict | None:
+    """Say what is not written yet, if that is why code has stopped: torch raises such errors, too."""
+    if not isinstance(error, NotImplementedError):
+        return None
+    *_, (frame, _) = walk_tb(error.__traceback__)
+    if TORCH in Path(frame.f_code.co_filename).parents:
+        return None
+    name = frame.f_code.co_qualname.rpartition("<locals>.")[2].partition(".")[0]
+    return needs(name)
+
+
+def needs(name: str) -> Verdict:
+    """Say that a piece is not written yet."""
+    return Verdict(False, f"It needs {name}, which is not written yet.", is_written=False)
 
 
 def explain(trials: Sequence[Trial], candidates: Iterable[Ways]) -> Verdict:
@@ -103,6 +122,17 @@ def explain(trials: Sequence[Trial], candidates: Iterable[Ways]) -> Verdict:
         for a, b in zip(came, one, strict=False)
         if a.shape != b.shape
     }
+    counts = {
+        (len(came), len(one))
+        for (_, came), one in zip(trials, right, strict=True)
+        if len(came) != len(one)
+    }
+    if counts:
+        number, expected_number = min(counts)
+        returned = "1 tensor" if number == 1 else f"{number} tensors"
+        return wrong(
+            f"it returns {returned}, expected {expected_number}", case=smallest(trials, right)
+        )
     if shapes:
         found, expected = min(shapes)
         return wrong(f"the shape is {found}, expected {expected}", case=smallest(trials, right))

@@ -271,6 +271,9 @@ TOP_P = Judged(
             "one token too few stays: the one that reaches p should stay, too": {
                 "dropped": lambda total, own, p: total >= p
             },
+            "the token that goes beyond p is dropped, it should stay, too": {
+                "dropped": lambda total, own, p: total > p
+            },
             "one token too many stays: those that stay have p without it": {
                 "dropped": lambda total, own, p: (
                     torch.cat([torch.zeros_like(total[..., :2]), (total - own)[..., 1:-1]], dim=-1)

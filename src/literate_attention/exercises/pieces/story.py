@@ -9,12 +9,14 @@ from torch import Tensor
 
 from literate_attention.exercises._common_mistakes import average, ways_to_weigh
 from literate_attention.exercises.pieces._attention import (
+    BY_NUMBER,
     CONTEXT_LENGTH,
     D_IN,
     Way,
     judge_attention,
     one_head,
     remark_on_names,
+    scaled_by_number,
     several_heads,
 )
 from literate_attention.exercises.pieces._judged import (
@@ -150,6 +152,11 @@ SOFTMAX_MISTAKES: Mapping[str, Mapping[str, Any]] = {
     "it divides the exponentials by nothing: a row has to sum to one": {
         "divide_by": torch.ones_like
     },
+    "it returns the scores as they are": {
+        "power": lambda scores: scores,
+        "subtract": torch.zeros_like,
+        "divide_by": torch.ones_like,
+    },
     "it runs over the first axis: the columns sum to one, not the rows": _over_axis(0),
     "it runs over axis 1: in a batch these are the queries, the last axis is -1": _over_axis(1),
     "it divides by the sums of the columns, not of the rows": {
@@ -242,6 +249,7 @@ def _weights_ways(given: Given) -> Iterator[Way]:
         yield says, partial(weigh, query, key)
     for says, weigh in ways_to_weigh(is_causal=False):
         yield ["query and key are swapped", *says], partial(weigh, key, query)
+        yield [BY_NUMBER, *says], partial(weigh, scaled_by_number(query, key), key)
 
 
 _UNBATCHED = [
@@ -346,6 +354,7 @@ _CAUSAL_MASK = Judged(
                 "columns": lambda q_len, kv_len: q_len
             },
             "nothing is hidden": {"written": torch.ones_like},
+            "everything is hidden": {"written": torch.zeros_like},
         },
     ),
     [

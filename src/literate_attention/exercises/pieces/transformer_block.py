@@ -1,6 +1,6 @@
 """The pieces of the chapter on the transformer block: norm, feed-forward, block and model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -251,9 +251,17 @@ def vectors(x: Tensor, **others: float) -> Given:
     return {"attention": Looking(), "x": x, "hidden_dim": 3, **others}
 
 
+class WithoutEps(TransformerBlock):
+    """A block whose norms have an eps of their own."""
+
+    def __init__(self, attention: nn.Module, embed_dim: int, hidden_dim: int, eps: float) -> None:
+        super().__init__(attention, embed_dim, hidden_dim)
+
+
 BLOCK = Judged(
     TransformerBlock,
-    alone_and_in_pairs(
+    {("eps is not passed on to the norms",): WithoutEps}
+    | alone_and_in_pairs(
         rewritten(TransformerBlock, forward=run_through),
         {
             "the norms stand behind the parts, they belong before them": {
@@ -380,9 +388,19 @@ def tokens(*ids: int, num_blocks: int, **others: Any) -> Given:
     return {"token_ids": torch.tensor([ids]), "num_blocks": num_blocks, **others}
 
 
+class ModelWithoutEps(LanguageModel):
+    """A model whose last norm has an eps of its own."""
+
+    def __init__(
+        self, vocab_size: int, embed_dim: int, blocks: Sequence[nn.Module], eps: float
+    ) -> None:
+        super().__init__(vocab_size, embed_dim, blocks)
+
+
 MODEL = Judged(
     LanguageModel,
-    alone_and_in_pairs(
+    {("eps is not passed on to the last norm",): ModelWithoutEps}
+    | alone_and_in_pairs(
         rewritten(LanguageModel, hidden_states=hidden_states, logits=logits),
         {
             "the last norm is missing": {"finished": lambda x, norm: x},

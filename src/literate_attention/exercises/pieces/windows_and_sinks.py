@@ -250,6 +250,9 @@ ROLLING = Judged(
             "num_tokens counts how often something was appended, not how many tokens": {
                 "counted": lambda num_tokens, new, kept: num_tokens + 1
             },
+            "num_tokens holds the new tokens alone, it should be counted up": {
+                "counted": lambda num_tokens, new, kept: new
+            },
         },
     ),
     INPUTS,
