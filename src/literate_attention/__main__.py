@@ -34,10 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="plain")
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
-        parser.error(
-            f"cannot use {' '.join(unknown)}; options stand before folders, and what has blanks in it "
-            "needs quotes"
-        )
+        given = sys.argv[1:] if arguments is None else arguments
+        amid = " options stand before all folders or behind them, and"
+        amid = amid if any(one.startswith("--") for one in given) else ""
+        parser.error(f"cannot use {' '.join(unknown)};{amid} what has blanks in it needs quotes")
     try:
         code = int(options.run(options))
         sys.stdout.flush()

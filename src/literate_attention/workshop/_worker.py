@@ -155,7 +155,7 @@ def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> str:
     if isinstance(error, NotImplementedError) and frames:
         why = f"it calls {frames[-1].name}, which is not written yet"
         frames = [frame for frame in frames if frame.name == "<module>"]
-    if isinstance(error, ImportError) and (other := own_file(error)):
+    if isinstance(error, ImportError) and frames and (other := own_file(frames[-1].line or "")):
         why = f"the folder's files import each other by name: from {other} import ..."
     where = (
         f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else f"{stem}.py"
@@ -172,12 +172,10 @@ def with_import(says: str, chapter: str) -> str:
     return f"{says} It is in another file: from {file_name(piece.chapter)} import {piece.name}"
 
 
-def own_file(error: ImportError) -> str | None:
-    """Tell which file beside this one was meant, by its path from outside or with a dot before it."""
-    named = (error.name or "").rpartition(".")[2]
-    if named in CHAPTERS:
-        return named
-    return "causal_attention" if "relative import" in str(error) else None
+def own_file(line: str) -> str | None:
+    """Tell which file beside this one an import meant, by its path from outside or with a dot before it."""
+    found = re.match(r"from \S*\.(\w+) import", line)
+    return found[1] if found and found[1] in CHAPTERS else None
 
 
 def message_of(error: BaseException) -> str:

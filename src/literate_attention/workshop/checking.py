@@ -133,7 +133,8 @@ class Checked:
                 if has_hints(self.folder)
                 else f"All of this is right. Next: {following}"
             )
-        elif not names:
+            return
+        if not names:
             talk = command_line("talk", self.folder, '"Once upon a time"')
             yield f"All of it is right. Let a model speak with it: {talk}"
             return

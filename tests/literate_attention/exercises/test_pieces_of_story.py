@@ -398,7 +398,7 @@ def test_a_piece_is_not_blamed_for_another() -> None:
     names: dict[str, Any] = {"torch": torch, "nn": nn}
     future = "torch.ones(n, n, dtype=torch.bool).triu(1)"
     exec(TRIANGLE.replace("tril(kv_len - q_len)", "tril()"), names)
-    exec(MULTI_HEAD_ATTENTION.replace(future, "causal_mask(n)"), names)
+    exec(MULTI_HEAD_ATTENTION.replace(future, "~causal_mask(n)"), names)
     mine = names["MultiHeadAttention"]
     assert check_piece(mine).says == ""
     for wrong in ("triu(1)", "tril(-1)"):
@@ -408,8 +408,6 @@ def test_a_piece_is_not_blamed_for_another() -> None:
         assert verdict
         assert verdict.says == "It is judged with the book's causal_mask: yours is wrong."
         assert names["causal_mask"] is its_mask  # it was put back
-    exec(MULTI_HEAD_ATTENTION.replace(future, "~causal_mask(n)"), names)
+    exec(MULTI_HEAD_ATTENTION.replace(future, "causal_mask(n)"), names)
     verdict = check_piece(names["MultiHeadAttention"])
-    assert "true" not in verdict.says.lower()
-    assert "from torch.float" not in verdict.says
-    assert not verdict
+    assert verdict.says == "The mask hides what it should show and shows what it should hide."

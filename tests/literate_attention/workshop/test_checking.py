@@ -357,7 +357,7 @@ def test_who_reads_the_beginning_only_gets_no_traceback(folder: Path) -> None:
 def test_options_stand_before_folders(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["check", str(folder), "--report", str(folder / "all.csv"), str(folder)])
-    assert "options stand before folders" in capsys.readouterr().err
+    assert "options stand before all folders" in capsys.readouterr().err
 
 
 def test_the_whole_way_on_a_console_that_knows_few_signs(tmp_path: Path) -> None:
