@@ -400,7 +400,7 @@ def test_a_piece_is_not_blamed_for_another() -> None:
     exec(TRIANGLE.replace("tril(kv_len - q_len)", "tril()"), names)
     exec(MULTI_HEAD_ATTENTION.replace(future, "~causal_mask(n)"), names)
     mine = names["MultiHeadAttention"]
-    assert check_piece(mine).says == ""
+    assert "judged with" not in check_piece(mine).says
     for wrong in ("triu(1)", "tril(-1)"):
         exec(TRIANGLE.replace("tril(kv_len - q_len)", wrong), names)
         its_mask = names["causal_mask"]
