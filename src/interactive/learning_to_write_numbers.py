@@ -11,6 +11,7 @@ from torch import Tensor
 
 import literate_attention as la
 from interactive.packed_weights import packed, shapes
+from literate_attention.learned.learning_to_write import MOST_OWNERS
 
 MOMENTS = (50, 200, 600, 1200)
 STARTS = (
@@ -74,7 +75,7 @@ def rules(world: la.World) -> dict[str, Any]:
         "stop": ids["."],
         **{word: ids[word] for word in ("and", "is", "are", "yes")},
         **{kind: [ids[word] for word in getattr(world, kind)] for kind in kinds},
-        "most_owners": 3,
+        "most_owners": MOST_OWNERS,
         "share_of_new": 0.5,
         "share_of_and": 0.5,
         "share_of_yes": 0.5,

@@ -336,8 +336,8 @@ def qk_circuit(
         >>> qk_circuit(model, layer=1, head=4).shape
         torch.Size([12, 12])
     """
-    query, key, _ = head_matrices(model, layer)
     require_head([block.attention for block in model.blocks], layer, head)
+    query, key, _ = head_matrices(model, layer)
     attention: Any = model.blocks[layer].attention
     asks = query[head].T.unsqueeze(-2)  # each column is turned like a query of its own
     if attention.rope is not None:
@@ -371,8 +371,8 @@ def ov_circuit(model: LanguageModel, layer: int, head: int) -> Float[Tensor, "em
         >>> torch.linalg.matrix_rank(ov_circuit(model, layer=1, head=4)).item()
         4
     """
-    _, _, value = head_matrices(model, layer)
     require_head([block.attention for block in model.blocks], layer, head)
+    _, _, value = head_matrices(model, layer)
     return value[head].T @ output_matrices(model.blocks[layer].attention)[head]
 
 

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
-from literate_attention.exercises.pieces import BY_NAME
+from literate_attention.exercises.pieces import BY_NAME, functions_of
 from literate_attention.workshop._road import WorkshopError, command_line, file_name, find_piece
 from literate_attention.workshop.stubs import names_in, write_whole
 
@@ -69,13 +69,6 @@ def keep(folder: str | os.PathLike[str], *mine: object) -> Kept:
         write_whole(path, content.replace("\n", newline).encode())
         kept.files[piece.name], kept.lacking[piece.name] = path, lacking
     return kept
-
-
-def functions_of(mine: object) -> list[FunctionType]:
-    """List the functions that a definition holds."""
-    candidates = vars(mine).values() if isinstance(mine, type) else [mine]
-    unwrapped = (getattr(one, "fget", None) or getattr(one, "__func__", one) for one in candidates)
-    return [one for one in unwrapped if isinstance(one, FunctionType)]
 
 
 def code_of(mine: object) -> CodeType:

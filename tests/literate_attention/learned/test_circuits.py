@@ -326,6 +326,8 @@ def cut_twice(model: LanguageModel) -> None:
         (lambda m: patch_blocks(m, tokens(5), tokens(6), [0]), "as many tokens, got 5 and 6"),
         (lambda m: qk_circuit(m, 2, 6), "there is no head 6"),
         (lambda m: ov_circuit(m, 2, -1), "there is no head -1"),
+        (lambda m: qk_circuit(m, 3, 0), "there is no layer 3"),
+        (lambda m: ov_circuit(m, 3, 0), "there is no layer 3"),
         (lambda _: qk_circuit(with_qk_norm(), 1, 0), "no matrix says how a head scores two tokens"),
         (lambda m: composition_scores(m, 0), "layer 0 has none"),
         (lambda m: cut_wires(m, {(0, 6): [(1, 0)]}).__enter__(), "there is no head 6"),

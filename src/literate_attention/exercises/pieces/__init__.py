@@ -95,7 +95,8 @@ def judged_apart(mine: Any, name: str) -> Verdict:
 def functions_of(mine: object) -> list[Any]:
     """Return a function, or the functions that a class has for its methods."""
     some = vars(mine).values() if isinstance(mine, type) else [mine]
-    return [one for one in map(inspect.unwrap, some) if inspect.isfunction(one)]
+    bare = [getattr(one, "fget", None) or getattr(one, "__func__", one) for one in some]
+    return [one for one in map(inspect.unwrap, filter(callable, bare)) if inspect.isfunction(one)]
 
 
 __all__ = ["BY_NAME", "PIECES", "Piece", "check_piece"]

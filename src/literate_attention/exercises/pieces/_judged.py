@@ -1,7 +1,6 @@
 """What the pieces of the models share: how a module is judged, and how mistakes are put together."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, partialmethod
 from itertools import combinations
@@ -20,6 +19,7 @@ from literate_attention.exercises.pieces._trials import (
     drawn,
     judge_by_ways,
 )
+from literate_attention.learned.learning_to_write import _one_thread
 
 
 class UnusableError(Exception):
@@ -78,7 +78,7 @@ class Judged:
             done.append(given)
             return result
 
-        with torch.no_grad(), torch.random.fork_rng(devices=[]), one_thread():
+        with torch.no_grad(), torch.random.fork_rng(devices=[]), _one_thread():
             verdict = judge_by_ways(mine, self.ways, self.inputs, run)
             if unusable:
                 return wrong(str(unusable[0]), case=verdict.case)
@@ -92,17 +92,6 @@ class Judged:
         yield (), lambda: self.run(self.right, copied(given))
         for says, mistake in self.mistakes.items():
             yield says if isinstance(says, tuple) else (says,), partial(self.run, mistake, given)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Compute in one thread: to wait for others takes longer than so few numbers do."""
-    num_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(num_threads)
 
 
 def alone_and_in_pairs(
