@@ -223,9 +223,16 @@ def test_examples_come_in_turn_and_again() -> None:
 
     task = next_words(drawn(5, 9), WORLD.words)
     steps: list[int] = []
-    train_in_batches(Reader(), task, 3, batch=2, watch=steps.append)
+    shown: list[range] = []
+
+    def progress(steps: range) -> Iterator[int]:
+        shown.append(steps)
+        return iter(steps)
+
+    train_in_batches(Reader(), task, 3, batch=2, watch=steps.append, progress=progress)
     assert torch.equal(torch.cat(seen), task.examples[[0, 1, 2, 3, 4, 0]])
     assert steps == [0, 1, 2, 3]
+    assert shown == [range(3)]
     with pytest.raises(ValueError, match="the number of examples must be at least 6, got 5"):
         train_in_batches(Reader(), task, 3, batch=6)
 

@@ -77,6 +77,17 @@ def test_what_cells_define_takes_the_place_of_stubs(
     assert file.read_text("utf-8") == before
 
 
+def test_imports_and_decorators_come_along(notebook: InteractiveShell, tmp_path: Path) -> None:
+    mask = "@cache\ndef causal_mask(q, k=None):\n    return torch.ones(q, k or q).tril() > 0\n"
+    run(notebook, f"import torch\nfrom functools import cache\n{mask}")
+    for _ in range(2):
+        run(notebook, "workshop.keep(folder, causal_mask)")
+    text = (tmp_path / "my_attention" / "causal_attention.py").read_text("utf-8")
+    assert "\nfrom functools import cache\n" in text
+    assert mask in text
+    assert text.count("@cache") == 1
+
+
 def test_what_the_file_lacks_is_said(notebook: InteractiveShell, tmp_path: Path) -> None:
     run(notebook, "def helper(x):\n    return x\ndef softmax(x):\n    return helper(x)")
     path = tmp_path / "my_attention" / "simple_attention.py"
