@@ -1,4 +1,4 @@
-"""The library's numbers for the head browser: what all heads of a trained model look at, in two sentences.
+"""The library's numbers for the head browser: what all heads of a model look at, and what they change.
 
 Run as a program, it writes them to standard output as JSON.
 """
@@ -13,6 +13,11 @@ from torch import Tensor
 import literate_attention as la
 
 SENTENCE = "Your journey starts with one step"
+LEAST = 0.005
+"""A change of a probability that is smaller is not told."""
+MOST = 5
+"""How many next words are named that become more likely, and how many that become less likely."""
+NAMES = {"\n": "a new line", " ": "a space", "<|im_end|>": "the end of the text"}
 
 
 def packed(maps: Tensor) -> str:
@@ -37,11 +42,67 @@ def sentence(model: la.LanguageModel, token_ids: Tensor) -> dict[str, Any]:
     return {"maps": packed(maps), "scores": scores}
 
 
+@torch.no_grad()
+def without_each_head(model: la.LanguageModel, token_ids: Tensor) -> Tensor:
+    """Return the final vectors of all tokens without each head, and in the last row with all heads.
+
+    Zeros take the head's place, as in `ablate_heads`. Layers below a head are run once for all heads.
+    """
+    stream, outputs = la.residual_stream(model, token_ids), la.head_outputs(model, token_ids)
+    without = stream[:0]
+    blocks: Any = model.blocks
+    for layer, block in enumerate(blocks):
+        attended = stream[layer] + outputs[layer].sum(dim=0) - outputs[layer]
+        new = attended + la.feed_forward_output(block, attended)
+        without = torch.cat([block(without), new])
+    hidden: Tensor = model.final_norm(torch.cat([without, stream[-1:]]))
+    return hidden
+
+
+def thousandths(chance: Tensor) -> int:
+    """Return a probability as a whole number."""
+    return round(1000 * chance.item())
+
+
+@torch.no_grad()
+def consequence(model: la.LanguageModel, tokenizer: Any, hidden: Tensor) -> dict[str, Any]:
+    """Return which next words become more or less likely without each head, behind one token.
+
+    `after` has for each head pairs of a word and its probability without the head. Probabilities are in
+    thousandths.
+    """
+    chances = model.logits(hidden).softmax(dim=-1)
+    whole = chances[-1]
+    changes = chances[:-1] - whole
+    moved = (changes.amax(dim=0).maximum(-changes.amin(dim=0)) >= LEAST).nonzero().flatten()
+    changes, chances = changes[:, moved], chances[:-1, moved]
+    words: dict[int, int] = {}
+    after = []
+    for row, its in zip(changes, chances, strict=True):
+        less, more = row.topk(min(MOST, len(row)), largest=False), row.topk(min(MOST, len(row)))
+        told = [*less.indices[less.values <= -LEAST], *more.indices[more.values >= LEAST]]
+        pairs = [(words.setdefault(int(at), len(words)), thousandths(its[at])) for at in told]
+        after.append([number for pair in pairs for number in pair])
+    ids = moved[list(words)].tolist()
+    names = [tokenizer.decode([token]) for token in ids]
+    return {
+        "words": [NAMES.get(name, name.strip()) for name in names],
+        "before": [thousandths(whole[token]) for token in ids],
+        "after": after,
+    }
+
+
 def numbers() -> dict[str, Any]:
-    """Return both sentences: one that everybody knows by now, and the same said twice."""
+    """Return both sentences: one that everybody knows by now, and the same said twice.
+
+    The second begins with the first, and what a token finds does not depend on what comes later. So the
+    consequences for the first are among those for the second.
+    """
     model, tokenizer = la.load_smollm2()
     once = tokenizer.encode(SENTENCE)
-    texts = {SENTENCE: once, "the same, twice": [*once, *tokenizer.encode("."), *once]}
+    twice = [*once, *tokenizer.encode("."), *once]
+    texts = {SENTENCE: once, "the same, twice": twice}
+    hidden = without_each_head(model, torch.tensor(twice))
 
     def words(token_ids: list[int]) -> list[str]:
         return [tokenizer.decode([token]).strip() for token in token_ids]
@@ -53,6 +114,7 @@ def numbers() -> dict[str, Any]:
             {"title": title, "words": words(ids), **sentence(model, torch.tensor(ids))}
             for title, ids in texts.items()
         ],
+        "consequences": [consequence(model, tokenizer, one) for one in hidden.unbind(dim=1)],
     }
 
 

@@ -4,15 +4,20 @@ Run as a program, it writes them to standard output as JSON.
 """
 
 import json
+from contextlib import ExitStack
+from functools import partial
+from itertools import chain, combinations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 import literate_attention as la
 from interactive.packed_weights import packed, shapes
 
 MOMENTS = (0, 100, 120, 130, 140, 160, 300)
+WIRES = tuple(chain(*(combinations(("query", "key", "value"), count) for count in (1, 2, 3))))
+"""Which parts of layer 2 may be kept from reading what the head of layer 1 has written."""
 
 
 def train() -> list[la.Checkpoint]:
@@ -31,8 +36,27 @@ def test_rows() -> Tensor:
 
 
 @torch.no_grad()
+def copies_with_cut_wires(model: la.LanguageModel, rows: Tensor, parts: tuple[str, ...]) -> float:
+    """Return how much is copied if some parts of layer 2 cannot read what the head of layer 1 has written.
+
+    Nothing else has been written yet, so they read the embeddings of the letters.
+    """
+    second: Any = model.blocks[1]
+    letters = second.attention_norm(model.token_embedding(rows))
+    with ExitStack() as cut:
+        for part in parts:
+            project = getattr(second.attention, f"W_{part}")
+            cut.enter_context(project.register_forward_hook(partial(_project_instead, letters)))
+        return la.copy_accuracy(model, rows)
+
+
+def _project_instead(vectors: Tensor, project: nn.Linear, _: Any, __: Tensor) -> Tensor:
+    return project.forward(vectors)
+
+
+@torch.no_grad()
 def tested(checkpoint: la.Checkpoint) -> dict[str, Any]:
-    """Return how much is copied with and without each head, and where the heads look, on the test's rows."""
+    """Return how much is copied without heads or with cut wires, and where the heads look, on test rows."""
     model, rows = _new_model(), test_rows()
     model.load_state_dict(checkpoint.weights)
     copies = {}
@@ -48,6 +72,7 @@ def tested(checkpoint: la.Checkpoint) -> dict[str, Any]:
 
     return {
         "copies": copies,
+        "cut": {" ".join(parts): copies_with_cut_wires(model, rows, parts) for parts in WIRES},
         "previous": share(0, la.previous_token_targets(rows.shape[-1])),
         "own": share(0, itself),
         "induction": share(1, la.induction_targets(rows)),

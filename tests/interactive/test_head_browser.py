@@ -10,7 +10,7 @@ from harness.reading.scripted_pages import press_in_place, table_texts
 from torch import Tensor
 
 import literate_attention as la
-from interactive.head_browser_numbers import SENTENCE
+from interactive.head_browser_numbers import NAMES, SENTENCE
 
 pytestmark = pytest.mark.browser
 
@@ -144,6 +144,108 @@ def test_the_chosen_head_stays_when_the_sentence_or_the_order_changes(
     assert_ranked(TWICE, "first token")
 
 
+@pytest.fixture(scope="module")
+def without() -> dict[int, tuple[Tensor, Tensor]]:
+    """Return how probable each next word is with all heads, and without some: named ones and random ones."""
+    model, tokenizer = la.load_smollm2()
+    once = tokenizer.encode(SENTENCE)
+    ids = torch.tensor([*once, *tokenizer.encode("."), *once])
+    generator = torch.Generator().manual_seed(5)
+    chosen = torch.randperm(30 * NUM_HEADS, generator=generator)[:9].tolist()
+    found = {}
+    with torch.no_grad():
+        whole = model(ids).softmax(dim=-1)
+        for head in (16 * NUM_HEADS, 18 * NUM_HEADS + 8, 18 * NUM_HEADS + 6, 0, 269, *chosen):
+            with la.ablate_heads(model, [divmod(head, NUM_HEADS)]):
+                found[head] = whole, model(ids).softmax(dim=-1)
+    return found
+
+
+def most_changed(whole: Tensor, left: Tensor, sign: int) -> list[tuple[str, float, float]]:
+    """Return the five words that change most this way, each with its probability with and without a head."""
+    _, tokenizer = la.load_smollm2()
+    changes = (sign * (left - whole)).sort(descending=True, stable=True)
+    told = changes.indices[:5][changes.values[:5] >= 0.005].tolist()
+    return [
+        (
+            NAMES.get(name := tokenizer.decode([token]), name.strip()),
+            whole[token].item(),
+            left[token].item(),
+        )
+        for token in told
+    ]
+
+
+def test_all_consequences_are_the_librarys(
+    open_figure: Callable[..., Any], without: dict[int, tuple[Tensor, Tensor]]
+) -> None:
+    """The library's ablation finds the same words, behind each word of both sentences."""
+    page = open_figure("head_browser")
+    got = page.evaluate(
+        """heads => literateParts.numbers.head_browser.consequences.map(one =>
+            heads.map(head => literateParts.heads.consequence(one, head)))""",
+        list(without),
+    )
+    assert len(got) == TWICE
+    count = 0
+    for place, heads in enumerate(got):
+        for found, (whole, left) in zip(heads, without.values(), strict=True):
+            for sign, kind in ((-1, "less"), (1, "more")):
+                expected = most_changed(whole[place], left[place], sign)
+                shown = found[kind]
+                assert len(shown) == len(expected)
+                for one, (word, before, after) in zip(shown, expected, strict=True):
+                    assert one["word"] == word
+                    shares = pytest.approx([before, after], abs=0.000501)
+                    assert [one["before"], one["after"]] == shares
+                count += len(expected)
+    assert count > 100
+
+
+def test_what_a_head_changes_is_shown_at_the_chosen_word(
+    open_figure: Callable[..., Any], without: dict[int, tuple[Tensor, Tensor]]
+) -> None:
+    page = open_figure("trained_heads")
+
+    def assert_shown(head: int, place: int, after: str) -> None:
+        (whole, left), shown = without[head], page.locator(".lp-without")
+        rows = [
+            [
+                (f"\u201c{word}\u201d", *(f"{100 * share:.1f}\u00a0%" for share in shares))
+                for word, *shares in most_changed(whole[place], left[place], sign)
+            ]
+            for sign in (-1, 1)
+        ]
+        for title, expected in zip(("Less", "More"), rows, strict=True):
+            table = shown.get_by_role("table", name=f"{title} likely without this head")
+            found = [tuple(row) for row in table_texts(table, "tbody tr", "th, td")]
+            assert found == (expected or [("none",)])
+        change = (left - whole)[place].abs().argmax()
+        precise = [f"{100 * one[place, change]:.1f}\u00a0%" for one in (left, whole)]
+        said = shown.get_by_role("status").inner_text()
+        layer, number = divmod(head, NUM_HEADS)
+        assert said.startswith(f"Without layer {layer}, head {number}, ")
+        if rows[0] or rows[1]:
+            assert said.endswith(
+                f" would follow {after} with {precise[0]} instead of {precise[1]}."
+            )
+        else:
+            assert said.endswith(f" hardly anything changes in what follows {after}.")
+
+    assert_shown(18 * NUM_HEADS + 6, 11, "\u201cone\u201d (12)")  # as the page has it begin
+    page.get_by_role("button", name="16/0").press("Enter")
+    assert_shown(16 * NUM_HEADS, 11, "\u201cone\u201d (12)")
+    page.locator(".lp-words :checked").press("ArrowLeft")
+    assert_shown(16 * NUM_HEADS, 10, "\u201cwith\u201d (11)")
+    page.get_by_role("button", name="18/8").press("Enter")
+    assert_shown(18 * NUM_HEADS + 8, 10, "\u201cwith\u201d (11)")
+    page.locator(".lp-words :checked").press("ArrowLeft")
+    assert_shown(18 * NUM_HEADS + 8, 9, "\u201cstarts\u201d (10)")
+    page.get_by_label("Sentence").select_option("0")
+    page.get_by_role("button", name="18/6").press("Enter")
+    assert_shown(18 * NUM_HEADS + 6, 5, "\u201cstep\u201d")
+
+
 def test_heads_and_words_are_chosen_by_keyboard(
     open_figure: Callable[..., Any], library: SimpleNamespace
 ) -> None:
@@ -170,12 +272,12 @@ def test_heads_and_words_are_chosen_by_keyboard(
     assert page.evaluate("document.activeElement.value") == "5"  # the last word is chosen
     page.keyboard.press("ArrowLeft")
     weights = library.maps[ONCE][order[1], 4]
-    said = page.get_by_role("status").inner_text()
+    said = page.locator(".lp-said").inner_text()
     assert said.startswith("\u201cone\u201d looks at \u201cwith\u201d with ")
     assert f"with {100 * weights[3]:.0f}\u00a0%" in said
     page.keyboard.press("Tab")
     page.keyboard.press("Control+End")
     press_in_place(page, "Space")
-    assert page.get_by_role("status").inner_text() == (
+    assert page.locator(".lp-said").inner_text() == (
         f"\u201cstep\u201d looks at itself with {100 * library.maps[ONCE][order[1], 5, 5]:.0f}\u00a0%."
     )

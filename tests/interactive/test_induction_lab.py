@@ -2,7 +2,9 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +45,32 @@ def tokens_of(text: str) -> Tensor:
     return torch.tensor([ord(letter) - ord("a") for letter in text])
 
 
-def expected(model: Any, tokens: Tensor, silent: tuple[int, ...] = ()) -> tuple[Tensor, Tensor]:
+def expected(
+    model: Any, tokens: Tensor, silent: tuple[int, ...] = (), cut: tuple[str, ...] = ()
+) -> tuple[Tensor, Tensor]:
     """Return the maps of both layers, and how probable each next token is."""
-    maps, following = found_by(model, tokens, [(layer, 0) for layer in silent])
+    with wires_cut(model, tokens, cut):
+        maps, following = found_by(model, tokens, [(layer, 0) for layer in silent])
     return maps[:, 0], following
+
+
+@contextmanager
+def wires_cut(model: Any, tokens: Tensor, parts: tuple[str, ...]) -> Iterator[None]:
+    """Make parts of layer 2 of what there is without the head of layer 1: by the library, or from there."""
+    with ExitStack() as cut:
+        if "key" in parts:
+            cut.enter_context(la.cut_wires(model, {(0, 0): [(1, 0)]}))
+        normed = model.blocks[1].attention_norm(la.residual_stream(model, tokens)[..., 0, :, :])
+        for part in set(parts) - {"key"}:
+            project = getattr(model.blocks[1].attention, f"W_{part}")
+            cut.enter_context(project.register_forward_hook(partial(project_instead, normed)))
+        yield
+
+
+def project_instead(normed: Tensor, project: Any, _: Any, __: Tensor) -> Tensor:
+    """Project these vectors in the place of those that come."""
+    result: Tensor = project.forward(normed)
+    return result
 
 
 # What is computed -------------------------------------------------------------------------------------
@@ -78,6 +102,10 @@ def test_what_is_said_of_a_checkpoint_is_measured_and_the_chapters(numbers: dict
         for silent, copies in checkpoint["copies"].items():
             with la.ablate_heads(model, [(int(layer), 0) for layer in silent]):
                 assert abs(la.copy_accuracy(model, rows) - copies) < 0.01
+        assert len(checkpoint["cut"]) == 7  # all ways to cut something
+        for parts, copies in checkpoint["cut"].items():
+            with wires_cut(model, rows, tuple(parts.split())):
+                assert abs(la.copy_accuracy(model, rows) - copies) < 0.01
         with torch.no_grad():
             first, second = la.attention_maps(model, rows)[:, :, 0].unbind(1)
         own = first.diagonal(dim1=-2, dim2=-1)[:, 1:].mean().item()
@@ -101,9 +129,15 @@ def bars(page: Any) -> dict[str, str]:
     return {letter: rest[-1] for letter, *rest in rows[:5]}
 
 
-def assert_shows(page: Any, model: Any, text: str, silent: tuple[int, ...] = ()) -> None:
+def assert_shows(
+    page: Any,
+    model: Any,
+    text: str,
+    silent: tuple[int, ...] = (),
+    cut: tuple[str, ...] = (),
+) -> None:
     """The bars and both maps are those of the library's model."""
-    maps, following = expected(model, tokens_of(text), silent)
+    maps, following = expected(model, tokens_of(text), silent, cut)
     best = following[-1].sort(descending=True)
     assert bars(page) == {
         chr(ord("a") + token): f"{100 * share:.0f}\u00a0%"
@@ -152,6 +186,42 @@ def test_a_keyboard_types_writes_and_switches_heads_off(
     assert next(iter(bars(page))) == "j"
 
 
+def test_a_keyboard_cuts_wires(open_figure: Callable[..., Any], numbers: dict[str, Any]) -> None:
+    """Only the keys need what the first head writes, as in the drawing of the chapter."""
+    page = open_figure("induction_lab")
+    model, found = model_at(numbers, -1), numbers["checkpoints"][-1]
+    group = page.get_by_role("group", name="Wires from the head of layer 1 to layer 2")
+    page.get_by_role("switch", name="Head of layer 2").focus()
+    for parts, said in (
+        (("query",), "With the wire to the queries of layer 2 cut"),
+        (("key",), "With the wire to the keys of layer 2 cut"),
+        (("value",), "With the wire to the values of layer 2 cut"),
+    ):
+        page.keyboard.press("Tab")
+        page.keyboard.press("Space")
+        assert_shows(page, model, WORD, cut=parts)
+        cut, whole = (
+            f"{100 * share:.0f}\u00a0%" for share in (found["cut"][parts[0]], found["copies"][""])
+        )
+        answer = page.locator(".lp-answer").inner_text()
+        assert (
+            f"{said}, it copies {cut} of the letters of 64 test rows, with all wires {whole}."
+            in answer
+        )
+        page.keyboard.press("Space")
+    for name in ("queries", "values"):
+        group.get_by_role("switch", name=name).press("Space")
+    assert_shows(page, model, WORD, cut=("query", "value"))
+    assert (
+        "the wires to the queries and values of layer 2" in page.locator(".lp-answer").inner_text()
+    )
+    page.get_by_role("switch", name="Head of layer 1").press("Space")
+    assert_shows(page, model, WORD, silent=(0,))  # it has written nothing that could be hidden
+    page.get_by_role("button", name="Start again").press("Enter")
+    assert_shows(page, model, WORD)
+    assert found["cut"]["key"] < 0.1 < 0.8 < found["cut"]["query"] < 0.9 < found["cut"]["value"]
+
+
 def test_the_slider_goes_back_in_time(
     open_figure: Callable[..., Any], numbers: dict[str, Any]
 ) -> None:
@@ -198,6 +268,17 @@ def test_the_curve_is_the_training(
     for line, name in zip(lines, ("copies", "previous", "induction"), strict=True):
         shares = [(bottom - y) / (bottom - top) for _, y in line]
         assert shares == pytest.approx(course[name], abs=0.001)
+    labels = page.locator(".lp-curve [class*=lp-end]").evaluate_all(
+        "all => all.map(one => [one.textContent, one.getBBox().y, one.getBBox().height])"
+    )
+    ends = [points[-1][1] for points in lines]
+    assert [name for name, _, _ in labels] == ["copied", "layer 1", "layer 2"]
+    for (_, y, height), end in zip(labels, ends, strict=True):
+        assert y - 2 < end < y + height  # beside the line's end
+    looks = page.locator(".lp-curve polyline").evaluate_all(
+        "all => all.map(one => getComputedStyle(one).strokeDasharray)"
+    )
+    assert len(set(looks)) == 3
     page.get_by_role("slider", name="Moment of the training").press("Home")
     mark = page.locator(".lp-here").evaluate("one => one.x1.baseVal.value")
     assert mark == pytest.approx(lines[0][0][0], abs=0.1)

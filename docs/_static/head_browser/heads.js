@@ -1,7 +1,7 @@
 /* The maps of all heads of a model, as the build wrote them: unpacked, and sorted by a score.
  *
  * A map is kept as whole percents, a byte each: row after row, and of each row what is not hidden.
- * Maps and scores were computed by the library.
+ * Maps and scores were computed by the library, and so was what the model would expect without a head.
  */
 (() => {
   "use strict";
@@ -27,5 +27,14 @@
     return score ? range(count).sort((a, b) => score[b] - score[a] || a - b) : range(count);
   }
 
-  Object.assign(parts, { heads: { sorted, unpack } });
+  /** The next words that are less and more likely without a head, those that change most first. */
+  function consequence({ words, before, after }, head) {
+    const changes = range(after[head].length / 2).map((i) => {
+      const [word, then] = after[head].slice(2 * i, 2 * i + 2);
+      return { word: words[word], before: before[word] / 1000, after: then / 1000, change: then - before[word] };
+    });
+    return { less: changes.filter(({ change }) => change < 0), more: changes.filter(({ change }) => change > 0) };
+  }
+
+  Object.assign(parts, { heads: { consequence, sorted, unpack } });
 })();

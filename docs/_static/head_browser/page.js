@@ -1,12 +1,14 @@
-/* All heads of a model at a glance, and one of them opened.
+/* All heads of a model at a glance, and one of them opened: where it looks, and which next words the model would expect without it.
  *
- * A page may say how it begins: sentence=1&order=induction&head=18/6, and named=16/0,18/8 for buttons that open heads of its text.
+ * A page may say how it begins: sentence=1&order=induction&head=18/6&word=11, and named=16/0,18/8 for buttons that open heads of its text.
  */
 (() => {
   "use strict";
 
-  const { bring, choice, clamp, heads, list, make, matrix, numbersOf, onNewColours, paintMap, percent, placed, range, reader, whenNear } =
-    globalThis.literateParts;
+  const {
+    bring, choice, clamp, heads, list, make, matrix, numbersOf, onNewColours, paintMap, percent, placed, quoted, range, reader,
+    whenNear,
+  } = globalThis.literateParts;
   const KINDS = {
     "previous token": "the token before",
     "first token": "the first token",
@@ -17,8 +19,27 @@
     whenNear(root, async () => begin(root, fill, await numbersOf(root)));
   });
 
+  const precise = (share) => `${(100 * share).toFixed(1)}\u00a0%`;
+  const called = (word) => (/^(a|the) ./.test(word) ? word : quoted(word)); // a space has no sign of its own
+
+  /** A table of words, each with its probability before and after. */
+  function changes(title) {
+    const columns = ["with", "without"].map((name) => make("th", { scope: "col" }, name));
+    const body = make("tbody");
+    const head = make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "next word"), ...columns));
+    const row = ({ word, before, after }) =>
+      make("tr", {}, make("th", { scope: "row" }, called(word)), ...[before, after].map((share) => make("td", {}, precise(share))));
+    return {
+      element: make("table", {}, make("caption", {}, title), head, body),
+      show(found) {
+        const none = make("tr", {}, make("td", { colspan: 3, class: "lp-none" }, "none"));
+        body.replaceChildren(...(found.length ? found.map(row) : [none]));
+      },
+    };
+  }
+
   function begin(root, fill, numbers) {
-    const { num_layers: numLayers, num_heads: numHeads } = numbers;
+    const { num_layers: numLayers, num_heads: numHeads, consequences } = numbers;
     const sentences = numbers.sentences.map(heads.unpack);
     const layerOf = (head) => Math.floor(head / numHeads);
     const nameOf = (head) => `Layer ${layerOf(head)}, head ${head % numHeads}`;
@@ -71,6 +92,21 @@
     const facts = make("p", { class: "lp-facts" });
     const key = make("p", { class: "lp-facts" });
     const note = make("p", { class: "lp-facts" });
+    const changed = make("p", { role: "status" });
+    const [less, more] = ["Less likely without this head", "More likely without this head"].map(changes);
+    const without = make(
+      "div",
+      { class: "lp-without" },
+      changed,
+      make("div", { class: "lp-changes" }, less.element, more.element),
+      make(
+        "p",
+        { class: "lp-facts" },
+        "The probability of the next word, with the head and without it. It is switched off as in the next section: zeros take the " +
+          "place of what it has found, for all words. Changes of less than half a percentage point are left out. One text without a " +
+          "control is a hint, and no proof.",
+      ),
+    );
     const place = make("div", { class: "lp-columns lp-matrix-last" });
     let map = null;
     let words = null;
@@ -87,7 +123,11 @@
       words = reader({
         name: "Choose a word, or point at one: where does it look?",
         words: size,
-        onLook: (query, seen) => map?.mark(query, seen ?? -1),
+        chosen: Math.min(start.get("word") ?? Infinity, size.length - 1),
+        onLook(query, seen) {
+          map?.mark(query, seen ?? -1);
+          showWithout(query);
+        },
       });
       map = matrix({
         name: "Weights in percent",
@@ -95,7 +135,7 @@
         columns: size,
         onLook: (cell) => (cell ? words.look(cell.row, cell.column) : words.look(null)),
       });
-      place.replaceChildren(words.element, map.element);
+      place.replaceChildren(words.element, without, map.element);
       note.textContent =
         "The averages need not add up to 100\u00a0%. Each runs over the words that have such a token, and they " +
         `overlap: for ${placed(size, 1)}, the token before is the first token.`;
@@ -152,6 +192,19 @@
       const weights = sentence.map(head);
       map.fill(weights, { text: (x) => String(Math.round(100 * x)) });
       words.show(weights);
+    }
+
+    /** What follows a word, if the opened head is switched off. */
+    function showWithout(query) {
+      const found = heads.consequence(consequences[query], opened);
+      less.show(found.less);
+      more.show(found.more);
+      const [most] = [...found.less, ...found.more].sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
+      const after = placed(sentence.words, query);
+      const text = most
+        ? `Without ${nameOf(opened).toLowerCase()}, ${called(most.word)} would follow ${after} with ${precise(most.after)} instead of ${precise(most.before)}.`
+        : `Without ${nameOf(opened).toLowerCase()}, hardly anything changes in what follows ${after}.`;
+      if (changed.textContent !== text) changed.textContent = text; // or it would be read aloud once more
     }
 
     const indexOf = (head) => thumbnails.findIndex((one) => one.head === head);

@@ -1,6 +1,6 @@
 /* The course of a training: a line for each share from 0 to 1 over the steps, and where in it one stands.
  *
- *   const curve = courseOf({ steps: [0, 10], lines: [{ name: "copied", values: [0, 1] }] })
+ *   const curve = courseOf({ steps: [0, 10], lines: [{ name: "copied right", label: "copied", values: [0, 1] }] })
  *   curve.stand(10)        moves the mark to a step
  */
 (() => {
@@ -8,7 +8,8 @@
 
   const parts = globalThis.literateParts;
   const { draw, make, percent, range } = parts;
-  const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [300, 130, 34, 8, 8, 18];
+  const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [320, 130, 34, 42, 8, 18];
+  const LETTERS = 10;
 
   function courseOf({ steps, lines }) {
     const last = steps.at(-1);
@@ -24,6 +25,9 @@
         class: `lp-course lp-course-${i + 1}`,
         points: values.map((share, k) => `${x(steps[k]).toFixed(1)},${y(share).toFixed(1)}`).join(" "),
       });
+    const ends = labelsAt(lines.map(({ values }) => y(values.at(-1)) + 3)).map((height, i) =>
+      draw("text", { class: `lp-tick lp-end-${i + 1}`, x: WIDTH - RIGHT + 4, y: height.toFixed(1) }, lines[i].label),
+    );
     const mark = draw("line", { class: "lp-here", y1: TOP, y2: HEIGHT - BOTTOM });
     const svg = draw(
       "svg",
@@ -33,6 +37,7 @@
         text({ x: x(step), y: HEIGHT - 4, "text-anchor": step === last ? "end" : "middle" }, String(Math.round(step))),
       ),
       ...lines.map(path),
+      ...ends,
       mark,
     );
     const key = (i) => draw("svg", { class: "lp-key", viewBox: "0 0 24 8", "aria-hidden": "true" }, draw("line", { class: `lp-course lp-course-${i + 1}`, x1: 0, x2: 24, y1: 4, y2: 4 }));
@@ -46,6 +51,17 @@
         svg.setAttribute("aria-label", `The training, from step 0 to ${last}. At step ${step}: ${now}.`);
       },
     };
+  }
+
+  /** Heights of labels, moved down where one would stand on another. */
+  function labelsAt(heights) {
+    const placed = [...heights];
+    let free = -Infinity;
+    for (const i of range(heights.length).sort((a, b) => heights[a] - heights[b])) {
+      placed[i] = Math.max(heights[i], free);
+      free = placed[i] + LETTERS;
+    }
+    return placed;
   }
 
   Object.assign(parts, { induction: { courseOf } });

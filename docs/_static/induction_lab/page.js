@@ -1,4 +1,6 @@
-/* The model of the chapter reads what is typed, at any moment of its training, with both heads or without one. */
+/* The model of the chapter reads what is typed, at any moment of its training: without one of its heads, or with a wire
+ * between them cut.
+ */
 (() => {
   "use strict";
 
@@ -8,6 +10,8 @@
   const EXAMPLES = ["journeyjou", "blacksmithbla", "abcdefgh"];
   const MOST = 16;
   const BARS = 5;
+  const PARTS = ["query", "key", "value"];
+  const PLURAL = { query: "queries", key: "keys", value: "values" };
 
   const letterOf = (token) => String.fromCharCode(97 + token);
   const tokensOf = (text) => [...text].map((letter) => letter.charCodeAt(0) - 97);
@@ -61,7 +65,7 @@
     });
     const examples = EXAMPLES.map((example) => button(example, () => type(example)));
     const reset = button("Start again", () => {
-      for (const { input } of switches) input.checked = true;
+      for (const { input } of [...switches, ...wires]) input.checked = true;
       type(EXAMPLES[0]);
       steps.go(atEnd);
     });
@@ -80,13 +84,16 @@
       return `Letters from a to z, at most ${MOST}.`;
     }
 
-    const switches = range(2).map((layer) => {
+    const turnedOn = (name) => {
       const input = make("input", { type: "checkbox", role: "switch", autocomplete: "off" });
       input.checked = true;
       input.addEventListener("change", show);
-      return { input, element: make("label", { class: "lp-switch" }, input, ` Head of layer ${layer + 1}`) };
-    });
+      return { input, element: make("label", { class: "lp-switch" }, input, ` ${name}`) };
+    };
+    const switches = range(2).map((layer) => turnedOn(`Head of layer ${layer + 1}`));
     const silent = () => range(2).filter((layer) => !switches[layer].input.checked);
+    const wires = PARTS.map((part) => turnedOn(PLURAL[part]));
+    const cut = () => PARTS.filter((_, i) => !wires[i].input.checked);
 
     const said = make("p", { class: "lp-answer", role: "status" });
     const bars = make("tbody");
@@ -97,9 +104,9 @@
     const curve = induction.courseOf({
       steps: course.steps,
       lines: [
-        { name: "copied right", values: course.copies },
-        { name: "layer 1: weight on the letter before", values: course.previous },
-        { name: "layer 2: weight behind an earlier copy", values: course.induction },
+        { name: "copied right", label: "copied", values: course.copies },
+        { name: "layer 1: weight on the letter before", label: "layer 1", values: course.previous },
+        { name: "layer 2: weight behind an earlier copy", label: "layer 2", values: course.induction },
       ],
     });
     const steps = stepper({
@@ -129,13 +136,21 @@
       );
     }
 
-    /** What the same test finds with the heads that are off now. */
+    /** What the same test finds with the heads that are off now, or the wires that are cut. */
     function testedWithout() {
       const off = silent();
-      if (!off.length) return "";
+      const parts = cut();
+      if (!off.length) return parts.length ? testedCut(parts) : "";
       const without = off.length > 1 ? "either head" : `the head of layer ${off[0] + 1}`;
       const { copies } = checkpoints[moment];
       return ` Without ${without} it copies ${percent(copies[off.join("")])} of the letters of ${tests.count} test rows, with both ${percent(copies[""])}.`;
+    }
+
+    function testedCut(parts) {
+      const { copies, cut: found } = checkpoints[moment];
+      const ends = list(parts.map((part) => PLURAL[part]));
+      const those = parts.length > 1 ? "the wires to" : "the wire to";
+      return ` With ${those} the ${ends} of layer 2 cut, it copies ${percent(found[parts.join(" ")])} of the letters of ${tests.count} test rows, with all wires ${percent(copies[""])}.`;
     }
 
     function ranked() {
@@ -161,7 +176,7 @@
       const tokens = tokensOf(text);
       write.setAttribute("aria-disabled", String(!tokens.length || tokens.length >= MOST));
       looking.textContent = LOOK;
-      result = tokens.length ? languageModel.read(modelAt(moment), tokens, silent().map((layer) => [layer, 0])) : null;
+      result = tokens.length ? read(tokens) : null;
       if (!result) {
         bars.replaceChildren();
         places.forEach((place) => place.replaceChildren());
@@ -178,6 +193,12 @@
         ` ${judged(first)}${testedWithout()}`,
       );
       places.forEach((place, layer) => place.replaceChildren(drawn(layer, silent().includes(layer))));
+    }
+
+    function read(tokens) {
+      const heads = silent().map((layer) => [layer, 0]);
+      const wires = cut().map((part) => ({ from: [0, 0], to: [1, 0], part }));
+      return languageModel.read(modelAt(moment), tokens, heads, wires);
     }
 
     function bar({ share, token }, isRight) {
@@ -237,6 +258,18 @@
       row(make("span", {}, "Or:"), ...examples, reset),
       hint,
       row(...switches.map(({ element }) => element)),
+      make(
+        "div",
+        { class: "lp-settings lp-row", role: "group", "aria-label": "Wires from the head of layer 1 to layer 2" },
+        make("span", { "aria-hidden": "true" }, "Wires from head 1 to layer 2\u2019s"),
+        ...wires.map(({ element }) => element),
+      ),
+      make(
+        "p",
+        { class: "lp-facts" },
+        "A head that is off writes nothing for anybody; a wire that is cut hides what the head of layer 1 has written from one part of " +
+          "layer 2 only, and all others still read it.",
+      ),
       make("div", { class: "lp-columns lp-even lp-answers" }, make("div", {}, said), guesses),
       looking,
       make("div", { class: "lp-pair" }, ...places),

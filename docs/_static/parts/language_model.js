@@ -3,6 +3,7 @@
  *
  *   const model = { weights: unpack(packed, shapes), numHeads: 4, base: 100 }
  *   read(model, tokens, [[0, 3]])      head 3 of layer 0 looks, but nobody learns what it found
+ *   read(model, tokens, [], [{ from: [0, 3], to: [1, 2], part: "key" }])      only the keys of head 2 of layer 1 do not learn it
  *   -> maps[layer][head][query][key], and next[place][token]: how probable each token is after each place
  */
 (() => {
@@ -18,6 +19,7 @@
     return numbers;
   };
   const add = (a, b) => vector(a.length, (i) => a[i] + b[i]);
+  const subtract = (a, b) => vector(a.length, (i) => a[i] - b[i]);
 
   /** What nn.Linear computes: each row of the weights is compared with the vector. */
   const linear = (weight, x) => vector(weight.length, (i) => dot(weight[i], x));
@@ -41,27 +43,34 @@
     return turned;
   }
 
-  /** Heads let all tokens look at themselves and those before them: what they find, and with which weights. */
+  /** Heads let all tokens look at themselves and those before them: which weights they have, and what each adds to the stream.
+   * `inputs(head, part)`: what a head's queries, keys or values are made of.
+   */
   function attend({ numHeads, base }, weight, inputs, silent) {
-    const project = (name) => inputs.map((x) => linear(weight(`attention.W_${name}`), x));
-    const [queries, keys, values] = ["query", "key", "value"].map(project);
-    const width = queries[0].length / numHeads;
-    const contexts = inputs.map(() => new Float64Array(numHeads * width));
-    const maps = range(numHeads).map((head) => {
-      const part = (x) => x.subarray(head * width, (head + 1) * width);
-      const turned = (vectors, gains) => vectors.map((x, i) => turn(gains ? norm(gains, part(x)) : part(x), i, base));
+    const rows = (matrix, head) => matrix.slice(head * matrix.length / numHeads, (head + 1) * matrix.length / numHeads);
+    const output = weight("attention.out_proj");
+    const maps = [];
+    const written = range(numHeads).map((head) => {
+      const [queries, keys, values] = ["query", "key", "value"].map((part) => {
+        const its = rows(weight(`attention.W_${part}`), head);
+        return inputs(head, part).map((x) => linear(its, x));
+      });
+      const turned = (vectors, gains) => vectors.map((x, i) => turn(gains ? norm(gains, x) : x, i, base));
       const itsKeys = turned(keys, weight("attention.key_norm"));
+      const width = keys[0].length;
       const map = turned(queries, weight("attention.query_norm")).map((query, i) =>
         softmax(itsKeys.slice(0, i + 1).map((key) => dot(query, key) / Math.sqrt(width))),
       );
-      if (silent.includes(head)) return map;
-      map.forEach((row, i) => {
-        const context = part(contexts[i]);
-        row.forEach((share, j) => part(values[j]).forEach((number, k) => (context[k] += share * number)));
+      maps.push(map);
+      if (silent.includes(head)) return null;
+      const columns = output.map((row) => row.slice(head * width, (head + 1) * width));
+      return map.map((row) => {
+        const context = new Float64Array(width);
+        row.forEach((share, j) => values[j].forEach((number, k) => (context[k] += share * number)));
+        return linear(columns, context);
       });
-      return map;
     });
-    return { maps, found: contexts.map((context) => linear(weight("attention.out_proj"), context)) };
+    return { maps, written };
   }
 
   function think(weight, x) {
@@ -70,18 +79,29 @@
     return linear(weight("feed_forward.W_down"), inner);
   }
 
-  function read(model, tokens, silent = []) {
+  function read(model, tokens, silent = [], cut = []) {
     const { weights } = model;
     const embeddings = weights["token_embedding.weight"];
     const maps = [];
+    const written = []; // by each head of each layer: a vector for each token, or null
     let vectors = tokens.map((token) => embeddings[token]);
     for (let layer = 0; `blocks.${layer}.attention_norm.weight` in weights; layer += 1) {
       const weight = (name) => weights[`blocks.${layer}.${name}.weight`];
-      const normed = (name) => vectors.map((x) => norm(weight(name), x));
+      const normed = (name, from = vectors) => from.map((x) => norm(weight(name), x));
+      const stream = vectors;
+      const whole = normed("attention_norm");
+      const inputs = (head, part) => {
+        const hidden = cut
+          .filter(({ to, part: its }) => to[0] === layer && to[1] === head && its === part)
+          .map(({ from: [early, its] }) => written[early][its])
+          .filter(Boolean);
+        return hidden.length ? normed("attention_norm", hidden.reduce((all, one) => all.map((x, i) => subtract(x, one[i])), stream)) : whole;
+      };
       const off = silent.filter(([its]) => its === layer).map(([, head]) => head);
-      const attended = attend(model, weight, normed("attention_norm"), off);
+      const attended = attend(model, weight, inputs, off);
       maps.push(attended.maps);
-      vectors = vectors.map((x, i) => add(x, attended.found[i]));
+      written.push(attended.written);
+      vectors = attended.written.filter(Boolean).reduce((all, one) => all.map((x, i) => add(x, one[i])), stream);
       if (!weight("feed_forward_norm")) continue;
       const thoughts = normed("feed_forward_norm").map((x) => think(weight, x));
       vectors = vectors.map((x, i) => add(x, thoughts[i]));

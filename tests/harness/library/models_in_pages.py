@@ -9,7 +9,9 @@ from torch import Tensor
 
 import literate_attention as la
 
-READ = "([model, tokens, silent]) => literateParts.languageModel.read(model, tokens, silent)"
+READ = (
+    "([model, tokens, ...without]) => literateParts.languageModel.read(model, tokens, ...without)"
+)
 
 
 @torch.no_grad()
