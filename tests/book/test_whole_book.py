@@ -85,7 +85,7 @@ def test_what_is_spoilt_fails_the_build_until_it_is_mended(book: WholeBook, whol
     build = book.run()
     assert build.status == 1
     # Options of cells are part of what MyST-NB executes; prose that changes executes nothing.
-    assert build.executed == ["story/multi_head_attention", "story/simple_attention"]
+    assert build.executed == ["models/rotary_embeddings", "story/inputs"]
     for place, message in faults:
         assert any(message in one for one in build.about(place)), (place, build.err)
     assert "So 0.25 of it" in build.text("story/causal_attention")
@@ -98,15 +98,11 @@ def test_what_is_spoilt_fails_the_build_until_it_is_mended(book: WholeBook, whol
 
 def spoil(book: WholeBook) -> list[tuple[str, str]]:
     """Spoil pages, one each in its own way; return each place, and what has to be said of it."""
-    simple, causal, heads = (
-        f"story/{name}.md"
-        for name in ("simple_attention", "causal_attention", "multi_head_attention")
-    )
-    book.change(simple, "s: context-of-journey\n", "s: context-of-nobody\n")
+    inputs, causal = "story/inputs.md", "story/causal_attention.md"
+    rotary = "models/rotary_embeddings.md"
+    book.change(inputs, ":verifies: first-batch second-", ":verifies: first-batch nobodys-")
     book.change(causal, "So each token may attend", "So 0.25 of it may attend")
-    book.change(
-        heads, 'print("context_vecs.shape:", side_by_side.shape)', 'print({}["no such key"])'
-    )
+    book.change(rotary, "print(frequencies)", 'print({}["no such key"])')
 
     def line_of(name: str, part: str, opening: str = "") -> str:
         text = book.text(name)
@@ -116,12 +112,12 @@ def spoil(book: WholeBook) -> list[tuple[str, str]]:
 
     return [
         (
-            line_of(simple, "of-nobody", "```{code-cell}"),
-            "claims 'context-of-nobody', which the ledger does not know",
+            line_of(inputs, "nobodys-", "```{code-cell}"),
+            "claims 'nobodys-batch', which the ledger does not know",
         ),
         (line_of(causal, "0.25 of it"), "the number 0.25 is typed by hand"),
         (
-            line_of(heads, "no such key", "```{code-cell}"),
+            line_of(rotary, "no such key", "```{code-cell}"),
             "this cell failed: KeyError: 'no such key'",
         ),
     ]
@@ -135,17 +131,11 @@ def differences(ours: dict[str, bytes], theirs: dict[str, bytes]) -> list[str]:
 # Changes of the library
 
 MUTATIONS = {
-    "softmax over the wrong dimension": (
-        "story/simple_attention",
-        "return torch.softmax(scores, dim=-1)",
-        "return torch.softmax(scores, dim=0)",
-        "does not reproduce 'context-all'",
-    ),
-    "query and key swapped": (
-        "story/self_attention",
-        "query = x @ self.W_query\n        key = x @ self.W_key\n",
-        "query = x @ self.W_key\n        key = x @ self.W_query\n",
-        "this cell failed: ",
+    "targets that are the inputs": (
+        "story/inputs",
+        "token_ids[1:].unfold",
+        "token_ids[:-1].unfold",
+        "does not reproduce 'first-batch'",
     ),
     "a token hidden by its own probability": (
         "models/kv_cache",
