@@ -314,6 +314,17 @@ class TestLooks:
             taken[ink] = True
 
     @each_name
+    def test_all_that_is_drawn_is_on_the_card(self, name: str) -> None:
+        figure = drawn(name).figure
+        seen(name)  # which lays it out
+        (left, below), (right, above) = figure.bbox.get_points()
+        for axes in figure.axes:
+            for mark in (*axes.patches, *axes.lines, *axes.collections):
+                box = mark.get_window_extent()
+                assert left - 1 <= box.xmin <= box.xmax <= right + 1, mark
+                assert below - 1 <= box.ymin <= box.ymax <= above + 1, mark
+
+    @each_name
     @pytest.mark.parametrize("mode", [lambda rgb: rgb, in_the_dark], ids=["light", "dark"])
     def test_letters_contrast_with_what_is_behind_them(
         self, mode: Callable[[Any], Any], name: str

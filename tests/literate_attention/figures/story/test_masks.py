@@ -22,6 +22,10 @@ def test_a_masked_row_ends_in_the_weights_of_the_library(query: int) -> None:
     assert torch.equal(torch.from_numpy(meshes(drawing)["masked"].mask[:, 0]), ~allowed)
     reaches = [a.get_path().vertices[:, 0].max() for a in drawing.figure.findobj(FancyArrowPatch)]
     assert [reach == max(reaches) for reach in reaches] == allowed.tolist()
+    walls = [line for line in drawing.figure.axes[0].lines if line.get_linewidth() == 4]
+    assert len(walls) == int(query < 5)
+    for wall in walls:  # which only what is allowed goes beyond
+        assert [reach > wall.get_xdata()[0] for reach in reaches] == allowed.tolist()
 
 
 def test_masked_row_in_words() -> None:

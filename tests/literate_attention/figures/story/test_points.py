@@ -5,6 +5,7 @@ import pytest
 import torch
 from harness.drawings import lengths, ways
 from matplotlib.patches import Circle, Polygon
+from matplotlib.text import Text
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -67,6 +68,10 @@ class TestEmbeddingPoints:
         assert_close(augmented @ solution, positions)
         stems = [line for line in drawing.figure.axes[0].lines if line.get_color() == BLUE]
         np.testing.assert_array_equal([stem.get_xydata()[1] for stem in stems], diamonds)
+        bold = {
+            text.get_text() for text in drawing.figure.findobj(Text) if text.get_weight() == "bold"
+        }
+        assert bold == {"journey", "starts"}
 
     def test_no_two_points_look_much_closer_than_they_are(self) -> None:
         drawing = figures.draw_embedding_points(X, la.TOY_TOKENS)
