@@ -70,6 +70,7 @@ def test_a_search_leads_to_the_section_that_answers(page: Page) -> None:
     assert len(later) <= 4, later
 
 
+@pytest.mark.parametrize("visit", ["host"], indirect=True)
 def test_every_name_of_a_thing_leads_to_it(page: Page) -> None:
     """The first hit for each name in the glossary is among the first three for the name that stands first."""
     script = (SITE / "sections.js").read_text("utf-8")
