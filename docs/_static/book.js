@@ -1,9 +1,13 @@
-// A formula that is too wide scrolls in its box: also by keyboard. The theme does the same for code. The observer asks
-// when the browser has laid a box out anyhow.
+// A formula that is too wide scrolls in its box: also by keyboard, where the box has a name. The theme does the same for
+// code. The observer asks when the browser has laid a box out anyhow.
 const formulas = new ResizeObserver((seen) => {
   for (const { target } of seen) {
-    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
-    else target.removeAttribute("tabindex");
+    const number = target.nextElementSibling?.firstChild.data ?? "";
+    const whenWide = { tabindex: 0, role: "group", "aria-label": `Formula ${number}`.trim() };
+    for (const [name, value] of Object.entries(whenWide)) {
+      if (target.scrollWidth > target.clientWidth) target.setAttribute(name, value);
+      else target.removeAttribute(name);
+    }
   }
 });
 for (const box of document.querySelectorAll(".formula")) formulas.observe(box);

@@ -162,6 +162,16 @@ def test_training_by_keyboard_ends_where_the_librarys_does(open_figure: Callable
     page.get_by_role("radio", name="What do I beat?").press("Space")
     assert results(page, "self") == ["300", percent(1), percent(1)]
     assert "A hand now looks" in said.inner_text()
+    lines = page.locator(".tl-course .lp-course")
+    looks = lines.evaluate_all("all => all.map(one => getComputedStyle(one).strokeDasharray)")
+    assert len(set(looks)) == 3
+    labels = page.locator(".tl-course g text").evaluate_all(
+        "all => all.map(one => [one.textContent, one.getBBox().y + one.getBBox().height])"
+    )
+    assert [name for name, _ in labels] == [NAMES[one] for one in ("average", "simple", "self")]
+    ends = lines.evaluate_all("all => all.map(one => [...one.points].at(-1).y)")  # the chosen last
+    for (_, y), end in zip(labels, ends, strict=True):
+        assert abs(y - end) < 3
 
 
 @torch.no_grad()

@@ -129,6 +129,8 @@ def scroll_by_keyboard(page: Page) -> Iterator[tuple[str, list[str]]]:
         box.focus()
         if not box.evaluate("e => e === document.activeElement && e.tabIndex >= 0"):
             yield "reach", [f"cannot reach {box.inner_text()[:60]!r}"]
+        if box.evaluate("e => e.matches('.formula:not([role=group][aria-label^=Formula])')"):
+            yield "reach", [f"has no name: {box.inner_text()[:60]!r}"]
     page.keyboard.press("ArrowRight")
     try:
         page.wait_for_function("box => box.scrollLeft > 0", arg=box)

@@ -7,7 +7,7 @@
   "use strict";
 
   const parts = globalThis.literateParts;
-  const { draw, make, percent, range } = parts;
+  const { apart, draw, make, percent, range } = parts;
   const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [320, 130, 34, 42, 8, 18];
   const LETTERS = 10;
 
@@ -25,7 +25,7 @@
         class: `lp-course lp-course-${i + 1}`,
         points: values.map((share, k) => `${x(steps[k]).toFixed(1)},${y(share).toFixed(1)}`).join(" "),
       });
-    const ends = labelsAt(lines.map(({ values }) => y(values.at(-1)) + 3)).map((height, i) =>
+    const ends = apart(lines.map(({ values }) => y(values.at(-1)) + 3), LETTERS).map((height, i) =>
       draw("text", { class: `lp-tick lp-end-${i + 1}`, x: WIDTH - RIGHT + 4, y: height.toFixed(1) }, lines[i].label),
     );
     const mark = draw("line", { class: "lp-here", y1: TOP, y2: HEIGHT - BOTTOM });
@@ -51,17 +51,6 @@
         svg.setAttribute("aria-label", `The training, from step 0 to ${last}. At step ${step}: ${now}.`);
       },
     };
-  }
-
-  /** Heights of labels, moved down where one would stand on another. */
-  function labelsAt(heights) {
-    const placed = [...heights];
-    let free = -Infinity;
-    for (const i of range(heights.length).sort((a, b) => heights[a] - heights[b])) {
-      placed[i] = Math.max(heights[i], free);
-      free = placed[i] + LETTERS;
-    }
-    return placed;
   }
 
   Object.assign(parts, { induction: { courseOf } });

@@ -21,5 +21,16 @@
     return powers.map((power) => power / total);
   }
 
-  Object.assign(parts, { clamp, dot, range, softmax, sum });
+  /** Heights of labels, moved down where one would stand on another. */
+  function apart(heights, least) {
+    const placed = [...heights];
+    let free = -Infinity;
+    for (const i of range(heights.length).sort((a, b) => heights[a] - heights[b])) {
+      placed[i] = Math.max(heights[i], free);
+      free = placed[i] + least;
+    }
+    return placed;
+  }
+
+  Object.assign(parts, { apart, clamp, dot, range, softmax, sum });
 })();

@@ -4,7 +4,7 @@
 (() => {
   "use strict";
 
-  const { draw, learning, percent, range } = globalThis.literateParts;
+  const { apart, draw, learning, percent, range } = globalThis.literateParts;
 
   const at = (x, y) => ({ x, y });
   const text = (attributes, content = "") => draw("text", attributes, content);
@@ -167,6 +167,7 @@
       text({ class: "lp-tick", x: LEFT - 4, y: y(loss) + 3, "text-anchor": "end" }, label),
     ];
     const lines = draw("g");
+    const labels = draw("g");
     const end = text({ class: "lp-tick", x: WIDTH - RIGHT, y: HEIGHT - 4, "text-anchor": "end" });
     const svg = draw(
       "svg",
@@ -177,24 +178,43 @@
       text({ class: "lp-tick", x: LEFT, y: HEIGHT - 4 }, "0 steps"),
       end,
       lines,
+      labels,
     );
-    /** `losses` of each model by its name; the chosen one is drawn last, and stronger. */
-    function fill(losses, chosen, last) {
+    /** `models`, each with its name, its label and its losses; the chosen one is drawn last, and stronger. A line that has come a
+     * third of its way has its label at its end.
+     */
+    function fill(models, chosen, last) {
       const x = (step) => LEFT + (step / last) * (WIDTH - LEFT - RIGHT);
       const points = (all) => all.map((loss, step) => `${number(x(step))},${number(y(loss))}`).join(" ");
-      const others = Object.keys(losses).filter((name) => name !== chosen);
+      const isChosen = ({ name }) => name === chosen;
       lines.replaceChildren(
-        ...[...others, chosen].map((name) =>
-          draw("polyline", { class: `lp-course ${name === chosen ? "lp-course-1" : "tl-other"}`, points: points(losses[name]) }),
+        ...models
+          .map((one, i) =>
+            draw("polyline", {
+              class: `lp-course ${isChosen(one) ? "lp-course-1" : `tl-other tl-other-${i + 1}`}`,
+              points: points(one.losses),
+            }),
+          )
+          .sort((a, b) => a.classList.contains("lp-course-1") - b.classList.contains("lp-course-1")),
+      );
+      const long = models.filter((one) => one.losses.length > last / 3);
+      const heights = apart(long.map((one) => y(one.losses.at(-1)) - 4), 11);
+      labels.replaceChildren(
+        ...long.map((one, i) =>
+          text(
+            { class: `lp-tick ${isChosen(one) ? "lp-end-1" : ""}`, x: number(x(one.losses.length - 1)), y: number(heights[i]), "text-anchor": "end" },
+            one.label,
+          ),
         ),
       );
       end.textContent = String(last);
-      const now = losses[chosen].at(-1);
+      const { losses } = models.find(isChosen);
+      const now = losses.at(-1);
       svg.setAttribute(
         "aria-label",
         now === undefined
           ? "The loss, which begins with the training."
-          : `The loss, from ${losses[chosen][0].toFixed(2)} at the beginning to ${now.toFixed(2)} after ${losses[chosen].length} steps.`,
+          : `The loss, from ${losses[0].toFixed(2)} at the beginning to ${now.toFixed(2)} after ${losses.length} steps.`,
       );
     }
     return { element: svg, fill };

@@ -323,8 +323,8 @@
         rowOf[one].cells.forEach((cell) => cell.classList.toggle("lp-marked", one === kind));
         if (!trainings[one]) rowOf[one].cells.forEach((cell) => (cell.textContent = "\u2013"));
       }
-      const losses = Object.fromEntries(QUESTIONS[question].kinds.map((one) => [one, trainings[one]?.losses ?? []]));
-      curve.fill(losses, kind, training.last);
+      const models = QUESTIONS[question].kinds.map((name) => ({ name, label: KINDS[name], losses: trainings[name]?.losses ?? [] }));
+      curve.fill(models, kind, training.last);
       showHands();
     }
 

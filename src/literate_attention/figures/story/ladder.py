@@ -68,7 +68,8 @@ def draw_ladder(
                     if i in asks:
                         colour = BLUE if len(heads) == 1 else head_colour(h).strong
                         look: Look = {"high": _HIGH, "color": colour, "below": side > 0}
-                        draw_arc(page, middles, (i, j), heads[h, i, j], edge, **look)
+                        weight = heads[h, i, j]
+                        draw_arc(page, middles, (i, j), weight, edge, inside=5.0 * h, **look)
                 clauses.append(f"with {' '.join(lines)}, {_say_looks(words, asks, heads)}")
             said.append(f"{question} In the sentence '{sentence}', {'; '.join(clauses)}.")
             y = top + deep + _HIGH + 8

@@ -36,13 +36,17 @@ def draw_arc(
     color: str,
     label: str = "",
     below: bool = False,
+    inside: float = 0.0,
 ) -> None:
-    """Draw that the word at one place looks at the one at another: the further, the higher."""
+    """Draw that the word at one place looks at the one at another: the further, the higher.
+
+    An arc that is so many points inside another one does not lie on it.
+    """
     i, j = look
-    aside = 4.0 if i < j else -4.0 if i > j else -6.0
+    aside = 4.0 + inside if i < j else -4.0 - inside if i > j else -6.0
     start, end = places[i] + aside, places[j] - aside
     share = abs(i - j) / max(1, len(places) - 1)
-    bend = high * (1 + share) / (end - start) * (1 if below else -1)
+    bend = (high * (1 + share) - 2.5 * inside) / (end - start) * (1 if below else -1)
     page.arrow(
         (start, y),
         (end, y),
