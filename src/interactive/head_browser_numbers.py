@@ -13,6 +13,8 @@ from torch import Tensor
 import literate_attention as la
 
 SENTENCE = "Your journey starts with one step"
+NAMED = ((16, 0), (18, 8), (18, 6))
+"""The heads that the chapter names, of which also readers without scripts learn what they change."""
 LEAST = 0.005
 """A change of a probability that is smaller is not told."""
 MOST = 5
@@ -92,6 +94,17 @@ def consequence(model: la.LanguageModel, tokenizer: Any, hidden: Tensor) -> dict
     }
 
 
+@torch.no_grad()
+def table(model: la.LanguageModel, hidden: Tensor, token_ids: list[int]) -> list[list[str]]:
+    """Return how likely the last token is, with all heads and without some."""
+    last = model.logits(hidden[:, -2]).softmax(dim=-1)[:, token_ids[-1]].tolist()
+    rows = [["none", last[-1]]]
+    for layer, head in NAMED:
+        number = layer * la.SMOLLM2["num_heads"] + head
+        rows.append([f"layer {layer}, head {head}", last[number]])
+    return [["Missing", "Probability of “step”"], *([name, f"{x:.3f}"] for name, x in rows)]
+
+
 def numbers() -> dict[str, Any]:
     """Return both sentences: one that everybody knows by now, and the same said twice.
 
@@ -114,6 +127,7 @@ def numbers() -> dict[str, Any]:
             {"title": title, "words": words(ids), **sentence(model, torch.tensor(ids))}
             for title, ids in texts.items()
         ],
+        "tables": [table(model, hidden, twice)],
         "consequences": [consequence(model, tokenizer, one) for one in hidden.unbind(dim=1)],
     }
 

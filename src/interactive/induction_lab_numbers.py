@@ -79,10 +79,21 @@ def tested(checkpoint: la.Checkpoint) -> dict[str, Any]:
     }
 
 
+def table(last: dict[str, Any]) -> list[list[str]]:
+    """Return what readers without a script see: how much is copied when wires are cut, after the training."""
+    plural = {"query": "queries", "key": "keys", "value": "values"}
+    rows = [["none", f"{last['copies']['']:.2f}"]]
+    for parts in WIRES:
+        names = " and ".join(plural[part] for part in parts)
+        rows.append([names, f"{last['cut'][' '.join(parts)]:.2f}"])
+    return [["Wires cut to", "Copied right"], *rows]
+
+
 def numbers() -> dict[str, Any]:
     """Return the course of the training, some of its checkpoints, and the shapes of their weights."""
     checkpoints = train()
     rows = test_rows()
+    moments = [(one, tested(one)) for one in checkpoints if one.step in MOMENTS]
     return {
         "shapes": shapes(checkpoints[0].weights),
         "tests": {
@@ -96,10 +107,9 @@ def numbers() -> dict[str, Any]:
             "induction": [one.induction[1, 0].item() for one in checkpoints],
         },
         "checkpoints": [
-            {"step": one.step, **tested(one), **packed(one.weights, bits=16)}
-            for one in checkpoints
-            if one.step in MOMENTS
+            {"step": one.step, **found, **packed(one.weights, bits=16)} for one, found in moments
         ],
+        "tables": [table(moments[-1][1])],
     }
 
 

@@ -202,6 +202,20 @@ def test_all_consequences_are_the_librarys(
     assert count > 100
 
 
+def test_readers_without_scripts_learn_what_the_named_heads_change(
+    open_figure: Callable[..., Any], without: dict[int, tuple[Tensor, Tensor]]
+) -> None:
+    page = open_figure("trained_heads", java_script_enabled=False)
+    rows = table_texts(page.get_by_role("table"), "tbody tr", "th, td")
+    step = la.load_smollm2()[1].encode(SENTENCE)[-1]
+    whole = without[0][0][-2, step]
+    lost = {
+        f"layer {layer}, head {head}": without[layer * NUM_HEADS + head][1][-2, step]
+        for layer, head in ((16, 0), (18, 8), (18, 6))
+    }
+    assert dict(rows) == {name: f"{share:.3f}" for name, share in {"none": whole, **lost}.items()}
+
+
 def test_what_a_head_changes_is_shown_at_the_chosen_word(
     open_figure: Callable[..., Any], without: dict[int, tuple[Tensor, Tensor]]
 ) -> None:

@@ -113,8 +113,14 @@ def test_what_is_said_of_a_checkpoint_is_measured_and_the_chapters(numbers: dict
         behind = second.diagonal(-15, dim1=-2, dim2=-1)[:, 1:].mean().item()  # blocks of 16
         found = {"own": own, "previous": previous, "induction": behind}
         assert {name: checkpoint[name] for name in found} == pytest.approx(found, abs=0.01)
-    printed = re.findall(r"^ +(?:both|without) .* copies ([\d.]+), .* ([\d.]+)$", recorded(), re.M)
+    ((_, *table),) = numbers["tables"]
     last = numbers["checkpoints"][-1]
+    shares = [last["copies"][""], *last["cut"].values()]
+    assert [share for _, share in table] == [f"{share:.2f}" for share in shares]
+    names = [name for name, _ in table]
+    assert names[:4] == ["none", "queries", "keys", "values"]
+    assert names[4:6] == ["queries and keys", "queries and values"]
+    printed = re.findall(r"^ +(?:both|without) .* copies ([\d.]+), .* ([\d.]+)$", recorded(), re.M)
     assert [copies for copies, _ in printed] == [
         f"{last['copies'][off]:.2f}" for off in ("", "0", "1")
     ]
