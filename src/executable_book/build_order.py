@@ -35,6 +35,7 @@ from executable_book.html import (
 from executable_book.publish import epub, markdown_pages, notebooks, pdf, repository, zip_archive
 from executable_book.reading_aids import offline_copy, previews, section_index, term_links
 from executable_book.run import executed_cells, interrupted_builds, page_execution
+from executable_book.site_builds import is_site
 
 AMONG_OTHERS, AFTER_ALL_OTHERS = 500, 900
 """Sphinx and other extensions connect their functions with the first priority."""
@@ -112,14 +113,7 @@ def connect(app: Sphinx) -> None:
     on(
         "build-finished",
         page_execution.finish,
-        markdown_pages.write_lists,
-        section_index.write_sections,
-        previews.write_previews,
-        unused_assets.cut_site,
-        dark_style.write_style,
-        offline_copy.write_worker,
-        zip_archive.write_archive,
-        pdf.print_book,
+        complete_site,
         warnings.store,
         interrupted_builds.end,
         priority=AFTER_ALL_OTHERS,
@@ -127,6 +121,19 @@ def connect(app: Sphinx) -> None:
 
     add_to_markup(app)
     add_to_writers(app)
+
+
+def complete_site(app: Sphinx, exception: Exception | None) -> None:
+    """Do what a site needs once all its pages are written: what comes later sees what came before."""
+    if exception is None and is_site(app):
+        markdown_pages.write_lists(app)
+        section_index.write_sections(app)
+        previews.write_previews(app)
+        unused_assets.cut_site(app)
+        dark_style.write_style(app)
+        offline_copy.write_worker(app)
+        zip_archive.write_archive(app)
+        pdf.print_book(app)
 
 
 def fill_placeholders(app: Sphinx, doctree: nodes.document, docname: str) -> None:

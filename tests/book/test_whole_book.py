@@ -7,9 +7,11 @@ any moment (`test_interrupted_builds.py`), and all that executions depend on (`t
 """
 
 import os
+import re
 import runpy
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from harness.books import Build, published
 from harness.paths import DOCS, ROOT
 from harness.whole_book import WholeBook, copied
 
+from executable_book.code import package_source
 from executable_book.run.kernels import warm_server
 from executable_book.run.live_preview import preload_of
 from executable_book.run.warm_python import ADDRESS
@@ -65,6 +68,14 @@ def test_two_builds_give_the_same_bytes(whole: Whole, site: Path) -> None:
         "If the site in docs/_build/html is older than the book's files, or holds pages that are gone,"
         " remove it and build the book: nox -s docs"
     )
+
+
+def test_the_reference_has_an_entry_for_every_public_name(whole: Whole) -> None:
+    pages = [text for name, text in whole.site.items() if re.match(r"reference/api/.*\.html", name)]
+    html = b"".join(pages).decode()
+    public = package_source.library_in(ROOT / "src" / "literate_attention").public
+    assert [name for name, item in public.items() if f'id="{item.full}"' not in html] == []
+    assert "Float[Tensor, '*batch q_len head_dim']" in unescape(re.sub(r"<[^>]*>", "", html))
 
 
 def test_a_second_build_executes_nothing_and_leaves_the_site_as_it_was(

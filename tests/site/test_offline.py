@@ -40,7 +40,7 @@ def change_title(site: Path) -> None:
     text = page.read_text(encoding="utf-8")
     page.write_text(re.sub("<h1>.*?<", f"<h1>{NEW_TITLE}<", text), encoding="utf-8")
     app = SimpleNamespace(outdir=site, builder=SimpleNamespace(name="html"))
-    write_worker(app, None)  # type: ignore[arg-type]
+    write_worker(app)  # type: ignore[arg-type]
     compressed.cache_clear()
 
 

@@ -12,18 +12,17 @@ import tinycss2  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 
 from executable_book.files_on_disk import write_if_changed
-from executable_book.site_builds import is_site
 
 NAME = "dark.css"
 LINKED = re.compile(r'<link rel="stylesheet"[^>]*href="_static/([^"?]+\.css)')
 IS_DARK = re.compile(r"""\[data-theme=["']?dark["']?\]""")
 
 
-def write_style(app: Sphinx, exception: Exception | None) -> None:
+def write_style(app: Sphinx) -> None:
     """Write the dark rules of the style sheets that the first page links."""
     static = Path(app.outdir, "_static")
     first = Path(app.outdir, f"{app.config.root_doc}.html")
-    if exception or not is_site(app) or not first.exists():
+    if not first.exists():
         return
     names = LINKED.findall(first.read_text(encoding="utf-8"))
     sheets = [(static / name).read_text(encoding="utf-8") for name in names if name != NAME]

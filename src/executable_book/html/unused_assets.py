@@ -27,8 +27,6 @@ from fontTools import subset  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 from tinycss2.ast import Node  # type: ignore[import-untyped]
 
-from executable_book.site_builds import is_site
-
 MATH_ITALICS = (0x210E, *range(0x1D434, 0x1D468), *range(0x1D6E2, 0x1D71C))
 MATH_FONT = "stix-two-math.woff2"
 WHOLE_MATH_FONT = "ziamath/fonts/STIXTwoMath-Regular.ttf"
@@ -41,9 +39,9 @@ TAG = re.compile(r"<annotation\b.*?</annotation>|<[^>]*>")
 LICENCE = re.compile("copyright|licen[cs]e", re.IGNORECASE)
 
 
-def cut_site(app: Sphinx, exception: Exception | None) -> None:
+def cut_site(app: Sphinx) -> None:
     """Cut the site that was built."""
-    if exception or not is_site(app) or not app.config.book_cut_assets:
+    if not app.config.book_cut_assets:
         return
     site, static = Path(app.outdir), Path(app.outdir, "_static")
     html = (path for path in sorted(site.rglob("*.html")) if static not in path.parents)

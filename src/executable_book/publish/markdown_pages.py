@@ -53,13 +53,12 @@ def add_link(
         context["markdown"] = context["pathto"](f"{page}.md", 1)
 
 
-def write_lists(app: Sphinx, exception: Exception | None) -> None:
+def write_lists(app: Sphinx) -> None:
     """Write the lists of all pages, and all of them as one."""
-    if exception is None and is_site(app):
-        write_if_changed(Path(app.outdir, LIST), "".join(list_of(app)))
-        texts = (path_of(app, page).read_text(encoding="utf-8") for page in in_order(app.env))
-        write_if_changed(Path(app.outdir, WHOLE), "\n---\n\n".join(texts))
-        write_if_changed(Path(app.outdir, SITEMAP), sitemap_of(app))
+    write_if_changed(Path(app.outdir, LIST), "".join(list_of(app)))
+    texts = (path_of(app, page).read_text(encoding="utf-8") for page in in_order(app.env))
+    write_if_changed(Path(app.outdir, WHOLE), "\n---\n\n".join(texts))
+    write_if_changed(Path(app.outdir, SITEMAP), sitemap_of(app))
 
 
 def list_of(app: Sphinx) -> Iterator[str]:

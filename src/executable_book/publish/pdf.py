@@ -234,10 +234,10 @@ def store_pictures_once(pdf: Any) -> None:
                 drawn[name] = first.setdefault((picture.read_raw_bytes(), *kind), picture)
 
 
-def print_book(app: Sphinx, exception: Exception | None) -> None:
+def print_book(app: Sphinx) -> None:
     """Print the book that was built."""
     config = app.config
-    if exception or app.builder.name != "html" or not config.book_pdf:
+    if app.builder.name != "html" or not config.book_pdf:
         return
     site = Path(app.outdir)
     names = [name for name in in_order(app.env) if name not in config.book_pdf_leaves_out]

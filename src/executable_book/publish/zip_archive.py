@@ -16,9 +16,9 @@ def file_name(config: Config) -> str:
     return nodes.make_id(config.project)
 
 
-def write_archive(app: Sphinx, exception: Exception | None) -> None:
+def write_archive(app: Sphinx) -> None:
     """Pack the site that was built."""
-    if exception or app.builder.name != "html" or not app.config.book_archive:
+    if app.builder.name != "html" or not app.config.book_archive:
         return
     site, name = Path(app.outdir), file_name(app.config)
     with ZipFile(site.with_name(f"{name}.zip"), "w") as archive:

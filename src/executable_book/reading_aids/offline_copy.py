@@ -15,7 +15,6 @@ from sphinx.application import Sphinx
 
 from executable_book.files_on_disk import digest_of, sha256, write_if_changed
 from executable_book.publish.zip_archive import is_hidden
-from executable_book.site_builds import is_site
 
 WORKER, LIST = "worker.js", "offline.json"
 SOURCE = Path(__file__).with_name("offline_worker.js")
@@ -23,10 +22,8 @@ FOR_OTHERS = ("notebooks/*", "llms-full.txt", "objects.inv", "sitemap.xml", WORK
 """What is not kept: it is of use elsewhere, or in the end another copy of the book."""
 
 
-def write_worker(app: Sphinx, exception: Exception | None) -> None:
+def write_worker(app: Sphinx) -> None:
     """Write the worker of a site, and the list of what it keeps."""
-    if exception or not is_site(app):
-        return
     site = Path(app.outdir)
     files = files_to_read(site)
     edition = sha256(json.dumps(files))[:16]

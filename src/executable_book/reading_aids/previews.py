@@ -22,7 +22,6 @@ from lxml import html  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 
 from executable_book.files_on_disk import write_if_changed
-from executable_book.site_builds import is_site
 
 FOLDER = "previews"
 ARTICLE = "//article[contains(@class, 'bd-article')]"
@@ -45,10 +44,8 @@ ENOUGH_ANNOUNCED = 1200
 END_OF_SENTENCE = re.compile(r"[.?!\u2026][)\"'\u201d\u2019]*$")
 
 
-def write_previews(app: Sphinx, exception: Exception | None) -> None:
+def write_previews(app: Sphinx) -> None:
     """Write a script for each page, with the pieces to which some page refers."""
-    if exception or not is_site(app):
-        return
     pages = {
         normpath(app.builder.get_target_uri(name)): name for name in sorted(app.env.found_docs)
     }

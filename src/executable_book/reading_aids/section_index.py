@@ -117,9 +117,9 @@ def search_page(app: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
         yield "search", {}, "search.html"
 
 
-def write_sections(app: Sphinx, exception: Exception | None) -> None:
+def write_sections(app: Sphinx) -> None:
     """Write all sections of the book as a script, in the order of its contents."""
-    if exception or not app.config.book_search or not is_site(app):
+    if not app.config.book_search:
         return
     pages: list[tuple[str, str, float]] = []
     sections: list[tuple[int | str, ...]] = []

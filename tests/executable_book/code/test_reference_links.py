@@ -1,19 +1,13 @@
 """Names in code lead to the API reference; each entry there leads to code, tests and pages."""
 
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness.paths import ROOT
 from sphinx.highlighting import PygmentsBridge
 
-from executable_book.code import package_source
 from executable_book.code.reference_links import with_links
-
-# sphinxcontrib-bibtex still asks for what Sphinx 11 will remove.
-pytestmark = pytest.mark.filterwarnings("ignore::sphinx.deprecation.RemovedInSphinx11Warning")
 
 
 def test_links_are_put_around_the_names_and_change_nothing_else() -> None:
@@ -114,22 +108,3 @@ def test_an_entry_follows_pages_and_tests(book, tmp_path: Path) -> None:
     assert book.build(**SETTINGS).written == []
     book.write("page.md", cell("from small import other").replace("Using", "Taking"))
     assert "Taking" in entry(book.build(**SETTINGS).html("api"), "other")
-
-
-# This book
-
-
-def test_the_reference_has_an_entry_for_every_public_name(new_book: Callable[..., object]) -> None:
-    book = new_book(
-        extensions=("sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinxcontrib.bibtex")
-    )
-    for page in (ROOT / "docs" / "reference" / "api").glob("*.md"):
-        shutil.copy(page, book.folder)
-    shutil.copy(ROOT / "docs" / "references.bib", book.folder)
-    built = book.build(bibtex_bibfiles=["references.bib"])
-    html = "".join(built.html(page.stem) for page in book.folder.glob("*.md"))
-    public = package_source.library_in(ROOT / "src" / "literate_attention").public
-    missing = [name for name, item in public.items() if f'id="{item.full}"' not in html]
-    assert missing == []
-    text = re.sub(r"<[^>]*>", "", html)
-    assert "Float[Tensor, '*batch q_len head_dim']" in text

@@ -126,19 +126,6 @@ def test_contents_name_each_chapter_and_its_page_below_its_part() -> None:
     ]
 
 
-def test_where_chapters_begin_is_read_from_the_first_print(tmp_path: Path) -> None:
-    path = tmp_path / "book.pdf"
-    with pikepdf.new() as pdf:
-        first, second = pdf.add_blank_page(), pdf.add_blank_page()
-        places = {"/index--": first, "/part#2Fthird--": second, "/part#2Fthird--end": second}
-        pdf.Root.Dests = pikepdf.Dictionary(
-            {name: pikepdf.Array([page.obj, pikepdf.Name.Fit]) for name, page in places.items()}
-        )
-        pdf.save(path)
-    with pikepdf.open(path) as pdf:
-        assert first_pages(pdf) == {"index": 1, "part/third": 2}
-
-
 def test_each_page_names_the_chapter_that_began_last() -> None:
     heads = re.findall("<div>(.*?)</div>", running_heads(TITLES, {"index": 2, "part/third": 4}, 5))
     assert [re.sub("<.*?>", " ", head).split() for head in heads] == [

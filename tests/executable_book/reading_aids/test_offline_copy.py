@@ -22,11 +22,11 @@ def site(folder: Path, **changed: str) -> SimpleNamespace:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    return SimpleNamespace(outdir=folder, builder=SimpleNamespace(name="html"))
+    return SimpleNamespace(outdir=folder)
 
 
 def written(app: Any) -> tuple[str, dict[str, Any]]:
-    write_worker(app, None)
+    write_worker(app)
     folder = Path(app.outdir)
     edition = (folder / WORKER).read_text(encoding="utf-8").splitlines()[0]
     return edition, json.loads((folder / LIST).read_text(encoding="utf-8"))
@@ -47,8 +47,3 @@ def test_the_same_site_is_the_same_edition_and_another_is_not(tmp_path: Path) ->
     assert edition != first[0]
     changed = {name for name in kept["files"] if kept["files"][name] != first[1]["files"][name]}
     assert changed == {"index.html"}
-
-
-def test_a_build_that_failed_gets_none(tmp_path: Path) -> None:
-    write_worker(site(tmp_path), ValueError("broken"))
-    assert not (tmp_path / WORKER).exists()
