@@ -24,6 +24,7 @@ from pathlib import Path
 
 from docutils import nodes
 from jupyter_cache import get_cache  # type: ignore[import-untyped]
+from jupyter_cache.cache.main import JupyterCacheBase  # type: ignore[import-untyped]
 from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook  # type: ignore[import-untyped]
 from nbformat import NotebookNode
 from sphinx.application import Sphinx
@@ -106,8 +107,10 @@ def configure(app: Sphinx, config: Config) -> None:
 def prepare_cache(folder: Path) -> None:
     """Create the cache, and anew if a build was killed while it wrote.
 
-    Its database must be there before processes that read pages are forked, and may not be open then.
+    Its database must be there before processes that read pages are forked, and may not be open then. No
+    cache is too full: one whose limit is looked after while two pages are stored may lose one of them.
     """
+    JupyterCacheBase.truncate_caches = lambda self: None
     cache = get_cache(str(folder))
     try:
         for record in cache.list_cache_records():

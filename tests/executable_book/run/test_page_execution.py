@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 from harness.books import Book, Build, cell
 from harness.kernels import book_with_kernels, titled
+from jupyter_cache import get_cache
 from nbclient.exceptions import DeadKernelError
 
 from executable_book.run import page_execution
@@ -204,6 +205,17 @@ def test_a_damaged_output_is_computed_again(project: Book) -> None:
         project.add("page.md", "\nMore.\n")
         assert project.build().executed == ["page"]
         assert "\nright\n" in text_of(project, "page")
+
+
+def test_no_cache_is_too_full(project: Book) -> None:
+    """Where jupyter-cache looks after a limit, it may delete what another process has just stored."""
+    titled(project, "one", cell("print('one')"))
+    project.build()
+    (cache,) = (project.built / "executions").iterdir()
+    get_cache(str(cache)).change_cache_limit(1)
+    titled(project, "two", cell("print('two')"))
+    project.build()
+    assert len(project.stored) == 2
 
 
 def test_outputs_that_nobody_has_used_for_long_are_removed(project: Book) -> None:
