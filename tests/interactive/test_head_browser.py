@@ -295,3 +295,16 @@ def test_heads_and_words_are_chosen_by_keyboard(
     assert page.locator(".lp-said").inner_text() == (
         f"\u201cstep\u201d looks at itself with {100 * library.maps[ONCE][order[1], 5, 5]:.0f}\u00a0%."
     )
+
+
+def test_words_stay_where_they_are_when_they_are_pointed_at(
+    open_figure: Callable[..., Any],
+) -> None:
+    """Or they would move away from below the pointer, and come back, and go again."""
+    words = open_figure("trained_heads").locator(".lp-word")
+    places = set()
+    for i in range(words.count()):
+        words.nth(i).hover(force=True)
+        boxes = words.evaluate_all("all => all.map(one => [one.offsetLeft, one.offsetTop])")
+        places.add(str(boxes))
+    assert len(places) == 1

@@ -223,6 +223,10 @@ def test_a_keyboard_cuts_wires(open_figure: Callable[..., Any], numbers: dict[st
     )
     page.get_by_role("switch", name="Head of layer 1").press("Space")
     assert_shows(page, model, WORD, silent=(0,))  # it has written nothing that could be hidden
+    assert (
+        "Wires to or from a head that is off make no difference"
+        in page.locator(".lp-answer").inner_text()
+    )
     page.get_by_role("button", name="Start again").press("Enter")
     assert_shows(page, model, WORD)
     assert found["cut"]["key"] < 0.1 < 0.8 < found["cut"]["query"] < 0.9 < found["cut"]["value"]

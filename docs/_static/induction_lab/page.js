@@ -143,7 +143,10 @@
       if (!off.length) return parts.length ? testedCut(parts) : "";
       const without = off.length > 1 ? "either head" : `the head of layer ${off[0] + 1}`;
       const { copies } = checkpoints[moment];
-      return ` Without ${without} it copies ${percent(copies[off.join("")])} of the letters of ${tests.count} test rows, with both ${percent(copies[""])}.`;
+      return (
+        ` Without ${without} it copies ${percent(copies[off.join("")])} of the letters of ${tests.count} test rows, with both ${percent(copies[""])}.` +
+        (parts.length ? " Wires to or from a head that is off make no difference to the answer." : "")
+      );
     }
 
     function testedCut(parts) {

@@ -22,7 +22,7 @@
     );
     const shares = words.map(() => make("span", { class: "lp-share" }));
     const labels = words.map((word, i) =>
-      make("label", { class: "lp-word" }, inputs[i], make("span", { class: "lp-text" }, word), shares[i]),
+      make("label", { class: "lp-word" }, inputs[i], make("span", { class: "lp-text", "data-word": word }, word), shares[i]),
     );
     shares.forEach((share) => share.setAttribute("aria-hidden", "true")); // the sentence below says it
     const said = make("p", { class: "lp-said", role: "status" });
