@@ -52,21 +52,16 @@ def test_a_listing_may_show_several_definitions(book, small: package_source.Libr
     assert build.warnings == []
 
 
-def test_a_folded_listing_is_closed_under_its_caption(book, small: package_source.Library) -> None:
-    book.page("page", block("act", ":folded:\nHow it acts."))
-    html = book.build(book_package=str(small.folder)).html("page")
-    closed = html.partition('<details class="folded')[2].partition("</details>")[0]
-    assert "<summary>How it acts.</summary>" in closed
-    assert "_hidden(y)" in code_in(closed)[0]
-    assert html.count("How it acts.") == 1
-
-
-def test_what_is_folded_takes_no_number_from_what_is_seen(
+def test_a_folded_listing_is_closed_and_takes_no_number_from_what_is_seen(
     book, small: package_source.Library
 ) -> None:
     folded = block("act", ":folded:\nHow it acts.")
     book.page("page", folded + block("Thing").removeprefix("# Page\n"))
     html = book.build(book_package=str(small.folder), numfig=True).html("page")
+    closed = html.partition('<details class="folded')[2].partition("</details>")[0]
+    assert "<summary>How it acts.</summary>" in closed
+    assert "_hidden(y)" in code_in(closed)[0]
+    assert html.count("How it acts.") == 1
     assert re.findall(r"Listing (\d+)", html) == ["1"]
 
 

@@ -44,21 +44,17 @@ def text_of(html: str) -> str:
     return " ".join(unescape(re.sub("<[^>]*>", " ", html)).split())
 
 
-def test_a_mark_says_who_prints_the_same_and_where(book) -> None:
+def test_a_mark_right_after_its_cell_says_who_prints_the_same_and_where(book) -> None:
     book.page("page", cell(BOTH))
     build = book.build()
     assert build.warnings == []
-    (mark,) = marks(build.html("page"))
+    html = build.html("page")
+    (mark,) = marks(html)
     assert '<summary>✓<span class="says"> As printed in source 000</span></summary>' in mark
     assert text_of(mark.partition("</summary>")[2]) == (
         "As printed in source 000: three source 000, line 7: Scores four source 000, line 7: Scores"
     )
     assert re.search(r'<a [^>]*href="sources.html#source-output-three"', mark)
-
-
-def test_it_comes_right_after_its_cell(book) -> None:
-    book.page("page", cell(BOTH))
-    html = book.build().html("page")
     before, _, after = html.partition('<details class="proof">')
     assert before.rstrip().endswith("</div>")
     assert '<span class="line">4</span>' in before
