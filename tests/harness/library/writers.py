@@ -1,14 +1,17 @@
 """The small model that writes, trained as its page trains it, from other seeds or changed in one thing."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from literate_attention import (
     LanguageModel,
     World,
     entropy,
+    excess,
     next_words,
     take_snapshot,
     train_in_batches,
@@ -16,13 +19,58 @@ from literate_attention import (
 )
 
 STEPS, LENGTH = 1200, 36
+WORLD = World()
 LEARNED = 0.6
 """The excess, of its colour and of its thing, below which a model has learned who has what. The best guess
 among what the text has told would have 0.69 and 0.65."""
 
 
+class WithoutEcho(World):
+    """The same world, in which nothing is said again."""
+
+    def next_word(self, texts: Tensor) -> Tensor:
+        """Never say *yes*."""
+        chances = super().next_word(texts).masked_fill(self.among(("yes",)), 0.0)
+        return chances / chances.sum(dim=-1, keepdim=True)
+
+
 def unchanged(model: LanguageModel) -> None:
     """Change nothing."""
+
+
+def every(texts: Tensor) -> Tensor:
+    """Keep all texts."""
+    return torch.ones(len(texts), dtype=torch.bool)
+
+
+def its_own_thing(texts: Tensor) -> Tensor:
+    """Tell for each word to guess whether it is the thing that has the same number as its owner."""
+    owner, thing = texts[:, :-2], texts[:, 2:]
+    at = (thing - owner == len(WORLD.owners + WORLD.colours)) & WORLD.among(WORLD.owners)[owner]
+    return nn.functional.pad(at, (1, 0))
+
+
+def apart(texts: Tensor) -> Tensor:
+    """Keep the texts in which nobody has the thing of the same number."""
+    return ~its_own_thing(texts).any(dim=1)
+
+
+@torch.no_grad()
+def by_pair(model: nn.Module) -> dict[str, Any]:
+    """Measure how a known thing is guessed, if it has the number of its owner, and if it has not."""
+    texts = WORLD.draw(1000, LENGTH, torch.Generator().manual_seed(7))
+    above = excess(WORLD.chances(texts), model(texts[:, :-1]))
+    known, own = WORLD.kinds(texts)["its thing"], its_own_thing(texts)
+    places = {"same number": known & own, "other": known & ~own}
+    return {"its_thing": {name: above[at].mean().item() for name, at in places.items()}}
+
+
+def without_echo(model: nn.Module) -> dict[str, Any]:
+    """Measure what a model knows of texts in which nothing is said again."""
+    world = WithoutEcho()
+    texts = world.draw(300, LENGTH, torch.Generator().manual_seed(7))
+    found = take_snapshot(model, STEPS, world, texts).excess
+    return {"without_echo": {kind: found[kind] for kind in ("its colour", "its thing")}}
 
 
 def trained(
@@ -31,31 +79,43 @@ def trained(
     change: Callable[[LanguageModel], None] = unchanged,
     num_texts: int = STEPS * 32,
     learning_rate: float = 3e-3,
+    world: World = WORLD,
+    keep: Callable[[Tensor], Tensor] = every,
     **sizes: int,
 ) -> dict[str, Any]:
     """Train a model as the page does, but for one thing."""
-    world = World()
     generator = torch.Generator().manual_seed(seed)
     fresh = world.draw(300, LENGTH, generator)
     texts = world.draw(num_texts, LENGTH, generator)
+    texts = texts[keep(texts)]
+    while len(texts) < num_texts:
+        more = world.draw(num_texts, LENGTH, generator)
+        texts = torch.cat((texts, more[keep(more)]))[:num_texts]
     torch.manual_seed(seed)
     model = writer(len(world.words), **sizes)
     change(model)
     task = next_words(texts, world.words)
+    begin = time.process_time()
     train_in_batches(model, task, STEPS, learning_rate=learning_rate)
+    seconds = time.process_time() - begin
     model.eval()
     found = take_snapshot(model, STEPS, world, fresh)
     own = take_snapshot(model, STEPS, world, texts[:300])
     result = {
         "model": name,
         "seed": seed,
+        "parameters": sum(weight.numel() for weight in model.parameters()),
+        "num_texts": num_texts,
+        "seconds": round(seconds, 1),
         "loss": found.loss,
         "loss_on_own_texts": own.loss,
         "floor": entropy(world.chances(fresh)).mean().item(),
         "excess": found.excess,
+        **by_pair(model),
+        **without_echo(model),
     }
     rounded = {kind: round(above, 2) for kind, above in found.excess.items()}
-    print(name, seed, round(found.loss, 3), round(own.loss, 3), rounded, flush=True)
+    print(name, seed, round(found.loss, 3), round(own.loss, 3), rounded, round(seconds), flush=True)
     return result
 
 
