@@ -76,9 +76,9 @@ class WholeBook(Book):
 
 
 def copied(folder: Path) -> WholeBook:
-    """Copy this book, with what was executed here, which is found as far as it is not stale."""
+    """Copy this book, with what was computed here, which is found as far as it is not stale."""
     shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*NOT_COPIED))
-    executions = DOCS / "_build" / CACHES
-    if executions.exists():
-        shutil.copytree(executions, folder / "docs/_build" / CACHES)
+    for name in (CACHES, "live_figures"):
+        if (computed := DOCS / "_build" / name).exists():
+            shutil.copytree(computed, folder / "docs/_build" / name)
     return WholeBook(folder)

@@ -12,6 +12,8 @@ from harness.reading.visits import Visit
 from playwright.sync_api import Browser, Page
 
 REAL = runpy.run_path(str(DOCS / "conf.py"))
+SAME = tuple(REAL[f"book_{name}"] for name in ("kernel_preload", "variables", "versions"))
+"""Settings without which numbers that the real book has would be stale here."""
 WIDTHS = {"phone": 360, "desk": 1280}
 
 
@@ -25,6 +27,7 @@ def write_settings(folder: Path, extension: str) -> None:
         "html_static_path = ['_static']\n"
         "html_context = {'default_mode': 'auto'}\n"
         "nb_execution_mode = 'off'\n"
+        f"book_kernel_preload, book_variables, book_versions = {SAME!r}\n"
         f"book_depends = {[str(DOCS / path) for path in REAL['book_depends']]}\n"
         "book_cut_assets = False\n"
         "suppress_warnings = ['book.descriptions', 'book.prose-numbers']\n",
