@@ -4,6 +4,8 @@ Run as a program, it writes them to standard output as JSON.
 """
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -23,21 +25,23 @@ STARTS = (
 """Texts to begin with, each with the place of a word that one may want to change."""
 
 
-def train(world: la.World) -> tuple[list[la.Snapshot], float]:
-    """Train the model as the chapter does; return what it was at a few moments, and the floor."""
-    generator = torch.Generator().manual_seed(123)
-    fresh = world.draw(300, 36, generator)
-    texts = world.draw(32 * MOMENTS[-1], 36, generator)
+def trained(world: la.World) -> list[la.Snapshot]:
+    """Return the model at a few moments, as the chapter kept it; or train it, where no chapter ran."""
+    kept = Path(os.environ.get("BOOK_KEEP", ""), "learning_to_write.pt")
+    if kept.exists():
+        return [la.Snapshot(**one) for one in torch.load(kept)]
     found = []
 
     def watch(step: int) -> None:
         if step in MOMENTS:
             found.append(la.take_snapshot(model, step, world, fresh))
 
+    generator = torch.Generator().manual_seed(123)
+    fresh, texts = (world.draw(num, 36, generator) for num in (300, 32 * MOMENTS[-1]))
     torch.manual_seed(123)
     model = la.writer(len(world.words))
     la.train_in_batches(model, la.next_words(texts, world.words), MOMENTS[-1], watch=watch)
-    return found, la.entropy(world.chances(fresh)).mean().item()
+    return found
 
 
 @torch.no_grad()
@@ -85,7 +89,8 @@ def rules(world: la.World) -> dict[str, Any]:
 def numbers() -> dict[str, Any]:
     """Return the world, texts to begin with, and the weights of the model at a few moments."""
     world = la.World()
-    snapshots, floor = train(world)
+    snapshots = trained(world)
+    fresh = world.draw(300, 36, torch.Generator().manual_seed(123))
     model: Any = la.writer(len(world.words))
     attention = model.blocks[0].attention
     return {
@@ -99,7 +104,7 @@ def numbers() -> dict[str, Any]:
         },
         "starts": [{"text": text, "change": place} for text, place in STARTS],
         "shapes": shapes(snapshots[0].weights),
-        "floor": floor,
+        "floor": la.entropy(world.chances(fresh)).mean().item(),
         "checkpoints": [
             {
                 "step": one.step,

@@ -347,3 +347,15 @@ def test_numbers_on_heads_follow_the_right_word_as_things_are_now(
         "name => document.querySelectorAll('.lw-head')[6].ariaLabel === name",
         arg=f"head B2: without it, {went}",
     )
+
+
+def test_on_a_phone_heads_are_folded_and_all_else_fits_on_a_screen_and_a_half(
+    open_figure: Callable[..., Any],
+) -> None:
+    """Unfolded by keyboard, they say what they change."""
+    page = open_figure("learning_to_write", "phone")
+    assert page.locator(".lp-live").bounding_box()["height"] < 1.5 * 844
+    heads = page.get_by_role("toolbar", name="Heads")
+    assert not heads.is_visible()
+    page.locator("summary").press("Enter")
+    heads.get_by_role("switch", name="head A0: without it").wait_for()

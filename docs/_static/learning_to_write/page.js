@@ -48,6 +48,8 @@
     let seen = null; // what the model finds in the text: whole, and as it is now
     let later = 0;
 
+    const line = (...content) => make("div", { class: "lp-settings lp-row" }, ...content);
+
     // What can be done
 
     const button = (name, onClick) => {
@@ -135,13 +137,18 @@
     /** A head was switched. */
     function showHeads(remark = "") {
       seen.now = off.some(Boolean) ? languageModel.read(modelAt(moment), ids, silent()) : seen.whole;
-      heads.forEach(([layer, its], i) => {
+      heads.forEach((_, i) => {
         switches[i].setAttribute("aria-checked", String(!off[i]));
         label(i);
-        paintMap(stamps[i], seen.now.maps[layer][its]);
       });
+      paintHeads();
       look(looked);
       showNext(remark);
+    }
+
+    /** Nobody sees them where they are folded, and words come sooner without them. */
+    function paintHeads() {
+      if (fold.open) heads.forEach(([layer, its], i) => paintMap(stamps[i], seen.now.maps[layer][its]));
     }
 
     function look(i) {
@@ -297,6 +304,7 @@
     const aboutHeads = make("p", { class: "lp-facts" });
     function measureHeads() {
       clearTimeout(later);
+      if (!fold.open) return;
       const id = followed();
       const word = quoted(vocabulary[id]);
       const now = tempered(seen.now.next.at(-1), temperature)[id];
@@ -317,6 +325,13 @@
       };
       later = setTimeout(measure, 0, 0);
     }
+
+    const isWide = matchMedia("(min-width: 48rem)").matches;
+    const fold = make("details", { open: isWide }, make("summary", {}, "Switch heads off, and see where they look"), aboutHeads, line(turnIt, allOn), board);
+    fold.addEventListener("toggle", () => {
+      paintHeads();
+      measureHeads();
+    });
 
     // Moments of the training
 
@@ -342,16 +357,13 @@
     steps.element.firstChild.classList.add("lp-dated");
 
     onNewColours(() => showHeads());
-    const line = (...content) => make("div", { class: "lp-settings lp-row" }, ...content);
     fill(
       beginning,
       textPlace,
       line(say, undo, place, other),
       line(labelled("Temperature", heat), degrees),
       make("div", { class: "lp-columns lp-even lw-answers" }, make("div", {}, said, facts), guesses, steps.element),
-      aboutHeads,
-      line(turnIt, allOn),
-      board,
+      fold,
     );
     steps.go(atEnd);
     offer(starts[0].change);

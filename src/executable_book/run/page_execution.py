@@ -40,6 +40,8 @@ from executable_book.run.executed_cells import EXECUTED_WITH, EXECUTIONS, Execut
 
 CACHES = "executions"
 """The folder of all caches, beside the output folder: builders share them."""
+KEEP = "BOOK_KEEP"
+"""The environment variable that names the cache: a page may keep there what others go on with."""
 UNUSED_SECONDS = 14 * 24 * 3600
 ABOUT = "executed_with.json"
 _context = contextlib.ExitStack()
@@ -97,7 +99,7 @@ def configure(app: Sphinx, config: Config) -> None:
     depends = (Path(app.confdir, path) for path in config.book_depends)
     caches = Path(app.outdir.parent, CACHES)
     cache = caches / execution_digest(config, depends)
-    config.nb_execution_cache_path = str(cache)
+    os.environ[KEEP] = config.nb_execution_cache_path = str(cache)
     for old in caches.glob("*"):
         if old != cache and time.time() - old.stat().st_mtime > UNUSED_SECONDS:
             shutil.rmtree(old)

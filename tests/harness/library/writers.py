@@ -110,7 +110,7 @@ def trained(
         "loss": found.loss,
         "loss_on_own_texts": own.loss,
         "floor": entropy(world.chances(fresh)).mean().item(),
-        "excess": found.excess,
+        "excess": {kind: above for kind, above in found.excess.items() if above == above},
         **by_pair(model),
         **without_echo(model),
     }
