@@ -422,7 +422,7 @@ def composition_scores(
         A score for each head of each earlier layer, and each head of this layer.
 
     Raises:
-        ValueError: there is no earlier layer, or there are norms of queries and keys.
+        ValueError: there is no such layer or none before it, or there are norms of queries and keys.
 
     Example:
         >>> from literate_attention import llama_model
@@ -431,6 +431,7 @@ def composition_scores(
         torch.Size([2, 6, 6])
     """
     require_earlier_layer(layer)
+    require_head([block.attention for block in model.blocks], layer, head=0)
     query, key, _ = head_matrices(model, layer)
     asks = query @ query.mT
     attention: Any = model.blocks[layer].attention

@@ -330,6 +330,7 @@ def cut_twice(model: LanguageModel) -> None:
         (lambda m: ov_circuit(m, 3, 0), "there is no layer 3"),
         (lambda _: qk_circuit(with_qk_norm(), 1, 0), "no matrix says how a head scores two tokens"),
         (lambda m: composition_scores(m, 0), "layer 0 has none"),
+        (lambda m: composition_scores(m, 3), "there is no layer 3"),
         (lambda m: cut_wires(m, {(0, 6): [(1, 0)]}).__enter__(), "there is no head 6"),
         (lambda m: cut_wires(m, {(1, 0): [(1, 0)]}).__enter__(), "can end in layers 2 to 2, got 1"),
         (lambda m: cut_wires(m, {(1, 0): [(3, 0)]}).__enter__(), "can end in layers 2 to 2, got 3"),
