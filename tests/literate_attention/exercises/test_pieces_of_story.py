@@ -266,6 +266,8 @@ weights = torch.softmax(q @ k.mT / k.shape[-1] ** 0.5, dim=-1)
             "weights = torch.softmax(self.dropout(scores) / k.shape[-1] ** 0.5, dim=-1)",
             "dropped before the softmax",
         ),
+        ("self.dropout(weights)", "weights / 0 ** self.training", "in training it stops with Ze"),
+        ("return weights @ v", "return (weights @ v)[self.training :]", "in training the shape is"),
         (
             "return weights @ v",
             "return self.dropout(weights @ v)",

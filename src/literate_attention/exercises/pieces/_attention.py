@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from itertools import product
 from typing import Any
@@ -24,6 +25,7 @@ from literate_attention.exercises.pieces._projections import (
 )
 from literate_attention.exercises.pieces._trials import (
     Given,
+    Trial,
     Ways,
     all_same,
     attempt,
@@ -130,8 +132,25 @@ def _judge_sizes(
     if wrongly_biased := _judge_biases(mine, right[0], sizes, has_heads):
         return wrong(wrongly_biased)
     if "dropout" in (by_name(mine, sizes) or sizes):
+        if (verdict := _judge_in_training(module, trials)) is not None:
+            return verdict
         return judge_dropout(module, right[0], inputs, num_heads or 1)
     return RIGHT
+
+
+def _judge_in_training(module: nn.Module, trials: Sequence[Trial]) -> Verdict | None:
+    """Judge whether a module runs in training as it does after .eval(), whatever is dropped."""
+    inputs = [given for given, _ in trials]
+    came = try_out(module.train(), inputs, lambda module, given: module(given["x"]))
+    if isinstance(came, Verdict):
+        says = f"In training {came.says[0].lower()}{came.says[1:]}"
+        return replace(came, says=says) if came.is_written else came
+    for (_, (one, *_)), (_, (expected, *_)) in zip(came, trials, strict=True):
+        if one.shape != expected.shape:
+            return wrong(
+                f"in training the shape is {tuple(one.shape)}, expected {tuple(expected.shape)}"
+            )
+    return None
 
 
 def sees_itself(module: nn.Module, ways: Ways, given: Given) -> bool:

@@ -143,9 +143,9 @@ TURN = Judged(
             "sin": torch.tensor([[0.8, 0.0]]),
         },
         {
-            "x": drawn(2, 3, 5, 4),
-            "cos": drawn(5, 2, seed=1).cos(),
-            "sin": drawn(5, 2, seed=1).sin(),
+            "x": drawn(2, 3, 5, 6),
+            "cos": drawn(5, 3, seed=1).cos(),
+            "sin": drawn(5, 3, seed=1).sin(),
         },
     ],
 )
@@ -245,6 +245,7 @@ ROPE = Judged(
         queries(1, 2, 4),
         queries(2, 2, 4, start=1),
         queries(2, 3, 5, 8, start=2, base=10.0),
+        {**queries(3, 2, 4, start=1), "context_length": 11},
     ],
     run_rope,
     parts=(rotary_frequencies, rotate_half_split),
