@@ -24,15 +24,21 @@ import torch
 
 from literate_attention.exercises import Verdict
 from literate_attention.exercises.pieces import BY_NAME, Piece, judged_apart
-from literate_attention.exercises.pieces._trials import NOT_WRITTEN
+from literate_attention.exercises.pieces._trials import NOT_WRITTEN, EndlessError
 from literate_attention.workshop._road import CHAPTERS, file_name
 
 MOST_MEMORY = 4 * 2**30
 """Bytes. Beyond that a reader's code gets a MemoryError, where the system knows such limits."""
 
 
-def main(folder: Path, pieces: list[Piece]) -> None:
-    """Judge some pieces, chapter by chapter."""
+def main(folder: Path, endless: list[str], pieces: list[Piece]) -> None:
+    """Judge some pieces, chapter by chapter.
+
+    Args:
+        folder: where they are.
+        endless: pieces and files that are known not to end.
+        pieces: which.
+    """
     reports = take_pipes(folder)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits for this one decides
     limit_memory()
@@ -40,8 +46,11 @@ def main(folder: Path, pieces: list[Piece]) -> None:
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(folder))
 
-    def announce(step: str, names: list[str]) -> None:
-        print(json.dumps({"step": step, "names": names}), file=reports, flush=True)
+    for name in endless:
+        stand_in_for(name)
+
+    def announce(step: str, of: str, names: list[str]) -> None:
+        print(json.dumps({"step": step, "of": of, "names": names}), file=reports, flush=True)
 
     def report(name: str, verdict: Verdict) -> None:
         verdict = replace(verdict, says=with_import(verdict.says, BY_NAME[name].chapter))
@@ -53,7 +62,7 @@ def main(folder: Path, pieces: list[Piece]) -> None:
             for name in names:
                 report(name, NOT_WRITTEN)
             continue
-        announce(f"importing {stem}.py", names)
+        announce(f"importing {stem}.py", stem, names)
         try:
             module = importlib.import_module(stem)
         except BaseException as error:
@@ -61,8 +70,30 @@ def main(folder: Path, pieces: list[Piece]) -> None:
                 report(name, Verdict(False, cannot_be_imported(error, folder, stem)))
             continue
         for name in names:
-            announce("it", [name])
+            announce("it", name, [name])
             report(name, judged(BY_NAME[name], module))
+
+
+def stand_in_for(name: str) -> None:
+    """Put something in the place of a piece, or of all that is in a file, which says that it does not end."""
+    if name in CHAPTERS:
+        absent = sys.modules[name] = ModuleType(name)
+        vars(absent)["__getattr__"] = endless_piece
+        return
+    with contextlib.suppress(BaseException):
+        module = importlib.import_module(file_name(BY_NAME[name].chapter))
+        setattr(module, name, endless_piece(name))
+
+
+def endless_piece(name: str) -> type:
+    """Make a class that stops whoever calls it, or what is made of it."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+
+    def stop(*_: object, **__: object) -> None:
+        raise EndlessError(name)
+
+    return type(name, (), {"__init__": stop})
 
 
 def take_pipes(folder: Path) -> TextIO:
@@ -152,7 +183,9 @@ def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> str:
     why = f"it stops with {type(error).__name__}: {message_of(error)}"
     if isinstance(error, SystemExit):
         why = "it calls exit(), which ends the program"
-    if isinstance(error, NotImplementedError) and frames:
+    if isinstance(error, EndlessError):
+        why = f"it waits for {error}, which does not end"
+    elif isinstance(error, NotImplementedError) and frames:
         why = f"it calls {frames[-1].name}, which is not written yet"
         frames = [frame for frame in frames if frame.name == "<module>"]
     if isinstance(error, ImportError) and frames and (other := own_file(frames[-1].line or "")):
@@ -184,4 +217,5 @@ def message_of(error: BaseException) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), [BY_NAME[name] for name in sys.argv[2:]])
+    place, known_as_endless, *names = sys.argv[1:]
+    main(Path(place), known_as_endless.split(), [BY_NAME[name] for name in names])

@@ -148,8 +148,8 @@ class Checked:
             yield f"Next: {name}"
 
     def first_needed(self, name: str) -> str:
-        """Return the piece that another needs and that is not written yet, or itself."""
-        found = re.match(r"It needs (\w+), which is not written yet", self.said_of(name))
+        """Return the piece that another needs and that is not written yet or does not end, or itself."""
+        found = re.match(r"It (?:needs|waits for) (\w+), which", self.said_of(name))
         return found[1] if found and found[1] in BY_NAME else name
 
     def where_it_stops(self, name: str) -> str | None:
@@ -219,27 +219,31 @@ def require_folder(folder: Path) -> None:
 
 def judged(folder: Path, pieces: Sequence[Piece], seconds: float) -> Iterator[Result]:
     """Judge pieces; whenever the process ends that does it, another goes on with the rest."""
-    missing = [piece.name for piece in pieces]
+    missing, endless = [piece.name for piece in pieces], list[str]()
     while missing:
-        for name, verdict in verdicts_of_one_process(folder, tuple(missing), seconds):
+        for name, verdict in verdicts_of_one_process(folder, tuple(missing), endless, seconds):
             missing.remove(name)
             yield Result(BY_NAME[name], verdict)
 
 
 def verdicts_of_one_process(
-    folder: Path, names: Sequence[str], seconds: float
+    folder: Path, names: Sequence[str], endless: list[str], seconds: float
 ) -> Iterator[tuple[str, Verdict]]:
-    """Judge pieces, until all are judged or one of them ends the process."""
+    """Judge pieces, until all are judged or one of them ends the process.
+
+    What does not end is added to a list, so that the next process does not wait for it.
+    """
     done: set[str] = set()
-    step, at_stake, patience = "", list(names), SECONDS_TO_BEGIN
+    step, running, at_stake, patience = "", "", list(names), SECONDS_TO_BEGIN
     with tempfile.TemporaryFile() as errors:
-        process = worker(folder, names, errors)
+        process = worker(folder, names, endless, errors)
         lines = lines_of(process)
         try:
             while len(done) < len(names) and (line := lines.get(timeout=patience)):
                 message = json.loads(line)
                 if "step" in message:
-                    step, at_stake, patience = message["step"], message["names"], seconds
+                    step, running = message["step"], message["of"]
+                    at_stake, patience = message["names"], seconds
                 else:
                     done.add(message["name"])
                     yield message["name"], Verdict(**message["verdict"])
@@ -248,6 +252,7 @@ def verdicts_of_one_process(
             ended = how_it_ended(process.wait())
         except queue.Empty:
             ended = f"does not end within {patience:g} seconds{where_it_is(process, lines)}"
+            endless.append(running)
         finally:
             process.kill()
             process.wait()
@@ -260,13 +265,15 @@ def verdicts_of_one_process(
     yield from ((name, stopped) for name in at_stake if name not in done)
 
 
-def worker(folder: Path, names: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+def worker(
+    folder: Path, names: Sequence[str], endless: Sequence[str], errors: IO[bytes]
+) -> subprocess.Popen[bytes]:
     """Start the process that runs a reader's code. It ends when its standard input does: with this one."""
     package = Path(literate_attention.__file__).parents[1]
     paths = [str(package), os.environ.get("PYTHONPATH", "")]
     module = f"{__package__}._worker"
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", module, str(folder.resolve()), *names],
+        [sys.executable, "-P", "-m", module, str(folder.resolve()), " ".join(endless), *names],
         cwd=folder,
         env={
             **os.environ,

@@ -10,9 +10,15 @@ from harness.library.mutated_source import mutants
 from torch import Tensor, nn
 
 from literate_attention import causal_mask
-from literate_attention.exercises.pieces import BY_NAME, PIECES, Piece, _trials
+from literate_attention.exercises.pieces import (
+    BY_NAME,
+    PIECES,
+    Piece,
+    _trials,
+    kv_cache,
+    rotary_embeddings,
+)
 from literate_attention.exercises.pieces import grouped_query_attention as grouped
-from literate_attention.exercises.pieces import kv_cache, rotary_embeddings
 from literate_attention.exercises.pieces import ring_attention as ring
 from literate_attention.exercises.pieces import transformer_block as block
 from literate_attention.exercises.pieces import windows_and_sinks as windows

@@ -266,7 +266,11 @@ weights = torch.softmax(q @ k.mT / k.shape[-1] ** 0.5, dim=-1)
             "weights = torch.softmax(self.dropout(scores) / k.shape[-1] ** 0.5, dim=-1)",
             "dropped before the softmax",
         ),
-        ("self.dropout(weights)", "weights / 0 ** self.training", "in training it stops with Ze"),
+        (
+            "self.dropout(weights)",
+            "(weights,)[self.training]",
+            "in training it stops with IndexError",
+        ),
         ("return weights @ v", "return (weights @ v)[self.training :]", "in training the shape is"),
         (
             "return weights @ v",

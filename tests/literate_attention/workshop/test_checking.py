@@ -119,6 +119,32 @@ def test_files_that_cannot_be_imported(folder: Path) -> None:
     )
 
 
+def test_what_calls_an_endless_piece_waits_for_it_and_not_for_the_time(folder: Path) -> None:
+    loop = "    while True:\n        pass\n"
+    calling = "def dot_product_attention(x):\n    return softmax(x @ x.mT) @ x\n"
+    write(folder, "simple_attention", f"def softmax(x):\n{loop}{calling}")
+    attention = (
+        "from simple_attention import softmax\ndef attention_weights(q, k):\n    softmax(q)\n"
+    )
+    write(folder, "self_attention", attention)
+    verdicts = said(checked := workshop.check(folder, *PIECES_OF_LOOP, seconds=3.0))
+    assert verdicts["softmax"].startswith("It does not end within 3 seconds")
+    waits = "It waits for softmax, which does not end."
+    assert [verdicts["dot_product_attention"], verdicts["attention_weights"]] == [waits, waits]
+    assert "Wrong: 1. Not written yet: 2." in str(checked)
+    (folder / "simple_attention.py").write_text("while True:\n    pass\n")
+    (folder / "self_attention.py").write_text(f"{attention}softmax(1)\n")
+    verdicts = said(workshop.check(folder, *PIECES_OF_LOOP, seconds=3.0))
+    assert verdicts["softmax"] == verdicts["dot_product_attention"]
+    assert verdicts["softmax"].startswith("Importing simple_attention.py does not end")
+    assert verdicts["attention_weights"] == (
+        "self_attention.py, line 4, cannot be imported: it waits for softmax, which does not end."
+    )
+
+
+PIECES_OF_LOOP = ("softmax", "dot_product_attention", "attention_weights")
+
+
 @pytest.mark.parametrize(
     ("code", "says"),
     [

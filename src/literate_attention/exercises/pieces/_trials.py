@@ -78,8 +78,14 @@ def attempt(run: Run, mine: object, given: Given) -> list[Tensor] | Verdict:
     return [one.detach().clone() for one in several]
 
 
+class EndlessError(NotImplementedError):
+    """A piece has been called that does not end; the message is its name."""
+
+
 def not_written(error: Exception) -> Verdict | None:
     """Say what is not written yet, if that is why code has stopped: torch raises such errors, too."""
+    if isinstance(error, EndlessError):
+        return Verdict(False, f"It waits for {error}, which does not end.", is_written=False)
     if not isinstance(error, NotImplementedError):
         return None
     *_, (frame, _) = walk_tb(error.__traceback__)
