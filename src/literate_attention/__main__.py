@@ -32,12 +32,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="plain")
-    options, unknown = parser.parse_known_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == [] or given[0] not in COMMANDS:
+        parser.parse_args(given)  # it helps, or refuses
+    command = commands.choices[given[0]]
+    options, unknown = command.parse_known_intermixed_args(given[1:])
     if unknown:
-        given = sys.argv[1:] if arguments is None else arguments
-        amid = " options stand before all folders or behind them, and"
-        amid = amid if any(one.startswith("--") for one in given) else ""
-        parser.error(f"cannot use {' '.join(unknown)};{amid} what has blanks in it needs quotes")
+        command.error(f"cannot use {' '.join(unknown)}; what has blanks in it needs quotes")
     try:
         code = int(options.run(options))
         sys.stdout.flush()

@@ -685,6 +685,17 @@ class WithoutSinks(ByPosition):
         return key, value
 
 
+class Simple(ByPosition):
+    kept: tuple[Tensor, Tensor] | None = None
+    num_keys = 0
+
+    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        if self.kept is not None:
+            key, value = torch.cat([self.kept[0], key], 2), torch.cat([self.kept[1], value], 2)
+        self.kept = key[:, :, -self.window :], value[:, :, -self.window :]
+        return key, value
+
+
 class RepeatedKeys(Projecting):
     def forward(self, x: Tensor, *, cache: Any = None) -> Tensor:
         q, k, v = self.heads(x, cache)
@@ -721,6 +732,12 @@ class LayerNormByTheFormula(NormByTheFormula):
         ("LanguageModel", ModelWithOwnEps, "Eps is not passed on to the last norm"),
         ("keep_top_p", top_p_with_ties, "One token too many stays where those more probable have"),
         ("RollingCache", WithoutSinks, "-0, and the sinks are lost"),
+        (
+            "RollingCache",
+            Simple,
+            "key too many: the next token brings the last key of its window, and",
+        ),
+        ("RollingCache", Simple, ", and the sinks are lost, and num_tokens is not counted up."),
         ("GroupedQueryAttention", RepeatedKeys, "the keys are not repeated as the values are"),
         ("RMSNorm", NormWithoutKeepdim, "The mean lacks keepdim"),
         ("RMSNorm", NormByTheFormula, "In half precision the squares overflow"),

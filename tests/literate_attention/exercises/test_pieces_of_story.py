@@ -393,6 +393,19 @@ def test_names_that_a_checkpoint_has_not_are_told_of_something_right() -> None:
     )
 
 
+def test_what_gpt_2_needs_is_told_where_it_is_checked() -> None:
+    class WithoutBias(BY_NAME["MultiHeadAttention"].library):  # type: ignore[misc]
+        def __init__(
+            self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int
+        ) -> None:
+            super().__init__(d_in, d_out, context_length, dropout, num_heads)
+
+    says = "To read GPT-2, it takes qkv_bias, as the stub does."
+    assert check_piece(WithoutBias, "MultiHeadAttention") == Verdict(True, says)
+    assert ", and takes qkv_bias" in check_piece(written(WITHOUT_DROPOUT)).says
+    assert check_piece(BY_NAME["MultiHeadAttention"].library).says == ""
+
+
 def test_names_of_code_keep_their_letters() -> None:
     without = MULTI_HEAD_ATTENTION.replace("return self.proj(z)", "return z")
     assert check_piece(written(without)).says.startswith("out_proj is never used")

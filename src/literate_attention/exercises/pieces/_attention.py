@@ -217,15 +217,29 @@ def remark_on_names(mine: object, verdict: Verdict) -> Verdict:
     if isinstance(module, Verdict):
         return verdict
     found = dict.fromkeys(name.partition(".")[0] for name, _ in module.named_parameters())
+    has_bias = takes_bias(mine)
     lacking = [name for name in ROLES if not isinstance(getattr(module, name, None), nn.Linear)]
     others = [name for name in found if name not in ROLES or name in lacking]
     if not lacking:
-        return verdict
+        return verdict if has_bias else remark(f"to read GPT-2, it takes {QKV_BIAS}")
+    also = "" if has_bias else f", and takes {QKV_BIAS}"
     instead = f" in place of {', '.join(others)}" if others else ""
     layers = "the layer" if len(lacking) == 1 else "layers that are called"
     return remark(
-        f"to run with the weights of GPT-2, it needs {layers} {', '.join(lacking)}{instead}"
+        f"to run with the weights of GPT-2, it needs {layers} {', '.join(lacking)}{instead}{also}"
     )
+
+
+QKV_BIAS = "qkv_bias, as the stub does"
+
+
+def takes_bias(mine: type) -> bool:
+    """Tell whether a class of attention in heads takes one more argument than its sizes."""
+    try:
+        inspect.signature(mine).bind(*SIZES.values(), True)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def judge_dropout(

@@ -95,20 +95,21 @@ class Judged:
 
 
 def alone_and_in_pairs(
-    make: Callable[..., Any], mistakes: Mapping[str, Mapping[str, Any]]
+    make: Callable[..., Any], mistakes: Mapping[str, Mapping[str, Any]], most: int = 2
 ) -> dict[tuple[str, ...], Any]:
-    """Make what is wrong in one way, and then what is wrong in two ways that do not concern the same.
+    """Make what is wrong in one way, and then what is wrong in more ways that do not concern the same.
 
     Args:
         make: makes an implementation that is right but for what it is told to do otherwise.
         mistakes: what to say of a mistake, and what is done otherwise, by name.
+        most: how many mistakes come together.
     """
-    made: dict[tuple[str, ...], Any] = {
-        (says,): make(**changes) for says, changes in mistakes.items()
-    }
-    for (says, changes), (also_says, others) in combinations(mistakes.items(), 2):
-        if not changes.keys() & others.keys():
-            made[says, also_says] = make(**changes, **others)
+    made: dict[tuple[str, ...], Any] = {}
+    for number in range(1, most + 1):
+        for chosen in combinations(mistakes.items(), number):
+            changes = {name: change for _, one in chosen for name, change in one.items()}
+            if len(changes) == sum(len(one) for _, one in chosen):
+                made[tuple(says for says, _ in chosen)] = make(**changes)
     return made
 
 

@@ -117,7 +117,7 @@ def explain(trials: Sequence[Trial], candidates: Iterable[Ways]) -> Verdict:
         if all(all_same(came, one) for (_, came), one in zip(trials, right, strict=True)):
             return RIGHT
         rights.append((ways, right))
-    for number in (1, 2):
+    for number in (1, 2, 3):
         for ways, right in rights:
             for says in mistakes_that_explain(trials, ways, number):
                 return wrong(*says, case=smallest(trials, right))

@@ -291,7 +291,7 @@ PIECES = (
     Piece(
         library=GroupedQueryAttention,
         chapter="models/grouped_query_attention",
-        section="The module",
+        section="One function for all three",
         hint="Project, split, turn, then the cache; after that it is the attention that you know.",
         check=ATTENTION,
         leave_out=("head_dim", "window", "qk_norm", "eps", "attn_mask", "need_weights"),

@@ -264,7 +264,7 @@ PIECES = (
     Piece(
         library=rotate_half_split,
         chapter="models/rotary_embeddings",
-        section="The module",
+        section="The smallest case",
         hint="Cut the last dimension in two halves: the formula takes both, and puts them together again.",
         check=TURN,
         in_model=True,
@@ -272,7 +272,7 @@ PIECES = (
     Piece(
         library=RotaryEmbedding,
         chapter="models/rotary_embeddings",
-        section="The module",
+        section="The smallest case",
         hint="Compute cosines and sines for all positions once, and take the rows from start on.",
         check=ROPE,
         leave_out=("scale", "attention_factor"),

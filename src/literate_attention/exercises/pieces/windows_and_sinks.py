@@ -254,6 +254,7 @@ ROLLING = Judged(
                 "counted": lambda num_tokens, new, kept: new
             },
         },
+        most=3,
     ),
     INPUTS,
     run_cache,
