@@ -38,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = commands.choices[given[0]]
     options, unknown = command.parse_known_intermixed_args(given[1:])
     if unknown:
-        command.error(f"cannot use {' '.join(unknown)}; what has blanks in it needs quotes")
+        are_words = not any(one.startswith("-") for one in unknown)
+        quotes = "; what has blanks in it needs quotes" if are_words else ""
+        command.error(f"cannot use {' '.join(unknown)}{quotes}")
     try:
         code = int(options.run(options))
         sys.stdout.flush()

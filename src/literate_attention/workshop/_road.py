@@ -83,7 +83,7 @@ def find_pieces(names: Iterable[str] = ()) -> tuple[Piece, ...]:
     """
     chosen: set[str] = set()
     for name in names:
-        stem = file_name(name).removesuffix(".py")
+        stem = re.split(r"[\\/]", name)[-1].removesuffix(".py")
         if stem in CHAPTERS:
             chosen.update(piece.name for piece in CHAPTERS[stem])
         elif name in BY_NAME:

@@ -213,7 +213,7 @@ def own_file(line: str) -> str | None:
 
 def message_of(error: BaseException) -> str:
     """Return what an error says."""
-    return str(error).strip().rstrip(".") or "no message"
+    return " ".join(str(error).split()).rstrip(".") or "no message"
 
 
 if __name__ == "__main__":

@@ -215,6 +215,8 @@ def require_folder(folder: Path) -> None:
         raise WorkshopError(
             f"There is no folder {folder}; {command_line('start', folder)} makes it."
         )
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise WorkshopError(f"{folder} cannot be read (Permission denied).")
 
 
 def judged(folder: Path, pieces: Sequence[Piece], seconds: float) -> Iterator[Result]:
@@ -433,7 +435,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     instead.add_argument(
         "--report",
         metavar="FILE.csv",
-        help="for teachers: write a table of the verdicts on all the folders that follow",
+        help="for teachers: write a table of the verdicts on all the folders that are given",
     )
 
 

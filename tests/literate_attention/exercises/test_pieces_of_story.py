@@ -402,7 +402,8 @@ def test_what_gpt_2_needs_is_told_where_it_is_checked() -> None:
 
     says = "To read GPT-2, it takes qkv_bias, as the stub does."
     assert check_piece(WithoutBias, "MultiHeadAttention") == Verdict(True, says)
-    assert ", and takes qkv_bias" in check_piece(written(WITHOUT_DROPOUT)).says
+    assert ", and takes qkv_bias" in check_piece(written(EACH_HEAD)).says
+    assert "qkv_bias" not in check_piece(written(WITHOUT_DROPOUT)).says
     assert check_piece(BY_NAME["MultiHeadAttention"].library).says == ""
 
 

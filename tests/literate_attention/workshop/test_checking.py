@@ -14,7 +14,7 @@ import pytest
 from literate_attention import workshop
 from literate_attention.__main__ import main
 from literate_attention.exercises.pieces import BY_NAME, PIECES
-from literate_attention.workshop._road import CHAPTERS
+from literate_attention.workshop._road import CHAPTERS, WorkshopError
 
 RIGHT_SOFTMAX = "def softmax(x):\n    return torch.softmax(x, dim=-1)\n"
 RIGHT_MASK = """\
@@ -149,6 +149,10 @@ PIECES_OF_LOOP = ("softmax", "dot_product_attention", "attention_weights")
     ("code", "says"),
     [
         ("1 / 0\n", "cannot be imported: it stops with ZeroDivisionError: division by zero."),
+        (
+            "raise ValueError('no\\n way.')\n",
+            "cannot be imported: it stops with ValueError: no way.",
+        ),
         ("raise SystemExit\n", "cannot be imported: it calls exit(), which ends the program."),
         ("softmax(1)\n", "cannot be imported: it calls softmax, which is not written yet."),
     ],
@@ -353,6 +357,17 @@ def test_how_an_earlier_piece_is_imported(folder: Path, where: str) -> None:
     assert "`from causal_attention import causal_mask`" in readme
 
 
+def test_a_file_is_named_as_a_shell_completes_it(folder: Path) -> None:
+    for path in (r"my attention\kv_cache.py", "./my attention/kv_cache.py"):
+        assert list(said(workshop.check(folder, path))) == ["KVCache", "keep_top_k", "keep_top_p"]
+
+
+def test_a_folder_that_cannot_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, _: path != folder)  # whoever runs the tests may
+    with pytest.raises(WorkshopError, match=r"cannot be read \(Permission denied\)"):
+        workshop.check(folder)
+
+
 # The command line
 
 
@@ -502,6 +517,7 @@ def test_an_error_is_one_sentence(
         (["start"], "required: FOLDER\n"),
         (["check"], "required: FOLDER\n"),
         (["chekc", "x"], "invalid choice"),
+        (["check", "x", "--foo"], "error: cannot use --foo\n"),
         (["start", "my", "folder"], "cannot use folder; what has blanks in it needs quotes\n"),
     ],
 )

@@ -217,12 +217,13 @@ def remark_on_names(mine: object, verdict: Verdict) -> Verdict:
     if isinstance(module, Verdict):
         return verdict
     found = dict.fromkeys(name.partition(".")[0] for name, _ in module.named_parameters())
-    has_bias = takes_bias(mine)
+    takes_sizes, has_bias = takes(mine, *SIZES.values()), takes(mine, *SIZES.values(), True)
+    lacks_bias = takes_sizes and not has_bias  # with fewer sizes it is an exercise of its own
     lacking = [name for name in ROLES if not isinstance(getattr(module, name, None), nn.Linear)]
     others = [name for name in found if name not in ROLES or name in lacking]
     if not lacking:
-        return verdict if has_bias else remark(f"to read GPT-2, it takes {QKV_BIAS}")
-    also = "" if has_bias else f", and takes {QKV_BIAS}"
+        return remark(f"to read GPT-2, it takes {QKV_BIAS}") if lacks_bias else verdict
+    also = f", and takes {QKV_BIAS}" if lacks_bias else ""
     instead = f" in place of {', '.join(others)}" if others else ""
     layers = "the layer" if len(lacking) == 1 else "layers that are called"
     return remark(
@@ -233,10 +234,10 @@ def remark_on_names(mine: object, verdict: Verdict) -> Verdict:
 QKV_BIAS = "qkv_bias, as the stub does"
 
 
-def takes_bias(mine: type) -> bool:
-    """Tell whether a class of attention in heads takes one more argument than its sizes."""
+def takes(mine: type, *arguments: object) -> bool:
+    """Tell whether a class can be made with so many arguments."""
     try:
-        inspect.signature(mine).bind(*SIZES.values(), True)
+        inspect.signature(mine).bind(*arguments)
     except (TypeError, ValueError):
         return False
     return True

@@ -64,7 +64,7 @@ def attempt(run: Run, mine: object, given: Given) -> list[Tensor] | Verdict:
                     ".T turns all axes of a batch around; .mT, or transpose(-2, -1), turns the last two",
                     case=case,
                 )
-            message = str(error).strip().rstrip(".") or "no message"
+            message = " ".join(str(error).split()).rstrip(".") or "no message"
             return wrong(f"it stops with {type(error).__name__}: {message}", case=case)
         finally:
             torch.set_warn_always(False)
