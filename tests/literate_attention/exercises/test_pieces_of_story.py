@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from literate_attention.exercises import Verdict
 from literate_attention.exercises.pieces import BY_NAME, check_piece
-from literate_attention.exercises.pieces.story import PIECES
 
 SOFTMAX = """
 def softmax(scores):
@@ -338,11 +337,6 @@ def cases() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
-def test_the_library_is_right(piece: Any) -> None:
-    assert piece.check(piece.library)
-
-
 @pytest.mark.parametrize("source", RIGHT)
 def test_what_is_right_is_called_right_however_it_is_written(source: str) -> None:
     assert check_piece(written(source))
@@ -354,34 +348,6 @@ def test_each_mistake_is_called_by_its_name(source: str, says: str) -> None:
     verdict = check_piece(written(source))
     assert not verdict
     assert says.lower() in verdict.says.lower()
-
-
-def not_written(*_: object) -> Tensor:
-    raise NotImplementedError
-
-
-class NotWritten(nn.Module):
-    def __init__(self, *_: object) -> None:
-        super().__init__()
-        raise NotImplementedError
-
-
-@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
-def test_what_is_not_written_yet_is_told_from_what_is_wrong(piece: Any) -> None:
-    stub = NotWritten if isinstance(piece.library, type) else not_written
-    verdict: Verdict = piece.check(stub)
-    assert not verdict.is_written
-    assert not verdict
-
-
-@pytest.mark.parametrize(
-    "answer", [None, 3, "softmax", lambda: 1, nn.Linear(2, 2), nn.Linear, print]
-)
-@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
-def test_what_is_no_answer_is_refused_politely(piece: Any, answer: object) -> None:
-    verdict = piece.check(answer)
-    assert not verdict
-    assert verdict.says.endswith(".")
 
 
 def test_names_that_a_checkpoint_has_not_are_told_of_something_right() -> None:

@@ -60,6 +60,7 @@ def test_nothing_is_written_yet(folder: Path) -> None:
     assert set(said(checked).values()) == {"not written yet"}
     assert f"Right: 0 of {len(PIECES)}." in str(checked)
     assert f"Next: {PIECES[0].name}, explained under" in str(checked)
+    assert "`from causal_attention import causal_mask`" in (folder / "README.md").read_text("utf-8")
 
 
 def test_code_that_loops_crashes_exits_and_prints(folder: Path) -> None:
@@ -145,25 +146,6 @@ def test_what_calls_an_endless_piece_waits_for_it_and_not_for_the_time(folder: P
 PIECES_OF_LOOP = ("softmax", "dot_product_attention", "attention_weights")
 
 
-@pytest.mark.parametrize(
-    ("code", "says"),
-    [
-        ("1 / 0\n", "cannot be imported: it stops with ZeroDivisionError: division by zero."),
-        (
-            "raise ValueError('no\\n way.')\n",
-            "cannot be imported: it stops with ValueError: no way.",
-        ),
-        ("raise SystemExit\n", "cannot be imported: it calls exit(), which ends the program."),
-        ("softmax(1)\n", "cannot be imported: it calls softmax, which is not written yet."),
-    ],
-)
-def test_the_line_in_which_an_import_stops(folder: Path, code: str, says: str) -> None:
-    write(folder, "simple_attention", code)
-    lines = (folder / "simple_attention.py").read_text("utf-8").count("\n")
-    (result,) = workshop.check(folder, "softmax").results
-    assert result.verdict.says == f"simple_attention.py, line {lines}, {says}"
-
-
 def test_a_file_or_a_piece_that_is_gone_is_not_written_yet(folder: Path) -> None:
     (folder / "simple_attention.py").unlink()
     (folder / "causal_attention.py").write_text("")
@@ -234,25 +216,6 @@ def test_code_that_loops_ends_with_whoever_asked(folder: Path) -> None:
     assert not is_running(looping)
 
 
-def test_what_is_right_may_have_a_remark(folder: Path) -> None:
-    write(
-        folder,
-        "kv_cache",
-        """\
-class KVCache:
-    def __init__(self, batch, num_kv_heads, max_tokens, head_dim):
-        self.kept = torch.zeros(2, batch, num_kv_heads, 0, head_dim)
-    def append(self, key, value):
-        self.kept = torch.cat([self.kept, torch.stack([key, value])], dim=-2)
-        return self.kept[0], self.kept[1]
-    num_tokens = num_keys = property(lambda self: self.kept.shape[-2])
-""",
-    )
-    checked = workshop.check(folder, "KVCache")
-    assert checked.named("right") == ["KVCache"]
-    assert "✓ KVCache: right. It copies all that it keeps" in str(checked)
-
-
 def test_what_a_piece_prints_is_shown_where_it_is_wrong(folder: Path) -> None:
     write(
         folder,
@@ -268,11 +231,95 @@ def test_what_a_piece_prints_is_shown_where_it_is_wrong(folder: Path) -> None:
     assert "loaded" not in printed
 
 
-def test_what_is_next_is_the_line_that_python_cannot_read(folder: Path) -> None:
-    write(folder, "simple_attention", "def softmax(:\n")
-    lines = str(workshop.check(folder, "softmax")).split("\n")
-    number = (folder / "simple_attention.py").read_text("utf-8").count("\n")
-    assert lines[-1] == f"Next: simple_attention.py, line {number}"
+COPYING_CACHE = """\
+class KVCache:
+    def __init__(self, batch, num_kv_heads, max_tokens, head_dim):
+        self.kept = torch.zeros(2, batch, num_kv_heads, 0, head_dim)
+    def append(self, key, value):
+        self.kept = torch.cat([self.kept, torch.stack([key, value])], dim=-2)
+        return self.kept[0], self.kept[1]
+    num_tokens = num_keys = property(lambda self: self.kept.shape[-2])
+"""
+HEADS = """\
+from multi_head_attention import merge_heads, split_heads
+def attend(x):
+    return merge_heads(split_heads(x, 2))
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out)
+    def forward(self, x):
+        return attend(self.W_query(x))
+"""
+NEEDS = "It needs {}, which is not written yet."
+STOPS = "simple_attention.py, line {line}, cannot be imported: "
+BY_ITS_NAME = "the folder's files import each other by name: from causal_attention import"
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "says", "printed"),
+    [
+        (
+            "softmax",
+            "def softmax(:\n",
+            "simple_attention.py, line {line}, is no Python",
+            "Next: {says}",
+        ),
+        ("softmax", "1 / 0\n", f"{STOPS}it stops with ZeroDivisionError: division by zero.", ""),
+        (
+            "softmax",
+            "raise ValueError('no\\n way.')\n",
+            f"{STOPS}it stops with ValueError: no way.",
+            "",
+        ),
+        ("softmax", "raise SystemExit\n", f"{STOPS}it calls exit(), which ends the program.", ""),
+        ("softmax", "softmax(1)\n", f"{STOPS}it calls softmax, which is not written yet.", ""),
+        (
+            "softmax",
+            "def softmax(x):\n    return nn.Module()(x)\n",
+            "It stops with NotImplementedError: Module [Module] is missing",  # torch's, not the stub's
+            "",
+        ),
+        (
+            "dot_product_attention",
+            "def dot_product_attention(x):\n    return softmax(x @ x.mT) @ x\n",
+            NEEDS.format("softmax"),
+            "· dot_product_attention: It needs softmax",
+        ),
+        (  # however deep it is called
+            "MultiHeadAttention",
+            HEADS.split("\n", 1)[1],
+            NEEDS.format("split_heads"),
+            "Wrong: 0. Not written yet: 1.\nNext: split_heads, explained under",
+        ),
+        ("split_heads", "from .causal_attention import causal_mask\n", BY_ITS_NAME, ""),
+        ("split_heads", "from my_attention.causal_attention import causal_mask\n", BY_ITS_NAME, ""),
+        (
+            "RMSNorm",
+            "class RMSNorm:\n    def __init__(self, *_):\n        softmax(1)\n",
+            "softmax' is not defined. It is in another file: from simple_attention import softmax",
+            "",
+        ),
+        (
+            "KVCache",
+            COPYING_CACHE,
+            "right. It copies all that it keeps",
+            "✓ KVCache: right. It copies all that it keeps",
+        ),
+    ],
+)
+def test_what_is_said_of_a_piece(
+    folder: Path, name: str, code: str, says: str, printed: str
+) -> None:
+    stem = BY_NAME[name].chapter.rpartition("/")[2]
+    write(folder, stem, code)
+    line = (folder / f"{stem}.py").read_text("utf-8").count("\n")
+    checked = workshop.check(folder, name)
+    (result,) = checked.results
+    assert says.format(line=line) in result.says
+    assert printed.format(says=says.format(line=line).partition(", is")[0]) in str(checked)
+    if name == "MultiHeadAttention":  # what is missing is not wrong
+        assert main(["check", str(folder), name]) == 0
 
 
 def test_what_is_next_after_a_chapter_is_the_piece_that_follows(folder: Path) -> None:
@@ -286,75 +333,10 @@ def test_what_is_next_after_a_chapter_is_the_piece_that_follows(folder: Path) ->
     assert f"\nAll of this is right. Next: {following}, explained under" in said
 
 
-def test_a_name_of_another_file_comes_with_its_import(folder: Path) -> None:
-    write(
-        folder,
-        "transformer_block",
-        "class RMSNorm:\n    def __init__(self, *_):\n        softmax(1)\n",
-    )
-    (result,) = workshop.check(folder, "RMSNorm").results
-    assert "NameError" in result.verdict.says
-    assert result.verdict.says.endswith("from simple_attention import softmax")
-
-
 def test_a_result_prints_as_its_verdict(folder: Path) -> None:
     (result,) = workshop.check(folder, "softmax").results
     assert repr(result) == "softmax: not written yet"
     assert len(repr(result.piece)) < 1000
-
-
-def test_what_needs_an_unwritten_piece_says_which(folder: Path) -> None:
-    write(
-        folder,
-        "simple_attention",
-        "def dot_product_attention(x):\n    return softmax(x @ x.mT) @ x\n",
-    )
-    verdicts = said(workshop.check(folder, "simple_attention"))
-    assert verdicts == {
-        "softmax": "not written yet",
-        "dot_product_attention": "It needs softmax, which is not written yet.",
-    }
-
-
-HEADS = """\
-from multi_head_attention import merge_heads, split_heads
-def attend(x):
-    return merge_heads(split_heads(x, 2))
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        self.W_query = nn.Linear(d_in, d_out)
-    def forward(self, x):
-        return attend(self.W_query(x))
-"""
-
-
-def test_what_is_missing_is_not_wrong_and_comes_next(folder: Path) -> None:
-    """However deep it is called, and whatever torch's own files have in them."""
-    write(folder, "multi_head_attention", HEADS.split("\n", 1)[1])
-    checked = workshop.check(folder, "MultiHeadAttention")
-    (result,) = checked.results
-    assert result.says == "It needs split_heads, which is not written yet."
-    assert "· MultiHeadAttention: It needs split_heads" in str(checked)
-    assert "Wrong: 0. Not written yet: 1." in str(checked)
-    assert "Next: split_heads, explained under" in str(checked)
-    assert main(["check", str(folder), "MultiHeadAttention"]) == 0
-
-
-def test_torch_may_lack_something_too(folder: Path) -> None:
-    write(folder, "simple_attention", "def softmax(x):\n    return nn.Module()(x)\n")
-    assert said(workshop.check(folder, "softmax"))["softmax"].startswith(
-        "It stops with NotImplementedError: Module [Module] is missing"
-    )
-
-
-@pytest.mark.parametrize("where", [".causal_attention", "my_attention.causal_attention"])
-def test_how_an_earlier_piece_is_imported(folder: Path, where: str) -> None:
-    write(folder, "multi_head_attention", f"from {where} import causal_mask\n")
-    says = said(workshop.check(folder, "split_heads"))["split_heads"]
-    assert "the folder's files import each other by name: from causal_attention import" in says
-    readme = (folder / "README.md").read_text("utf-8")
-    assert "`from causal_attention import causal_mask`" in readme
 
 
 def test_a_file_is_named_as_a_shell_completes_it(folder: Path) -> None:
