@@ -65,7 +65,6 @@ def test_what_is_not_written_is_called_so(piece: Piece) -> None:
         nn.Linear,
         print,
     ],
-    ids=str,
 )
 @of_each_piece
 def test_no_answer_stops_a_check(piece: Piece, junk: object) -> None:
