@@ -10,8 +10,8 @@ QUESTION = "How many of forty trainings learn what the page's own training learn
 METHOD = """
 The cells of the page run as they stand there, but for the seed: forty seeds from 1000 on. A training
 succeeds if at least 0.99 of the examples that it has not seen are answered rightly; for next words, if
-the loss is within 0.005 of the floor. nox -s proof counts again, and trains a quarter of them with the
-oldest instructions of a processor.
+the loss is within 0.005 of the floor. nox -s proof counts again, with two sets of instructions of the
+processor.
 """
 PACKAGES = ("torch",)
 SEEDS = range(1000, 1040)

@@ -4,7 +4,7 @@ import contextlib
 import io
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -58,6 +58,6 @@ def succeeds(rung: str, seed: int) -> bool:
     return RUNGS[rung][1](page)
 
 
-def successes(rung: str, seeds: Iterable[int]) -> list[int]:
+def successes(rung: str, seeds: range) -> list[int]:
     """Return the seeds that succeed."""
     return [seed for seed in seeds if succeeds(rung, seed)]
