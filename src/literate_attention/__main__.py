@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="plain")
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] == [] or given[0] not in COMMANDS:
+    if not given or given[0] not in COMMANDS:
         parser.parse_args(given)  # it helps, or refuses
     command = commands.choices[given[0]]
     options, unknown = command.parse_known_intermixed_args(given[1:])

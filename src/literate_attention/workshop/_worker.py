@@ -24,7 +24,7 @@ import torch
 
 from literate_attention.exercises import Verdict
 from literate_attention.exercises.pieces import BY_NAME, Piece, judged_apart
-from literate_attention.exercises.pieces._trials import NOT_WRITTEN, EndlessError
+from literate_attention.exercises.pieces._trials import NOT_WRITTEN, EndlessError, message_of
 from literate_attention.workshop._road import CHAPTERS, file_name
 
 MOST_MEMORY = 4 * 2**30
@@ -209,11 +209,6 @@ def own_file(line: str) -> str | None:
     """Tell which file beside this one an import meant, by its path from outside or with a dot before it."""
     found = re.match(r"from \S*\.(\w+) import", line)
     return found[1] if found and found[1] in CHAPTERS else None
-
-
-def message_of(error: BaseException) -> str:
-    """Return what an error says."""
-    return " ".join(str(error).split()).rstrip(".") or "no message"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The pieces of SmolLM2 as a reader may write them: plain, right, and slow."""
+"""The pieces of SmolLM2 as a reader may write them: plain, right, and slow; or not at all."""
 
 import torch
 from torch import Tensor, nn
@@ -183,3 +183,13 @@ PIECES = {
         *(rotary_frequencies, rotate_half_split, RotaryEmbedding, KVCache, GroupedQueryAttention),
     )
 }
+
+
+class Unwritten(nn.Module):
+    def __init__(self, *_: object, **__: object) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+
+def unwritten(*_: object, **__: object) -> Tensor:
+    raise NotImplementedError

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from harness.library.naive_pieces import Unwritten, unwritten
+from torch import nn
 
 from literate_attention.exercises.pieces import BY_NAME, PIECES, Piece, check_piece
 from literate_attention.exercises.pieces._judged import Judged
@@ -23,16 +24,6 @@ def test_the_librarys_own_is_right_and_a_check_changes_nothing(piece: Piece) -> 
     assert torch.is_grad_enabled()
 
 
-class NotWritten(nn.Module):
-    def __init__(self, *_: object, **__: object) -> None:
-        super().__init__()
-        raise NotImplementedError
-
-
-def not_written(*_: object, **__: object) -> Tensor:
-    raise NotImplementedError
-
-
 class Returning:
     """Something that may be called and made, and returns the same from everything."""
 
@@ -46,7 +37,7 @@ class Returning:
 @of_each_piece
 def test_what_is_not_written_is_called_so(piece: Piece) -> None:
     of_modules = piece.chapter.startswith("story") and isinstance(piece.library, type)
-    for stub in (NotWritten,) if of_modules else (NotWritten, not_written):
+    for stub in (Unwritten,) if of_modules else (Unwritten, unwritten):
         verdict = piece.check(stub)
         assert not verdict.is_written
         assert not verdict
@@ -72,4 +63,4 @@ def test_no_answer_stops_a_check(piece: Piece, junk: object) -> None:
         verdict = piece.check(answer)
         assert not verdict
         assert verdict.is_written
-        assert re.fullmatch(r"(?s)\S.+[^.]\.", verdict.says), verdict
+        assert re.fullmatch(r"(?s)[A-Z\d].+[^.]\.", verdict.says), verdict

@@ -64,8 +64,7 @@ def attempt(run: Run, mine: object, given: Given) -> list[Tensor] | Verdict:
                     ".T turns all axes of a batch around; .mT, or transpose(-2, -1), turns the last two",
                     case=case,
                 )
-            message = " ".join(str(error).split()).rstrip(".") or "no message"
-            return wrong(f"it stops with {type(error).__name__}: {message}", case=case)
+            return wrong(f"it stops with {type(error).__name__}: {message_of(error)}", case=case)
         finally:
             torch.set_warn_always(False)
     several = result if isinstance(result, (tuple, list)) else [result]
@@ -76,6 +75,11 @@ def attempt(run: Run, mine: object, given: Given) -> list[Tensor] | Verdict:
         if isinstance(value, Tensor) and not torch.equal(value, copy[name]):
             return wrong(f"it changes {name}, which belongs to whoever calls it", case=case)
     return [one.detach().clone() for one in several]
+
+
+def message_of(error: BaseException) -> str:
+    """Return what an error says, on one line."""
+    return " ".join(str(error).split()).rstrip(".") or "no message"
 
 
 class EndlessError(NotImplementedError):
