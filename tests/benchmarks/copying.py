@@ -4,30 +4,40 @@ from typing import Any
 
 import torch
 from measuring.targets import target
+from torch import Tensor
 
 from literate_attention import (
     Checkpoint,
     LanguageModel,
     attention_only_model,
+    copy_accuracy,
     ov_circuit,
     qk_circuit,
+    repeated_blocks,
     train_to_copy,
 )
 
 QUESTION = "Do other seeds learn to copy, by the same circuit, and does one layer?"
 METHOD = """
-The training of the page, from ten seeds for the weights and the rows, 300 steps each. Beside it one layer
-of four heads, from the same seeds, 1200 steps each. A training copies if at least 0.9 of the letters of new
+The training of the page, from ten seeds for the weights and the rows, 300 steps each. Beside it, from the
+same seeds, one layer of four heads, 1200 steps each, as wide as the model of the page, and once more so wide
+that it has at least as many parameters as two layers. A training copies if at least 0.9 of the letters of new
 rows are right; one that does not goes on from the beginning, for 1200 steps. These rows have blocks of
-16 letters. What grows is halfway at the first step, of those that are multiples of ten, at which it lies
-above the middle between its first and its last value: the share of letters that are right, the first head's
-score as a previous-token head and the second one's as an induction head. From the weights alone: for how
-many of the 26 letters does the second head's query score the note about this letter, as the first head
-writes it, above the notes about all other letters, on average over the distances from 9 to 15.
+16 letters; where the lengths are mixed, 32 rows for each length from 10 to 16. What grows is halfway at the
+first step, of those that are multiples of ten, at which it lies above the middle between its first and its
+last value: the share of letters that are right, the first head's score as a previous-token head and the
+second one's as an induction head. From the weights alone: for how many of the 26 letters does the second
+head's query score the note about this letter, as the first head writes it, above the notes about all other
+letters, on average over the distances from 9 to 15. And the first head's scores, from its weights and the
+embeddings, averaged over all pairs of letters: which weight does a softmax over the 32 distances give to the
+token before? In the first ten seeds it was 0.29 to 0.35 where the training copies, and 0.08 and 0.09 where
+it does not. So before the next ten seeds were trained, this rule was fixed: a weight above 0.2 means that
+the training copies. It is judged on them.
 """
 PACKAGES = ("torch",)
-SEEDS = range(10)
+SEEDS, NEW_SEEDS = range(10), range(10, 20)
 MOST_FAILURES = 3
+WEIGHT_OF_THOSE_THAT_COPY = 0.2  # halfway between both groups of the first seeds
 
 
 def measure() -> dict[str, list[dict[str, Any]]]:
@@ -35,13 +45,15 @@ def measure() -> dict[str, list[dict[str, Any]]]:
     torch.set_num_threads(1)
     return {
         "two layers": [two_layers(seed) for seed in SEEDS],
-        "one layer": [one_layer(seed) for seed in SEEDS],
+        "two layers, new seeds": [two_layers(seed) for seed in NEW_SEEDS],
+        "one layer": [one_layer(seed, embed_dim=32) for seed in SEEDS],
+        "one wider layer": [one_layer(seed, embed_dim=48) for seed in SEEDS],
     }
 
 
 def two_layers(seed: int) -> dict[str, Any]:
     """Train the model of the page, and read its circuit."""
-    model, checkpoints = trained(seed, num_layers=2, num_heads=1, num_steps=300, every=10)
+    model, checkpoints = trained(seed, num_steps=300, every=10)
     grown = {
         "copies": [one.copy_accuracy for one in checkpoints],
         "previous token": [one.previous_token[0, 0].item() for one in checkpoints],
@@ -51,26 +63,41 @@ def two_layers(seed: int) -> dict[str, Any]:
     for name, values in grown.items():
         found[name] = round(values[-1], 3)
         found[f"{name}, halfway at step"] = halfway(checkpoints, values)
+    found["copies, lengths mixed"] = copies_mixed(model)
     found["letters whose note is found"] = notes_found(model)
+    found["weight of the token before"] = weight_before(model)
     if found["copies"] < 0.9:
-        _, longer = trained(seed, num_layers=2, num_heads=1, num_steps=1200, every=100)
+        _, longer = trained(seed, num_steps=1200, every=100)
         found["copies after 1200 steps"] = round(longer[-1].copy_accuracy, 3)
     return found
 
 
-def one_layer(seed: int) -> dict[str, Any]:
+def one_layer(seed: int, *, embed_dim: int) -> dict[str, Any]:
     """Train a single layer, four times as long and with four times as many heads."""
-    _, checkpoints = trained(seed, num_layers=1, num_heads=4, num_steps=1200, every=100)
+    sizes = {"embed_dim": embed_dim, "num_layers": 1, "num_heads": 4}
+    model, checkpoints = trained(seed, num_steps=1200, every=100, **sizes)
     best = max(one.copy_accuracy for one in checkpoints)
-    return {"seed": seed, "copies at best": round(best, 3)}
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    return {
+        "seed": seed,
+        "parameters": parameters,
+        "copies at best": round(best, 3),
+        "copies, lengths mixed": copies_mixed(model),
+    }
 
 
 def trained(
-    seed: int, *, num_layers: int, num_heads: int, num_steps: int, every: int
+    seed: int,
+    *,
+    num_steps: int,
+    every: int,
+    embed_dim: int = 32,
+    num_layers: int = 2,
+    num_heads: int = 1,
 ) -> tuple[LanguageModel, list[Checkpoint]]:
     """Train as the page does."""
     torch.manual_seed(seed)
-    model = attention_only_model(26, 32, num_layers, num_heads=num_heads).double()
+    model = attention_only_model(26, embed_dim, num_layers, num_heads=num_heads).double()
     checkpoints = train_to_copy(model, num_steps, every=every, seed=seed)
     print(f"{num_layers} layers, seed {seed}: {checkpoints[-1].copy_accuracy:.2f}", flush=True)
     return model, checkpoints
@@ -84,21 +111,53 @@ def halfway(checkpoints: list[Checkpoint], values: list[float]) -> int:
     return next(one.step for one, value in found if (value > middle) == up)
 
 
+def copies_mixed(model: LanguageModel) -> float:
+    """Return the share of letters that are copied, over all lengths of a block in training."""
+    generator, shares = torch.Generator().manual_seed(1000), []
+    for length in range(10, 17):
+        rows = repeated_blocks(32, 2 * length, 26, length, length, generator)
+        shares.append(copy_accuracy(model, rows))
+    return round(sum(shares) / len(shares), 3)
+
+
+def letters_of(model: LanguageModel) -> Tensor:
+    """Return the embeddings, as a first norm leaves them but for its weight."""
+    letters = model.token_embedding.weight.detach()
+    return letters / letters.square().mean(dim=-1, keepdim=True).sqrt()
+
+
 def notes_found(model: LanguageModel) -> int:
     """Count the letters whose note the second head's query scores highest."""
-    letters = model.token_embedding.weight.detach()
-    letters = letters / letters.square().mean(dim=-1, keepdim=True).sqrt()
+    letters = letters_of(model)
     notes = letters @ ov_circuit(model, 0, 0)
     circuit = torch.stack([qk_circuit(model, 1, 0, distance) for distance in range(9, 16)])
     scores = letters @ circuit.mean(dim=0) @ notes.T
     return int((scores.argmax(dim=-1) == torch.arange(26)).sum())
 
 
+def weight_before(model: LanguageModel) -> float:
+    """Read from the first head's weights how much it looks at the token before, whatever the letters."""
+    letters = letters_of(model)
+    circuits = torch.stack([qk_circuit(model, 0, 0, distance) for distance in range(32)])
+    scores = (letters @ circuits @ letters.T).mean(dim=(1, 2))
+    return round(scores.softmax(dim=0)[1].item(), 3)
+
+
+def rule_holds(run: dict[str, Any]) -> bool:
+    """Say whether the rule that was fixed beforehand tells rightly if a training copies."""
+    return (run["weight of the token before"] > WEIGHT_OF_THOSE_THAT_COPY) == (run["copies"] >= 0.9)
+
+
 def targets(results: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Most seeds copy with two layers, and none with one."""
+    """Most seeds copy with two layers, and none with one; from the weights, one sees which do."""
     failed = sum(one["copies"] < 0.9 for one in results["two layers"])
-    best = max(one["copies at best"] for one in results["one layer"])
+    wrong = sum(not rule_holds(one) for one in results["two layers, new seeds"])
+    best = {
+        name: max(one["copies at best"] for one in results[name])
+        for name in ("one layer", "one wider layer")
+    }
     return [
         target("failures, of 10", "two layers", failed, MOST_FAILURES),
-        target("best share of letters", "one layer", best, 0.2),
+        target("trainings told wrongly, of 10", "two layers, new seeds", wrong, 0),
+        *(target("best share of letters", name, share, 0.2) for name, share in best.items()),
     ]
