@@ -19,6 +19,7 @@ from literate_attention.learned.claims import (
     bootstrap_interval,
     measure_claim,
     other_heads,
+    state_claim,
 )
 from literate_attention.learned.induction import (
     AttentionBlock,
@@ -285,6 +286,7 @@ __all__ = [
     "softmax",
     "split_heads",
     "stack_groups",
+    "state_claim",
     "take_shard",
     "take_snapshot",
     "top_heads",

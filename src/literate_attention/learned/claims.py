@@ -1,6 +1,6 @@
 """How a claim about a model is made: on new texts, with an interval, beside a control."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 import torch
@@ -39,7 +39,12 @@ class Estimate(NamedTuple):
 
 
 def bootstrap_interval(
-    values: Float[Tensor, " draws"], *, level: float = 0.95, resamples: int = 2000, seed: int = 123
+    values: Float[Tensor, " draws"],
+    per: Float[Tensor, " draws"] | None = None,
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 123,
 ) -> tuple[float, float]:
     r"""Say how far the mean of some numbers might have been from what it is, had others been drawn.
 
@@ -50,6 +55,8 @@ def bootstrap_interval(
 
     Args:
         values: what was measured, :math:`v`.
+        per: what else was measured in the same draws, for the interval of a share: each mean is divided by
+            the mean of these.
         level: the share of the means that lie in the interval.
         resamples: how many means are taken.
         seed: of the drawing.
@@ -58,7 +65,7 @@ def bootstrap_interval(
         Where the interval begins and where it ends.
 
     Raises:
-        ValueError: there are fewer than two values.
+        ValueError: there are fewer than two values, or not as many that they are divided by.
 
     Example:
         >>> low, high = bootstrap_interval(torch.tensor([0.0, 1.0] * 50))
@@ -66,9 +73,13 @@ def bootstrap_interval(
         (0.4, 0.6)
     """
     require_at_least("the number of values", len(values), 2)
+    if per is not None and len(per) != len(values):
+        raise ValueError(f"got {len(values)} values, to be divided by {len(per)}")
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.randint(len(values), (resamples, len(values)), generator=generator)
     means = values[drawn].mean(dim=-1)
+    if per is not None:
+        means = means / per[drawn].mean(dim=-1)
     outside = (1 - level) / 2
     low, high = means.quantile(torch.tensor([outside, 1 - outside], dtype=means.dtype)).tolist()
     return low, high
@@ -113,6 +124,53 @@ def measure_claim(
         values = torch.tensor([draw[name] for draw in draws], dtype=torch.float64)
         estimates[name] = Estimate(values, values.mean().item(), *bootstrap_interval(values))
     return estimates
+
+
+def state_claim(
+    says: str,
+    found: Mapping[str, Estimate],
+    *,
+    controls: Collection[str],
+    held_out: str,
+    against: str,
+    kind: str = "control",
+) -> str:
+    """Write a claim down with all that it owes.
+
+    Args:
+        says: the claim, and in which unit it was measured.
+        found: what was measured, from :func:`measure_claim`.
+        controls: which of it are controls.
+        held_out: what it was judged on, and how that differs from what it was found on.
+        against: what would change our mind.
+        kind: of control; a *positive control* is damage that matters, beside damage that does not.
+
+    Returns:
+        A few lines.
+
+    Raises:
+        ValueError: there is no control, or one that was not measured.
+
+    Example:
+        >>> estimates = {
+        ...     "with water": Estimate(torch.tensor([0.4, 0.6]), mean=0.5, low=0.4, high=0.6),
+        ...     "without": Estimate(torch.tensor([0.1, 0.1]), mean=0.1, low=0.1, high=0.1),
+        ... }
+        >>> words = {"held_out": "ten other plants", "against": "they grew without it as well"}
+        >>> print(state_claim("Plants need water (in cm)", estimates, controls=["without"], **words))
+        Plants need water (in cm).
+          with water: 0.50 (0.40 to 0.60)
+          control, without: 0.10 (0.10 to 0.10)
+          judged on: ten other plants
+          what would change our mind: they grew without it as well
+    """
+    if not controls or not set(controls) <= set(found):
+        raise ValueError(f"a claim needs controls that were measured, got {list(controls)}")
+    lines = [f"{says}."]
+    for name, estimate in found.items():
+        lines.append(f"  {f'{kind}, ' if name in controls else ''}{name}: {estimate}")
+    lines += [f"  judged on: {held_out}", f"  what would change our mind: {against}"]
+    return "\n".join(lines)
 
 
 def other_heads(

@@ -7,7 +7,13 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from literate_attention import bootstrap_interval, measure_claim, other_heads
+from literate_attention import (
+    Estimate,
+    bootstrap_interval,
+    measure_claim,
+    other_heads,
+    state_claim,
+)
 
 
 def test_an_interval_contains_the_truth_about_as_often_as_it_says() -> None:
@@ -28,6 +34,42 @@ def test_an_interval_is_as_wide_as_the_formula_for_means() -> None:
     assert high == pytest.approx(values.mean().item() + 1.96 * error, abs=0.15 * error)
     narrow_low, narrow_high = bootstrap_interval(values, level=0.5)
     assert low < narrow_low < narrow_high < high
+
+
+def test_a_share_is_drawn_together_with_what_it_is_a_share_of() -> None:
+    """If every draw has the same share, its interval is a point, however much the draws differ."""
+    whole = torch.rand(11, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    assert bootstrap_interval(0.3 * whole, per=whole) == pytest.approx((0.3, 0.3))
+    part = 0.3 * whole + 0.01 * torch.linspace(-1, 1, 11, dtype=torch.float64)
+    low, high = bootstrap_interval(part, per=whole)
+    error = 0.01 * torch.linspace(-1, 1, 11).std(correction=0).item() / 11**0.5 / whole.mean()
+    assert low < part.sum() / whole.sum() < high
+    assert high - low == pytest.approx(2 * 1.96 * error.item(), rel=0.3)
+
+
+ESTIMATES = {
+    name: Estimate(torch.tensor([mean, mean]), mean, mean - 0.1, mean + 0.1)
+    for name, mean in {"all": 0.9, "damaged": 0.25, "elsewhere": 0.8}.items()
+}
+
+
+def stated(controls: list[str], **options: str) -> str:
+    words = {"held_out": "other texts", "against": "it did not"}
+    return state_claim("It matters", ESTIMATES, controls=controls, **words, **options)
+
+
+def test_a_claim_is_stated_with_all_that_it_owes() -> None:
+    lines = [
+        "It matters.",
+        "  all: 0.90 (0.80 to 1.00)",
+        "  damaged: 0.25 (0.15 to 0.35)",
+        "  control, elsewhere: 0.80 (0.70 to 0.90)",
+        "  judged on: other texts",
+        "  what would change our mind: it did not",
+    ]
+    assert stated(["elsewhere"]).splitlines() == lines
+    lines[3] = f"  positive {lines[3].strip()}"
+    assert stated(["elsewhere"], kind="positive control").splitlines() == lines
 
 
 def test_each_draw_has_its_own_numbers_and_the_same_seed_the_same() -> None:
@@ -58,12 +100,19 @@ def test_controls_stand_in_the_same_layers_and_are_none_of_the_heads() -> None:
     assert set(drawn) == {(5, 1), (5, 3), (5, 4), (7, 0), (7, 1), (7, 2), (7, 4)}
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: measure_claim(lambda _: {"a": 1.0, "b": 0.0}, num_draws=9), "at least 10, got 9"),
         (lambda: measure_claim(lambda _: {"a": 1.0}), "needs a control, but only ['a'] was"),
         (lambda: bootstrap_interval(torch.ones(1)), "number of values must be at least 2, got 1"),
+        (
+            lambda: bootstrap_interval(torch.ones(10), per=torch.ones(9)),
+            "got 10 values, to be divided by 9",
+        ),
+        (lambda: stated([]), "a claim needs controls that were measured, got []"),
+        (lambda: stated(["nowhere"]), "controls that were measured, got ['nowhere']"),
         (lambda: other_heads([(3, 0), (3, 1)], num_heads=3), "layer 3 has 3 heads, too few"),
     ],
 )
