@@ -21,7 +21,8 @@ All contenders have copies of the same weights; outputs and gradients of the inp
 before anything was timed. Forward is without gradients. A training step is a forward with
 gradients, and a backward to all parameters and to the input; no optimizer. No dropout. In every
 round each contender runs once, in an order drawn anew. times_ours is its time divided by that of
-our module with as many parameters, in the same round; median and quartiles over rounds. Threads are
+our module, which has biases for query, key and value where the contender has them, in the same
+round; median and quartiles over rounds. What else differs is in a contender's note. Threads are
 fixed, garbage collection is off, every contender has run twice before the first round.
 """
 WIDTH, HEADS = 768, 12

@@ -26,7 +26,7 @@ class Contender:
     run: Callable[[Tensor], Tensor]
     module: nn.Module
     biased: bool = False
-    """Whether query, key and value have biases, and so which module of ours has equal parameters."""
+    """Whether query, key and value have biases, and so which module of ours it is compared with."""
     part: str = "peer"
     """What it is measured for: peer, source (step by step), explicit (ours, so), bare, ours or aside."""
     note: str = ""
@@ -211,7 +211,7 @@ def contenders(
 
 
 def expected(contender: Contender, ours: MultiHeadAttention, x: Tensor) -> Tensor:
-    """Return what a contender has to compute, of our module with its parameters."""
+    """Return what a contender has to compute, of our module that has biases where it has them."""
     output = ours(x)
     return output - ours.out_proj.bias if contender.name == "x-transformers" else output
 
