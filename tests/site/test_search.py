@@ -62,12 +62,12 @@ def ask(page: Page, query: str) -> list[str]:
 
 
 def test_a_search_leads_to_the_section_that_answers(page: Page) -> None:
-    """The first hit for 45 of the 50, and among the first three for all."""
+    """The first hit for 46 of the 50, and among the first three for all."""
     found = {query: ask(page, query)[:3] for query in SEARCHES}
     assert len(SEARCHES) == 50
     assert {query: hits for query, hits in found.items() if SEARCHES[query] not in hits} == {}
     later = {query: hits for query, hits in found.items() if SEARCHES[query] != hits[0]}
-    assert len(later) <= 5, later
+    assert len(later) <= 4, later
 
 
 @pytest.mark.parametrize("visit", ["host"], indirect=True)
