@@ -31,6 +31,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
+from sphinx.util.parallel import make_chunks
 
 from executable_book.book_domain import page_data, replace_book_data, set_page_data
 from executable_book.check.repeated_warnings import Finding
@@ -130,6 +131,12 @@ def outdated(
     """Have pages read again that did not run to their end."""
     pages: dict[str, ExecutedPage] = page_data(env, EXECUTIONS)
     return [name for name in pages.keys() - removed if pages[name].failed]
+
+
+def deal_out(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """Have neighbours read in different processes: often they take long, or not, together."""
+    hands = len(make_chunks(docnames, app.parallel))
+    docnames[:] = [name for first in range(hands) for name in docnames[first::hands]]
 
 
 def start(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
