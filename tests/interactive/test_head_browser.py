@@ -1,6 +1,7 @@
 """The head browser shows the library's maps of the real model, and opens the head with the highest score."""
 
 from collections.abc import Callable
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +16,7 @@ from interactive.head_browser_numbers import NAMES, SENTENCE
 pytestmark = pytest.mark.browser
 
 NUM_HEADS = 9
-
+smollm2 = cache(la.load_smollm2)
 
 ONCE, TWICE = 6, 13
 """How many words the sentences have: the second says the first twice, with a full stop between."""
@@ -29,7 +30,7 @@ KINDS = {
 @pytest.fixture(scope="module")
 def library() -> SimpleNamespace:
     """Return what the library says of both sentences: maps and scores, head by head."""
-    model, tokenizer = la.load_smollm2()
+    model, tokenizer = smollm2()
     once = tokenizer.encode(SENTENCE)
     maps, scores = {}, {}
     for ids in (torch.tensor(once), torch.tensor([*once, *tokenizer.encode("."), *once])):
@@ -147,7 +148,7 @@ def test_the_chosen_head_stays_when_the_sentence_or_the_order_changes(
 @pytest.fixture(scope="module")
 def without() -> dict[int, tuple[Tensor, Tensor]]:
     """Return how probable each next word is with all heads, and without some: named ones and random ones."""
-    model, tokenizer = la.load_smollm2()
+    model, tokenizer = smollm2()
     once = tokenizer.encode(SENTENCE)
     ids = torch.tensor([*once, *tokenizer.encode("."), *once])
     generator = torch.Generator().manual_seed(5)
@@ -163,7 +164,7 @@ def without() -> dict[int, tuple[Tensor, Tensor]]:
 
 def most_changed(whole: Tensor, left: Tensor, sign: int) -> list[tuple[str, float, float]]:
     """Return the five words that change most this way, each with its probability with and without a head."""
-    _, tokenizer = la.load_smollm2()
+    _, tokenizer = smollm2()
     changes = (sign * (left - whole)).sort(descending=True, stable=True)
     told = changes.indices[:5][changes.values[:5] >= 0.005].tolist()
     return [
@@ -207,7 +208,7 @@ def test_readers_without_scripts_learn_what_the_named_heads_change(
 ) -> None:
     page = open_figure("trained_heads", java_script_enabled=False)
     rows = table_texts(page.get_by_role("table"), "tbody tr", "th, td")
-    step = la.load_smollm2()[1].encode(SENTENCE)[-1]
+    step = smollm2()[1].encode(SENTENCE)[-1]
     whole = without[0][0][-2, step]
     lost = {
         f"layer {layer}, head {head}": without[layer * NUM_HEADS + head][1][-2, step]
