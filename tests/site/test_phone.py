@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from harness.browser import SITE, pages
-from harness.reading.axe import ask_axe
+from harness.reading.axe import OF_EACH_KIND, ask_axe
 from harness.reading.visits import (
     ALL_ALIVE,
     CODE_CUT,
@@ -73,6 +73,18 @@ HANGS = """() => [...document.querySelectorAll("article pre .line")].filter(line
     return goesOn.some(box => box.left < begins + 4);
 }).map(line => line.textContent)"""
 
+COLOURS = """() => [...new Set([...document.querySelectorAll("body *")]
+    .filter(e => [...e.childNodes].some(node => node.nodeType === 3 && node.data.trim()))
+    .filter(e => e.checkVisibility())
+    .map(e => {
+        let box = e;
+        while (box.parentElement && getComputedStyle(box).backgroundColor === "rgba(0, 0, 0, 0)")
+            box = box.parentElement;
+        const { color, fontSize, fontWeight } = getComputedStyle(e);
+        const size = parseFloat(fontSize) >= 24 || (fontWeight >= 700 && parseFloat(fontSize) >= 18.66);
+        return `${size ? "large" : "small"} ${color} on ${getComputedStyle(box).backgroundColor}`;
+    }))]"""
+
 
 @pytest.fixture(scope="module")
 def found(browser: Browser, address: str) -> Found:
@@ -83,7 +95,7 @@ def found(browser: Browser, address: str) -> Found:
     for name in pages(SITE):
         resize(page, width, height)
         page.goto(address + name, wait_until="load")
-        for question, answers in (*ask(page, name), *ask_axe(page)):
+        for question, answers in (*ask(page, name), *ask_axe(page, colours=False)):
             wrong[question] += [f"{name}: {answer}" for answer in answers]
     page.close()
     assert wrong["six columns"]
@@ -101,6 +113,7 @@ def ask(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
     yield "sideways", page.evaluate(SIDEWAYS)
     yield "cut", page.evaluate(CODE_CUT)
     yield "hangs", page.evaluate(HANGS)
+    yield "colours", page.evaluate(COLOURS)
     yield "selected", page.evaluate(SELECTED)
     if is_written(name):
         yield "columns", page.evaluate(NARROW_AND_CUT) + page.evaluate(OUT_OF_ITS_BOX)
@@ -148,3 +161,11 @@ def scroll_by_keyboard(page: Page) -> Iterator[tuple[str, list[str]]]:
 def test_every_page_on_a_phone(question: str, found: Found) -> None:
     """Nothing but wide boxes scrolls sideways, no code is cut, axe finds nothing, and so on."""
     fail_if_any(found[question])
+
+
+def test_no_page_has_colours_of_its_own(found: Found) -> None:
+    """In which axe looks for contrast on a desk: on pages of each kind."""
+    pairs = [told.split(": ", 1) for told in found["colours"]]
+    known = {pair for name, pair in pairs if name in OF_EACH_KIND}
+    assert len(known) > 20
+    fail_if_any([f"{name}: {pair}" for name, pair in pairs if pair not in known])
