@@ -34,6 +34,7 @@ from literate_attention.exercises.pieces import (
 )
 from literate_attention.exercises.pieces._judged import Judged
 
+pytestmark = pytest.mark.usefixtures("unchecked")  # as readers have it, and many calls
 PIECES: list[Piece] = [
     *transformer_block.PIECES,
     *rotary_embeddings.PIECES,

@@ -9,6 +9,7 @@ from torch import nn
 from literate_attention.exercises import Verdict
 from literate_attention.exercises.pieces import BY_NAME, check_piece
 
+pytestmark = pytest.mark.usefixtures("unchecked")  # as readers have it, and many calls
 SOFTMAX = """
 def softmax(scores):
     powers = torch.exp(scores - scores.amax(dim=-1, keepdim=True))

@@ -1,6 +1,7 @@
 """The piece of the chapter on grouped-query attention: attention with a rotation and a cache."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -29,6 +30,11 @@ Turn = Callable[..., tuple[Tensor, Tensor, Tensor]]
 def turn_both(rope: Any, query: Tensor, key: Tensor, value: Tensor, start: int) -> Any:
     """Turn queries and keys by their positions."""
     return rope(query, start), rope(key, start), value
+
+
+def leave(query: Tensor, key: Tensor, value: Tensor, start: int) -> Any:
+    """Turn nothing."""
+    return query, key, value
 
 
 def turn_and_keep(turn: Turn, cache: Any, *heads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -116,10 +122,7 @@ def attend(
     projected: bool = True,
 ) -> Tensor:
     """Do what the module does, or something else in one of its steps."""
-
-    def turn(query: Tensor, key: Tensor, value: Tensor, start: int) -> Any:
-        return turned(module.rope, query, key, value, start) if module.rope else (query, key, value)
-
+    turn = partial(turned, module.rope) if module.rope else leave
     query = cut(module.W_query(x), module.num_heads)
     key = cut(module.W_key(x), module.num_kv_heads)
     value = cut(getattr(module, averaged)(x), module.num_kv_heads)
