@@ -10,30 +10,34 @@ QUESTION = "How many of forty trainings learn what the page's own training learn
 METHOD = """
 The cells of the page run as they stand there, but for the seed: forty seeds from 1000 on. A training
 succeeds if at least 0.99 of the examples that it has not seen are answered rightly; for next words, if
-the loss is within 0.005 of the floor. nox -s proof counts again, with two sets of instructions of the
-processor.
+the loss is within 0.005 of the floor. For the square root, each of ten seeds has 400 steps at each of three
+learning rates (0.0003, 0.001, 0.003), and succeeds if the loss falls below 0.1 at any of them: with small
+numbers and the weight decay of the game, with large numbers and this decay, and with large numbers and
+none. Tied is the model that has one matrix for queries and keys, which must not succeed. nox -s proof
+counts again, with two sets of instructions of the processor.
 """
 PACKAGES = ("torch",)
-SEEDS = range(1000, 1040)
+FIRST_SEED = 1000
 MOST_FAILURES = 4
 
 
 def measure() -> dict[str, dict[str, int]]:
     """Count, for each model."""
     torch.set_num_threads(1)
-    return {rung: {"seeds": len(SEEDS), "succeeded": count(rung)} for rung in RUNGS}
+    return {rung: count(rung) for rung in RUNGS}
 
 
-def count(rung: str) -> int:
-    """Train from forty seeds."""
-    succeeded = len(successes(rung, SEEDS))
-    print(f"{rung}: {succeeded} of {len(SEEDS)}", flush=True)
-    return succeeded
+def count(rung: str) -> dict[str, int]:
+    """Train from forty seeds, or from ten where that takes longest."""
+    seeds = range(FIRST_SEED, FIRST_SEED + (10 if rung.startswith("root") else 40))
+    found = {"seeds": len(seeds), "succeeded": len(successes(rung, seeds))}
+    print(f"{rung}: {found['succeeded']} of {found['seeds']}", flush=True)
+    return found
 
 
 def targets(results: dict[str, dict[str, int]]) -> list[dict[str, Any]]:
-    """At most one training in ten may fail."""
-    return [
+    """At most one training in ten may fail, and none may succeed that cannot; the square root has no goal."""
+    failures = [
         target(
             f"failures, of {found['seeds']}",
             rung,
@@ -41,4 +45,6 @@ def targets(results: dict[str, dict[str, int]]) -> list[dict[str, Any]]:
             MOST_FAILURES,
         )
         for rung, found in results.items()
+        if rung != "tied" and not rung.startswith("root")
     ]
+    return [*failures, target("successes", "tied", results["tied"]["succeeded"], 0)]

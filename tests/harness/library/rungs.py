@@ -5,14 +5,15 @@ import io
 import math
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
+from itertools import product
 from typing import Any
 
 import jupytext
 import torch
 from harness.paths import ROOT
 
-from literate_attention import accuracy, answer_logits
+from literate_attention import accuracy, answer_logits, train
 
 SEED = re.compile(r"torch\.manual_seed\(\d+\)")
 
@@ -30,21 +31,42 @@ def _reaches_the_floor(page: dict[str, Any]) -> bool:
     return abs(loss - floor) < 0.005
 
 
+def _learns_what_it_is_shown(
+    page: dict[str, Any], scale: float, large: bool, weight_decay: float
+) -> bool:
+    """Tell whether the wide model does so at any of three learning rates."""
+    return any(
+        min(train(page["wide_model"](scale, large), page["seen"], 400, lr, weight_decay)) < 0.1
+        for lr in RATES
+    )
+
+
+RATES = (0.0003, 0.001, 0.003)
+STARTS = {"small": (False, 2.0), "decay": (True, 2.0), "large": (True, 0.0)}
+SCALES = {"with": 128**-0.5, "without": 1.0}
 RUNGS: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
     "lookup": ("simple_attention", _answers_unseen),
     "order": ("simple_attention", _answers_unseen),
     "gloves": ("self_attention", _answers_unseen),
     "mask": ("causal_attention", _reaches_the_floor),
     "heads": ("multi_head_attention", _answers_unseen),
+    "tied": ("self_attention", lambda page: accuracy(page["tied"], page["unseen"]) >= 0.99),
+} | {
+    f"root_{start}_{root}": (
+        "self_attention",
+        partial(_learns_what_it_is_shown, scale=scale, large=large, weight_decay=weight_decay),
+    )
+    for (start, (large, weight_decay)), (root, scale) in product(STARTS.items(), SCALES.items())
 }
-"""The tag of the cells, after ``rung-``: the page that they stand on, and when a training has succeeded."""
+"""The tag of the cells, after ``rung-`` and up to ``_``: their page, and when a training has succeeded."""
 
 
 @cache
 def cells(rung: str) -> str:
     """Return the code of a page that trains one model."""
     notebook = jupytext.read(ROOT / "docs" / "story" / f"{RUNGS[rung][0]}.md")
-    found = [c.source for c in notebook.cells if f"rung-{rung}" in c.metadata.get("tags", ())]
+    tag = f"rung-{rung.partition('_')[0]}"
+    found = [c.source for c in notebook.cells if tag in c.metadata.get("tags", ())]
     code = re.sub(r"^:.*\n", "", "\n".join(found), flags=re.MULTILINE)
     assert len(SEED.findall(code)) == 1, f"{rung}: expected one seed in {code or 'no cell'}"
     return code
