@@ -5,18 +5,19 @@ Run as a program, it writes them to standard output as JSON.
 
 import json
 from contextlib import ExitStack
-from functools import partial
 from itertools import chain, combinations
-from typing import Any
+from typing import Any, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 import literate_attention as la
 from interactive.packed_weights import packed, shapes
 
 MOMENTS = (0, 100, 120, 130, 140, 160, 300)
-WIRES = tuple(chain(*(combinations(("query", "key", "value"), count) for count in (1, 2, 3))))
+Part = Literal["query", "key", "value"]
+PARTS: tuple[Part, ...] = ("query", "key", "value")
+WIRES = tuple(chain(*(combinations(PARTS, count) for count in (1, 2, 3))))
 """Which parts of layer 2 may be kept from reading what the head of layer 1 has written."""
 
 
@@ -35,23 +36,12 @@ def test_rows() -> Tensor:
     return la.repeated_blocks(64, 32, 26, 16, 16, torch.Generator().manual_seed(7))
 
 
-@torch.no_grad()
-def copies_with_cut_wires(model: la.LanguageModel, rows: Tensor, parts: tuple[str, ...]) -> float:
-    """Return how much is copied if some parts of layer 2 cannot read what the head of layer 1 has written.
-
-    Nothing else has been written yet, so they read the embeddings of the letters.
-    """
-    second: Any = model.blocks[1]
-    letters = second.attention_norm(model.token_embedding(rows))
+def copies_with_cut_wires(model: la.LanguageModel, rows: Tensor, parts: tuple[Part, ...]) -> float:
+    """Return how much is copied if some parts of layer 2 cannot read what the head of layer 1 has written."""
     with ExitStack() as cut:
         for part in parts:
-            project = getattr(second.attention, f"W_{part}")
-            cut.enter_context(project.register_forward_hook(partial(_project_instead, letters)))
+            cut.enter_context(la.cut_wires(model, {(0, 0): [(1, 0)]}, part=part))
         return la.copy_accuracy(model, rows)
-
-
-def _project_instead(vectors: Tensor, project: nn.Linear, _: Any, __: Tensor) -> Tensor:
-    return project.forward(vectors)
 
 
 @torch.no_grad()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -466,6 +466,7 @@ def cut_wires(
     model: LanguageModel,
     wires: Mapping[tuple[int, int], Sequence[tuple[int, int]]],
     instead: Callable[[Tensor], Tensor] = torch.zeros_like,
+    part: Literal["query", "key", "value"] = "key",
 ) -> Iterator[None]:
     r"""Hide what heads write from some keys of later layers, for as long as a ``with`` lasts.
 
@@ -481,6 +482,8 @@ def cut_wires(
         wires: for each head that writes, :math:`s`, as (layer, head), the keys that it is hidden from, as
             (layer, key-value head). With grouped queries, several heads share a key.
         instead: makes what these keys read in its place, of what the head has written; by default zeros.
+        part: whether it is hidden from keys, from values or from queries. A wire to queries ends in
+            (layer, head).
 
     Returns:
         A context manager. However the ``with`` ends, all wires are whole again.
@@ -502,7 +505,7 @@ def cut_wires(
     blocks: list[Any] = list(model.blocks)
     hidden: dict[int, dict[int, list[tuple[int, int]]]] = {}
     for sender, keys in wires.items():
-        require_wires(blocks, sender, keys)
+        require_wires(blocks, sender, keys, part)
         for layer, kv_head in keys:
             hidden.setdefault(layer, {}).setdefault(kv_head, []).append(sender)
     note: dict[Any, Tensor] = {}
@@ -513,14 +516,19 @@ def cut_wires(
         hooks.append(attention.out_proj.register_forward_pre_hook(keep))
     for layer, senders in hidden.items():
         norm, attention = blocks[layer].attention_norm, blocks[layer].attention
-        replace = partial(replace_keys, note, senders, norm, attention.num_kv_heads)
+        replace = partial(replace_keys, note, senders, norm, heads_of(attention, part))
         hooks.append(norm.register_forward_pre_hook(partial(note_stream, note)))
-        hooks.append(attention.W_key.register_forward_hook(replace))
+        hooks.append(getattr(attention, f"W_{part}").register_forward_hook(replace))
     try:
         yield
     finally:
         for hook in hooks:
             hook.remove()
+
+
+def heads_of(attention: Any, part: str) -> int:
+    """Say how many heads have queries, or keys or values, of their own."""
+    return attention.num_heads if part == "query" else attention.num_kv_heads
 
 
 def note_output(
@@ -546,17 +554,17 @@ def replace_keys(
     note: dict[Any, Tensor],
     senders: dict[int, list[tuple[int, int]]],
     norm: RMSNorm,
-    num_kv_heads: int,
+    num_heads: int,
     project: nn.Linear,
     _: tuple[Tensor],
     keys: Tensor,
 ) -> Tensor:
-    """Make keys anew, of a stream to which some heads have written nothing."""
-    split = keys.unflatten(-1, (num_kv_heads, -1)).clone()
-    for kv_head, hidden in senders.items():
+    """Make keys anew, of a stream to which some heads have written nothing; or values, or queries."""
+    split = keys.unflatten(-1, (num_heads, -1)).clone()
+    for head, hidden in senders.items():
         without = norm.forward(note["stream"] - sum(note[sender] for sender in hidden))
-        made = project.forward(without).unflatten(-1, (num_kv_heads, -1))
-        split[..., kv_head, :] = made[..., kv_head, :]
+        made = project.forward(without).unflatten(-1, (num_heads, -1))
+        split[..., head, :] = made[..., head, :]
     return split.flatten(-2)
 
 
@@ -592,22 +600,24 @@ def require_no_qk_norm(attention: Any) -> None:
 
 
 def require_wires(
-    blocks: Sequence[Any], sender: tuple[int, int], keys: Sequence[tuple[int, int]]
+    blocks: Sequence[Any], sender: tuple[int, int], keys: Sequence[tuple[int, int]], part: str
 ) -> None:
     """Refuse a wire that ends before it begins, or in keys that are not there."""
     require_head([block.attention for block in blocks], *sender)
-    for layer, kv_head in keys:
+    for layer, head in keys:
         if not sender[0] < layer < len(blocks):
             raise ValueError(
                 f"a wire from layer {sender[0]} can end in layers {sender[0] + 1} to "
                 f"{len(blocks) - 1}, got {layer}"
             )
-        if not 0 <= kv_head < blocks[layer].attention.num_kv_heads:
+        attention = blocks[layer].attention
+        if not 0 <= head < heads_of(attention, part):
+            kind = "heads" if part == "query" else "key-value heads"
             raise ValueError(
-                f"layer {layer} has {blocks[layer].attention.num_kv_heads} key-value heads, "
-                f"counted from 0; there is no {kv_head}"
+                f"layer {layer} has {heads_of(attention, part)} {kind}, "
+                f"counted from 0; there is no {head}"
             )
-        if blocks[layer].attention.W_key._forward_hooks:
+        if getattr(attention, f"W_{part}")._forward_hooks:
             raise ValueError(
                 f"wires to layer {layer} are already cut; name all of them in one call"
             )

@@ -4,6 +4,7 @@ import itertools
 import re
 from collections.abc import Callable
 from functools import partial
+from typing import Literal
 
 import pytest
 import torch
@@ -255,31 +256,38 @@ def test_composition_is_measured_with_whole_matrices(rotary: bool) -> None:
 @pytest.mark.parametrize(
     "instead", [torch.zeros_like, partial(torch.roll, shifts=2, dims=0)], ids=["zeros", "shifted"]
 )
+@pytest.mark.parametrize(
+    ("part", "count"), [("key", KV_HEADS), ("value", KV_HEADS), ("query", HEADS)]
+)
 def test_keys_do_not_see_what_the_heads_write(
     model: LanguageModel,
     wires: dict[tuple[int, int], list[tuple[int, int]]],
     instead: Callable[[Tensor], Tensor],
+    part: Literal["query", "key", "value"],
+    count: int,
 ) -> None:
     token_ids, written = tokens(7), {}
-    with cut_wires(model, wires, instead):
+    with cut_wires(model, wires, instead, part):
         cut, maps = model.hidden_states(token_ids), attention_maps(model, token_ids)
     x = model.token_embedding(token_ids)
     for layer, block in enumerate(model.blocks):
         attention, normed = block.attention, block.attention_norm(x)
-        query = split_heads(attention.W_query(normed), HEADS)
-        key = split_heads(attention.W_key(normed), KV_HEADS)
-        for kv_head in range(KV_HEADS):
-            senders = [sender for sender, keys in wires.items() if (layer, kv_head) in keys]
+        made = {
+            "query": split_heads(attention.W_query(normed), HEADS),
+            "key": split_heads(attention.W_key(normed), KV_HEADS),
+            "value": split_heads(attention.W_value(normed), KV_HEADS),
+        }
+        for head in range(count):
+            senders = [sender for sender, ends in wires.items() if (layer, head) in ends]
             hidden = [written[sender] - instead(written[sender]) for sender in senders]
             if hidden:
-                less = attention.W_key(block.attention_norm(x - torch.stack(hidden).sum(dim=0)))
-                key[kv_head] = split_heads(less, KV_HEADS)[kv_head]
-        key = attention.rope(key).repeat_interleave(HEADS // KV_HEADS, dim=0)
-        scores = attention.rope(query) @ key.mT / HEAD_DIM**0.5
+                less = block.attention_norm(x - torch.stack(hidden).sum(dim=0))
+                made[part][head] = split_heads(getattr(attention, f"W_{part}")(less), count)[head]
+        key = attention.rope(made["key"]).repeat_interleave(HEADS // KV_HEADS, dim=0)
+        scores = attention.rope(made["query"]) @ key.mT / HEAD_DIM**0.5
         weights = softmax(scores.masked_fill(~causal_mask(7), -torch.inf), dim=-1)
         assert_close(maps[layer], weights)
-        value = split_heads(attention.W_value(normed), KV_HEADS)
-        found = weights @ value.repeat_interleave(HEADS // KV_HEADS, dim=0)
+        found = weights @ made["value"].repeat_interleave(HEADS // KV_HEADS, dim=0)
         for head in range(HEADS):
             columns = slice(head * HEAD_DIM, (head + 1) * HEAD_DIM)
             written[layer, head] = found[head] @ attention.out_proj.weight[:, columns].T
@@ -335,6 +343,10 @@ def cut_twice(model: LanguageModel) -> None:
         (lambda m: cut_wires(m, {(1, 0): [(1, 0)]}).__enter__(), "can end in layers 2 to 2, got 1"),
         (lambda m: cut_wires(m, {(1, 0): [(3, 0)]}).__enter__(), "can end in layers 2 to 2, got 3"),
         (lambda m: cut_wires(m, {(1, 0): [(2, 2)]}).__enter__(), "has 2 key-value heads, counted"),
+        (
+            lambda m: cut_wires(m, {(1, 0): [(2, 6)]}, part="query").__enter__(),
+            "has 6 heads, counted",
+        ),
         (cut_twice, "wires to layer 2 are already cut; name all of them in one call"),
     ],
 )
