@@ -5,10 +5,10 @@ from typing import Any
 import torch
 from harness.library.copiers import (
     WEIGHT_OF_THOSE_THAT_COPY,
+    copier,
     copies_mixed,
     copies_with_notes,
     letters_of,
-    trained,
     weight_before,
 )
 from measuring.targets import target
@@ -54,7 +54,7 @@ def measure() -> dict[str, list[dict[str, Any]]]:
 
 def two_layers(seed: int) -> dict[str, Any]:
     """Train the model of the page, and read its circuit."""
-    model, checkpoints = trained(seed, num_steps=300, every=10)
+    model, checkpoints = copier(seed, num_steps=300, every=10)
     grown = {
         "copies": [one.copy_accuracy for one in checkpoints],
         "previous token": [one.previous_token[0, 0].item() for one in checkpoints],
@@ -71,7 +71,7 @@ def two_layers(seed: int) -> dict[str, Any]:
         found[f"copies, notes on {back} back"] = copies_with_notes(model, back)
     print(found, flush=True)
     if found["copies"] < 0.9:
-        _, longer = trained(seed, num_steps=1200, every=100)
+        _, longer = copier(seed, num_steps=1200, every=100)
         found["copies after 1200 steps"] = round(longer[-1].copy_accuracy, 3)
     return found
 
@@ -79,7 +79,7 @@ def two_layers(seed: int) -> dict[str, Any]:
 def one_layer(seed: int, *, embed_dim: int) -> dict[str, Any]:
     """Train a single layer, four times as long and with four times as many heads."""
     sizes = {"embed_dim": embed_dim, "num_layers": 1, "num_heads": 4}
-    model, checkpoints = trained(seed, num_steps=1200, every=100, **sizes)
+    model, checkpoints = copier(seed, num_steps=1200, every=100, **sizes)
     best = max(one.copy_accuracy for one in checkpoints)
     parameters = sum(parameter.numel() for parameter in model.parameters())
     return {

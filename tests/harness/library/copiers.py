@@ -22,7 +22,7 @@ WEIGHT_OF_THOSE_THAT_COPY = 0.2
 where it does not. It was fixed before the next ten seeds were trained."""
 
 
-def trained(
+def copier(
     seed: int,
     *,
     num_steps: int,

@@ -8,6 +8,12 @@ from typing import Any
 
 import pytest
 import torch
+from harness.library.copiers import (
+    WEIGHT_OF_THOSE_THAT_COPY,
+    copier,
+    copies_with_notes,
+    weight_before,
+)
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -188,3 +194,14 @@ def test_training_gives_the_threads_back_however_it_ends() -> None:
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("seed", range(10, 20))
+def test_another_seed_copies_by_the_plan_or_not_at_all(seed: int) -> None:
+    """The first head's weights tell which; its notes on the letter before, and no others, are enough."""
+    model, checkpoints = copier(seed, num_steps=300, every=300)
+    copies = checkpoints[-1].copy_accuracy >= 0.9
+    assert (weight_before(model) > WEIGHT_OF_THOSE_THAT_COPY) == copies
+    itself, before, two_back = (copies_with_notes(model, back) for back in range(3))
+    assert not copies or before > 0.5 > max(itself, two_back)
