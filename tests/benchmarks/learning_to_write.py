@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from harness.library.writers import LENGTH, STEPS, WithoutEcho, apart, learned, trained
+from harness.library.writers import LENGTH, STEPS, apart, by_head, by_pair, learned, trained
 from measuring.targets import target
 from measuring.timing import interleaved, ratios, spread
 from torch import Tensor, nn
@@ -35,7 +35,9 @@ QUESTION = (
 )
 METHOD = """
 The training of the page: 1,200 steps of 32 texts of 36 words, none of them seen twice, in float64 on one
-thread; the seed draws the texts and the weights. Each model is judged by 300 texts that were drawn before.
+thread; the seed draws the texts and the weights. Each model is judged by 300 texts that were drawn before,
+so that those with the same seed have the same test. without says how far it is above the floor without
+each head, A of the first layer and B of the second, and on_the_way how far after so many steps.
 excess says how far each kind of word is above the floor, and seconds how long a core was at work. The few
 texts are 300, which come again and again. A writer of another size has another width, twice as much of it in
 its feed-forward layer, and 4 heads. The owner and the thing of the same number are those at the same place of
@@ -48,6 +50,7 @@ trained in turns, 10 steps a round, and times_torch is our time divided by its o
 PACKAGES = ("torch",)
 SEEDS = (123, *range(1, 10))
 FEW = 300
+MOMENTS = range(100, STEPS, 100)
 WIDTHS, AMOUNTS = (24, 48, 96), (600, 4_800, 38_400)
 PAGE = 2_000
 ROUNDS = 7
@@ -102,21 +105,19 @@ def measure() -> list[Result]:
 def trainings() -> Iterator[Result]:
     """Train the model of the page, from several seeds, and what differs from it in one thing."""
     for seed in SEEDS:
-        yield trained("whole", seed)
-    for seed in SEEDS:
-        yield trained("no echo", seed, world=WithoutEcho())
+        yield trained("whole", seed, measure=by_head, moments=MOMENTS)
+        yield trained("no attention", seed, change=without_attention)
+        yield trained("no positions", seed, change=without_positions)
+        yield trained("one layer", seed, num_layers=1)
+        yield trained("no norms", seed, change=without_norms)
+        yield trained("rate too high", seed, learning_rate=0.1)
+        yield trained("few texts", seed, num_texts=FEW)
+        yield trained("few texts, dropout", seed, change=with_dropout, num_texts=FEW)
     for seed in SEEDS[:3]:
-        yield trained("apart", seed, keep=apart)
-    yield trained("no attention", change=without_attention)
-    yield trained("no positions", change=without_positions)
-    yield trained("one layer", num_layers=1)
-    yield trained("no norms", change=without_norms)
-    yield trained("rate too high", learning_rate=0.1)
-    yield trained("few texts", num_texts=FEW)
-    yield trained("few texts, dropout", change=with_dropout, num_texts=FEW)
-    for width, amount in product(WIDTHS, AMOUNTS):
-        sizes = {"embed_dim": width, "hidden_dim": 2 * width}
-        yield trained(f"{width} wide", num_texts=amount, **sizes)
+        yield trained("apart", seed, keep=apart, measure=by_pair)
+        for width, amount in product(WIDTHS, AMOUNTS):
+            sizes = {"embed_dim": width, "hidden_dim": 2 * width}
+            yield trained(f"{width} wide", seed, num_texts=amount, **sizes)
 
 
 def pages() -> list[str]:

@@ -1,7 +1,8 @@
 """The small model that writes, trained as its page trains it, from other seeds or changed in one thing."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from itertools import product
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 from literate_attention import (
     LanguageModel,
     World,
+    ablate_heads,
     entropy,
     excess,
     next_words,
@@ -23,15 +25,6 @@ WORLD = World()
 LEARNED = 0.6
 """The excess, of its colour and of its thing, below which a model has learned who has what. The best guess
 among what the text has told would have 0.69 and 0.65."""
-
-
-class WithoutEcho(World):
-    """The same world, in which nothing is said again."""
-
-    def next_word(self, texts: Tensor) -> Tensor:
-        """Never say *yes*."""
-        chances = super().next_word(texts).masked_fill(self.among(("yes",)), 0.0)
-        return chances / chances.sum(dim=-1, keepdim=True)
 
 
 def unchanged(model: LanguageModel) -> None:
@@ -56,7 +49,7 @@ def apart(texts: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def by_pair(model: nn.Module) -> dict[str, Any]:
+def by_pair(model: nn.Module, _: Tensor) -> dict[str, Any]:
     """Measure how a known thing is guessed, if it has the number of its owner, and if it has not."""
     texts = WORLD.draw(1000, LENGTH, torch.Generator().manual_seed(7))
     above = excess(WORLD.chances(texts), model(texts[:, :-1]))
@@ -65,12 +58,18 @@ def by_pair(model: nn.Module) -> dict[str, Any]:
     return {"its_thing": {name: above[at].mean().item() for name, at in places.items()}}
 
 
-def without_echo(model: nn.Module) -> dict[str, Any]:
-    """Measure what a model knows of texts in which nothing is said again."""
-    world = WithoutEcho()
-    texts = world.draw(300, LENGTH, torch.Generator().manual_seed(7))
-    found = take_snapshot(model, STEPS, world, texts).excess
-    return {"without_echo": {kind: found[kind] for kind in ("its colour", "its thing")}}
+def by_head(model: LanguageModel, texts: Tensor) -> dict[str, Any]:
+    """Measure how far each kind of word is above its floor without each head."""
+    found = {}
+    for layer, head in product(range(len(model.blocks)), range(4)):
+        with ablate_heads(model, [(layer, head)]):
+            found["AB"[layer] + str(head)] = take_snapshot(model, STEPS, WORLD, texts).excess
+    return by_pair(model, texts) | {"without": found}
+
+
+def nothing_else(model: LanguageModel, texts: Tensor) -> dict[str, Any]:
+    """Measure nothing else."""
+    return {}
 
 
 def trained(
@@ -79,28 +78,35 @@ def trained(
     change: Callable[[LanguageModel], None] = unchanged,
     num_texts: int = STEPS * 32,
     learning_rate: float = 3e-3,
-    world: World = WORLD,
     keep: Callable[[Tensor], Tensor] = every,
+    measure: Callable[[LanguageModel, Tensor], dict[str, Any]] = nothing_else,
+    moments: Collection[int] = (),
     **sizes: int,
 ) -> dict[str, Any]:
     """Train a model as the page does, but for one thing."""
     generator = torch.Generator().manual_seed(seed)
-    fresh = world.draw(300, LENGTH, generator)
-    texts = world.draw(num_texts, LENGTH, generator)
+    fresh = WORLD.draw(300, LENGTH, generator)
+    texts = WORLD.draw(num_texts, LENGTH, generator)
     texts = texts[keep(texts)]
     while len(texts) < num_texts:
-        more = world.draw(num_texts, LENGTH, generator)
+        more = WORLD.draw(num_texts, LENGTH, generator)
         texts = torch.cat((texts, more[keep(more)]))[:num_texts]
     torch.manual_seed(seed)
-    model = writer(len(world.words), **sizes)
+    model = writer(len(WORLD.words), **sizes)
     change(model)
-    task = next_words(texts, world.words)
+    task = next_words(texts, WORLD.words)
+    on_the_way = {}
+
+    def watch(step: int) -> None:
+        if step in moments:
+            on_the_way[step] = take_snapshot(model, step, WORLD, fresh).excess
+
     begin = time.process_time()
-    train_in_batches(model, task, STEPS, learning_rate=learning_rate)
+    train_in_batches(model, task, STEPS, learning_rate=learning_rate, watch=watch)
     seconds = time.process_time() - begin
     model.eval()
-    found = take_snapshot(model, STEPS, world, fresh)
-    own = take_snapshot(model, STEPS, world, texts[:300])
+    found = take_snapshot(model, STEPS, WORLD, fresh)
+    own = take_snapshot(model, STEPS, WORLD, texts[:300])
     result = {
         "model": name,
         "seed": seed,
@@ -109,10 +115,10 @@ def trained(
         "seconds": round(seconds, 1),
         "loss": found.loss,
         "loss_on_own_texts": own.loss,
-        "floor": entropy(world.chances(fresh)).mean().item(),
-        "excess": {kind: above for kind, above in found.excess.items() if above == above},
-        **by_pair(model),
-        **without_echo(model),
+        "floor": entropy(WORLD.chances(fresh)).mean().item(),
+        "excess": found.excess,
+        "on_the_way": on_the_way,
+        **measure(model, fresh),
     }
     rounded = {kind: round(above, 2) for kind, above in found.excess.items()}
     print(name, seed, round(found.loss, 3), round(own.loss, 3), rounded, round(seconds), flush=True)
