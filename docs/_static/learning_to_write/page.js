@@ -105,7 +105,10 @@
     const said = make("p", { class: "lp-answer", role: "status" });
     const facts = make("p", { class: "lp-facts" });
     const bars = make("tbody");
-    const columns = ["model", "all heads", "world"].map((name) => make("th", { scope: "col" }, name));
+    const key = (look) => make("span", { class: `lp-bar ${look}`, "aria-hidden": "true" });
+    const columns = Object.entries({ model: "", "all heads": "lw-whole", world: "lw-world" }).map(([name, look]) =>
+      make("th", { scope: "col" }, name, key(look)),
+    );
     const head = make("thead", {}, make("tr", {}, make("td"), make("td"), ...columns));
     const guesses = make("table", { class: "lp-bars lw-bars" }, make("caption", {}, "The next word"), head, bars);
 
@@ -144,6 +147,7 @@
       paintHeads();
       look(looked);
       showNext(remark);
+      measureHeads();
     }
 
     /** Nobody sees them where they are folded, and words come sooner without them. */
@@ -166,11 +170,12 @@
     }
 
     function showNext(remark = "") {
-      const model = tempered(seen.now.next.at(-1), temperature);
+      const untempered = seen.now.next.at(-1);
+      const model = tempered(untempered, temperature);
       const whole = tempered(seen.whole.next.at(-1), temperature);
       const { shares, broken } = seen.world;
       const isWhole = !off.some(Boolean);
-      const order = range(vocabulary.length).sort((a, b) => model[b] - model[a] || whole[b] - whole[a]);
+      const order = range(vocabulary.length).sort((a, b) => untempered[b] - untempered[a]);
       const weight = (id) => Math.max(model[id], whole[id], shares?.[id] ?? 0);
       const shown = new Set([...order].sort((a, b) => weight(b) - weight(a)).slice(0, BARS));
       columns[1].hidden = isWhole;
@@ -184,8 +189,7 @@
         make("strong", {}, `${expects}${aboutMistake(shares, best)}`),
         ` ${isWhole ? "" : aboutSilent(model, whole)}${aboutWorld(shares, broken, best)}${end}`,
       );
-      facts.textContent = shares ? aboutLoss(shares, seen.now.next.at(-1)) : "";
-      measureHeads();
+      facts.textContent = shares ? aboutLoss(shares, untempered) : "";
     }
 
     const only = (shares) => shares?.findIndex((share) => share > 1 - 1e-9) ?? -1;
@@ -236,7 +240,7 @@
     function aboutWorld(shares, broken, best) {
       if (!shares) {
         const lead = broken ? `after ${quoted(ids.slice(0, broken).map((id) => vocabulary[id]).join(" "))}` : "at the beginning";
-        return `The world never says ${quoted(vocabulary[ids[broken]])} ${lead}, so it has no next word for this text.`;
+        return `The world never says ${quoted(vocabulary[ids[broken]])} ${lead}, so it has no next word until that is changed.`;
       }
       const possible = range(shares.length).filter((id) => shares[id] > 0).sort((a, b) => shares[b] - shares[a]);
       if (possible.length === 1) return `In its world only ${quoted(vocabulary[possible[0]])} can come: whoever has read the text knows it.`;
@@ -307,13 +311,13 @@
       if (!fold.open) return;
       const id = followed();
       const word = quoted(vocabulary[id]);
-      const now = tempered(seen.now.next.at(-1), temperature)[id];
+      const now = seen.now.next.at(-1)[id];
       aboutHeads.textContent =
         "A click shows where a head looks, a second one switches it off, or on again. The number says by how many percentage points " +
-        `${word} would change without this head too, at this temperature; the stamp is the head's map, with a row for each word that looks.`;
+        `${word} would change without this head too, at temperature 1; the stamp is the head's map, with a row for each word that looks.`;
       const measure = (i) => {
         const others = heads.filter((_, k) => off[k] !== (k === i));
-        const then = tempered(languageModel.read(modelAt(moment), ids, others).next.at(-1), temperature)[id];
+        const then = languageModel.read(modelAt(moment), ids, others).next.at(-1)[id];
         const points = Math.round(100 * then) - Math.round(100 * now);
         effects[i] = points > 0 ? `+${points}` : String(points).replace("-", "\u2212");
         label(i);
