@@ -341,7 +341,9 @@ def test_numbers_on_heads_follow_the_right_word_as_things_are_now(
     assert heads.nth(2).get_attribute("aria-checked") == "true"
     page.get_by_role("button", name="Switch A2 off").click()
     assert heads.nth(2).get_attribute("aria-checked") == "false"
-    went = f"\u201c{WORLD.words[right]}\u201d goes from {without((0, 2))} to {without((0, 2), (1, 2))}"
+    went = (
+        f"\u201c{WORLD.words[right]}\u201d goes from {without((0, 2))} to {without((0, 2), (1, 2))}"
+    )
     page.wait_for_function(
         "name => document.querySelectorAll('.lw-head')[6].ariaLabel === name",
         arg=f"head B2: without it, {went}",
