@@ -174,8 +174,8 @@ def turn_by_signs(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 def turn_complex(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    pairs = torch.view_as_complex(x.unflatten(-1, (2, -1)).mT.contiguous())
-    return torch.view_as_real(pairs * torch.complex(cos, sin)).mT.flatten(-2)
+    turned = torch.complex(*x.chunk(2, dim=-1)) * torch.complex(cos, sin)
+    return torch.cat((turned.real, turned.imag), dim=-1)
 
 
 class OnTheFly(nn.Module):
