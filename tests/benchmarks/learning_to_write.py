@@ -50,7 +50,7 @@ trained in turns, 10 steps a round, and times_torch is our time divided by its o
 PACKAGES = ("torch",)
 SEEDS = (123, *range(1, 10))
 FEW = 300
-MOMENTS = range(100, STEPS, 100)
+MOMENTS = (100, 200, 400, 700)
 WIDTHS, AMOUNTS = (24, 48, 96), (600, 4_800, 38_400)
 PAGE = 2_000
 ROUNDS = 7

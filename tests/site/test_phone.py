@@ -95,7 +95,7 @@ def found(browser: Browser, address: str) -> Found:
     for name in pages(SITE):
         resize(page, width, height)
         page.goto(address + name, wait_until="load")
-        for question, answers in (*ask(page, name), *ask_axe(page, colours=False)):
+        for question, answers in (*ask(page, name), *ask_axe(page)):
             wrong[question] += [f"{name}: {answer}" for answer in answers]
     page.close()
     assert wrong["six columns"]
@@ -164,7 +164,7 @@ def test_every_page_on_a_phone(question: str, found: Found) -> None:
 
 
 def test_no_page_has_colours_of_its_own(found: Found) -> None:
-    """In which axe looks for contrast on a desk: on pages of each kind."""
+    """So axe needs to look for contrast in the dark on pages of each kind alone."""
     pairs = [told.split(": ", 1) for told in found["colours"]]
     known = {pair for name, pair in pairs if name in OF_EACH_KIND}
     assert len(known) > 20

@@ -516,9 +516,9 @@ def cut_wires(
         hooks.append(attention.out_proj.register_forward_pre_hook(keep))
     for layer, senders in hidden.items():
         norm, attention = blocks[layer].attention_norm, blocks[layer].attention
-        replace = partial(replace_keys, note, senders, norm, heads_of(attention, part))
+        anew = partial(project_anew, note, senders, norm, heads_of(attention, part))
         hooks.append(norm.register_forward_pre_hook(partial(note_stream, note)))
-        hooks.append(getattr(attention, f"W_{part}").register_forward_hook(replace))
+        hooks.append(getattr(attention, f"W_{part}").register_forward_hook(anew))
     try:
         yield
     finally:
@@ -550,17 +550,17 @@ def note_stream(note: dict[Any, Tensor], _: nn.Module, inputs: tuple[Tensor]) ->
     note["stream"] = inputs[0]
 
 
-def replace_keys(
+def project_anew(
     note: dict[Any, Tensor],
     senders: dict[int, list[tuple[int, int]]],
     norm: RMSNorm,
     num_heads: int,
     project: nn.Linear,
     _: tuple[Tensor],
-    keys: Tensor,
+    projected: Tensor,
 ) -> Tensor:
-    """Make keys anew, of a stream to which some heads have written nothing; or values, or queries."""
-    split = keys.unflatten(-1, (num_heads, -1)).clone()
+    """Make keys, values or queries anew, of a stream to which some heads have written nothing."""
+    split = projected.unflatten(-1, (num_heads, -1)).clone()
     for head, hidden in senders.items():
         without = norm.forward(note["stream"] - sum(note[sender] for sender in hidden))
         made = project.forward(without).unflatten(-1, (num_heads, -1))
@@ -600,11 +600,11 @@ def require_no_qk_norm(attention: Any) -> None:
 
 
 def require_wires(
-    blocks: Sequence[Any], sender: tuple[int, int], keys: Sequence[tuple[int, int]], part: str
+    blocks: Sequence[Any], sender: tuple[int, int], ends: Sequence[tuple[int, int]], part: str
 ) -> None:
-    """Refuse a wire that ends before it begins, or in keys that are not there."""
+    """Refuse a wire that ends before it begins, or in a head that is not there."""
     require_head([block.attention for block in blocks], *sender)
-    for layer, head in keys:
+    for layer, head in ends:
         if not sender[0] < layer < len(blocks):
             raise ValueError(
                 f"a wire from layer {sender[0]} can end in layers {sender[0] + 1} to "
