@@ -91,7 +91,7 @@ def found(desk: BrowserContext, address: str) -> Found:
         if name in OF_EACH_KIND:
             visit.page.emulate_media(media="screen")
             resize(visit.page, *SIZES["desk"])
-            for question, answers in ask_axe(visit.page, dark=True):
+            for question, answers in ask_axe(visit.page, colours=True):
                 wrong[question] += [f"{name}: {answer}" for answer in answers]
     visit.page.close()
     return wrong

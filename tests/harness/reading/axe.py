@@ -54,15 +54,20 @@ def axe_finds(page: Page, selector: str, **options: Any) -> list[tuple[str, list
     ]
 
 
-def ask_axe(page: Page, *, dark: bool = False) -> Iterator[tuple[str, list[str]]]:
-    """Ask what axe finds on a page, unfolded, and of its colours in the dark. The page loses some words."""
+def ask_axe(page: Page, *, colours: bool) -> Iterator[tuple[str, list[str]]]:
+    """Ask what axe finds on a page, unfolded, and if asked, of its colours, by day and in the dark.
+
+    To look at colours takes longest. The page loses some words.
+    """
     add_style(page, STILL)
     page.evaluate(THIN_OUT)
     unfold(page)
     page.evaluate("document.activeElement.blur()")
     can_reach_wide_boxes(page)  # if not, axe finds them
-    colours: dict[str, Any] = {"runOnly": ["color-contrast"]}
-    for scheme, options in [("light", {}), ("dark", colours)][: 1 + dark]:
+    schemes: dict[str, Any] = {"light": {"rules": {"color-contrast": {"enabled": colours}}}}
+    if colours:
+        schemes["dark"] = {"runOnly": ["color-contrast"]}
+    for scheme, options in schemes.items():
         page.evaluate(SHOW_IN, scheme)
         found = axe_finds(page, "html", **options)
         yield f"axe, {scheme}", [f"{rule} at {place}: {what}" for rule, place, what in found]
