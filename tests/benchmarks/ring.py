@@ -1,8 +1,7 @@
 """How long attention in a ring takes, and how much memory each process of it, beside one process.
 
-Every run has processes of its own, forked as torchrun can from one that has torch imported and has not
-computed anything. Each reports how long it took and how much more memory it held than before; the slowest
-and the largest count.
+Every run has processes of its own, which torchrun starts. Each reports how long it took and how much more
+memory it held than before; the slowest and the largest count.
 """
 
 import json
@@ -11,7 +10,6 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
@@ -24,7 +22,6 @@ from measuring.timing import say, spread
 from memory import forget_peak, resident
 from torch import Tensor
 from torch import distributed as dist
-from torch.distributed.launcher import LaunchConfig, elastic_launch
 from torch.nn.functional import scaled_dot_product_attention
 
 from literate_attention.models.ring_attention import attend_in_ring
@@ -85,11 +82,10 @@ def measure_length(tokens: int, rounds: int) -> Iterator[Result]:
     contenders = [one for one in CONTENDERS if one.zigzag or tokens == min(ROUNDS)]
     runs: dict[Contender, list[list[dict[str, float]]]] = {one: [] for one in contenders}
     draw = random.Random(0)
-    with launcher() as in_processes:
-        for number in range(rounds):
-            say(f"{tokens} tokens: round {number + 1} of {rounds}")
-            for one in draw.sample(contenders, len(contenders)):
-                runs[one].append(in_processes(one, tokens))
+    for number in range(rounds):
+        say(f"{tokens} tokens: round {number + 1} of {rounds}")
+        for one in draw.sample(contenders, len(contenders)):
+            runs[one].append(in_processes(one, tokens))
     alone = [slowest(run) for run in runs[ONE]]
     for one in contenders:
         seconds = [slowest(run) for run in runs[one]]
@@ -111,24 +107,18 @@ def slowest(run: list[dict[str, float]]) -> float:
     return max(process["seconds"] for process in run)
 
 
-@contextmanager
-def launcher() -> Iterator[Callable[[Contender, int], list[dict[str, float]]]]:
-    """Start what starts processes, and yield what has it run a contender and returns their reports."""
-    with subprocess.Popen(
-        [sys.executable, __file__],
-        env=os.environ | {"OMP_NUM_THREADS": str(cores())},
-        stdin=subprocess.PIPE,
+def in_processes(one: Contender, tokens: int) -> list[dict[str, float]]:
+    """Run a contender, and return what its processes report."""
+    start = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
+    case = json.dumps({**asdict(one), "tokens": tokens})
+    ran = subprocess.run(
+        [*start, str(one.processes), __file__, case],
+        env=os.environ | {"OMP_NUM_THREADS": str(max(1, cores() // one.processes))},
         stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-
-        def in_processes(one: Contender, tokens: int) -> list[dict[str, float]]:
-            print(json.dumps({**asdict(one), "tokens": tokens}), file=process.stdin, flush=True)
-            reports: list[dict[str, float]] = json.loads(process.stdout.readline())
-            return reports
-
-        yield in_processes
-        process.stdin.close()
+        check=True,
+    )
+    reports: list[dict[str, float]] = json.loads(ran.stdout)
+    return reports
 
 
 def targets(results: list[Result]) -> list[Result]:
@@ -167,29 +157,11 @@ def growth_of_memory(rings: list[Result], processes: int) -> float:
     return float((long["mib"] - short["mib"]) / (long["tokens"] - short["tokens"]))
 
 
-# In the process that starts others, and in each of those
+# In each of the processes
 
 
-def launch(case: dict[str, Any]) -> list[dict[str, float]]:
-    """Fork as many processes as a contender needs, and return what they report."""
-    config = LaunchConfig(
-        min_nodes=1,
-        max_nodes=1,
-        nproc_per_node=case["processes"],
-        run_id="ring",
-        rdzv_backend="c10d",
-        rdzv_endpoint="localhost:0",
-        max_restarts=0,
-        monitor_interval=0.05,
-        start_method="fork",
-    )
-    reports: dict[int, list[dict[str, float]]] = elastic_launch(config, run_here)(*case.values())
-    return reports[0]
-
-
-def run_here(name: str, processes: int, zigzag: bool, tokens: int) -> list[dict[str, float]]:
-    """Attend with the other processes, and return what all of them report."""
-    torch.set_num_threads(max(1, cores() // processes))
+def run_here(name: str, processes: int, zigzag: bool, tokens: int) -> None:
+    """Attend with the other processes; the first prints what all of them report."""
     dist.init_process_group("gloo")
 
     def ring(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -202,8 +174,9 @@ def run_here(name: str, processes: int, zigzag: bool, tokens: int) -> list[dict[
         report = measured(lambda: step(attend, tokens // processes))
     everywhere: list[Any] = [None] * processes
     dist.all_gather_object(everywhere, {**report, "scores": sum(scores)})
+    if dist.get_rank() == 0:
+        print(json.dumps(everywhere))
     dist.destroy_process_group()
-    return everywhere
 
 
 def kernel(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -236,5 +209,4 @@ def measured(run: Callable[[], object]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    for line in sys.stdin:
-        print(json.dumps(launch(json.loads(line))), flush=True)
+    run_here(**json.loads(sys.argv[1]))

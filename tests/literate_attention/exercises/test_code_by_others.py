@@ -24,21 +24,6 @@ def test_the_fused_class_of_llms_from_scratch() -> None:
     assert check_piece(ch03.PyTorchMultiHeadAttention, "MultiHeadAttention")
 
 
-def test_the_attention_of_torch() -> None:
-    class Wrapped(nn.MultiheadAttention):
-        def __init__(
-            self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int
-        ) -> None:
-            super().__init__(d_out, num_heads, dropout, batch_first=True)
-            self.hidden = torch.ones(context_length, context_length, dtype=torch.bool).triu(1)
-
-        def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
-            hidden = self.hidden[: x.shape[1], : x.shape[1]]
-            return super().forward(x, x, x, attn_mask=hidden, need_weights=False)[0]
-
-    assert check_piece(Wrapped, "MultiHeadAttention")
-
-
 def test_the_rotary_embedding_of_transformers() -> None:
     from transformers import LlamaConfig
     from transformers.models.llama.modeling_llama import (

@@ -242,30 +242,24 @@ def test_the_token_matrix_is_drawn_before_the_positions() -> None:
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
-    ("token_ids", "error", "message"),
+    ("call", "error", "message"),
     [
-        (torch.tensor([1.0]), TypeError, "token_ids must be integers, got torch.float32"),
-        (torch.tensor([True]), TypeError, "token_ids must be integers, got torch.bool"),
-        (
-            torch.tensor([[1, 13]]),
-            ValueError,
-            "token id 13 is outside the vocabulary of 13 tokens (0 to 12)",
-        ),
-        (
-            torch.tensor([[-1, 12]]),
-            ValueError,
-            "token id -1 is outside the vocabulary of 13 tokens (0 to 12)",
-        ),
-        (
-            torch.ones(2, 8, dtype=torch.int64),
-            ValueError,
-            "the sequence has 8 tokens, but context_length is 7; shorten the sequence",
-        ),
+        (lambda: embedding()(torch.tensor([1.0])), TypeError, "integers, got torch.float32"),
+        (lambda: embedding()(torch.tensor([True])), TypeError, "integers, got torch.bool"),
+        (lambda: embedding()(torch.tensor([[1, 13]])), ValueError, "token id 13 is outside the"),
+        (lambda: embedding()(torch.tensor([[-1, 12]])), ValueError, "of 13 tokens (0 to 12)"),
+        (lambda: embedding()(torch.ones(2, 8).long()), ValueError, "context_length is 7; shorten"),
+        (lambda: loader(SAMPLE_TEXT, 0), ValueError, "max_length must be at least 1, got 0"),
+        (lambda: loader("one two three four", 4), ValueError, "and the token after it need 5"),
     ],
 )
-def test_the_embedding_refuses(token_ids: Tensor, error: type[Exception], message: str) -> None:
+def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=re.escape(message)):
-        embedding()(token_ids)
+        call()
+
+
+def loader(text: str, max_length: int) -> object:
+    return create_dataloader_v1(text, 1, max_length, 1)
 
 
 def test_the_embedding_does_not_wait_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,28 +269,9 @@ def test_the_embedding_does_not_wait_for_a_gpu(monkeypatch: pytest.MonkeyPatch) 
     assert embed(token_ids).shape == (1, 2, WIDTH)
 
 
-def test_the_highest_token_and_the_last_position_are_allowed() -> None:
+def test_what_is_just_allowed() -> None:
+    """The highest token, the last position, a text of one window and one token."""
     assert embedding()(torch.full((1, CONTEXT), VOCAB - 1)).shape == (1, CONTEXT, WIDTH)
-
-
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("text", "max_length", "message"),
-    [
-        (SAMPLE_TEXT, 0, "max_length must be at least 1, got 0"),
-        (
-            "one two three four",
-            4,
-            "the text has 4 tokens, but one window of max_length 4 and the token after it need 5",
-        ),
-    ],
-)
-def test_the_loader_refuses(text: str, max_length: int, message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        create_dataloader_v1(text, 1, max_length, 1)
-
-
-def test_a_text_of_one_window_and_one_token_is_enough() -> None:
     assert len(GPTDatasetV1("one two three four five", gpt2_tokenizer(), 4, 1)) == 1
 
 
@@ -350,17 +325,23 @@ def test_the_story_is_downloaded_once(answers: Callable[..., list[str]], tmp_pat
         (b"not the story", ValueError, f"expected {hashlib.sha256(STORY).hexdigest()}; nothing"),
         (http.client.IncompleteRead(b"half"), ConnectionError, "could not be downloaded from http"),
         (URLError("no network"), ConnectionError, "; connect to the network once, or put the file"),
+        (STORY, OSError, "No space left on device); choose another folder with"),
     ],
-    ids=["another file", "breaks off", "no network"],
+    ids=["another file", "breaks off", "no network", "the disk is full"],
 )
 def test_a_failed_download_leaves_nothing_behind(
     answers: Callable[..., list[str]],
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     answer: bytes | Exception,
     error: type[Exception],
     message: str,
 ) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
     answers(answer)
+    monkeypatch.setattr(Path, "replace", full)
     with refused(error, message):
         load_the_verdict(tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -374,19 +355,3 @@ def test_a_file_that_was_put_there_needs_no_network_but_must_be_the_story(
     with refused(ValueError, f"{path} has sha256 "):
         load_the_verdict(tmp_path)
     assert path.read_bytes() == b"not the story"
-
-
-def test_a_full_disk_leaves_nothing_behind(
-    answers: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    answers(STORY)
-    monkeypatch.setattr(Path, "replace", full)
-    message = (
-        f"the-verdict.txt could not be written to {tmp_path} ([Errno 28] No space left on device); "
-    )
-    with refused(OSError, f"{message}choose another folder with"):
-        load_the_verdict(tmp_path)
-    assert list(tmp_path.iterdir()) == []

@@ -23,7 +23,6 @@ BATCH, NUM_TOKENS, D_IN, HEADS, HEAD_DIM, CONTEXT = 2, 5, 7, 3, 11, 13
 D_OUT = HEADS * HEAD_DIM
 
 both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "explicit"])
-each_batch = pytest.mark.parametrize("batch", [(), (2, 3), (0,)], ids=str)
 
 
 def tokens(*batch: int, width: int = D_IN) -> Tensor:
@@ -39,39 +38,20 @@ def seeded(kind: type[nn.Module], d_out: int, d_in: int = D_IN) -> nn.Module:
 # Cutting and putting together
 
 
-@each_batch
+@pytest.mark.parametrize("batch", [(), (2, 3), (0,)], ids=str)
 def test_a_head_holds_its_own_columns(batch: tuple[int, ...]) -> None:
+    """Splitting moves no number, and merging undoes it."""
     x = tokens(*batch, width=D_OUT)
     heads = split_heads(x, HEADS)
     assert heads.shape == (*batch, HEADS, NUM_TOKENS, HEAD_DIM)
     for head in range(HEADS):
         columns = slice(head * HEAD_DIM, (head + 1) * HEAD_DIM)
         assert torch.equal(heads[..., head, :, :], x[..., columns])
-
-
-def test_splitting_moves_no_number() -> None:
-    x = tokens(2, width=D_OUT)
-    assert split_heads(x, HEADS).data_ptr() == x.data_ptr()
-
-
-@each_batch
-def test_merging_undoes_splitting(batch: tuple[int, ...]) -> None:
-    x = tokens(*batch, width=D_OUT)
-    assert torch.equal(merge_heads(split_heads(x, HEADS)), x)
+    assert heads.data_ptr() == x.data_ptr()
+    assert torch.equal(merge_heads(heads), x)
 
 
 # The classes
-
-
-def torchs_module(attention: MultiHeadAttention) -> nn.MultiheadAttention:
-    """Return torch's own module with the same weights. Its input must be as wide as its output."""
-    theirs = nn.MultiheadAttention(D_OUT, HEADS, batch_first=True, dtype=torch.float64)
-    with torch.no_grad():
-        layers = attention.W_query, attention.W_key, attention.W_value
-        theirs.in_proj_weight.copy_(torch.cat([layer.weight for layer in layers]))
-        theirs.in_proj_bias.copy_(torch.cat([layer.bias for layer in layers]))
-        theirs.out_proj.load_state_dict(attention.out_proj.state_dict())
-    return theirs
 
 
 @both_paths
@@ -79,7 +59,12 @@ def torchs_module(attention: MultiHeadAttention) -> nn.MultiheadAttention:
 def test_multi_head_attention_agrees_with_torchs_module(need_weights: bool, padded: bool) -> None:
     """There, True in a mask means: hidden. A batch of unequal texts is padded at the end."""
     attention = seeded(MultiHeadAttention, D_OUT, d_in=D_OUT)
-    theirs = torchs_module(attention)
+    theirs = nn.MultiheadAttention(D_OUT, HEADS, batch_first=True, dtype=torch.float64)
+    with torch.no_grad():
+        layers = attention.W_query, attention.W_key, attention.W_value
+        theirs.in_proj_weight.copy_(torch.cat([layer.weight for layer in layers]))
+        theirs.in_proj_bias.copy_(torch.cat([layer.bias for layer in layers]))
+        theirs.out_proj.load_state_dict(attention.out_proj.state_dict())
     x = tokens(3, width=D_OUT)
     is_token = torch.arange(NUM_TOKENS) < torch.tensor([NUM_TOKENS, 3, 1])[:, None]
     hidden = torch.ones(NUM_TOKENS, NUM_TOKENS).triu(1) == 1

@@ -21,10 +21,8 @@ from literate_attention import (
 )
 
 NUM_TOKENS, EMBED_DIM = 7, 5
-NORMALIZERS = [normalize_by_sum, naive_softmax, softmax]
 
 each_batch = pytest.mark.parametrize("batch", [(), (2, 3), (0,)], ids=str)
-each_normalizer = pytest.mark.parametrize("normalize", NORMALIZERS, ids=lambda f: f.__name__)
 
 
 def random_inputs(*batch: int, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -86,21 +84,12 @@ def test_weights_worked_by_hand() -> None:
     assert_close(normalize_by_sum(torch.tensor([3.0, -1.0])), torch.tensor([1.5, -0.5]))
 
 
-def test_both_softmaxes_agree_and_keep_the_order() -> None:
+def test_both_softmaxes_agree_until_the_naive_one_overflows() -> None:
     scores = random_inputs(2, 3)
     assert_close(naive_softmax(scores), softmax(scores))
-    assert torch.equal(softmax(scores).argsort(), scores.argsort())
-
-
-def test_only_the_naive_softmax_overflows() -> None:
     scores = torch.tensor([1000.0, 1001.0])
     assert naive_softmax(scores).isnan().all()
     assert_close(softmax(scores), softmax(scores - 1000.0))
-
-
-def test_gradients() -> None:
-    inputs = random_inputs(2).requires_grad_()
-    assert torch.autograd.gradcheck(dot_product_attention, inputs)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
