@@ -69,7 +69,7 @@ book_kernel_preload = [
 
 nb_code_prompt_show = "Code"
 nb_execution_mode = "cache"
-nb_execution_timeout = 120  # seconds, for one cell on a busy machine
+nb_execution_timeout = 300  # seconds, for the longest training on a slow machine that is busy
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 nb_merge_streams = True
 nb_output_stderr = "show"  # executable_book reports it, at every build
