@@ -5,6 +5,7 @@ import pydoc_data.topics
 import sysconfig
 import time
 from collections.abc import Iterator
+from copy import deepcopy
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -188,6 +189,13 @@ def loss_on(model: nn.Module, task: Any) -> float:
     return nn.functional.cross_entropy(logits.flatten(0, 1), task.answers[:600].flatten()).item()
 
 
+def torchs_norm(ours: nn.Module) -> nn.Module:
+    """Return torch's own norm with the same weight."""
+    norm = nn.RMSNorm(48, eps=1e-5).double()
+    norm.load_state_dict(ours.state_dict())
+    return norm
+
+
 class TorchBlock(nn.Module):
     """A block of the same parts, written with torch's functions and nothing else."""
 
@@ -195,9 +203,9 @@ class TorchBlock(nn.Module):
         super().__init__()
         attention, forward = ours.attention, ours.feed_forward
         self.heads, self.cos, self.sin = attention.num_heads, attention.rope.cos, attention.rope.sin
-        self.norms = nn.ModuleList(nn.RMSNorm(48, eps=1e-5).double() for _ in range(2))
+        self.norms = nn.ModuleList(map(torchs_norm, (ours.attention_norm, ours.feed_forward_norm)))
         self.query, self.key, self.value, self.out, self.gate, self.up, self.down = (
-            nn.Linear(layer.in_features, layer.out_features, bias=False).double()
+            deepcopy(layer)
             for layer in (
                 *(attention.W_query, attention.W_key, attention.W_value, attention.out_proj),
                 *(forward.W_gate, forward.W_up, forward.W_down),
@@ -226,12 +234,9 @@ class TorchModel(nn.Module):
 
     def __init__(self, ours: LanguageModel) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(*ours.token_embedding.weight.shape).double()
+        self.embedding = deepcopy(ours.token_embedding)
         self.blocks = nn.ModuleList(TorchBlock(block) for block in ours.blocks)
-        self.norm = nn.RMSNorm(48, eps=1e-5).double()
-        with torch.no_grad():
-            for mine, theirs in zip(weights_of(self), weights_of_ours(ours), strict=True):
-                mine.copy_(theirs)
+        self.norm = torchs_norm(ours.final_norm)
 
     def forward(self, token_ids: Tensor) -> Tensor:
         """Score each word as the next one."""
@@ -239,31 +244,6 @@ class TorchModel(nn.Module):
         for block in self.blocks:
             x = block(x)
         return self.norm(x) @ self.embedding.weight.T
-
-
-def weights_of(model: TorchModel) -> Iterator[Tensor]:
-    """Yield the weights of the model in torch's functions."""
-    yield model.embedding.weight
-    for block in model.blocks:
-        for layer in (block.query, block.key, block.value, block.out):
-            yield layer.weight
-        for layer in (block.gate, block.up, block.down, *block.norms):
-            yield layer.weight
-    yield model.norm.weight
-
-
-def weights_of_ours(model: LanguageModel) -> Iterator[Tensor]:
-    """Yield the same weights of ours, in the same order."""
-    yield model.token_embedding.weight
-    for block in model.blocks:
-        attention, forward = block.attention, block.feed_forward
-        for layer in (attention.W_query, attention.W_key, attention.W_value, attention.out_proj):
-            yield layer.weight
-        for layer in (forward.W_gate, forward.W_up, forward.W_down):
-            yield layer.weight
-        yield block.attention_norm.weight
-        yield block.feed_forward_norm.weight
-    yield model.final_norm.weight
 
 
 def timed() -> Iterator[Result]:

@@ -174,11 +174,8 @@ def test_heads_work_again_after_an_exception(model: LanguageModel) -> None:
 
 
 def test_nothing_is_switched_off_if_one_head_is_not_there(model: LanguageModel) -> None:
-    with (
-        pytest.raises(ValueError, match="there is no head 6"),
-        ablate_heads(model, [(0, 1), (0, 6)]),
-    ):
-        raise AssertionError
+    with pytest.raises(ValueError, match="there is no head 6"):
+        ablate_heads(model, [(0, 1), (0, 6)]).__enter__()
     assert not any(module._forward_pre_hooks for module in model.modules())
 
 
@@ -216,28 +213,20 @@ def test_copying_by_hand() -> None:
 
 MAPS = torch.zeros(3, 6, 5, 5)
 ONCE_AND_AGAIN = torch.tensor([[1, 2, 3, 4, 5], [1, 2, 1, 2, 1]])
-
-
-ONCE, NOT_TWICE = (
-    previous_token_targets(5),
-    "the second half of token_ids must be the first once more",
-)
+NEAR, NOT_TWICE = previous_token_targets(5), "the second half of token_ids must be the first once"
 
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda _: head_scores(MAPS, ONCE[:4, :4]), "targets must be as large as a map, (5, 5)"),
-        (lambda _: head_scores(MAPS, ONCE.expand(2, 5, 5)), "got shape (2, 5, 5)"),
+        (lambda _: head_scores(MAPS, NEAR[:4, :4]), "targets must be as large as a map, (5, 5)"),
+        (lambda _: head_scores(MAPS, NEAR.expand(2, 5, 5)), "got shape (2, 5, 5)"),
         (
             lambda _: head_scores(MAPS.expand(2, 3, 6, 5, 5), induction_targets(ONCE_AND_AGAIN)),
             "1 of 2 sequences have no targets: there is nothing to score",
         ),
-        (
-            lambda model: ablate_heads(model, [(3, 0)]).__enter__(),
-            "the model has 3 layers, counted",
-        ),
+        (lambda model: ablate_heads(model, [(3, 0)]).__enter__(), "the model has 3 layers,"),
         (lambda model: ablate_heads(model, [(2, 6)]).__enter__(), "layer 2 has 6 heads, counted"),
         (lambda model: ablate_heads(model, [(-1, 0)]).__enter__(), "there is no layer -1"),
         (lambda model: ablate_heads(model, [(0, -1)]).__enter__(), "there is no head -1"),

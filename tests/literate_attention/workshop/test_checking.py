@@ -17,6 +17,7 @@ from literate_attention.exercises.pieces import BY_NAME, PIECES
 from literate_attention.workshop._road import CHAPTERS, WorkshopError
 
 RIGHT_SOFTMAX = "def softmax(x):\n    return torch.softmax(x, dim=-1)\n"
+ATTEND = "def dot_product_attention(x):\n    return softmax(x @ x.mT) @ x\n"
 RIGHT_MASK = """\
 def causal_mask(q_len, kv_len=None):
     kv_len = kv_len or q_len
@@ -122,8 +123,7 @@ def test_files_that_cannot_be_imported(folder: Path) -> None:
 
 def test_what_calls_an_endless_piece_waits_for_it_and_not_for_the_time(folder: Path) -> None:
     loop = "    while True:\n        pass\n"
-    calling = "def dot_product_attention(x):\n    return softmax(x @ x.mT) @ x\n"
-    write(folder, "simple_attention", f"def softmax(x):\n{loop}{calling}")
+    write(folder, "simple_attention", f"def softmax(x):\n{loop}{ATTEND}")
     attention = (
         "from simple_attention import softmax\ndef attention_weights(q, k):\n    softmax(q)\n"
     )
@@ -282,7 +282,7 @@ BY_ITS_NAME = "the folder's files import each other by name: from causal_attenti
         ),
         (
             "dot_product_attention",
-            "def dot_product_attention(x):\n    return softmax(x @ x.mT) @ x\n",
+            ATTEND,
             NEEDS.format("softmax"),
             "· dot_product_attention: It needs softmax",
         ),
@@ -323,11 +323,7 @@ def test_what_is_said_of_a_piece(
 
 
 def test_what_is_next_after_a_chapter_is_the_piece_that_follows(folder: Path) -> None:
-    write(
-        folder,
-        "simple_attention",
-        RIGHT_SOFTMAX + "def dot_product_attention(x):\n    return softmax(x @ x.mT) @ x\n",
-    )
+    write(folder, "simple_attention", RIGHT_SOFTMAX + ATTEND)
     said = str(workshop.check(folder, "simple_attention"))
     following = CHAPTERS["self_attention"][0].name
     assert f"\nAll of this is right. Next: {following}, explained under" in said
@@ -353,28 +349,11 @@ def test_a_folder_that_cannot_be_read(folder: Path, monkeypatch: pytest.MonkeyPa
 # The command line
 
 
-def test_a_text_and_a_question_are_not_taken_both(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["talk", str(folder), "Once", "--chat", "Who?"]) == 2
-    assert "not both" in capsys.readouterr().err
-
-
 @pytest.mark.skipif(os.name == "nt", reason="a shell with head is needed")
 def test_who_reads_the_beginning_only_gets_no_traceback(folder: Path) -> None:
-    piped = subprocess.run(
-        [
-            "sh",
-            "-c",
-            '"$0" -m literate_attention check "$1" softmax | true',
-            sys.executable,
-            folder,
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert piped.stderr == ""
+    line = '"$0" -m literate_attention check "$1" softmax | true'
+    piped = subprocess.run(["sh", "-c", line, sys.executable, folder], capture_output=True)
+    assert piped.stderr == b""
 
 
 @pytest.mark.parametrize(
@@ -471,6 +450,7 @@ def test_a_table_for_teachers(
             'a name with blanks needs quotes: python -m literate_attention check "my own folder" softmax',
         ),
         (["start", "file"], "file is a file; choose another name for the folder."),
+        (["talk", "mine", "Once", "--chat", "Who?"], "not both"),
     ],
 )
 def test_an_error_is_one_sentence(
