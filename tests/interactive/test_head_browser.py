@@ -27,6 +27,11 @@ KINDS = {
 }
 
 
+@pytest.fixture
+def page(open_figure: Callable[..., Any]) -> Any:
+    return open_figure("head_browser")
+
+
 @pytest.fixture(scope="module")
 def library() -> SimpleNamespace:
     """Return what the library says of both sentences: maps and scores, head by head."""
@@ -75,10 +80,7 @@ def assert_opened(page: Any, maps: Tensor, head: int) -> None:
     torch.testing.assert_close(opened_map(page), maps[head], rtol=0, atol=0.005001)
 
 
-def test_all_maps_and_scores_are_the_librarys(
-    open_figure: Callable[..., Any], library: SimpleNamespace
-) -> None:
-    page = open_figure("head_browser")
+def test_all_maps_and_scores_are_the_librarys(page: Any, library: SimpleNamespace) -> None:
     got = page.evaluate(
         """() => literateParts.numbers.head_browser.sentences.map(literateParts.heads.unpack)
             .map(({ count, map, scores, words }) => ({
@@ -97,10 +99,7 @@ def test_all_maps_and_scores_are_the_librarys(
             torch.testing.assert_close(scores, library.scores[size, kind])
 
 
-def test_heads_are_sorted_and_named_with_their_scores(
-    open_figure: Callable[..., Any], library: SimpleNamespace
-) -> None:
-    page = open_figure("head_browser")
+def test_heads_are_sorted_and_named_with_their_scores(page: Any, library: SimpleNamespace) -> None:
     assert_opened(page, library.maps[ONCE], ranked(library, ONCE, "previous token")[0])
     for size, kind in ((ONCE, "previous token"), (ONCE, "first token"), (TWICE, "induction")):
         page.get_by_label("Sentence").select_option("0" if size == ONCE else "1")
@@ -178,10 +177,9 @@ def most_changed(whole: Tensor, left: Tensor, sign: int) -> list[tuple[str, floa
 
 
 def test_all_consequences_are_the_librarys(
-    open_figure: Callable[..., Any], without: dict[int, tuple[Tensor, Tensor]]
+    page: Any, without: dict[int, tuple[Tensor, Tensor]]
 ) -> None:
     """The library's ablation finds the same words, behind each word of both sentences."""
-    page = open_figure("head_browser")
     got = page.evaluate(
         """heads => literateParts.numbers.head_browser.consequences.map(one =>
             heads.map(head => literateParts.heads.consequence(one, head)))""",
@@ -261,10 +259,7 @@ def test_what_a_head_changes_is_shown_at_the_chosen_word(
     assert_shown(18 * NUM_HEADS + 6, 5, "\u201cstep\u201d")
 
 
-def test_heads_and_words_are_chosen_by_keyboard(
-    open_figure: Callable[..., Any], library: SimpleNamespace
-) -> None:
-    page = open_figure("head_browser")
+def test_heads_and_words_are_chosen_by_keyboard(page: Any, library: SimpleNamespace) -> None:
     order = ranked(library, ONCE, "previous token")
     page.get_by_label("Head", exact=True).focus()
     page.keyboard.press("Tab")

@@ -22,6 +22,11 @@ pytestmark = pytest.mark.browser
 WORD = "journeyjou"
 
 
+@pytest.fixture
+def page(open_figure: Callable[..., Any]) -> Any:
+    return open_figure("induction_lab")
+
+
 @pytest.fixture(scope="module")
 def numbers(figures_site: Path) -> dict[str, Any]:
     """Return what the build has written for the page."""
@@ -156,11 +161,8 @@ def assert_shows(
         torch.testing.assert_close(shown, maps[layer], rtol=0, atol=0.000501)
 
 
-def test_a_keyboard_types_writes_and_switches_heads_off(
-    open_figure: Callable[..., Any], numbers: dict[str, Any]
-) -> None:
+def test_a_keyboard_types_writes_and_switches_heads_off(page: Any, numbers: dict[str, Any]) -> None:
     """The trained model copies; without either head it does not."""
-    page = open_figure("induction_lab")
     model = model_at(numbers, -1)
     assert_shows(page, model, WORD)
     assert next(iter(bars(page))) == "r"
@@ -192,9 +194,8 @@ def test_a_keyboard_types_writes_and_switches_heads_off(
     assert next(iter(bars(page))) == "j"
 
 
-def test_a_keyboard_cuts_wires(open_figure: Callable[..., Any], numbers: dict[str, Any]) -> None:
+def test_a_keyboard_cuts_wires(page: Any, numbers: dict[str, Any]) -> None:
     """Only the keys need what the first head writes, as in the drawing of the chapter."""
-    page = open_figure("induction_lab")
     model, found = model_at(numbers, -1), numbers["checkpoints"][-1]
     group = page.get_by_role("group", name="Wires from the head of layer 1 to layer 2")
     page.get_by_role("switch", name="Head of layer 2").focus()
@@ -232,10 +233,7 @@ def test_a_keyboard_cuts_wires(open_figure: Callable[..., Any], numbers: dict[st
     assert found["cut"]["key"] < 0.1 < 0.8 < found["cut"]["query"] < 0.9 < found["cut"]["value"]
 
 
-def test_the_slider_goes_back_in_time(
-    open_figure: Callable[..., Any], numbers: dict[str, Any]
-) -> None:
-    page = open_figure("induction_lab")
+def test_the_slider_goes_back_in_time(page: Any, numbers: dict[str, Any]) -> None:
     page.get_by_role("slider", name="Moment of the training").focus()
     page.keyboard.press("Home")
     for moment, checkpoint in enumerate(numbers["checkpoints"]):
@@ -251,10 +249,7 @@ def test_the_slider_goes_back_in_time(
         page.keyboard.press("ArrowRight")
 
 
-def test_a_cell_says_where_a_letter_looks(
-    open_figure: Callable[..., Any], numbers: dict[str, Any]
-) -> None:
-    page = open_figure("induction_lab")
+def test_a_cell_says_where_a_letter_looks(page: Any, numbers: dict[str, Any]) -> None:
     page.get_by_role("grid", name="Layer 2").locator("td[tabindex='0']").focus()
     page.keyboard.press("Control+End")
     page.keyboard.press("ArrowLeft")
@@ -264,11 +259,8 @@ def test_a_cell_says_where_a_letter_looks(
     assert said == f"Layer 2: \u201cu\u201d (10) looks at \u201co\u201d (9) with {share}."
 
 
-def test_the_curve_is_the_training(
-    open_figure: Callable[..., Any], numbers: dict[str, Any]
-) -> None:
+def test_the_curve_is_the_training(page: Any, numbers: dict[str, Any]) -> None:
     """Each line is drawn through the shares of the training, and the mark stands at the checkpoint."""
-    page = open_figure("induction_lab")
     lines = page.locator(".lp-curve polyline").evaluate_all(
         "all => all.map(one => [...one.points].map(({ x, y }) => [x, y]))"
     )
@@ -296,11 +288,8 @@ def test_the_curve_is_the_training(
     assert "At step 0: copied right" in label
 
 
-def test_it_is_said_whether_there_is_something_to_copy(
-    open_figure: Callable[..., Any], numbers: dict[str, Any]
-) -> None:
+def test_it_is_said_whether_there_is_something_to_copy(page: Any, numbers: dict[str, Any]) -> None:
     """Examples are copied right, or have nothing to copy; outlined is where a head should look."""
-    page = open_figure("induction_lab")
     model, answer = model_at(numbers, -1), page.locator(".lp-answer")
     for example, right in (("blacksmithbla", "c"), ("abcdefgh", None), ("journeyjou", "r")):
         page.get_by_role("button", name=example).press("Enter")
@@ -318,8 +307,7 @@ def test_it_is_said_whether_there_is_something_to_copy(
         assert torch.equal(torch.tensor(outlined).reshape(10, 10), wanted)
 
 
-def test_what_is_not_read_is_said(open_figure: Callable[..., Any]) -> None:
-    page = open_figure("induction_lab")
+def test_what_is_not_read_is_said(page: Any) -> None:
     field, hint = page.get_by_label("The model reads"), page.locator(".lp-facts").first
     for typed, kept, said in (
         ("Hi you", "hiyou", "Left out: the space. The model knows the letters from a to z only."),

@@ -16,6 +16,11 @@ from interactive.packed_weights import packed, shapes
 pytestmark = pytest.mark.browser
 
 
+@pytest.fixture
+def page(open_figure: Callable[..., Any]) -> Any:
+    return open_figure("induction_lab")
+
+
 def small_model(num_heads: int, head_dim: int, base: float, qk_norm: bool) -> Any:
     width = num_heads * head_dim
     rope = la.RotaryEmbedding(head_dim, 32, base)
@@ -30,9 +35,8 @@ def small_model(num_heads: int, head_dim: int, base: float, qk_norm: bool) -> An
 
 @pytest.mark.parametrize(("num_heads", "head_dim", "base"), [(1, 6, 100.0), (3, 4, 10_000.0)])
 def test_random_models_read_random_texts_with_and_without_heads(
-    open_figure: Callable[..., Any], num_heads: int, head_dim: int, base: float
+    page: Any, num_heads: int, head_dim: int, base: float
 ) -> None:
-    page = open_figure("induction_lab")
     torch.manual_seed(2017)
     for number in range(10):
         model = small_model(num_heads, head_dim, base, qk_norm=number % 2 == 1)
@@ -62,9 +66,8 @@ def random_places(count: int, first: int, end: int) -> list[tuple[int, int]]:
     return list(zip(layers.tolist(), heads.tolist(), strict=True))
 
 
-def test_keys_that_do_not_hear_a_head_are_the_librarys(open_figure: Callable[..., Any]) -> None:
+def test_keys_that_do_not_hear_a_head_are_the_librarys(page: Any) -> None:
     """As `cut_wires` has it, with and without heads that are off."""
-    page = open_figure("induction_lab")
     torch.manual_seed(2022)
     for number in range(10):
         model = small_model(3, 4, 100.0, qk_norm=number % 2 == 1)
@@ -99,10 +102,7 @@ def replace_part(normed: Tensor, head: int, project: Any, _: Any, found: Tensor)
     return split.flatten(-2)
 
 
-def test_queries_keys_and_values_of_a_layer_do_not_hear_some_heads(
-    open_figure: Callable[..., Any],
-) -> None:
-    page = open_figure("induction_lab")
+def test_queries_keys_and_values_of_a_layer_do_not_hear_some_heads(page: Any) -> None:
     torch.manual_seed(2023)
     for number in range(12):
         model = small_model(3, 4, 100.0, qk_norm=number % 2 == 1)

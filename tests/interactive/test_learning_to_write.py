@@ -28,6 +28,11 @@ MODEL = """([moment]) => {
 }"""
 
 
+@pytest.fixture
+def page(open_figure: Callable[..., Any]) -> Any:
+    return open_figure("learning_to_write")
+
+
 @pytest.fixture(scope="module")
 def numbers(figures_site: Path) -> dict[str, Any]:
     """Return what the build has written for the page."""
@@ -69,10 +74,9 @@ def random_texts(generator: torch.Generator) -> list[Tensor]:
 
 
 def test_every_checkpoint_reads_two_hundred_texts_as_the_library_does(
-    open_figure: Callable[..., Any], numbers: dict[str, Any]
+    page: Any, numbers: dict[str, Any]
 ) -> None:
     """With all heads and without one, to 1e-5."""
-    page = open_figure("learning_to_write")
     texts = random_texts(torch.Generator().manual_seed(36))
     for moment in range(len(numbers["checkpoints"])):
         model = model_at(numbers, moment)
@@ -91,11 +95,8 @@ def test_every_checkpoint_reads_two_hundred_texts_as_the_library_does(
                 )
 
 
-def test_what_is_shown_of_a_checkpoint_is_the_librarys(
-    open_figure: Callable[..., Any], numbers: dict[str, Any]
-) -> None:
+def test_what_is_shown_of_a_checkpoint_is_the_librarys(page: Any, numbers: dict[str, Any]) -> None:
     """The maps of all heads too; and eight bits change the loss by less than is printed of it."""
-    page = open_figure("learning_to_write")
     ids = WORLD.token_ids(numbers["starts"][0]["text"])
     fresh = WORLD.draw(300, 36, torch.Generator().manual_seed(123))
     assert numbers["floor"] == la.entropy(WORLD.chances(fresh)).mean().item()
@@ -133,11 +134,8 @@ def test_readers_without_a_script_see_what_follows_the_first_text(
         assert shares == pytest.approx(wanted, abs=0.02)  # before they had eight bits
 
 
-def test_the_world_says_what_the_librarys_says(
-    open_figure: Callable[..., Any], numbers: dict[str, Any]
-) -> None:
+def test_the_world_says_what_the_librarys_says(page: Any, numbers: dict[str, Any]) -> None:
     """After every word of texts; and where a word is changed, from where on it says nothing more."""
-    page = open_figure("learning_to_write")
     generator = torch.Generator().manual_seed(5)
     texts = WORLD.draw(60, 36, generator)
     rows, places = torch.arange(30), torch.randint(36, (30,), generator=generator)
@@ -186,11 +184,8 @@ def assert_shows(page: Any, text: str, *columns: Tensor) -> None:
     assert least >= most.values[8] - 1e-9
 
 
-def test_a_keyboard_writes_and_takes_back(
-    open_figure: Callable[..., Any], numbers: dict[str, Any]
-) -> None:
+def test_a_keyboard_writes_and_takes_back(page: Any, numbers: dict[str, Any]) -> None:
     """At temperature 0 it says the most probable word; Undo goes back, as far as one came."""
-    page = open_figure("learning_to_write")
     first = text = numbers["starts"][0]["text"]
     assert_shows(page, text, expected(numbers, text), in_world(text))
     page.get_by_label("Temperature").press("Home")
@@ -209,10 +204,7 @@ def test_a_keyboard_writes_and_takes_back(
     assert undo.get_attribute("aria-disabled") == "true"
 
 
-def test_a_temperature_sharpens_what_is_shown_and_drawn(
-    open_figure: Callable[..., Any], numbers: dict[str, Any]
-) -> None:
-    page = open_figure("learning_to_write")
+def test_a_temperature_sharpens_what_is_shown_and_drawn(page: Any, numbers: dict[str, Any]) -> None:
     text = numbers["starts"][0]["text"]
     heat = page.get_by_label("Temperature")
     for _ in range(5):
@@ -229,11 +221,8 @@ def test_a_temperature_sharpens_what_is_shown_and_drawn(
         page.get_by_role("button", name="Undo").press("Enter")
 
 
-def test_a_fact_that_is_changed_changes_what_follows(
-    open_figure: Callable[..., Any], numbers: dict[str, Any]
-) -> None:
+def test_a_fact_that_is_changed_changes_what_follows(page: Any, numbers: dict[str, Any]) -> None:
     """And a text that the world does not say is told from one that it does."""
-    page = open_figure("learning_to_write")
     start = numbers["starts"][0]
     words = start["text"].split()
     assert page.get_by_label("Change word").input_value() == str(start["change"])
@@ -256,9 +245,8 @@ def test_a_fact_that_is_changed_changes_what_follows(
 
 
 def test_heads_are_switched_off_by_keyboard_and_the_bars_move(
-    open_figure: Callable[..., Any], numbers: dict[str, Any]
+    page: Any, numbers: dict[str, Any]
 ) -> None:
-    page = open_figure("learning_to_write")
     text = numbers["starts"][0]["text"]
     whole, world = expected(numbers, text), in_world(text)
     best = int(whole.argmax())
@@ -291,10 +279,7 @@ def test_heads_are_switched_off_by_keyboard_and_the_bars_move(
     assert_shows(page, text, whole, world)
 
 
-def test_the_slider_goes_back_in_time(
-    open_figure: Callable[..., Any], numbers: dict[str, Any]
-) -> None:
-    page = open_figure("learning_to_write")
+def test_the_slider_goes_back_in_time(page: Any, numbers: dict[str, Any]) -> None:
     text = numbers["starts"][0]["text"]
     page.get_by_role("slider", name="Moment of the training").press("Home")
     for moment, checkpoint in enumerate(numbers["checkpoints"]):
@@ -306,8 +291,7 @@ def test_the_slider_goes_back_in_time(
         page.keyboard.press("ArrowRight")
 
 
-def test_no_more_is_said_than_the_model_has_places_for(open_figure: Callable[..., Any]) -> None:
-    page = open_figure("learning_to_write")
+def test_no_more_is_said_than_the_model_has_places_for(page: Any) -> None:
     page.get_by_label("Temperature").press("Home")
     say = page.get_by_role("button", name="Say the next word")
     for _ in range(36):
@@ -319,10 +303,9 @@ def test_no_more_is_said_than_the_model_has_places_for(open_figure: Callable[...
 
 
 def test_numbers_on_heads_follow_the_right_word_as_things_are_now(
-    open_figure: Callable[..., Any], numbers: dict[str, Any]
+    page: Any, numbers: dict[str, Any]
 ) -> None:
     """At any temperature, beside the heads that are off; and a wrong favourite is called wrong."""
-    page = open_figure("learning_to_write")
     text = numbers["starts"][2]["text"]
     right = int(in_world(text).argmax())
     page.get_by_label("Begin with").select_option("2")
