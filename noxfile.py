@@ -23,7 +23,7 @@ SITE = Path("docs/_build/html")
 EPUB = Path("docs/_build/epub/LiterateAttention.epub")
 DIST = Path("dist")
 LETTERS_ON_A_LINE_OF_A_PAGE = "80"
-QUICK = "not browser and not whole and not oracle"
+QUICK = "not browser and not whole and not seeds and not oracle"
 
 
 def install(session: nox.Session, lock: str = LOCK, torch: tuple[str, ...] = TORCH) -> None:
@@ -90,7 +90,7 @@ def proof(session: nox.Session) -> None:
     """Break the library, the pages and the build in many ways: each has to be noticed."""
     install(session)
     build_anew(session)
-    pytest(session, "-m", "whole", *session.posargs)
+    pytest(session, "-m", "whole or seeds", *session.posargs)
 
 
 @nox.session
@@ -102,11 +102,11 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def check(session: nox.Session) -> None:
-    """Do all that CI asks for, in one environment: style, the book, every test; it needs Chromium."""
+    """Do all that CI asks for, in one environment: style, the book, most tests; it needs Chromium."""
     install(session, LOCK_WITH_PEERS)
     check_style(session)
     build_anew(session)
-    pytest(session, *session.posargs)
+    pytest(session, "-m", "not seeds", *session.posargs)
 
 
 @nox.session(default=False)

@@ -12,7 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from harness.library.writers import LENGTH, STEPS, apart, by_head, by_pair, learned, trained
+from harness.library.writers import (
+    LENGTH,
+    MOMENTS,
+    SEEDS,
+    STEPS,
+    apart,
+    by_head,
+    by_pair,
+    learned,
+    trained,
+)
 from measuring.targets import target
 from measuring.timing import interleaved, ratios, spread
 from torch import Tensor, nn
@@ -49,9 +59,7 @@ Beside our model, the same one is written with torch's own functions only, with 
 trained in turns, 10 steps a round, and times_torch is our time divided by its own in the same round.
 """
 PACKAGES = ("torch",)
-SEEDS = (123, *range(1, 10))
 FEW = 300
-MOMENTS = (100, 200, 400, 700)
 WIDTHS, AMOUNTS = (24, 48, 96), (600, 4_800, 38_400)
 PAGE = 2_000
 ROUNDS = 7

@@ -1,7 +1,7 @@
 """The small model that writes, trained as its page trains it, from other seeds or changed in one thing."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from itertools import product
 from typing import Any
 
@@ -21,6 +21,8 @@ from literate_attention import (
 )
 
 STEPS, LENGTH = 1200, 36
+SEEDS = (123, *range(1, 10))
+MOMENTS = (100, 200, 400, 700)
 WORLD = World()
 LEARNED = 0.6
 """The excess, of its colour and of its thing, below which a model has learned who has what. The best guess
@@ -127,4 +129,40 @@ def trained(
 
 def learned(result: dict[str, Any]) -> bool:
     """Tell whether a model has learned who has what."""
-    return max(result["excess"]["its colour"], result["excess"]["its thing"]) < LEARNED
+    return max(who_has_what(result["excess"])) < LEARNED
+
+
+def who_has_what(above: dict[str, float]) -> tuple[float, float]:
+    """Return what is about colours and things that have been told."""
+    return above["its colour"], above["its thing"]
+
+
+def claims(result: dict[str, Any]) -> dict[str, bool]:
+    """Tell which claims of the page hold in a training, of which MOMENTS and heads were measured."""
+    way, heads = result["on_the_way"], result["without"]
+    colour, thing = (
+        {head: above[kind] - result["excess"][kind] for head, above in heads.items()}
+        for kind in ("its colour", "its thing")
+    )
+    of_colours, of_things = (max(one[f"B{n}"] for n in range(4)) for one in (colour, thing))
+    return {
+        "grammar comes before the echo": way[100]["grammar"] < 0.2 < way[100]["echo"],
+        "the echo comes before who has what": way[200]["echo"] < 0.2 < min(who_has_what(way[200])),
+        "who has what comes late": min(who_has_what(way[400])) > LEARNED,
+        "who has what is learned": learned(result),
+        "nothing is below the floor": result["loss"] > result["floor"] - 0.02,
+        "things need a head of the second layer": of_things > 0.3,
+        "colours need none of it half as much": of_colours < of_things / 2,
+        "colours miss a head of the first layer most": max(colour, key=colour.get)[0] == "A",
+    }
+
+
+def exceptions(seeds: Iterable[int]) -> dict[str, list[int]]:
+    """Train the page's model from some seeds, and return for each claim those for which it does not hold."""
+    found: dict[str, list[int]] = {}
+    for seed in seeds:
+        for claim, holds in claims(
+            trained("whole", seed, measure=by_head, moments=MOMENTS)
+        ).items():
+            found.setdefault(claim, []).extend([] if holds else [seed])
+    return found
