@@ -220,7 +220,7 @@ WRONG: dict[str, list[tuple[object, str]]] = {
         (lambda ids: torch.ones(6, 6).tril(-1) > 0, "all earlier tokens"),
         (lambda ids: (ids[:, None] != ids).tril(-1), "numbers differ"),
         (lambda ids: ~(ids[:, None] == ids).tril(-1), "true everywhere else"),
-        (induction_targets, "behind the copy, not at it"),
+        (induction_targets, "after the copy, not at it"),
     ],
     "successor": [
         (lambda ids: ids[ids.index(ids[-1]) + 1], "after the first copy"),

@@ -197,7 +197,7 @@ class Checkpoint(NamedTuple):
         loss: its loss on rows that it is not trained on.
         copy_accuracy: the share of right answers on them, when a block comes for the second time.
         previous_token: how much each head looks at the previous token, layer by layer.
-        induction: how much each head looks behind the earlier copies of a token, layer by layer.
+        induction: how much each head looks at what came after earlier copies of a token, layer by layer.
         weights: its parameters, for ``load_state_dict``.
 
     Example:
@@ -216,7 +216,7 @@ class Checkpoint(NamedTuple):
     previous_token: Float[Tensor, "num_layers num_heads"]
     """How much each head looks at the previous token, layer by layer."""
     induction: Float[Tensor, "num_layers num_heads"]
-    """How much each head looks behind the earlier copies of a token, layer by layer."""
+    """How much each head looks at what came after earlier copies of a token, layer by layer."""
     weights: dict[str, Shaped[Tensor, "*shape"]]
     """Its parameters, for ``load_state_dict``."""
 

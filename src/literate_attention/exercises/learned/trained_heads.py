@@ -29,7 +29,7 @@ def check_copies(function: object) -> Verdict:
         ("a token is not an earlier copy of itself, and the future is hidden", same),
         ("a token is not an earlier copy of itself", same.tril()),
         ("these are later copies: a row is the token that looks", same.triu(1)),
-        ("this is where an induction head looks: behind the copy, not at it", behind),
+        ("this is where an induction head looks: after the copy, not at it", behind),
         ("all earlier tokens are marked, not only copies", torch.ones_like(same).tril(-1)),
         ("true means that the head looks there, and this is true everywhere else", ~right),
     ]
