@@ -53,16 +53,13 @@ def drawn(batch: int = 5, num_tokens: int = 17, shortest: int = 3, longest: int 
 
 
 def test_a_block_comes_again_and_holds_no_token_twice() -> None:
+    lengths = set()
     for row in drawn(batch=101).tolist():
         length = next(n for n in range(1, 18) if row[n:] == row[:-n])
-        assert 3 <= length <= 7
         assert len(set(row[:length])) == length
         assert set(row) <= set(range(VOCAB))
-
-
-def test_all_lengths_are_drawn() -> None:
-    lengths = {len(set(row)) for row in drawn(batch=101).tolist()}
-    assert lengths == set(range(3, 8))
+        lengths.add(length)
+    assert lengths == set(range(3, 8))  # all are drawn
 
 
 def test_a_generator_decides_the_rows() -> None:
@@ -73,9 +70,7 @@ def test_a_generator_decides_the_rows() -> None:
 
 
 def test_blocks_that_cannot_be_drawn_are_refused() -> None:
-    with pytest.raises(
-        ValueError, match="a block of 12 tokens, no two alike, needs as many, got 11"
-    ):
+    with pytest.raises(ValueError, match="a block of 12 tokens, no two alike, needs as many"):
         repeated_blocks(5, 17, VOCAB, 3, 12)
 
 
@@ -156,16 +151,11 @@ def test_checkpoints_are_taken_at_the_beginning_from_time_to_time_and_at_the_end
 
 
 def test_the_same_seed_gives_the_same_weights_to_the_last_digit() -> None:
-    (_, one), (_, same), (_, other) = trained(), trained(), trained(seed=4)
+    """However often one looks."""
+    (_, one), (_, same), (_, other) = trained(), trained(every=1), trained(seed=4)
     for name, weight in one[-1].weights.items():
         assert torch.equal(weight, same[-1].weights[name])
     assert one[-1].loss != other[-1].loss
-
-
-def test_how_often_one_looks_changes_nothing() -> None:
-    _, seldom = trained(every=5)
-    _, often = trained(every=1)
-    assert seldom[-1].loss == often[-1].loss
 
 
 def test_progress_wraps_the_steps() -> None:

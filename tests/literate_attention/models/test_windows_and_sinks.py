@@ -36,17 +36,10 @@ def random_ids(batch: int = 2, num_tokens: int = NUM_TOKENS) -> Tensor:
 
 
 def in_chunks(
-    model: LanguageModel,
-    token_ids: Tensor,
-    sizes: tuple[int, ...],
-    make_cache: Callable[[], Any],
-    **options: Any,
+    model: LanguageModel, token_ids: Tensor, sizes: tuple[int, ...], num_sinks: int = 0
 ) -> Tensor:
-    caches = [make_cache() for _ in range(LAYERS)]
-    found = []
-    for chunk in token_ids.split(sizes, dim=-1):
-        found.append(model(chunk, caches, **options))
-    return torch.cat(found, dim=1)
+    caches = [RollingCache(WINDOW, num_sinks) for _ in range(LAYERS)]
+    return torch.cat([model(chunk, caches) for chunk in token_ids.split(sizes, dim=-1)], dim=1)
 
 
 # Masks
@@ -101,8 +94,7 @@ def test_any_cut_of_a_text_equals_the_whole(sizes: tuple[int, ...]) -> None:
     """Positions go on counting, and a chunk sees what has not left its window yet."""
     rope = RotaryEmbedding(4, context_length=64)
     model, token_ids = seeded_model(rope=rope, window=WINDOW), random_ids()
-    found = in_chunks(model, token_ids, sizes, lambda: RollingCache(WINDOW))
-    assert_close(found, model(token_ids))
+    assert_close(in_chunks(model, token_ids, sizes), model(token_ids))
 
 
 @pytest.mark.parametrize("num_sinks", [1, 2, 4])
@@ -112,8 +104,7 @@ def test_with_sinks_too(sizes: tuple[int, ...], num_sinks: int) -> None:
     token_ids, whole = random_ids(), window_mask(NUM_TOKENS, NUM_TOKENS, WINDOW, num_sinks)
     expected = seeded_model()(token_ids, attn_mask=whole)
     model = seeded_model(window=WINDOW)
-    found = in_chunks(model, token_ids, sizes, lambda: RollingCache(WINDOW, num_sinks))
-    assert_close(found, expected)
+    assert_close(in_chunks(model, token_ids, sizes, num_sinks), expected)
 
 
 @pytest.mark.parametrize("window", [1, 2, 5])

@@ -174,7 +174,12 @@ def test_masks_follow_the_definition_one_after_the_other(stream: str, p: float, 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
 def test_exactly_one_stream_is_this_processors_own(dtype: torch.dtype) -> None:
-    """Bit for bit, and the generator afterwards too, for every rate and shape; the other never."""
+    """Bit for bit, and the generator afterwards too, for every rate and shape; the other never.
+
+    The module stands in the place of torch's, and has its defaults.
+    """
+    module = ReproducibleDropout()
+    assert (isinstance(module, nn.Dropout), module.p, module.stream) == (True, 0.5, "torch")
 
     def outcome(dropout: Callable[[Tensor], Tensor], shape: tuple[int, ...]) -> list[Tensor]:
         torch.manual_seed(7)
@@ -233,16 +238,6 @@ def test_a_mask_is_drawn_on_the_cpu_whatever_the_device(stream: str) -> None:
     assert torch.equal(mask, expected)
     assert torch.equal(kept, expected * 2.0)
     assert ReproducibleDropout(0.5, stream)(expected.float().to("meta")).is_meta
-
-
-# The module
-
-
-def test_the_module_takes_the_place_of_torchs() -> None:
-    """Same defaults, and an instance of the class whose place it takes."""
-    assert isinstance(ReproducibleDropout(), nn.Dropout)
-    assert ReproducibleDropout().p == nn.Dropout().p
-    assert ReproducibleDropout().stream == "torch"
 
 
 # What is refused

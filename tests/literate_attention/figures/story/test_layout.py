@@ -59,12 +59,9 @@ def colours_of_sheets(names: str, sizes: dict[str, int]) -> list[str]:
     return [colour for *_, colour in sorted(boxes) if colour in tints]
 
 
-def test_names_and_sizes_are_written() -> None:
+def test_the_last_two_dimensions_are_a_sheet_below_their_names_and_sizes() -> None:
     drawing = figures.draw_shapes([("split", torch.ones(2, 3, 5, 7), "b h n d_k", "heads")])
     assert {"split", "(b, h, n, d_k)", "(2, 3, 5, 7)"} <= set(written(drawing))
-
-
-def test_the_last_two_dimensions_are_a_sheet() -> None:
     sizes = {"n": 3, "h": 2, "d_k": 4}
     assert colours_of_sheets("b n h d_k", sizes) == 3 * [HEADS[0].tint, HEADS[1].tint]
     assert colours_of_sheets("b h n d_k", sizes) == [HEADS[0].tint, HEADS[1].tint]
