@@ -49,9 +49,7 @@ def opened(browser: Browser, address: str) -> Iterator[Callable[..., Any]]:
     ) -> Iterator[Visit]:
         key = f"{size} {options}"
         if key not in contexts:
-            width, height = SIZES[size]
-            options["viewport"] = {"width": width, "height": height}
-            contexts[key] = browser.new_context(**options)
+            contexts[key] = browser.new_context(viewport=SIZES[size], **options)
         visit = Visit(contexts[key], home)
         visit.page.goto(home + name, wait_until="load")
         yield visit

@@ -66,10 +66,7 @@ CRAMPED_ON_PAPER = """() => [
 
 @pytest.fixture(scope="module")
 def desk(browser: Browser) -> Iterator[BrowserContext]:
-    width, height = SIZES["desk"]
-    context = browser.new_context(
-        viewport={"width": width, "height": height}, reduced_motion="reduce"
-    )
+    context = browser.new_context(viewport=SIZES["desk"], reduced_motion="reduce")
     yield context
     context.close()
 
@@ -80,8 +77,7 @@ def found(desk: BrowserContext, address: str) -> Found:
     wrong: Found = defaultdict(list)
     visit = Visit(desk, address)
     for name in pages(SITE):
-        visit.page.emulate_media(media="screen")
-        resize(visit.page, *SIZES["desk"])
+        on_a_screen(visit.page)
         visit.go(name)
         if (weight := transferred(visit)) > 600_000:
             wrong["weight"].append(f"{name}: {weight} bytes")
@@ -89,12 +85,17 @@ def found(desk: BrowserContext, address: str) -> Found:
             wrong[question] += [f"{name}: {answer}" for answer in answers]
         wrong["complaints"] += [f"{name}: {complaint}" for complaint in visit.complaints]
         if name in OF_EACH_KIND:
-            visit.page.emulate_media(media="screen")
-            resize(visit.page, *SIZES["desk"])
+            on_a_screen(visit.page)
             for question, answers in ask_axe(visit.page, colours=True):
                 wrong[question] += [f"{name}: {answer}" for answer in answers]
     visit.page.close()
     return wrong
+
+
+def on_a_screen(page: Page) -> None:
+    """Show a page no longer as on paper."""
+    page.emulate_media(media="screen")
+    resize(page, **SIZES["desk"])
 
 
 def transferred(visit: Visit) -> int:
@@ -166,11 +167,7 @@ def test_every_page_on_a_desk(question: str, found: Found) -> None:
 def test_text_is_readable_before_any_script_has_run(
     browser: Browser, found: Found, address: str
 ) -> None:
-    width, height = SIZES["desk"]
-    context = browser.new_context(
-        java_script_enabled=False, viewport={"width": width, "height": height}
-    )
-    page = context.new_page()
+    page = browser.new_page(java_script_enabled=False, viewport=SIZES["desk"])
     wrong = []
     for name, full in (one.split(": ", 1) for one in found["words"]):
         page.goto(address + name, wait_until="load")
@@ -180,7 +177,7 @@ def test_text_is_readable_before_any_script_has_run(
             wrong.append(f"{name}: {len(bare)} characters without scripts, {len(full)} with")
         if not page.locator("article p").first.is_visible():
             wrong.append(f"{name}: no paragraph can be seen")
-    context.close()
+    page.close()
     fail_if_any(wrong)
     assert len(found["words"]) > 20
 

@@ -95,10 +95,9 @@ COLOURS = """() => [...new Set([...document.querySelectorAll("body *")]
 def found(browser: Browser, address: str) -> Found:
     """Return what is wrong on all pages, by what was asked."""
     wrong: Found = defaultdict(list)
-    width, height = SIZES["phone"]
-    page = browser.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
+    page = browser.new_page(viewport=SIZES["phone"], reduced_motion="reduce")
     for name in pages(SITE):
-        resize(page, width, height)
+        resize(page, **SIZES["phone"])
         page.goto(address + name, wait_until="load")
         for question, answers in (*ask(page, name), *ask_axe(page, colours=False)):
             wrong[question] += [f"{name}: {answer}" for answer in answers]

@@ -37,8 +37,7 @@ def visit(
 ) -> Iterator[Visit]:
     """Return a page that comes from a host, or from an archive that was unpacked."""
     home = address if request.param == "host" else f"{unpacked.as_uri()}/"
-    width, height = SIZES["desk"]
-    visit = Visit(browser.new_context(viewport={"width": width, "height": height}), home)
+    visit = Visit(browser.new_context(viewport=SIZES["desk"]), home)
     yield visit
     visit.page.context.close()
 

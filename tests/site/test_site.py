@@ -80,14 +80,8 @@ def test_every_link_within_the_site_leads_somewhere(html: dict[str, Html]) -> No
 
 
 def test_every_id_is_there_once(html: dict[str, Html]) -> None:
-    fail_if_any(
-        [
-            f"{page}: {name} {count} times"
-            for page, one in html.items()
-            for name, count in Counter(one.ids).items()
-            if count > 1
-        ]
-    )
+    ids = {page: Counter(one.ids) for page, one in html.items()}
+    fail_if_any([f"{page}: {name}" for page in ids for name, n in ids[page].items() if n > 1])
 
 
 def test_what_is_not_there_says_so_in_the_style_of_the_book(opened: Callable[..., Any]) -> None:
@@ -96,9 +90,7 @@ def test_what_is_not_there_says_so_in_the_style_of_the_book(opened: Callable[...
         assert visit.page.locator("nav a", has_text="Causal attention").is_visible()
         colour = visit.page.evaluate("getComputedStyle(document.querySelector('h1')).fontFamily")
         assert "Times" not in colour
-        assert [
-            one for one in visit.complaints if not one.startswith(("404", "console: Failed"))
-        ] == []
+        assert all(one.startswith(("404", "console: Failed")) for one in visit.complaints)
 
 
 def test_every_page_leads_to_its_commit_and_to_the_releases(html: dict[str, Html]) -> None:
@@ -107,9 +99,7 @@ def test_every_page_leads_to_its_commit_and_to_the_releases(html: dict[str, Html
     for page, one in book_pages(html).items():
         links = [link.get("href", "") for link in one.all("a")]
         assert f"{repository}releases" in links, page
-        assert [link for link in links if re.match(f"{repository}commit/[0-9a-f]{{40}}$", link)], (
-            page
-        )
+        assert any(re.match(f"{repository}commit/[0-9a-f]{{40}}$", link) for link in links), page
         assert re.search(r"</a>, \d{4}-\d\d-\d\d", one.text), page
     foot = html[FIRST].text.partition('class="page-foot"')[2]
     assert 'href="../trust/sources.html"' in foot.partition("</p>")[0]
@@ -118,18 +108,11 @@ def test_every_page_leads_to_its_commit_and_to_the_releases(html: dict[str, Html
 # Made for reading -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "learning_to_write/learning_to_write.css",
-        "training_lab/training_lab.css",
-        "parts/parts.css",
-    ],
-)
+@pytest.mark.parametrize("name", ["learning_to_write", "training_lab", "parts"])
 def test_no_class_of_a_live_figure_loses_its_looks(name: str) -> None:
     classes = [
         set(re.findall(r"\.((?:lw|tl|lp)-[\w-]+)", css.read_text("utf-8")))
-        for css in (DOCS / "_static" / name, SITE / "_static" / name)
+        for css in (folder / "_static" / name / f"{name}.css" for folder in (DOCS, SITE))
     ]
     assert classes[0] == classes[1]
 
@@ -184,10 +167,8 @@ def test_code_can_be_copied_and_outputs_have_no_button(opened: Callable[..., Any
         cell = visit.page.locator(".cell_input", has_text="query = inputs[1]").first
         cell.hover()
         cell.locator("button.copybtn").click()
-        assert (
-            visit.page.evaluate("navigator.clipboard.readText()")
-            == "query = inputs[1]\nprint(query)"
-        )
+        copied = visit.page.evaluate("navigator.clipboard.readText()")
+        assert copied == "query = inputs[1]\nprint(query)"
         assert visit.page.locator(".cell_output .copybtn").count() == 0
         assert visit.complaints == []
 
@@ -199,9 +180,8 @@ def test_a_page_can_be_copied_as_markdown(opened: Callable[..., Any], unpacked: 
         visit.page.get_by_role("button", name="Get page or book").click()
         visit.page.evaluate(HEAR, ".copy-page")
         visit.page.get_by_role("button", name="Copy as Markdown").click()
-        visit.page.wait_for_function(
-            "() => heard.includes('Copied')"
-        )  # it says so for a while only
+        # it says so for a while only
+        visit.page.wait_for_function("() => heard.includes('Copied')")
         copied = visit.page.evaluate("navigator.clipboard.readText()")
         assert copied == (SITE / FIRST).with_suffix(".md").read_text(encoding="utf-8")
         assert visit.complaints == []

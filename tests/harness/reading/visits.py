@@ -8,7 +8,7 @@ from playwright.sync_api import TimeoutError as TooLate
 
 Found = dict[str, list[str]]
 """What is wrong on all pages, by what was asked."""
-SIZES = {"phone": (360, 740), "desk": (1280, 900)}
+SIZES = {"phone": {"width": 360, "height": 740}, "desk": {"width": 1280, "height": 900}}
 GENERATED = ("404", "genindex", "search")
 UNFOLD = "() => document.querySelectorAll('details').forEach(fold => fold.open = true)"
 CODE_CUT = """() => [...document.querySelectorAll("article pre")].filter(e => e.checkVisibility())
