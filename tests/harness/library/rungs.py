@@ -18,8 +18,8 @@ from literate_attention import accuracy, answer_logits, train
 SEED = re.compile(r"torch\.manual_seed\(\d+\)")
 
 
-def _answers_unseen(page: dict[str, Any]) -> bool:
-    return accuracy(page["model"], page["unseen"]) >= 0.99
+def _answers_unseen(page: dict[str, Any], name: str = "model") -> bool:
+    return accuracy(page[name], page["unseen"]) >= 0.99
 
 
 def _reaches_the_floor(page: dict[str, Any]) -> bool:
@@ -50,7 +50,9 @@ RUNGS: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
     "gloves": ("self_attention", _answers_unseen),
     "mask": ("causal_attention", _reaches_the_floor),
     "heads": ("multi_head_attention", _answers_unseen),
-    "tied": ("self_attention", lambda page: accuracy(page["tied"], page["unseen"]) >= 0.99),
+    "tied": ("self_attention", partial(_answers_unseen, name="tied")),
+    "alone": ("self_attention", partial(_answers_unseen, name="alone")),
+    "single": ("multi_head_attention", partial(_answers_unseen, name="one_head")),
 } | {
     f"root_{start}_{root}": (
         "self_attention",

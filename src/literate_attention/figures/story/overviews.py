@@ -30,15 +30,15 @@ def draw_roadmap(here: Chapter | None = None) -> Drawing:
 
     Example:
         >>> draw_roadmap(here="self_attention").alt
-        'Four kinds of attention, each of which can do what the one before it cannot. 1, simple attention:
-        finds one thing among several. 2, self-attention: looks for something unlike itself. 3, causal
-        attention: writes, because it cannot peek. 4, multi-head attention: looks for two things at once. You
-        are at 2, self-attention.'
+        'Four kinds of attention, each of which does a task at which the one before it fails. 1, simple
+        attention: finds one thing among several. 2, self-attention: looks for something unlike itself. 3,
+        causal attention: writes, because it cannot peek. 4, multi-head attention: looks for two things at
+        once. You are at 2, self-attention.'
     """
     gap, rise, height = 8.0, 9.0, 26.0
     width = (WIDTH - 2 * MARGIN - (len(_ROAD) - 1) * gap) / len(_ROAD)
     top = MARGIN + (0.0 if here is None else LINE + 4)
-    sentences = ["Four kinds of attention, each of which can do what the one before it cannot."]
+    sentences = ["Four kinds of attention, each of which does a task at which the one before it fails."]
     lowest, last, passed = 0.0, "", False
     with card() as page:
         for i, (chapter, (name, full_name, adds)) in enumerate(_ROAD.items()):
