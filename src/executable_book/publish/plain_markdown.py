@@ -11,6 +11,7 @@ and numbered equations, and with links that lead nowhere from a notebook.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from html import unescape
 from textwrap import indent
 from urllib.parse import urljoin
 
@@ -133,11 +134,11 @@ class PlainMarkdown:
                 tag = f" \\tag{{{number}}}" if number else ""
                 yield f"$$\n{node.astext().strip()}{tag}\n$$"
             case nodes.literal_block() | nodes.doctest_block():
-                yield fenced(node.astext(), node.get("language", ""))
+                yield fenced(marked(node), node.get("language", ""))
             case nodes.table():
                 yield self._table(node)
             case nodes.raw() if found := SUMMARY.search(node.astext()):
-                yield f"*{escape(found[1])}*"
+                yield f"*{escape(unescape(found[1]))}*"
             case nodes.transition():
                 yield "---"
             case nodes.image() | nodes.TextElement() if not isinstance(node, SILENT):
@@ -227,6 +228,14 @@ def code_span(text: str) -> str:
     marks = "`" * (longest_run(text) + 1)
     space = " " * (text.startswith("`") or text.endswith("`"))
     return f"{marks}{space}{text}{space}{marks}"
+
+
+def marked(code: nodes.Element) -> str:
+    """Return code in which a comment marks the lines that a page marks with a colour."""
+    lines = code.astext().splitlines()
+    for number in code.get("highlight_args", {}).get("hl_lines", ()):
+        lines[number - 1] += "  # new"
+    return "\n".join(lines)
 
 
 def fenced(text: str, language: str) -> str:

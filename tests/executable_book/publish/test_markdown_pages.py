@@ -5,9 +5,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from docutils import nodes
 from harness.books import Book, cell
 
-from executable_book.publish.plain_markdown import code_span, escape, fenced
+from executable_book.html.foldable import folded
+from executable_book.publish.plain_markdown import (
+    PlainMarkdown,
+    code_span,
+    escape,
+    fenced,
+    marked,
+)
 
 # sphinx-exercise still asks for what Sphinx 11 will remove.
 pytestmark = pytest.mark.filterwarnings("ignore::sphinx.deprecation.RemovedInSphinx11Warning")
@@ -243,6 +251,16 @@ def test_what_markdown_has_no_word_for_is_its_text(new_book: Callable[..., Book]
 )
 def test_text_stays_text(text: str, escaped: str) -> None:
     assert escape(text) == escaped
+
+
+def test_a_folded_title_is_written_as_it_is_read() -> None:
+    page = nodes.section("", *folded("Torch's own <kernel>"))
+    assert PlainMarkdown("", {}).text(page) == "*Torch's own \\<kernel>*\n"
+
+
+def test_lines_that_a_page_marks_are_marked() -> None:
+    code = nodes.literal_block("", "a\nb\nc", highlight_args={"hl_lines": [1, 3]})
+    assert marked(code) == "a  # new\nb\nc  # new"
 
 
 def test_backticks_stay_within_code() -> None:
