@@ -50,9 +50,9 @@ RUNGS: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
     "gloves": ("self_attention", _answers_unseen),
     "mask": ("causal_attention", _reaches_the_floor),
     "heads": ("multi_head_attention", _answers_unseen),
-    "tied": ("self_attention", partial(_answers_unseen, name="tied")),
-    "alone": ("self_attention", partial(_answers_unseen, name="alone")),
-    "single": ("multi_head_attention", partial(_answers_unseen, name="one_head")),
+    "tied": ("self_attention", lambda page: _answers_unseen(page, "tied")),
+    "alone": ("self_attention", lambda page: _answers_unseen(page, "alone")),
+    "single": ("multi_head_attention", lambda page: _answers_unseen(page, "one_head")),
 } | {
     f"root_{start}_{root}": (
         "self_attention",

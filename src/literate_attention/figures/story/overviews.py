@@ -38,7 +38,9 @@ def draw_roadmap(here: Chapter | None = None) -> Drawing:
     gap, rise, height = 8.0, 9.0, 26.0
     width = (WIDTH - 2 * MARGIN - (len(_ROAD) - 1) * gap) / len(_ROAD)
     top = MARGIN + (0.0 if here is None else LINE + 4)
-    sentences = ["Four kinds of attention, each of which does a task at which the one before it fails."]
+    sentences = [
+        "Four kinds of attention, each of which does a task at which the one before it fails."
+    ]
     lowest, last, passed = 0.0, "", False
     with card() as page:
         for i, (chapter, (name, full_name, adds)) in enumerate(_ROAD.items()):
