@@ -9,12 +9,13 @@ from measuring.targets import target
 QUESTION = "How many of forty trainings learn what the page's own training learns?"
 METHOD = """
 The cells of the page run as they stand there, but for the seed: forty seeds from 1000 on. A training
-succeeds if at least 0.99 of the examples that it has not seen are answered rightly; for next words, if
-the loss is within 0.005 of the floor. For the square root, each of ten seeds has 400 steps at each of three
+succeeds if at least 0.99 of the examples that it has not seen are answered rightly; for next words, if the
+loss is within 0.005 of the floor. For the square root, each of ten seeds has 400 steps at each of three
 learning rates (0.0003, 0.001, 0.003), and succeeds if the loss falls below 0.1 at any of them: with small
 numbers and the weight decay of the game, with large numbers and this decay, and with large numbers and
 none. Tied is the model that has one matrix for queries and keys, and single the one with a single head:
-neither may succeed. Alone has a matrix for the queries alone. nox -s proof counts again, with two sets of instructions of the processor.
+neither may succeed. Alone has a matrix for the queries alone. nox -s proof counts again, with two sets of
+instructions of the processor.
 """
 PACKAGES = ("torch",)
 CANNOT = ("tied", "single")
