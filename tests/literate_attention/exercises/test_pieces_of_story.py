@@ -178,11 +178,7 @@ WRONG = {
         ("dim=-1, keepdim", "dim=min(1, scores.ndim - 1), keepdim", "over axis 1"),
         ("torch.exp(scores - scores.amax(dim=-1, keepdim=True))", "scores", "without exponentials"),
         ("return powers / powers.sum(dim=-1, keepdim=True)", "return powers", ""),
-        (
-            "return powers / powers.sum(dim=-1, keepdim=True)",
-            "return scores",
-            "returns the scores as they are",
-        ),
+        ("powers / powers.sum(dim=-1, keepdim=True)", "scores", "returns the scores as they are"),
     ],
     ATTEND: [
         ("dim=-1", "dim=1", "axis 1"),
@@ -197,11 +193,7 @@ WRONG = {
         ("<=", ">=", ""),
         ("<=", "<", "no token sees itself"),
         ("<=", ">", "true and false are swapped"),
-        (
-            "torch.arange(kv_len - q_len, kv_len)",
-            "torch.arange(q_len)",
-            "the queries are the last tokens",
-        ),
+        ("arange(kv_len - q_len, kv_len)", "arange(q_len)", "the queries are the last tokens"),
         ("kv_len)[:, None]", "kv_len)[:, None] + 1", "one token of the future"),
     ],
     TRIANGLE: [
@@ -242,11 +234,7 @@ WRONG = {
         ("triu(1)", "triu(2)", "one token of the future is left visible"),
         (".bool()[", ".bool().logical_not()[", "hides what it should show"),
         ("-torch.inf", "0.0", "hidden scores are zero"),
-        (
-            "scores = scores.masked_fill(self.mask.bool()[:n, :n], -torch.inf)",
-            "",
-            "nothing is hidden",
-        ),
+        (".masked_fill(self.mask.bool()[:n, :n], -torch.inf)", "", "nothing is hidden"),
         ("[:n, :n]", "", "stops with RuntimeError"),
         (", bias=qkv_bias", "", "qkv_bias=False has to leave out the biases"),
         ("bias=qkv_bias", "bias=False", "qkv_bias=True adds no bias"),
@@ -266,17 +254,9 @@ weights = torch.softmax(q @ k.mT / k.shape[-1] ** 0.5, dim=-1)
             "weights = torch.softmax(self.dropout(scores) / k.shape[-1] ** 0.5, dim=-1)",
             "dropped before the softmax",
         ),
-        (
-            "self.dropout(weights)",
-            "(weights,)[self.training]",
-            "in training it stops with IndexError",
-        ),
+        ("self.dropout(weights)", "(weights,)[self.training]", "training it stops with IndexError"),
         ("return weights @ v", "return (weights @ v)[self.training :]", "in training the shape is"),
-        (
-            "return weights @ v",
-            "return self.dropout(weights @ v)",
-            "not the weights that are dropped",
-        ),
+        ("weights @ v", "self.dropout(weights @ v)", "not the weights that are dropped"),
         (
             "torch.softmax(scores / k.shape[-1] ** 0.5, dim=-1)",
             "torch.softmax(scores, dim=1)",
@@ -288,18 +268,10 @@ weights = torch.softmax(q @ k.mT / k.shape[-1] ** 0.5, dim=-1)
         ("self.d**0.5", "n**0.5", "by the number of keys"),
         ("(weights @ v).transpose(1, 2)", "(weights @ v)", "merged without transposing"),
         ("return self.proj(z)", "return z", "out_proj is never used"),
-        (
-            "self.proj = nn.Linear(d_out, d_out)",
-            "self.proj = nn.Identity()",
-            "no output projection",
-        ),
+        ("nn.Linear(d_out, d_out)", "nn.Identity()", "no output projection"),
         ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=False)", "has no bias"),
         (", bias=qkv_bias", "", "qkv_bias=False has to leave out the biases"),
-        (
-            "k = k.view(b, n, self.h, self.d).transpose(1, 2)",
-            "k = k.view(b, self.h, n, self.d)",
-            "",
-        ),
+        ("k.view(b, n, self.h, self.d).transpose(1, 2)", "k.view(b, self.h, n, self.d)", ""),
         (
             ".view(b, n, self.h, self.d).transpose(1, 2)",
             ".reshape(b, self.h, n, self.d)",
@@ -313,11 +285,7 @@ weights = torch.softmax(q @ k.mT / k.shape[-1] ** 0.5, dim=-1)
         ("softmax(dim=-1)", "softmax(dim=1)", "runs over the heads"),
         ("softmax(dim=-1)", "softmax(dim=2)", "runs over the queries"),
         ("triu(1)", "triu(2)", "one token of the future"),
-        (
-            "(weights @ v).transpose(1, 2)",
-            "(weights @ v).flip(1).transpose(1, 2)",
-            "merged in the wrong order",
-        ),
+        ("(weights @ v)", "(weights @ v).flip(1)", "merged in the wrong order"),
         ("return self.proj(z)", "return self.proj(z), weights", ""),
     ],
 }

@@ -35,16 +35,6 @@ def random_tensor(*shape: int, seed: int = 7, dtype: torch.dtype = torch.float64
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
-def query_key_value(
-    *batch: int, num_kv_heads: int = KV_HEADS, q_len: int = Q_LEN, kv_len: int = KV_LEN
-) -> tuple[Tensor, Tensor, Tensor]:
-    return (
-        random_tensor(*batch, HEADS, q_len, HEAD_DIM, seed=1),
-        random_tensor(*batch, num_kv_heads, kv_len, HEAD_DIM, seed=2),
-        random_tensor(*batch, num_kv_heads, kv_len, HEAD_DIM, seed=3),
-    )
-
-
 def rope() -> RotaryEmbedding:
     return RotaryEmbedding(HEAD_DIM, CONTEXT, base=100.0)
 
@@ -82,27 +72,20 @@ def test_stacking_keeps_heads_of_a_group_together(
 @each_kind
 @pytest.mark.parametrize("masked", ["not", "causal", "by hand", "by head"])
 def test_attention_agrees_with_loops(
-    need_weights: bool,
-    batch: tuple[int, ...],
-    num_kv_heads: int,
-    masked: str,
+    need_weights: bool, batch: tuple[int, ...], num_kv_heads: int, masked: str
 ) -> None:
-    query, key, value = query_key_value(*batch, num_kv_heads=num_kv_heads)
+    query = random_tensor(*batch, HEADS, Q_LEN, HEAD_DIM, seed=1)
+    key, value = (
+        random_tensor(*batch, num_kv_heads, KV_LEN, HEAD_DIM, seed=seed) for seed in (2, 3)
+    )
     allowed = {
         "not": None,
         "causal": causal_mask(Q_LEN, KV_LEN),
         "by hand": random_tensor(Q_LEN, KV_LEN) > 0,
         "by head": random_tensor(HEADS, Q_LEN, KV_LEN) > 0,
     }[masked]
-    is_causal = masked == "causal"
-    result = grouped_attention(
-        query,
-        key,
-        value,
-        attn_mask=None if is_causal else allowed,
-        is_causal=is_causal,
-        need_weights=need_weights,
-    )
+    told = {"is_causal": True} if masked == "causal" else {"attn_mask": allowed}
+    result = grouped_attention(query, key, value, need_weights=need_weights, **told)
     context, weights = result if need_weights else (result, None)
     of = [head * num_kv_heads // HEADS for head in range(HEADS)]
     expected, expected_weights = attend_by_loops(
@@ -116,14 +99,7 @@ def test_attention_agrees_with_loops(
 @both_paths
 def test_no_key_is_copied_for_a_second_head(need_weights: bool) -> None:
     """One query, many keys: all that is allocated is far smaller than one copy of the keys."""
-    query, key, value = (
-        tensor.float()
-        for tensor in (
-            random_tensor(1, 9, 1, 64),
-            random_tensor(1, 3, 4096, 64),
-            random_tensor(1, 3, 4096, 64),
-        )
-    )
+    query, key, value = torch.randn(1, 9, 1, 64), *torch.randn(2, 1, 3, 4096, 64)
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
         grouped_attention(query, key, value, need_weights=need_weights)
     taken = sum(
@@ -203,22 +179,14 @@ def test_a_mask_is_combined_with_the_causal_one_and_the_window(
 @both_paths
 @pytest.mark.parametrize("window", [None, 3])
 def test_a_mask_is_combined_behind_a_cache_too(need_weights: bool, window: int | None) -> None:
-    attention, x = (
-        seeded(window=window).requires_grad_(False),
-        random_tensor(BATCH, NUM_TOKENS, D_IN),
-    )
+    attention = seeded(window=window).requires_grad_(False)
+    x = random_tensor(BATCH, NUM_TOKENS, D_IN)
     by_hand = random_tensor(NUM_TOKENS, NUM_TOKENS) > 0
     whole = run(attention, x, need_weights, attn_mask=by_hand)
     cache = KVCache(BATCH, KV_HEADS, NUM_TOKENS, HEAD_DIM, dtype=torch.float64)
     in_chunks = [
-        run(
-            attention,
-            x[:, start:end],
-            need_weights,
-            cache=cache,
-            attn_mask=by_hand[start:end, :end],
-        )
-        for start, end in ((0, 2), (2, 4), (4, 5))
+        run(attention, x[:, i:j], need_weights, cache=cache, attn_mask=by_hand[i:j, :j])
+        for i, j in ((0, 2), (2, 4), (4, 5))
     ]
     assert_close(torch.cat(in_chunks, dim=1), whole)
 

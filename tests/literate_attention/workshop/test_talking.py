@@ -16,7 +16,7 @@ from harness.library.small_llama import SIZES, TEXT, small_llama
 from literate_attention import MultiHeadAttention, continue_text, load_smollm2
 from literate_attention.exercises.pieces import BY_NAME
 from literate_attention.workshop._road import CHAPTERS, WorkshopError, file_name
-from literate_attention.workshop.assembling import IN_MODEL, Assembly
+from literate_attention.workshop.assembling import IN_MODEL
 from literate_attention.workshop.gpt2 import talk_gpt2
 from literate_attention.workshop.solutions import Comparison, Solutions
 from literate_attention.workshop.stubs import start
@@ -29,11 +29,6 @@ def imports_of_this_test_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     yield
     for stem in CHAPTERS:
         sys.modules.pop(stem, None)
-
-
-@pytest.fixture
-def ours() -> Assembly:
-    return small_llama()
 
 
 # A reader's folder
@@ -55,10 +50,10 @@ def naive(*names: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def compared(ours: Assembly, tmp_path: Path) -> Callable[..., Comparison]:
+def compared(tmp_path: Path) -> Callable[..., Comparison]:
     def compare(**sources: str) -> Comparison:
         write(tmp_path, **sources)
-        return Comparison(Solutions(tmp_path, sources), ours, TEXT, SIZES)
+        return Comparison(Solutions(tmp_path, sources), small_llama(), TEXT, SIZES)
 
     return compare
 
