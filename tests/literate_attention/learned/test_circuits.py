@@ -343,10 +343,7 @@ def cut_twice(model: LanguageModel) -> None:
         (lambda m: cut_wires(m, {(1, 0): [(1, 0)]}).__enter__(), "can end in layers 2 to 2, got 1"),
         (lambda m: cut_wires(m, {(1, 0): [(3, 0)]}).__enter__(), "can end in layers 2 to 2, got 3"),
         (lambda m: cut_wires(m, {(1, 0): [(2, 2)]}).__enter__(), "has 2 key-value heads, counted"),
-        (
-            lambda m: cut_wires(m, {(1, 0): [(2, 6)]}, part="query").__enter__(),
-            "has 6 heads, counted",
-        ),
+        (lambda m: cut_wires(m, {(1, 0): [(2, 6)]}, part="query").__enter__(), "has 6 heads,"),
         (cut_twice, "wires to layer 2 are already cut; name all of them in one call"),
     ],
 )

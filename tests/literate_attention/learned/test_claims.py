@@ -107,10 +107,7 @@ def test_controls_stand_in_the_same_layers_and_are_none_of_the_heads() -> None:
         (lambda: measure_claim(lambda _: {"a": 1.0, "b": 0.0}, num_draws=9), "at least 10, got 9"),
         (lambda: measure_claim(lambda _: {"a": 1.0}), "needs a control, but only ['a'] was"),
         (lambda: bootstrap_interval(torch.ones(1)), "number of values must be at least 2, got 1"),
-        (
-            lambda: bootstrap_interval(torch.ones(10), per=torch.ones(9)),
-            "got 10 values, to be divided by 9",
-        ),
+        (lambda: bootstrap_interval(torch.ones(10), per=torch.ones(9)), "values, to be divided by"),
         (lambda: stated([]), "a claim needs controls that were measured, got []"),
         (lambda: stated(["nowhere"]), "controls that were measured, got ['nowhere']"),
         (lambda: other_heads([(3, 0), (3, 1)], num_heads=3), "layer 3 has 3 heads, too few"),

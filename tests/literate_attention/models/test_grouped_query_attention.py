@@ -233,6 +233,7 @@ def test_a_module_moves_to_another_device() -> None:
 X = torch.ones(BATCH, NUM_TOKENS, D_IN)
 Q, KV = torch.ones(BATCH, HEADS, Q_LEN, 4), torch.ones(BATCH, KV_HEADS, KV_LEN, 4)
 UNEVEN = "num_heads must be divisible by num_kv_heads, got "
+BOTH = "attn_mask and is_causal were given together"
 MASK = torch.ones(3, 5, dtype=torch.bool)
 
 
@@ -251,11 +252,7 @@ MASK = torch.ones(3, 5, dtype=torch.bool)
         (lambda: grouped_attention(Q, KV[:, [0] * 4], KV), ValueError, f"{UNEVEN}6 and 4"),
         (lambda: grouped_attention(Q, KV, KV, attn_mask=MASK.int()), TypeError, "must be boolean"),
         (lambda: grouped_attention(Q, KV, KV, attn_mask=MASK[:2]), ValueError, "(2, 6, 3, 5)"),
-        (
-            lambda: grouped_attention(Q, KV, KV, attn_mask=MASK, is_causal=True),
-            ValueError,
-            "attn_mask and is_causal were given together",
-        ),
+        (lambda: grouped_attention(Q, KV, KV, attn_mask=MASK, is_causal=True), ValueError, BOTH),
         (lambda: seeded().float()(X, attn_mask=MASK), ValueError, "scores of shape (2, 6, 5, 5)"),
         (lambda: seeded().float()(X, attn_mask=MASK.int()), TypeError, "must be boolean"),
         (lambda: seeded().float()(X.repeat(1, 3, 1)), ValueError, "the sequence has 15 tokens"),

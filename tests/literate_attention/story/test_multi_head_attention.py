@@ -174,18 +174,10 @@ NOT_BOOLEAN = "attn_mask must be boolean, True = may attend, got torch.float32"
     ("call", "error", "message"),
     [
         (lambda: MultiHeadAttention(7, 10, 5, 0.0, 3), ValueError, "d_out must be divisible by"),
-        (
-            lambda: split_heads(X, 3),
-            ValueError,
-            "the width of x must be divisible by num_heads, got 7",
-        ),
+        (lambda: split_heads(X, 3), ValueError, "the width of x must be divisible by num_heads,"),
         (lambda: split_heads(X, 0), ValueError, "must be divisible by num_heads, got 7 and 0"),
         (lambda: SMALL(X, attn_mask=torch.ones(5, 5)), TypeError, NOT_BOOLEAN),
-        (
-            lambda: SMALL(X, attn_mask=torch.ones(2, 5) > 0),
-            ValueError,
-            "(2, 3, 5, 5), (*batch, quer",
-        ),
+        (lambda: SMALL(X, attn_mask=torch.ones(2, 5) > 0), ValueError, "of shape (2, 3, 5, 5),"),
     ],
 )
 def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
