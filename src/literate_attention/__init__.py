@@ -49,6 +49,7 @@ from literate_attention.learned.trained_heads import (
     head_scores,
     induction_targets,
     previous_token_targets,
+    resume,
     top_heads,
 )
 from literate_attention.models.grouped_query_attention import (
@@ -271,6 +272,7 @@ __all__ = [
     "rename_weights",
     "repeated_blocks",
     "residual_stream",
+    "resume",
     "ring_shards",
     "rotary_frequencies",
     "rotate_half_split",

@@ -255,14 +255,17 @@ def patch_blocks(
         torch.Size([4, 2, 11])
     """
     require_same_length(token_ids, other_ids)
-    stream, other = residual_stream(model, token_ids), residual_stream(model, other_ids)
-    logits = []
+    stream, other = residual_stream(model, torch.stack([token_ids, other_ids]))
+    runs = stream.new_empty(0, *stream[0].shape)
     for layer in range(len(stream)):
         mixed = stream[layer].repeat(len(places), 1, 1)
         for row, place in enumerate(places):
             mixed[row, place] = other[layer, place]
-        logits.append(patch(model, mixed, layer))
-    return torch.stack(logits)
+        runs = torch.cat([runs, mixed])  # all go on together
+        if layer < len(model.blocks):
+            runs = model.blocks[layer](runs)
+    logits = model.logits(model.final_norm(runs[:, -1]))
+    return logits.unflatten(0, (-1, len(places)))
 
 
 @torch.no_grad()
@@ -296,7 +299,7 @@ def patch_heads(
     """
     require_same_length(token_ids, other_ids)
     stream = residual_stream(model, token_ids)
-    heads, others = head_outputs(model, token_ids), head_outputs(model, other_ids)
+    heads, others = head_outputs(model, torch.stack([token_ids, other_ids]))
     logits = []
     for layer, block in enumerate(model.blocks):
         attended = stream[layer] + heads[layer].sum(dim=0)

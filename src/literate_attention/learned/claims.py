@@ -20,8 +20,11 @@ class Estimate(NamedTuple):
         high: where it ends.
 
     Example:
-        >>> print(Estimate(torch.tensor([0.4, 0.6]), mean=0.5, low=0.4, high=0.6))
+        >>> one = Estimate(torch.tensor([0.4, 0.6]), mean=0.5, low=0.4, high=0.6)
+        >>> print(one)
         0.50 (0.40 to 0.60)
+        >>> print(one - Estimate(torch.tensor([0.1, 0.3]), mean=0.2, low=0.1, high=0.3))
+        0.30 (0.30 to 0.30)
     """
 
     values: Float[Tensor, " draws"]
@@ -36,6 +39,11 @@ class Estimate(NamedTuple):
     def __str__(self) -> str:
         """Write the mean, and the interval behind it."""
         return f"{self.mean:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+    def __sub__(self, other: "Estimate") -> "Estimate":
+        """Compare with what else was measured in the same draws, draw by draw."""
+        values = self.values - other.values
+        return Estimate(values, values.mean().item(), *bootstrap_interval(values))
 
 
 def bootstrap_interval(

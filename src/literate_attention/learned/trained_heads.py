@@ -1,6 +1,6 @@
 """What the heads of a trained model look at: their maps, scores of maps, and heads switched off."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -15,7 +15,9 @@ from literate_attention.models.transformer_block import LanguageModel
 
 @torch.no_grad()
 def attention_maps(
-    model: LanguageModel, token_ids: Int[Tensor, "*batch num_tokens"]
+    model: LanguageModel,
+    token_ids: Int[Tensor, "*batch num_tokens"],
+    layers: Collection[int] | None = None,
 ) -> Float[Tensor, "*batch num_layers num_heads num_tokens num_tokens"]:
     r"""Collect the attention weights of every head of a model, layer by layer.
 
@@ -25,9 +27,10 @@ def attention_maps(
     Args:
         model: a stack of blocks whose attention can return its weights.
         token_ids: what the model reads.
+        layers: which layers' maps are collected; by default those of all.
 
     Returns:
-        A map for each head of each layer. Row i says how much token i takes from each token, and sums to one.
+        A map for each head of each of these layers. Row i says how much token i takes from each token, and sums to one.
 
     Raises:
         TypeError: the token ids are not integers.
@@ -43,10 +46,11 @@ def attention_maps(
     x = model.token_embedding(token_ids)
     blocks: Iterable[Any] = model.blocks
     maps = []
-    for block in blocks:
-        normed = block.attention_norm(x)
-        _, weights = block.attention(normed, need_weights=True)
-        maps.append(weights)
+    for layer, block in enumerate(blocks):
+        if layers is None or layer in layers:
+            normed = block.attention_norm(x)
+            _, weights = block.attention(normed, need_weights=True)
+            maps.append(weights)
         x = block(x)
     return torch.stack(maps, dim=-4)
 
@@ -242,6 +246,68 @@ def silence_head(
     found = contexts[..., head, :]
     contexts[..., head, :] = found.flatten(0, -2).mean(dim=0) if mean else 0.0
     return contexts.flatten(-2)
+
+
+@torch.no_grad()
+def resume(
+    model: LanguageModel, token_ids: Int[Tensor, "*batch num_tokens"], layer: int
+) -> LanguageModel:
+    r"""Let the first blocks of a model read a text, once for all that is then tried in later blocks.
+
+    .. math:: x_l = \text{block}_l(\cdots \text{block}_1(E_t)), \qquad
+              \text{logits} = \text{norm}\bigl(\text{block}_L(\cdots \text{block}_{l+1}(x_l))\bigr) \, E^\top
+
+    Args:
+        model: a stack of blocks.
+        token_ids: what they read, :math:`t`.
+        layer: the first block that reads anew, counted from 0.
+
+    Returns:
+        A model of as many layers, for this text only. It shares its later blocks with the given model, so a
+        head that is switched off there is missing in both.
+
+    Raises:
+        TypeError: the token ids are not integers.
+        ValueError: a token id is outside the vocabulary, the model has no such layer, or it is the first.
+
+    Example:
+        >>> from literate_attention import llama_model
+        >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
+        >>> token_ids = torch.tensor([1, 7, 2, 5])
+        >>> upper = resume(model, token_ids, layer=2)
+        >>> with ablate_heads(model, [(2, 5)]):
+        ...     torch.equal(upper(token_ids), model(token_ids))
+        True
+    """
+    require_token_ids(token_ids, model.token_embedding.num_embeddings)
+    if not 0 < layer < len(model.blocks):
+        raise ValueError(
+            f"of {len(model.blocks)} blocks, 1 to {len(model.blocks) - 1} can have read a text already, "
+            f"got {layer}"
+        )
+    embedded = model.token_embedding(token_ids)
+    x = embedded
+    for block in model.blocks[:layer]:
+        x = block(x)
+    skipped = [nn.Identity() for _ in range(layer - 1)]
+    blocks = [FirstBlocks(embedded, x), *skipped, *model.blocks[layer:]]
+    resumed = LanguageModel(1, embedded.shape[-1], blocks)
+    resumed.token_embedding, resumed.final_norm = model.token_embedding, model.final_norm
+    return resumed
+
+
+class FirstBlocks(nn.Module):
+    """Stand in the place of blocks that have read a text already, and refuse any other text."""
+
+    def __init__(self, embedded: Tensor, read: Tensor) -> None:
+        super().__init__()
+        self.embedded, self.read = embedded, read
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Give what these blocks made of the text."""
+        if not torch.equal(x, self.embedded):
+            raise ValueError("the first blocks have read another text")
+        return self.read
 
 
 @torch.no_grad()

@@ -19,6 +19,7 @@ from literate_attention import (
     induction_targets,
     llama_model,
     previous_token_targets,
+    resume,
     split_heads,
     top_heads,
 )
@@ -59,6 +60,26 @@ def test_maps_are_what_each_attention_returns(model: LanguageModel) -> None:
 
 
 # Targets
+
+
+def test_maps_of_some_layers(model: LanguageModel) -> None:
+    token_ids = torch.tensor([[3, 8, 5, 2], [1, 0, 4, 4]])
+    maps = attention_maps(model, token_ids)
+    assert torch.equal(attention_maps(model, token_ids, layers=[2, 0]), maps[:, [0, 2]])
+
+
+def test_a_resumed_model_is_the_same_above(model: LanguageModel) -> None:
+    """What its first blocks have read is not read again, and what is switched off above is missing in both."""
+    token_ids = torch.tensor([[3, 8, 5, 2], [1, 0, 4, 4]])
+    whole = model(token_ids)
+    for layer in (1, 2):
+        upper = resume(model, token_ids, layer)
+        assert torch.equal(upper(token_ids), whole)
+        with ablate_heads(model, [(2, 1)]):
+            assert torch.equal(upper(token_ids), model(token_ids))
+            assert not torch.equal(upper(token_ids), whole)
+        with ablate_heads(model, [(layer - 1, 1)]):
+            assert torch.equal(upper(token_ids), whole)
 
 
 def test_targets_by_hand() -> None:
@@ -230,6 +251,15 @@ NEAR, NOT_TWICE = previous_token_targets(5), "the second half of token_ids must 
         (lambda model: ablate_heads(model, [(2, 6)]).__enter__(), "layer 2 has 6 heads, counted"),
         (lambda model: ablate_heads(model, [(-1, 0)]).__enter__(), "there is no layer -1"),
         (lambda model: ablate_heads(model, [(0, -1)]).__enter__(), "there is no head -1"),
+        (
+            lambda model: resume(model, torch.tensor([1, 2]), layer=0),
+            "of 3 blocks, 1 to 2 can have read a text already, got 0",
+        ),
+        (lambda model: resume(model, torch.tensor([1, 2]), layer=3), "already, got 3"),
+        (
+            lambda model: resume(model, torch.tensor([1, 2]), layer=1)(torch.tensor([1, 3])),
+            "the first blocks have read another text",
+        ),
         (lambda model: copy_accuracy(model, torch.tensor([1, 2, 3, 1, 2])), NOT_TWICE),
         (lambda model: copy_accuracy(model, torch.tensor([1, 2, 3, 1, 5, 3])), NOT_TWICE),
     ],
