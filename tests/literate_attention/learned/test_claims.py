@@ -93,7 +93,9 @@ def test_a_difference_is_taken_draw_by_draw() -> None:
     """What two conditions share in each draw does not widen the interval of their difference."""
     shared = torch.rand(12, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     less = 0.25 + 0.01 * torch.linspace(-1, 1, 12, dtype=torch.float64)
-    one, other = (Estimate(values, values.mean().item(), 0, 1) for values in (shared, shared - less))
+    one, other = (
+        Estimate(values, values.mean().item(), 0, 1) for values in (shared, shared - less)
+    )
     lost = one - other
     assert lost.mean == pytest.approx(0.25)
     assert (lost.low, lost.high) == pytest.approx(bootstrap_interval(less))
