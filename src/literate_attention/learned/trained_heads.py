@@ -30,7 +30,8 @@ def attention_maps(
         layers: which layers' maps are collected; by default those of all.
 
     Returns:
-        A map for each head of each of these layers. Row i says how much token i takes from each token, and sums to one.
+        A map for each head of each of these layers. Row i says how much token i takes from each token, and
+        sums to one.
 
     Raises:
         TypeError: the token ids are not integers.

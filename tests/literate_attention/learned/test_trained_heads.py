@@ -69,7 +69,7 @@ def test_maps_of_some_layers(model: LanguageModel) -> None:
 
 
 def test_a_resumed_model_is_the_same_above(model: LanguageModel) -> None:
-    """What its first blocks have read is not read again, and what is switched off above is missing in both."""
+    """What the first blocks have read is not read again; what is switched off above is missing in both."""
     token_ids = torch.tensor([[3, 8, 5, 2], [1, 0, 4, 4]])
     whole = model(token_ids)
     for layer in (1, 2):
