@@ -52,11 +52,11 @@ CHECKS: dict[str, repeated_warnings.Judge] = {
 
 PLACEHOLDERS: dict[str, placeholders.Fill] = {
     "api entry": reference_links.entry_details,
-    "ledger summary": source_ledger.ledger_summary,
     "left out": listings.left_out,
     "output status": source_ledger.output_status,
     "page foot": proof_marks.page_foot,
-    "status table": status_table.status_table,
+    source_ledger.SUMMARY: source_ledger.ledger_summary,
+    status_table.STATUS: status_table.status_table,
 }
 """What is written once all pages have been read, by the kind of its placeholder."""
 
@@ -79,7 +79,7 @@ def connect(app: Sphinx) -> None:
     on("builder-inited", section_index.drop_other_search)
 
     # Pages are read: those that changed, and those whose outputs may be others now.
-    on("env-get-outdated", page_execution.outdated, repeated_warnings.outdated)
+    on("env-get-outdated", page_execution.outdated, warnings.outdated)
     on("env-before-read-docs", page_execution.deal_out, page_execution.start, line_shapes.begin)
     on("doctree-read", executed_cells.describe_figures, page_execution.collect)
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
@@ -94,7 +94,7 @@ def connect(app: Sphinx) -> None:
     on("doctree-resolved", section_index.write_page)
     on("doctree-resolved", line_shapes.mark_listings)
     on("doctree-resolved", fill_placeholders, proof_marks.add_marks)
-    on("doctree-resolved", mathml.keep_with_punctuation)
+    on("doctree-resolved", foldable.drop_shared_ids, mathml.keep_with_punctuation)
     on("doctree-resolved", markdown_pages.publish, notebooks.publish, priority=AFTER_ALL_OTHERS)
     on("doctree-resolved", term_links.link_terms, priority=AFTER_ALL_OTHERS + 1)
     on("html-collect-pages", section_index.search_page)
@@ -145,9 +145,9 @@ def fill_placeholders(app: Sphinx, doctree: nodes.document, docname: str) -> Non
 def add_to_markup(app: Sphinx) -> None:
     """Add what authors can write."""
     app.add_directive("library", listings.LibraryCode)
-    app.add_directive("source-outputs", source_ledger.SourceOutputs)
-    app.add_directive("source-outputs-summary", source_ledger.SourceOutputsSummary)
-    app.add_directive("status", status_table.Status)
+    app.add_directive(source_ledger.LEDGER, source_ledger.SourceOutputs)
+    app.add_directive(source_ledger.SUMMARY, placeholders.PlaceholderDirective)
+    app.add_directive(status_table.STATUS, placeholders.PlaceholderDirective)
     app.add_role("source", source_ledger.SourceRole())
 
 
@@ -159,9 +159,8 @@ def add_to_writers(app: Sphinx) -> None:
     )  # conf.py chooses it, with html_math_renderer
     code = (reference_links.visit_literal_block, HTML5Translator.depart_literal_block)
     app.add_node(nodes.literal_block, override=True, html=code)
-    app.add_node(HideCodeCellNode, override=True, html=(foldable.visit_code, foldable.depart))
-    app.add_node(solution_node, override=True, html=(foldable.visit_solution, foldable.depart))
+    for foldable_node in (HideCodeCellNode, solution_node):
+        app.add_node(foldable_node, override=True, html=(foldable.visit, foldable.depart))
     admonition = (foldable.visit_admonition, foldable.depart_admonition)
     app.add_node(nodes.admonition, override=True, html=admonition)
     app.add_node(proof_marks.ProofMark, html=(proof_marks.visit, proof_marks.depart))
-    app.add_post_transform(foldable.UniqueIds)

@@ -38,21 +38,20 @@ WAY_OUT = "have a cell print it"
 
 def typed_numbers(doctree: nodes.document) -> Iterator[tuple[nodes.Node, str, str]]:
     """Yield the node of each number that is typed by hand, the number, and what is wrong with it."""
-    for node in doctree.findall(nodes.Text):
-        for number in TYPED_NUMBER.findall(node.astext()):
+    for node in doctree.findall(lambda one: isinstance(one, nodes.Text | nodes.image)):
+        text = node.get("alt", "") if isinstance(node, nodes.image) else node.astext()
+        for number in TYPED_NUMBER.findall(text):
             if message := _complaint(node, number):
                 yield node, number, message
-    for image in doctree.findall(nodes.image):
-        for number in TYPED_NUMBER.findall(image.get("alt", "")):
-            if not any(map(_is_output, ancestors(image))):
-                yield image, number, f"the number {number} in an alternative text: say it in words"
 
 
-def _complaint(node: nodes.Text, number: str) -> str:
+def _complaint(node: nodes.Node, number: str) -> str:
     """Say what is wrong with a number, nothing if it may stand where it does."""
     around = list(ancestors(node))
     if any(isinstance(one, FREE) or _is_output(one) or _links_to(one, number) for one in around):
         return ""
+    if isinstance(node, nodes.image):
+        return f"the number {number} in an alternative text: say it in words"
     if any(isinstance(one, nodes.math | nodes.math_block) for one in around):
         return f"the number {number} in mathematics, where no cell can check it: use a symbol"
     if isinstance(node.parent, nodes.literal):

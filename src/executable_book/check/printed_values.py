@@ -12,7 +12,7 @@ either side of a boundary of rounding are printed differently: there, a whole pl
 import difflib
 import math
 import re
-from typing import NamedTuple
+from textwrap import indent
 
 NUMBER = re.compile(r"(?<![\w.])(?<!\w-)-?(?:inf|nan|\d+(?:\.(?!\.)\d*)?(?:e[-+]?\d+)?)(?![\w.])")
 """Versions such as 2.13.0 and names such as GPT-3.5 and 6x6 hold none."""
@@ -28,20 +28,13 @@ IN_A_VALUE = re.compile(
 LINES_SHOWN = 12
 
 
-class Printed(NamedTuple):
-    """What a program printed: its values, as text, and the text beside them."""
-
-    values: list[str]
-    labels: list[str]
-
-
-def values_in(text: str) -> Printed:
-    """Find the values in a text, in their order.
+def values_in(text: str) -> tuple[list[str], list[str]]:
+    """Find the values in a text, in their order; return them, and the text between them.
 
     Values are tensors, `torch.Size`, lists of numbers or tensors, and a number that stands alone on a line or
     ends it after a colon or an equals sign. All else is text.
     """
-    found = Printed([], [])
+    values, between = [], []
     end = at = 0
     while begins := BEGINNING.search(text, at):
         start, stop = begins.span("number")
@@ -49,11 +42,10 @@ def values_in(text: str) -> Printed:
             start, stop = begins.start(), _closing(text, begins.start())
         at = begins.start() + 1
         if stop and IN_A_VALUE.fullmatch(NOTES.sub("", text[start:stop])):
-            found.labels.append(text[end:start])
-            found.values.append(text[start:stop])
+            between.append(text[end:start])
+            values.append(text[start:stop])
             end = at = stop
-    found.labels.append(text[end:])
-    return found
+    return values, [*between, text[end:]]
 
 
 def difference(printed: str, got: str, device: str = "cpu") -> str:
@@ -70,15 +62,10 @@ def difference(printed: str, got: str, device: str = "cpu") -> str:
         pairs = zip(numbers, numbers_now, strict=True)
         if all(_agree(before, now, device) for before, now in pairs):
             return ""
-    changed = difflib.ndiff(printed.splitlines(), got.splitlines())
-    return indented("\n".join(line.rstrip() for line in changed if not line.startswith(" ")))
-
-
-def indented(text: str) -> str:
-    """Set a text off from a message, the first lines of it."""
-    lines = text.splitlines()
-    more = [f"and {len(lines) - LINES_SHOWN} more lines"] if len(lines) > LINES_SHOWN else []
-    return "\n".join(f"    {line}" for line in [*lines[:LINES_SHOWN], *more])
+    compared = difflib.ndiff(printed.splitlines(), got.splitlines())
+    changed = [line.rstrip() for line in compared if not line.startswith(" ")]
+    more = [f"and {len(changed) - LINES_SHOWN} more lines"] * (len(changed) > LINES_SHOWN)
+    return indent("\n".join([*changed[:LINES_SHOWN], *more]), "    ")
 
 
 def _closing(text: str, start: int) -> int:

@@ -16,6 +16,7 @@ They are compared as values (see `printed_values`). A cell whose output cannot b
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from textwrap import indent
 from typing import NamedTuple
 
 from docutils import nodes
@@ -48,7 +49,9 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
         if cell.printed and not is_vouched_for:
             keys[key := _first_line(cell)] += 1
             key = f"{key} ({keys[key]})" if keys[key] > 1 else key
-            records.append(Record(key, cell.line, _tidy(cell.printed)))
+            # Nobody sees white space at the ends of lines and of the text.
+            printed = "\n".join(map(str.rstrip, cell.printed.strip("\n").splitlines()))
+            records.append(Record(key, cell.line, printed.rstrip()))
     if records:
         set_page_data(app.env, RECORDS, app.env.docname, records)
 
@@ -59,21 +62,12 @@ def _first_line(cell: ExecutedCell) -> str:
     return next((line for line in lines if line and not line.startswith("#")), "(hidden code)")
 
 
-def _tidy(text: str) -> str:
-    """Drop what nobody sees: white space at the ends of lines and of the text."""
-    return "\n".join(line.rstrip() for line in text.strip("\n").splitlines()).rstrip()
-
-
 # Files
 
 
 def dump(records: Iterable[tuple[str, str]]) -> str:
     """Write records in the form of a file."""
-    blocks = []
-    for key, text in records:
-        lines = [f"    {line}" if line else "" for line in text.splitlines()]
-        blocks.append("\n".join([f">>> {key}", *lines]) + "\n")
-    return "\n".join(blocks)
+    return "\n".join(f">>> {key}\n{indent(text, '    ')}\n" for key, text in records)
 
 
 def read(path: Path) -> dict[str, str]:
@@ -94,44 +88,36 @@ def file_of(app: Sphinx, docname: str) -> Path:
 
 
 def judge_records(app: Sphinx) -> Iterator[Finding]:
-    """Compare all pages with all records; before that, rewrite the records if that is asked for."""
+    """Compare all pages with all records, or rewrite the records if that is asked for."""
     pages: dict[str, list[Record]] = page_data(app.env, RECORDS)
     failed = failed_pages(app.env)
-    sound = {docname: records for docname, records in pages.items() if docname not in failed}
+    for docname, records in pages.items():
+        if docname not in failed:
+            yield from _judge_page(app, docname, records)
     files = set(Path(app.srcdir, "recorded").rglob("*.txt"))
-    leftovers = sorted(files - {file_of(app, docname) for docname in (*sound, *failed)})
-    if app.config.book_record:
-        for docname, records in sound.items():
-            _rewrite(app, docname, records)
-        while leftovers:
-            leftovers.pop().unlink()
-    for docname, records in sound.items():
-        yield from _judge_page(app, docname, records)
-    for path in leftovers:
-        yield Finding(str(path), 0, f"no page prints what is recorded here; {WAY_OUT}")
+    for path in files - {file_of(app, docname) for docname in (*pages, *failed)}:
+        if app.config.book_record:
+            path.unlink()
+        else:
+            yield Finding(str(path), 0, f"no page prints what is recorded here; {WAY_OUT}")
 
 
 def _judge_page(app: Sphinx, docname: str, records: list[Record]) -> Iterator[Finding]:
     path = file_of(app, docname)
-    recorded = read(path)
+    old = read(path)
     device = executed_with(app.env, docname).get("device", "cpu")
-    for key, line, printed in records:
-        if key not in recorded:
+    changes = {key: difference(old[key], now, device) for key, _, now in records if key in old}
+    if app.config.book_record:
+        agree = {key for key, change in changes.items() if not change}
+        new = [(key, old[key] if key in agree else now) for key, _, now in records]
+        write_if_changed(path, dump(new))
+        return
+    for key, line, _ in records:
+        if key not in old:
             yield Finding(docname, line, f"the output of `{key}` is not recorded; {WAY_OUT}")
-        elif shown := difference(recorded[key], printed, device):
-            message = f"the output of `{key}` is not the one recorded; {WAY_OUT}:\n{shown}"
+        elif changes[key]:
+            message = f"the output of `{key}` is not the one recorded; {WAY_OUT}:\n{changes[key]}"
             yield Finding(docname, line, message)
-    for key in recorded.keys() - {record.key for record in records}:
+    for key in old.keys() - {record.key for record in records}:
         message = f"no cell of the page prints what is recorded of `{key}`; {WAY_OUT}"
         yield Finding(str(path), 0, message)
-
-
-def _rewrite(app: Sphinx, docname: str, records: list[Record]) -> None:
-    """Record what a page prints, but as it was where it agrees."""
-    old = read(file_of(app, docname))
-    device = executed_with(app.env, docname).get("device", "cpu")
-    new = {
-        key: old[key] if key in old and not difference(old[key], printed, device) else printed
-        for key, _, printed in records
-    }
-    write_if_changed(file_of(app, docname), dump(new.items()))

@@ -22,8 +22,6 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from executable_book.files_on_disk import write_if_changed
-
 LOGGER = logging.getLogger(__name__)
 ANY = ""
 """The page of a warning that names none."""
@@ -52,24 +50,22 @@ def judge(app: Sphinx, check: str, function: Judge) -> None:
 
     def report(app: Sphinx, exception: Exception | None) -> None:
         if exception is None:
-            for one in sorted(set(function(app))):
-                LOGGER.warning(one.message, location=_place(app.env, one), type=KIND, subtype=check)
+            for where, line, message in sorted(set(function(app))):
+                path = app.env.doc2path(where) if where in app.env.found_docs else where
+                # Without a line, Sphinx would take the path for the name of a page.
+                place = f"{path}:{line or 1}"
+                LOGGER.warning(message, location=place, type=KIND, subtype=check)
 
     app.connect("build-finished", report)
 
 
-def _place(env: BuildEnvironment, one: Finding) -> str:
-    path = str(env.doc2path(one.where)) if one.where in env.found_docs else one.where
-    # Without a line, Sphinx would take the path for the name of a page.
-    return f"{path}:{one.line or 1}"
-
-
 class PagesWithWarnings(stdlib_logging.Handler):
-    """Notes the pages that others warn about, for the next build."""
+    """Notes the pages that others warn about, and has the next build read them again."""
 
     def __init__(self, app: Sphinx) -> None:
         super().__init__(stdlib_logging.WARNING)
         self.app = app
+        self.note = Path(app.doctreedir, NOTE)
         self.pages: set[str] = set()
         stdlib_logging.getLogger(logging.NAMESPACE).addHandler(self)
 
@@ -86,20 +82,15 @@ class PagesWithWarnings(stdlib_logging.Handler):
             location = logging.get_node_location(location)
         name = location[0] if isinstance(location, tuple) else location
         path = re.sub(r":\d*$", "", str(name or ""))
-        names = (path, self.app.env.path2doc(path) or "")
+        names = (path, self.app.env.path2doc(path))
         return next((one for one in names if one in self.app.env.found_docs), ANY)
 
     def store(self, app: Sphinx, exception: Exception | None) -> None:
         """Leave a note for the next build."""
         if exception is None:
-            write_if_changed(_note(app), json.dumps(sorted(self.pages)))
+            self.note.write_text(json.dumps(sorted(self.pages)), encoding="utf-8")
 
-
-def outdated(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> set[str]:
-    """Return the pages that the last build ended with warnings about."""
-    pages = json.loads(_note(app).read_text(encoding="utf-8")) if _note(app).exists() else []
-    return env.found_docs if ANY in pages else env.found_docs & {*pages}
-
-
-def _note(app: Sphinx) -> Path:
-    return Path(app.doctreedir) / NOTE
+    def outdated(self, app: Sphinx, env: BuildEnvironment, *_: set[str]) -> set[str]:
+        """Return the pages that the last build ended with warnings about."""
+        noted = json.loads(self.note.read_text(encoding="utf-8")) if self.note.exists() else []
+        return env.found_docs if ANY in noted else env.found_docs & {*noted}

@@ -22,7 +22,6 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.errors import SphinxError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
@@ -35,7 +34,9 @@ from executable_book.placeholders import Placeholder
 from executable_book.run.executed_cells import cells, executed_with, failed_pages
 
 LOGGER = logging.getLogger(__name__)
-CLAIMS, REPORT, SHOWN_ON = "claims", "ledger-report", "ledger-shown-on"
+CLAIMS, REPORT = "claims", "ledger-report"
+LEDGER, SUMMARY = "source-outputs", "source-outputs-summary"
+"""The directives that show the ledger; each is the subject under which its pages are stored, too."""
 UNCHECKED = re.compile(
     r"(?<![\w.])(?<![A-Za-z]-)[-+]?\d+(?:\.\d+(?:e[-+]?\d+)?|e[-+]?\d+)(?!\.?\d)"
 )
@@ -82,17 +83,26 @@ class Ledger(NamedTuple):
     sources: tuple[Source, ...]
     outputs: dict[str, Output]
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """What each source is called, by its id."""
+        return {source.id: source.title or source.kind for source in self.sources}
 
-def load(path: Path | None) -> Ledger:
-    """Read a ledger; a book without one has an empty one.
 
-    Raises:
-        SphinxError: the file is none.
-    """
-    try:
-        return _read(path.read_text(encoding="utf-8") if path else "")
-    except (OSError, tomllib.TOMLDecodeError, TypeError, KeyError) as error:
-        raise SphinxError(f"{path} is not a ledger: {error}") from error
+def ledger_path(env: BuildEnvironment) -> Path:
+    """Return where the ledger is."""
+    return Path(env.srcdir, env.config.book_ledger)
+
+
+def ledger_of(env: BuildEnvironment) -> Ledger:
+    """Return the ledger of a book; one that names none has an empty one."""
+    return _read(ledger_path(env).read_text(encoding="utf-8") if env.config.book_ledger else "")
+
+
+def ledger_on_page(env: BuildEnvironment) -> Ledger:
+    """Return the ledger for the page that is being read, and is read again when the file changes."""
+    env.note_dependency(ledger_path(env))
+    return ledger_of(env)
 
 
 @lru_cache(maxsize=1)
@@ -205,7 +215,7 @@ def report_of(env: BuildEnvironment) -> Report:
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Compare all claims with all entries; return the pages that now show something else."""
-    ledger = load(ledger_path(env))
+    ledger = ledger_of(env)
     pages: dict[str, list[Claim]] = page_data(env, CLAIMS)
     checks = (
         Check(docname, claim.line, claim.anchor, *found)
@@ -218,7 +228,7 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     if before in (None, report):
         return []
     changed = [page for page in pages if before.on_page(page) != report.on_page(page)]
-    return [*changed, *page_data(env, SHOWN_ON)]
+    return [*changed, *page_data(env, LEDGER), *page_data(env, SUMMARY)]
 
 
 def judge_ledger(app: Sphinx) -> Iterator[Finding]:
@@ -236,21 +246,7 @@ def judge_ledger(app: Sphinx) -> Iterator[Finding]:
         LOGGER.info(report.summary)
 
 
-def ledger_path(env: BuildEnvironment) -> Path | None:
-    """Return where the ledger is; None if the book has none."""
-    return Path(env.srcdir, env.config.book_ledger) if env.config.book_ledger else None
-
-
 # For readers -----------------------------------------------------------------------------------
-
-
-class SourceOutputsSummary(SphinxDirective):
-    """Says in one sentence how many entries are met."""
-
-    def run(self) -> list[nodes.Node]:
-        """Put a placeholder for the sentence."""
-        set_page_data(self.env, SHOWN_ON, self.env.docname, "summary")
-        return [Placeholder(kind="ledger summary")]
 
 
 class SourceOutputs(SphinxDirective):
@@ -258,22 +254,18 @@ class SourceOutputs(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Build what the file says; results are filled in after all pages have been read."""
-        path = ledger_path(self.env)
-        if path:
-            self.env.note_dependency(path)
-        set_page_data(self.env, SHOWN_ON, self.env.docname, "all")
-        ledger = load(path)
-        titles = {source.id: source.title or source.kind for source in ledger.sources}
-        sources = [self._about_source(source) for source in ledger.sources]
-        outputs = [_about_output(output, titles) for output in ledger.outputs.values()]
+        ledger = ledger_on_page(self.env)
+        set_page_data(self.env, LEDGER, self.env.docname, True)
+        parts = {
+            "The sources": map(self._about_source, ledger.sources),
+            "The outputs": (_about_output(one, ledger.titles) for one in ledger.outputs.values()),
+        }
         sections = [
-            nodes.section("", nodes.title("", title), *parts, ids=[name], names=[name])
-            for title, name, parts in (
-                ("The sources", "the-sources", sources),
-                ("The outputs", "the-outputs", outputs),
-            )
+            nodes.section("", nodes.title("", title), *content, ids=[name], names=[name])
+            for title, content in parts.items()
+            for name in [nodes.make_id(title)]
         ]
-        return [Placeholder(kind="ledger summary"), *sections]
+        return [Placeholder(kind=SUMMARY), *sections]
 
     def _about_source(self, source: Source) -> nodes.Node:
         about = (source.kind, source.published, f"{source.lines} lines")
@@ -286,38 +278,22 @@ class SourceOutputs(SphinxDirective):
 
 
 class SourceRole(SphinxRole):
-    """Names sources by their numbers in a sentence: each with its title, and a link to the ledger.
+    """Names a source by its number in a sentence, with its title, and a link to the ledger.
 
-    `` {source}`002` `` becomes "Source 002 (its title)", and `` {source}`000 003` `` "Sources 000 and 003
-    (the title of both)". A reader, of paper too, then knows which text that is; an author types no title.
+    `` {source}`002` `` becomes "Source 002 (its title)". A reader, of paper too, then knows which text that
+    is; an author types no title.
     """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Look the sources up; a label that the ledger does not have is reported by Sphinx."""
-        path = ledger_path(self.env)
-        if path:
-            self.env.note_dependency(path)
-        titles = {one.id: one.title or one.kind for one in load(path).sources}
-        numbers = self.text.split() or [self.text]
-        named = self._named([(one, titles.get(one, "unknown")) for one in numbers])
-        return [nodes.inline("", "", *named)], []
-
-    def _named(self, sources: list[tuple[str, str]]) -> Iterator[nodes.Node]:
-        """Yield the words for sources; neighbours with the same title share it."""
-        last = len(sources) - 1
-        for place, (number, title) in enumerate(sources):
-            if place:
-                yield nodes.Text(" and " if place == last else ", ")
-            word = "" if place else "Sources " if last else "Source "
-            text = nodes.inline("", f"{word}{number}")
-            about = {"refdomain": "std", "reftype": "ref", "refdoc": self.env.docname}
-            label = addnodes.pending_xref(
-                "", text, reftarget=f"source-{number}", refexplicit=True, refwarn=True, **about
-            )
-            self.set_source_info(label)
-            yield label
-            if place == last or sources[place + 1][1] != title:
-                yield nodes.Text(f" ({title})")
+        """Look the source up; a label that the ledger does not have is reported by Sphinx."""
+        title = ledger_on_page(self.env).titles.get(self.text, "unknown")
+        text = nodes.inline("", f"Source {self.text}")
+        about = {"refdomain": "std", "reftype": "ref", "refdoc": self.env.docname}
+        label = addnodes.pending_xref(
+            "", text, reftarget=f"source-{self.text}", refexplicit=True, refwarn=True, **about
+        )
+        self.set_source_info(label)
+        return [nodes.inline("", "", label, nodes.Text(f" ({title})"))], []
 
 
 def _about_output(output: Output, titles: dict[str, str]) -> nodes.Node:
@@ -334,8 +310,7 @@ def _about_output(output: Output, titles: dict[str, str]) -> nodes.Node:
 
 
 def _about_place(place: Place, titles: dict[str, str]) -> nodes.Node:
-    title = titles.get(place.source, "unknown")
-    text = f"Source {place.source} ({title}), line {place.line}: {place.section}"
+    text = f"Source {place.source} ({titles[place.source]}), line {place.line}: {place.section}"
     label = [nodes.Text(", after "), nodes.literal("", place.label)] if place.label else []
     item = nodes.list_item("", nodes.paragraph("", text, *label))
     if place.misprint:
@@ -363,9 +338,8 @@ def ledger_summary(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.
 
 def ledger_link(app: Sphinx, docname: str, anchor: str, text: str) -> nodes.Node:
     """Return a link to a place of the ledger's page, or to it as a whole; the text alone if there is none."""
-    for page, shown in page_data(app.env, SHOWN_ON).items():
-        if shown == "all":
-            return make_refnode(app.builder, docname, page, anchor, nodes.inline("", text))
+    for page in page_data(app.env, LEDGER):
+        return make_refnode(app.builder, docname, page, anchor, nodes.inline("", text))
     return nodes.Text(text)
 
 

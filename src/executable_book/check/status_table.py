@@ -7,15 +7,13 @@ are those that `nox -s bench -- build` measured.
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-from executable_book.book_domain import book_data, page_data, replace_book_data, set_page_data
+from executable_book.book_domain import book_data, page_data, replace_book_data
 from executable_book.check import recorded_outputs
 from executable_book.check.source_ledger import report_of
 from executable_book.html.table_nodes import TableCell, new_table
@@ -23,33 +21,14 @@ from executable_book.placeholders import Placeholder
 from executable_book.run.executed_cells import EXECUTIONS
 from executable_book.site_builds import in_order
 
-PAGES = ROWS = "status"
+STATUS = "status"
+"""The directive that shows the table, and the subject under which its rows are stored."""
 HEAD = ("Page", "Cells", "Verified", "Recorded", "Run time")
 MEASURED = "seconds that a page's cells took"
 
 
-class Row(NamedTuple):
-    """What is known of a page that executes something."""
-
-    docname: str
-    title: str
-    cells: int
-    verified: int
-    recorded: int
-    seconds: str
-
-
-class Status(SphinxDirective):
-    """Shows the state of the book."""
-
-    def run(self) -> list[nodes.Node]:
-        """Put a placeholder for the table."""
-        set_page_data(self.env, PAGES, self.env.docname, True)
-        return [Placeholder(kind="status table")]
-
-
-def rows_of(app: Sphinx) -> Iterator[Row]:
-    """Yield what is known of each executed page, in the order of the book."""
+def rows_of(app: Sphinx) -> Iterator[tuple[str, ...]]:
+    """Yield the name of each executed page and what its row says, in the order of the book."""
     records, times = page_data(app.env, recorded_outputs.RECORDS), run_times(Path(app.srcdir))
     pages, report = page_data(app.env, EXECUTIONS), report_of(app.env)
     for docname in in_order(app.env):
@@ -57,7 +36,7 @@ def rows_of(app: Sphinx) -> Iterator[Row]:
             verified = {one.id for check, one in report.on_page(docname) if not check.problem}
             counts = pages[docname].cells, len(verified), len(records.get(docname, ()))
             seconds = times.get(docname, "not measured")
-            yield Row(docname, app.env.titles[docname].astext(), *counts, seconds)
+            yield docname, app.env.titles[docname].astext(), *map(str, counts), seconds
 
 
 def run_times(srcdir: Path) -> dict[str, str]:
@@ -74,14 +53,14 @@ def run_times(srcdir: Path) -> dict[str, str]:
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Return the pages that show the state of the book, if that has changed."""
     now = [*rows_of(app)]
-    before = replace_book_data(env, ROWS, now)
-    return [] if before in (None, now) else list(page_data(env, PAGES))
+    before = replace_book_data(env, STATUS, now)
+    return [] if before in (None, now) else list(page_data(env, STATUS))
 
 
 def status_table(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
     """Return the table, each line with a link to its page."""
     lines: list[list[TableCell]] = [
-        [make_refnode(app.builder, docname, page, "", nodes.inline("", title)), *map(str, facts)]
-        for page, title, *facts in book_data(app.env, ROWS)
+        [make_refnode(app.builder, docname, page, "", nodes.inline("", title)), *facts]
+        for page, title, *facts in book_data(app.env, STATUS)
     ]
     return [new_table(HEAD, lines, "status")]

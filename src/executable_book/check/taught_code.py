@@ -11,8 +11,7 @@ Two checks, at every build:
 And the lines of listings that are not folded fit the page.
 """
 
-import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from sphinx.application import Sphinx
 
@@ -36,74 +35,54 @@ def judge_code(app: Sphinx) -> Iterator[Finding]:
     """Say what of the library cannot be read, or only too late."""
     library = library_of(app.config, app.srcdir)
     pages: dict[str, list[Shown | Defined]] = page_data(app.env, LISTINGS)
-    taught = {
-        name: module
-        for name, module in library.modules.items()
-        if name.partition(".")[0] in app.config.book_taught
+    places: dict[str, set[Place]] = {
+        name: set() for name in library.modules if name.partition(".")[0] in app.config.book_taught
     }
-    places: dict[str, set[Place]] = {name: set() for name in taught}
-    for page, found in pages.items():
-        for shown in found:
-            if isinstance(shown, Shown) and shown.module in taught:
-                places[shown.module] |= shown.places
-                if not shown.folded:
-                    yield from too_long(page, shown)
-    for name, module in taught.items():
-        yield from unread(module, places[name])
-    order = [(page, pages[page]) for page in in_order(app.env) if page in pages]
-    for shown, finding in too_early(order, library):
-        if shown.module in taught:
-            yield finding
+    seen: set[str] = set()
+    for page in in_order(app.env):
+        for one in pages.get(page, ()):
+            if not isinstance(one, Shown):
+                seen |= {f".{name}" for name in one}
+                continue
+            seen |= {*one.names}
+            if one.module in places:
+                places[one.module] |= one.places
+                yield from too_long(page, one)
+                yield from too_early(page, one, seen, library)
+    for name, shown in places.items():
+        yield from unread(library.modules[name], shown)
 
 
-def too_long(page: str, shown: Shown) -> Iterator[Finding]:
-    """Yield the lines of a listing that do not fit a page."""
-    for line in shown.code.splitlines():
-        if len(line) > LETTERS_ON_A_LINE:
+def too_long(page: str, listing: Shown) -> Iterator[Finding]:
+    """Yield the lines of a listing that do not fit a page, unless it is folded."""
+    for line in listing.code.splitlines():
+        if len(line) > LETTERS_ON_A_LINE and not listing.folded:
             said = f"a line of {len(line)} letters is cut at {LETTERS_ON_A_LINE}"
-            yield Finding(page, shown.line, f"{said}: {line.strip()}")
+            yield Finding(page, listing.line, f"{said}: {line.strip()}")
+
+
+def too_early(page: str, listing: Shown, seen: set[str], library: Library) -> Iterator[Finding]:
+    """Yield the names that a listing uses before a reader has seen them."""
+    for name in sorted(used_by(listing, library)):
+        own = name.rpartition(".")[2]
+        if name not in seen and f".{own}" not in seen:  # a cell has defined one like it
+            uses = f"the listing of {', '.join(listing.names)} uses {name}"
+            message = f"{uses}, which no earlier page shows, nor this one before"
+            yield Finding(page, listing.line, message)
 
 
 def unread(module: Module, shown: set[Place]) -> Iterator[Finding]:
     """Yield the statements of a module that stand on no page; what stands within one is not named again."""
     last = 0
-    for place, one in sorted(taught_statements(module.text, module.tree).items()):
+    for place, one in sorted(taught_statements(module.text, parsed(module.text)).items()):
         if place not in shown and one.lineno > last:
             last = last_line(one)
             code = module.text.splitlines()[one.lineno - 1].strip()
             yield Finding(str(module.file), first_line(one), f"stands on no page: {code}")
 
 
-def too_early(
-    pages: Iterable[tuple[str, list[Shown | Defined]]], library: Library
-) -> Iterator[tuple[Shown, Finding]]:
-    """Yield the listings that use a name before a reader has seen it, and what to say of it."""
-    seen: set[str] = set()
-    for page, found in pages:
-        for one in found:
-            if not isinstance(one, Shown):
-                seen |= {f".{name}" for name in one}
-                continue
-            seen |= {*one.names, *(owner_of(name, library) for name in one.names)}
-            for name in sorted(used_by(one, library)):
-                owner, _, last = name.rpartition(".")
-                # itself, or all of what it is a part of, or a cell has defined one like it
-                if not {name, f"{owner}.*", f".{last}"} & seen:
-                    listing = f"the listing of {', '.join(one.names)}"
-                    says = (
-                        f"{listing} uses {name}, which no earlier page shows, nor this one before"
-                    )
-                    yield one, Finding(page, one.line, says)
-
-
-def owner_of(name: str, library: Library) -> str:
-    """Return the class that a method belongs to, `Class.*` for a class itself: all of it."""
-    owner = name.rpartition(".")[0]
-    return f"{name}.*" if owner in library.modules else owner
-
-
 def used_by(listing: Shown, library: Library) -> set[str]:
-    """Return the names of the library that a listing uses, its own parts and methods included.
+    """Return the names of the library that a listing uses, its own parts included.
 
     What asks that input be good is none of them: no page teaches it, though a listing may show its call.
     """
@@ -112,16 +91,4 @@ def used_by(listing: Shown, library: Library) -> set[str]:
     scope.read_imports(module.text)
     scope.meaning |= {name: f"{module.name}.{name}" for name in module.defined}
     uses = {use.name for use in scope.uses(listing.code)}
-    used = {name for name in uses if not requires(name.rpartition(".")[2])}
-    owners = {name.removeprefix(f"{module.name}.").partition(".")[0] for name in listing.names}
-    methods = {
-        method: f"{module.name}.{owner.name}.{method}"
-        for owner in module.tree.body
-        if isinstance(owner, ast.ClassDef) and owner.name in owners
-        for method in (one.name for one in owner.body if isinstance(one, ast.FunctionDef))
-    }
-    for node in ast.walk(parsed(listing.code)):
-        match node:
-            case ast.Attribute(value=ast.Name(id="self"), attr=attr) if attr in methods:
-                used.add(methods[attr])
-    return used
+    return {name for name in uses if not requires(name.rpartition(".")[2])}

@@ -13,8 +13,7 @@ import ast
 import difflib
 import re
 import subprocess
-import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate, zip_longest
 from typing import NamedTuple
@@ -26,14 +25,13 @@ DOCSTRINGS, TYPES, REFUSALS = "docstrings", "types", "refusals"
 Branching = ast.If | ast.For | ast.While | ast.With | ast.Try
 Place = tuple[int, int]
 """Where a statement begins in its file: line and column."""
-FOR_TOOLS = re.compile(r"[ \t]*# (?:type: ignore|noqa)\b.*")
 COMMENT_BESIDE_CODE = re.compile(r"^( *)(\S.*?)  (# .*)$", re.MULTILINE)
 FIELDS = {"dataclass", "NamedTuple"}
 """What makes fields of a class's annotations: there they are more than types."""
 
 
 class Abridged(NamedTuple):
-    """A definition as a chapter shows it.
+    """Definitions as a chapter shows them.
 
     Attributes:
         code: what is shown.
@@ -47,20 +45,22 @@ class Abridged(NamedTuple):
 
 
 def abridge(
-    text: str, node: ast.stmt, until: Iterable[str] = (), *, refusals: bool = False
+    text: str, definitions: Sequence[ast.stmt], until: Iterable[str] = (), *, refusals: bool = False
 ) -> Abridged:
-    """Abridge a definition.
+    """Abridge definitions, as one listing.
 
     Args:
-        text: the file that it stands in.
-        node: the definition, as `ast` found it there.
+        text: the file that they stand in.
+        definitions: what stands at its top, as `ast` found it there.
         until: names that a later chapter adds.
-        refusals: whether refusals are shown.
+        refusals: whether refusals are shown; a definition that is one always is.
     """
-    cutter = _Cutter(text, until, refusals=refusals or kind_of(node) == REFUSALS)
-    cutter.parts_of(node)
+    cutter = _Cutter(text, until, refusals=refusals or REFUSALS in map(kind_of, definitions))
+    parts = [cutter.code(node) for node in definitions if cutter.parts_of(node)]
+    # What is longer than a line stands apart; `ruff` allows no more than two blank lines.
+    code = "".join(part if part.count("\n") == 1 else f"\n\n{part}\n\n" for part in parts)
     return Abridged(
-        laid_out(textwrap.dedent(cutter.code(node))),
+        laid_out(code),
         tuple(kind for kind in (DOCSTRINGS, TYPES, REFUSALS) if kind in cutter.left_out),
         frozenset(cutter.shown),
     )
@@ -141,13 +141,8 @@ class Positions:
 # What is left out
 
 
-def kind_of(statement: ast.stmt, *, of_fields: bool = False) -> str:
-    """Return what kind of thing a statement is that listings leave out; nothing for any other.
-
-    Args:
-        statement: the statement.
-        of_fields: whether it stands in a class whose annotations are its fields.
-    """
+def kind_of(statement: ast.stmt) -> str:
+    """Return what kind of thing a statement is that listings leave out; nothing for any other."""
     match statement:
         case ast.Expr(value=ast.Constant(value=str())):
             return DOCSTRINGS
@@ -160,9 +155,8 @@ def kind_of(statement: ast.stmt, *, of_fields: bool = False) -> str:
             return REFUSALS
         case ast.FunctionDef(decorator_list=decorators):
             return TYPES if "overload" in map(_last_name, decorators) else ""
-        case ast.AnnAssign(value=value, annotation=annotation):
-            is_bare = value is None and not of_fields
-            return TYPES if is_bare or _last_name(annotation) == "TypeAlias" else ""
+        case ast.AnnAssign(value=None):
+            return TYPES
         case ast.Assign(value=ast.Subscript(value=value)):
             return TYPES if _last_name(value) == "Literal" else ""
     return ""
@@ -190,14 +184,7 @@ def bodies(statement: ast.stmt) -> list[list[ast.stmt]]:
     """Return the blocks of statements within a statement."""
     parts = [getattr(statement, name, []) for name in ("body", "orelse", "finalbody")]
     handlers = [handler.body for handler in getattr(statement, "handlers", [])]
-    cases = [case.body for case in getattr(statement, "cases", [])]
-    return [block for block in (parts[0], *handlers, *cases, *parts[1:]) if block]
-
-
-def _has_fields(statement: ast.stmt) -> bool:
-    if not isinstance(statement, ast.ClassDef):
-        return False
-    return bool(FIELDS & {_last_name(one) for one in (*statement.decorator_list, *statement.bases)})
+    return [block for block in (*parts, *handlers) if block]
 
 
 def _last_name(node: ast.expr) -> str:
@@ -224,7 +211,8 @@ class _Cutter:
         self.text, self.until, self.refusals = text, {*until}, refusals
         self.positions = Positions(text)
         self.lines, self.starts = self.positions.lines, self.positions.starts
-        self.cuts: list[tuple[int, int, str]] = []
+        self.cuts: list[tuple[int, int]] = []
+        self.fields: set[ast.stmt] = set()
         self.left_out: set[str] = set()
         self.shown: dict[Place, ast.stmt] = {}
 
@@ -232,67 +220,63 @@ class _Cutter:
         """Return the lines of a statement without what is to be cut."""
         at, end = self.starts[first_line(node) - 1], self.starts[last_line(node)]
         pieces = []
-        for start, stop, instead in sorted(self.cuts, key=lambda cut: (cut[0], -cut[1])):
-            if at <= start <= end:
+        for start, stop in sorted(self.cuts, key=lambda cut: (cut[0], -cut[1])):
+            if at <= start < end:
                 pieces.append(self.text[at:start])
-            pieces.append(instead)  # also what stands for a block of which all is cut
-            at = max(at, stop)
-        return FOR_TOOLS.sub("", "".join([*pieces, self.text[at:end]]))
+                at = stop
+        return "".join([*pieces, self.text[at:end]])
 
-    def block(self, statements: list[ast.stmt], *, of_fields: bool = False) -> bool:
-        """Cut what is to be left out of a block; tell whether anything of it is left."""
+    def block(self, statements: list[ast.stmt]) -> bool:
+        """Cut what is to be left out of a block, unless that is all; tell whether anything is left."""
+        cuts_before = len(self.cuts)
         is_left = False
         for node in statements:
-            kind = kind_of(node, of_fields=of_fields)
+            kind = "" if node in self.fields else kind_of(node)
             if kind and not (kind == REFUSALS and self.refusals):
                 self.left_out.add(kind)
-            elif not self._uses_later_names(node) and self.parts_of(node, of_fields=of_fields):
+            elif not self._uses_later_names(node) and self.parts_of(node):
                 is_left = True
                 continue
-            opens_block = not is_left and node is not statements[-1]
-            self._cut_lines(first_line(node), last_line(node), with_blank_lines=opens_block)
+            self._cut_lines(first_line(node), last_line(node), opens_block=not is_left)
+        if not is_left:
+            del self.cuts[cuts_before:]
         return is_left
 
-    def parts_of(self, node: ast.stmt, *, of_fields: bool = False) -> bool:
+    def parts_of(self, node: ast.stmt) -> bool:
         """Cut what is to be left out of the parts of a statement; tell whether anything is left."""
         end = self.positions.end
         is_whole = True
         match node:
             case ast.FunctionDef():
                 is_whole = self._signature(node)
-            case ast.ClassDef(bases=bases):
+            case ast.ClassDef(bases=bases, body=body):
                 for base in bases:
                     if isinstance(base, ast.Subscript):
                         self._cut_type(end(base.value), end(base))
-            case ast.AnnAssign(target=target, annotation=annotation) if not of_fields:
+                if FIELDS & {*map(_last_name, (*node.decorator_list, *bases))}:
+                    self.fields |= {one for one in body if isinstance(one, ast.AnnAssign)}
+            case ast.AnnAssign(target=target, annotation=annotation) if node not in self.fields:
                 self._cut_type(end(target), end(annotation))
         for keyword in self._later_keywords(node):
             is_whole = False
             self._cut_argument(keyword, end(keyword))
-        blocks = bodies(node)
-        left = [self.block(block, of_fields=_has_fields(node)) for block in blocks]
+        left = [self.block(block) for block in bodies(node)]
         if isinstance(node, Branching) and not any(left):
             return False
-        for block, is_left in zip(blocks, left, strict=True):
-            if not is_left:
-                after = self.starts[last_line(block[-1])]
-                self.cuts.append((after, after, " " * block[0].col_offset + "...\n"))
         if is_whole:
             self.shown[node.lineno, node.col_offset] = node
         return True
 
     def _uses_later_names(self, node: ast.stmt) -> bool:
-        searched: list[ast.AST] = [node]
-        match node:
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                return name in self.until
-            case ast.If(test=head) | ast.While(test=head) | ast.For(iter=head):
-                searched = [head]
-            case ast.With(items=items):
-                searched = [*items]
-            case ast.Try() | ast.Match():
-                return False
-        parts = {part for one in searched for part in ast.walk(one)}
+        """Tell whether a statement, or the head of one that holds others, uses what comes later."""
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            return node.name in self.until
+        parts = {
+            part
+            for child in ast.iter_child_nodes(node)
+            if not isinstance(child, ast.stmt | ast.ExceptHandler)
+            for part in ast.walk(child)
+        }
         for keyword in self._later_keywords(node):
             parts -= {*ast.walk(keyword)}  # it is cut alone
         return any(getattr(one, "id", getattr(one, "attr", "")) in self.until for one in parts)
@@ -315,7 +299,7 @@ class _Cutter:
             elif one.annotation:
                 self._cut_type(self.positions.start(one) + len(one.arg), end(one.annotation))
         if comma := re.compile(r"\s*,(?=\s*\))").match(self.text, max(ends, default=0)):
-            self.cuts.append((*comma.span(), ""))
+            self.cuts.append(comma.span())
         if node.returns:
             arrow = self.text.rindex("->", 0, self.positions.start(node.returns))
             colon = re.compile(r"[\s)]*(?=:)").match(self.text, end(node.returns))
@@ -325,7 +309,7 @@ class _Cutter:
 
     def _cut_type(self, start: int, end: int) -> None:
         self.left_out.add(TYPES)
-        self.cuts.append((start, end, ""))
+        self.cuts.append((start, end))
 
     def _cut_argument(self, argument: ast.arg | ast.keyword, end: int) -> None:
         """Cut an argument, and the comma that parts it from the next, or else from the last."""
@@ -334,13 +318,13 @@ class _Cutter:
             end = after.end()
         else:
             start = len(self.text[:start].rstrip().removesuffix(",").rstrip())
-        self.cuts.append((start, end, ""))
+        self.cuts.append((start, end))
 
-    def _cut_lines(self, first: int, last: int, *, with_blank_lines: bool) -> None:
-        """Cut lines, the comment right above that is about them, and perhaps the blank lines below."""
+    def _cut_lines(self, first: int, last: int, *, opens_block: bool) -> None:
+        """Cut lines, the comment right above that is about them, and blank lines that would open a block."""
         indent = len(self.lines[first - 1]) - len(self.lines[first - 1].lstrip())
         while first > 1 and self.lines[first - 2].startswith(" " * indent + "#"):
             first -= 1
-        while with_blank_lines and last < len(self.lines) and not self.lines[last].strip():
+        while opens_block and last < len(self.lines) and not self.lines[last].strip():
             last += 1
-        self.cuts.append((self.starts[first - 1], self.starts[last], ""))
+        self.cuts.append((self.starts[first - 1], self.starts[last]))

@@ -7,7 +7,7 @@ lines are not those of the file: statements are recognized by what they say and 
 import ast
 import json
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -15,7 +15,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from executable_book.book_domain import book_data, page_data, replace_book_data
-from executable_book.code.listings import LISTINGS, Shown, folder_of_package, library_of
+from executable_book.code.listings import LISTINGS, Shown, library_of
 from executable_book.files_on_disk import digest_of
 from executable_book.run import traced_examples
 from executable_book.run.kernels import start_python
@@ -39,14 +39,14 @@ _tracing: list[tuple[tuple[str | None, str], subprocess.Popen[str]]] = []
 def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     """Begin to run the examples, once the library has changed: meanwhile, pages are read."""
     _tracing.clear()
-    folder = folder_of_package(app.config, app.srcdir)
-    if not (app.config.book_line_shapes and is_site(app)) or folder is None:
+    if not (app.config.book_line_shapes and is_site(app)):
         replace_book_data(env, SHAPES, None)
         return
-    state = digest_of(folder), app.config.book_tools
+    library = library_of(app.config, app.srcdir)
+    state = digest_of(library.folder), app.config.book_tools
     if state != (book_data(env, SHAPES) or (None, {}))[0]:
-        modules = library_of(app.config, app.srcdir).modules
-        program = start_python(traced_examples.__file__, str(folder.parent), folder.name, *modules)
+        where = str(library.folder.parent), library.folder.name
+        program = start_python(traced_examples.__file__, *where, *library.modules)
         _tracing.append((state, program))
 
 
@@ -81,22 +81,14 @@ def _said(name: str, sizes: list[int]) -> str:
     return f"{name or 'returns'} ({', '.join(map(str, sizes))}{comma})"
 
 
-def statements_in(
-    code: str, owners: Mapping[str, Statement] | None = None
-) -> Iterator[tuple[Statement, int]]:
-    """Yield the statements of some code that bind or return something, each with its line.
-
-    Args:
-        code: the code.
-        owners: in what the definitions at its top stand in their file, such as a method in its class.
-    """
+def statements_in(code: str) -> Iterator[tuple[Statement, int]]:
+    """Yield the statements of some code that bind or return something, each with its line."""
 
     def walk(node: ast.AST, within: Statement) -> Iterator[tuple[Statement, int]]:
         for child in ast.iter_child_nodes(node):
             match child:
                 case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                    around = within or (owners or {}).get(name, ())
-                    yield from walk(child, (*around, name))
+                    yield from walk(child, (*within, name))
                 case ast.Assign(targets=targets, value=value):
                     says = [ast.unparse(one) for one in (*targets, value)]
                     yield (*within, *says), child.lineno
@@ -119,11 +111,9 @@ def mark_listings(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     is_first = True
     for block in doctree.findall(nodes.literal_block):
         if "library" in block and (shown := by_code.get(block.astext())):
-            paths = [name.removeprefix(f"{shown.module}.").split(".") for name in shown.names]
-            owners = {path[-1]: tuple(path[:-1]) for path in paths}
             block["line_shapes"] = {
                 line: traced[1][shown.module, *statement]
-                for statement, line in statements_in(shown.code, owners)
+                for statement, line in statements_in(shown.code)
                 if (shown.module, *statement) in traced[1]
             }
             block["line_shapes_note"] = is_first and bool(block["line_shapes"])

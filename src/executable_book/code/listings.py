@@ -14,8 +14,8 @@ caption says so, and leads to the API reference and to the file. Several names, 
 While a page is read, it stores what its listings show, for the checks in `check.taught_code`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -27,7 +27,7 @@ from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
 from executable_book.book_domain import set_page_data
-from executable_book.code.abridged import Abridged, Place, abridge, new_lines
+from executable_book.code.abridged import Place, abridge, new_lines
 from executable_book.code.package_source import Item, Library, defined_in, library_in
 from executable_book.html.foldable import folded
 from executable_book.placeholders import Placeholder
@@ -60,29 +60,7 @@ class Shown(NamedTuple):
 
 def library_of(config: Config, srcdir: str | Path) -> Library:
     """Return the package that a book teaches."""
-    return library_in(folder_of_package(config, srcdir))
-
-
-def folder_of_package(config: Config, srcdir: str | Path) -> Path | None:
-    """Return where the package is that a book teaches; None if it teaches none."""
-    return Path(srcdir, config.book_package).resolve() if config.book_package else None
-
-
-def repository_path(config: Config, srcdir: str | Path, file: Path) -> str:
-    """Return the path of a file of the package within the repository."""
-    folder = folder_of_package(config, srcdir)
-    return file.relative_to(folder.parents[1]).as_posix() if folder else file.name
-
-
-def abridged(items: Sequence[Item], until: Iterable[str], *, refusals: bool) -> Abridged:
-    """Abridge definitions of one module, as one listing."""
-    text = items[0].module.text
-    parts = [abridge(text, item.node, until, refusals=refusals) for item in items]
-    code = parts[0].code
-    for before, part in pairwise(parts):
-        code += ("\n\n\n" if "\n" in before.code + part.code else "\n") + part.code
-    kinds = dict.fromkeys(kind for part in parts for kind in part.left_out)
-    return Abridged(code, (*kinds,), frozenset().union(*(part.statements for part in parts)))
+    return library_in(Path(srcdir, config.book_package).resolve() if config.book_package else None)
 
 
 class LibraryCode(SphinxDirective):
@@ -104,42 +82,43 @@ class LibraryCode(SphinxDirective):
             items = [library.find(name) for name in self.arguments[0].split()]
         except LookupError as error:
             raise self.error(str(error)) from None
-        if any(item.module != items[0].module for item in items):
-            raise self.error("a listing shows code of one file")
         module, is_folded = items[0].module, "folded" in self.options
+        if any(item.module != module for item in items):
+            raise self.error("a listing shows code of one file")
         self.env.note_dependency(module.file)
-        until, new = self.options.get("until", ()), self.options.get("new", ())
-        listing = abridged(items, until, refusals=is_folded)
+        abridged = partial(abridge, module.text, [item.node for item in items], refusals=is_folded)
+        until, new = self.options.get("until", []), self.options.get("new", [])
+        listing = abridged(until)
         code = nodes.literal_block(listing.code, listing.code, language="python")
         code["library"] = [item.name for item in items]
-        names = tuple(item.own for item in items)
+        own = tuple(item.own for item in items)
         code["shown"] = Shown(
-            self.lineno, names, module.name, listing.statements, listing.code, is_folded
+            self.lineno, own, module.name, listing.statements, listing.code, is_folded
         )
         if until or new:
-            before = abridged(items, [*until, *new], refusals=is_folded)
-            after = listing if new else abridged(items, (), refusals=is_folded)
-            if not (lines := new_lines(before.code, after.code)):
-                raise self.error(f"nothing in the listing uses {', '.join(new or until)}")
+            lines = new_lines(abridged(until + new).code, abridged().code)
+            if not lines:
+                raise self.error(f"nothing in the listing uses {', '.join(until + new)}")
             if new:
                 code["highlight_args"] = {"hl_lines": lines}
         text, messages = self.parse_inline(" ".join(self.content))
-        named = [*self._names(items)]
+        firsts, lasts = zip(*(item.lines for item in items), strict=True)
         without = Placeholder(
             kind="left out",
             kinds=listing.left_out,
-            file=repository_path(self.config, self.env.srcdir, module.file),
-            lines=(min(item.lines[0] for item in items), max(item.lines[1] for item in items)),
+            file=library.path_of(module),
+            lines=(min(firsts), max(lasts)),
         )
         block = nodes.container("", literal_block=True, classes=["literal-block-wrapper"])
+        names = self._names(items)
         if is_folded:
             summary = "".join(part.astext() for part in text) or ", ".join(code["library"])
             # a paragraph takes no number away from the listings that are seen
-            about = nodes.paragraph("", "", *named, without, classes=["caption"])
+            about = nodes.paragraph("", "", *names, without, classes=["caption"])
             block += folded(summary, about, code)
         else:
             colon = [nodes.Text(": ")] if text else []
-            block += [nodes.caption("", "", *named, *colon, *text, without), code]
+            block += [nodes.caption("", "", *names, *colon, *text, without), code]
         self.set_source_info(block)
         self.set_source_info(code)
         return [block, *messages]
@@ -150,12 +129,11 @@ class LibraryCode(SphinxDirective):
             if item is not items[0]:
                 yield nodes.Text(", ")
             literal = nodes.literal("", item.name)
-            target = item.full.removesuffix(".__init__")
-            if any(part.startswith("_") for part in target.split(".")):
+            if "._" in item.full:
                 yield literal
             else:
                 about = {"refdomain": "py", "reftype": "obj", "refdoc": self.env.docname}
-                yield addnodes.pending_xref("", literal, reftarget=target, **about)
+                yield addnodes.pending_xref("", literal, reftarget=item.full, **about)
 
 
 def left_out(app: Sphinx, docname: str, about: Placeholder) -> list[nodes.Node]:
@@ -176,6 +154,6 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
         if "shown" in block:
             found.append(block.attributes.pop("shown"))
         elif block.get("language") == "ipython3":
-            found.append(defined_in(block.astext()))
+            found.append(frozenset(defined_in(block.astext())))
     if found:
         set_page_data(app.env, LISTINGS, app.env.docname, found)

@@ -37,19 +37,11 @@ class Scope(ast.NodeVisitor):
         self._found: list[Use] = []
         self._positions = Positions("")
 
-    def uses(self, code: str) -> list[Use]:
-        """Return the uses in a piece of code, in order, and remember what it imports and redefines."""
+    def uses(self, code: str, part: ast.stmt | None = None) -> list[Use]:
+        """Return the uses in some code, or a part of it, and remember what it imports and redefines."""
         self._found, self._positions = [], Positions(code)
-        self.visit(parsed(code))
+        self.visit(part or parsed(code))
         return sorted(self._found, key=lambda use: use.start)
-
-    def names(self, part: ast.stmt, code: str) -> set[str]:
-        """Return the public names that a part of some code uses, and remember nothing of it."""
-        before = dict(self.meaning)
-        self._found, self._positions = [], Positions(code)
-        self.visit(part)
-        self.meaning = before
-        return {use.name for use in self._found}
 
     def read_imports(self, code: str) -> None:
         """Remember what a module imports at its top."""
@@ -58,63 +50,47 @@ class Scope(ast.NodeVisitor):
             if isinstance(statement, ast.Import | ast.ImportFrom):
                 self.visit(statement)
 
-    def _note(self, meaning: str | None, node: ast.Name | ast.Attribute | ast.alias) -> None:
-        """Note a use of a name, if it is public."""
-        if meaning and meaning in self.public:
-            start = self._positions.start(node)
-            if isinstance(node, ast.Attribute):
-                start = self._positions.end(node) - len(node.attr)
-            self._found.append(Use(meaning, start))
+    def visit(self, node: ast.AST) -> None:
+        """Note the public names in some code, and what its names mean from then on."""
+        start, end = self._positions.start, self._positions.end
+        match node:
+            case ast.Import(names=names):
+                aliases = (alias for alias in names if alias.name == self.package)
+                self.meaning |= {alias.asname or alias.name: "" for alias in aliases}
+            case ast.ImportFrom(module=str(module), names=names):
+                package, _, path = module.partition(".")
+                for alias in names:
+                    self.meaning.pop(alias.asname or alias.name, None)
+                    candidates = (f"{path}.{alias.name}".lstrip("."), alias.name)
+                    known = [one for one in candidates if one in self.known]
+                    if package == self.package and known:
+                        self.meaning[alias.asname or alias.name] = known[0]
+                        self._note(known[0], start(alias))
+            case ast.Attribute(attr=attr) if (name := self._meaning_of(node)) in self.public:
+                self._note(name, end(node) - len(attr))
+            case ast.Name(id=name, ctx=ast.Load()):
+                self._note(self.meaning.get(name), start(node))
+            case ast.Name(id=name):
+                self.meaning.pop(name, None)
+            case ast.Assign(targets=targets, value=value):  # which the targets do not mean yet
+                for part in (value, *targets):
+                    self.visit(part)
+            case ast.FunctionDef(name=name, args=args):
+                self.meaning.pop(name, None)
+                outside = dict(self.meaning)
+                for argument in (*args.posonlyargs, *args.args, *args.kwonlyargs):
+                    self.meaning.pop(argument.arg, None)
+                self.generic_visit(node)
+                self.meaning = outside
+            case ast.ClassDef(name=name):
+                self.meaning.pop(name, None)
+                self.generic_visit(node)
+            case _:
+                self.generic_visit(node)
 
-    def visit_Import(self, node: ast.Import) -> None:
-        """Learn what the package is called."""
-        for alias in node.names:
-            if alias.name == self.package:
-                self.meaning[alias.asname or alias.name] = ""
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        """Learn what names are called, and note those that are public."""
-        package, _, path = (node.module or "").partition(".")
-        for alias in node.names:
-            self.meaning.pop(alias.asname or alias.name, None)
-            candidates = (f"{path}.{alias.name}".lstrip("."), alias.name)
-            known = [one for one in candidates if one in self.known]
-            if package == self.package and known:
-                self.meaning[alias.asname or alias.name] = known[0]
-                self._note(known[0], alias)
-
-    def visit_Attribute(self, node: ast.Attribute) -> None:
-        """Note a public name, or else look for one in what it is an attribute of."""
-        meaning = self._meaning_of(node)
-        self._note(meaning, node)
-        if meaning not in self.public:
-            self.generic_visit(node)
-
-    def visit_Name(self, node: ast.Name) -> None:
-        """Note a public name, or forget it if it is bound anew."""
-        if isinstance(node.ctx, ast.Load):
-            self._note(self.meaning.get(node.id), node)
-        else:
-            self.meaning.pop(node.id, None)
-
-    def visit_Assign(self, node: ast.Assign) -> None:
-        """Visit what is assigned before the names that it gets."""
-        for part in (node.value, *node.targets):
-            self.visit(part)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Visit a function, whose arguments and names are its own."""
-        self.meaning.pop(node.name, None)
-        before = dict(self.meaning)
-        for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
-            self.meaning.pop(argument.arg, None)
-        self.generic_visit(node)
-        self.meaning = before
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """Visit a class."""
-        self.meaning.pop(node.name, None)
-        self.generic_visit(node)
+    def _note(self, name: str | None, start: int) -> None:
+        if name and name in self.public:
+            self._found.append(Use(name, start))
 
     def _meaning_of(self, node: ast.expr) -> str | None:
         """Return what a dotted name stands for, None if it is nothing of the package."""
@@ -147,7 +123,7 @@ def find_tests(code: str, package: str, public: Collection[str]) -> dict[str, li
     scope = Scope(package, public)
     scope.read_imports(code)
     parts = {name: part for part in parsed(code).body for name in defined_by(part)}
-    uses = {name: scope.names(part, code) for name, part in parts.items()}
+    uses = {name: {use.name for use in scope.uses(code, part)} for name, part in parts.items()}
     needs = {name: _names_in(part) & parts.keys() for name, part in parts.items()}
     found: dict[str, list[UnitTest]] = {}
     for name, part in parts.items():

@@ -1,7 +1,7 @@
 """The package that the book teaches, read from its files: nothing is imported.
 
 Its public names are what its `__init__` imports, and those of its parts: `figures.lines`. What is not
-public is found by its module: `reproducibility._mcg31_uniform`.
+public is found by its name alone, or with its module: `reproducibility._mcg31_uniform`.
 """
 
 import ast
@@ -16,11 +16,17 @@ from executable_book.code.abridged import first_line, last_line
 
 @cache
 def parsed(text: str) -> ast.Module:
-    """Return the syntax tree of some code, which is asked for by many: nobody may change it."""
-    return ast.parse(text)
+    """Return the syntax tree of some code, which is asked for by many: nobody may change it.
+
+    What is no Python, as some cells are on purpose, is empty.
+    """
+    try:
+        return ast.parse(text)
+    except SyntaxError:
+        return ast.Module([], [])
 
 
-def defined_by(node: ast.AST) -> list[str]:
+def defined_by(node: ast.stmt) -> list[str]:
     """Return the names that a statement defines."""
     match node:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
@@ -32,12 +38,9 @@ def defined_by(node: ast.AST) -> list[str]:
     return []
 
 
-def defined_in(code: str) -> frozenset[str]:
-    """Return the functions, classes and names that some code defines; none if it is no Python, on purpose."""
-    try:
-        return frozenset(name for one in parsed(code).body for name in defined_by(one))
-    except SyntaxError:
-        return frozenset()
+def defined_in(code: str) -> dict[str, ast.stmt]:
+    """Return what some code defines at its top, by name: of an overloaded function, the last definition."""
+    return {name: one for one in parsed(code).body for name in defined_by(one)}
 
 
 @dataclass(frozen=True)
@@ -49,25 +52,9 @@ class Module:
     text: str = field(repr=False)
 
     @cached_property
-    def tree(self) -> ast.Module:
-        """What stands in the file."""
-        return parsed(self.text)
-
-    @cached_property
-    def defined(self) -> frozenset[str]:
-        """The names that the file defines at its top."""
+    def defined(self) -> dict[str, ast.stmt]:
+        """What the file defines at its top."""
         return defined_in(self.text)
-
-    def definition(self, path: str) -> ast.stmt:
-        """Return a definition by its path, such as `Dropout.forward`."""
-        node: ast.AST = self.tree
-        for part in path.split("."):
-            found = [each for each in ast.iter_child_nodes(node) if part in defined_by(each)]
-            if not found:
-                raise LookupError(f"{self.file.name} does not define {path!r}")
-            node = found[-1]  # the first may be overloads
-        assert isinstance(node, ast.stmt)
-        return node
 
 
 @dataclass(frozen=True)
@@ -77,21 +64,19 @@ class Item:
     Attributes:
         name: how a page calls it, such as `softmax` or `figures.lines`.
         module: where it stands.
-        path: its name within its module, such as `Dropout.forward`.
-        node: its definition.
+        own: its name where it is defined, such as `part.module.act`.
         full: how the API reference calls it, such as `package.part.module.act`.
     """
 
     name: str
     module: Module
-    path: str
-    node: ast.stmt = field(compare=False, repr=False)
+    own: str
     full: str
 
     @property
-    def own(self) -> str:
-        """Its name where it is defined, such as `part.module.act`."""
-        return f"{self.module.name}.{self.path}"
+    def node(self) -> ast.stmt:
+        """Its definition."""
+        return self.module.defined[self.own.rpartition(".")[2]]
 
     @property
     def lines(self) -> tuple[int, int]:
@@ -101,9 +86,9 @@ class Item:
     @property
     def code(self) -> str:
         """Its source, without docstrings."""
-        lines = self.module.text.splitlines()
         first, last = self.lines
         shown = set(range(first, last + 1)) - {*_docstring_lines(self.node)}
+        lines = self.module.text.splitlines()
         return textwrap.dedent("\n".join(lines[number - 1] for number in sorted(shown)))
 
 
@@ -122,31 +107,28 @@ class Library:
             f"{one.name}.{name}" for one in self.modules.values() for name in one.defined
         )
 
+    def path_of(self, module: Module) -> str:
+        """Return the path of a module's file within the repository."""
+        return module.file.relative_to(self.folder.parents[1]).as_posix()
+
     def find(self, name: str) -> Item:
-        """Return what a name means: a public name, a part of one, `module.name`, or a name that is unique.
+        """Return what a name means: a public name, `module.name`, or a name that one module defines.
 
         Raises:
             LookupError: the package defines no such thing.
         """
         if name in self.public:
             return self.public[name]
-        for owner, item in self.public.items():
-            if name.startswith(f"{owner}."):
-                rest = name.removeprefix(owner)
-                return self.item(name, item.module, item.path + rest, item.full + rest)
-        parts = name.split(".")
-        for end in range(len(parts) - 1, 0, -1):
-            if module := self.modules.get(".".join(parts[:end])):
-                return self.item(name, module, ".".join(parts[end:]))
-        found = [module for module in self.modules.values() if parts[0] in module.defined]
-        if len(found) == 1:
-            return self.item(name, found[0], name)
-        raise LookupError(f"the package {self.folder.name} has no {name!r}")
-
-    def item(self, name: str, module: Module, path: str, full: str = "") -> Item:
-        """Return what stands at a path within a module."""
-        full = full or f"{self.folder.name}.{module.name}.{path}"
-        return Item(name, module, path, module.definition(path), full)
+        where, _, last = name.rpartition(".")
+        found = [
+            module
+            for module in self.modules.values()
+            if last in module.defined and where in ("", module.name)
+        ]
+        if len(found) != 1:
+            raise LookupError(f"the package {self.folder.name} has no {name!r}")
+        own = f"{found[0].name}.{last}"
+        return Item(name, found[0], own, f"{self.folder.name}.{own}")
 
 
 def library_in(folder: Path | None) -> Library:
@@ -164,13 +146,12 @@ def _read(folder: Path, state: tuple[tuple[Path, int], ...]) -> Library:
     library = Library(folder, {one.name: one for one in found if one.name})
     for init in found:
         if init.file.stem == "__init__" and "." not in init.name:
-            package = f"{init.name}." if init.name else ""
             for name, origin in _imported(init):
                 module = library.modules.get(origin.removeprefix(f"{folder.name}."))
                 if module and name in module.defined:
-                    full = f"{folder.name}.{package}{name}" if package else ""
-                    item = library.item(package + name, module, name, full)
-                    library.public[item.name] = item
+                    public, own = f"{init.name}.{name}".lstrip("."), f"{module.name}.{name}"
+                    full = f"{folder.name}.{public if init.name else own}"
+                    library.public[public] = Item(public, module, own, full)
     return library
 
 
@@ -182,7 +163,7 @@ def _name(file: Path, folder: Path) -> str:
 
 def _imported(module: Module) -> Iterator[tuple[str, str]]:
     """Yield the names that a module imports, each with the module that it comes from."""
-    for statement in module.tree.body:
+    for statement in parsed(module.text).body:
         match statement:
             case ast.ImportFrom(module=str(origin), names=names):
                 yield from ((alias.name, origin) for alias in names)

@@ -23,8 +23,8 @@ from sphinx.writers.html5 import HTML5Translator
 
 from executable_book.book_domain import book_data, page_data, replace_book_data, set_page_data
 from executable_book.code.line_shapes import NOTE
-from executable_book.code.listings import library_of, repository_path
-from executable_book.code.name_usage import Scope, UnitTest, Use, find_tests
+from executable_book.code.listings import library_of
+from executable_book.code.name_usage import Scope, UnitTest, find_tests
 from executable_book.code.package_source import Library, Module
 from executable_book.html.code_lines import in_lines, with_width
 from executable_book.html.foldable import folded
@@ -51,41 +51,26 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
             scope = scope_of(items[0].module, library)
         elif block.get("language") != "ipython3":
             continue
-        uses = uses_in(block.astext(), scope)
+        uses = scope.uses(block.astext())
         block["api_uses"] = {use.name: use.start for use in reversed(uses)}  # one link for a name
         names |= block["api_uses"].keys()
     set_page_data(app.env, USES, app.env.docname, sorted(names))
-    if add_placeholders(doctree, {item.full: item.name for item in library.public.values()}):
-        set_page_data(app.env, REFERENCES, app.env.docname, True)
-
-
-def uses_in(code: str, scope: Scope) -> list[Use]:
-    """Return the uses in a block of code; there are none in what is no Python, on purpose."""
-    try:
-        return scope.uses(code)
-    except SyntaxError:
-        return []
+    entries = {item.full: item.name for item in library.public.values()}
+    for signature in doctree.findall(addnodes.desc_signature):
+        if name := entries.get(next(iter(signature["ids"]), "")):
+            set_page_data(app.env, REFERENCES, app.env.docname, True)
+            content = next(signature.findall(addnodes.desc_content, descend=False, siblings=True))
+            parts = (n for n, part in enumerate(content) if isinstance(part, addnodes.desc))
+            content.insert(next(parts, len(content)), Placeholder(kind="api entry", name=name))
 
 
 def scope_of(module: Module, library: Library) -> Scope:
     """Return what names mean in a module of the package."""
     scope = Scope(library.folder.name, library.public)
     scope.read_imports(module.text)
-    own = {item.path: name for name, item in library.public.items() if item.module == module}
-    scope.meaning |= own
+    public = (item for item in library.public.values() if item.module == module)
+    scope.meaning |= {item.own.rpartition(".")[2]: item.name for item in public}
     return scope
-
-
-def add_placeholders(doctree: nodes.document, names: dict[str, str]) -> bool:
-    """Put a placeholder into each entry that describes a public name; tell whether there was one."""
-    found = False
-    for signature in [*doctree.findall(addnodes.desc_signature)]:
-        if name := names.get(next(iter(signature["ids"]), "")):
-            found = True
-            content = next(signature.findall(addnodes.desc_content, descend=False, siblings=True))
-            parts = (n for n, part in enumerate(content) if isinstance(part, addnodes.desc))
-            content.insert(next(parts, len(content)), Placeholder(kind="api entry", name=name))
-    return found
 
 
 # What is known of all names, once all pages have been read
@@ -106,12 +91,11 @@ def tests_of(app: Sphinx) -> dict[str, dict[str, list[UnitTest]]]:
     """Return the tests of each public name, by the file that they stand in."""
     library = library_of(app.config, app.srcdir)
     found: dict[str, dict[str, list[UnitTest]]] = {}
-    if app.config.book_tests and library.public:
-        root = Path(app.srcdir, app.config.book_tests).resolve()
-        for path in sorted(root.rglob("test_*.py")):
-            file, code = path.relative_to(root.parent).as_posix(), path.read_text(encoding="utf-8")
-            for name, tests in find_tests(code, library.folder.name, library.public).items():
-                found.setdefault(name, {})[file] = tests
+    root = Path(app.srcdir, app.config.book_tests).resolve()
+    for path in sorted(root.rglob("test_*.py")):
+        file, code = path.relative_to(root.parent).as_posix(), path.read_text(encoding="utf-8")
+        for name, tests in find_tests(code, library.folder.name, library.public).items():
+            found.setdefault(name, {})[file] = tests
     return found
 
 
@@ -122,7 +106,8 @@ def entry_details(app: Sphinx, docname: str, place: Placeholder) -> Iterator[nod
     """Yield what an entry shows of a public name: the pages that use it, its source, its tests."""
     name = place["name"]
     used, tested = book_data(app.env, ENTRIES)
-    item = library_of(app.config, app.srcdir).public[name]
+    library = library_of(app.config, app.srcdir)
+    item = library.public[name]
     if links := [
         make_refnode(app.builder, docname, page, "", nodes.inline("", title))
         for page, title in used.get(name, ())
@@ -132,7 +117,7 @@ def entry_details(app: Sphinx, docname: str, place: Placeholder) -> Iterator[nod
         for link in links:
             line += [link, nodes.Text("." if link is links[-1] else ", ")]
         yield line
-    where = repository_path(app.config, app.srcdir, item.module.file)
+    where = library.path_of(item.module)
     code = nodes.literal_block(item.code, item.code, language="python")
     link = repository_link(app, where, *item.lines, where)
     yield from folded("Source", code, nodes.paragraph("", "", link))
@@ -167,34 +152,34 @@ def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> Non
     try:
         HTML5Translator.visit_literal_block(self, node)
     except nodes.SkipNode:
-        if uses := node.get("api_uses"):
-            self.body[-1] = with_links(self.body[-1], list(links_of(self, uses)))
-        self.body[-1] = in_lines(self.body[-1], node.get("line_shapes"))
+        code = with_links(self.body[-1], links_of(self, node.get("api_uses", {})))
+        self.body[-1] = in_lines(code, node.get("line_shapes", {}))
         if "output" in node["classes"]:
             self.body[-1] = with_width(self.body[-1])
         self.body[-1] += NOTE * node.get("line_shapes_note", False)
         raise
 
 
-def links_of(self: HTML5Translator, uses: dict[str, int]) -> Iterator[tuple[int, str]]:
-    """Yield where a link begins, and where it leads."""
+def links_of(self: HTML5Translator, uses: dict[str, int]) -> dict[int, str]:
+    """Return where links lead, by the characters of the code at which they begin."""
     builder = self.builder
     public = library_of(builder.config, builder.srcdir).public
     documented = builder.env.domains.python_domain.objects
+    links = {}
     for name, start in uses.items():
-        if name in public and (entry := documented.get(public[name].full)):
+        if entry := documented.get(public[name].full):
             page = builder.get_relative_uri(builder.current_docname, entry.docname)
-            yield start, f"{page.partition('#')[0]}#{entry.node_id}"
+            links[start] = f"{page.partition('#')[0]}#{entry.node_id}"
+    return links
 
 
-def with_links(html: str, links: list[tuple[int, str]]) -> str:
+def with_links(html: str, links: dict[int, str]) -> str:
     """Make links of the tokens of highlighted code that begin at given characters of the code."""
     start, opening, highlighted = html.partition("<pre>")
-    wanted = dict(links)
     position, pieces = 0, []
     for piece in PIECE.findall(highlighted):
         if not piece.startswith("<"):
-            target = wanted.get(position)
+            target = links.get(position)
             position += len(unescape(piece))
             piece = f'<a class="api-link" href="{escape(target)}">{piece}</a>' if target else piece
         pieces.append(piece)

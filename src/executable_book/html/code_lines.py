@@ -17,17 +17,13 @@ PLAIN_WORD = ("n", "p", "w")
 """The classes that Pygments gives to names, punctuation and blanks."""
 
 
-def in_lines(html: str, shapes: Mapping[int, str] | None = None) -> str:
+def in_lines(html: str, shapes: Mapping[int, str]) -> str:
     """Make a box of each line of highlighted code, which says the shapes that the line makes."""
     start, opening, rest = html.partition("<pre>")
     code, closing, end = rest.rpartition("</pre>")
-    if not opening or not code:
-        return html
     code = without_boxes(code.removeprefix("<span></span>"), *PLAIN_WORD)
     lines = code.replace("\n</span>", "</span>\n").split("\n")
-    boxed = (
-        _boxed(line, (shapes or {}).get(number, "")) for number, line in enumerate(lines, start=1)
-    )
+    boxed = (_boxed(line, shapes.get(number, "")) for number, line in enumerate(lines, start=1))
     return "".join([start, opening, "\n".join(boxed), closing, end])
 
 

@@ -21,10 +21,8 @@ IS_DARK = re.compile(r"""\[data-theme=["']?dark["']?\]""")
 def write_style(app: Sphinx) -> None:
     """Write the dark rules of the style sheets that the first page links."""
     static = Path(app.outdir, "_static")
-    first = Path(app.outdir, f"{app.config.root_doc}.html")
-    if not first.exists():
-        return
-    names = LINKED.findall(first.read_text(encoding="utf-8"))
+    first = Path(app.outdir, f"{app.config.root_doc}.html").read_text(encoding="utf-8")
+    names = LINKED.findall(first)
     sheets = [(static / name).read_text(encoding="utf-8") for name in names if name != NAME]
     write_if_changed(static / NAME, "".join(map(dark_rules, sheets)))
 

@@ -6,11 +6,12 @@ by the style sheet.
 """
 
 from html import escape
-from typing import Any
 
 from docutils import nodes
-from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
+
+SHARED_IDS = (["exercise-content"], ["solution-content"])
 
 
 def folded(summary: str, *content: nodes.Node, kind: str = "folded") -> list[nodes.Node]:
@@ -20,21 +21,22 @@ def folded(summary: str, *content: nodes.Node, kind: str = "folded") -> list[nod
     return [nodes.raw("", opening, format="html"), *content, closing]
 
 
-def visit_code(self: HTML5Translator, node: nodes.Element) -> None:
-    """Open a fold around a cell's code or output."""
-    _fold(self, node, node["prompt_show"])
+def visit(self: HTML5Translator, node: nodes.Element) -> None:
+    """Open a fold around a cell's code or output, or else around what has a title, under this title."""
+    summary = node.get("prompt_show") or node.pop(0).astext()
+    self.body.append(self.starttag(node, "details", CLASS="folded"))
+    self.body.append(f"<summary>{self.encode(summary)}</summary>\n")
 
 
-def visit_solution(self: HTML5Translator, node: nodes.Element) -> None:
-    """Open a fold around a solution, or what else has a title, under this title."""
-    title = node.pop(0)
-    _fold(self, node, title.astext())
+def depart(self: HTML5Translator, node: nodes.Element) -> None:
+    """Close a fold."""
+    self.body.append("</details>\n")
 
 
 def visit_admonition(self: HTML5Translator, node: nodes.Element, name: str = "") -> None:
     """Open a fold around an admonition of the class `dropdown`; write all others, notes too, as ever."""
     if "dropdown" in node["classes"]:
-        visit_solution(self, node)
+        visit(self, node)
     else:
         HTML5Translator.visit_admonition(self, node, name)
 
@@ -47,31 +49,12 @@ def depart_admonition(self: HTML5Translator, node: nodes.Element) -> None:
         HTML5Translator.depart_admonition(self, node)
 
 
-def _fold(self: HTML5Translator, node: nodes.Element, summary: str) -> None:
-    self.body.append(self.starttag(node, "details", CLASS="folded"))
-    self.body.append(f"<summary>{self.encode(summary)}</summary>\n")
-
-
-def depart(self: HTML5Translator, node: nodes.Element) -> None:
-    """Close a fold."""
-    self.body.append("</details>\n")
-
-
-class UniqueIds(SphinxPostTransform):
-    """Takes away ids that are not unique, and that nothing leads to.
+def drop_shared_ids(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Take away ids that are not unique, and that nothing leads to.
 
     sphinx-exercise gives the same id to the content of each exercise and solution, and the citations of each
     docstring are counted from one.
     """
-
-    default_priority = 900
-    formats = ("html",)
-
-    def run(self, **kwargs: Any) -> None:
-        """Run over one page."""
-        for section in self.document.findall(nodes.section):
-            if section["ids"] in (["exercise-content"], ["solution-content"]):
-                section["ids"] = []
-        for inline in self.document.findall(nodes.inline):
-            if "bibtex-citation" in inline["classes"]:
-                inline["ids"] = []
+    for node in doctree.findall(nodes.Element):
+        if node["ids"] in SHARED_IDS or "bibtex-citation" in node["classes"]:
+            node["ids"] = []

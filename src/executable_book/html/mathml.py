@@ -27,7 +27,8 @@ STYLES = ("displaystyle", "scriptlevel")
 ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;)[A-Za-z]+;")
 """Characters by a name that HTML knows, and XML, of which e-books are made, does not."""
 SEPARATOR = re.compile(r"\\qquad\b")
-"""What stands between formulas that share a line, where there is room for them."""
+"""What stands between formulas that share a line, where there is room for them: no page of an e-book may be
+wide enough for all, nor scroll."""
 PUNCTUATION = re.compile(r"[.,;:!?)\u2019\u201d]+")
 """What must not begin a line: the marks that may follow a formula."""
 
@@ -63,14 +64,6 @@ def with_style_elements(mathml: str) -> str:
     return str(etree.tostring(formula, encoding="unicode"))
 
 
-def parts_of(latex: str) -> list[str]:
-    """Return the formulas that share a line: no page of an e-book may be wide enough for all, nor scroll."""
-    parts = SEPARATOR.split(latex)
-    pairs = (("{", "}"), (r"\left", r"\right"), (r"\begin", r"\end"))
-    are_whole = all(part.count(one) == part.count(other) for part in parts for one, other in pairs)
-    return parts if are_whole else [latex]
-
-
 def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
     """Write a formula that stands in a sentence."""
     is_xml = self.builder.name == "epub"
@@ -82,13 +75,12 @@ def visit_display(self: HTML5Translator, node: nodes.math_block) -> None:
     """Write a formula that stands alone, in a box that scrolls if the formula is wider than the page."""
     self.body.append(self.starttag(node, "div", CLASS="math"))
     is_xml = self.builder.name == "epub"
-    parts = parts_of(node.astext()) if is_xml else [node.astext()]
+    parts = SEPARATOR.split(node.astext()) if is_xml else [node.astext()]
     written = [to_mathml(part, node, display=True, xml=is_xml) for part in parts]
     if len(written) > 1:
-        several = " ".join(f'<span class="part">{part}</span>' for part in written)
-        self.body.append(f'<div class="formula several">{several}</div>')
-    else:
-        self.body.append(f'<div class="formula">{written[0]}</div>')
+        written = [f'<span class="part">{part}</span>' for part in written]
+    several = " several" * (len(written) > 1)
+    self.body.append(f'<div class="formula{several}">{" ".join(written)}</div>')
     if node["number"]:
         number = get_node_equation_number(self, node)
         self.body.append(f'<span class="eqno">({number})')

@@ -20,8 +20,12 @@ BIBLIOGRAPHY_ROLES = ('role="doc-biblioentry"', 'role="listitem"')
 PIXELS = {"pt": 4 / 3, "px": 1, "": 1}
 SIGNATURE = re.compile(r'<dt class="sig .*?</dt>', re.DOTALL)
 MODULE = re.compile(r'(?<=<span class="sig-prename descclassname">)[^<]*')
-PARAMETERS = re.compile(r'(<span class="sig-paren">.</span>\s*)<dl>(.*?)</dl>', re.DOTALL)
-PARAMETER = re.compile(r"<dd>(.*?)</dd>", re.DOTALL)
+LINES = {
+    "<dl>": '<span class="sig-lines">',
+    "<dd>": '<span class="sig-line">',
+    "</dd>": "</span>",
+    "</dl>": "</span>",
+}
 
 
 def mend(
@@ -49,11 +53,6 @@ def with_image_sizes(body: str, app: Sphinx) -> str:
 
 def _signature(found: re.Match[str]) -> str:
     """Make parameters lines, boxes words, and let a long name go on behind one of its dots."""
-    written = PARAMETERS.sub(_signature_lines, found[0])
+    written = re.sub("|".join(LINES), lambda tag: LINES[tag[0]], found[0])
     written = without_boxes(written, "pre", *PLAIN_WORD)
     return MODULE.sub(lambda name: name[0].replace(".", ".<wbr />"), written)
-
-
-def _signature_lines(found: re.Match[str]) -> str:
-    lines = PARAMETER.sub(r'<span class="sig-line">\1</span>', found[2])
-    return f'{found[1]}<span class="sig-lines">{lines}</span>'

@@ -32,20 +32,16 @@ def add_marks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 def _mark(app: Sphinx, docname: str, cell: nodes.container) -> nodes.Element | None:
     options = cell["cell_metadata"]
-    if "verifies" in options:
-        shown = report_of(app.env).on_page(docname)
-        return _of_sources(app, docname, [one for one in shown if one[0].anchor in cell["ids"]])
+    shown = report_of(app.env).on_page(docname)
+    if claimed := [one for one in shown if one[0].anchor in cell["ids"]]:
+        return _of_sources(app, docname, claimed)
     if reason := str(options.get("nondeterministic") or "").strip():
         says = f"Yours may differ: {reason}"
         return _in_format(app, VARIES, says, nodes.paragraph("", f"{says}."))
     return None
 
 
-def _of_sources(
-    app: Sphinx, docname: str, claimed: list[tuple[Check, Output]]
-) -> nodes.Element | None:
-    if not claimed:
-        return None
+def _of_sources(app: Sphinx, docname: str, claimed: list[tuple[Check, Output]]) -> nodes.Element:
     met = not any(check.problem for check, _ in claimed)
     sources = sorted({place.source for _, output in claimed for place in output.places})
     says = f"{'As' if met else 'Not as'} printed in source{'s' * (len(sources) > 1)} {', '.join(sources)}"
@@ -65,7 +61,7 @@ def _places(output: Output) -> Iterator[nodes.Node]:
 
 
 def _in_format(app: Sphinx, sign: str, says: str, *unfolded: nodes.Node) -> nodes.Element:
-    if app.builder.format != "html" or app.builder.name == "epub":
+    if app.builder.name == "epub":
         return nodes.paragraph("", f"{sign} {says}.", classes=["proof"])
     return ProofMark("", *unfolded, sign=sign, says=says)
 

@@ -11,10 +11,7 @@ def new_table(
     head: Sequence[TableCell], lines: Sequence[Sequence[TableCell]], style: str
 ) -> nodes.table:
     """Return a table whose first column labels its rows."""
-    columns = [
-        nodes.colspec(colwidth=max(map(width, column)), stub=int(number == 0))
-        for number, column in enumerate(zip(head, *lines, strict=True))
-    ]
+    columns = [nodes.colspec(colwidth=1, stub=int(number == 0)) for number in range(len(head))]
     body = [nodes.thead("", row(head)), nodes.tbody("", *map(row, lines))]
     return nodes.table("", nodes.tgroup("", *columns, *body, cols=len(head)), classes=[style])
 
@@ -23,8 +20,3 @@ def row(cells: Sequence[TableCell]) -> nodes.row:
     """Return a row of a table."""
     content = (nodes.Text(cell) if isinstance(cell, str) else cell for cell in cells)
     return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in content))
-
-
-def width(cell: TableCell) -> int:
-    """Return how many letters a cell has; a column has one at least."""
-    return max(1, len(cell if isinstance(cell, str) else cell.astext()))

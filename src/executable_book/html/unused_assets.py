@@ -14,7 +14,7 @@ Sphinx brings the files back at each build, and they are cut again: 0.6 seconds 
 
 import logging
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from html import unescape
 from importlib import metadata
 from io import BytesIO
@@ -48,11 +48,8 @@ def cut_site(app: Sphinx) -> None:
     pages = "".join(path.read_text(encoding="utf-8") for path in html)
     files = used_files(static, pages)
     scripts = "".join(text for path, text in files.items() if path.suffix == ".js")
-    words = set(WORD.findall(pages + scripts))
-    beginnings = tuple(sorted(set(BEGINNING.findall(scripts))))
-    styles = {
-        path: prune(css, words, beginnings) for path, css in files.items() if path.suffix == ".css"
-    }
+    is_used = names_in(pages, scripts)
+    styles = {path: prune(css, is_used) for path, css in files.items() if path.suffix == ".css"}
     for path, css in styles.items():
         path.write_text(css, encoding="utf-8")
     named = icons("".join(styles.values()))
@@ -93,24 +90,28 @@ def remove_others(folder: Path, wanted: Container[Path]) -> None:
 # Style sheets
 
 
-def prune(css: str, words: set[str], beginnings: tuple[str, ...] = ()) -> str:
-    """Leave out comments, and rules whose selectors name what is no word and begins as none is begun."""
-    rules = tinycss2.parse_stylesheet(css, skip_whitespace=True)
-    return "".join(_pruned(rules, words, beginnings))
+def names_in(pages: str, scripts: str) -> Callable[[str], bool]:
+    """Return what tells whether a class or id is a word of pages or scripts, or one that a script makes."""
+    words = set(WORD.findall(pages + scripts))
+    beginnings = tuple(set(BEGINNING.findall(scripts)))
+    return lambda name: name in words or name.startswith(beginnings)
 
 
-def _pruned(rules: Iterable[Node], words: set[str], beginnings: tuple[str, ...]) -> Iterator[str]:
+def prune(css: str, is_used: Callable[[str], bool]) -> str:
+    """Leave out comments, and rules whose selectors name a class or id that is not used."""
+    return "".join(_pruned(tinycss2.parse_stylesheet(css, skip_whitespace=True), is_used))
+
+
+def _pruned(rules: Iterable[Node], is_used: Callable[[str], bool]) -> Iterator[str]:
     for rule in rules:
         if rule.type == "qualified-rule":
-            selectors = [
-                one for one in _selectors(rule.prelude) if _may_match(one, words, beginnings)
-            ]
+            selectors = [one for one in _selectors(rule.prelude) if all(map(is_used, _names(one)))]
             if selectors:
                 body = tinycss2.serialize(node for node in rule.content if node.type != "comment")
                 yield f"{','.join(tinycss2.serialize(one).strip() for one in selectors)}{{{body}}}"
         elif rule.type == "at-rule" and rule.at_keyword in ("media", "supports"):
             inner = tinycss2.parse_rule_list(rule.content, skip_whitespace=True)
-            if text := "".join(_pruned(inner, words, beginnings)):
+            if text := "".join(_pruned(inner, is_used)):
                 yield f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}{{{text}}}"
         elif rule.type != "comment" or LICENCE.search(rule.value):
             yield rule.serialize()
@@ -127,13 +128,11 @@ def _selectors(prelude: list[Node]) -> list[list[Node]]:
     return found
 
 
-def _may_match(selector: list[Node], words: set[str], beginnings: tuple[str, ...]) -> bool:
-    """Tell whether each class and id may be on a page; :not(.a) and :is(.a, .b) need no .a."""
-    classes = {
-        after.value for dot, after in pairwise(selector) if dot == "." and after.type == "ident"
-    }
-    names = classes | {node.value for node in selector if node.type == "hash"}
-    return all(name in words or name.startswith(beginnings) for name in names)
+def _names(selector: list[Node]) -> Iterator[str]:
+    """Yield the classes and ids that must be on a page; :not(.a) and :is(.a, .b) need no .a."""
+    for before, node in pairwise([None, *selector]):
+        if node.type == "hash" or (before == "." and node.type == "ident"):
+            yield node.value
 
 
 # Fonts
@@ -161,7 +160,7 @@ def characters(pages: str, scripts: str = "") -> set[int]:
 
 
 def subset_font(font: bytes, wanted: set[int]) -> bytes:
-    """Return a font that holds the wanted characters and no other; as it is, if it holds no other."""
+    """Return a font that holds the wanted characters and no other."""
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     options = subset.Options(
         flavor="woff2",
@@ -170,11 +169,8 @@ def subset_font(font: bytes, wanted: set[int]) -> bytes:
         hinting=False,
     )
     with subset.load_font(BytesIO(font), options) as whole:
-        known = whole.getBestCmap().keys()
-        if known <= wanted:
-            return font
         subsetter = subset.Subsetter(options)
-        subsetter.populate(unicodes=known & wanted)
+        subsetter.populate(unicodes=whole.getBestCmap().keys() & wanted)
         subsetter.subset(whole)
         written = BytesIO()
         subset.save_font(whole, written, options)

@@ -67,7 +67,7 @@ def complaints(build) -> list[str]:
 
 
 def test_a_statement_that_stands_on_no_page_fails_every_build(book) -> None:
-    book.page("page", listings("LIMIT", "first", "Second.forward"))
+    book.page("page", listings("LIMIT", "first"))
     for build in (book.build(**SETTINGS), book.build(**SETTINGS)):
         assert build.status == 1
         assert [line for line in complaints(build) if "stands" in line] == [
@@ -101,10 +101,6 @@ def test_a_statement_that_is_added_is_noticed(book, tmp_path: Path) -> None:
     [
         (("_helper", "first", "LIMIT", "Second"), "story.first.first uses story.first.LIMIT"),
         (("LIMIT", "_helper", "Second", "first"), "story.second.Second uses story.first.first"),
-        (
-            ("LIMIT", "_helper", "first", "Second.forward", "Second"),
-            "story.second.Second.forward uses story.second.Second.part",
-        ),
     ],
 )
 def test_a_name_that_is_used_too_early_fails_every_build(

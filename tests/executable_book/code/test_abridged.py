@@ -10,7 +10,7 @@ from executable_book.code.abridged import abridge, new_lines, taught_statements
 
 def shown(source: str, *until: str) -> str:
     source = dedent(source).lstrip("\n")
-    return abridge(source, ast.parse(source).body[-1], until).code
+    return abridge(source, ast.parse(source).body[-1:], until).code
 
 
 def same(found: str, expected: str) -> None:
@@ -52,7 +52,7 @@ def test_docstrings_types_and_refusals_are_left_out() -> None:
             ):
                 if x.ndim < 2:
                     raise ValueError("no")
-                return self.layer(x)  # type: ignore[no-any-return]
+                return self.layer(x)
 
             def _require_known(self, names: object) -> None:
                 print(names)
@@ -75,7 +75,7 @@ def test_docstrings_types_and_refusals_are_left_out() -> None:
 
 def test_it_says_what_was_left_out() -> None:
     def kinds(source: str) -> tuple[str, ...]:
-        return abridge(source, ast.parse(source).body[0]).left_out
+        return abridge(source, ast.parse(source).body).left_out
 
     assert kinds("x = 1\n") == ()
     assert kinds("x: int = 1\n") == ("types",)
@@ -144,23 +144,7 @@ def test_a_comment_that_makes_a_line_too_long_stands_above_it() -> None:
     )
 
 
-def test_nothing_but_a_docstring_is_dots() -> None:
-    same(
-        shown(
-            'class E:\n    def f(self):\n        """Do."""\n\n'
-            '    def g(self):\n        """Do."""\n        return 1\n'
-        ),
-        """
-        class E:
-            def f(self): ...
-
-            def g(self):
-                return 1
-        """,
-    )
-
-
-def test_a_block_of_which_nothing_is_left_is_dots() -> None:
+def test_a_block_of_which_nothing_would_be_left_stays() -> None:
     source = """
         def f(x):
             if x:
@@ -183,7 +167,7 @@ def test_a_block_of_which_nothing_is_left_is_dots() -> None:
         """
         def f(x):
             if x:
-                ...
+                require_it(x)
             else:
                 # slowly
 
@@ -191,11 +175,19 @@ def test_a_block_of_which_nothing_is_left_is_dots() -> None:
             try:
                 y = open(x)
             except OSError:
-                ...
+                require_it(y)
 
             return y
         """,
     )
+    docstring = 'class E:\n    """Do."""'
+    assert shown(docstring) == docstring
+
+
+def test_definitions_that_are_longer_than_a_line_stand_apart() -> None:
+    source = "A = 1\nB: int = 2\nC = [\n    3,\n]\ndef f(x: int):\n    return x\n"
+    found = abridge(source, ast.parse(source).body)
+    assert found.code == "A = 1\nB = 2\n\n\nC = [\n    3,\n]\n\n\ndef f(x):\n    return x"
 
 
 def test_a_refusal_that_is_asked_for_is_shown() -> None:
@@ -216,9 +208,9 @@ def test_refusals_within_are_shown_where_they_are_asked_for() -> None:
                 raise ValueError(url)
             return found"""
     )
-    node = ast.parse(source).body[0]
-    assert abridge(source, node, refusals=True).code == source
-    assert abridge(source, node).code == (
+    definitions = ast.parse(source).body
+    assert abridge(source, definitions, refusals=True).code == source
+    assert abridge(source, definitions).code == (
         "def fetch(url):\n    try:\n        found = get(url)\n    except OSError:\n"
         "        raise ConnectionError(url) from None\n    return found"
     )

@@ -88,7 +88,7 @@ def test_each_line_has_the_shapes_of_one_execution(book: Any) -> None:
     build = book.build()
     assert build.warnings == []
     assert shapes(build.html("page")) == SHAPES
-    book.write("page.md", "# Page\n\n```{library} Other.make\n```\n")
+    book.write("page.md", "# Page\n\n```{library} Other\n```\n")
     assert shapes(book.build().html("page")) == {
         "wide = Grid(1)": "wide (1,)",
         "wide = Grid(rows)": "wide (7,)",
@@ -97,7 +97,7 @@ def test_each_line_has_the_shapes_of_one_execution(book: Any) -> None:
 
 
 def test_the_first_listing_of_a_page_says_what_its_marks_are(book: Any) -> None:
-    book.write("page.md", "# Page\n\n```{library} Maker\n```\n\n```{library} Other.make\n```\n")
+    book.write("page.md", "# Page\n\n```{library} Maker\n```\n\n```{library} Other\n```\n")
     html = book.build().html("page")
     assert html.count("in the example of the docstring") == 1
     assert html.index("in the example") < html.rindex("data-shapes")

@@ -78,7 +78,7 @@ def test_a_folded_listing_shows_what_is_refused(book, small: package_source.Libr
 
 LATER = """# {title}
 
-```{{library}} Thing.method
+```{{library}} Thing
 :{option}: aside
 
 What it does.
@@ -104,9 +104,10 @@ def test_what_comes_later_is_left_out_and_marked_where_it_comes(
     build = growing.build(book_package=str(small.folder))
     assert build.warnings == []
     early, late = build.html("second"), build.html("first")
-    assert code_in(early) == ["def method(self):\n    return 1"]
+    method = "class Thing:\n    def method(self):\n"
+    assert code_in(early) == [f"{method}        return 1"]
     assert code_in(late) == [
-        "def method(self):\n    if self.fast:\n        return aside()\n    return 1"
+        f"{method}        if self.fast:\n            return aside()\n        return 1"
     ]
     marked = " ".join(re.findall(r'<span class="line hll"[^>]*>(.*)</span>', late))
     assert re.sub("<[^>]*>", "", marked).split() == ["if", "self.fast:", "return", "aside()"]

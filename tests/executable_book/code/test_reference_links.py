@@ -13,7 +13,7 @@ from executable_book.code.reference_links import with_links
 def test_links_are_put_around_the_names_and_change_nothing_else() -> None:
     code = 'from literate_attention import softmax\nprint("<softmax> & é", softmax(x))\n'
     html = PygmentsBridge("html").highlight_block(code, "python")
-    linked = with_links(html, [(code.rindex("softmax"), "api.html#a&b")])
+    linked = with_links(html, {code.rindex("softmax"): "api.html#a&b"})
     (link,) = re.findall(r"<a.*?</a>", linked)
     assert link == '<a class="api-link" href="api.html#a&amp;b">softmax</a>'
     assert linked.replace(link, "softmax") == html

@@ -25,13 +25,13 @@ def text_of(html: str) -> str:
 @pytest.mark.parametrize("language", ["python", "text"])
 def test_the_text_is_the_same(language: str, emphasized: list[int]) -> None:
     html = PygmentsBridge("html").highlight_block(CODE, language, hl_lines=emphasized)
-    found = in_lines(html)
+    found = in_lines(html, {})
     assert text_of(found) == text_of(html)
     assert found.count("<span") == found.count("</span>")
 
 
 def test_each_line_is_a_box_that_knows_where_it_begins() -> None:
-    html = in_lines(PygmentsBridge("html").highlight_block(CODE, "python", hl_lines=[6]))
+    html = in_lines(PygmentsBridge("html").highlight_block(CODE, "python", hl_lines=[6]), {})
     lines = html.partition("<pre>")[2].split("\n")
     assert [
         re.match(r'<span class="([^"]*)"(?: style="([^"]*)")?>', line)[0] for line in lines[:4]
@@ -46,11 +46,11 @@ def test_each_line_is_a_box_that_knows_where_it_begins() -> None:
 
 
 def test_words_that_look_like_any_text_have_no_box_of_their_own() -> None:
-    html = in_lines(PygmentsBridge("html").highlight_block("x = f(y, 1)", "python"))
+    html = in_lines(PygmentsBridge("html").highlight_block("x = f(y, 1)", "python"), {})
     line = '<span class="line">x <span class="o">=</span> f(y, <span class="mi">1</span>)</span>'
     assert line in html
     linked = '<pre><span></span><span class="n"><a href="#f">f</a></span>\n</pre>'
-    assert in_lines(linked) == '<pre><span class="line"><a href="#f">f</a></span>\n</pre>'
+    assert in_lines(linked, {}) == '<pre><span class="line"><a href="#f">f</a></span>\n</pre>'
 
 
 @pytest.mark.parametrize(("letters", "said"), [(0, 3), (55, 58), (56, None)])
@@ -58,10 +58,5 @@ def test_an_output_says_how_wide_it_is_unless_it_is_too_wide(
     letters: int, said: int | None
 ) -> None:
     line = "x < " + "y" * (letters - 1) if letters else "a\nabc"
-    html = with_width(in_lines(PygmentsBridge("html").highlight_block(line, "text")))
+    html = with_width(in_lines(PygmentsBridge("html").highlight_block(line, "text"), {}))
     assert re.findall(r'<pre style="--columns:(\d+)">', html) == ([str(said)] if said else [])
-
-
-def test_what_is_no_code_stays_as_it_is() -> None:
-    assert in_lines("<p>one\ntwo</p>") == "<p>one\ntwo</p>"
-    assert in_lines("<pre></pre>") == "<pre></pre>"

@@ -24,7 +24,7 @@ def page_writer() -> Any:
 def test_code_is_folded_under_what_its_prompt_says() -> None:
     writer = page_writer()
     node = HideCodeCellNode(prompt_show="Show code & output", classes=["above-input"])
-    foldable.visit_code(writer, node)
+    foldable.visit(writer, node)
     foldable.depart(writer, node)
     assert "".join(writer.body) == (
         '<details class="above-input folded">\n'
@@ -36,7 +36,7 @@ def test_the_title_of_a_solution_is_its_summary_and_comes_once() -> None:
     writer = page_writer()
     title = nodes.title("", "Solution to ", nodes.emphasis("", "one"))
     node = solution_node("", title, nodes.paragraph("", "It is two."), ids=["answer"])
-    foldable.visit_solution(writer, node)
+    foldable.visit(writer, node)
     assert "".join(writer.body).splitlines() == [
         '<details class="folded" id="answer">',
         "<summary>Solution to one</summary>",
@@ -59,5 +59,5 @@ def test_what_several_call_the_same_loses_its_id_and_no_other_does() -> None:
     page += [nodes.section(ids=[one]) for one in ("exercise-content", "solution-content", "own")]
     page += nodes.inline(ids=["id1"], classes=["bibtex-citation"])
     page += nodes.inline(ids=["id2"])
-    foldable.UniqueIds(page).run()
+    foldable.drop_shared_ids(None, page, "page")
     assert [one["ids"] for one in page] == [[], [], ["own"], [], ["id2"]]

@@ -6,7 +6,7 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
-from executable_book.html.mathml import keep_with_punctuation, parts_of, to_mathml
+from executable_book.html.mathml import keep_with_punctuation, to_mathml
 
 
 @pytest.mark.parametrize("display", [True, False])
@@ -27,14 +27,6 @@ def test_browsers_of_text_see_what_letters_in_a_row_lose() -> None:
     assert [one.text for one in formula.iter("annotation")] == [r" \frac{q}{2}"]
     for latex, xml in [("x + 1", False), (r"\frac{q}{2}", True)]:
         assert "<annotation" not in to_mathml(latex, nodes.math(), display=False, xml=xml)
-
-
-def test_formulas_that_share_a_line_come_apart_only_where_each_is_whole() -> None:
-    assert parts_of(r"a = b, \qquad \left( c \right) = d") == ["a = b, ", r" \left( c \right) = d"]
-    for whole in (r"\left( a \qquad b \right)", r"\text{a \qquad b}", r"a \quad b"):
-        assert parts_of(whole) == [whole]
-    aligned = r"\begin{aligned} a &= b, \qquad c = d \end{aligned}"
-    assert parts_of(aligned) == [aligned]
 
 
 def test_a_formula_that_cannot_be_read_shows_as_it_was_typed() -> None:

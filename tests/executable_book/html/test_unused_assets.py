@@ -7,9 +7,9 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from executable_book.html.unused_assets import (
-    BEGINNING,
     characters,
     icons,
+    names_in,
     prune,
     remove_others,
     subset_font,
@@ -17,7 +17,7 @@ from executable_book.html.unused_assets import (
     whole_math_font,
 )
 
-WORDS = {"cell", "note", "main"}
+IS_USED = names_in("cell note main", "")
 
 
 @pytest.mark.parametrize(
@@ -39,13 +39,13 @@ WORDS = {"cell", "note", "main"}
     ],
 )
 def test_rules_stay_if_pages_name_what_they_need(css: str, left: str) -> None:
-    assert prune(css, WORDS) == left
-    assert prune(left, WORDS) == left
+    assert prune(css, IS_USED) == left
+    assert prune(left, IS_USED) == left
 
 
 def test_rules_stay_for_classes_that_a_script_puts_together() -> None:
-    beginnings = tuple(BEGINNING.findall("make({ class: `cell cell-${colour}` })"))
-    assert prune(".cell-red{a:b}.gone-red{a:b}", WORDS, beginnings) == ".cell-red{a:b}"
+    is_used = names_in("", "make({ class: `cell cell-${colour}` })")
+    assert prune(".cell-red{a:b}.gone-red{a:b}", is_used) == ".cell-red{a:b}"
 
 
 def test_icons_are_found_written_out_and_as_characters() -> None:
@@ -68,7 +68,6 @@ def test_a_font_holds_what_is_wanted() -> None:
         assert font.getBestCmap().keys() == {ord("a"), 0x2211}
         assert "MATH" in font
     assert len(small) < 20_000
-    assert subset_font(small, wanted) == small
 
 
 def test_files_are_used_that_pages_lead_to(tmp_path: Path) -> None:
