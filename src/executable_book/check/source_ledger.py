@@ -278,22 +278,27 @@ class SourceOutputs(SphinxDirective):
 
 
 class SourceRole(SphinxRole):
-    """Names a source by its number in a sentence, with its title, and a link to the ledger.
+    """Names sources by their numbers in a sentence, with their title, and links to the ledger.
 
-    `` {source}`002` `` becomes "Source 002 (its title)". A reader, of paper too, then knows which text that
-    is; an author types no title.
+    `` {source}`002` `` becomes "Source 002 (its title)", and `` {source}`000 003` ``, which have one title,
+    "Sources 000 and 003 (their title)". A reader, of paper too, then knows which text that is.
     """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Look the source up; a label that the ledger does not have is reported by Sphinx."""
-        title = ledger_on_page(self.env).titles.get(self.text, "unknown")
-        text = nodes.inline("", f"Source {self.text}")
-        about = {"refdomain": "std", "reftype": "ref", "refdoc": self.env.docname}
-        label = addnodes.pending_xref(
-            "", text, reftarget=f"source-{self.text}", refexplicit=True, refwarn=True, **about
-        )
+        """Look the title up; a label that the ledger does not have is reported by Sphinx."""
+        first, *others = self.text.split()
+        title = ledger_on_page(self.env).titles.get(first, "unknown")
+        named = [self._label(first, f"Source{'s' * bool(others)} {first}")]
+        for number in others:
+            named += [nodes.Text(" and "), self._label(number, number)]
+        return [nodes.inline("", "", *named, nodes.Text(f" ({title})"))], []
+
+    def _label(self, number: str, text: str) -> nodes.Node:
+        about = {"refdomain": "std", "reftype": "ref", "refexplicit": True, "refwarn": True}
+        about |= {"refdoc": self.env.docname, "reftarget": f"source-{number}"}
+        label = addnodes.pending_xref("", nodes.inline("", text), **about)
         self.set_source_info(label)
-        return [nodes.inline("", "", label, nodes.Text(f" ({title})"))], []
+        return label
 
 
 def _about_output(output: Output, titles: dict[str, str]) -> nodes.Node:

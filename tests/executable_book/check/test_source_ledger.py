@@ -186,7 +186,7 @@ def test_the_ledgers_page_follows_when_only_another_page_changed(book, jobs: int
 
 # Sources in sentences
 
-TITLED = source(title="Attention") + source(id="001")
+TITLED = source(title="Attention") + source(id="001") + source(id="003", title="Attention")
 
 
 def link(number: str, text: str) -> str:
@@ -197,6 +197,7 @@ def link(number: str, text: str) -> str:
 NAMED = {
     "000": f"{link('000', 'Source 000')} (Attention)",
     "001": f"{link('001', 'Source 001')} (blog post)",
+    "000 003": f"{link('000', 'Sources 000')} and {link('003', '003')} (Attention)",
 }
 
 
@@ -209,11 +210,11 @@ def test_a_source_is_named_with_its_title_and_leads_to_the_ledger(new_book) -> N
     assert build.warnings == []
     for says in NAMED.values():
         assert f"<p><span>{says}</span>, line 3</p>" in build.html("page")
-    for number in NAMED:
+    for number in ("000", "001", "003"):
         assert build.html("sources").count(f'<dt id="source-{number}">') == 1
     book.write("sources.toml", TITLED.replace("Attention", "Notes"))
     assert "(Notes)</span>, line 3" in book.build().html("page")
-    book.page("page", "# Page\n\n{source}`02`\n")
+    book.page("page", "# Page\n\n{source}`000 02`\n")
     for jobs in (1, 1, 2):
         (warning,) = book.build(jobs=jobs).warnings
         assert re.search(r"page.md:\d+: WARNING: undefined label: 'source-02'", warning)
