@@ -15,7 +15,7 @@ import literate_attention as la
 from interactive.packed_weights import packed, shapes
 from literate_attention.learned.learning_to_write import MOST_OWNERS
 
-MOMENTS = (50, 200, 600, 1200)
+MOMENTS = (50, 200, 1200)
 STARTS = (
     (". Tom's red cup is here . Lily's blue kite is lost . Tom's", 2),
     (". Ben's pink hat and Mia's black drum are gone . yes Ben's pink hat and Mia's black", 7),
