@@ -325,7 +325,7 @@ def qk_circuit(
         model: a stack of blocks, without norms of queries and keys.
         layer: where the head is.
         head: which one.
-        distance: how many tokens the query stands behind the key, :math:`\Delta`.
+        distance: how many tokens the query comes after the key, :math:`\Delta`.
 
     Returns:
         The matrix: rows for what asks, columns for what is asked about.

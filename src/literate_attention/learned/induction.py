@@ -163,7 +163,7 @@ def attention_only_model(
         num_layers: how many blocks.
         num_heads: how many heads a block has.
         context_length: how many positions there are.
-        base: of the rotary frequencies; None if positions are told by nothing.
+        base: of the rotary frequencies; None if nothing tells the positions.
 
     Returns:
         The model, with random weights.

@@ -20,7 +20,7 @@ from literate_attention.tasks import Task
 OWNERS: Final = ("Tom's", "Lily's", "Ben's", "Mia's", "Sam's", "Eve's", "Max's", "Ann's")
 """Who may have something in the world of the chapter."""
 COLOURS: Final = ("red", "blue", "green", "yellow", "black", "white", "pink", "brown")
-"""Of which colour it may be."""
+"""What colour it may be."""
 THINGS: Final = ("cup", "kite", "ball", "hat", "book", "drum", "boat", "bell")
 """What it may be."""
 STATES: Final = ("here", "gone", "lost", "found")
@@ -28,7 +28,7 @@ STATES: Final = ("here", "gone", "lost", "found")
 MOST_OWNERS: Final = 3
 """How many people a text may tell of."""
 KINDS: Final = ("grammar", "whose", "new colour or thing", "echo", "its colour", "its thing")
-"""What a word of the world can be, for the one who has to guess it."""
+"""What a word of the world can be, for whoever has to guess it."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class World:
 
     Args:
         owners: who may have something.
-        colours: of which colour it may be.
+        colours: what colour it may be.
         things: what it may be.
         states: what may be said of it.
 
@@ -57,7 +57,7 @@ class World:
     owners: tuple[str, ...] = OWNERS
     """Who may have something."""
     colours: tuple[str, ...] = COLOURS
-    """Of which colour it may be."""
+    """What colour it may be."""
     things: tuple[str, ...] = THINGS
     """What it may be."""
     states: tuple[str, ...] = STATES
@@ -195,15 +195,15 @@ class World:
         return chance * _share(new) + (1 - chance) * _share(known)
 
     def _colour(self, texts: Tensor) -> Tensor:
-        """Say what stood behind this owner before, or draw."""
+        """Say what followed this owner before, or draw."""
         return self._as_before(texts, 1, self.colours)
 
     def _thing(self, texts: Tensor) -> Tensor:
-        """Say what stood two words behind this owner before, or draw."""
+        """Say what came two words after this owner before, or draw."""
         return self._as_before(texts, 2, self.things)
 
     def _as_before(self, texts: Tensor, distance: int, words: tuple[str, ...]) -> Tensor:
-        """Say what stood so far behind the owner when it was named first, or draw one of the words."""
+        """Say what came so far after the owner when it was named first, or draw one of the words."""
         owner = texts[:, -distance, None]
         before = texts[:, :-distance] == owner
         place = before.int().argmax(dim=1, keepdim=True) + distance
@@ -272,14 +272,14 @@ class World:
     def kinds(
         self, texts: Int[Tensor, "num_texts num_tokens"]
     ) -> dict[str, Bool[Tensor, "num_texts num_guesses"]]:
-        """Say of which kind each word of some texts is, for the one who has to guess it.
+        """Say of which kind each word of some texts is, for whoever has to guess it.
 
         Args:
             texts: texts of this world, from the first full stop on.
 
         Returns:
             For each of ``KINDS`` the words of this kind: *echo* is what is said again after *yes*; *whose* is
-            an owner; a colour or a thing is *new* if it may be any, and *its* if it has been told before; the
+            an owner; a colour or a thing is *new* if it may be any, and *its* if it has been mentioned before; the
             rest is *grammar*. The first word of a text is left out, since nobody has to guess it.
 
         Example:
@@ -306,7 +306,7 @@ def _share(chosen: Tensor) -> Tensor:
 
 
 def entropy(chances: Float[Tensor, "*places vocab_size"]) -> Float[Tensor, "*places"]:
-    r"""Say how surprising the next word is on average for the one who knows the probabilities.
+    r"""Say how surprising the next word is on average for somebody who knows the probabilities.
 
     .. math:: H(p) = -\sum_w p_w \ln p_w
 
@@ -326,7 +326,7 @@ def entropy(chances: Float[Tensor, "*places vocab_size"]) -> Float[Tensor, "*pla
 def excess(
     chances: Float[Tensor, "*places vocab_size"], logits: Float[Tensor, "*places vocab_size"]
 ) -> Float[Tensor, "*places"]:
-    r"""Say how much more the next word surprises a model, on average, than the one who knows.
+    r"""Say how much more the next word surprises a model, on average, than somebody who knows the probabilities.
 
     .. math:: D(p, q) = -\sum_w p_w \ln q_w - H(p) \ge 0
 
@@ -475,7 +475,7 @@ def train_in_batches(
     watch: Callable[[int], object] | None = None,
     progress: Callable[[range], Iterable[int]] = iter,
 ) -> list[float]:
-    r"""Train a model on some examples after the other, with a rate that rises and falls.
+    r"""Train a model on one batch of examples after another, with a rate that rises and falls.
 
     .. math:: \theta \leftarrow \text{AdamW}\bigl(\theta, \nabla_\theta \, \text{loss}(\theta)\bigr)
 

@@ -111,7 +111,7 @@ def first_token_targets(
 def induction_targets(
     token_ids: Int[Tensor, "*batch num_tokens"],
 ) -> Bool[Tensor, "*batch num_tokens num_tokens"]:
-    r"""Say where an induction head looks: behind every earlier copy of the token.
+    r"""Say where an induction head looks: after every earlier copy of the token.
 
     .. math:: T_{ij} = [\, t_{j-1} = t_i \,\wedge\, 0 < j < i \,]
 
