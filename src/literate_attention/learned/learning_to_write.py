@@ -279,7 +279,7 @@ class World:
 
         Returns:
             For each of ``KINDS`` the words of this kind: *echo* is what is said again after *yes*; *whose* is
-            an owner; a colour or a thing is *new* if it may be any, and *its* if it has been mentioned before; the
+            an owner; a colour or a thing is *new* if it may be any, and *its* if it was mentioned before; the
             rest is *grammar*. The first word of a text is left out, since nobody has to guess it.
 
         Example:
@@ -326,7 +326,7 @@ def entropy(chances: Float[Tensor, "*places vocab_size"]) -> Float[Tensor, "*pla
 def excess(
     chances: Float[Tensor, "*places vocab_size"], logits: Float[Tensor, "*places vocab_size"]
 ) -> Float[Tensor, "*places"]:
-    r"""Say how much more the next word surprises a model, on average, than somebody who knows the probabilities.
+    r"""Say how much more the next word surprises a model, on average, than it must.
 
     .. math:: D(p, q) = -\sum_w p_w \ln q_w - H(p) \ge 0
 
