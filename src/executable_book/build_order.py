@@ -32,7 +32,7 @@ from executable_book.html import (
     proof_marks,
     unused_assets,
 )
-from executable_book.publish import epub, markdown_pages, notebooks, pdf, repository, zip_archive
+from executable_book.publish import epub, markdown_pages, notebooks, pdf, repository
 from executable_book.reading_aids import offline_copy, previews, section_index, term_links
 from executable_book.run import executed_cells, interrupted_builds, page_execution
 from executable_book.site_builds import is_site
@@ -41,7 +41,6 @@ AMONG_OTHERS, AFTER_ALL_OTHERS = 500, 900
 """Sphinx and other extensions connect their functions with the first priority."""
 
 CHECKS: dict[str, repeated_warnings.Judge] = {
-    "execution": page_execution.judge,
     "ledger": source_ledger.judge_ledger,
     "recorded": recorded_outputs.judge_records,
     "prose-numbers": numbers_in_prose.judge_numbers,
@@ -78,9 +77,9 @@ def connect(app: Sphinx) -> None:
     on("config-inited", interrupted_builds.begin, page_execution.configure)
     on("builder-inited", section_index.drop_other_search)
 
-    # Pages are read: those that changed, and those whose outputs may be others now.
-    on("env-get-outdated", page_execution.outdated, warnings.outdated)
-    on("env-before-read-docs", page_execution.deal_out, page_execution.start, line_shapes.begin)
+    # Pages are read: those that changed, and those that there were warnings about.
+    on("env-get-outdated", warnings.outdated)
+    on("env-before-read-docs", page_execution.start, line_shapes.begin)
     on("doctree-read", executed_cells.describe_figures, page_execution.collect)
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
@@ -107,7 +106,7 @@ def connect(app: Sphinx) -> None:
         page_body.mend,
     )
 
-    # A build ends: checks speak, the site is completed, cut and packed, and the next build may begin.
+    # A build ends: checks speak, the site is completed and cut, and the next build may begin.
     for name, check in CHECKS.items():
         repeated_warnings.judge(app, name, check)
     on(
@@ -132,7 +131,6 @@ def complete_site(app: Sphinx, exception: Exception | None) -> None:
         unused_assets.cut_site(app)
         dark_style.write_style(app)
         offline_copy.write_worker(app)
-        zip_archive.write_archive(app)
         pdf.print_book(app)
 
 

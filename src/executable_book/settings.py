@@ -38,7 +38,6 @@ def declare(app: Sphinx) -> None:
     app.add_config_value("book_commit", commit_of(root), "html", str)
     app.add_config_value("book_date", date_of(root), "html", str)  # the day of that commit
     app.add_config_value("book_release", release_of(root), "html", str)
-    app.add_config_value("book_archive", False, "", bool)
     # What notebooks install besides the package, as arguments of pip, by a word of their code that needs it.
     app.add_config_value("book_notebook_installs", {}, "html", dict)
     app.add_config_value(

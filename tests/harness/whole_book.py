@@ -52,14 +52,17 @@ class WholeBook(Book):
 
     def command(self, *options: str) -> list[str]:
         """Return the command that builds in a process of its own, with the edition of the original."""
-        edition = {"book_release": release_of(ROOT), "book_date": date_of(ROOT)}
+        edition = {
+            "book_commit": commit_of(ROOT),
+            "book_release": release_of(ROOT),
+            "book_date": date_of(ROOT),
+        }
         switches = [part for name, value in edition.items() for part in ("-D", f"{name}={value}")]
         return command("html", *switches, *options)
 
     def run(self, *options: str, **environment: str) -> Build:
         """Build in a process of its own, by the modules of the copy."""
-        own = {"PYTHONPATH": str(self.root / "src"), "SOURCE_COMMIT": commit_of(ROOT)}
-        return super().run(*options, **own, **environment)
+        return super().run(*options, PYTHONPATH=str(self.root / "src"), **environment)
 
     def draft(self, pages: Collection[str], **environment: str) -> Build:
         """Read and check pages, and write none: a build that is quick, and judges as every build.

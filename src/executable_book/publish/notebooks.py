@@ -44,13 +44,7 @@ OFFLINE = "# Installing needs a network, once. After that you can skip this cell
 
 
 def setup_cell(config: Config, address: str, code: str) -> NotebookNode:
-    """Return the cell that installs what a page needs.
-
-    Args:
-        config: the settings of the build.
-        address: where the page is on the web.
-        code: all code of the page.
-    """
+    """Return the cell that installs what the code of a page needs, which is at some address."""
     package = config.book_distribution
     commit = config.book_commit.removesuffix(CHANGED)
     origin = f"{config.book_repository}@{commit}" if commit else config.book_repository
@@ -80,13 +74,10 @@ def data_cell(folder: Path, code: str) -> NotebookNode:
 
 def cleaned(cell: NotebookNode) -> NotebookNode:
     """Return a code cell without what is only meant for this book's build."""
-    cell = nbformat.from_dict(cell)
-    tags = list(cell.metadata.get("tags", []))
-    jupyter = {HIDDEN[tag]: True for tag in tags if tag in HIDDEN}
-    reason = cell.metadata.get("nondeterministic")
-    metadata = {"tags": tags, "jupyter": jupyter, "nondeterministic": reason}
-    cell.metadata = {name: value for name, value in metadata.items() if value}
-    return cell
+    jupyter = {HIDDEN[tag]: True for tag in cell.metadata.get("tags", ()) if tag in HIDDEN}
+    metadata = {"jupyter": jupyter, "nondeterministic": cell.metadata.get("nondeterministic")}
+    said = {name: value for name, value in metadata.items() if value}
+    return nbformat.from_dict(cell | {"metadata": said})
 
 
 def notebook_of(

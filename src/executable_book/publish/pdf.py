@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin
 
+from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -28,7 +29,6 @@ from sphinx.errors import SphinxError
 
 from executable_book.publish import step_figures
 from executable_book.publish.repository import edition
-from executable_book.publish.zip_archive import file_name
 from executable_book.site_builds import in_order
 
 TEXT = re.compile(r'(<article class="bd-article">)(.*?)(</article>)', re.DOTALL)
@@ -258,7 +258,7 @@ def print_book(app: Sphinx) -> None:
     frames = step_figures.draw_frames("".join(pages.values()), site / "_images")
     try:
         with chromium(site) as print_page:
-            target = site.with_name(f"{file_name(config)}.pdf")
+            target = site.with_name(f"{nodes.make_id(config.project)}.pdf")
             print_whole(print_page, whole, titles, parts, target, facts)
     finally:
         for frame in frames:

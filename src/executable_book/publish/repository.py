@@ -1,10 +1,8 @@
 """Where the book comes from: its repository, and the commit that is being built.
 
-git knows the commit. Where there is no checkout, those who build from an archive say it in the environment.
-The commit is a setting, so that a new one writes every page again: none names an older one.
+git knows the commit. It is a setting, so that a new one writes every page again: none names an older one.
 """
 
-import os
 import subprocess
 import tomllib
 from pathlib import Path
@@ -14,7 +12,6 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-IN_ENVIRONMENT = ("SOURCE_COMMIT", "GITHUB_SHA", "READTHEDOCS_GIT_COMMIT_HASH")
 CHANGED = "+changes"
 
 
@@ -28,15 +25,14 @@ def repository_in(pyproject: Path) -> str:
 
 def commit_of(folder: Path) -> str:
     """Return the commit of a folder: with `+changes` if files differ from it, nothing if unknown."""
-    if _git(folder, "rev-parse", "--show-prefix") == "":  # else the checkout is another project's
-        commit = _git(folder, "rev-parse", "HEAD") or ""
-        return commit + CHANGED * bool(_git(folder, "status", "--porcelain"))
-    return next((value for name in IN_ENVIRONMENT if (value := os.environ.get(name))), "")
+    if _git(folder, "rev-parse", "--show-prefix"):
+        return ""  # the checkout is another project's
+    return _git(folder, "rev-parse", "HEAD") + CHANGED * bool(_git(folder, "status", "--porcelain"))
 
 
 def release_of(folder: Path) -> str:
     """Return the version of a project if its commit is tagged `v` and that version, nothing otherwise."""
-    tags = (_git(folder, "tag", "--points-at", "HEAD") or "").split()
+    tags = _git(folder, "tag", "--points-at", "HEAD").split()
     if not tags or commit_of(folder).endswith(CHANGED):
         return ""
     project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -45,7 +41,7 @@ def release_of(folder: Path) -> str:
 
 def date_of(folder: Path) -> str:
     """Return the day of a folder's commit, nothing if unknown."""
-    return _git(folder, "show", "--no-patch", "--format=%cs", "HEAD") or ""
+    return _git(folder, "show", "--no-patch", "--format=%cs", "HEAD")
 
 
 def edition(config: Config) -> str:
@@ -78,10 +74,10 @@ def source_link(config: Config, path: str, first: int, last: int) -> str:
     return f"{config.book_repository}/blob/{commit}/{path}#L{first}-L{last}"
 
 
-def _git(folder: Path, *command: str) -> str | None:
-    """Return what git says of a folder; None where it is missing or knows nothing."""
+def _git(folder: Path, *command: str) -> str:
+    """Return what git says of a folder; nothing where it is missing, or knows nothing."""
     try:
         ran = subprocess.run(["git", *command], cwd=folder, capture_output=True, text=True)
     except OSError:
-        return None
-    return ran.stdout.strip() if ran.returncode == 0 else None
+        return ""
+    return "" if ran.returncode else ran.stdout.strip()

@@ -14,11 +14,10 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 from executable_book.files_on_disk import digest_of, sha256, write_if_changed
-from executable_book.publish.zip_archive import is_hidden
 
 WORKER, LIST = "worker.js", "offline.json"
 SOURCE = Path(__file__).with_name("offline_worker.js")
-FOR_OTHERS = ("notebooks/*", "llms-full.txt", "objects.inv", "sitemap.xml", WORKER, LIST)
+FOR_OTHERS = (".*", "notebooks/*", "llms-full.txt", "objects.inv", "sitemap.xml", WORKER, LIST)
 """What is not kept: it is of use elsewhere, or in the end another copy of the book."""
 
 
@@ -35,7 +34,7 @@ def write_worker(app: Sphinx) -> None:
 
 def files_to_read(site: Path) -> dict[str, str]:
     """Return the files that a reader needs, with a digest of each."""
-    paths = (path for path in site.rglob("*") if path.is_file() and not is_hidden(path, site))
+    paths = (path for path in site.rglob("*") if path.is_file())
     names = sorted(path.relative_to(site).as_posix() for path in paths)
     read = (name for name in names if not any(fnmatch(name, one) for one in FOR_OTHERS))
     return {name: str(digest_of(site / name))[:16] for name in read}

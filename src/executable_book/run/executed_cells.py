@@ -15,17 +15,15 @@ from sphinx.environment import BuildEnvironment
 from executable_book.book_domain import book_data, page_data
 
 EXECUTIONS, EXECUTED_WITH = "executions", "executed with"
-EXPECTED = "raises-exception"
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 TITLE = ".//{http://creativecommons.org/ns#}Work/{http://purl.org/dc/elements/1.1/}title"
 
 
 class ExecutedPage(NamedTuple):
-    """How the execution of a page went: its findings are the lines and messages of what went wrong."""
+    """How many cells a page has, and whether anything went wrong as they were executed."""
 
     cells: int
     failed: bool = False
-    findings: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -41,11 +39,6 @@ class ExecutedCell:
         """The options of the cell, such as `:verifies:`."""
         options: dict[str, Any] = self.node["cell_metadata"]
         return options
-
-    @property
-    def is_to_fail(self) -> bool:
-        """Whether the cell is there to show an error."""
-        return EXPECTED in self.options.get("tags", [])
 
     @cached_property
     def outputs(self) -> list[nodes.Node]:
@@ -92,30 +85,27 @@ def executed_with(env: BuildEnvironment, docname: str) -> dict[str, str]:
 def failed_pages(env: BuildEnvironment) -> set[str]:
     """Return the pages that went wrong or ended early: what they printed is not to be relied on."""
     pages: dict[str, ExecutedPage] = page_data(env, EXECUTIONS)
-    return {docname for docname, page in pages.items() if page.failed or page.findings}
+    return {docname for docname, page in pages.items() if page.failed}
 
 
 # What went wrong
 
 
-def page_of(
-    env: BuildEnvironment, doctree: nodes.document, executed: Mapping[str, Any]
-) -> ExecutedPage:
-    """Return how the execution of the page went that is being read, by what MyST-NB says of it."""
-    found = cells(env, doctree)
-    if executed["succeeded"]:
-        findings = [problem for cell in found for problem in problems(cell)]
-        return ExecutedPage(len(found), False, tuple(findings))
-    number, message = failure_of(found, executed)
-    findings = [problem for cell in found[:number] for problem in problems(cell)]
-    findings.append((found[number].line, f"this cell failed: {message}"))
-    return ExecutedPage(len(found), True, tuple(findings))
+def problems_of_page(
+    found: list[ExecutedCell], executed: Mapping[str, Any]
+) -> Iterator[tuple[int, str]]:
+    """Yield what is wrong with a page, by its cells and by what MyST-NB says: lines, and what to say."""
+    end, why = (len(found), "") if executed["succeeded"] else failure_of(found, executed)
+    for cell in found[:end]:
+        yield from problems(cell)
+    if why:
+        yield found[end].line, f"this cell failed: {why}"
 
 
 def failure_of(found: list[ExecutedCell], executed: Mapping[str, Any]) -> tuple[int, str]:
     """Return the number of the cell that ended a page, and why it did."""
     for number, cell in enumerate(found):
-        if not cell.is_to_fail and (traceback := cell.written("traceback")):
+        if traceback := cell.written("traceback"):
             return number, traceback.strip().splitlines()[-1]
     for number, cell in enumerate(found):
         if cell.code.strip().partition("\n")[0] in executed["traceback"]:
@@ -125,10 +115,7 @@ def failure_of(found: list[ExecutedCell], executed: Mapping[str, Any]) -> tuple[
 
 def problems(cell: ExecutedCell) -> Iterator[tuple[int, str]]:
     """Yield what is wrong with the outputs of a cell: its line, and what to say."""
-    if cell.is_to_fail and not cell.written("traceback"):
-        yield cell.line, f"this cell is tagged `{EXPECTED}`, but nothing was raised"
-    meant = "output_stderr" in cell.options.get("mystnb", {})
-    if not meant and (text := cell.written("stderr").strip()):
+    if text := cell.written("stderr").strip():
         yield cell.line, f"this cell wrote to stderr: {text.splitlines()[0]}"
     if ADDRESS.search(cell.printed):
         yield cell.line, "this cell prints a memory address, another one at every build"
@@ -169,5 +156,5 @@ def _text(output: nodes.Node) -> str:
     offers = {one["mime_type"]: one for one in output.children if isinstance(one, nodes.container)}
     if any(mime.startswith("image/") for mime in offers):
         return ""
-    kinds = ("text/markdown", "text/latex", "text/html", "text/plain")
+    kinds = ("text/markdown", "text/html", "text/plain")
     return next((offers[mime].astext() for mime in kinds if mime in offers), "")

@@ -12,11 +12,9 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, cast
 
 from executable_book.run import warm_python
 
-FOLDER = Path(__file__).resolve().parent
 WARM_PYTHON = (
     (sys.executable, "-I", "-S", warm_python.__file__)
     if sys.platform == "linux"
@@ -33,21 +31,17 @@ KERNEL = (
     f"--IPKernelApp.exec_lines=[{WHOLE_STREAMS!r}]",
 )
 OF_EVERY_KERNEL = ("ipykernel.kernelapp", "ipykernel.debugger", "faulthandler", "sqlite3")
-END_SECONDS = 30
-
-
-def environment() -> dict[str, str]:
-    """Return what the environment of pages says whatever the machine's says, so that outputs are the same."""
-    return {
-        "PYTHONHASHSEED": "0",
-        "SOURCE_DATE_EPOCH": "0",
-        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-        "MATPLOTLIBRC": str(FOLDER / "matplotlibrc"),
-        "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-        # Another number of threads sums in another order, and pages run side by side.
-        **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
-    }
+ENVIRONMENT = {
+    "PYTHONHASHSEED": "0",
+    "SOURCE_DATE_EPOCH": "0",
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    "MATPLOTLIBRC": str(Path(__file__).with_name("matplotlibrc")),
+    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    # Another number of threads sums in another order, and pages run side by side.
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+}
+"""What the environment of pages says whatever the machine's says, so that outputs are the same."""
 
 
 def start_python(*arguments: str) -> subprocess.Popen[str]:
@@ -57,7 +51,7 @@ def start_python(*arguments: str) -> subprocess.Popen[str]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=os.environ | environment(),
+        env=os.environ | ENVIRONMENT,
         text=True,
         encoding="utf-8",
     )
@@ -69,7 +63,7 @@ def install_kernelspec(folder: Path) -> None:
         "argv": [*WARM_PYTHON, *KERNEL],
         "display_name": "Python 3",
         "language": "python",
-        "env": environment() | {"IPYTHONDIR": str(folder / "ipython")},
+        "env": ENVIRONMENT | {"IPYTHONDIR": str(folder / "ipython")},
     }
     path = folder / "kernels" / "python3" / "kernel.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,25 +82,20 @@ def warm_server(modules: Sequence[str]) -> Iterator[None]:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(address)
             listener.listen(64)
-            process = subprocess.Popen(
+            server = subprocess.Popen(
                 [
                     *(sys.executable, "-P", warm_python.__file__, "--serve"),
                     *(str(listener.fileno()), *OF_EVERY_KERNEL, *modules),
                 ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
-                env=os.environ | environment(),
+                env=os.environ | ENVIRONMENT,
                 pass_fds=[listener.fileno()],
                 start_new_session=True,
             )
         os.environ[warm_python.ADDRESS] = address
         try:
-            yield
+            with server:  # at its end, its input is closed, and so it ends
+                yield
         finally:
             del os.environ[warm_python.ADDRESS]
-            cast(IO[bytes], process.stdin).close()
-            try:
-                process.wait(END_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()

@@ -18,33 +18,33 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
 from docutils import nodes
 from jupyter_cache import get_cache  # type: ignore[import-untyped]
 from jupyter_cache.cache.main import JupyterCacheBase  # type: ignore[import-untyped]
-from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook  # type: ignore[import-untyped]
+from myst_nb.core.read import read_myst_markdown_notebook  # type: ignore[import-untyped]
 from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
-from sphinx.util.parallel import make_chunks
+from sphinx.util import logging
 
 from executable_book.book_domain import page_data, replace_book_data, set_page_data
-from executable_book.check.repeated_warnings import Finding
+from executable_book.check.repeated_warnings import KIND
 from executable_book.files_on_disk import digest_of, sha256
 from executable_book.run import executed_cells, kernels
 from executable_book.run.executed_cells import EXECUTED_WITH, EXECUTIONS, ExecutedPage
 
+LOGGER = logging.getLogger(__name__)
 CACHES = "executions"
 """The folder of all caches, beside the output folder: builders share them."""
 KEEP = "BOOK_KEEP"
 """The environment variable that names the cache: a page may keep there what others go on with."""
 UNUSED_SECONDS = 14 * 24 * 3600
-ABOUT = "executed_with.json"
 _context = contextlib.ExitStack()
 """What ends with this build: the warm server."""
 
@@ -93,7 +93,7 @@ def _processors() -> list[str]:
 
 def configure(app: Sphinx, config: Config) -> None:
     """Have MyST-NB execute pages with our kernels, and keep their outputs where they belong."""
-    config.suppress_warnings = [*config.suppress_warnings, "mystnb.exec"]  # said again: see `judge`
+    config.suppress_warnings = [*config.suppress_warnings, "mystnb.exec"]  # see `collect`
     kernels.install_kernelspec(app.outdir.parent / "jupyter")
     if config.nb_execution_mode != "cache":
         return
@@ -125,35 +125,19 @@ def prepare_cache(folder: Path) -> None:
     cache.db.dispose()
 
 
-def outdated(
-    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
-) -> list[str]:
-    """Have pages read again that did not run to their end."""
-    pages: dict[str, ExecutedPage] = page_data(env, EXECUTIONS)
-    return [name for name in pages.keys() - removed if pages[name].failed]
-
-
-def deal_out(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-    """Have neighbours read in different processes: often they take long, or not, together."""
-    hands = len(make_chunks(docnames, app.parallel))
-    docnames[:] = [name for first in range(hands) for name in docnames[first::hands]]
-
-
 def start(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-    """Start the warm server, if there are pages to read."""
+    """Start the warm server, if there are pages to read, and ask it with what they will be executed."""
     _context.close()  # of a build that failed
     if not docnames or app.config.nb_execution_mode == "off":
         return
     _context.enter_context(kernels.warm_server(app.config.book_kernel_preload))
-    replace_book_data(env, EXECUTED_WITH, executed_with(app.config))
+    cache = app.config.nb_execution_cache_path
+    if not cache or replace_book_data(env, CACHES, cache) != cache:
+        replace_book_data(env, EXECUTED_WITH, executed_with(app.config))
 
 
 def executed_with(config: Config) -> dict[str, str]:
     """Return the device that pages run on, and the versions of what they run with."""
-    path = Path(config.nb_execution_cache_path, ABOUT)
-    known = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if known:  # which it is not if a build was killed while it wrote
-        return dict(json.loads(known))
     about = versions(config.book_versions) | {"python": platform.python_version()}
     if config.book_device:
         module, _, function = config.book_device.partition(":")
@@ -162,8 +146,6 @@ def executed_with(config: Config) -> dict[str, str]:
         if program.returncode:
             raise SphinxError(f"book_device = {config.book_device!r} failed: {errors.strip()}")
         about["device"] = output.strip()
-    if config.nb_execution_cache_path:
-        path.write_text(json.dumps(about), encoding="utf-8")
     return about
 
 
@@ -171,19 +153,16 @@ def executed_with(config: Config) -> dict[str, str]:
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Store how the execution of a page went."""
-    executed = app.env.nb_metadata[app.env.docname].get("exec_data")  # type: ignore[attr-defined]
+    """Store how the execution of a page went, and say what went wrong: then the next build reads it again."""
+    docname = app.env.docname
+    executed = app.env.nb_metadata[docname].get("exec_data")  # type: ignore[attr-defined]
     if executed is not None:
-        page = executed_cells.page_of(app.env, doctree, executed)
-        set_page_data(app.env, EXECUTIONS, app.env.docname, page)
-
-
-def judge(app: Sphinx) -> Iterator[Finding]:
-    """Report what went wrong on any page, read in this build or not."""
-    pages: dict[str, ExecutedPage] = page_data(app.env, EXECUTIONS)
-    for docname, page in pages.items():
-        for line, message in page.findings:
-            yield Finding(docname, line, message)
+        found = executed_cells.cells(app.env, doctree)
+        problems = [*executed_cells.problems_of_page(found, executed)]
+        for line, message in problems:
+            LOGGER.warning(message, location=(docname, line), type=KIND, subtype="execution")
+        page = ExecutedPage(len(found), failed=bool(problems))
+        set_page_data(app.env, EXECUTIONS, docname, page)
 
 
 # Executed pages
@@ -198,17 +177,13 @@ def executed_notebook(app: Sphinx, docname: str) -> NotebookNode | None:
     page: ExecutedPage | None = page_data(app.env, EXECUTIONS).get(docname)
     if page is None or page.failed or app.config.nb_execution_mode != "cache":
         return None
-    path = Path(app.env.doc2path(docname))
-    text = path.read_text(encoding="utf-8")
+    text = Path(app.env.doc2path(docname)).read_text(encoding="utf-8")
     config = app.env.myst_config  # type: ignore[attr-defined]
-    if not is_myst_markdown_notebook(text):
+    notebook: NotebookNode = read_myst_markdown_notebook(text, config, add_source_map=True)
+    try:
+        return get_cache(app.config.nb_execution_cache_path).merge_match_into_notebook(notebook)[1]
+    except KeyError:
         return None
-    notebook = read_myst_markdown_notebook(text, config, add_source_map=True, path=str(path))
-    with contextlib.suppress(KeyError):
-        cache = get_cache(app.config.nb_execution_cache_path)
-        executed: NotebookNode = cache.merge_match_into_notebook(notebook)[1]
-        return executed
-    return None
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:

@@ -4,8 +4,8 @@
 
 prints, as JSON, what each statement made in one call: by module and by the line on which the statement
 begins, the names that it bound and the shapes of their values; the name of what is returned is empty. All
-that has a `shape` counts. A module that cannot be imported is left out, and stderr says why. It is a program
-because a process that builds a book does not import its library, which lies in the folder.
+that has a `shape` counts. It is a program because a process that builds a book does not import its library,
+which lies in the folder.
 """
 
 import ast
@@ -15,7 +15,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType
 from typing import Any
 
 Shapes = dict[int, list[tuple[str, list[int]]]]
@@ -102,12 +102,7 @@ def made_by(
 
 def run_examples(package: str, names: list[str]) -> dict[str, Shapes]:
     """Run the examples of a package's modules, and return what their statements made."""
-    modules: dict[str, ModuleType] = {}
-    for name in names:
-        try:
-            modules[name] = importlib.import_module(f"{package}.{name}")
-        except ImportError as error:
-            print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
+    modules = {name: importlib.import_module(f"{package}.{name}") for name in names}
     tracer = Tracer([str(module.__file__) for module in modules.values()])
     finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner(verbose=False)
     for module in modules.values():

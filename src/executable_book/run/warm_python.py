@@ -9,11 +9,12 @@ it runs
 The *client* that this starts hands its arguments, folder, environment and standard streams to the server,
 waits, and ends as the fork ends. If the server has died, it becomes the plain Python that it stands for.
 
-    client ---unix socket---> server (imports at the first request) ---fork---> one program for each client
+    client ---unix socket---> attendant, a fork of the server ---fork---> program
 
 Lifetimes hang on connections, so that even SIGKILL leaves no orphan: the server ends with its standard
-input, a fork with its client. Nothing may touch a GPU or start a thread before the fork. Clients are
-started for every page, so this module imports at its top what is cheap, and nothing else.
+input, an attendant and its program with that or with their client. Nothing may touch a GPU or start a thread
+before the fork. Clients are started for every page, so this module imports at its top what is cheap, and
+nothing else.
 """
 
 import contextlib
@@ -21,7 +22,7 @@ import gc
 import importlib
 import json
 import os
-import selectors
+import select
 import signal
 import socket
 import sys
@@ -52,83 +53,49 @@ def run(arguments: list[str]) -> int:
 # The server
 
 
-class Server:
-    """Forks a program for each connection; ends, and all forks with it, when its standard input does.
+def serve(listener: socket.socket, modules: list[str]) -> None:
+    """Fork an attendant for each client, until the owner has closed the standard input.
 
     Args:
         listener: the socket on which clients call.
         modules: what to import before the first fork, where it is installed.
     """
-
-    def __init__(self, listener: socket.socket, modules: list[str]) -> None:
-
-        self.listener = listener
-        self.modules = modules
-        self.clients: dict[int, socket.socket] = {}
-        self.selector = selectors.DefaultSelector()
-
-    def serve(self) -> None:
-        """Answer until the owner is gone."""
-        os.environ["JPY_PARENT_PID"] = str(os.getpid())  # read at import: a kernel ends with it
-        exits, wake_up = os.pipe()
-        os.set_blocking(wake_up, False)
-        signal.set_wakeup_fd(wake_up)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        for readable in (self.listener, 0, exits):
-            self.selector.register(readable, selectors.EVENT_READ)
-        while True:
-            for key, _ in self.selector.select():
-                if key.fd == 0:
-                    for pid in self.clients:
-                        kill_group(pid)
-                    return
-                if key.fd == exits:
-                    os.read(exits, 4096)
-                    self.report_exits()
-                elif key.fileobj is self.listener:
-                    self.accept()
-                elif key.data in self.clients:  # the client is gone
-                    self.selector.unregister(key.fileobj)
-                    kill_group(key.data)
-
-    def accept(self) -> None:
-        """Fork the program that a new client asks for."""
-        self.import_modules()
-        connection, _ = self.listener.accept()
-        _, streams, _, _ = socket.recv_fds(connection, 1, 3)
-        request = connection.makefile().readline()
-        if request:
-            pid = os.fork()
-            if pid == 0:
-                self.selector.close()
-                for one in (self.listener, connection, *self.clients.values()):
-                    one.close()
-                become(streams, **json.loads(request))
-            with contextlib.suppress(OSError):
-                os.setpgid(pid, pid)
-            self.clients[pid] = connection
-            self.selector.register(connection, selectors.EVENT_READ, data=pid)
-        for stream in streams:
-            os.close(stream)
-
-    def import_modules(self) -> None:
-        """Import what takes long, once."""
-        while self.modules:
+    os.environ["JPY_PARENT_PID"] = str(os.getpid())  # read at import: a kernel is not alone
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for attendants
+    while 0 not in readable(listener, 0):
+        while modules:
             with contextlib.suppress(ImportError):
-                importlib.import_module(self.modules.pop(0))
-            if not self.modules:
-                gc.collect()
-                gc.freeze()
+                importlib.import_module(modules.pop(0))
+        gc.freeze()
+        connection, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            attend(connection)
+        connection.close()
 
-    def report_exits(self) -> None:
-        """Tell each client how its program ended."""
-        while self.clients:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                return
-            with self.clients.pop(pid) as connection, contextlib.suppress(OSError, KeyError):
-                self.selector.unregister(connection)
-                connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+
+def attend(connection: socket.socket) -> None:
+    """Run a client's program, and report how it ended; if client or owner are gone first, kill it."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.setpgid(0, 0)
+    with contextlib.suppress(OSError, ValueError):  # the client is gone
+        _, streams, _, _ = socket.recv_fds(connection, 1, 3)
+        request = json.loads(connection.makefile().readline())
+        program = os.fork()
+        if program == 0:
+            connection.close()
+            become(streams, **request)
+        ended = os.pidfd_open(program)
+        if ended not in readable(ended, connection, 0):
+            os.killpg(0, signal.SIGKILL)  # the program, all that it has started, and this process
+        _, status = os.waitpid(program, 0)
+        connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+    os._exit(0)
+
+
+def readable(*sources: socket.socket | int) -> list[socket.socket | int]:
+    """Wait until one of some sources can be read, or has ended; return those."""
+    return select.select(sources, [], [])[0]
 
 
 def become(
@@ -139,9 +106,6 @@ def become(
 
     status = 1
     try:
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.setpgid(0, 0)
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
         os.environ.clear()
@@ -170,14 +134,8 @@ def become(
         os._exit(status)
 
 
-def kill_group(pid: int) -> None:
-    """Kill a fork and all that it has started."""
-    with contextlib.suppress(OSError):
-        os.killpg(pid, signal.SIGKILL)
-
-
 if __name__ == "__main__":
     if sys.argv[1] == "--serve":
-        Server(socket.socket(fileno=int(sys.argv[2])), sys.argv[3:]).serve()
+        serve(socket.socket(fileno=int(sys.argv[2])), sys.argv[3:])
         os._exit(0)  # some libraries take their time to leave
     sys.exit(run(sys.argv[1:]))

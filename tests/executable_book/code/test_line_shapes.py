@@ -120,13 +120,6 @@ def test_a_library_that_cannot_be_imported_is_said(book: Any) -> None:
         assert any("No module named 'no_such_thing'" in one for one in build.warnings)
 
 
-def test_a_module_that_no_page_shows_need_not_be_importable(book: Any) -> None:
-    book.write("../src/small/other.py", "import no_such_thing")
-    build = book.build()
-    assert build.warnings == []
-    assert shapes(build.html("page")) == SHAPES
-
-
 @pytest.mark.browser
 def test_a_line_shows_its_shapes_by_mouse_touch_and_keyboard(book: Any) -> None:
     address = (book.build().out / "page.html").as_uri()

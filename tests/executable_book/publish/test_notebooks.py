@@ -114,7 +114,7 @@ def test_a_page_is_a_notebook_for_students_and_one_with_solutions(book: Book) ->
     assert outputs == ["2\n", "42\n", "4\n"]
     assert set(students.metadata) == {"kernelspec", "language_info"}
     metadata = [dict(one.metadata) for one in students.cells if one.metadata]
-    look = {"tags": ["hide-input"], "jupyter": {"source_hidden": True}}
+    look = {"jupyter": {"source_hidden": True}}
     assert metadata == [look | {"nondeterministic": "it measures time"}]
     assert [one.id for one in students.cells] == [f"cell-{n}" for n in range(len(students.cells))]
     files = (book.html / "notebooks").rglob("*.ipynb")

@@ -62,7 +62,7 @@ def tear(book: Book) -> None:
 @pytest.fixture(scope="module")
 def clean(tmp_path_factory: pytest.TempPathFactory) -> Book:
     """Return a book that was built once."""
-    book = make_book(tmp_path_factory.mktemp("clean"), book_archive=True, project="A book")
+    book = make_book(tmp_path_factory.mktemp("clean"))
     book.add("conf.py", KILLS_ITSELF)
     book.page("one", "# One\n", cell(DRAWING))
     book.page("two/deep", "# Deep\n", cell("print(6 * 7)"))

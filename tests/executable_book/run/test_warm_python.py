@@ -37,14 +37,6 @@ def run_code(request: pytest.FixtureRequest, tmp_path: Path, warm: None) -> Run:
     return run_file
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a server that may be killed."""
-    monkeypatch.delenv(ADDRESS, raising=False)
-    with warm_server([]):
-        yield
-
-
 def test_a_program_gets_its_arguments_folder_and_environment(
     run_code: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,27 +69,40 @@ def test_a_fork_ends_with_its_client(warm: None, tmp_path: Path) -> None:
     wait_until(lambda: not alive(fork), seconds=50)
 
 
-def test_a_fork_ends_with_the_server(server: None, tmp_path: Path) -> None:
+def test_a_client_ends_with_its_fork_whatever_ends_that(warm: None, tmp_path: Path) -> None:
     client, fork = begun(tmp_path)
-    server = int(Path(f"/proc/{fork}/stat").read_text().split()[3])
-    os.kill(server, signal.SIGKILL)
+    os.kill(parent_of(fork), signal.SIGKILL)
+    os.kill(fork, signal.SIGKILL)
     assert client.wait(50) == 1
+    client, fork = begun(tmp_path)
+    os.kill(fork, signal.SIGTERM)
+    assert client.wait(50) == 256 - signal.SIGTERM
 
 
 def begun(folder: Path) -> tuple["subprocess.Popen[bytes]", int]:
     """Return a client whose program sleeps, and the number of the process of its fork."""
     path = folder / "pid"
+    path.unlink(missing_ok=True)
     code = f"import os, time; print(os.getpid(), file=open({str(path)!r}, 'w', 1)); time.sleep(100)"
     client = subprocess.Popen([*WARM_PYTHON, "-c", code])
     wait_until(lambda: path.exists() and path.read_text().endswith("\n"))
     return client, int(path.read_text())
 
 
-def test_a_server_ends_with_its_build(monkeypatch: pytest.MonkeyPatch) -> None:
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().split()[3])
+
+
+def test_a_server_and_its_forks_end_with_the_build(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv(ADDRESS, raising=False)
     with warm_server([]):
-        parent = int(run("-c", "import os; print(os.getppid())")[1])
-        assert alive(parent)
-        assert parent != os.getpid()
-    assert not alive(parent)
+        client, fork = begun(tmp_path)
+        server = parent_of(parent_of(fork))
+        assert alive(server)
+        assert parent_of(server) == os.getpid()
+    assert not alive(server)
+    assert client.wait(50) == 1
+    wait_until(lambda: not alive(fork), seconds=50)
     assert ADDRESS not in os.environ
