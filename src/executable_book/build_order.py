@@ -97,26 +97,14 @@ def connect(app: Sphinx) -> None:
     on("doctree-resolved", markdown_pages.publish, notebooks.publish, priority=AFTER_ALL_OTHERS)
     on("doctree-resolved", term_links.link_terms, priority=AFTER_ALL_OTHERS + 1)
     on("html-collect-pages", section_index.search_page)
-    on(
-        "html-page-context",
-        markdown_pages.add_link,
-        notebooks.add_links,
-        repository.add_edition,
-        page_metadata.add_tags,
-        page_body.mend,
-    )
+    on("html-page-context", markdown_pages.add_link, notebooks.add_links, repository.add_edition)
+    on("html-page-context", page_metadata.add_tags, page_body.mend)
 
     # A build ends: checks speak, the site is completed and cut, and the next build may begin.
     for name, check in CHECKS.items():
         repeated_warnings.judge(app, name, check)
-    on(
-        "build-finished",
-        page_execution.finish,
-        complete_site,
-        warnings.store,
-        interrupted_builds.end,
-        priority=AFTER_ALL_OTHERS,
-    )
+    on("build-finished", page_execution.finish, complete_site, priority=AFTER_ALL_OTHERS)
+    on("build-finished", warnings.store, interrupted_builds.end, priority=AFTER_ALL_OTHERS)
 
     add_to_markup(app)
     add_to_writers(app)
@@ -152,9 +140,8 @@ def add_to_markup(app: Sphinx) -> None:
 def add_to_writers(app: Sphinx) -> None:
     """Replace how some things are written."""
     app.add_builder(epub.EBook, override=True)
-    app.add_html_math_renderer(
-        "mathml", (mathml.visit_inline, None), (mathml.visit_display, None)
-    )  # conf.py chooses it, with html_math_renderer
+    # conf.py chooses it, with html_math_renderer.
+    app.add_html_math_renderer("mathml", (mathml.visit_inline, None), (mathml.visit_display, None))
     code = (reference_links.visit_literal_block, HTML5Translator.depart_literal_block)
     app.add_node(nodes.literal_block, override=True, html=code)
     for foldable_node in (HideCodeCellNode, solution_node):

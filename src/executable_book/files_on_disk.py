@@ -1,6 +1,7 @@
 """Files and their digests."""
 
 import hashlib
+import json
 from pathlib import Path
 
 
@@ -9,6 +10,12 @@ def write_if_changed(path: Path, text: str) -> None:
     if not path.exists() or path.read_bytes() != text.encode():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+
+def write_event(path: Path, name: str, detail: object) -> None:
+    """Write a script that hands data out: a page that was opened from a disk may load no other file."""
+    said = json.dumps(detail, ensure_ascii=False)
+    write_if_changed(path, f'dispatchEvent(new CustomEvent("{name}", {{detail: {said}}}));\n')
 
 
 def sha256(text: str) -> str:

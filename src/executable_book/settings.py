@@ -11,44 +11,39 @@ from executable_book.publish.repository import commit_of, date_of, release_of, r
 def declare(app: Sphinx) -> None:
     """Declare all settings: name, what holds unless conf.py says otherwise, and what a change does."""
     root = Path(app.confdir).parent
-
-    # The package that is taught; paths start from the book's folder
-    app.add_config_value("book_package", "", "env", str)  # its folder, e.g. "../src/package"
-    app.add_config_value("book_distribution", "", "html", str)  # what pip calls it
-    # Run the examples of its docstrings, and write the shapes that lines make to the listings.
-    app.add_config_value("book_line_shapes", False, "html", bool)
-    app.add_config_value("book_tests", "", "env", str)  # the folder of its tests
-    app.add_config_value("book_taught", [], "", list)  # the parts of it that pages show whole
-
-    # Execution
-    app.add_config_value("book_depends", [], "", list)  # files and folders that change outputs
-    app.add_config_value("book_variables", [], "", list)  # environment variables that do
-    app.add_config_value("book_kernel_preload", [], "", list)  # modules that kernels start with
-    app.add_config_value("book_versions", [], "", list)  # distributions that a page's foot names
-    app.add_config_value("book_device", "", "", str)  # "module:function" that names the device
-
-    # Checks
-    app.add_config_value("book_ledger", "", "env", str)  # what sources print
-    app.add_config_value("book_record", False, "", bool)  # rewrite the recorded outputs
-    # What older tools have stored is read again; not for conf.py.
-    app.add_config_value("book_tools", digest_of(Path(__file__).parent), "env", str)
-
-    # What is published
-    app.add_config_value("book_repository", repository_in(root / "pyproject.toml"), "html", str)
-    app.add_config_value("book_commit", commit_of(root), "html", str)
-    app.add_config_value("book_date", date_of(root), "html", str)  # the day of that commit
-    app.add_config_value("book_release", release_of(root), "html", str)
-    # What notebooks install besides the package, as arguments of pip, by a word of their code that needs it.
-    app.add_config_value("book_notebook_installs", {}, "html", dict)
-    app.add_config_value(
-        "book_data", "", "html", str
-    )  # a folder of JSON that notebooks bring along
-    app.add_config_value("book_pdf", False, "", bool)
-    app.add_config_value("book_pdf_leaves_out", [], "", list)  # pages that say nothing on paper
-    app.add_config_value("book_pdf_style", "", "", str)  # a style sheet for what only the PDF has
-    # Write sections.js for a search of the book's own, instead of Sphinx's index.
-    app.add_config_value("book_search", False, "env", bool)
-    app.add_config_value("book_search_last", [], "", list)  # pages, or folders, that answer last
-    # Cut styles and fonts down to what pages use: for a theme whose templates link no file that other
-    # extensions copy, as these will not copy it over one that was cut.
-    app.add_config_value("book_cut_assets", False, "", bool)
+    for name, default, rebuild in (
+        # The package that is taught; paths start from the book's folder
+        ("package", "", "env"),  # its folder, e.g. "../src/package"
+        ("distribution", "", "html"),  # what pip calls it
+        ("line_shapes", False, "html"),  # run its examples, and show the shapes that lines make
+        ("tests", "", "env"),  # the folder of its tests
+        ("taught", [], ""),  # the parts of it that pages show whole
+        # Execution
+        ("depends", [], ""),  # files and folders that change outputs
+        ("variables", [], ""),  # environment variables that do
+        ("kernel_preload", [], ""),  # modules that kernels start with
+        ("versions", [], ""),  # distributions that a page's foot names
+        ("device", "", ""),  # "module:function" that names the device
+        # Checks
+        ("ledger", "", "env"),  # what sources print
+        ("record", False, ""),  # rewrite the recorded outputs
+        # What older tools have stored is read again; not for conf.py.
+        ("tools", digest_of(Path(__file__).parent), "env"),
+        # What is published
+        ("repository", repository_in(root / "pyproject.toml"), "html"),
+        ("commit", commit_of(root), "html"),
+        ("date", date_of(root), "html"),  # the day of that commit
+        ("release", release_of(root), "html"),
+        # What notebooks install besides the package: arguments of pip, by a word of code that needs it
+        ("notebook_installs", {}, "html"),
+        ("data", "", "html"),  # a folder of JSON that notebooks bring along
+        ("pdf", False, ""),
+        ("pdf_leaves_out", [], ""),  # pages that say nothing on paper
+        ("pdf_style", "", ""),  # a style sheet for what only the PDF has
+        ("search", False, "env"),  # write sections.js for a search of our own, not Sphinx's index
+        ("search_last", [], ""),  # pages, or folders, that answer last
+        # Cut styles and fonts down to what pages use: for a theme whose templates link no file that
+        # other extensions copy, as these will not copy it over one that was cut.
+        ("cut_assets", False, ""),
+    ):
+        app.add_config_value(f"book_{name}", default, rebuild, type(default))

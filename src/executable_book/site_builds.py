@@ -7,8 +7,8 @@ from sphinx.environment import BuildEnvironment
 
 
 def is_site(app: Sphinx) -> bool:
-    """Tell whether a build makes a site, a page of which is a file of its own."""
-    return app.builder.name in {"html", "dirhtml"}
+    """Tell whether a build makes a site."""
+    return app.builder.name == "html"
 
 
 def in_order(env: BuildEnvironment) -> Iterator[str]:

@@ -45,9 +45,7 @@ def publish(app: Sphinx, page: nodes.document, docname: str) -> None:
         write_if_changed(path_of(app, docname), f"{text}\n{origin}\n")
 
 
-def add_link(
-    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
+def add_link(app: Sphinx, page: str, template: str, context: dict[str, Any], *_: Any) -> None:
     """Hand the link to a page's Markdown to `_templates/page-links.html`."""
     if is_site(app) and page in app.env.found_docs:
         context["markdown"] = context["pathto"](f"{page}.md", 1)

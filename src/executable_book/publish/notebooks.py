@@ -40,9 +40,6 @@ HIDDEN = {"hide-input": "source_hidden", "hide-output": "outputs_hidden"}
 OFFLINE = "# Installing needs a network, once. After that you can skip this cell, and work offline."
 
 
-# A notebook
-
-
 def setup_cell(config: Config, address: str, code: str) -> NotebookNode:
     """Return the cell that installs what the code of a page needs, which is at some address."""
     package = config.book_distribution
@@ -108,9 +105,6 @@ def notebook_of(
     return nbformat.v4.new_notebook(cells=cells, metadata=metadata)
 
 
-# The files
-
-
 def path_of(app: Sphinx, docname: str, solutions: bool = False) -> Path:
     """Return where a page's notebook is published."""
     return Path(app.outdir, FOLDER, f"{docname}{WITH_SOLUTIONS * solutions}.ipynb")
@@ -129,12 +123,7 @@ def publish(app: Sphinx, page: nodes.document, docname: str) -> None:
             write_if_changed(path, nbformat.writes(notebook) + "\n")
 
 
-# The links in a page's header
-
-
-def add_links(
-    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
+def add_links(app: Sphinx, page: str, template: str, context: dict[str, Any], *_: Any) -> None:
     """Hand the links to a page's notebooks to `_templates/page-links.html`."""
     if not is_site(app) or page not in page_data(app.env, EXECUTIONS):
         return

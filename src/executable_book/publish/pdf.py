@@ -1,7 +1,7 @@
 """The whole book as one PDF beside the output folder, when `book_pdf` is set.
 
-The text of all pages, in the order of the contents, becomes one page, behind the e-book's cover, if there is
-one, and a list of contents. Its links lead within it, its figures and equations keep their numbers, and
+The text of all pages, in the order of the contents, becomes one page, behind the e-book's cover and a list of
+contents. Its links lead within it, its figures and equations keep their numbers, and
 Chromium prints it with an outline, in which chapters stand below their parts. It prints it twice, as only the
 first print tells on which page a chapter begins, and then the running heads, which are laid over the pages.
 
@@ -58,14 +58,13 @@ def front_of(config: Config, folder: Path) -> str:
 
     Styles and cover are taken from the folder of the sources: on the site, which uses neither, they are cut.
     """
-    sheet = config.book_pdf_style
-    styles = f"<style>{(folder / sheet).read_text(encoding='utf-8')}</style>" if sheet else ""
-    images = [(folder / name).as_uri() for name in config.epub_cover[:1]]
-    cover = "".join(f'<img class="cover" src="{image}" alt="" />' for image in images)
+    styles = (folder / config.book_pdf_style).read_text(encoding="utf-8")
+    image = (folder / config.epub_cover[0]).as_uri()
     facts = (config.project, config.author, edition(config), config.epub_copyright)
-    lines = "".join(f"<p>{escape(fact)}</p>" for fact in facts if fact)
+    lines = "".join(f"<p>{escape(fact)}</p>" for fact in facts)
     address = f'<p><a href="{config.html_baseurl}">{config.html_baseurl}</a></p>'
-    return f'{styles}{cover}<div class="imprint">{lines}{address}</div>'
+    imprint = f'<div class="imprint">{lines}{address}</div>'
+    return f'<style>{styles}</style><img class="cover" src="{image}" alt="" />{imprint}'
 
 
 def contents_of(
@@ -82,14 +81,7 @@ def contents_of(
 
 
 def one_page(pages: Mapping[str, str], address: str, parts: Mapping[str, str], front: str) -> str:
-    """Put the texts of pages into the first of them.
-
-    Args:
-        pages: the HTML of each page, by its name.
-        address: where the book is on the web: there links to other pages lead.
-        parts: what parts are called, by the page that each begins with.
-        front: what stands before all pages.
-    """
+    """Put the texts of pages into the first; links to what is no page of these lead to the book's address."""
     texts = []
     in_parts = False
     for name, page in pages.items():
@@ -123,11 +115,7 @@ def one_page(pages: Mapping[str, str], address: str, parts: Mapping[str, str], f
 
 @contextmanager
 def chromium(folder: Path) -> Iterator[Print]:
-    """Start a browser, and hand out a function that prints HTML whose files are in a folder.
-
-    Raises:
-        SphinxError: There is no Chromium.
-    """
+    """Start a browser, and hand out a function that prints HTML whose files are in a folder."""
     from playwright.sync_api import sync_playwright
 
     names = (os.environ.get("CHROMIUM", ""), "chromium", "google-chrome", "chromium-browser")
@@ -188,16 +176,7 @@ def print_whole(
     target: Path,
     facts: Mapping[str, Any],
 ) -> None:
-    """Print a book.
-
-    Args:
-        print_page: prints HTML into a file.
-        whole: puts the list of contents into the HTML of the book.
-        titles: of the chapters, by their names.
-        parts: what parts are called, by the chapter that each begins with.
-        target: the file.
-        facts: what the PDF says of itself, by its names in XMP.
-    """
+    """Print a book: `whole` puts a list of contents into its HTML, and the PDF says of itself some facts."""
     import pikepdf  # which only this needs
 
     print_page(whole(contents_of(titles, parts, {})), target)
@@ -213,7 +192,7 @@ def print_whole(
             store_pictures_once(pdf)
             with pdf.open_metadata(set_pikepdf_as_editor=False) as metadata:
                 metadata.load_from_docinfo(pdf.docinfo)  # or what Chromium says of itself is lost
-                metadata.update({name: fact for name, fact in facts.items() if fact})
+                metadata.update(facts)
             # A hundred thousand tags, which Chromium leaves unpacked.
             pdf.save(target, object_stream_mode=pikepdf.ObjectStreamMode.generate)
     heads.unlink()
@@ -237,7 +216,7 @@ def store_pictures_once(pdf: Any) -> None:
 def print_book(app: Sphinx) -> None:
     """Print the book that was built."""
     config = app.config
-    if app.builder.name != "html" or not config.book_pdf:
+    if not config.book_pdf:
         return
     site = Path(app.outdir)
     names = [name for name in in_order(app.env) if name not in config.book_pdf_leaves_out]
@@ -247,7 +226,7 @@ def print_book(app: Sphinx) -> None:
     parts, front = parts_of(app.env), front_of(config, Path(app.confdir))
     facts = {
         "dc:title": config.project,
-        "dc:creator": [config.author] if config.author else [],
+        "dc:creator": [config.author],
         "dc:description": config.epub_description,
         "dc:language": {config.language},
     }

@@ -125,8 +125,6 @@ class PlainMarkdown:
             case nodes.enumerated_list():
                 items = enumerate(node.children, start=node.get("start", 1))
                 yield "\n".join(list_item(f"{n}. ", self._joined(one.children)) for n, one in items)
-            case nodes.block_quote():
-                yield quoted(self._joined(node.children))
             case nodes.Admonition():
                 yield quoted(self._admonition(node))  # type: ignore[arg-type]
             case nodes.math_block():
@@ -139,8 +137,6 @@ class PlainMarkdown:
                 yield self._table(node)
             case nodes.raw() if found := SUMMARY.search(node.astext()):
                 yield f"*{escape(unescape(found[1]))}*"
-            case nodes.transition():
-                yield "---"
             case nodes.image() | nodes.TextElement() if not isinstance(node, SILENT):
                 yield LINE_START.sub(r"\1\\", self._inline(node))
             case nodes.Element() if not isinstance(node, SILENT):

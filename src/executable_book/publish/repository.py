@@ -8,7 +8,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -54,9 +53,7 @@ def edition(config: Config) -> str:
     return f"Built from commit {commit[:7]}{', and changes to it' if changed else ''}"
 
 
-def add_edition(
-    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
+def add_edition(app: Sphinx, page: str, template: str, context: dict[str, Any], *_: Any) -> None:
     """Hand what the book's edition is called, its day and where it is, to the templates."""
     config = app.config
     commit = config.book_commit.removesuffix(CHANGED)

@@ -6,10 +6,9 @@ section, the beginning; of an entry of an API reference, its signature and what 
 places and what is folded stay behind, for a preview has only one way out: to the place itself.
 
 The pieces of each page to which some page refers end up in a script of their own, which a reader's browser
-asks for when a preview is first wanted; a page that was opened from a disk may load that, but nothing else.
+asks for when a preview is first wanted.
 """
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable
@@ -21,7 +20,7 @@ from urllib.parse import unquote, urldefrag
 from lxml import html  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 
-from executable_book.files_on_disk import write_if_changed
+from executable_book.files_on_disk import write_event
 
 FOLDER = "previews"
 ARTICLE = "//article[contains(@class, 'bd-article')]"
@@ -46,24 +45,19 @@ END_OF_SENTENCE = re.compile(r"[.?!\u2026][)\"'\u201d\u2019]*$")
 
 def write_previews(app: Sphinx) -> None:
     """Write a script for each page, with the pieces to which some page refers."""
-    pages = {
-        normpath(app.builder.get_target_uri(name)): name for name in sorted(app.env.found_docs)
-    }
     articles: dict[str, html.HtmlElement] = {}
     wanted: dict[str, set[str]] = defaultdict(set)
-    for address, docname in pages.items():
-        written = html.parse(app.builder.get_outfilename(docname)).getroot()  # type: ignore[attr-defined]
-        articles[address] = (written.xpath(ARTICLE) or [written])[0]
-        for link in articles[address].xpath(REFERENCES):
+    for docname in sorted(app.env.found_docs):
+        written = html.parse(Path(app.outdir, f"{docname}.html")).getroot()
+        articles[docname] = (written.xpath(ARTICLE) or [written])[0]
+        for link in articles[docname].xpath(REFERENCES):
             page, anchor = urldefrag(link.get("href"))
-            wanted[normpath(join(dirname(address), page)) if page else address].add(unquote(anchor))
-    for address, docname in pages.items():
-        name = f"{address.removesuffix('.html').removesuffix('/') or 'index'}.js"
-        pieces = pieces_of(articles[address], wanted[address])
+            target = join(dirname(docname), page.removesuffix(".html")) if page else docname
+            wanted[normpath(target)].add(unquote(anchor))
+    for docname, article in articles.items():
+        name, pieces = f"{docname}.js", pieces_of(article, wanted[docname])
         found = {"name": name, "title": app.env.titles[docname].astext(), "pieces": pieces}
-        detail = json.dumps(found, ensure_ascii=False)
-        script = f'dispatchEvent(new CustomEvent("previews", {{detail: {detail}}}));\n'
-        write_if_changed(Path(app.outdir, FOLDER, name), script)
+        write_event(Path(app.outdir, FOLDER, name), "previews", found)
 
 
 def pieces_of(article: html.HtmlElement, anchors: Iterable[str]) -> dict[str, str]:

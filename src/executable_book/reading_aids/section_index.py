@@ -2,9 +2,8 @@
 
 Sphinx's own search knows pages, and which words they hold. A reader wants the section that answers, and the
 sentence. So a page's sections are written down as it is written, when all references and outputs are in their
-places, and all of them end up in one script: a page that was opened from a disk may load that, but nothing
-else. The names that the glossary
-gives to one thing come along, so that readers find it by the name that another text taught them.
+places, and all of them end up in one script. The names that the glossary gives to one thing come along, so
+that readers find it by the name that another text taught them.
 """
 
 import json
@@ -18,7 +17,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from executable_book.files_on_disk import write_if_changed
+from executable_book.files_on_disk import write_event, write_if_changed
 from executable_book.html.proof_marks import ProofMark
 from executable_book.reading_aids.term_links import terms_of
 from executable_book.site_builds import in_order, is_site
@@ -130,9 +129,7 @@ def write_sections(app: Sphinx) -> None:
         title = app.env.titles[docname].astext()
         pages.append((app.builder.get_target_uri(docname), title, 0.25 if last else 1.0))
     found = {"pages": pages, "sections": sections, "synonyms": synonyms(app.env)}
-    detail = json.dumps(found, ensure_ascii=False)
-    script = f'dispatchEvent(new CustomEvent("sections", {{detail: {detail}}}));\n'
-    write_if_changed(Path(app.outdir, NAME), script)
+    write_event(Path(app.outdir, NAME), "sections", found)
 
 
 def synonyms(env: BuildEnvironment) -> list[list[str]]:

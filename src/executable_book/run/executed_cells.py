@@ -128,16 +128,9 @@ def describe_figures(app: Sphinx, doctree: nodes.document) -> None:
     for cell in cells(app.env, doctree):
         for image in cell.images:
             path = Path(app.srcdir, image["uri"])
-            if "alt" not in image and path.suffix == ".svg" and (title := title_of(path)):
-                image["alt"] = title
-
-
-def title_of(svg: Path) -> str:
-    """Return the title of a picture, as its metadata say it."""
-    return (ElementTree.parse(svg).findtext(TITLE) or "").strip()
-
-
-# Nodes
+            is_drawn = "alt" not in image and path.suffix == ".svg"
+            if is_drawn and (title := ElementTree.parse(path).findtext(TITLE)):
+                image["alt"] = title.strip()
 
 
 def is_cell(node: nodes.Node) -> bool:

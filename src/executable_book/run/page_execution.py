@@ -53,12 +53,7 @@ _context = contextlib.ExitStack()
 
 
 def execution_digest(config: Config, files: Iterable[Path]) -> str:
-    """Return a digest of all that outputs depend on, besides the code of their page.
-
-    Args:
-        config: the book's settings.
-        files: files, and folders with all that is in them, beside those of the kernels.
-    """
+    """Return a digest of files, or folders with all that is in them, and of all else outside of pages."""
     paths = [Path(kernels.__file__), Path(kernels.__file__).with_name("warm_python.py"), *files]
     modules = ["ipykernel", "ipython", *config.book_versions, *config.book_kernel_preload]
     variables = (*config.book_variables, "CUDA_VISIBLE_DEVICES")
@@ -149,9 +144,6 @@ def executed_with(config: Config) -> dict[str, str]:
     return about
 
 
-# A page has been read
-
-
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Store how the execution of a page went, and say what went wrong: then the next build reads it again."""
     docname = app.env.docname
@@ -163,9 +155,6 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
             LOGGER.warning(message, location=(docname, line), type=KIND, subtype="execution")
         page = ExecutedPage(len(found), failed=bool(problems))
         set_page_data(app.env, EXECUTIONS, docname, page)
-
-
-# Executed pages
 
 
 def executed_notebook(app: Sphinx, docname: str) -> NotebookNode | None:

@@ -46,8 +46,6 @@ $$ (eq-one)
 2. second, with a list
    - inner
 
-> quoted
-
 :::{note}
 Mind the gap.
 :::
@@ -142,8 +140,6 @@ $$
 2. second, with a list
 
    - inner
-
-> quoted
 
 > **Note**
 >
