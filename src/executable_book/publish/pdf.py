@@ -130,6 +130,7 @@ def chromium(folder: Path) -> Iterator[Print]:
         def print_page(html: str, target: Path) -> None:
             page.write_text(html, encoding="utf-8")
             tab.goto(page.as_uri())
+            page.unlink()
             tab.pdf(
                 path=target,
                 prefer_css_page_size=True,
@@ -138,11 +139,7 @@ def chromium(folder: Path) -> Iterator[Print]:
                 outline=True,
             )
 
-        try:
-            yield print_page
-        finally:
-            page.unlink(missing_ok=True)
-            browser.close()
+        yield print_page
 
 
 def first_pages(pdf: Any) -> dict[str, int]:
@@ -235,10 +232,8 @@ def print_book(app: Sphinx) -> None:
         return one_page(pages, config.html_baseurl, parts, front + contents)
 
     frames = step_figures.draw_frames("".join(pages.values()), site / "_images")
-    try:
-        with chromium(site) as print_page:
-            target = site.with_name(f"{nodes.make_id(config.project)}.pdf")
-            print_whole(print_page, whole, titles, parts, target, facts)
-    finally:
-        for frame in frames:
-            frame.unlink()
+    with chromium(site) as print_page:
+        target = site.with_name(f"{nodes.make_id(config.project)}.pdf")
+        print_whole(print_page, whole, titles, parts, target, facts)
+    for frame in frames:
+        frame.unlink()
