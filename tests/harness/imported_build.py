@@ -9,11 +9,9 @@ from pygments.lexers import get_lexer_by_name
 from sphinx.application import builtin_extensions
 
 import executable_book.build_order  # noqa: F401
-from executable_book.publish.notebooks import providers
 
 for extension in builtin_extensions:
     import_module(extension)
 for language in ("ipython3", "myst-ansi"):
     lex("", get_lexer_by_name(language))
 new_notebook()
-providers()
