@@ -1,6 +1,7 @@
 """What a book tells the tool chain, in its conf.py."""
 
 from pathlib import Path
+from typing import Any, Literal
 
 from sphinx.application import Sphinx
 
@@ -11,7 +12,7 @@ from executable_book.publish.repository import commit_of, date_of, release_of, r
 def declare(app: Sphinx) -> None:
     """Declare all settings: name, what holds unless conf.py says otherwise, and what a change does."""
     root = Path(app.confdir).parent
-    for name, default, rebuild in (
+    settings: list[tuple[str, Any, Literal["", "env", "html"]]] = [
         # The package that is taught; paths start from the book's folder
         ("package", "", "env"),  # its folder, e.g. "../src/package"
         ("distribution", "", "html"),  # what pip calls it
@@ -45,5 +46,6 @@ def declare(app: Sphinx) -> None:
         # Cut styles and fonts down to what pages use: for a theme whose templates link no file that
         # other extensions copy, as these will not copy it over one that was cut.
         ("cut_assets", False, ""),
-    ):
+    ]
+    for name, default, rebuild in settings:
         app.add_config_value(f"book_{name}", default, rebuild, type(default))

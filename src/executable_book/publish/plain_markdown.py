@@ -229,7 +229,8 @@ def code_span(text: str) -> str:
 def marked(code: nodes.Element) -> str:
     """Return code in which a comment marks the lines that a page marks with a colour."""
     lines = code.astext().splitlines()
-    for number in code.get("highlight_args", {}).get("hl_lines", ()):
+    arguments: dict[str, list[int]] = code.get("highlight_args", {})
+    for number in arguments.get("hl_lines", ()):
         lines[number - 1] += "  # new"
     return "\n".join(lines)
 
