@@ -2,40 +2,40 @@
 
 Killed at the wrong moment, a build leaves half a page, half a picture, or pages that do not know of each
 other, and Sphinx takes what is there for right. So a build leaves a mark beside its doctrees until all is
-written. One that finds the mark removes them and the other folders that only a build writes; then every page
-is read and written again. Outputs of cells are kept, so no page that ran to its end runs twice. All else in
-the output folder stays, since others may have put files of their own there.
+written. One that finds the mark forgets what Sphinx knew, and removes the folders that only a build writes;
+then every page is read and written again. Outputs of cells are kept, so no page that ran to its end runs
+twice. All else in the output folder stays, since others may have put files of their own there.
 """
 
 import shutil
 from pathlib import Path
 
 from myst_nb.sphinx_ext import OUTPUT_FOLDER  # type: ignore[import-untyped]
-from sphinx.application import Sphinx
+from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.config import Config
 from sphinx.util import logging
 
+from executable_book.check.repeated_warnings import NOTE
+
 LOGGER = logging.getLogger(__name__)
+MARK = ".building"
 
 
 def begin(app: Sphinx, config: Config) -> None:
     """Mark the beginning of a build; if the last one was cut short, begin afresh."""
-    mark = mark_of(app)
+    mark = Path(app.doctreedir, MARK)
+    mark.parent.mkdir(parents=True, exist_ok=True)
     if mark.exists():
         LOGGER.info("the last build was cut short: beginning afresh")
-        for folder in (app.doctreedir, app.outdir.parent / OUTPUT_FOLDER, app.outdir / "_static"):
+        known = (app.doctreedir / name for name in (ENV_PICKLE_FILENAME, NOTE))
+        for path in (*known, app.outdir / ".buildinfo"):
+            path.unlink(missing_ok=True)
+        for folder in (app.outdir.parent / OUTPUT_FOLDER, app.outdir / "_static"):
             shutil.rmtree(folder, ignore_errors=True)
-        Path(app.outdir, ".buildinfo").unlink(missing_ok=True)
-    mark.parent.mkdir(parents=True, exist_ok=True)
     mark.touch()
 
 
 def end(app: Sphinx, exception: Exception | None) -> None:
     """Take the mark away, when all is written."""
     if exception is None:
-        mark_of(app).unlink(missing_ok=True)
-
-
-def mark_of(app: Sphinx) -> Path:
-    """Return the mark of a build."""
-    return Path(f"{app.doctreedir}.building")
+        Path(app.doctreedir, MARK).unlink(missing_ok=True)
