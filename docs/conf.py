@@ -100,6 +100,7 @@ html_baseurl = os.environ.get(
 )
 html_context = {"default_mode": "light"}  # where no script chooses
 html_copy_source = False
+html_scaled_image_link = False  # a drawing says its size, which makes none smaller
 html_domain_indices = (
     False  # the API reference lists every module, and in the order of the chapters
 )

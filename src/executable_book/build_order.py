@@ -79,7 +79,7 @@ def connect(app: Sphinx) -> None:
 
     # Pages are read: those that changed, and those that there were warnings about.
     on("env-get-outdated", warnings.outdated)
-    on("env-before-read-docs", page_execution.start, line_shapes.begin)
+    on("env-before-read-docs", page_execution.start)
     on("doctree-read", executed_cells.describe_figures, page_execution.collect)
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
@@ -93,7 +93,7 @@ def connect(app: Sphinx) -> None:
     on("doctree-resolved", section_index.write_page)
     on("doctree-resolved", line_shapes.mark_listings)
     on("doctree-resolved", fill_placeholders, proof_marks.add_marks)
-    on("doctree-resolved", foldable.drop_shared_ids, mathml.keep_with_punctuation)
+    on("doctree-resolved", page_body.size_images, foldable.prepare, mathml.keep_with_punctuation)
     on("doctree-resolved", markdown_pages.publish, notebooks.publish, priority=AFTER_ALL_OTHERS)
     on("doctree-resolved", term_links.link_terms, priority=AFTER_ALL_OTHERS + 1)
     on("html-collect-pages", section_index.search_page)
@@ -144,8 +144,6 @@ def add_to_writers(app: Sphinx) -> None:
     app.add_html_math_renderer("mathml", (mathml.visit_inline, None), (mathml.visit_display, None))
     code = (reference_links.visit_literal_block, HTML5Translator.depart_literal_block)
     app.add_node(nodes.literal_block, override=True, html=code)
-    for foldable_node in (HideCodeCellNode, solution_node):
-        app.add_node(foldable_node, override=True, html=(foldable.visit, foldable.depart))
-    admonition = (foldable.visit_admonition, foldable.depart_admonition)
-    app.add_node(nodes.admonition, override=True, html=admonition)
+    for node in (HideCodeCellNode, solution_node, foldable.Dropdown):
+        app.add_node(node, override=True, html=(foldable.visit, foldable.depart))
     app.add_node(proof_marks.ProofMark, html=(proof_marks.visit, proof_marks.depart))

@@ -10,7 +10,6 @@ what a symbol is worth is said beside them. Whole numbers are free, and so are v
 names (GPT-3.5), links that contain the number, the reference of the library, and bibliographies.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,20 +18,12 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from executable_book.book_domain import page_data, set_page_data
+from executable_book.check.printed_values import DECIMAL
 from executable_book.check.repeated_warnings import Finding
 
 TYPED_NUMBERS = "typed-numbers"
-# Not part of a version, a name or a longer number.
-TYPED_NUMBER = re.compile(r"(?<![\w.])(?<![A-Za-z]-)\d+\.\d+(?!\.?\d)")
-FREE = (
-    nodes.literal_block,
-    nodes.doctest_block,
-    nodes.raw,
-    nodes.comment,
-    nodes.citation,
-    nodes.system_message,
-    addnodes.desc,
-)
+FREE = nodes.literal_block | nodes.doctest_block | nodes.raw | nodes.comment | nodes.citation
+FREE |= nodes.system_message | addnodes.desc
 WAY_OUT = "have a cell print it"
 
 
@@ -40,7 +31,7 @@ def typed_numbers(doctree: nodes.document) -> Iterator[tuple[nodes.Node, str, st
     """Yield the node of each number that is typed by hand, the number, and what is wrong with it."""
     for node in doctree.findall(lambda one: isinstance(one, nodes.Text | nodes.image)):
         text = node.get("alt", "") if isinstance(node, nodes.image) else node.astext()
-        for number in TYPED_NUMBER.findall(text):
+        for number in DECIMAL.findall(text):
             if message := _complaint(node, number):
                 yield node, number, message
 

@@ -16,6 +16,8 @@ from textwrap import indent
 
 NUMBER = re.compile(r"(?<![\w.])(?<!\w-)-?(?:inf|nan|\d+(?:\.(?!\.)\d*)?(?:e[-+]?\d+)?)(?![\w.])")
 """Versions such as 2.13.0 and names such as GPT-3.5 and 6x6 hold none."""
+DECIMAL = re.compile(r"(?<![\w.])(?<![A-Za-z]-)\d+(?:\.\d+(?:e[-+]?\d+)?|e[-+]?\d+)(?!\.?\d)")
+"""A number with a decimal point or an exponent, in text; versions and names hold none."""
 NOTES = re.compile(r",\s*(?:grad_fn=<\w+>|requires_grad=True|device='[^']*')")
 BEGINNING = re.compile(
     r"(?<![\w.)\]])(?:tensor\(|torch\.Size\(|\[)"
@@ -49,13 +51,7 @@ def values_in(text: str) -> tuple[list[str], list[str]]:
 
 
 def difference(printed: str, got: str, device: str = "cpu") -> str:
-    """Show how a text differs from one that was printed before; return nothing if it agrees.
-
-    Args:
-        printed: what was printed before.
-        got: what is printed now.
-        device: what it was computed on: `cpu`, or an accelerator such as `cuda:0` or `mps`.
-    """
+    """Show how a text differs from one that was printed before; return nothing if it agrees."""
     between, numbers = _taken_apart(printed)
     between_now, numbers_now = _taken_apart(got)
     if between == between_now:

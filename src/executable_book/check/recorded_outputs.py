@@ -8,9 +8,7 @@ A record stands under the first line of its cell's code, so that cells may be mo
 `>>> print(scores)` follows, indented, what the cell printed.
 
 They are compared as values (see `printed_values`). A cell whose output cannot be the same twice says why:
-`:nondeterministic: it measures time`.
-
-`sphinx-build -D book_record=1` rewrites the records, of which it leaves alone what agrees.
+`:nondeterministic: it measures time`. With `-D book_record=1`, a build rewrites the records that disagree.
 """
 
 from collections import Counter
@@ -60,9 +58,6 @@ def _first_line(cell: ExecutedCell) -> str:
     """Return the first line of code that is no comment."""
     lines = (line.strip() for line in cell.code.splitlines())
     return next((line for line in lines if line and not line.startswith("#")), "(hidden code)")
-
-
-# Files
 
 
 def dump(records: Iterable[tuple[str, str]]) -> str:

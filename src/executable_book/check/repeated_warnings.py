@@ -25,10 +25,9 @@ from sphinx.util import logging
 LOGGER = logging.getLogger(__name__)
 ANY = ""
 """The page of a warning that names none."""
+KIND = "book"
 NOTE = "warned.json"
 """Where the pages are noted that others warned about."""
-KIND = "book"
-"""The type of our warnings; the subtype is the name of the check: `suppress_warnings = ["book.ledger"]`."""
 
 
 class Finding(NamedTuple):
@@ -45,7 +44,7 @@ Judge = Callable[[Sphinx], Iterable[Finding]]
 
 
 def judge(app: Sphinx, check: str, function: Judge) -> None:
-    """Have a check's findings reported as warnings of type `book` at the end of every build."""
+    """Have a check's findings reported at the end of every build, as warnings such as `book.ledger`."""
     _judged.add(f"{KIND}.{check}")
 
     def report(app: Sphinx, exception: Exception | None) -> None:

@@ -9,7 +9,6 @@ The directive `{source-outputs}` shows the ledger to readers, and the role `{sou
 mark beside a claiming cell leads to the ledger (`html.proof_marks`), and from there a link leads back.
 """
 
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -27,7 +26,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
 from executable_book.book_domain import book_data, page_data, replace_book_data, set_page_data
-from executable_book.check.printed_values import difference, values_in
+from executable_book.check.printed_values import DECIMAL, difference, values_in
 from executable_book.check.repeated_warnings import Finding
 from executable_book.html.foldable import folded
 from executable_book.placeholders import Placeholder
@@ -37,10 +36,6 @@ LOGGER = logging.getLogger(__name__)
 CLAIMS, REPORT = "claims", "ledger-report"
 LEDGER, SUMMARY = "source-outputs", "source-outputs-summary"
 """The directives that show the ledger; each is the subject under which its pages are stored, too."""
-UNCHECKED = re.compile(
-    r"(?<![\w.])(?<![A-Za-z]-)[-+]?\d+(?:\.\d+(?:e[-+]?\d+)?|e[-+]?\d+)(?!\.?\d)"
-)
-"""A decimal number in a label; versions such as 2.13.0 and names such as GPT-3.5 are none."""
 
 
 # The file --------------------------------------------------------------------------------------
@@ -175,7 +170,7 @@ class Report:
 def compare(claim: Claim, ledger: Ledger, device: str) -> Iterator[tuple[str, str]]:
     """Yield each entry that a cell claims with what is wrong, nothing if it agrees."""
     got, labels = values_in(claim.printed)
-    unchecked = next((found[0] for one in labels if (found := UNCHECKED.search(one))), "")
+    unchecked = next((found[0] for one in labels if (found := DECIMAL.search(one))), "")
     problem = ""
     if not claim.ids:
         yield "", "`:verifies:` names no entry"
@@ -343,9 +338,10 @@ def ledger_summary(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.
 
 def ledger_link(app: Sphinx, docname: str, anchor: str, text: str) -> nodes.Node:
     """Return a link to a place of the ledger's page, or to it as a whole; the text alone if there is none."""
-    for page in page_data(app.env, LEDGER):
-        return make_refnode(app.builder, docname, page, anchor, nodes.inline("", text))
-    return nodes.Text(text)
+    page = next(iter(page_data(app.env, LEDGER)), None)
+    if page is None:
+        return nodes.Text(text)
+    return make_refnode(app.builder, docname, page, anchor, nodes.inline("", text))
 
 
 def output_status(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:

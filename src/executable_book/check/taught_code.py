@@ -3,8 +3,8 @@
 Two checks, at every build:
 
 * Every statement of a taught module stands on a page, in a listing. Docstrings, imports, `__all__`, types
-  and refusals of bad input are no part of the story (see `abridged`). What waits for a later chapter counts
-  where it is shown.
+  and refusals of bad input are no part of the story (see `abridged`). A definition of which
+  something waits for a later chapter counts where it is shown whole.
 * A listing uses no name of the library that was not shown before, by an earlier page, earlier on its page, or
   by itself; or that a cell defined.
 
@@ -17,17 +17,10 @@ from sphinx.application import Sphinx
 
 from executable_book.book_domain import page_data
 from executable_book.check.repeated_warnings import Finding
-from executable_book.code.abridged import (
-    LETTERS_ON_A_LINE,
-    Place,
-    first_line,
-    last_line,
-    requires,
-    taught_statements,
-)
+from executable_book.code import abridged
 from executable_book.code.listings import LISTINGS, Defined, Shown, library_of
 from executable_book.code.name_usage import Scope
-from executable_book.code.package_source import Library, Module, parsed
+from executable_book.code.package_source import Library, Module, defined_by, parsed
 from executable_book.site_builds import in_order
 
 
@@ -35,29 +28,30 @@ def judge_code(app: Sphinx) -> Iterator[Finding]:
     """Say what of the library cannot be read, or only too late."""
     library = library_of(app.config, app.srcdir)
     pages: dict[str, list[Shown | Defined]] = page_data(app.env, LISTINGS)
-    places: dict[str, set[Place]] = {
-        name: set() for name in library.modules if name.partition(".")[0] in app.config.book_taught
-    }
+    parts = app.config.book_taught
+    taught = {name: it for name, it in library.modules.items() if name.partition(".")[0] in parts}
     seen: set[str] = set()
+    whole: set[str] = set()
     for page in in_order(app.env):
         for one in pages.get(page, ()):
             if not isinstance(one, Shown):
                 seen |= {f".{name}" for name in one}
                 continue
             seen |= {*one.names}
-            if one.module in places:
-                places[one.module] |= one.places
+            if one.is_whole:
+                whole |= {*one.names}
+            if one.module in taught:
                 yield from too_long(page, one)
                 yield from too_early(page, one, seen, library)
-    for name, shown in places.items():
-        yield from unread(library.modules[name], shown)
+    for module in taught.values():
+        yield from unread(module, whole)
 
 
 def too_long(page: str, listing: Shown) -> Iterator[Finding]:
     """Yield the lines of a listing that do not fit a page, unless it is folded."""
     for line in listing.code.splitlines():
-        if len(line) > LETTERS_ON_A_LINE and not listing.folded:
-            said = f"a line of {len(line)} letters is cut at {LETTERS_ON_A_LINE}"
+        if len(line) > abridged.LETTERS_ON_A_LINE and not listing.folded:
+            said = f"a line of {len(line)} letters is cut at {abridged.LETTERS_ON_A_LINE}"
             yield Finding(page, listing.line, f"{said}: {line.strip()}")
 
 
@@ -71,14 +65,14 @@ def too_early(page: str, listing: Shown, seen: set[str], library: Library) -> It
             yield Finding(page, listing.line, message)
 
 
-def unread(module: Module, shown: set[Place]) -> Iterator[Finding]:
-    """Yield the statements of a module that stand on no page; what stands within one is not named again."""
-    last = 0
-    for place, one in sorted(taught_statements(module.text, parsed(module.text)).items()):
-        if place not in shown and one.lineno > last:
-            last = last_line(one)
-            code = module.text.splitlines()[one.lineno - 1].strip()
-            yield Finding(str(module.file), first_line(one), f"stands on no page: {code}")
+def unread(module: Module, shown: set[str]) -> Iterator[Finding]:
+    """Yield the statements of a module that stand on no page."""
+    for one in parsed(module.text).body:
+        names = {f"{module.name}.{name}" for name in defined_by(one)}
+        if abridged.is_taught(one) and not names & shown:
+            line = abridged.first_line(one)
+            code = module.text.splitlines()[one.lineno - 1]
+            yield Finding(str(module.file), line, f"stands on no page: {code}")
 
 
 def used_by(listing: Shown, library: Library) -> set[str]:
@@ -87,8 +81,10 @@ def used_by(listing: Shown, library: Library) -> set[str]:
     What asks that input be good is none of them: no page teaches it, though a listing may show its call.
     """
     module = library.modules[listing.module]
-    scope = Scope(library.folder.name, library.definitions)
+    modules = library.modules.values()
+    definitions = {f"{one.name}.{name}" for one in modules for name in one.defined}
+    scope = Scope(library.folder.name, definitions)
     scope.read_imports(module.text)
     scope.meaning |= {name: f"{module.name}.{name}" for name in module.defined}
     uses = {use.name for use in scope.uses(listing.code)}
-    return {name for name in uses if not requires(name.rpartition(".")[2])}
+    return {name for name in uses if not abridged.requires(name.rpartition(".")[2])}

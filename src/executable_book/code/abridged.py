@@ -22,66 +22,54 @@ from ruff.__main__ import find_ruff_bin  # type: ignore[import-untyped]
 
 LETTERS_ON_A_LINE = 80
 DOCSTRINGS, TYPES, REFUSALS = "docstrings", "types", "refusals"
-Branching = ast.If | ast.For | ast.While | ast.With | ast.Try
-Place = tuple[int, int]
-"""Where a statement begins in its file: line and column."""
 COMMENT_BESIDE_CODE = re.compile(r"^( *)(\S.*?)  (# .*)$", re.MULTILINE)
 FIELDS = {"dataclass", "NamedTuple"}
 """What makes fields of a class's annotations: there they are more than types."""
 
 
 class Abridged(NamedTuple):
-    """Definitions as a chapter shows them.
-
-    Attributes:
-        code: what is shown.
-        left_out: what kinds of things are not.
-        statements: where the statements begin, in the file, that are shown whole.
-    """
+    """Definitions as a chapter shows them, and the kinds of things that are left out."""
 
     code: str
-    left_out: tuple[str, ...]
-    statements: frozenset[Place]
+    left_out: list[str]
 
 
 def abridge(
     text: str, definitions: Sequence[ast.stmt], until: Iterable[str] = (), *, refusals: bool = False
 ) -> Abridged:
-    """Abridge definitions, as one listing.
+    """Abridge definitions that stand at the top of a text, as one listing.
 
-    Args:
-        text: the file that they stand in.
-        definitions: what stands at its top, as `ast` found it there.
-        until: names that a later chapter adds.
-        refusals: whether refusals are shown; a definition that is one always is.
+    What a later chapter adds is left out by its names, `until` then. A definition that is a refusal is shown.
     """
     cutter = _Cutter(text, until, refusals=refusals or REFUSALS in map(kind_of, definitions))
     parts = [cutter.code(node) for node in definitions if cutter.parts_of(node)]
     # What is longer than a line stands apart; `ruff` allows no more than two blank lines.
     code = "".join(part if part.count("\n") == 1 else f"\n\n{part}\n\n" for part in parts)
-    return Abridged(
-        laid_out(code),
-        tuple(kind for kind in (DOCSTRINGS, TYPES, REFUSALS) if kind in cutter.left_out),
-        frozenset(cutter.shown),
-    )
+    kinds = [kind for kind in (DOCSTRINGS, TYPES, REFUSALS) if kind in cutter.left_out]
+    return Abridged(laid_out(code), kinds)
 
 
-def taught_statements(text: str, module: ast.Module) -> dict[Place, ast.stmt]:
-    """Return the statements of a module that a book has to show: all but what `abridge` leaves out."""
-    cutter = _Cutter(text)
-    cutter.block([one for one in module.body if not is_plumbing(one)])
-    return cutter.shown
+def is_taught(statement: ast.stmt) -> bool:
+    """Tell whether a book has to show a statement: it is no import, and nothing that `abridge` leaves out."""
+    match statement:
+        case (
+            ast.Import()
+            | ast.ImportFrom()
+            | ast.If(test=ast.Compare(left=ast.Name(id="__name__")))
+            | ast.Assign(targets=[ast.Name(id="__all__")])
+        ):
+            return False
+    return not kind_of(statement)
 
 
 def new_lines(before: str, after: str) -> list[int]:
     """Return the lines of a listing, from 1, that an earlier listing did not have."""
-    lines = after.splitlines()
-    matcher = difflib.SequenceMatcher(None, before.splitlines(), lines, autojunk=False)
+    lines = difflib.ndiff(before.splitlines(), after.splitlines())
+    after_lines = (line for line in lines if line.startswith((" ", "+")))
     return [
-        number + 1
-        for what, _, _, first, end in matcher.get_opcodes()
-        for number in range(first, end)
-        if what != "equal" and lines[number].strip()
+        number
+        for number, line in enumerate(after_lines, start=1)
+        if line.startswith("+") and line[1:].strip()
     ]
 
 
@@ -138,9 +126,6 @@ class Positions:
         return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
 
 
-# What is left out
-
-
 def kind_of(statement: ast.stmt) -> str:
     """Return what kind of thing a statement is that listings leave out; nothing for any other."""
     match statement:
@@ -167,19 +152,6 @@ def requires(name: str) -> bool:
     return name.lstrip("_").startswith("require_")
 
 
-def is_plumbing(statement: ast.stmt) -> bool:
-    """Tell whether a statement of a module is an import, says what is public, or starts it as a program."""
-    match statement:
-        case (
-            ast.Import()
-            | ast.ImportFrom()
-            | ast.If(test=ast.Compare(left=ast.Name(id="__name__")))
-            | ast.Assign(targets=[ast.Name(id="__all__")])
-        ):
-            return True
-    return False
-
-
 def bodies(statement: ast.stmt) -> list[list[ast.stmt]]:
     """Return the blocks of statements within a statement."""
     parts = [getattr(statement, name, []) for name in ("body", "orelse", "finalbody")]
@@ -188,33 +160,20 @@ def bodies(statement: ast.stmt) -> list[list[ast.stmt]]:
 
 
 def _last_name(node: ast.expr) -> str:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-        case ast.Call(func=inner) | ast.Subscript(value=inner):
-            return _last_name(inner)
-    return ""
-
-
-# Cutting
+    """Return the name before the first bracket, without what it belongs to: `field` for `a.field(b)`."""
+    return re.split(r"[^\w.]", ast.unparse(node))[0].rpartition(".")[2]
 
 
 class _Cutter:
-    """Walks through statements, and notes what is to be cut from the text.
+    """Walks through statements, and notes what is to be cut from the text."""
 
-    Attributes:
-        left_out: the kinds of things that are cut.
-        shown: the statements that are shown whole, by their places.
-    """
-
-    def __init__(self, text: str, until: Iterable[str] = (), *, refusals: bool = False) -> None:
+    def __init__(self, text: str, until: Iterable[str], *, refusals: bool) -> None:
         self.text, self.until, self.refusals = text, {*until}, refusals
         self.positions = Positions(text)
         self.lines, self.starts = self.positions.lines, self.positions.starts
         self.cuts: list[tuple[int, int]] = []
         self.fields: set[ast.stmt] = set()
         self.left_out: set[str] = set()
-        self.shown: dict[Place, ast.stmt] = {}
 
     def code(self, node: ast.stmt) -> str:
         """Return the lines of a statement without what is to be cut."""
@@ -245,10 +204,9 @@ class _Cutter:
     def parts_of(self, node: ast.stmt) -> bool:
         """Cut what is to be left out of the parts of a statement; tell whether anything is left."""
         end = self.positions.end
-        is_whole = True
         match node:
             case ast.FunctionDef():
-                is_whole = self._signature(node)
+                self._signature(node)
             case ast.ClassDef(bases=bases, body=body):
                 for base in bases:
                     if isinstance(base, ast.Subscript):
@@ -258,14 +216,9 @@ class _Cutter:
             case ast.AnnAssign(target=target, annotation=annotation) if node not in self.fields:
                 self._cut_type(end(target), end(annotation))
         for keyword in self._later_keywords(node):
-            is_whole = False
             self._cut_argument(keyword, end(keyword))
         left = [self.block(block) for block in bodies(node)]
-        if isinstance(node, Branching) and not any(left):
-            return False
-        if is_whole:
-            self.shown[node.lineno, node.col_offset] = node
-        return True
+        return any(left) or not left or isinstance(node, ast.FunctionDef | ast.ClassDef)
 
     def _uses_later_names(self, node: ast.stmt) -> bool:
         """Tell whether a statement, or the head of one that holds others, uses what comes later."""
@@ -285,8 +238,8 @@ class _Cutter:
         keywords = (one for one in ast.walk(node) if isinstance(one, ast.keyword))
         return [] if bodies(node) else [one for one in keywords if one.arg in self.until]
 
-    def _signature(self, node: ast.FunctionDef) -> bool:
-        """Cut types, and arguments that come later; tell whether all arguments stay."""
+    def _signature(self, node: ast.FunctionDef) -> None:
+        """Cut types, and arguments that come later."""
         args, end = node.args, self.positions.end
         named = [*args.posonlyargs, *args.args]
         defaults = [*[None] * (len(named) - len(args.defaults)), *args.defaults]
@@ -305,7 +258,6 @@ class _Cutter:
             colon = re.compile(r"[\s)]*(?=:)").match(self.text, end(node.returns))
             assert colon
             self._cut_type(arrow, colon.end())
-        return not any(one.arg in self.until for one, _ in pairs)
 
     def _cut_type(self, start: int, end: int) -> None:
         self.left_out.add(TYPES)

@@ -6,7 +6,6 @@ lines are not those of the file: statements are recognized by what they say and 
 
 import ast
 import json
-import subprocess
 from collections.abc import Iterator
 
 from docutils import nodes
@@ -16,6 +15,7 @@ from sphinx.util import logging
 
 from executable_book.book_domain import book_data, page_data, replace_book_data
 from executable_book.code.listings import LISTINGS, Shown, library_of
+from executable_book.code.package_source import parsed
 from executable_book.files_on_disk import digest_of
 from executable_book.run import traced_examples
 from executable_book.run.kernels import start_python
@@ -32,74 +32,53 @@ Statement = tuple[str, ...]
 """What a statement says, after its module and the names of the definitions in which it stands."""
 
 
-_tracing: list[tuple[tuple[str | None, str], subprocess.Popen[str]]] = []
-"""The run of this build, if there is one: of which library, by which tool chain, and the program."""
-
-
-def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-    """Begin to run the examples, once the library has changed: meanwhile, pages are read."""
-    _tracing.clear()
+def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Run the examples, if the library has changed; return the pages that now show other shapes."""
     if not (app.config.book_line_shapes and is_site(app)):
         replace_book_data(env, SHAPES, None)
-        return
+        return []
     library = library_of(app.config, app.srcdir)
     state = digest_of(library.folder), app.config.book_tools
-    if state != (book_data(env, SHAPES) or (None, {}))[0]:
-        where = str(library.folder.parent), library.folder.name
-        program = start_python(traced_examples.__file__, *where, *library.modules)
-        _tracing.append((state, program))
-
-
-def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Wait for the run; return the pages that now show other shapes."""
-    if not _tracing:
+    known, before = book_data(env, SHAPES) or (None, {})
+    if state == known:
         return []
-    state, program = _tracing.pop()
+    where = str(library.folder.parent), library.folder.name
+    program = start_python(traced_examples.__file__, *where, *library.modules)
     printed, errors = program.communicate()
     found = {} if program.returncode else json.loads(printed)
     shown = {
         docname: {one.module for one in listings if isinstance(one, Shown)}
         for docname, listings in page_data(env, LISTINGS).items()
     }
-    failed = bool(set().union(*shown.values()) - found.keys())
-    if failed:
+    if failed := bool(set().union(*shown.values()) - found.keys()):
         why = errors.strip().rpartition("\n")[2]
         LOGGER.warning("the examples cannot be run: %s", why, type="book", subtype="line-shapes")
     now = {
-        (module.name, *statement): ", ".join(_said(name, sizes) for name, sizes in made)
-        for module in library_of(app.config, app.srcdir).modules.values()
-        for statement, line in statements_in(module.text)
+        (module.name, *statement): ", ".join(
+            f"{name or 'returns'} {tuple(sizes)}" for name, sizes in made
+        )
+        for module in library.modules.values()
+        for statement, line in statements_in(parsed(module.text))
         if (made := found.get(module.name, {}).get(str(line)))
     }
-    _, before = replace_book_data(env, SHAPES, (None if failed else state, now)) or (None, {})
+    replace_book_data(env, SHAPES, (None if failed else state, now))
     changed = {statement[0] for statement, _ in now.items() ^ before.items()}
     return [docname for docname, modules in shown.items() if modules & changed]
 
 
-def _said(name: str, sizes: list[int]) -> str:
-    comma = "," if len(sizes) == 1 else ""
-    return f"{name or 'returns'} ({', '.join(map(str, sizes))}{comma})"
-
-
-def statements_in(code: str) -> Iterator[tuple[Statement, int]]:
-    """Yield the statements of some code that bind or return something, each with its line."""
-
-    def walk(node: ast.AST, within: Statement) -> Iterator[tuple[Statement, int]]:
-        for child in ast.iter_child_nodes(node):
-            match child:
-                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                    yield from walk(child, (*within, name))
-                case ast.Assign(targets=targets, value=value):
-                    says = [ast.unparse(one) for one in (*targets, value)]
-                    yield (*within, *says), child.lineno
-                case ast.AnnAssign(target=target, value=ast.expr() as value):
-                    yield (*within, ast.unparse(target), ast.unparse(value)), child.lineno
-                case ast.AugAssign() | ast.Return():
-                    yield (*within, ast.unparse(child)), child.lineno
-                case ast.stmt():
-                    yield from walk(child, within)
-
-    yield from walk(ast.parse(code), ())
+def statements_in(node: ast.AST, within: Statement = ()) -> Iterator[tuple[Statement, int]]:
+    """Yield the statements in some code that bind or return something, each with its line."""
+    for child in ast.iter_child_nodes(node):
+        match child:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                yield from statements_in(child, (*within, name))
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                says = f"{ast.unparse(target)} = {ast.unparse(value)}"
+                yield (*within, says), child.lineno
+            case ast.Assign() | ast.AugAssign() | ast.Return():
+                yield (*within, ast.unparse(child)), child.lineno
+            case ast.stmt():
+                yield from statements_in(child, within)
 
 
 def mark_listings(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -113,7 +92,7 @@ def mark_listings(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         if "library" in block and (shown := by_code.get(block.astext())):
             block["line_shapes"] = {
                 line: traced[1][shown.module, *statement]
-                for statement, line in statements_in(shown.code)
+                for statement, line in statements_in(parsed(shown.code))
                 if (shown.module, *statement) in traced[1]
             }
             block["line_shapes_note"] = is_first and bool(block["line_shapes"])

@@ -27,7 +27,7 @@ from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
 from executable_book.book_domain import set_page_data
-from executable_book.code.abridged import Place, abridge, new_lines
+from executable_book.code.abridged import abridge, new_lines
 from executable_book.code.package_source import Item, Library, defined_in, library_in
 from executable_book.html.foldable import folded
 from executable_book.placeholders import Placeholder
@@ -39,28 +39,19 @@ Defined = frozenset[str]
 
 
 class Shown(NamedTuple):
-    """What a listing shows.
-
-    Attributes:
-        line: where the listing stands in its page.
-        names: the definitions, each by its name where it is defined.
-        module: the module that they stand in.
-        places: where the statements begin that are shown whole.
-        code: the code.
-        folded: whether it is closed.
-    """
+    """What a listing shows: definitions of one module, each by its name where it is defined."""
 
     line: int
     names: tuple[str, ...]
     module: str
-    places: frozenset[Place]
     code: str
     folded: bool
+    is_whole: bool
 
 
 def library_of(config: Config, srcdir: str | Path) -> Library:
     """Return the package that a book teaches."""
-    return library_in(Path(srcdir, config.book_package).resolve() if config.book_package else None)
+    return library_in(Path(srcdir, config.book_package or "no-package").resolve())
 
 
 class LibraryCode(SphinxDirective):
@@ -93,7 +84,7 @@ class LibraryCode(SphinxDirective):
         code["library"] = [item.name for item in items]
         own = tuple(item.own for item in items)
         code["shown"] = Shown(
-            self.lineno, own, module.name, listing.statements, listing.code, is_folded
+            self.lineno, own, module.name, listing.code, is_folded, is_whole=not until
         )
         if until or new:
             lines = new_lines(abridged(until + new).code, abridged().code)

@@ -21,12 +21,7 @@ class Use(NamedTuple):
 class Scope(ast.NodeVisitor):
     """What the names in some code mean, which is visited in the order in which it runs.
 
-    Args:
-        package: the package's name.
-        public: its public names, such as `softmax` and `figures.lines`.
-
-    Attributes:
-        meaning: what a name stands for now: a public name, a module such as `figures`, or "" for the package.
+    A name means a public name of the package, a module such as `figures`, or "", which is the package.
     """
 
     def __init__(self, package: str, public: Collection[str]) -> None:

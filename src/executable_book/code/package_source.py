@@ -100,13 +100,6 @@ class Library:
     modules: dict[str, Module] = field(default_factory=dict)
     public: dict[str, Item] = field(default_factory=dict)
 
-    @cached_property
-    def definitions(self) -> frozenset[str]:
-        """The names of all definitions, such as `part.module.act`."""
-        return frozenset(
-            f"{one.name}.{name}" for one in self.modules.values() for name in one.defined
-        )
-
     def path_of(self, module: Module) -> str:
         """Return the path of a module's file within the repository."""
         return module.file.relative_to(self.folder.parents[1]).as_posix()
@@ -131,13 +124,10 @@ class Library:
         return Item(name, found[0], own, f"{self.folder.name}.{own}")
 
 
-def library_in(folder: Path | None) -> Library:
-    """Read a package, unless it is known and has not changed; there is nothing in none."""
-    if folder is None:
-        return Library(Path("no-package"))
-    return _read(
-        folder, tuple((one, one.stat().st_mtime_ns) for one in sorted(folder.rglob("*.py")))
-    )
+def library_in(folder: Path) -> Library:
+    """Read a package, unless it is known and has not changed; there is nothing in no folder."""
+    files = sorted(folder.rglob("*.py"))
+    return _read(folder, tuple((one, one.stat().st_mtime_ns) for one in files))
 
 
 @lru_cache(maxsize=1)
@@ -146,8 +136,14 @@ def _read(folder: Path, state: tuple[tuple[Path, int], ...]) -> Library:
     library = Library(folder, {one.name: one for one in found if one.name})
     for init in found:
         if init.file.stem == "__init__" and "." not in init.name:
-            for name, origin in _imported(init):
-                module = library.modules.get(origin.removeprefix(f"{folder.name}."))
+            imported = [
+                (alias.name, f"{one.module}".removeprefix(f"{folder.name}."))
+                for one in parsed(init.text).body
+                if isinstance(one, ast.ImportFrom)
+                for alias in one.names
+            ]
+            for name, origin in imported:
+                module = library.modules.get(origin)
                 if module and name in module.defined:
                     public, own = f"{init.name}.{name}".lstrip("."), f"{module.name}.{name}"
                     full = f"{folder.name}.{public if init.name else own}"
@@ -159,14 +155,6 @@ def _name(file: Path, folder: Path) -> str:
     """Return the name of a module within its package; that of a part is the name of its `__init__`."""
     parts = file.relative_to(folder).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def _imported(module: Module) -> Iterator[tuple[str, str]]:
-    """Yield the names that a module imports, each with the module that it comes from."""
-    for statement in parsed(module.text).body:
-        match statement:
-            case ast.ImportFrom(module=str(origin), names=names):
-                yield from ((alias.name, origin) for alias in names)
 
 
 def _docstring_lines(node: ast.AST) -> Iterator[int]:

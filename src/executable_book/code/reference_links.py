@@ -35,9 +35,6 @@ USES, REFERENCES, ENTRIES = "api-uses", "api-references", "api-entries"
 PIECE = re.compile(r"<[^>]*>|[^<]+")
 
 
-# Reading
-
-
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Find the public names in a page's code, and the entries of an API reference."""
     library = library_of(app.config, app.srcdir)
@@ -73,9 +70,6 @@ def scope_of(module: Module, library: Library) -> Scope:
     return scope
 
 
-# What is known of all names, once all pages have been read
-
-
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Gather who uses and who tests each name; return the references, if that has changed."""
     pages: dict[str, list[tuple[str, str]]] = {}
@@ -99,9 +93,6 @@ def tests_of(app: Sphinx) -> dict[str, dict[str, list[UnitTest]]]:
     return found
 
 
-# Writing: entries of the reference
-
-
 def entry_details(app: Sphinx, docname: str, place: Placeholder) -> Iterator[nodes.Node]:
     """Yield what an entry shows of a public name: the pages that use it, its source, its tests."""
     name = place["name"]
@@ -119,7 +110,8 @@ def entry_details(app: Sphinx, docname: str, place: Placeholder) -> Iterator[nod
         yield line
     where = library.path_of(item.module)
     code = nodes.literal_block(item.code, item.code, language="python")
-    link = repository_link(app, where, *item.lines, where)
+    address = source_link(app.config, where, *item.lines)
+    link = nodes.reference("", where, refuri=address)
     yield from folded("Source", code, nodes.paragraph("", "", link))
     if tests := tested.get(name):
         count = sum(map(len, tests.values()))
@@ -133,18 +125,11 @@ def tests_list(app: Sphinx, tests: dict[str, list[UnitTest]]) -> nodes.bullet_li
         links = nodes.bullet_list()
         for test in of_file:
             text = test.name.removeprefix("test_").replace("_", " ")
-            link = repository_link(app, file, test.first, test.last, text)
+            address = source_link(app.config, file, test.first, test.last)
+            link = nodes.reference("", text, refuri=address)
             links += nodes.list_item("", nodes.paragraph("", "", link))
         files += nodes.list_item("", nodes.paragraph("", "", nodes.literal("", file)), links)
     return files
-
-
-def repository_link(app: Sphinx, path: str, first: int, last: int, text: str) -> nodes.reference:
-    """Return a link to lines of a file, as they were when the book was built."""
-    return nodes.reference("", text, refuri=source_link(app.config, path, first, last))
-
-
-# Writing: code
 
 
 def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> None:

@@ -33,28 +33,18 @@ def depart(self: HTML5Translator, node: nodes.Element) -> None:
     self.body.append("</details>\n")
 
 
-def visit_admonition(self: HTML5Translator, node: nodes.Element, name: str = "") -> None:
-    """Open a fold around an admonition of the class `dropdown`; write all others, notes too, as ever."""
-    if "dropdown" in node["classes"]:
-        visit(self, node)
-    else:
-        HTML5Translator.visit_admonition(self, node, name)
+class Dropdown(nodes.admonition):
+    """An admonition of the class `dropdown`."""
 
 
-def depart_admonition(self: HTML5Translator, node: nodes.Element) -> None:
-    """Close an admonition."""
-    if "dropdown" in node["classes"]:
-        depart(self, node)
-    else:
-        HTML5Translator.depart_admonition(self, node)
-
-
-def drop_shared_ids(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Take away ids that are not unique, and that nothing leads to.
+def prepare(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Know which admonitions are folded, and take away ids that are not unique, and that nothing leads to.
 
     sphinx-exercise gives the same id to the content of each exercise and solution, and the citations of each
     docstring are counted from one.
     """
-    for node in doctree.findall(nodes.Element):
+    for node in [*doctree.findall(nodes.Element)]:
         if node["ids"] in SHARED_IDS or "bibtex-citation" in node["classes"]:
             node["ids"] = []
+        if isinstance(node, nodes.admonition) and "dropdown" in node["classes"]:
+            node.replace_self(Dropdown("", *node.children, **node.attributes))

@@ -27,8 +27,7 @@ STYLES = ("displaystyle", "scriptlevel")
 ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;)[A-Za-z]+;")
 """Characters by a name that HTML knows, and XML, of which e-books are made, does not."""
 SEPARATOR = re.compile(r"\\qquad\b")
-"""What stands between formulas that share a line, where there is room for them: no page of an e-book may be
-wide enough for all, nor scroll."""
+"""What stands between formulas that share a line: a page of an e-book may be too narrow, and not scroll."""
 PUNCTUATION = re.compile(r"[.,;:!?)\u2019\u201d]+")
 """What must not begin a line: the marks that may follow a formula."""
 
@@ -36,11 +35,7 @@ PUNCTUATION = re.compile(r"[.,;:!?)\u2019\u201d]+")
 def to_mathml(latex: str, node: nodes.Node, *, display: bool, xml: bool = False) -> str:
     """Convert a formula; one that cannot be read becomes a warning and shows as it was typed.
 
-    Args:
-        latex: the formula.
-        node: where it stands.
-        display: whether it stands alone.
-        xml: whether it is for an e-book: a formula without its namespace is none there.
+    As `xml` it is for an e-book, where a formula without its namespace is none.
     """
     converter = FOR_XML if xml else WITH_LATEX if HAS_LAYOUT.search(latex) else CONVERTER
     try:
@@ -66,8 +61,8 @@ def with_style_elements(mathml: str) -> str:
 
 def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
     """Write a formula that stands in a sentence."""
-    is_xml = self.builder.name == "epub"
-    self.body.append(to_mathml(node.astext(), node, display=False, xml=is_xml))
+    xml = self.builder.name == "epub"
+    self.body.append(to_mathml(node.astext(), node, display=False, xml=xml))
     raise nodes.SkipNode
 
 

@@ -5,8 +5,6 @@ leads to the ledger. A cell that cannot print the same twice says why. There is 
 a `<details>`, so it needs no script; on paper, in e-books and in notebooks there is its short form, a line.
 """
 
-from collections.abc import Iterator
-
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
@@ -31,11 +29,10 @@ def add_marks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def _mark(app: Sphinx, docname: str, cell: nodes.container) -> nodes.Element | None:
-    options = cell["cell_metadata"]
     shown = report_of(app.env).on_page(docname)
     if claimed := [one for one in shown if one[0].anchor in cell["ids"]]:
         return _of_sources(app, docname, claimed)
-    if reason := str(options.get("nondeterministic") or "").strip():
+    if reason := str(cell["cell_metadata"].get("nondeterministic") or "").strip():
         says = f"Yours may differ: {reason}"
         return _in_format(app, VARIES, says, nodes.paragraph("", f"{says}."))
     return None
@@ -48,16 +45,13 @@ def _of_sources(app: Sphinx, docname: str, claimed: list[tuple[Check, Output]]) 
     found = nodes.bullet_list()
     for _, output in claimed:
         link = ledger_link(app, docname, anchor_of(output.id), output.id)
-        places = nodes.bullet_list("", *_places(output))
+        places = nodes.bullet_list()
+        for place in output.places:
+            text = f"source {place.source}, line {place.line}: {place.section}"
+            misprint = ", with a misprint" * bool(place.misprint)
+            places += nodes.list_item("", nodes.paragraph("", text + misprint))
         found += nodes.list_item("", nodes.paragraph("", "", link), places)
     return _in_format(app, MET if met else NOT_MET, says, nodes.paragraph("", f"{says}:"), found)
-
-
-def _places(output: Output) -> Iterator[nodes.Node]:
-    for place in output.places:
-        text = f"source {place.source}, line {place.line}: {place.section}"
-        misprint = ", with a misprint" * bool(place.misprint)
-        yield nodes.list_item("", nodes.paragraph("", text + misprint))
 
 
 def _in_format(app: Sphinx, sign: str, says: str, *unfolded: nodes.Node) -> nodes.Element:
@@ -76,9 +70,6 @@ def visit(self: HTML5Translator, node: nodes.Element) -> None:
 def depart(self: HTML5Translator, node: nodes.Element) -> None:
     """Close a mark."""
     self.body.append("</div>\n</details>\n")
-
-
-# The foot of a page
 
 
 def mark_foot(app: Sphinx, doctree: nodes.document) -> None:
@@ -107,8 +98,7 @@ def what_ran(about: dict[str, str]) -> str:
     """Say which `device` and versions a page ran with, by name, as far as they are known."""
     if not about:
         return "Not executed to its end"
-    names = {**about, "Python": about["python"]}
-    device = f" on {names.pop('device')}" if "device" in names else ""
-    *others, last = (f"{name} {version}" for name, version in names.items() if name != "python")
-    versions = f"{', '.join(others)} and {last}" if others else last
-    return f"Executed{device} with {versions}"
+    names = [name for name in about if name not in ("device", "python")]
+    versions = [*(f"{name} {about[name]}" for name in names), f"Python {about['python']}"]
+    device = f" on {about['device']}" if "device" in about else ""
+    return f"Executed{device} with {' and '.join(versions)}"

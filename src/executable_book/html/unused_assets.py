@@ -18,7 +18,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from html import unescape
 from importlib import metadata
 from io import BytesIO
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from unicodedata import normalize
 
@@ -62,9 +62,6 @@ def cut_site(app: Sphinx) -> None:
     remove_others(static, {*files, static / MATH_FONT})
 
 
-# Files
-
-
 def used_files(static: Path, pages: str) -> dict[Path, str]:
     """Return the files that pages name, also by way of style sheets and scripts, with their texts."""
     left = {path for path in static.rglob("*") if path.is_file() and path.suffix != ".map"}
@@ -87,9 +84,6 @@ def remove_others(folder: Path, wanted: Container[Path]) -> None:
             path.unlink()
 
 
-# Style sheets
-
-
 def names_in(pages: str, scripts: str) -> Callable[[str], bool]:
     """Return what tells whether a class or id is a word of pages or scripts, or one that a script makes."""
     words = set(WORD.findall(pages + scripts))
@@ -105,7 +99,10 @@ def prune(css: str, is_used: Callable[[str], bool]) -> str:
 def _pruned(rules: Iterable[Node], is_used: Callable[[str], bool]) -> Iterator[str]:
     for rule in rules:
         if rule.type == "qualified-rule":
-            selectors = [one for one in _selectors(rule.prelude) if all(map(is_used, _names(one)))]
+            # Commas within brackets are not seen here: what they part belongs to one selector.
+            parts = groupby(rule.prelude, key=lambda node: node == ",")
+            selectors = [[*nodes] for is_comma, nodes in parts if not is_comma]
+            selectors = [one for one in selectors if all(map(is_used, _names(one)))]
             if selectors:
                 body = tinycss2.serialize(node for node in rule.content if node.type != "comment")
                 yield f"{','.join(tinycss2.serialize(one).strip() for one in selectors)}{{{body}}}"
@@ -117,25 +114,11 @@ def _pruned(rules: Iterable[Node], is_used: Callable[[str], bool]) -> Iterator[s
             yield rule.serialize()
 
 
-def _selectors(prelude: list[Node]) -> list[list[Node]]:
-    """Split a list of selectors at its commas; those in brackets belong to one selector."""
-    found: list[list[Node]] = [[]]
-    for node in prelude:
-        if node == ",":
-            found.append([])
-        else:
-            found[-1].append(node)
-    return found
-
-
 def _names(selector: list[Node]) -> Iterator[str]:
     """Yield the classes and ids that must be on a page; :not(.a) and :is(.a, .b) need no .a."""
     for before, node in pairwise([None, *selector]):
         if node.type == "hash" or (before == "." and node.type == "ident"):
             yield node.value
-
-
-# Fonts
 
 
 def icons(styles: str) -> set[int]:
@@ -146,9 +129,7 @@ def icons(styles: str) -> set[int]:
 def characters(pages: str, scripts: str = "") -> set[int]:
     """Return the characters that formulas hold, with the italics that browsers make of them.
 
-    Args:
-        pages: the text of pages.
-        scripts: the text of scripts that write formulas: any of their characters may be in one.
+    Of scripts that write formulas, any character may be in one.
     """
     formulas = unescape(TAG.sub("", "".join(FORMULA.findall(pages))))
     found = {ord(one) for one in formulas + scripts}

@@ -81,7 +81,7 @@ def test_what_is_left_for_later_counts_where_it_is_shown(book) -> None:
     early = listings("first", options=":until: LIMIT\n")
     book.page("page", early + listings("LIMIT", "_helper", "Second")[6:])
     assert [line for line in complaints(book.build(**SETTINGS)) if "stands" in line] == [
-        "stands on no page: if x > LIMIT:",
+        "stands on no page: def first(x: int) -> int:",
     ]
     book.page("q", listings("first", options=":new: LIMIT\n"))
     assert complaints(book.build(**SETTINGS)) == []

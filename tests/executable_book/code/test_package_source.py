@@ -1,5 +1,7 @@
 """The package is read from its files: its public names, and all that its modules define."""
 
+from pathlib import Path
+
 import pytest
 from harness.paths import ROOT
 
@@ -68,8 +70,8 @@ def test_a_name_that_two_modules_define_is_none_of_them(small: package_source.Li
 
 
 def test_without_a_package_there_is_nothing() -> None:
-    nothing = package_source.library_in(None)
-    assert (nothing.public, nothing.definitions) == ({}, frozenset())
+    nothing = package_source.library_in(Path("no-package"))
+    assert (nothing.public, nothing.modules) == ({}, {})
 
 
 # This package

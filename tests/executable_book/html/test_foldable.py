@@ -59,5 +59,5 @@ def test_what_several_call_the_same_loses_its_id_and_no_other_does() -> None:
     page += [nodes.section(ids=[one]) for one in ("exercise-content", "solution-content", "own")]
     page += nodes.inline(ids=["id1"], classes=["bibtex-citation"])
     page += nodes.inline(ids=["id2"])
-    foldable.drop_shared_ids(None, page, "page")
+    foldable.prepare(None, page, "page")
     assert [one["ids"] for one in page] == [[], [], ["own"], [], ["id2"]]
