@@ -90,10 +90,10 @@ def connect(app: Sphinx) -> None:
     on("env-updated", status_table.update, reference_links.update, term_links.update)
 
     # Pages are written.
-    on("doctree-resolved", section_index.write_page)
+    on("doctree-resolved", foldable.prepare, section_index.write_page)
     on("doctree-resolved", line_shapes.mark_listings)
     on("doctree-resolved", fill_placeholders, proof_marks.add_marks)
-    on("doctree-resolved", page_body.size_images, foldable.prepare, mathml.keep_with_punctuation)
+    on("doctree-resolved", page_body.size_images, mathml.keep_with_punctuation)
     on("doctree-resolved", markdown_pages.publish, notebooks.publish, priority=AFTER_ALL_OTHERS)
     on("doctree-resolved", term_links.link_terms, priority=AFTER_ALL_OTHERS + 1)
     on("html-collect-pages", section_index.search_page)

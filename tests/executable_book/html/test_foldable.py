@@ -4,13 +4,16 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
 from docutils.writers import html5_polyglot
 from myst_nb.sphinx_ import HideCodeCellNode
+from sphinx.application import Sphinx
 from sphinx_exercise.nodes import solution_node
 
+from executable_book.check import numbers_in_prose
 from executable_book.html import foldable
 
 
@@ -61,3 +64,18 @@ def test_what_several_call_the_same_loses_its_id_and_no_other_does() -> None:
     page += nodes.inline(ids=["id2"])
     foldable.prepare(None, page, "page")
     assert [one["ids"] for one in page] == [[], [], ["own"], [], ["id2"]]
+
+
+def test_the_search_finds_no_section_by_an_id_that_is_taken_away(
+    new_book: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def add_exercise(app: Sphinx, doctree: nodes.document) -> None:
+        content = nodes.section("", nodes.paragraph("", "Why?"), ids=["exercise-content"])
+        next(doctree.findall(nodes.section)).append(content)
+
+    monkeypatch.setattr(numbers_in_prose, "collect", add_exercise)
+    book = new_book(book_search=True)
+    book.page("page", "# Page\n")
+    found = (book.build().out / "sections.js").read_text(encoding="utf-8")
+    assert "Why?" in found
+    assert "exercise-content" not in found
