@@ -165,7 +165,7 @@ def test_without_heads_their_part_of_the_sum_is_missing(
     model: LanguageModel, heads: list[tuple[int, int]], mean: bool
 ) -> None:
     token_ids = tokens(2, 7)
-    with ablate_heads(model, heads, mean=mean):
+    with ablate_heads(model, heads, **({"mean": True} if mean else {})):
         without = model.hidden_states(token_ids)
     assert_close(without, hidden_states_without(model, token_ids, heads, mean=mean))
     assert torch.equal(without, model.hidden_states(token_ids)) == (not heads)
