@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from harness.reading.scripted_pages import press_in_place, table_texts
+from harness.reading.scripted_pages import percent, press_in_place, table_texts
 from torch import Tensor
 
 import literate_attention as la
@@ -110,7 +110,7 @@ def test_heads_are_sorted_and_named_with_their_scores(page: Any, library: Simple
         scores = library.scores[size, kind]
         said = page.locator(".lp-opened .lp-facts").inner_text()
         assert said.startswith("Number 1 of 270 in this order. On average, ")
-        assert f"{100 * scores[order[0]]:.0f}\u00a0%" in said
+        assert percent(scores[order[0]].item()) in said
         labels = page.locator(".lp-heads [role=option]").evaluate_all(
             "options => options.map(one => Number(/(\\d+)\\s%/.exec(one.ariaLabel)[1]))"
         )
@@ -238,12 +238,9 @@ def test_what_a_head_changes_is_shown_at_the_chosen_word(
         said = shown.get_by_role("status").inner_text()
         layer, number = divmod(head, NUM_HEADS)
         assert said.startswith(f"Without layer {layer}, head {number}, ")
-        if rows[0] or rows[1]:
-            assert said.endswith(
-                f" would follow {after} with {precise[0]} instead of {precise[1]}."
-            )
-        else:
-            assert said.endswith(f" hardly anything changes in what follows {after}.")
+        found = f" would follow {after} with {precise[0]} instead of {precise[1]}."
+        nothing = f" hardly anything changes in what follows {after}."
+        assert said.endswith(found if rows[0] or rows[1] else nothing)
 
     assert_shown(18 * NUM_HEADS + 6, 11, "\u201cone\u201d (12)")  # as the page has it begin
     page.get_by_role("button", name="16/0").press("Enter")
@@ -266,12 +263,8 @@ def test_heads_and_words_are_chosen_by_keyboard(page: Any, library: SimpleNamesp
     across = page.get_by_role("listbox", name="270 heads").evaluate(
         "list => getComputedStyle(list).gridTemplateColumns.split(' ').length"
     )
-    for key, place in (
-        ("ArrowRight", 1),
-        ("ArrowDown", 1 + across),
-        ("ArrowUp", 1),
-        ("ArrowLeft", 0),
-    ):
+    places = {"ArrowRight": 1, "ArrowDown": 1 + across, "ArrowUp": 1, "ArrowLeft": 0}
+    for key, place in places.items():
         page.keyboard.press(key)
         assert opened_head(page) == order[place], key
     page.keyboard.press("ArrowRight")
@@ -284,13 +277,13 @@ def test_heads_and_words_are_chosen_by_keyboard(page: Any, library: SimpleNamesp
     weights = library.maps[ONCE][order[1], 4]
     said = page.locator(".lp-said").inner_text()
     assert said.startswith("\u201cone\u201d looks at \u201cwith\u201d with ")
-    assert f"with {100 * weights[3]:.0f}\u00a0%" in said
+    assert f"with {percent(weights[3].item())}" in said
     page.keyboard.press("Tab")
     page.keyboard.press("Control+End")
     press_in_place(page, "Space")
-    assert page.locator(".lp-said").inner_text() == (
-        f"\u201cstep\u201d looks at itself with {100 * library.maps[ONCE][order[1], 5, 5]:.0f}\u00a0%."
-    )
+    itself = percent(library.maps[ONCE][order[1], 5, 5].item())
+    said = page.locator(".lp-said").inner_text()
+    assert said == f"\u201cstep\u201d looks at itself with {itself}."
 
 
 def test_words_stay_where_they_are_when_they_are_pointed_at(

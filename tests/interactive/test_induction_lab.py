@@ -12,7 +12,7 @@ import pytest
 import torch
 from harness.library.models_in_pages import found_by, unpacked
 from harness.paths import DOCS
-from harness.reading.scripted_pages import table_texts
+from harness.reading.scripted_pages import percent, table_texts
 from torch import Tensor
 
 import literate_attention as la
@@ -141,17 +141,13 @@ def bars(page: Any) -> dict[str, str]:
 
 
 def assert_shows(
-    page: Any,
-    model: Any,
-    text: str,
-    silent: tuple[int, ...] = (),
-    cut: tuple[str, ...] = (),
+    page: Any, model: Any, text: str, silent: tuple[int, ...] = (), cut: tuple[str, ...] = ()
 ) -> None:
     """The bars and both maps are those of the library's model."""
     maps, following = expected(model, tokens_of(text), silent, cut)
     best = following[-1].sort(descending=True)
     assert bars(page) == {
-        chr(ord("a") + token): f"{100 * share:.0f}\u00a0%"
+        chr(ord("a") + token): percent(share)
         for share, token in zip(best.values[:5].tolist(), best.indices[:5].tolist(), strict=True)
     }
     for layer in range(2):
@@ -185,7 +181,7 @@ def test_a_keyboard_types_writes_and_switches_heads_off(page: Any, numbers: dict
         answer = page.locator(".lp-answer").inner_text()
         assert "\u201cj\u201d followed it, so this is wrong." in answer
         copies = numbers["checkpoints"][-1]["copies"]
-        without, both = (f"{100 * copies[off]:.0f}\u00a0%" for off in (str(layer), ""))
+        without, both = (percent(copies[off]) for off in (str(layer), ""))
         found = f"Without the head of layer {layer + 1} it copies {without} of the letters"
         assert f"{found} of 64 test rows, with both {both}." in answer
         assert page.locator(".lp-right th").inner_text() == "j"  # beside the five, if it is not one
@@ -197,37 +193,25 @@ def test_a_keyboard_types_writes_and_switches_heads_off(page: Any, numbers: dict
 def test_a_keyboard_cuts_wires(page: Any, numbers: dict[str, Any]) -> None:
     """Only the keys need what the first head writes, as in the drawing of the chapter."""
     model, found = model_at(numbers, -1), numbers["checkpoints"][-1]
+    answer = page.locator(".lp-answer")
     group = page.get_by_role("group", name="Wires from the head of layer 1 to layer 2")
     page.get_by_role("switch", name="Head of layer 2").focus()
-    for parts, said in (
-        (("query",), "With the wire to the queries of layer 2 cut"),
-        (("key",), "With the wire to the keys of layer 2 cut"),
-        (("value",), "With the wire to the values of layer 2 cut"),
-    ):
+    whole = percent(found["copies"][""])
+    for part, name in (("query", "queries"), ("key", "keys"), ("value", "values")):
         page.keyboard.press("Tab")
         page.keyboard.press("Space")
-        assert_shows(page, model, WORD, cut=parts)
-        cut, whole = (
-            f"{100 * share:.0f}\u00a0%" for share in (found["cut"][parts[0]], found["copies"][""])
-        )
-        answer = page.locator(".lp-answer").inner_text()
-        assert (
-            f"{said}, it copies {cut} of the letters of 64 test rows, with all wires {whole}."
-            in answer
-        )
+        assert_shows(page, model, WORD, cut=(part,))
+        copied = f"it copies {percent(found['cut'][part])} of the letters of 64 test rows"
+        said = f"With the wire to the {name} of layer 2 cut, {copied}, with all wires {whole}."
+        assert said in answer.inner_text()
         page.keyboard.press("Space")
     for name in ("queries", "values"):
         group.get_by_role("switch", name=name).press("Space")
     assert_shows(page, model, WORD, cut=("query", "value"))
-    assert (
-        "the wires to the queries and values of layer 2" in page.locator(".lp-answer").inner_text()
-    )
+    assert "the wires to the queries and values of layer 2" in answer.inner_text()
     page.get_by_role("switch", name="Head of layer 1").press("Space")
     assert_shows(page, model, WORD, silent=(0,))  # it has written nothing that could be hidden
-    assert (
-        "Wires to or from a head that is off make no difference"
-        in page.locator(".lp-answer").inner_text()
-    )
+    assert "Wires to or from a head that is off make no difference" in answer.inner_text()
     page.get_by_role("button", name="Start again").press("Enter")
     assert_shows(page, model, WORD)
     assert found["cut"]["key"] < 0.1 < 0.8 < found["cut"]["query"] < 0.9 < found["cut"]["value"]
@@ -254,9 +238,9 @@ def test_a_cell_says_where_a_letter_looks(page: Any, numbers: dict[str, Any]) ->
     page.keyboard.press("Control+End")
     page.keyboard.press("ArrowLeft")
     maps, _ = expected(model_at(numbers, -1), tokens_of(WORD))
-    share = f"{100 * maps[1, -1, -2]:.0f}\u00a0%"
     said = page.locator(".lp-looking").inner_text()
-    assert said == f"Layer 2: \u201cu\u201d (10) looks at \u201co\u201d (9) with {share}."
+    looks = "Layer 2: \u201cu\u201d (10) looks at \u201co\u201d (9) with"
+    assert said == f"{looks} {percent(maps[1, -1, -2])}."
 
 
 def test_the_curve_is_the_training(page: Any, numbers: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ import pytest
 import torch
 from harness.library.models_in_pages import READ, assert_reads, unpacked
 from harness.paths import DOCS
-from harness.reading.scripted_pages import table_texts
+from harness.reading.scripted_pages import percent, table_texts
 from torch import Tensor
 
 import literate_attention as la
@@ -174,10 +174,6 @@ def words_of(page: Any) -> str:
     return " ".join(page.locator(".lp-text").all_inner_texts())
 
 
-def percent(share: float) -> str:
-    return f"{100 * share:.0f}\u00a0%"
-
-
 def assert_shows(page: Any, text: str, *columns: Tensor) -> None:
     """The text, and for its next word the probabilities of the model, with all heads, and in the world."""
     assert words_of(page) == text
@@ -240,16 +236,13 @@ def test_a_fact_that_is_changed_changes_what_follows(page: Any, numbers: dict[st
         text = " ".join(words)
         if word in WORLD.colours:
             assert_shows(page, text, expected(numbers, text), in_world(text))
-            assert (
-                f"In its world only \u201c{word}\u201d can come"
-                in page.locator(".lp-answer").inner_text()
-            )
+            said = page.locator(".lp-answer").inner_text()
+            assert f"In its world only \u201c{word}\u201d can come" in said
     before = " ".join(words[: start["change"]])
     said = page.locator(".lp-answer").inner_text()
     assert f"The world never says \u201c.\u201d after \u201c{before}\u201d" in said
-    assert {row[-1] for row in table_texts(page.locator(".lw-bars"), "tbody tr", "td")} == {
-        "\u2013"
-    }
+    rows = table_texts(page.locator(".lw-bars"), "tbody tr", "td")
+    assert {row[-1] for row in rows} == {"\u2013"}
 
 
 def test_heads_are_switched_off_by_keyboard_and_the_bars_move(
@@ -332,12 +325,10 @@ def test_numbers_on_heads_follow_the_right_word_as_things_are_now(
     assert heads.nth(2).get_attribute("aria-checked") == "true"
     page.get_by_role("button", name="Switch A2 off").click()
     assert heads.nth(2).get_attribute("aria-checked") == "false"
-    went = (
-        f"\u201c{WORLD.words[right]}\u201d goes from {without((0, 2))} to {without((0, 2), (1, 2))}"
-    )
+    went = f"goes from {without((0, 2))} to {without((0, 2), (1, 2))}"
     page.wait_for_function(
         "name => document.querySelectorAll('.lw-head')[6].ariaLabel === name",
-        arg=f"head B2: without it, {went}",
+        arg=f"head B2: without it, \u201c{WORLD.words[right]}\u201d {went}",
     )
 
 

@@ -1,19 +1,14 @@
 """Live figures can be used by everybody, everywhere, and what they start from is fresh."""
 
-import runpy
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
-from harness.paths import DOCS
 from harness.reading import scripted_pages
 from harness.reading.axe import axe_finds
 from harness.reading.visits import add_style, can_reach_wide_boxes, unfold
-from sphinx.config import Config
 
-from executable_book.run.page_execution import execution_digest
 from interactive import live_figures
 from interactive.live_figures import FIGURES
 
@@ -81,17 +76,6 @@ def test_numbers_that_another_builder_computed_are_shown(book: Any) -> None:
     build = book.build()
     assert "page" in build.written
     assert "0.7500" in build.html("page")
-
-
-def test_a_book_of_figures_takes_the_real_books_numbers(tmp_path: Path) -> None:
-    """What is stale in one of them is stale in the other, so that no model is trained twice."""
-    scripted_pages.write_settings(tmp_path, "interactive.live_figures")
-    digests = set()
-    for folder in (DOCS, tmp_path):
-        settings = SimpleNamespace(**runpy.run_path(str(folder / "conf.py")))
-        depends = (folder / path for path in settings.book_depends)
-        digests.add(execution_digest(cast(Config, settings), depends))
-    assert len(digests) == 1
 
 
 # Everybody, everywhere ------------------------------------------------------------------------------

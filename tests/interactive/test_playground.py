@@ -12,7 +12,7 @@ from harness.library.playground_vectors import stops, vectors
 from harness.paths import DOCS
 from harness.reading.axe import axe_finds
 from harness.reading.frames import boxes, drawn
-from harness.reading.scripted_pages import table_texts
+from harness.reading.scripted_pages import percent, table_texts
 from torch import Tensor
 
 import literate_attention as la
@@ -85,10 +85,6 @@ def assert_is_the_librarys(page: Any) -> list[list[float]]:
     embeddings: list[list[float]] = page.evaluate("literateAttention.shown.state.embeddings")
     assert_shows(page, la.dot_product_attention(matrix(embeddings)), digits=2)
     return embeddings
-
-
-def percent(share: Any) -> str:
-    return f"{share:.0%}".replace("%", "\u00a0%")
 
 
 def notice(page: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from harness.reading.scripted_pages import table_texts
+from harness.reading.scripted_pages import percent, table_texts
 
 import literate_attention as la
 from interactive.training_lab_numbers import KINDS, QUESTIONS, SEED, new_model, task_data, tasks
@@ -44,10 +44,6 @@ def trained(kind: str) -> tuple[la.TaskModel, list[float]]:
     model = new_model(kind).double()
     settings = QUESTIONS[KINDS[kind]]
     return model, la.train(model, tasks(KINDS[kind])[0], **settings)
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:.0f}\u00a0%"
 
 
 def choose(page: Any, kind: str) -> None:

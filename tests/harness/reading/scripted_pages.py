@@ -77,6 +77,11 @@ def press_in_place(page: Page, key: str) -> None:
     assert page.evaluate("taken")
 
 
+def percent(share: float) -> str:
+    """Return a share as pages write it."""
+    return f"{100 * share:.0f}\u00a0%"
+
+
 def table_texts(table: Any, rows: str, cells: str) -> list[list[str]]:
     """Return what is read in the cells of a table, row by row."""
     texts: list[list[str]] = table.locator(rows).evaluate_all(
