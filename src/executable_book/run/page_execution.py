@@ -32,6 +32,7 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
 from sphinx.util import logging
+from sphinx.util.parallel import make_chunks
 
 from executable_book.book_domain import page_data, replace_book_data, set_page_data
 from executable_book.check.repeated_warnings import KIND
@@ -118,6 +119,12 @@ def prepare_cache(folder: Path) -> None:
         cache = get_cache(str(folder))
         cache.list_cache_records()
     cache.db.dispose()
+
+
+def deal_out(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """Have neighbours read in different processes: often they take long, or not, together."""
+    hands = len(make_chunks(docnames, app.parallel))
+    docnames[:] = [name for first in range(hands) for name in docnames[first::hands]]
 
 
 def start(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
