@@ -22,7 +22,7 @@ for rung, found in json.loads(sys.argv[1]).items():
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("capability", [None, "default"])
+@pytest.mark.parametrize("capability", [None, pytest.param("default", marks=pytest.mark.seeds)])
 def test_as_many_trainings_succeed_as_the_pages_say(capability: str | None) -> None:
     environment = os.environ | {"PYTHONPATH": str(ROOT / "tests")}
     if capability:
