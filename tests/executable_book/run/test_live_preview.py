@@ -107,6 +107,9 @@ def save(path: Path, text: str) -> None:
 def test_a_save_is_built_and_announced_once_until_the_command_ends(book: Path) -> None:
     page = book / "_build" / "html" / "index.html"
     with serving(book) as (browser, process):
+        ends = time.monotonic() + 60
+        while not page.exists() and time.monotonic() < ends:
+            time.sleep(0.1)  # the port may be open before the first build has ended
         assert "first" in page.read_text()
         save(book / "index.md", PAGE % "'second'")
         assert browser.recv(timeout=PATIENCE) == "refresh"
