@@ -10,8 +10,15 @@ import socket
 import subprocess
 import sys
 import tempfile
+import uuid
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
+
+import nbclient
+from jupyter_cache.executors import utils as executors  # type: ignore[import-untyped]
+from jupyter_client.manager import AsyncKernelManager
+from traitlets import Unicode
 
 from executable_book.run import warm_python
 
@@ -57,8 +64,20 @@ def start_python(*arguments: str) -> subprocess.Popen[str]:
     )
 
 
+class KernelManager(AsyncKernelManager):
+    """Reaches its kernel by sockets in files: two kernels that start together may be given the same port."""
+
+    transport = Unicode("ipc")
+
+    def _ip_default(self) -> str:
+        """Name the files, which `jupyter_client` removes, whatever folder the kernel works in."""
+        return f"{tempfile.gettempdir()}/kernel-{uuid.uuid4().hex}"
+
+
 def install_kernelspec(folder: Path) -> None:
     """Have `python3` mean this interpreter, warm where it can be, whatever is installed on the machine."""
+    if sys.platform == "linux":
+        executors.executenb = partial(nbclient.execute, kernel_manager_class=KernelManager)
     spec = {
         "argv": [*WARM_PYTHON, *KERNEL],
         "display_name": "Python 3",

@@ -42,6 +42,7 @@ def book(tmp_path_factory: pytest.TempPathFactory, warm: None) -> tuple[Book, Bu
         "where",
         cell("import os\nprint(os.path.basename(os.getcwd()), os.environ['PYTHONHASHSEED'])"),
         cell("import sys\nprint([name for name in sys.path if name.endswith('run')])"),
+        cell("import ipykernel\nprint('ipc' in ipykernel.get_connection_info())"),
     )
     titled(project, "plain", "Nothing is executed {ref}`here <plain>`.\n", head="(plain)=\n")
     return project, project.build()
@@ -84,6 +85,11 @@ def test_a_kernel_knows_its_folder_and_nothing_of_the_build(book: tuple[Book, Bu
     project, _ = book
     assert "docs 0\n" in text_of(project, "where")
     assert "\n[]\n" in text_of(project, "where")
+
+
+def test_a_kernel_is_reached_by_no_port_that_another_may_take(book: tuple[Book, Build]) -> None:
+    project, _ = book
+    assert "\nTrue\n" in text_of(project, "where")
 
 
 def test_a_plain_page_is_an_ordinary_page(book: tuple[Book, Build]) -> None:
