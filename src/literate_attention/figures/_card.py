@@ -58,13 +58,6 @@ _STYLE: Final[list[str | dict[str, Any]]] = [
     },
 ]
 _UNDATED: Final = {"Date": None, "Creator": None, "Format": None, "Type": None}
-_ARROW: Final = {
-    "mutation_scale": 1,
-    "shrinkA": 0,
-    "shrinkB": 0,
-    "capstyle": "butt",
-    "joinstyle": "miter",
-}
 
 
 @dataclass(frozen=True)
@@ -132,6 +125,14 @@ def column_width(labels: Sequence[str], left: Real, most: Real = WIDTH, panels: 
         right = max(MARGIN, column_label_overhang(labels, width) + 4)
         width = min(most, (room - right) / columns)
     return width
+
+
+def column_middles(
+    num_columns: int, left: Real = MARGIN, right: Real = WIDTH - MARGIN
+) -> list[float]:
+    """Find the middles of columns that share the room from `left` to `right`."""
+    width = (right - left) / num_columns
+    return [left + (place + 0.5) * width for place in range(num_columns)]
 
 
 @contextmanager
@@ -269,7 +270,8 @@ class Card:
             raise ValueError(f"no arrow can be as thick as {width:g}: is a weight below zero?")
         # matplotlib draws the head's border as thick as the line, which adds to the head
         style = f"-|>,head_length={2.5 + 0.8 * width:.3f},head_width={1.0 + 0.35 * width:.3f}"
-        drawn: Look = {"zorder": 2} | _ARROW | look
+        drawn: Look = {"mutation_scale": 1, "shrinkA": 0, "shrinkB": 0, "zorder": 2}
+        drawn |= {"capstyle": "butt", "joinstyle": "miter"} | look
         self.axes.add_artist(
             FancyArrowPatch(start, end, arrowstyle=style, color=color, linewidth=width, **drawn)
         )
@@ -291,7 +293,6 @@ class Card:
         *,
         name: str,
         color: str = PALE_BLUE,
-        decimals: int = 2,
         weight: str = "normal",
     ) -> None:
         """Draw a bar in each row, each with its number, on a ground as long as the ruler."""
@@ -300,7 +301,7 @@ class Card:
             self.box(x, middle - 9, ruler.room, 18, fill=SHADE, zorder=0)
             shade = color if value >= 0 else PALE_ORANGE
             self.bar(x, middle, 18, ruler, value, facecolor=shade, label=f"{name}{i}")
-            self.text(x + 4, middle, format_number(value, decimals), ha="left", weight=weight)
+            self.text(x + 4, middle, format_number(value), ha="left", weight=weight)
 
     def border(self, allowed: Array, x: Real, y: Real, width: Real, height: Real) -> None:
         """Draw the border between the cells that a mask allows and those that it hides."""

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from literate_attention.figures._arguments import to_numpy
-from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card
+from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card, column_middles
 from literate_attention.figures._labels import clean_labels
 from literate_attention.figures._lettering import LINE, SMALL_TEXT, shorten, text_width
 from literate_attention.figures._palette import BLUE, INK, PAPER, QUIET, SHADE
@@ -118,7 +118,7 @@ def draw_induction(tokens: Sequence[str]) -> Drawing:
     found = [place for place, name in enumerate(before, start=1) if name == asked]
     column = (WIDTH - 2 * MARGIN) / len(names)
     side = min(column - 5, 26.0)
-    middles = [MARGIN + (place + 0.5) * column for place in range(len(names))]
+    middles = column_middles(len(names))
     top = MARGIN + 6 + LINE
     stand = top + side + 34
     notes = stand + side

@@ -80,12 +80,6 @@ def draw_context_vector(
         )
 
 
-def _softmax(scores: Array) -> Array:
-    exponentials = np.exp(scores - scores.max())
-    weights: Array = exponentials / exponentials.sum()
-    return weights
-
-
 def draw_query_steps(
     query: Float[Tensor, "d_k"],
     keys: Float[Tensor, "num_tokens d_k"],
@@ -120,7 +114,8 @@ def draw_query_steps(
     num_tokens = len(k)
     tokens = clean_labels(tokens, num_tokens)
     scores = k @ q
-    weights = _softmax(scale * scores)
+    exponentials = np.exp(scale * scores - (scale * scores).max())
+    weights = exponentials / exponentials.sum()
     context = weights @ v
     same = np.array_equal(k, v)
     blocks = {"input": (k, INPUT)} if same else {"key": (k, KEY), "value": (v, VALUE)}

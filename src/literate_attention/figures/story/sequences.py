@@ -12,7 +12,7 @@ from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 from torch import Tensor
 
 from literate_attention.figures._arguments import Array
-from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card
+from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card, column_middles
 from literate_attention.figures._labels import clean_labels
 from literate_attention.figures._lettering import LINE, TEXT, shorten, text_width
 from literate_attention.figures._palette import BLUE, INK, PAPER, QUIET, RULE, SERIES
@@ -44,12 +44,7 @@ def draw_bottleneck(
         itself, and most at the one that it translates: 'good' at 'guten', 'day' at 'Tag'."
     """
     source, target = clean_labels(source), clean_labels(target, len(translates))
-
-    def middles(tokens: Sequence[str]) -> list[float]:
-        column = (WIDTH - 2 * MARGIN) / len(tokens)
-        return [MARGIN + (i + 0.5) * column for i in range(len(tokens))]
-
-    read, written = middles(source), middles(target)
+    read, written = column_middles(len(source)), column_middles(len(target))
 
     def draw_states(top: float, bottom: float) -> None:
         for tokens, across, y, below in ((source, read, top, -19), (target, written, bottom, 19)):
