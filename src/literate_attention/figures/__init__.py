@@ -13,33 +13,32 @@ from literate_attention.figures.models.masks import draw_mask_parts
 from literate_attention.figures.models.rings import draw_ring, draw_ring_work
 from literate_attention.figures.models.streams import draw_residual_streams
 from literate_attention.figures.story.attention_matrix import draw_attention_matrix
-from literate_attention.figures.story.gloves import draw_gloves
 from literate_attention.figures.story.inputs import draw_input_embeddings, draw_windows
-from literate_attention.figures.story.ladder import draw_ladder
-from literate_attention.figures.story.layout import draw_reading_order, draw_shapes
+from literate_attention.figures.story.layout import (
+    draw_reading_order,
+    draw_shapes,
+    draw_weight_split,
+)
+from literate_attention.figures.story.looks import (
+    draw_head_circles,
+    draw_ladder,
+    draw_looks,
+    draw_training,
+)
 from literate_attention.figures.story.masks import (
     draw_dropout_masks,
     draw_exercises,
-    draw_looks,
     draw_masked_row,
 )
-from literate_attention.figures.story.one_query import (
-    draw_context_vector,
-    draw_query_steps,
-)
+from literate_attention.figures.story.one_query import draw_context_vector, draw_query_steps
 from literate_attention.figures.story.overviews import draw_colours, draw_gpt, draw_roadmap
-from literate_attention.figures.story.points import draw_embedding_points, draw_shadows
+from literate_attention.figures.story.points import draw_embedding_points, draw_gloves, draw_shadows
 from literate_attention.figures.story.products import (
     draw_matrix_product,
     draw_products,
     draw_projections,
 )
 from literate_attention.figures.story.sequences import draw_bottleneck, draw_lines
-from literate_attention.figures.story.several_heads import (
-    draw_head_circles,
-    draw_weight_split,
-)
-from literate_attention.figures.story.training import draw_training
 
 __all__ = [
     "Drawing",

@@ -8,11 +8,12 @@ import torch
 from jaxtyping import Shaped
 from torch import Tensor
 
-from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, card
-from literate_attention.figures._labels import label_width
+from literate_attention.figures._arguments import to_numpy
+from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, Point, card
+from literate_attention.figures._labels import clean_labels, label_width
 from literate_attention.figures._lettering import LINE, SMALL_TEXT
 from literate_attention.figures._palette import INK, PAPER
-from literate_attention.figures._roles import COLOURS, head_colour
+from literate_attention.figures._roles import COLOURS, INPUT, head_colour
 from literate_attention.figures._words import plural
 
 _WIDEST = 130.0
@@ -169,3 +170,86 @@ def _draw_sheets(
             page.line((left, down), (left + width, down), color=PAPER, width=0.5, zorder=3)
         for across in left + unit * np.arange(1, columns):
             page.line((across, y), (across, y + height), color=PAPER, width=0.5, zorder=3)
+
+
+def draw_weight_split(
+    x: Shaped[Tensor, "batch num_tokens embed_dim"], tokens: Sequence[str], *, num_heads: int
+) -> Drawing:
+    """Draw how vectors, of the first text of a batch, are split among heads: a view, then a transpose.
+
+    Args:
+        x: the queries, keys or values of all heads together.
+        tokens: what each token is called.
+        num_heads: how many heads share a vector.
+
+    Example:
+        >>> import torch
+        >>> draw_weight_split(torch.arange(12).reshape(1, 3, 4), ["a", "b", "c"], num_heads=2).alt
+        'Split among 2 heads. At first (1, 3, 4): each of 3 tokens has 4 numbers. After view (1, 3, 2, 2):
+        each token is a block, with a row of 2 numbers for each head. After transpose(1, 2) (1, 2, 3, 2):
+        each head is a block, with a row for each of 3 tokens.'
+    """
+    values = to_numpy(x)
+    batch, num_tokens, embed_dim = values.shape
+    tokens = clean_labels(tokens, num_tokens)
+    head_dim = embed_dim // num_heads
+    pieces = values[0].reshape(num_tokens, num_heads, head_dim)
+    shape = (batch, num_tokens, embed_dim)
+    viewed = (batch, num_tokens, num_heads, head_dim)
+    transposed = (batch, num_heads, num_tokens, head_dim)
+    heads = [f"head {h + 1}" for h in range(num_heads)]
+    labelled = label_width([*tokens, heads[-1]]) + 6
+    left = MARGIN + labelled
+    gap = 10.0
+    cell = min(40.0, (WIDTH - left - MARGIN) / embed_dim)
+    block = labelled + head_dim * cell
+    side_by_side = max(1, int((WIDTH - 2 * MARGIN + gap) // (block + gap)))
+    numbers: Look = {"decimals": 2 if x.is_floating_point() else 0, "alike": values}
+
+    def corner(place: int, y: float, rows: int) -> Point:
+        down, across = divmod(place, side_by_side)
+        return left + across * (block + gap), y + down * (rows + 1) * LINE + down * gap + LINE
+
+    def bottom(y: float, blocks: int, rows: int) -> float:
+        return corner(blocks - 1, y, rows)[1] + rows * LINE
+
+    with card() as page:
+        y = _write_step(page, MARGIN, "one vector for each token", shape)
+        page.row_labels(tokens, left - 6, y, LINE)
+        page.cells(values[0], left, y, cell, LINE, name="x", tint=INPUT.tint, **numbers)
+
+        y += num_tokens * LINE + 12
+        y = _write_step(page, y, "view: a block for each token", viewed)
+        for i, token in enumerate(tokens):
+            x_block, y_block = corner(i, y, num_heads)
+            page.heading(x_block, y_block - LINE + 5, token)
+            for h, name in enumerate(heads):
+                y_row, (tint, strong) = y_block + h * LINE, head_colour(h)
+                page.text(x_block - 6, y_row + LINE / 2, name, ha="right", color=strong)
+                own: Look = {"name": f"view{i},{h}", "tint": tint}
+                page.cells(pieces[i, h][None], x_block, y_row, cell, LINE, **own, **numbers)
+
+        y = bottom(y, num_tokens, num_heads) + 12
+        y = _write_step(page, y, "transpose(1, 2): a block for each head", transposed)
+        for h, name in enumerate(heads):
+            x_block, y_block = corner(h, y, num_tokens)
+            tint, strong = head_colour(h)
+            page.heading(x_block, y_block - LINE + 5, name, strong)
+            page.row_labels(tokens, x_block - 6, y_block, LINE)
+            own = {"name": f"head{h}", "tint": tint}
+            page.cells(pieces[:, h], x_block, y_block, cell, LINE, **own, **numbers)
+        return page.finish(
+            bottom(y, num_heads, num_tokens) + MARGIN,
+            f"Split among {plural(num_heads, 'head')}.",
+            f"At first {shape}: each of {num_tokens} tokens has {embed_dim} numbers.",
+            f"After view {viewed}: each token is a block, with a row of {head_dim} numbers for each head.",
+            f"After transpose(1, 2) {transposed}: each head is a block, with a row for each of "
+            f"{num_tokens} tokens.",
+        )
+
+
+def _write_step(page: Card, y: float, what: str, shape: tuple[int, ...]) -> float:
+    """Name an operation and the shape after it; return where the picture of it begins."""
+    page.heading(MARGIN, y + 6, what)
+    page.note(WIDTH - MARGIN, y + 6, str(shape), "right")
+    return y + LINE + 8

@@ -14,8 +14,6 @@ from literate_attention.figures._palette import (
     BLUE,
     GREY_BAR,
     INK,
-    ORANGE,
-    PALE_BLUE,
     PAPER,
     QUIET,
     RULE,
@@ -23,7 +21,6 @@ from literate_attention.figures._palette import (
 )
 from literate_attention.figures._roles import INPUT, QUERY
 from literate_attention.figures._words import format_number, name_largest, plural, quote
-from literate_attention.figures.story.looks import LEAST, draw_arc, places_of, thickness
 
 
 def draw_exercises(tokens: Sequence[str]) -> Drawing:
@@ -123,7 +120,7 @@ def draw_masked_row(
                 page.arrow((x, y), (x + passage / 2 - 6, y), color=INK)
         of_exponentials = Ruler.over(exponentials, room)
         page.bars(exponentials, first, top, row, of_exponentials, name="exp", color=GREY_BAR)
-        page.bars(weights, second, top, row, Ruler(0, 1, room), name="÷ sum", color=PALE_BLUE)
+        page.bars(weights, second, top, row, Ruler(0, 1, room), name="÷ sum")
         if query + 1 < len(values):
             wall, edge = left + cell + passage / 2, top + (query + 1) * row
             page.line((wall, edge + 2), (wall, bottom), color=INK, width=4, zorder=3)
@@ -141,70 +138,6 @@ def draw_masked_row(
             f"The mask stops {end}.",
             f"The exponentials sum to {format_number(total)}; divided by that sum, the largest weight is "
             f"{format_number(weights.max())}, for {name_largest(weights, tokens)}.",
-        )
-
-
-def draw_looks(
-    weights: Mapping[str, Float[Tensor, "num_tokens num_tokens"]], tokens: Sequence[str]
-) -> Drawing:
-    """Draw where words look: ahead over arcs above the line, back over arcs below it.
-
-    An arc is as thick as its weight, and weights under a twentieth have none. What a word gives to itself is
-    a frame, as thick as an arc.
-
-    Args:
-        weights: for each title, one row of weights for each word.
-        tokens: the words.
-
-    Example:
-        >>> import torch
-        >>> draw_looks({"peeks": torch.tensor([[0.0, 1.0], [0.0, 1.0]])}, ["one", "step"]).alt
-        "Arcs above the words look ahead, arcs below look back. peeks: 'one' looks most at 'step', 'step' at
-        itself; all words but the last give 1.00 of their weight to later words, on average."
-    """
-    panels = {title: to_numpy(matrix) for title, matrix in weights.items()}
-    tokens = clean_labels(tokens)
-    column = (WIDTH - 2 * MARGIN) / len(tokens)
-    middles = places_of(len(tokens))
-    high, height = 46.0, 20.0
-    sentences = []
-    with card() as page:
-        y = MARGIN
-        for title, matrix in panels.items():
-            page.heading(MARGIN, y + 6, title)
-            top = y + LINE + high
-            for i, j in np.argwhere(matrix >= LEAST).tolist():
-                if i == j:
-                    frame = middles[i] - column / 2 + 3, top + 2, column - 6, height - 4
-                    page.frame(*frame, QUIET, thickness(matrix[i, j]))
-                    continue
-                ahead = i < j
-                draw_arc(
-                    page,
-                    middles,
-                    (i, j),
-                    matrix[i, j],
-                    top if ahead else top + height,
-                    high=high,
-                    color=ORANGE if ahead else BLUE,
-                    label=f"{title}{i},{j}",
-                    below=not ahead,
-                )
-            for x, token in zip(middles, tokens, strict=True):
-                page.text(x, top + height / 2, shorten(token, column - 8))
-            y = top + height + high + LINE
-            looks = [
-                f"{token!r}{' looks most' if i == 0 else ''} at "
-                + ("itself" if matrix[i].argmax() == i else name_largest(matrix[i], tokens))
-                for i, token in enumerate(tokens)
-            ]
-            later = np.triu(matrix, 1)[:-1].sum(axis=1).mean()
-            sentences.append(
-                f"{title}: {', '.join(looks)}; all words but the last give {format_number(later)} of their "
-                "weight to later words, on average."
-            )
-        return page.finish(
-            y - LINE + MARGIN, "Arcs above the words look ahead, arcs below look back.", *sentences
         )
 
 

@@ -1,4 +1,4 @@
-"""Drawings of vectors as points and arrows: embeddings, scores as shadows, averages as places between."""
+"""Drawings of vectors as points and arrows: embeddings, scores as shadows, hands in coloured gloves."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,8 +14,9 @@ from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look,
 from literate_attention.figures._labels import clean_labels, label_width
 from literate_attention.figures._lettering import LINE, text_width
 from literate_attention.figures._palette import BLUE, INK, PAPER, QUIET, RULE, SHADE
-from literate_attention.figures._roles import KEY, QUERY
+from literate_attention.figures._roles import KEY, QUERY, VALUE
 from literate_attention.figures._words import format_number, name_largest, quote
+from literate_attention.figures.story.looks import draw_circle
 
 _TURN, _TILT = np.radians(70), np.radians(35)
 _VIEW = np.array(
@@ -180,10 +181,14 @@ def draw_embedding_points(inputs: Float[Tensor, "num_tokens 3"], tokens: Sequenc
     near, far = (choose(distances, key=distances.__getitem__) for choose in (min, max))
     low, high = np.minimum(x.min(axis=0), 0.0), np.maximum(x.max(axis=0), 0.0)
     corners = np.array(list(product(*zip(low, high, strict=True))))
-    on_card, bottom = _fit(corners @ _VIEW, 30.0, _HIGHEST, MARGIN + LINE)
+    seen = corners @ _VIEW
+    wide, deep = np.ptp(seen, axis=0)
+    scale = min((WIDTH - 2 * MARGIN - 30) / (wide or 1.0), _HIGHEST / (deep or 1.0))
+    left, bottom = (WIDTH - scale * wide) / 2, MARGIN + LINE + scale * deep
 
     def place(*point: float) -> Point:
-        return on_card(np.array(point) @ _VIEW)
+        across, up = scale * (np.array(point) @ _VIEW - seen.min(axis=0))
+        return float(left + across), float(bottom - up)
 
     spots = [place(*point) for point in x]
     with card() as page:
@@ -214,21 +219,6 @@ def draw_embedding_points(inputs: Float[Tensor, "num_tokens 3"], tokens: Sequenc
         )
 
 
-def _fit(
-    points: Array, beside: float, highest: float, top: float
-) -> tuple[Callable[[Array], Point], float]:
-    """Scale a picture to the card, with room for labels; return where a point goes, and the lower edge."""
-    low, (wide, high) = points.min(axis=0), np.ptp(points, axis=0)
-    scale = min((WIDTH - 2 * MARGIN - beside) / (wide or 1.0), highest / (high or 1.0))
-    left, bottom = (WIDTH - scale * wide) / 2, top + scale * high
-
-    def place(point: Array) -> Point:
-        across, up = scale * (point - low)
-        return float(left + across), float(bottom - up)
-
-    return place, bottom
-
-
 def _draw_room(page: Card, place: Callable[..., Point], low: Array, high: Array) -> None:
     """Draw the floor and the three axes."""
     back, right = place(*low), place(high[0], *low[1:])
@@ -242,3 +232,95 @@ def _draw_room(page: Card, place: Callable[..., Point], low: Array, high: Array)
     page.note(x, (back[1] + right[1]) / 2 + 4, "1st number")
     page.note((right[0] + front[0]) / 2 + 8, (right[1] + front[1]) / 2 + 14, "2nd number")
     page.note(top[0], top[1] - 9, "3rd number")
+
+
+def draw_gloves(
+    words: Sequence[str],
+    queries: Float[Tensor, "num_words 2"],
+    keys: Float[Tensor, "num_words 2"],
+    values: Float[Tensor, "num_words 2"],
+    *,
+    deal: Sequence[str],
+    weights: Float[Tensor, "3 3"],
+) -> Drawing:
+    """Draw what each hand asks for, what it is and what it passes on, and where three hands look.
+
+    Args:
+        words: what each vector belongs to: a colour and a kind of hand, with a hyphen between.
+        queries: a place in the plane for each word.
+        keys: a place in the same plane.
+        values: a place in a plane of its own.
+        deal: three of these words.
+        weights: how much each of the three attends to each.
+
+    Example:
+        >>> import torch
+        >>> plane, words = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), ["red-rock", "blue-scissors"]
+        >>> deal = ["red-rock", "blue-paper", "red-scissors"]
+        >>> draw_gloves(words, plane, plane.flip(0), plane, deal=deal, weights=torch.eye(3).roll(1, 0)).alt
+        "Queries and keys in one plane; which kind asks for the key of which: 'rock' of 'scissors',
+        'scissors' of 'rock'. Values in another plane: for 0 of 2 words the nearest is one of the same
+        colour. Weights of one deal: 'red-rock' attends most to 'red-scissors', 1.00; 'blue-paper' attends
+        most to 'red-rock', 1.00; 'red-scissors' attends most to 'blue-paper', 1.00."
+    """
+    q, k, v, w = map(to_numpy, (queries, keys, values, weights))
+    colours, kinds = np.array([word.split("-") for word in words]).T
+    with card() as page:
+        labels = _Labels(page)
+        middle = WIDTH / 2, MARGIN + LINE + 82
+        page.heading(MARGIN, MARGIN + 6, "what each hand asks for (query) and is (key)")
+        unit = 62 / max(np.linalg.norm(q, axis=1).max(), np.linalg.norm(k, axis=1).max())
+        _draw_axes(page, labels, middle, 74.0)
+        asked, found = (unit * vectors * (1, -1) + middle for vectors in (q, k))
+        for j, (tip, (x, y)) in enumerate(zip(asked, found, strict=True)):
+            page.arrow(middle, tuple(tip), color=QUERY.strong, label=f"query{j}")
+            labels.avoid_line(middle, tuple(tip))
+            page.box(x - 3, y - 3, 6, 6, fill=KEY.tint, edge=KEY.strong, zorder=3)
+            labels.avoid_point(x, y, 4.0)
+        top = middle[1] + 74 + LINE
+        page.heading(MARGIN, top + 6, "its colour (value)")
+        page.heading(MARGIN + 132, top + 6, "where three hands look")
+        lower = MARGIN + 60, top + LINE + 72
+        _draw_axes(page, labels, lower, 58.0)
+        passed = 42 / np.linalg.norm(v, axis=1).max() * v * (1, -1) + lower
+        for x, y in passed:
+            page.circle(x, y, 3, VALUE.tint, VALUE.strong)
+            labels.avoid_point(x, y, 4.0)
+        corner = WIDTH - MARGIN - 90, top + 2 * LINE
+        bottom = draw_circle(page, deal, w, corner, color=BLUE, label="weight") + 8
+        labels.avoid(WIDTH - MARGIN - 182, top, WIDTH, bottom)
+        names = list(dict.fromkeys(kinds))
+        for kind in names:
+            for spots, part, colour in ((found, "key", KEY), (asked, "query", QUERY)):
+                look: Look = {"color": colour.strong, "weight": "bold"}
+                spot = tuple(spots[kinds == kind].mean(axis=0))
+                labels.write(spot, f"{kind}: {part}", 10.0, **look)
+        for name in dict.fromkeys(colours):
+            spot = tuple(passed[colours == name].mean(axis=0))
+            labels.write(spot, str(name), 8.0, color=VALUE.strong)
+        asks, is_kind = (
+            np.array([vectors[kinds == kind].mean(axis=0) for kind in names]) for vectors in (q, k)
+        )
+        best = (asks @ is_kind.T).argmax(axis=1)
+        fits = [f"'{name}' of '{names[j]}'" for name, j in zip(names, best, strict=True)]
+        apart = np.linalg.norm(v[:, None] - v, axis=-1)
+        np.fill_diagonal(apart, np.inf)
+        alike = int((colours[apart.argmin(axis=1)] == colours).sum())
+        looks = [
+            f"'{word}' attends most to '{deal[row.argmax()]}', {format_number(row.max())}"
+            for word, row in zip(deal, w, strict=True)
+        ]
+        return page.finish(
+            bottom + MARGIN,
+            f"Queries and keys in one plane; which kind asks for the key of which: {', '.join(fits)}.",
+            f"Values in another plane: for {alike} of {len(v)} words the nearest is one of the same colour.",
+            f"Weights of one deal: {'; '.join(looks)}.",
+        )
+
+
+def _draw_axes(page: Card, labels: _Labels, middle: Point, reach: float) -> None:
+    x, y = middle
+    labels.avoid(x - reach, y - 1, x + reach, y + 1)
+    labels.avoid(x - 1, y - reach, x + 1, y + reach)
+    page.line((x - reach, y), (x + reach, y), color=RULE, zorder=0)
+    page.line((x, y - reach), (x, y + reach), color=RULE, zorder=0)
