@@ -21,7 +21,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangle
 from matplotlib.transforms import Affine2D
 
-from literate_attention.figures._arguments import Array
 from literate_attention.figures._labels import column_label_overhang, slant
 from literate_attention.figures._lettering import FONT, LINE, SMALL_TEXT, TEXT, text_width
 from literate_attention.figures._palette import (
@@ -35,7 +34,7 @@ from literate_attention.figures._palette import (
     SHADE,
     ink_on,
 )
-from literate_attention.figures._words import format_number
+from literate_attention.figures._words import Array, format_number
 
 Real = float | int
 Point = tuple[Real, Real]
@@ -127,12 +126,10 @@ def column_width(labels: Sequence[str], left: Real, most: Real = WIDTH, panels: 
     return width
 
 
-def column_middles(
-    num_columns: int, left: Real = MARGIN, right: Real = WIDTH - MARGIN
-) -> list[float]:
-    """Find the middles of columns that share the room from `left` to `right`."""
-    width = (right - left) / num_columns
-    return [left + (place + 0.5) * width for place in range(num_columns)]
+def spread(number: int, left: Real = MARGIN, right: Real = WIDTH - MARGIN) -> list[float]:
+    """Spread so many things from `left` to `right`, side by side; return the middle of each."""
+    width = (right - left) / number
+    return [left + (place + 0.5) * width for place in range(number)]
 
 
 @contextmanager
@@ -224,7 +221,6 @@ class Card:
         rounding: Real = 0.0,
         **look: Any,
     ) -> None:
-        """Draw a rectangle."""
         style = f"round,pad=0,rounding_size={rounding}" if rounding else "square,pad=0"
         drawn: Look = {"facecolor": fill, "edgecolor": edge, "linewidth": line, "zorder": 1} | look
         self.axes.add_artist(FancyBboxPatch((x, y), width, height, boxstyle=style, **drawn))
@@ -240,20 +236,17 @@ class Card:
         self.box(x, y, width, height, edge=color, line=line, zorder=4)
 
     def circle(self, x: Real, y: Real, radius: Real, fill: str, edge: str) -> None:
-        """Draw a circle."""
         self.axes.add_artist(
             Circle((x, y), radius, facecolor=fill, edgecolor=edge, linewidth=1.2, zorder=3)
         )
 
     def diamond(self, x: Real, y: Real, radius: Real, fill: str, edge: str) -> None:
-        """Draw a diamond."""
         across, down = (x - radius, x, x + radius, x), (y, y - radius, y, y + radius)
         self.axes.fill(across, down, facecolor=fill, edgecolor=edge, linewidth=1.2, zorder=4)
 
     def line(
         self, start: Point, end: Point, *, color: str = QUIET, width: Real = 1.0, **look: Any
     ) -> None:
-        """Draw a straight line."""
         drawn: Look = {"zorder": 1, "solid_capstyle": "projecting"} | look
         x, y = zip(start, end, strict=True)
         self.axes.plot(x, y, color=color, linewidth=width, **drawn)

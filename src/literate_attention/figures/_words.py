@@ -1,20 +1,28 @@
-"""How figures write numbers and lists, in pictures and in their alternative texts."""
+"""What figures are handed, and how they write it, in pictures and in their alternative texts."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
-from literate_attention.figures._arguments import Array
+Array = NDArray[Any]
 
-MINUS: Final = "\N{MINUS SIGN}"
+
+def to_numpy(tensor: Tensor) -> Array:
+    """Bring a tensor from its device and out of its graph; minus infinity may stay, for what a mask hides."""
+    values: Array = tensor.detach().cpu().to(torch.float64).numpy()
+    undrawable = np.isnan(values) | np.isposinf(values)
+    if undrawable.any():  # what is nowhere would be missing without a word
+        raise ValueError(f"{undrawable.sum()} of {values.size} numbers cannot be drawn")
+    return values
 
 
 def format_number(value: float, decimals: int = 2) -> str:
-    """Write a number."""
-    if np.isneginf(value):
-        return f"{MINUS}\N{INFINITY}"
-    return f"{value:z.{decimals}f}".replace("-", MINUS)
+    written = "-∞" if np.isneginf(value) else f"{value:z.{decimals}f}"
+    return written.replace("-", "\N{MINUS SIGN}")
 
 
 def format_vector(values: Array) -> str:

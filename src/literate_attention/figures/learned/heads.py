@@ -1,22 +1,16 @@
 """Drawings of trained heads: all at a glance, what is claimed of some, and how two work together."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._arguments import to_numpy
-from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card, column_middles
+from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card, spread
 from literate_attention.figures._labels import clean_labels
 from literate_attention.figures._lettering import LINE, SMALL_TEXT, shorten, text_width
 from literate_attention.figures._palette import BLUE, INK, PAPER, QUIET, SHADE
 from literate_attention.figures._roles import HEADS, INPUT, KEY, QUERY
-from literate_attention.figures._words import enumerated, format_number, plural
-
-_ROW: Final = 11.0
-_LABELLED: Final = 5
-"""Every fifth layer has its number written above it; narrow columns have no room for more."""
+from literate_attention.figures._words import enumerated, format_number, plural, to_numpy
 
 
 def draw_head_scores(scores: Mapping[str, Float[Tensor, "num_layers num_heads"]]) -> Drawing:
@@ -31,7 +25,7 @@ def draw_head_scores(scores: Mapping[str, Float[Tensor, "num_layers num_heads"]]
         'Previous token: 3 layers of 2 heads. The best is layer 0, head 1, with 0.90; 2 heads are above
         a half.'
     """
-    sentences = []
+    sentences, row = [], 11.0
     with card() as page:
         y = MARGIN
         for kind, given in scores.items():
@@ -45,15 +39,15 @@ def draw_head_scores(scores: Mapping[str, Float[Tensor, "num_layers num_heads"]]
             left = MARGIN + text_width("head 0") + 5
             cell = min(22.0, (WIDTH - MARGIN - left) / num_layers)
             page.note(left - 5, y, "layer", "right")
-            for number in range(0, num_layers, _LABELLED):
+            for number in range(0, num_layers, 5):  # narrow columns have no room for more
                 page.note(left + (number + 0.5) * cell, y, str(number))
             y += LINE / 2 + 1
             for number in range(0, num_heads, 2):
                 name = str(number) if number else "head 0"
-                page.note(left - 5, y + (number + 0.5) * _ROW, name, "right", SMALL_TEXT)
-            page.cells(values.T, left, y, cell, _ROW, name=kind, limit=1.0, decimals=None)
-            page.frame(left + layer * cell, y + head * _ROW, cell, _ROW, INK)
-            y += num_heads * _ROW + LINE
+                page.note(left - 5, y + (number + 0.5) * row, name, "right", SMALL_TEXT)
+            page.cells(values.T, left, y, cell, row, name=kind, limit=1.0, decimals=None)
+            page.frame(left + layer * cell, y + head * row, cell, row, INK)
+            y += num_heads * row + LINE
             high = plural(int((values > 0.5).sum()), "head is", "heads are")
             sentences.append(
                 f"{kind}: {plural(num_layers, 'layer')} of {plural(num_heads, 'head')}. "
@@ -118,7 +112,7 @@ def draw_induction(tokens: Sequence[str]) -> Drawing:
     found = [place for place, name in enumerate(before, start=1) if name == asked]
     column = (WIDTH - 2 * MARGIN) / len(names)
     side = min(column - 5, 26.0)
-    middles = column_middles(len(names))
+    middles = spread(len(names))
     top = MARGIN + 6 + LINE
     stand = top + side + 34
     notes = stand + side

@@ -8,12 +8,11 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._arguments import Array, to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, card
 from literate_attention.figures._lettering import LINE
 from literate_attention.figures._palette import INK, RULE
 from literate_attention.figures._roles import KEY, QUERY
-from literate_attention.figures._words import format_number, format_vector, plural
+from literate_attention.figures._words import Array, format_number, format_vector, plural, to_numpy
 
 
 def draw_shared_heads(num_heads: int, num_kv_heads: Sequence[int]) -> Drawing:

@@ -7,12 +7,11 @@ import numpy as np
 from jaxtyping import Bool
 from torch import Tensor
 
-from literate_attention.figures._arguments import to_numpy
 from literate_attention.figures._card import MARGIN, Card, Drawing, card, column_width
 from literate_attention.figures._labels import clean_labels, column_label_height, label_width
 from literate_attention.figures._lettering import LINE, text_width
 from literate_attention.figures._palette import BLUE, INK, PAPER, RULE, SHADE, WEIGHT_TINT
-from literate_attention.figures._words import plural, quote
+from literate_attention.figures._words import plural, quote, to_numpy
 
 Sign = Callable[[Card, float, float, float], None]
 

@@ -1,19 +1,18 @@
 """Drawings of processes in a ring: what goes round, and who computes what, and when."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from jaxtyping import Int
 from torch import Tensor
 
-from literate_attention.figures._arguments import Array, to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, card
 from literate_attention.figures._labels import clean_labels
 from literate_attention.figures._lettering import LINE, TEXT, text_width, wrap
 from literate_attention.figures._palette import BLUE, QUIET
 from literate_attention.figures._roles import Colour
-from literate_attention.figures._words import enumerated, plural
+from literate_attention.figures._words import enumerated, plural, to_numpy
 
 PROCESSES: Final = (
     Colour("#d3dbe6", "#44566e"),
@@ -93,31 +92,21 @@ def draw_ring(
         )
 
 
-class _Work(NamedTuple):
+class _Work:
     """Which process computes each row, in which round each score, and how long all that takes."""
 
-    process_of: Array
-    step_of: Array
-    scores: Array
-    starts: Array
-
-    @classmethod
-    def of(cls, shards: Tensor) -> "_Work":
+    def __init__(self, shards: Tensor) -> None:
         held = to_numpy(shards).astype(int).reshape(len(shards), -1)
         size, num_tokens = len(held), held.size
-        process_of = np.empty(num_tokens, int)
-        process_of[held] = np.arange(size)[:, None]
-        step_of = (process_of[:, None] - process_of) % size
-        rows, columns = np.tril_indices(num_tokens)
-        scores = np.zeros((size, size))
-        np.add.at(scores, (process_of[rows], step_of[rows, columns]), 1)
-        starts = np.concatenate([[0.0], scores.max(axis=0).cumsum()[:-1]])
-        future = np.triu(np.ones_like(step_of), 1) > 0
-        return cls(process_of, np.where(future, -1, step_of), scores, starts)
-
-    @property
-    def ends(self) -> float:
-        return float(self.scores.max(axis=0).sum())
+        self.process_of = np.empty(num_tokens, int)
+        self.process_of[held] = np.arange(size)[:, None]
+        self.step_of = (self.process_of[:, None] - self.process_of) % size
+        self.scores = np.zeros((size, size))
+        for row, column in zip(*np.tril_indices(num_tokens), strict=True):
+            self.scores[self.process_of[row], self.step_of[row, column]] += 1
+        self.slowest = self.scores.max(axis=0)
+        self.starts = self.slowest.cumsum() - self.slowest
+        self.ends = self.slowest.sum()
 
 
 def draw_ring_work(
@@ -136,7 +125,7 @@ def draw_ring_work(
         >>> draw_ring_work({"in order": torch.arange(4).view(2, 1, 2)}).alt
         'in order: 2 processes compute 3 and 7 scores; with waiting it takes as long as 7.'
     """
-    works = {name: _Work.of(shards) for name, shards in orders.items()}
+    works = {name: _Work(shards) for name, shards in orders.items()}
     gap = 14.0
     room = (WIDTH - 2 * MARGIN - gap) / 2
     left = MARGIN + text_width("process 0") + 6
@@ -156,7 +145,6 @@ def draw_ring_work(
             top = y
             for process, row in enumerate(work.scores):
                 page.text(MARGIN, y + LINE / 2, f"process {process}", ha="left")
-                slowest = work.scores.max(axis=0)
                 for step, (start, scores) in enumerate(zip(work.starts, row, strict=True)):
                     x, width = left + scale * start, scale * scores
                     if scores:
@@ -164,8 +152,8 @@ def draw_ring_work(
                         page.box(x, y + 1, width, LINE - 2, fill=tint, edge=strong, line=0.8)
                         if width >= text_width(str(step)) + 2:
                             page.text(x + width / 2, y + LINE / 2, str(step))
-                    if scores < slowest[step]:
-                        waits = scale * (slowest[step] - scores)
+                    if scores < work.slowest[step]:
+                        waits = scale * (work.slowest[step] - scores)
                         page.hatched(x + width, y + 1, waits, LINE - 2, WAITS)
                 y += LINE
             for start in work.starts[1:]:
@@ -196,7 +184,7 @@ def _draw_squares(page: Card, work: _Work, x: float, y: float, room: float) -> N
         page.text(x + margin / 2, top + at, str(token), color=QUIET)
     for (i, j), step in np.ndenumerate(work.step_of):
         across, down = left + j * cell, top + i * cell
-        if step < 0:
+        if j > i:  # the future
             page.hatched(across, down, cell, cell)
             continue
         tint, _ = PROCESSES[work.process_of[i]]

@@ -7,15 +7,13 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._arguments import to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, card
 from literate_attention.figures._labels import clean_labels
 from literate_attention.figures._lettering import LINE, SMALL_TEXT, shorten
 from literate_attention.figures._palette import BLUE, INK, PAPER, RULE, SHADE
-from literate_attention.figures._words import format_number, plural
+from literate_attention.figures._words import format_number, plural, to_numpy
 
 _PARTS: Final = ("attention", "feed-forward")
-_MOST_TOKENS = 3
 _LANE: Final = 7.0
 
 
@@ -40,7 +38,7 @@ def draw_residual_streams(
     """
     lengths = np.linalg.norm(to_numpy(stream), axis=-1)
     names = clean_labels(tokens, lengths.shape[1])
-    column = (WIDTH - 2 * MARGIN) / _MOST_TOKENS
+    column = (WIDTH - 2 * MARGIN) / 3
     lefts = [MARGIN + 6 + column * place for place in range(len(names))]
     with card() as page:
         y = MARGIN + LINE / 2

@@ -6,14 +6,11 @@ import numpy as np
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from literate_attention.figures._arguments import to_numpy
 from literate_attention.figures._card import GAP, MARGIN, Card, Drawing, Look, card, column_width
 from literate_attention.figures._labels import clean_labels, column_label_height, label_width
 from literate_attention.figures._lettering import LINE, TEXT, text_width, wrap
 from literate_attention.figures._palette import INK
-from literate_attention.figures._words import format_number, name_largest, plural
-
-_MOST_ROWS_IN_WORDS = 18
+from literate_attention.figures._words import format_number, name_largest, plural, to_numpy
 
 
 def draw_attention_matrix(
@@ -64,10 +61,8 @@ def draw_attention_matrix(
     queries = clean_labels(tokens, num_queries)
     keys = clean_labels(tokens if keys is None else keys, num_keys)
     allowed = np.ones((num_queries, num_keys)) if attn_mask is None else to_numpy(attn_mask)
-    hidden = {
-        title: np.isneginf(matrix) | ((allowed == 0) & (matrix == 0))
-        for title, matrix in panels.items()
-    }
+    beyond = allowed == 0
+    hidden = {title: np.isneginf(m) | (beyond & (m == 0)) for title, m in panels.items()}
     shown = np.concatenate([matrix[~hidden[title]] for title, matrix in panels.items()])
     limit = float(abs(shown).max(initial=1.0))
     columns = min(columns, len(panels))
@@ -76,7 +71,7 @@ def draw_attention_matrix(
     cell = column_width(keys, left, 44.0, panels=columns)
     height = min(22.0, max(TEXT, cell))
     width = num_keys * cell
-    many = len(panels) * num_queries > _MOST_ROWS_IN_WORDS
+    many = len(panels) * num_queries > 18
 
     def in_words(title: str) -> str:
         matrix, is_hidden, frames = panels[title], hidden[title], framed[title]

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._arguments import to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card, column_width
 from literate_attention.figures._labels import clean_labels, column_label_height, label_width
 from literate_attention.figures._lettering import LINE, SMALL_TEXT, text_width
 from literate_attention.figures._palette import INK, PAPER
 from literate_attention.figures._roles import INPUT
-from literate_attention.figures._words import format_number, plural
+from literate_attention.figures._words import format_number, plural, to_numpy
 
 
 def draw_windows(tokens: Sequence[str], *, length: int, stride: int) -> Drawing:

@@ -8,16 +8,15 @@ import torch
 from jaxtyping import Shaped
 from torch import Tensor
 
-from literate_attention.figures._arguments import to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, Point, card
 from literate_attention.figures._labels import clean_labels, label_width
 from literate_attention.figures._lettering import LINE, SMALL_TEXT
 from literate_attention.figures._palette import INK, PAPER
 from literate_attention.figures._roles import COLOURS, INPUT, head_colour
-from literate_attention.figures._words import plural
+from literate_attention.figures._words import plural, to_numpy
 
-_WIDEST = 130.0
 _GAP = 5.0
+"""What lies between two sheets of numbers."""
 
 
 def draw_reading_order(
@@ -48,10 +47,8 @@ def draw_reading_order(
         for name, tensor in tensors.items():
             whole = tensor.untyped_storage().nbytes() // tensor.element_size()
             memory = tensor.as_strided((whole,), (1,), 0).tolist()
-            places = torch.arange(whole).as_strided(
-                tensor.shape, tensor.stride(), tensor.storage_offset()
-            )
-            order = places.flatten().tolist()
+            view = tensor.shape, tensor.stride(), tensor.storage_offset()
+            order = torch.arange(whole).as_strided(*view).flatten().tolist()
             laid_out = f"shape {tuple(tensor.shape)}, strides {tensor.stride()}"
             page.heading(MARGIN, y + 6, name)
             page.note(WIDTH - MARGIN, y + 6, laid_out, "right", SMALL_TEXT)
@@ -109,15 +106,11 @@ def draw_shapes(steps: Sequence[tuple[str, Shaped[Tensor, "..."], str, str]]) ->
         >>> draw_shapes(steps).alt
         'Shapes, step by step. x: (b, n, d), here (1, 6, 4). view: (b, n, h, d_k), here (1, 6, 2, 2).'
     """
-    num_heads = max(
-        (size for _, x, names, _ in steps for name, size in _named(x, names) if name == "h"),
-        default=1,
-    )
+    num_heads = max(dict(_named(x, names)).get("h", 1) for _, x, names, _ in steps)
     sheets = [_sheet(x, names) for _, x, names, _ in steps]
-    unit = min(
-        6.0,
-        *((_WIDEST - (blocks - 1) * _GAP) / (blocks * columns) for _, blocks, columns in sheets),
-    )
+    room = 130.0
+    units = [(room - (blocks - 1) * _GAP) / (blocks * columns) for _, blocks, columns in sheets]
+    unit = min(6.0, *units)
     widest = max(blocks * columns * unit + (blocks - 1) * _GAP for _, blocks, columns in sheets)
     left = WIDTH - MARGIN - 6 - widest
     sentences = ["Shapes, step by step."]
@@ -125,7 +118,6 @@ def draw_shapes(steps: Sequence[tuple[str, Shaped[Tensor, "..."], str, str]]) ->
         y = MARGIN
         for place, (what, x, names, holds) in enumerate(steps):
             shape, named = tuple(x.shape), f"({', '.join(names.split())})"
-            rows, _, _ = _sheet(x, names)
             if place:
                 page.arrow((MARGIN + 3, y - 13), (MARGIN + 3, y - 1))
             page.heading(MARGIN, y + 8, what)
@@ -133,7 +125,7 @@ def draw_shapes(steps: Sequence[tuple[str, Shaped[Tensor, "..."], str, str]]) ->
             page.note(left - 14, y + 6 + LINE, str(shape), "right")
             _draw_sheets(page, left, y + 6, unit, (x, names, holds), num_heads)
             sentences.append(f"{what}: {named}, here {shape}.")
-            y += max(rows * unit, 2 * LINE - 2) + 20
+            y += max(sheets[place][0] * unit, 2 * LINE - 2) + 20
         return page.finish(y - 14 + MARGIN, *sentences)
 
 

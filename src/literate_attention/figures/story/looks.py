@@ -8,22 +8,19 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._arguments import Array, to_numpy
-from literate_attention.figures._card import (
-    MARGIN,
-    WIDTH,
-    Card,
-    Drawing,
-    Look,
-    Point,
-    card,
-    column_middles,
-)
+from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, Point, card, spread
 from literate_attention.figures._labels import clean_labels, label_width
 from literate_attention.figures._lettering import LINE, SMALL_TEXT, TEXT, shorten, wrap
 from literate_attention.figures._palette import BLUE, INK, ORANGE, PAPER, QUIET, RULE
 from literate_attention.figures._roles import head_colour
-from literate_attention.figures._words import enumerated, format_number, name_largest, quote
+from literate_attention.figures._words import (
+    Array,
+    enumerated,
+    format_number,
+    name_largest,
+    quote,
+    to_numpy,
+)
 
 _LEAST = 0.05
 """Smaller weights have no arc, and on a circle no number."""
@@ -80,7 +77,7 @@ def draw_looks(
     panels = {title: to_numpy(matrix) for title, matrix in weights.items()}
     tokens = clean_labels(tokens)
     column = (WIDTH - 2 * MARGIN) / len(tokens)
-    middles = column_middles(len(tokens))
+    middles = spread(len(tokens))
     high, height = 46.0, 20.0
     sentences = []
     with card() as page:
@@ -144,7 +141,7 @@ def draw_ladder(rungs: Sequence[tuple[str, str, Sequence[int], Mapping[str, Tens
             for line in wrap(question, WIDTH - 2 * MARGIN, "bold"):
                 page.heading(MARGIN, y + 6, line)
                 y += LINE
-            middles = column_middles(len(words), MARGIN + names)
+            middles = spread(len(words), MARGIN + names)
             parts = [word.split("-") for word in words]
             deep = 12.0 * max(map(len, parts))
             top = y + high + 4
@@ -213,7 +210,7 @@ def draw_training(
     right = WIDTH - MARGIN - 6
     height, high = 90.0, 34.0
     bottom = MARGIN + LINE + 6 + height
-    middles = column_middles(len(tokens))
+    middles = spread(len(tokens))
     pitch = (WIDTH - 2 * MARGIN) / len(tokens)
     size = SMALL_TEXT if pitch < 30 else TEXT
 

@@ -6,21 +6,12 @@ import numpy as np
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from literate_attention.figures._arguments import to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Look, Ruler, card
 from literate_attention.figures._labels import clean_labels, label_width
 from literate_attention.figures._lettering import LINE, shorten, text_width
-from literate_attention.figures._palette import (
-    BLUE,
-    GREY_BAR,
-    INK,
-    PAPER,
-    QUIET,
-    RULE,
-    SHADE,
-)
+from literate_attention.figures._palette import BLUE, GREY_BAR, INK, PAPER, QUIET, RULE, SHADE
 from literate_attention.figures._roles import INPUT, QUERY
-from literate_attention.figures._words import format_number, name_largest, plural, quote
+from literate_attention.figures._words import format_number, name_largest, plural, quote, to_numpy
 
 
 def draw_exercises(tokens: Sequence[str]) -> Drawing:
@@ -114,10 +105,8 @@ def draw_masked_row(
         page.cells(masked[:, None], after, top, cell, row, name="masked", tint=SHADE, alike=given)
         for j in range(len(values)):
             y, x = top + (j + 0.5) * row, left + cell + 3
-            if j <= query:
-                page.arrow((x, y), (x + passage - 6, y), color=QUERY.strong)
-            else:
-                page.arrow((x, y), (x + passage / 2 - 6, y), color=INK)
+            reach, color = (passage, QUERY.strong) if j <= query else (passage / 2, INK)
+            page.arrow((x, y), (x + reach - 6, y), color=color)
         of_exponentials = Ruler.over(exponentials, room)
         page.bars(exponentials, first, top, row, of_exponentials, name="exp", color=GREY_BAR)
         page.bars(weights, second, top, row, Ruler(0, 1, room), name="÷ sum")

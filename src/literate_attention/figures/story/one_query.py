@@ -6,15 +6,12 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._arguments import Array, to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Look, Ruler, card
 from literate_attention.figures._labels import clean_labels, label_width
 from literate_attention.figures._lettering import LINE, shorten
 from literate_attention.figures._palette import BLUE, INK, QUIET, RULE
 from literate_attention.figures._roles import CONTEXT, INPUT, KEY, QUERY, VALUE
-from literate_attention.figures._words import format_number, format_vector, name_largest
-
-_THICKEST = 7.0
+from literate_attention.figures._words import format_number, format_vector, name_largest, to_numpy
 
 
 def draw_context_vector(
@@ -60,7 +57,7 @@ def draw_context_vector(
             page.text(middle, bottom + 11, format_number(w[j]), color=BLUE, weight="bold")
             landing = WIDTH / 2 + (j + 0.5 - num_tokens / 2) * result_width / num_tokens
             start, end = (middle, bottom + 21), (landing, result_y - 5)
-            thickness = _THICKEST * w[j] / w.max()
+            thickness = 7.0 * w[j] / w.max()
             page.arrow(start, end, color=BLUE, width=thickness, label=f"weight{j}")
         query_x = MARGIN + (query + 0.5) * column - cell / 2
         page.frame(query_x, top, cell, embed_dim * LINE, QUERY.strong)
@@ -167,17 +164,16 @@ def draw_query_steps(
                     page.text(x + bar / 2, y - 9, name, color=QUIET)
                     page.bars(column, x, y, row, ruler, name=f"{name}{frame},", weight=weight)
                 x += bar + gap
-
-        def listed(values: Array) -> str:
-            pairs = zip(tokens, values, strict=True)
-            return ", ".join(f"'{token}' {format_number(value)}" for token, value in pairs)
-
+        listed = {}
+        for name, column, _ in bars:
+            pairs = zip(tokens, column, strict=True)
+            listed[name] = ", ".join(f"'{token}' {format_number(value)}" for token, value in pairs)
         what, met = ("vector", "vectors") if same else ("value", "keys")
         return page.finish(
             len(titles) * height,
             "One query in four steps.",
             f"1, the query of '{tokens[asks]}', {format_vector(q)}, meets {num_tokens} {met}.",
-            f"2, the scores: {listed(scores)}.",
-            f"3, the weights: {listed(weights)}.",
+            f"2, the scores: {listed['score']}.",
+            f"3, the weights: {listed['weight']}.",
             f"4, each {what} times its weight, added up: the context vector {format_vector(context)}.",
         )

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, card, column_middles
+from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, card, spread
 from literate_attention.figures._labels import clean_labels
 from literate_attention.figures._lettering import LINE, SMALL_TEXT, shorten, wrap
 from literate_attention.figures._palette import BLUE, INK, ORANGE, PAPER, QUIET, RULE
@@ -83,7 +83,7 @@ def draw_gpt(tokens: Sequence[str], following: str, *, num_layers: int) -> Drawi
     tokens = clean_labels(tokens)
     beside = MARGIN + 216.0
     column = (beside - 10 - MARGIN) / len(tokens)
-    middles = column_middles(len(tokens), right=beside - 10)
+    middles = spread(len(tokens), right=beside - 10)
     with card() as page:
 
         def draw_vectors(y: float) -> None:

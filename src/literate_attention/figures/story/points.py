@@ -9,13 +9,12 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._arguments import Array, to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, Point, Ruler, card
 from literate_attention.figures._labels import clean_labels, label_width
 from literate_attention.figures._lettering import LINE, text_width
 from literate_attention.figures._palette import BLUE, INK, PAPER, QUIET, RULE, SHADE
 from literate_attention.figures._roles import KEY, QUERY, VALUE
-from literate_attention.figures._words import format_number, name_largest, quote
+from literate_attention.figures._words import Array, format_number, name_largest, quote, to_numpy
 from literate_attention.figures.story.looks import draw_circle
 
 _TURN, _TILT = np.radians(70), np.radians(35)

@@ -6,13 +6,12 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._arguments import Array, to_numpy
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, card
 from literate_attention.figures._labels import clean_labels, label_width
 from literate_attention.figures._lettering import LINE, text_width
 from literate_attention.figures._palette import BLUE, INK, PAPER, QUIET, RULE, SHADE, WEIGHT_TINT
 from literate_attention.figures._roles import COLOURS, INPUT, KEY, QUERY, Colour
-from literate_attention.figures._words import format_number, format_vector, plural
+from literate_attention.figures._words import Array, format_number, format_vector, plural, to_numpy
 
 
 def draw_matrix_product(
@@ -97,13 +96,16 @@ def draw_products(products: Sequence[Mapping[str, Float[Tensor, "_ _"]]]) -> Dra
             raise ValueError("the last matrix must be the product of the others, but is not")
     sign, gap = 22.0, 12.0
 
-    def width(row: Mapping[str, Array], unit: float) -> float:
-        blocks = (max(unit * m.shape[1], _caption_width(name, m)) for name, m in row.items())
-        return sum(blocks) + sign * (len(row) - 1)
+    def column(name: str, matrix: Array, unit: float) -> float:
+        captions = text_width(name, weight="bold"), text_width(str(matrix.shape))
+        return max(unit * matrix.shape[1], *captions)
 
-    room = WIDTH - 2 * MARGIN
+    def width(row: Mapping[str, Array], unit: float) -> float:
+        return sum(column(*block, unit) for block in row.items()) + sign * (len(row) - 1)
+
     units = np.arange(13.0, 0.5, -0.5)
-    unit = next(unit for unit in units if all(width(row, unit) <= room for row in rows))
+    fits = (unit for unit in units if all(width(row, unit) <= WIDTH - 2 * MARGIN for row in rows))
+    unit = next(fits)
     sentences = []
     with card() as page:
         y = MARGIN
@@ -114,20 +116,16 @@ def draw_products(products: Sequence[Mapping[str, Float[Tensor, "_ _"]]]) -> Dra
                 if before:
                     page.text(x + sign / 2, y + LINE + height / 2, before)
                     x += sign
-                column = max(unit * matrix.shape[1], _caption_width(name, matrix))
-                middle, colour = x + column / 2, _colour_of(name)
+                room, colour = column(name, matrix, unit), _colour_of(name)
+                middle = x + room / 2
                 _draw_block(page, matrix, middle, y + LINE + height / 2, unit, colour)
                 page.text(middle, y + LINE / 2 - 2, name, color=colour.strong, weight="bold")
                 page.note(middle, y + LINE + height + 10, str(matrix.shape))
-                x += column
+                x += room
             y += LINE + height + LINE + gap
             *factors, product = (f"{name} {matrix.shape}" for name, matrix in row.items())
             sentences.append(f"{' times '.join(factors)} gives {product}.")
         return page.finish(y - gap + MARGIN, "Matrix products as shapes.", *sentences)
-
-
-def _caption_width(name: str, matrix: Array) -> float:
-    return max(text_width(name, weight="bold"), text_width(str(matrix.shape)))
 
 
 def _draw_block(page: Card, matrix: Array, x: float, y: float, unit: float, colour: Colour) -> None:

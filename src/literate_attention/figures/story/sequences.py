@@ -8,23 +8,21 @@ import numpy as np
 import torch
 from jaxtyping import Shaped
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
+from matplotlib.ticker import FixedLocator, LogLocator
 from torch import Tensor
 
-from literate_attention.figures._arguments import Array
-from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card, column_middles
+from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card, spread
 from literate_attention.figures._labels import clean_labels
 from literate_attention.figures._lettering import LINE, TEXT, shorten, text_width
 from literate_attention.figures._palette import BLUE, INK, PAPER, QUIET, RULE, SERIES
 from literate_attention.figures._roles import INPUT
-from literate_attention.figures._words import quote
+from literate_attention.figures._words import Array, quote
 
 _DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 1)), (0, (8, 3)))
 _STYLES = [
     {"color": color, "linestyle": dash, "marker": marker, "markersize": 5, "linewidth": 1.8}
     for color, dash, marker in zip(SERIES, _DASHES, "os^DvP", strict=True)
 ]
-_MOST_MARKERS = 16
 
 
 def draw_bottleneck(
@@ -44,7 +42,7 @@ def draw_bottleneck(
         itself, and most at the one that it translates: 'good' at 'guten', 'day' at 'Tag'."
     """
     source, target = clean_labels(source), clean_labels(target, len(translates))
-    read, written = column_middles(len(source)), column_middles(len(target))
+    read, written = spread(len(source)), spread(len(target))
 
     def draw_states(top: float, bottom: float) -> None:
         for tokens, across, y, below in ((source, read, top, -19), (target, written, bottom, 19)):
@@ -118,7 +116,7 @@ def draw_lines(
     if log and smallest <= 0:  # matplotlib would leave it out without a word
         raise ValueError(f"a logarithmic axis has no place for {smallest:g}; pass log=False")
     styles: dict[str, dict[str, Any]] = dict(zip(ys, _STYLES, strict=False))
-    if len(places) > _MOST_MARKERS:
+    if len(places) > 16:
         styles = {name: style | {"marker": ""} for name, style in styles.items()}
     places_in_legend, start, row = [], MARGIN, 0
     for name in ys:
@@ -174,20 +172,16 @@ def _set_ticks(axes: Axes, places: Array, log: bool | Literal["y"]) -> None:
         low, high = axes.get_ylim()
         decades = np.log10(high / low)
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if decades > 2 else (1.0, 2.0, 5.0)))
-        axes.yaxis.set_minor_locator(NullLocator())
     if log is True:
-        few = len(places) <= 6
-        axes.xaxis.set_major_locator(
-            FixedLocator(list(places)) if few else LogLocator(subs=(1.0, 2.0, 5.0))
-        )
-        axes.xaxis.set_minor_locator(NullLocator())
+        few, between = FixedLocator(list(places)), LogLocator(subs=(1.0, 2.0, 5.0))
+        axes.xaxis.set_major_locator(few if len(places) <= 6 else between)
+    axes.minorticks_off()
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: _plain(value))
     axes.tick_params(labelsize=TEXT, colors=QUIET)
     axes.grid(color=RULE, linewidth=0.6)
-    for edge, spine in axes.spines.items():
-        spine.set_visible(edge in ("left", "bottom"))
-        spine.set_color(QUIET)
+    axes.spines[["right", "top"]].set_visible(False)
+    axes.spines[:].set_color(QUIET)
 
 
 def _plain(value: float) -> str:
