@@ -51,24 +51,6 @@ def test_each_exercise_shows_what_the_mask_allows_and_asks_for_the_next_token() 
     assert len(hatched) == 4 + 3 + 2 + 1
 
 
-def test_looks_ahead_rise_above_the_words_and_looks_back_hang_below_each_as_thick_as_its_weight() -> (
-    None
-):
-    weights = torch.tensor([[0.04, 0.96, 0.0], [0.5, 0.0, 0.5], [0.25, 0.75, 0.0]])
-    drawing = figures.draw_looks({"w": weights}, list("abc"))
-    line = next(t for t in drawing.figure.findobj(Text) if t.get_text() == "b").get_position()[1]
-    found = {}
-    for arc in drawing.figure.findobj(FancyArrowPatch):
-        (start, _), (end, _) = arc._posA_posB
-        assert bool(arc.get_path().vertices[:, 1].mean() < line) == bool(end > start)
-        found[arc.get_label()] = (arc.get_linewidth() - 0.5) / 4
-    assert found == pytest.approx(
-        {"w0,1": 0.96, "w1,0": 0.5, "w1,2": 0.5, "w2,0": 0.25, "w2,1": 0.75}
-    )
-    assert "'a' looks most at 'b'" in drawing.alt
-    assert "give 0.73 of their weight to later words" in drawing.alt
-
-
 def test_dropout_masks_stand_side_by_side() -> None:
     masks = {"one": torch.eye(6), "other": torch.ones(6, 6).tril()}
     drawing = figures.draw_dropout_masks(masks)

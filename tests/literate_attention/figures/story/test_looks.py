@@ -1,0 +1,90 @@
+"""Arrows and arcs are as thick as weights are large, and lead from the word that looks."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+import torch
+from harness.drawings import arrow_widths
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch
+from matplotlib.text import Text
+from torch.testing import assert_close
+
+from literate_attention import figures
+
+WEIGHTS = torch.softmax(torch.linspace(-2, 3, 27).view(3, 3, 3) ** 2, dim=-1)
+LOSSES = [2.0, 1.0, 0.5]
+LOOKS = {0: torch.tensor([0.5, 0.5]), 3: torch.tensor([0.9, 0.1])}
+
+
+def test_looks_ahead_rise_above_the_words_and_looks_back_hang_below_each_as_thick_as_its_weight() -> (
+    None
+):
+    weights = torch.tensor([[0.04, 0.96, 0.0], [0.5, 0.0, 0.5], [0.25, 0.75, 0.0]])
+    drawing = figures.draw_looks({"w": weights}, list("abc"))
+    line = next(t for t in drawing.figure.findobj(Text) if t.get_text() == "b").get_position()[1]
+    found = {}
+    for arc in drawing.figure.findobj(FancyArrowPatch):
+        (start, _), (end, _) = arc._posA_posB
+        assert bool(arc.get_path().vertices[:, 1].mean() < line) == bool(end > start)
+        found[arc.get_label()] = (arc.get_linewidth() - 0.5) / 4
+    assert found == pytest.approx(
+        {"w0,1": 0.96, "w1,0": 0.5, "w1,2": 0.5, "w2,0": 0.25, "w2,1": 0.75}
+    )
+    assert "'a' looks most at 'b'" in drawing.alt
+    assert "give 0.73 of their weight to later words" in drawing.alt
+
+
+def test_arrows_of_two_heads_to_the_same_word_do_not_lie_on_each_other() -> None:
+    """In the ladder, the second head's arrow begins, runs and ends inside the first one's."""
+    both = torch.full((2, 3, 3), 1 / 3)
+    one = torch.zeros(3, 3)
+    drawing = figures.draw_ladder([("Who?", "one small step", [2], {"one": one, "two": both})])
+    arrows = drawing.figure.findobj(FancyArrowPatch)
+    paths = [arrow.get_path().get_extents() for arrow in arrows]
+    for first, second in zip(paths[:2], paths[3:5], strict=True):
+        assert first.x0 < second.x0 - 3
+        assert second.x1 < first.x1 - 3
+        assert second.height < first.height - 3
+
+
+def test_the_curve_is_as_high_as_the_loss_and_arcs_are_as_thick_as_weights() -> None:
+    drawing = figures.draw_training(LOSSES, LOOKS, ["cherry", "fruit?"], query=1)
+    lines = {
+        str(line.get_label()): line
+        for axes in drawing.figure.axes
+        for line in axes.lines
+        if isinstance(line, Line2D)
+    }
+    heights = torch.tensor(lines["loss"].get_ydata())
+    falls = heights - heights[0]
+    assert_close(falls / falls[-1], torch.tensor([0.0, 1.0, 1.5]).double() / 1.5)
+    for title, weights in zip(("before training", "after 3 steps"), LOOKS.values(), strict=True):
+        assert_close(arrow_widths(drawing, f"look {title}"), 0.5 + 4 * weights)
+
+
+def test_arrows_are_as_thick_as_weights_are_large_and_each_head_has_its_colour() -> None:
+    drawing = figures.draw_head_circles(WEIGHTS[:2], ["a", "b", "c"], alone=WEIGHTS[2])
+    arrows = {arrow.get_label(): arrow for arrow in drawing.figure.findobj(FancyArrowPatch)}
+    assert len(arrows) == 3 * 6
+    for name, weights in zip(("head 1", "head 2", "a single head"), WEIGHTS, strict=True):
+        own = {label[-2:]: arrow for label, arrow in arrows.items() if label.startswith(name)}
+        for i, j in permutations(range(3), 2):
+            assert_close(own[f"{i}{j}"].get_linewidth(), 0.5 + 4 * weights[i, j].item())
+        assert len({arrow.get_edgecolor() for arrow in own.values()}) == 1
+    assert len({arrow.get_edgecolor() for arrow in arrows.values()}) == 3
+
+
+def test_an_arrow_leads_from_the_token_that_looks() -> None:
+    onward = torch.eye(3).roll(1, 1)
+    drawing = figures.draw_head_circles(onward[None], ["a", "b", "c"], alone=onward.T)
+    tips = {arrow.get_label(): arrow for arrow in drawing.figure.findobj(FancyArrowPatch)}
+    places = {
+        text.get_text(): np.array(text.get_position()) for text in drawing.figure.findobj(Text)
+    }
+    (tail, tip) = tips["head 1: 01"]._posA_posB
+    assert np.linalg.norm(places["a"] - tail) < np.linalg.norm(places["a"] - tip)
+    assert np.linalg.norm(places["b"] - tip) < np.linalg.norm(places["b"] - tail)
+    assert "Head 1: 'a' gives 'b' 1.00 and 'c' 0.00" in drawing.alt
+    assert "A single head: 'a' gives 'b' 0.00 and 'c' 1.00" in drawing.alt
