@@ -30,7 +30,7 @@ def draw_roadmap(here: Chapter | None = None) -> Drawing:
 
     Example:
         >>> draw_roadmap(here="self_attention").alt
-        'Four kinds of attention, each of which does a task at which the one before it fails. 1, simple
+        'Four kinds of attention, each of which solves a task at which the one before it fails. 1, simple
         attention: finds one thing among several. 2, self-attention: looks for something unlike itself. 3,
         causal attention: writes, because it cannot peek. 4, multi-head attention: looks for two things at
         once. You are at 2, self-attention.'
@@ -39,7 +39,7 @@ def draw_roadmap(here: Chapter | None = None) -> Drawing:
     width = (WIDTH - 2 * MARGIN - (len(_ROAD) - 1) * gap) / len(_ROAD)
     top = MARGIN + (0.0 if here is None else LINE + 4)
     sentences = [
-        "Four kinds of attention, each of which does a task at which the one before it fails."
+        "Four kinds of attention, each of which solves a task at which the one before it fails."
     ]
     lowest, last, passed = 0.0, "", False
     with card() as page:
