@@ -406,15 +406,15 @@ def head_matrices(
 def composition_scores(
     model: LanguageModel, layer: int, num_distances: int = 64
 ) -> Float[Tensor, "earlier_layers num_heads num_heads"]:
-    r"""Say from the weights alone how strongly what earlier heads write meets what the keys of later ones read.
+    r"""Say from the weights alone how strongly the keys of later heads meet what earlier ones write.
 
     .. math:: C = \frac{\sqrt{\sum_\Delta \lVert W_{QK}^{(\Delta)} \, W_{OV}^\top \rVert^2}}
                        {\sqrt{\sum_\Delta \lVert W_{QK}^{(\Delta)} \rVert^2} \; \lVert W_{OV} \rVert}
 
-    It is 0 if the later head reads none of the directions in which the earlier head writes. It is 1 only if there
-    is a single one and both share it; if they share :math:`n` directions evenly, it is :math:`1 / \sqrt{n}`. This
-    is K-composition :cite:p:`elhage2021`, with the mean over distances because of the rotation.
-    No matrix as wide as the stream is made: the squared norm of :math:`A B` is the trace of
+    It is 0 if the later head reads none of the directions in which the earlier head writes. It is 1 only if
+    there is a single one and both share it; if they share :math:`n` directions evenly, it is
+    :math:`1 / \sqrt{n}`. This is K-composition :cite:p:`elhage2021`, with the mean over distances because of
+    the rotation. No matrix as wide as the stream is made: the squared norm of :math:`A B` is the trace of
     :math:`A^\top A \, B B^\top`.
 
     Args:
