@@ -60,13 +60,41 @@ def by_pair(model: nn.Module, _: Tensor) -> dict[str, Any]:
     return {"its_thing": {name: above[at].mean().item() for name, at in places.items()}}
 
 
+def named_last(texts: Tensor) -> Tensor:
+    """Tell for each word to guess whether it is about the person named last in the sentence before."""
+    owner, stop = (
+        torch.where(at, torch.arange(texts.shape[1]), 0).cummax(dim=1).values
+        for at in (WORLD.among(WORLD.owners)[texts], WORLD.among(".")[texts])
+    )
+    return (texts.gather(1, owner) == texts.gather(1, owner.gather(1, stop)))[:, :-1]
+
+
+@torch.no_grad()
+def by_person(model: nn.Module, texts: Tensor) -> dict[str, Any]:
+    """Measure what is known of the person named last in the sentence before, and of others.
+
+    The guess is one among all colours or things that the text has told so far.
+    """
+    above, last = excess(WORLD.chances(texts), model(texts[:, :-1])), named_last(texts)
+    found = {}
+    for kind, words in (("its colour", WORLD.colours), ("its thing", WORLD.things)):
+        told = nn.functional.one_hot(texts, len(WORLD.words)).cumsum(dim=1)[:, :-1] > 0
+        guess = (told & WORLD.among(words)).sum(dim=-1).log()
+        known = WORLD.kinds(texts)[kind]
+        found[kind] = {
+            who: {"excess": above[at].mean().item(), "guess": guess[at].mean().item()}
+            for who, at in {"named last": known & last, "other": known & ~last}.items()
+        }
+    return {"by_person": found}
+
+
 def by_head(model: LanguageModel, texts: Tensor) -> dict[str, Any]:
     """Measure how far each kind of word is above its floor without each head."""
     found = {}
     for layer, head in product(range(len(model.blocks)), range(4)):
         with ablate_heads(model, [(layer, head)]):
             found["AB"[layer] + str(head)] = take_snapshot(model, STEPS, WORLD, texts).excess
-    return by_pair(model, texts) | {"without": found}
+    return by_pair(model, texts) | by_person(model, texts) | {"without": found}
 
 
 def nothing_else(model: LanguageModel, texts: Tensor) -> dict[str, Any]:
