@@ -1,13 +1,15 @@
 """The model that learns to copy, trained as its page trains it, from other seeds, and its circuit."""
 
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from literate_attention import (
     Checkpoint,
     LanguageModel,
+    attention_maps,
     attention_only_model,
     copy_accuracy,
     cut_wires,
@@ -69,16 +71,83 @@ def copies_with_notes(model: LanguageModel, back: int) -> float:
 
     Such notes are made of the embeddings and the first head's weights, as if it looked nowhere else.
     """
-    written = letters_of(model) @ ov_circuit(model, 0, 0)
+    rows = mixed_rows()
+    return copies_if_given(
+        model, rows, [partial(given, notes_on(model, one, back)) for one in rows]
+    )
+
+
+@torch.no_grad()
+def copies_with_written(model: LanguageModel, *backs: int) -> float:
+    """Let the keys read the notes on the letters so many places back, as loud as they are written."""
+    rows = mixed_rows()
+    return copies_if_given(
+        model, rows, [partial(given, written(model, one, backs)) for one in rows]
+    )
+
+
+@torch.no_grad()
+def copies_without_written(model: LanguageModel, back: int) -> float:
+    """Let the keys read all that the first head writes but its note on the letter so many places back."""
+    rows = mixed_rows()
+    return copies_if_given(
+        model, rows, [partial(all_but, written(model, one, [back])) for one in rows]
+    )
+
+
+def copies_if_given(
+    model: LanguageModel, rows: list[Tensor], instead: list[Callable[[Tensor], Tensor]]
+) -> float:
+    """Return the share of letters that are copied if the second head's keys read what is given to them."""
     shares = []
-    for rows in mixed_rows():
-        notes = written[rows].roll(back, dims=1)
-        notes[:, :back] = 0.0
-        with cut_wires(model, {(0, 0): [(1, 0)]}, partial(given, notes)):
-            shares.append(copy_accuracy(model, rows))
+    for some, notes in zip(rows, instead, strict=True):
+        with cut_wires(model, {(0, 0): [(1, 0)]}, notes):
+            shares.append(copy_accuracy(model, some))
     return round(sum(shares) / len(shares), 3)
 
 
 def given(notes: Tensor, _: Tensor) -> Tensor:
     """Return these notes, whatever the head has written."""
     return notes
+
+
+def all_but(notes: Tensor, everything: Tensor) -> Tensor:
+    """Return what the head has written, less these notes."""
+    return everything - notes
+
+
+def written(model: LanguageModel, rows: Tensor, backs: Iterable[int]) -> Tensor:
+    """Return the sum of the notes on the letters so many places back, as loud as they are written."""
+    looks = attention_maps(model, rows)[:, 0, 0]
+    found = []
+    for back in backs:
+        loud = nn.functional.pad(looks.diagonal(-back, -2, -1), (back, 0))
+        found.append(notes_on(model, rows, back) * loud.unsqueeze(-1))
+    return torch.stack(found).sum(dim=0)
+
+
+def notes_on(model: LanguageModel, rows: Tensor, back: int) -> Tensor:
+    """Return what the first head would write if it looked at nothing but the letter so many places back."""
+    notes = (letters_of(model) @ ov_circuit(model, 0, 0))[rows].roll(back, dims=1)
+    notes[:, :back] = 0.0
+    return notes
+
+
+@torch.no_grad()
+def looks_back(model: LanguageModel) -> list[float]:
+    """Return the first head's weight on the letter itself, on the one before, and so on up to five back."""
+    maps = torch.cat([attention_maps(model, rows)[:, 0, 0, 9:20, :20] for rows in mixed_rows()])
+    return [round(maps.diagonal(9 - back, -2, -1).mean().item(), 3) for back in range(6)]
+
+
+@torch.no_grad()
+def looks_after_copy(model: LanguageModel) -> dict[int, list[float]]:
+    """Return the second head's weight on the copy, on what followed it, and so on up to six, by length."""
+    found = {}
+    for rows in mixed_rows():
+        maps, length = attention_maps(model, rows)[:, 1, 0], rows.shape[1] // 2
+        found[length] = [
+            round(maps.diagonal(after - length, -2, -1)[:, after:].mean().item(), 3)
+            for after in range(7)
+        ]
+    return found
