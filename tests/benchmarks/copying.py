@@ -12,6 +12,7 @@ from harness.library.copiers import (
     copies_without_written,
     looks_after_copy,
     looks_back,
+    looks_without_copy,
     weight_before,
 )
 from measuring.targets import target
@@ -40,6 +41,8 @@ hidden from the second one's keys, queries or values; lengths are mixed. This wa
 seen, on the same seeds, that many of them need it in their queries and values as well. So was what
 remains: keys that read notes as loud as the first head writes them; what the first head looks at, at places
 9 to 19; and what the second head looks at, from each letter of the second block, by the length of a block.
+The control has no copy: the second head looks equally far back in rows of 26 different letters. All of this
+is measured after 300 steps, and once more after 1200.
 """
 PACKAGES = ("torch",)
 SEEDS, NEW_SEEDS = range(10), range(10, 20)
@@ -71,33 +74,36 @@ def two_layers(seed: int) -> dict[str, Any]:
     for name, values in grown.items():
         found[name] = round(values[-1], 3)
         found[f"{name}, halfway at step"] = halfway(until_300, values)
-    found["copies, lengths mixed"] = copies_mixed(model)
-    found["weight of the token before"] = weight_before(model)
-    for back in (0, 1, 2):
-        found[f"copies, notes on {back} back"] = copies_with_notes(model, back)
-    found |= {f"copies, {name}": share for name, share in hidden(model).items()}
-    found["copies, note on 1 back as written"] = copies_with_written(model, 1)
-    found["copies, notes on 0 and 1 back as written"] = copies_with_written(model, 0, 1)
-    found["copies, all but the note on 0 back"] = copies_without_written(model, 0)
-    found["first head's weight, by places back"] = looks_back(model)
-    found["second head's weight, by places after a copy"] = looks_after_copy(model)
+    found |= circuit(model)
     model.load_state_dict(checkpoints[-1].weights)
     found["after 1200 steps"] = {
         "copies": round(checkpoints[-1].copy_accuracy, 3),
-        "lengths mixed": copies_mixed(model),
-        **hidden(model),
+        **circuit(model),
     }
     print(found, flush=True)
     return found
 
 
-def hidden(model: LanguageModel) -> dict[str, float]:
-    """Return what share is copied if the second head's keys, queries or values cannot read the first head."""
-    found = {}
+def circuit(model: LanguageModel) -> dict[str, Any]:
+    """Return where both heads look, and what is copied if the second one reads only a part of the first."""
+    found: dict[str, Any] = {
+        "copies, lengths mixed": copies_mixed(model),
+        "weight of the token before": weight_before(model),
+    }
+    for back in (0, 1, 2):
+        found[f"copies, notes on {back} back"] = copies_with_notes(model, back)
     for part in ("key", "query", "value"):
         with cut_wires(model, {(0, 0): [(1, 0)]}, part=part):
-            found[f"hidden from each {part}"] = copies_mixed(model)
-    return found
+            found[f"copies, hidden from each {part}"] = copies_mixed(model)
+    return found | {
+        "copies, note on 1 back as written": copies_with_written(model, 1),
+        "copies, notes on 0 and 1 back as written": copies_with_written(model, 0, 1),
+        "copies, all but the note on 0 back": copies_without_written(model, 0),
+        "copies, all but the note on 1 back": copies_without_written(model, 1),
+        "first head's weight, by places back": looks_back(model),
+        "second head's weight, by places after a copy": looks_after_copy(model),
+        "second head's weight, at these distances without a copy": looks_without_copy(model),
+    }
 
 
 def one_layer(seed: int, *, embed_dim: int) -> dict[str, Any]:

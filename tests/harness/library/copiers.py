@@ -143,11 +143,23 @@ def looks_back(model: LanguageModel) -> list[float]:
 @torch.no_grad()
 def looks_after_copy(model: LanguageModel) -> dict[int, list[float]]:
     """Return the second head's weight on the copy, on what followed it, and so on up to six, by length."""
-    found = {}
-    for rows in mixed_rows():
-        maps, length = attention_maps(model, rows)[:, 1, 0], rows.shape[1] // 2
-        found[length] = [
-            round(maps.diagonal(after - length, -2, -1)[:, after:].mean().item(), 3)
-            for after in range(7)
-        ]
-    return found
+    return {
+        rows.shape[1] // 2: looks_so_far_back(model, rows, rows.shape[1] // 2)
+        for rows in mixed_rows()
+    }
+
+
+@torch.no_grad()
+def looks_without_copy(model: LanguageModel) -> dict[int, list[float]]:
+    """Return its weight at the same distances in rows of 26 different letters."""
+    rows = repeated_blocks(32, 26, 26, 26, 26, torch.Generator().manual_seed(1000))
+    return {length: looks_so_far_back(model, rows, length) for length in range(10, 17)}
+
+
+def looks_so_far_back(model: LanguageModel, rows: Tensor, length: int) -> list[float]:
+    """Return the second head's weight on what stands so many places back, and on the six places after it."""
+    maps = attention_maps(model, rows)[:, 1, 0]
+    return [
+        round(maps.diagonal(after - length, -2, -1)[:, after:].mean().item(), 3)
+        for after in range(7)
+    ]
