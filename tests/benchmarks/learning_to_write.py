@@ -5,6 +5,7 @@ import pydoc_data.topics
 import sysconfig
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from copy import deepcopy
 from functools import partial
 from itertools import product
@@ -50,13 +51,15 @@ The training of the page: 1,200 steps of 32 texts of 36 words, none of them seen
 thread; the seed draws the texts and the weights. Each model is judged by 300 texts that were drawn before,
 so that those with the same seed have the same test. without says how far it is above the floor without
 each head, A of the first layer and B of the second, and on_the_way how far after so many steps.
-excess says how far each kind of word is above the floor, and seconds how long a core was at work. by_person
-asks about the person who was named last in the sentence before, and about others. The few texts are 300,
-which come again and again. A writer of another size has another width, twice as much of it in its
-feed-forward layer, and 4 heads. The owner and the thing of the same number are those at the same place of
-their lists; the model called apart never met the two together. The texts of one's own are what Python's
-help() says of topics, and the docstrings of its standard library, in pages of 2,000 letters, in an order that
-a seed draws: the first 10 are for the test.
+excess says how far each kind of word is above the floor, and seconds how long a core was at work. which says
+how much of an excess is left if the model is told which colours or things the text has told, so that only
+these are possible, and guess what it would be for somebody who knows nothing else. by_person asks about the
+person who was named last in the sentence before, and about others. The few texts are 300, which come again
+and again. As many models are trained at once as there are cores. A writer of another size has another width,
+twice as much of it in its feed-forward layer, and 4 heads. The owner and the thing of the same number are
+those at the same place of their lists; the model called apart never met the two together. The texts of one's
+own are what Python's help() says of topics, and the docstrings of its standard library, in pages of 2,000
+letters, in an order that a seed draws: the first 10 are for the test.
 Beside our model, the same one is written with torch's own functions only, with the same weights; both are
 trained in turns, 10 steps a round, and times_torch is our time divided by its own in the same round.
 """
@@ -115,20 +118,27 @@ def measure() -> list[Result]:
 
 def trainings() -> Iterator[Result]:
     """Train the model of the page, from several seeds, and what differs from it in one thing."""
+    with ProcessPoolExecutor(initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        waiting = [pool.submit(trained, name, seed, **options) for name, seed, options in plan()]
+        yield from (training.result() for training in waiting)
+
+
+def plan() -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Name the trainings, their seeds, and what is changed or measured."""
     for seed in SEEDS:
-        yield trained("whole", seed, measure=by_head, moments=MOMENTS)
-        yield trained("no attention", seed, change=without_attention)
-        yield trained("no positions", seed, change=without_positions, measure=by_person)
-        yield trained("one layer", seed, num_layers=1, measure=by_person)
-        yield trained("no norms", seed, change=without_norms, measure=by_person)
-        yield trained("rate too high", seed, learning_rate=0.1)
-        yield trained("few texts", seed, num_texts=FEW)
-        yield trained("few texts, dropout", seed, change=with_dropout, num_texts=FEW)
-        yield trained("apart", seed, keep=apart, measure=by_pair)
+        yield "whole", seed, {"measure": by_head, "moments": MOMENTS}
+        yield "no attention", seed, {"change": without_attention}
+        yield "no positions", seed, {"change": without_positions, "measure": by_person}
+        yield "one layer", seed, {"num_layers": 1, "measure": by_person}
+        yield "no norms", seed, {"change": without_norms, "measure": by_person}
+        yield "rate too high", seed, {"learning_rate": 0.1}
+        yield "few texts", seed, {"num_texts": FEW}
+        yield "few texts, dropout", seed, {"change": with_dropout, "num_texts": FEW}
+        yield "apart", seed, {"keep": apart, "measure": by_pair}
     for seed in SEEDS[:3]:
         for width, amount in product(WIDTHS, AMOUNTS):
             sizes = {"embed_dim": width, "hidden_dim": 2 * width}
-            yield trained(f"{width} wide", seed, num_texts=amount, **sizes)
+            yield f"{width} wide", seed, {"num_texts": amount, **sizes}
 
 
 def pages() -> list[str]:

@@ -269,6 +269,25 @@ class World:
         """
         return torch.stack([self.next_word(texts[:, :n]) for n in range(1, texts.shape[1])], dim=1)
 
+    def told(
+        self, texts: Int[Tensor, "num_texts num_tokens"]
+    ) -> Bool[Tensor, "num_texts num_guesses vocab_size"]:
+        """Tell at each place of some texts which words have been said so far.
+
+        Args:
+            texts: texts of this world, from the first full stop on.
+
+        Returns:
+            True for the words said after one word, two words, and so on; nothing follows the last.
+
+        Example:
+            >>> world = World()
+            >>> told = world.told(world.token_ids(". Tom's red cup")[None])
+            >>> world.spell(told[0, -1].nonzero().flatten())
+            ". Tom's red"
+        """
+        return one_hot(texts, len(self.words)).cumsum(dim=1)[:, :-1] > 0
+
     def kinds(
         self, texts: Int[Tensor, "num_texts num_tokens"]
     ) -> dict[str, Bool[Tensor, "num_texts num_guesses"]]:
@@ -345,6 +364,32 @@ def excess(
     """
     surprise = -(chances * logits.log_softmax(dim=-1)).sum(dim=-1)
     return surprise - entropy(chances)
+
+
+def surprise_among(
+    logits: Float[Tensor, "*places vocab_size"],
+    possible: Bool[Tensor, "*places vocab_size"],
+    words: Int[Tensor, "*places"],
+) -> Float[Tensor, "*places"]:
+    r"""Say how much a word surprises a model that is told which ones are possible.
+
+    .. math:: -\ln \frac{q_w}{\sum_{v \in S} q_v}
+
+    Args:
+        logits: what the model says; a softmax makes probabilities, :math:`q`, of it.
+        possible: which words are possible, :math:`S`.
+        words: the ids of the words that come, :math:`w`.
+
+    Returns:
+        The surprise in nats; nothing sensible if the word itself is not possible.
+
+    Example:
+        >>> logits, possible = torch.zeros(4), torch.tensor([True, True, False, False])
+        >>> surprise_among(logits, possible, torch.tensor(0))
+        tensor(0.6931)
+    """
+    shares = logits.masked_fill(~possible, -torch.inf).log_softmax(dim=-1)
+    return -shares.gather(-1, words.unsqueeze(-1)).squeeze(-1)
 
 
 def count_words(
@@ -527,7 +572,8 @@ class Snapshot(NamedTuple):
     Args:
         step: how many steps of training it had behind it.
         loss: its loss on texts that it is not trained on.
-        excess: for each of ``KINDS`` how far it is above the floor.
+        excess: for each of ``KINDS`` how far it is above the floor, and how much of this is about *which
+            colour* and *which thing* it is, of those that the text has told.
         weights: its parameters, for ``load_state_dict``.
     """
 
@@ -536,7 +582,7 @@ class Snapshot(NamedTuple):
     loss: float
     """Its loss on texts that it is not trained on."""
     excess: dict[str, float]
-    """For each kind of word how far it is above the floor."""
+    """For each kind of word how far it is above the floor, and for two of them a part of it."""
     weights: dict[str, Shaped[Tensor, "*shape"]]
     """Its parameters, for ``load_state_dict``."""
 
@@ -559,14 +605,18 @@ def take_snapshot(
     Example:
         >>> world = World()
         >>> snapshot = take_snapshot(writer(33), 0, world, world.draw(20, 36))
-        >>> list(snapshot.excess)
-        ['grammar', 'whose', 'new colour or thing', 'echo', 'its colour', 'its thing']
+        >>> list(snapshot.excess)[-4:]
+        ['its colour', 'its thing', 'which colour', 'which thing']
     """
-    logits = model(texts[:, :-1])
+    logits, kinds, told = model(texts[:, :-1]), world.kinds(texts), world.told(texts)
     above = excess(world.chances(texts), logits)
+    questions = [(kind, above[at]) for kind, at in kinds.items()]
+    for name, words in (("colour", world.colours), ("thing", world.things)):
+        which = surprise_among(logits, told & world.among(words), texts[:, 1:])
+        questions.append((f"which {name}", which[kinds[f"its {name}"]]))
     return Snapshot(
         step=step,
         loss=nn.functional.cross_entropy(logits.flatten(0, 1), texts[:, 1:].flatten()).item(),
-        excess={kind: above[at].mean().item() for kind, at in world.kinds(texts).items()},
+        excess={name: surprises.mean().item() for name, surprises in questions},
         weights={name: weight.clone() for name, weight in model.state_dict().items()},
     )

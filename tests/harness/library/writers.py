@@ -15,6 +15,7 @@ from literate_attention import (
     entropy,
     excess,
     next_words,
+    surprise_among,
     take_snapshot,
     train_in_batches,
     writer,
@@ -24,9 +25,10 @@ STEPS, LENGTH = 1200, 36
 SEEDS = (123, *range(1, 10))
 MOMENTS = (100, 200, 400, 700)
 WORLD = World()
+COLOURS_AND_THINGS = {"colour": WORLD.colours, "thing": WORLD.things}
 LEARNED = 0.6
-"""The excess, of its colour and of its thing, below which a model has learned who has what. The best guess
-among what the text has told would have 0.69 and 0.65."""
+"""The excess of which colour and of which thing it is, below which a model has learned who has what. The best
+guess among what the text has told would have 0.69 and 0.65."""
 
 
 def unchanged(model: LanguageModel) -> None:
@@ -52,12 +54,14 @@ def apart(texts: Tensor) -> Tensor:
 
 @torch.no_grad()
 def by_pair(model: nn.Module, _: Tensor) -> dict[str, Any]:
-    """Measure how a known thing is guessed, if it has the number of its owner, and if it has not."""
+    """Measure how a known thing is told from others, if it has the number of its owner, and if it has not."""
     texts = WORLD.draw(1000, LENGTH, torch.Generator().manual_seed(7))
-    above = excess(WORLD.chances(texts), model(texts[:, :-1]))
     known, own = WORLD.kinds(texts)["its thing"], its_own_thing(texts)
-    places = {"same number": known & own, "other": known & ~own}
-    return {"its_thing": {name: above[at].mean().item() for name, at in places.items()}}
+    return {
+        "its_thing": split(
+            model, texts, "thing", {"same number": known & own, "other": known & ~own}
+        )
+    }
 
 
 def named_last(texts: Tensor) -> Tensor:
@@ -71,21 +75,28 @@ def named_last(texts: Tensor) -> Tensor:
 
 @torch.no_grad()
 def by_person(model: nn.Module, texts: Tensor) -> dict[str, Any]:
-    """Measure what is known of the person named last in the sentence before, and of others.
-
-    The guess is one among all colours or things that the text has told so far.
-    """
-    above, last = excess(WORLD.chances(texts), model(texts[:, :-1])), named_last(texts)
-    found = {}
-    for kind, words in (("its colour", WORLD.colours), ("its thing", WORLD.things)):
-        told = nn.functional.one_hot(texts, len(WORLD.words)).cumsum(dim=1)[:, :-1] > 0
-        guess = (told & WORLD.among(words)).sum(dim=-1).log()
-        known = WORLD.kinds(texts)[kind]
-        found[kind] = {
-            who: {"excess": above[at].mean().item(), "guess": guess[at].mean().item()}
-            for who, at in {"named last": known & last, "other": known & ~last}.items()
-        }
+    """Measure what is known of the person named last in the sentence before, and of others."""
+    last, found = named_last(texts), {}
+    for name in COLOURS_AND_THINGS:
+        known = WORLD.kinds(texts)[f"its {name}"]
+        places = {"named last": known & last, "other": known & ~last}
+        found[name] = split(model, texts, name, places)
     return {"by_person": found}
+
+
+def split(model: nn.Module, texts: Tensor, name: str, places: dict[str, Tensor]) -> dict[str, Any]:
+    """Measure at some places the excess, what of it is about which of those told, and a guess among these."""
+    logits = model(texts[:, :-1])
+    possible = WORLD.told(texts) & WORLD.among(COLOURS_AND_THINGS[name])
+    values = {
+        "excess": excess(WORLD.chances(texts), logits),
+        "which": surprise_among(logits, possible, texts[:, 1:]),
+        "guess": possible.sum(dim=-1).log(),
+    }
+    return {
+        where: {what: value[at].mean().item() for what, value in values.items()}
+        for where, at in places.items()
+    }
 
 
 def by_head(model: LanguageModel, texts: Tensor) -> dict[str, Any]:
@@ -161,8 +172,8 @@ def learned(result: dict[str, Any]) -> bool:
 
 
 def who_has_what(above: dict[str, float]) -> tuple[float, float]:
-    """Return what is about colours and things that have been told."""
-    return above["its colour"], above["its thing"]
+    """Return what is about which colour and which thing it is, of those that have been told."""
+    return above["which colour"], above["which thing"]
 
 
 def claims(result: dict[str, Any]) -> dict[str, bool]:
