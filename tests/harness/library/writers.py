@@ -140,7 +140,8 @@ def trained(
 
     def watch(step: int) -> None:
         if step in moments:
-            on_the_way[step] = take_snapshot(model, step, WORLD, fresh).excess
+            above = take_snapshot(model, step, WORLD, fresh).excess
+            on_the_way[step] = above | by_person(model, fresh)
 
     begin = time.process_time()
     train_in_batches(model, task, STEPS, learning_rate=learning_rate, watch=watch)
