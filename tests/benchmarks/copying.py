@@ -40,9 +40,9 @@ of the letters with notes on the letter before, and fewer with the others. Last 
 hidden from the second one's keys, queries or values; lengths are mixed. This was measured after it had been
 seen, on the same seeds, that many of them need it in their queries and values as well. So was what
 remains: keys that read notes as loud as the first head writes them; what the first head looks at, at places
-9 to 19; and what the second head looks at, from each letter of the second block, by the length of a block.
-The control has no copy: the second head looks equally far back in rows of 26 different letters. All that is
-measured of two layers after 300 steps is measured once more after 1200.
+9 to 19; and what the second head looks at, from the second block, up to place 25, by the length of a block.
+The control has no copy: the second head looks from the same places equally far back in rows of 26 different
+letters. All that is measured of two layers after 300 steps is measured once more after 1200.
 """
 PACKAGES = ("torch",)
 SEEDS, NEW_SEEDS = range(10), range(10, 20)

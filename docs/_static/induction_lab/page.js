@@ -131,7 +131,7 @@
       return (
         `After ${step} steps, tested with both heads on ${tests.count} rows like ${quoted(`${tests.example}\u2026`)}, it ` +
         `copies ${percent(copies[""])} of the letters right. Layer 1 gives ${percent(previous)} of its weight to the ` +
-        `letter before and ${percent(own)} to the letter itself, which does no harm: each keeps its own vector anyway. ` +
+        `letter before and ${percent(own)} to the letter itself. ` +
         `Layer 2 gives ${percent(behind)} to what followed an earlier copy.`
       );
     }

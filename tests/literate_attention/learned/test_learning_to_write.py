@@ -193,6 +193,20 @@ def test_who_knows_has_no_excess() -> None:
     assert excess(chances, chances.clamp(min=1e-300).log()).abs().max() < 1e-12
 
 
+def test_which_colour_and_thing_are_asked_among_those_that_the_text_has_told() -> None:
+    torch.manual_seed(7)
+    model, texts = writer(33), drawn(20)
+    chances = model(texts[:, :-1]).softmax(dim=-1)
+    found = take_snapshot(model, 0, WORLD, texts).excess
+    for name, words in (("colour", WORLD.colours), ("thing", WORLD.things)):
+        surprises = []
+        for row, place in WORLD.kinds(texts)[f"its {name}"].nonzero().tolist():
+            told = {n for n in texts[row, : place + 1].tolist() if WORLD.words[n] in words}
+            share = {n: chances[row, place, n].item() for n in told}
+            surprises.append(-math.log(share[int(texts[row, place + 1])] / sum(share.values())))
+        assert found[f"which {name}"] == pytest.approx(sum(surprises) / len(surprises))
+
+
 def test_counts_are_counts() -> None:
     texts = torch.tensor([[0, 1, 0, 1, 1], [1, 1, 1, 0, 0]])
     assert count_words(texts, 2, 1).tolist() == [4, 6]
