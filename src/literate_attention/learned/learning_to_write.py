@@ -468,9 +468,9 @@ def writer(vocab_size: int, **changes: int) -> LanguageModel:
 def _one_thread() -> Iterator[None]:
     """Let torch compute on a single thread, as long as a ``with`` lasts.
 
-    So tiny a model gains nothing from several threads, and loses much if others want the processor too. And a
-    single thread always adds in the same order, so that the same seed gives the same weights, to the last
-    digit, on the same machine.
+    A single thread always adds in the same order, so that the same seed gives the same weights, to the last
+    digit, on the same machine. So tiny a model gains little from several threads, and loses much if others
+    want the processor too.
 
     Returns:
         A context manager. However the ``with`` ends, torch has its threads again.
