@@ -7,6 +7,15 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+__all__ = [
+    "Task",
+    "both_sides_task",
+    "gloves_task",
+    "lookup_task",
+    "next_word_task",
+    "word_order_task",
+]
+
 COLOURS = ("red", "yellow", "blue", "green")
 THINGS = {
     "fruit?": {"red": "cherry", "yellow": "lemon", "blue": "plum", "green": "lime"},

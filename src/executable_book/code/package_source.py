@@ -142,13 +142,24 @@ def _read(folder: Path, state: tuple[tuple[Path, int], ...]) -> Library:
                 if isinstance(one, ast.ImportFrom)
                 for alias in one.names
             ]
-            for name, origin in imported:
-                module = library.modules.get(origin)
-                if module and name in module.defined:
+            named = [
+                (library.modules[origin], name)
+                for name, origin in imported
+                if origin in library.modules
+            ]
+            for module, asked in named:
+                for name in _offered(module, asked):
                     public, own = f"{init.name}.{name}".lstrip("."), f"{module.name}.{name}"
                     full = f"{folder.name}.{public if init.name else own}"
                     library.public[public] = Item(public, module, own, full)
     return library
+
+
+def _offered(module: Module, asked: str) -> list[str]:
+    """Return which of its names a module hands over: the one asked for, or for `*` its `__all__`."""
+    listed = module.defined.get("__all__")
+    names = ast.literal_eval(listed.value) if isinstance(listed, ast.Assign) else []
+    return [name for name in (names if asked == "*" else [asked]) if name in module.defined]
 
 
 def _name(file: Path, folder: Path) -> str:

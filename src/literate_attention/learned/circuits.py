@@ -14,6 +14,21 @@ from literate_attention.learned.trained_heads import require_head
 from literate_attention.models.transformer_block import LanguageModel, RMSNorm
 from literate_attention.story.multi_head_attention import split_heads
 
+__all__ = [
+    "Attribution",
+    "composition_scores",
+    "cut_wires",
+    "feed_forward_output",
+    "head_outputs",
+    "logit_attribution",
+    "ov_circuit",
+    "patch",
+    "patch_blocks",
+    "patch_heads",
+    "qk_circuit",
+    "residual_stream",
+]
+
 
 @torch.no_grad()
 def residual_stream(

@@ -9,6 +9,14 @@ from torch import Tensor
 
 from literate_attention._argument_checks import require_at_least
 
+__all__ = [
+    "Estimate",
+    "bootstrap_interval",
+    "measure_claim",
+    "other_heads",
+    "state_claim",
+]
+
 
 class Estimate(NamedTuple):
     """What was measured several times, and how far to trust the mean, from :func:`measure_claim`.

@@ -22,6 +22,15 @@ from literate_attention.models.grouped_query_attention import GroupedQueryAttent
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.models.transformer_block import LanguageModel, RMSNorm
 
+__all__ = [
+    "AttentionBlock",
+    "Checkpoint",
+    "attention_only_model",
+    "copy_loss",
+    "repeated_blocks",
+    "train_to_copy",
+]
+
 
 def repeated_blocks(
     batch: int,

@@ -17,6 +17,19 @@ from literate_attention.models.transformer_block import LanguageModel
 from literate_attention.story.training import training_step
 from literate_attention.tasks import Task
 
+__all__ = [
+    "Snapshot",
+    "World",
+    "count_words",
+    "entropy",
+    "excess",
+    "next_words",
+    "surprise_among",
+    "take_snapshot",
+    "train_in_batches",
+    "writer",
+]
+
 OWNERS: Final = ("Tom's", "Lily's", "Ben's", "Mia's", "Sam's", "Eve's", "Max's", "Ann's")
 """Who may have something in the world of the chapter."""
 COLOURS: Final = ("red", "blue", "green", "yellow", "black", "white", "pink", "brown")

@@ -12,6 +12,19 @@ from torch import Tensor, nn
 from literate_attention._argument_checks import require_token_ids
 from literate_attention.models.transformer_block import LanguageModel
 
+__all__ = [
+    "ablate_heads",
+    "attention_maps",
+    "copy_accuracy",
+    "copy_predictions",
+    "first_token_targets",
+    "head_scores",
+    "induction_targets",
+    "previous_token_targets",
+    "resume",
+    "top_heads",
+]
+
 
 @torch.no_grad()
 def attention_maps(

@@ -20,6 +20,14 @@ from literate_attention.story.causal_attention import causal_mask
 from literate_attention.story.multi_head_attention import merge_heads, split_heads
 from literate_attention.story.self_attention import attention_output, attention_weights
 
+__all__ = [
+    "GroupedQueryAttention",
+    "grouped_attention",
+    "stack_groups",
+    "unstack_groups",
+    "window_mask",
+]
+
 
 def window_mask(
     q_len: int,

@@ -14,6 +14,16 @@ from literate_attention._argument_checks import (
 )
 from literate_attention.models.transformer_block import LanguageModel
 
+__all__ = [
+    "KVCache",
+    "empty_caches",
+    "generate",
+    "greedy",
+    "keep_top_k",
+    "keep_top_p",
+    "sample",
+]
+
 
 class KVCache:
     r"""The keys and values of the tokens that one attention has seen.

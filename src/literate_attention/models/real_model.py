@@ -16,6 +16,19 @@ from literate_attention.models.rotary_embeddings import RotaryEmbedding, interle
 from literate_attention.models.transformer_block import LanguageModel, TransformerBlock
 from literate_attention.story.multi_head_attention import MultiHeadAttention
 
+__all__ = [
+    "GGUF_NAMES",
+    "LLAMA_NAMES",
+    "SMOLLM2",
+    "byte_level_tokenizer",
+    "chat_prompt",
+    "continue_text",
+    "gpt2_attention",
+    "llama_model",
+    "load_smollm2",
+    "rename_weights",
+]
+
 SMOLLM2: Final = {
     "vocab_size": 49_152,
     "embed_dim": 576,

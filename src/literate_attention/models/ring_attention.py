@@ -15,6 +15,16 @@ from literate_attention._argument_checks import (
     require_mask,
 )
 
+__all__ = [
+    "attend_in_ring",
+    "join_shards",
+    "merge_partials",
+    "partial_attention",
+    "partial_gradients",
+    "ring_shards",
+    "take_shard",
+]
+
 # Attention to a part of the keys
 
 

@@ -10,6 +10,18 @@ from torch import Tensor, nn
 from literate_attention._argument_checks import require_context
 from literate_attention._call_types import ReturnsTensor
 
+__all__ = [
+    "RotaryEmbedding",
+    "interleaved_to_half_split",
+    "rotary_frequencies",
+    "rotate_half_split",
+    "rotate_interleaved",
+    "scale_linear",
+    "scale_llama3",
+    "scale_yarn",
+    "yarn_attention_factor",
+]
+
 
 def rotary_frequencies(head_dim: int, base: float = 10_000.0) -> Float[Tensor, " pairs"]:
     r"""Say how far each pair of numbers turns from one token to the next, in radians.

@@ -11,6 +11,13 @@ from torch.nn.functional import silu
 from literate_attention._argument_checks import require_token_ids
 from literate_attention._call_types import ReturnsTensor
 
+__all__ = [
+    "LanguageModel",
+    "RMSNorm",
+    "SwiGLU",
+    "TransformerBlock",
+]
+
 
 class RMSNorm(nn.Module):
     r"""Divide each vector by the root of its mean square, and weigh its elements.

@@ -10,6 +10,11 @@ from literate_attention._argument_checks import (
     require_to_follow,
 )
 
+__all__ = [
+    "RollingCache",
+    "receptive_field",
+]
+
 
 def receptive_field(
     attn_mask: Bool[Tensor, "num_tokens num_tokens"], num_layers: int

@@ -9,6 +9,13 @@ from torch import Tensor, nn
 from literate_attention._argument_checks import require_context, require_mask
 from literate_attention._call_types import ReturnsWeights
 
+__all__ = [
+    "CausalAttention",
+    "causal_mask",
+    "mask_scores",
+    "mask_weights",
+]
+
 
 def causal_mask(
     q_len: int, kv_len: int | None = None, *, device: torch.device | str | None = None

@@ -7,6 +7,10 @@ from torch.nn.functional import scaled_dot_product_attention as torch_attention
 from literate_attention._argument_checks import require_mask, require_one_mask
 from literate_attention.story.causal_attention import causal_mask
 
+__all__ = [
+    "scaled_dot_product_attention",
+]
+
 
 def scaled_dot_product_attention(
     query: Float[Tensor, "*batch q_len head_dim"],

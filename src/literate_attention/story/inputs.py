@@ -28,6 +28,17 @@ from literate_attention._argument_checks import (
 )
 from literate_attention._call_types import ReturnsTensor
 
+__all__ = [
+    "SAMPLE_TEXT",
+    "TOY_TOKENS",
+    "GPTDatasetV1",
+    "InputEmbedding",
+    "create_dataloader_v1",
+    "gpt2_tokenizer",
+    "load_the_verdict",
+    "toy_embeddings",
+]
+
 TOY_TOKENS: Final = ("Your", "journey", "starts", "with", "one", "step")
 """The sentence that the whole book follows, one word a token."""
 

@@ -20,6 +20,13 @@ from literate_attention.story.causal_attention import (
 # The next chapter's kernel: the class grows by one branch there, and stays one class.
 from literate_attention.story.fused_attention import scaled_dot_product_attention
 
+__all__ = [
+    "MultiHeadAttention",
+    "MultiHeadAttentionWrapper",
+    "merge_heads",
+    "split_heads",
+]
+
 
 def split_heads(
     x: Float[Tensor, "*batch num_tokens embed_dim"], num_heads: int

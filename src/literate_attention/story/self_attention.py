@@ -8,6 +8,13 @@ from torch import Tensor, nn
 from literate_attention._call_types import ReturnsWeights
 from literate_attention.story.causal_attention import mask_scores
 
+__all__ = [
+    "SelfAttention_v1",
+    "SelfAttention_v2",
+    "attention_output",
+    "attention_weights",
+]
+
 
 def attention_weights(
     query: Float[Tensor, "*batch q_len head_dim"],

@@ -8,6 +8,16 @@ from torch import Tensor
 
 from literate_attention._argument_checks import require_floating
 
+__all__ = [
+    "context_vector",
+    "dot_product_attention",
+    "naive_softmax",
+    "normalize_by_sum",
+    "score_all_queries",
+    "score_one_query",
+    "softmax",
+]
+
 
 def score_one_query(
     query: Float[Tensor, "*batch embed_dim"], inputs: Float[Tensor, "*batch num_tokens embed_dim"]

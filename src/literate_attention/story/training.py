@@ -10,6 +10,14 @@ from torch.nn.functional import cross_entropy
 from literate_attention._call_types import ReturnsTensor
 from literate_attention.tasks import Task
 
+__all__ = [
+    "TaskModel",
+    "accuracy",
+    "answer_logits",
+    "train",
+    "training_step",
+]
+
 
 class TaskModel(nn.Module):
     r"""Words become vectors, attention lets them look at each other, a linear layer reads the answers off.

@@ -8,19 +8,36 @@ here, so that a mask that was printed on either kind of machine can be drawn on 
 
 import os
 import random
-from typing import Literal, get_args
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from literate_attention._call_types import ReturnsTensor
+
+__all__ = [
+    "ReproducibleDropout",
+    "disable_tf32",
+    "dropout_mask",
+    "pick_device",
+    "round_otherwise",
+    "rounding_noise",
+    "seed_everything",
+]
 
 DropoutStream = Literal["torch", "mkl"]
 
 _MCG31_MULTIPLIER = 1132489760
 _MCG31_MODULUS = 2**31 - 1
+_MIXER = 0x2545F4914F6CDD1D
+_SAME_WIDTH = {torch.float32: torch.int32, torch.float64: torch.int64}
+_COMPUTES_NOTHING = (nn.Dropout, nn.Embedding, nn.Identity, nn.ModuleList)
 
 
 def pick_device(name: str | None = None) -> torch.device:
@@ -102,6 +119,85 @@ def disable_tf32() -> None:
         'highest'
     """
     torch.set_float32_matmul_precision("highest")
+
+
+def round_otherwise(x: Float[Tensor, "*shape"], seed: int) -> Float[Tensor, "*shape"]:
+    r"""Round numbers as another machine might: up or down by one unit in the last place, or not at all.
+
+    .. math:: x_i \mapsto x_i + d_i \, \text{ulp}(x_i), \qquad d_i \in \{-1, 0, 1\}
+
+    The digits of :math:`x_i` and the seed decide :math:`d_i`, so a number is always rounded in the same way,
+    as on any one machine. This is Monte Carlo arithmetic :cite:p:`parker1997`.
+
+    Args:
+        x: numbers in float32 or float64; others are returned as they are.
+        seed: which machine it is.
+
+    Returns:
+        The numbers, rounded otherwise. Zeros and what is not finite stay, and gradients pass through.
+
+    Example:
+        >>> thirds = torch.arange(1.0, 7.0, dtype=torch.float64) / 3
+        >>> ((round_otherwise(thirds, seed=1) - thirds).abs() <= 4.5e-16).all()
+        tensor(True)
+    """
+    if x.dtype not in _SAME_WIDTH:
+        return x
+    exact = x.detach()
+    mixed = exact.contiguous().view(_SAME_WIDTH[x.dtype]).long() ^ (seed * _MIXER % 2**62)
+    for _ in range(2):
+        mixed = (mixed ^ (mixed >> 29)) * _MIXER
+    choice = (mixed >> 40) % 4
+    towards = torch.where(choice == 0, -torch.inf, torch.inf).to(x.dtype)
+    moved = torch.nextafter(exact, towards)
+    may_move = (choice < 2) & (exact != 0) & exact.isfinite() & moved.isfinite()
+    return x + torch.where(may_move, moved - exact, 0)
+
+
+@contextmanager
+def rounding_noise(seed: int) -> Iterator[None]:
+    """Let modules and optimizers round as another machine might, as long as a ``with`` lasts.
+
+    What a module computes, and all parameters after each step of an optimizer, pass through
+    :func:`round_otherwise`. A digit that this changes is a digit that the machine computed, not the program.
+
+    Args:
+        seed: which machine it is.
+
+    Returns:
+        A context manager.
+
+    Example:
+        >>> layer, x = nn.Linear(64, 64), torch.ones(64)
+        >>> before = layer(x)
+        >>> with rounding_noise(seed=1):
+        ...     there = layer(x)
+        >>> torch.equal(there, before), torch.allclose(there, before)
+        (False, True)
+    """
+
+    def after_module(module: nn.Module, args: Any, output: Any) -> Any:
+        if isinstance(module, _COMPUTES_NOTHING):
+            return output
+        if isinstance(output, tuple) and type(output) is tuple:
+            return tuple(after_module(module, args, one) for one in output)
+        return round_otherwise(output, seed) if isinstance(output, Tensor) else output
+
+    def after_step(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        with torch.no_grad():
+            for group in optimizer.param_groups:
+                for parameter in group["params"]:
+                    parameter.copy_(round_otherwise(parameter, seed))
+
+    hooks = [
+        register_module_forward_hook(after_module),
+        register_optimizer_step_post_hook(after_step),
+    ]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def dropout_mask(

@@ -1,5 +1,6 @@
 """The package is read from its files: its public names, and all that its modules define."""
 
+from inspect import ismodule
 from pathlib import Path
 
 import pytest
@@ -74,13 +75,22 @@ def test_without_a_package_there_is_nothing() -> None:
     assert (nothing.public, nothing.modules) == ({}, {})
 
 
+def test_what_a_star_imports_is_what_the_module_offers(tmp_path: Path) -> None:
+    folder = tmp_path / "src" / "small"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("from small.one import *\n")
+    (folder / "one.py").write_text("__all__ = ['act']\n\ndef act(): ...\ndef other(): ...\n")
+    assert set(package_source.library_in(folder).public) == {"act"}
+
+
 # This package
 
 
 def test_reading_finds_what_importing_finds() -> None:
     found = package_source.library_in(ROOT / "src" / "literate_attention").public
+    names = {name for name, what in vars(literate_attention).items() if not ismodule(what)}
     assert set(found) == {
-        *literate_attention.__all__,
+        *(name for name in names if not name.startswith("_")),
         *(f"figures.{name}" for name in figures.__all__),
         *(f"exercises.{name}" for name in exercises.__all__),
         *(f"workshop.{name}" for name in workshop.__all__),
