@@ -58,6 +58,11 @@ def build_anew(session: nox.Session) -> None:
     sphinx(session, "html")
 
 
+def compare_machines(session: nox.Session, setting: str) -> None:
+    """Run pages with the rounding and the instructions of other machines."""
+    sphinx(session, "machines", "-D", setting)
+
+
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the book into docs/_build/html; a warning is an error. `-- --record pdf epub zip`."""
@@ -109,11 +114,19 @@ def lint(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def machines(session: nox.Session) -> None:
+    """Run every page as other machines would, and name what moves; `-- story/inputs` tries one page."""
+    install(session)
+    compare_machines(session, f"book_only={','.join(session.posargs)}")
+
+
+@nox.session(default=False)
 def check(session: nox.Session) -> None:
     """Do all that CI asks for, in one environment: style, the book, most tests; it needs Chromium."""
     install(session, LOCK_WITH_PEERS)
     check_style(session)
     build_anew(session)
+    compare_machines(session, "book_noises=2")
     pytest(session, "-m", "not seeds", *session.posargs)
 
 

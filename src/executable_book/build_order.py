@@ -34,7 +34,7 @@ from executable_book.html import (
 )
 from executable_book.publish import epub, markdown_pages, notebooks, pdf, repository
 from executable_book.reading_aids import offline_copy, previews, section_index, term_links
-from executable_book.run import executed_cells, interrupted_builds, page_execution
+from executable_book.run import executed_cells, interrupted_builds, other_machines, page_execution
 from executable_book.site_builds import is_site
 
 AMONG_OTHERS, AFTER_ALL_OTHERS = 500, 900
@@ -104,6 +104,7 @@ def connect(app: Sphinx) -> None:
     for name, check in CHECKS.items():
         repeated_warnings.judge(app, name, check)
     on("build-finished", page_execution.finish, complete_site, priority=AFTER_ALL_OTHERS)
+    on("build-finished", other_machines.compare, priority=AFTER_ALL_OTHERS)
     on("build-finished", warnings.store, interrupted_builds.end, priority=AFTER_ALL_OTHERS)
 
     add_to_markup(app)
@@ -140,6 +141,7 @@ def add_to_markup(app: Sphinx) -> None:
 def add_to_writers(app: Sphinx) -> None:
     """Replace how some things are written."""
     app.add_builder(epub.EBook, override=True)
+    app.add_builder(other_machines.MachinesBuilder)
     # conf.py chooses it, with html_math_renderer.
     app.add_html_math_renderer("mathml", (mathml.visit_inline, None), (mathml.visit_display, None))
     code = (reference_links.visit_literal_block, HTML5Translator.depart_literal_block)

@@ -22,6 +22,14 @@ def declare(app: Sphinx) -> None:
         # Execution
         ("depends", [], ""),  # files and folders that change outputs
         ("variables", [], ""),  # environment variables that do
+        (
+            "machines",
+            {},
+            "",
+        ),  # environments in which others compute, by name: `sphinx-build -b machines`
+        ("noise", "", ""),  # "module:function" that rounds otherwise, by a seed
+        ("noises", 8, ""),  # how many seeds are tried
+        ("only", "", ""),  # pages that are tried, with commas; else all
         ("kernel_preload", [], ""),  # modules that kernels start with
         ("versions", [], ""),  # distributions that a page's foot names
         ("device", "", ""),  # "module:function" that names the device

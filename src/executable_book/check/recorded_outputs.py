@@ -1,8 +1,8 @@
 """Recorded outputs: what our own cells printed when somebody last looked at it.
 
 Sources vouch for what `:verifies:` claims. Every other text output is recorded in
-`docs/recorded/<page>.txt`, and each build compares: a change in the library that changes a page fails, until
-the records are rewritten, and then the diff shows what it did.
+`docs/recorded/<page>.txt`, with what its figures say, and each build compares: a change in the library that
+changes a page fails, until the records are rewritten, and then the diff shows what it did.
 
 A record stands under the first line of its cell's code, so that cells may be moved and inserted: below
 `>>> print(scores)` follows, indented, what the cell printed.
@@ -24,7 +24,13 @@ from executable_book.book_domain import page_data, set_page_data
 from executable_book.check.printed_values import difference
 from executable_book.check.repeated_warnings import Finding
 from executable_book.files_on_disk import write_if_changed
-from executable_book.run.executed_cells import ExecutedCell, cells, executed_with, failed_pages
+from executable_book.run.executed_cells import (
+    ExecutedCell,
+    cells,
+    executed_with,
+    failed_pages,
+    figure_in_words,
+)
 
 RECORDS = "records"
 WAY_OUT = "if that is right, record it (`nox -s docs -- --record`)"
@@ -44,12 +50,13 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     records = []
     for cell in cells(app.env, doctree):
         is_vouched_for = "verifies" in cell.options or cell.options.get("nondeterministic")
-        if cell.printed and not is_vouched_for:
+        said = [cell.printed, *(figure_in_words(svg) for _, svg in cell.drawings(app))]
+        if any(said) and not is_vouched_for:
             keys[key := _first_line(cell)] += 1
             key = f"{key} ({keys[key]})" if keys[key] > 1 else key
             # Nobody sees white space at the ends of lines and of the text.
-            printed = "\n".join(map(str.rstrip, cell.printed.strip("\n").splitlines()))
-            records.append(Record(key, cell.line, printed.rstrip()))
+            lines = "\n".join(filter(None, said)).strip("\n").splitlines()
+            records.append(Record(key, cell.line, "\n".join(map(str.rstrip, lines)).rstrip()))
     if records:
         set_page_data(app.env, RECORDS, app.env.docname, records)
 

@@ -16,6 +16,7 @@ from executable_book.book_domain import book_data, page_data
 
 EXECUTIONS, EXECUTED_WITH = "executions", "executed with"
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
+FIGURE_TEXT = re.compile(r"<!-- (.+?) -->", re.DOTALL)
 TITLE = ".//{http://creativecommons.org/ns#}Work/{http://purl.org/dc/elements/1.1/}title"
 
 
@@ -56,6 +57,11 @@ class ExecutedCell:
     def images(self) -> list[nodes.image]:
         """The pictures that the cell shows."""
         return [image for output in self.outputs for image in output.findall(nodes.image)]
+
+    def drawings(self, app: Sphinx) -> list[tuple[nodes.image, str]]:
+        """The pictures that the cell shows, where they are SVG, and their files' text."""
+        found = [(image, Path(app.srcdir, image["uri"])) for image in self.images]
+        return [(image, file.read_text("utf-8")) for image, file in found if file.suffix == ".svg"]
 
     def written(self, kind: str) -> str:
         """Return what the cell wrote to `stderr`, or the `traceback` of what it raised."""
@@ -126,11 +132,20 @@ def problems(cell: ExecutedCell) -> Iterator[tuple[int, str]]:
 def describe_figures(app: Sphinx, doctree: nodes.document) -> None:
     """Give each figure of a cell the title that its file bears as its alternative text."""
     for cell in cells(app.env, doctree):
-        for image in cell.images:
-            path = Path(app.srcdir, image["uri"])
-            is_drawn = "alt" not in image and path.suffix == ".svg"
-            if is_drawn and (title := ElementTree.parse(path).findtext(TITLE)):
-                image["alt"] = title.strip()
+        for image, svg in cell.drawings(app):
+            if "alt" not in image and (title := title_of(svg)):
+                image["alt"] = title
+
+
+def title_of(svg: str) -> str:
+    """Return the title that a drawing bears."""
+    return (ElementTree.fromstring(svg).findtext(TITLE) or "").strip()
+
+
+def figure_in_words(svg: str) -> str:
+    """Return what a drawing says: its title, and those of its texts that hold a number."""
+    texts = [text for text in FIGURE_TEXT.findall(svg) if re.search(r"\d", text)]
+    return f"figure: {title_of(svg)}\nin it: {' '.join(texts)}"
 
 
 def is_cell(node: nodes.Node) -> bool:

@@ -28,14 +28,10 @@ WARM_PYTHON = (
     else (sys.executable, "-P")
 )
 """What runs a program: on another system than Linux, nothing is warm."""
-WHOLE_STREAMS = (
-    "__import__('sys').stdout.flush_interval = __import__('sys').stderr.flush_interval = 600"
-)
-"""Where a stream would come in pieces is chance, and MyST-NB puts the end of a line between any two."""
 KERNEL = (
     *("-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR"),
     "--InteractiveShell.xmode=Minimal",  # the whole traceback would name files of this machine
-    f"--IPKernelApp.exec_lines=[{WHOLE_STREAMS!r}]",
+    "--IPKernelApp.exec_lines=['__import__(\"executable_book.run.kernel_start\").run.kernel_start.begin()']",
 )
 OF_EVERY_KERNEL = ("ipykernel.kernelapp", "ipykernel.debugger", "faulthandler", "sqlite3")
 ENVIRONMENT = {
@@ -74,10 +70,12 @@ class KernelManager(AsyncKernelManager):
         return f"{tempfile.gettempdir()}/kernel-{uuid.uuid4().hex}"
 
 
+MANAGER = KernelManager if sys.platform == "linux" else AsyncKernelManager
+
+
 def install_kernelspec(folder: Path) -> None:
     """Have `python3` mean this interpreter, warm where it can be, whatever is installed on the machine."""
-    if sys.platform == "linux":
-        executors.executenb = partial(nbclient.execute, kernel_manager_class=KernelManager)
+    executors.executenb = partial(nbclient.execute, kernel_manager_class=MANAGER)
     spec = {
         "argv": [*WARM_PYTHON, *KERNEL],
         "display_name": "Python 3",

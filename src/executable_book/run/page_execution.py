@@ -39,6 +39,7 @@ from executable_book.check.repeated_warnings import KIND
 from executable_book.files_on_disk import digest_of, sha256
 from executable_book.run import executed_cells, kernels
 from executable_book.run.executed_cells import EXECUTED_WITH, EXECUTIONS, ExecutedPage
+from executable_book.run.kernel_start import NOISE
 
 LOGGER = logging.getLogger(__name__)
 CACHES = "executions"
@@ -55,9 +56,11 @@ _context = contextlib.ExitStack()
 
 def execution_digest(config: Config, files: Iterable[Path]) -> str:
     """Return a digest of files, or folders with all that is in them, and of all else outside of pages."""
-    paths = [Path(kernels.__file__), Path(kernels.__file__).with_name("warm_python.py"), *files]
+    tools = Path(kernels.__file__).parent
+    paths = [*(tools / f"{name}.py" for name in ("kernels", "kernel_start", "warm_python")), *files]
     modules = ["ipykernel", "ipython", *config.book_versions, *config.book_kernel_preload]
-    variables = (*config.book_variables, "CUDA_VISIBLE_DEVICES")
+    rounding = (name for one in config.book_machines.values() for name in one)
+    variables = (*config.book_variables, *rounding, NOISE, "CUDA_VISIBLE_DEVICES")
     depends = {
         "files": [digest_of(path) for path in paths],
         "python": sys.version,

@@ -111,6 +111,8 @@ def become(
         os.environ.clear()
         os.environ.update(environment)
         os.chdir(folder)
+        if "numpy.random" in sys.modules:  # or all forks would draw the same
+            sys.modules["numpy.random"].seed()
         sys.path[:0] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
         if arguments[0] == "-m":
             sys.argv = arguments[1:]

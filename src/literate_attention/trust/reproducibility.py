@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook
@@ -121,7 +121,7 @@ def disable_tf32() -> None:
     torch.set_float32_matmul_precision("highest")
 
 
-def round_otherwise(x: Float[Tensor, "*shape"], seed: int) -> Float[Tensor, "*shape"]:
+def round_otherwise(x: Shaped[Tensor, "*shape"], seed: int) -> Shaped[Tensor, "*shape"]:
     r"""Round numbers as another machine might: up or down by one unit in the last place, or not at all.
 
     .. math:: x_i \mapsto x_i + d_i \, \text{ulp}(x_i), \qquad d_i \in \{-1, 0, 1\}
@@ -179,7 +179,7 @@ def rounding_noise(seed: int) -> Iterator[None]:
     def after_module(module: nn.Module, args: Any, output: Any) -> Any:
         if isinstance(module, _COMPUTES_NOTHING):
             return output
-        if isinstance(output, tuple) and type(output) is tuple:
+        if type(output) is tuple:
             return tuple(after_module(module, args, one) for one in output)
         return round_otherwise(output, seed) if isinstance(output, Tensor) else output
 

@@ -7,6 +7,7 @@ NumPy's `RandomState` starts the twister as torch's CPU generator does.
 import random
 import re
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from literate_attention import (
     disable_tf32,
     dropout_mask,
     pick_device,
+    round_otherwise,
+    rounding_noise,
     seed_everything,
 )
 
@@ -256,3 +259,51 @@ def test_a_mask_is_drawn_on_the_cpu_whatever_the_device(stream: str) -> None:
 def test_refuses(call: Callable[[float, str], object], p: float, stream: str, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         call(p, stream)
+
+
+# Rounding otherwise
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_each_number_moves_to_a_neighbour_or_stays_and_always_in_the_same_way(dtype) -> None:
+    x = torch.randn(101, 103, dtype=dtype)
+    moved = round_otherwise(x, seed=1)
+    up, down = (torch.nextafter(x, torch.full_like(x, end)) for end in (torch.inf, -torch.inf))
+    shares = [(moved == one).double().mean().item() for one in (up, x, down)]
+    assert shares == pytest.approx([0.25, 0.5, 0.25], abs=0.03)
+    assert sum(shares) == pytest.approx(1.0)
+    assert torch.equal(round_otherwise(x.T[:, 5:], seed=1), moved.T[:, 5:])
+    agree = (round_otherwise(x, seed=2) == moved).double().mean().item()
+    assert agree == pytest.approx(0.375, abs=0.03)
+
+
+def test_what_is_exact_stays_and_gradients_pass() -> None:
+    exact = torch.tensor([0.0, -0.0, torch.inf, -torch.inf])
+    assert torch.equal(round_otherwise(exact, seed=3), exact)
+    assert round_otherwise(torch.tensor([torch.nan]), seed=3).isnan().all()
+    whole = torch.arange(5)
+    assert round_otherwise(whole, seed=3) is whole
+    x = torch.randn(7, requires_grad=True)
+    round_otherwise(x, seed=3).square().sum().backward()
+    assert_close(x.grad, 2 * x.detach())
+
+
+def test_noise_reaches_modules_and_steps_and_ends() -> None:
+    def train(noisy: bool) -> list[Tensor]:
+        torch.manual_seed(123)
+        layer = nn.Linear(37, 41)
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.5)
+        with rounding_noise(1) if noisy else nullcontext():
+            output = layer(torch.ones(37))
+            optimizer.step(lambda: None)
+        return [output.detach(), layer.weight.detach()]
+
+    plain, noisy, once_more, after = train(False), train(True), train(True), train(False)
+    for one, other, again, last in zip(plain, noisy, once_more, after, strict=True):
+        assert not torch.equal(one, other)
+        assert_close(one, other)
+        assert torch.equal(other, again)
+        assert torch.equal(one, last)
+    with rounding_noise(1):
+        kept = nn.Embedding(5, 3)
+        assert torch.equal(kept(torch.arange(5)), kept.weight)
