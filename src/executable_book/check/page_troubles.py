@@ -16,7 +16,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from executable_book.book_domain import book_data, page_data, replace_book_data
-from executable_book.check.recorded_outputs import WAY_OUT, judge_records
+from executable_book.check.recorded_outputs import NEW, WAY_OUT, judge_records
 from executable_book.check.repeated_warnings import Finding
 from executable_book.check.source_ledger import LEDGER, SUMMARY, judge_ledger, report_of
 from executable_book.placeholders import Placeholder
@@ -35,7 +35,7 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     now = {page: [Finding(page, *executed[page].problems[-1])] for page in failed_pages(env)}
     for judge in (judge_ledger, judge_records)[: 1 if app.config.book_record else 2]:
         for finding in sorted(set(judge(app))):
-            if finding.where in env.found_docs:
+            if finding.where in env.found_docs and NEW not in finding.message:
                 now.setdefault(finding.where, []).append(finding)
     before = replace_book_data(env, TROUBLES, now)
     if before in (None, now):
