@@ -16,6 +16,7 @@ from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 from executable_book import book_domain, garbage_collection, placeholders, settings
 from executable_book.check import (
     numbers_in_prose,
+    page_troubles,
     recorded_outputs,
     repeated_warnings,
     source_ledger,
@@ -41,6 +42,7 @@ AMONG_OTHERS, AFTER_ALL_OTHERS = 500, 900
 """Sphinx and other extensions connect their functions with the first priority."""
 
 CHECKS: dict[str, repeated_warnings.Judge] = {
+    "execution": page_execution.judge_cells,
     "ledger": source_ledger.judge_ledger,
     "recorded": recorded_outputs.judge_records,
     "prose-numbers": numbers_in_prose.judge_numbers,
@@ -54,7 +56,8 @@ PLACEHOLDERS: dict[str, placeholders.Fill] = {
     "left out": listings.left_out,
     "output status": source_ledger.output_status,
     "page foot": proof_marks.page_foot,
-    source_ledger.SUMMARY: source_ledger.ledger_summary,
+    "page note": page_troubles.page_note,
+    source_ledger.SUMMARY: page_troubles.say_summary,
     status_table.STATUS: status_table.status_table,
 }
 """What is written once all pages have been read, by the kind of its placeholder."""
@@ -83,11 +86,12 @@ def connect(app: Sphinx) -> None:
     on("doctree-read", executed_cells.describe_figures, page_execution.collect)
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
-    on("doctree-read", proof_marks.mark_foot)
+    on("doctree-read", proof_marks.mark_ends)
 
     # All pages are known: what do they say together, and which are to be written again?
     on("env-updated", source_ledger.update, line_shapes.update)
-    on("env-updated", status_table.update, reference_links.update, term_links.update)
+    on("env-updated", page_troubles.update, status_table.update)
+    on("env-updated", reference_links.update, term_links.update)
 
     # Pages are written.
     on("doctree-resolved", foldable.prepare, section_index.write_page)
@@ -106,6 +110,7 @@ def connect(app: Sphinx) -> None:
     on("build-finished", page_execution.finish, complete_site, priority=AFTER_ALL_OTHERS)
     on("build-finished", other_machines.compare, priority=AFTER_ALL_OTHERS)
     on("build-finished", warnings.store, interrupted_builds.end, priority=AFTER_ALL_OTHERS)
+    on("build-finished", page_troubles.say_at_the_end, priority=AFTER_ALL_OTHERS)
 
     add_to_markup(app)
     add_to_writers(app)

@@ -52,7 +52,7 @@ def cell(code: str, *options: str) -> str:
 
 def settings_for(*checks: str) -> dict[str, Any]:
     """Return settings under which the named checks speak, and the others are silent."""
-    silent = [f"book.{name}" for name in ("execution", *CHECKS) if name not in checks]
+    silent = [f"book.{name}" for name in CHECKS if name not in checks]
     return SETTINGS | {"suppress_warnings": silent}
 
 

@@ -3,10 +3,8 @@
 Text equality would be too strict: torch breaks a tensor into lines, and says on which device it is and what
 made it. So a text is taken apart into its numbers and what stands between them. What stands between has to be
 the same, white space and these notes aside, and so have structure and shape. Integers, booleans and
-infinities have to be equal, and floats may differ by half of their last printed place and a little more.
-
-On an accelerator, results differ in the seventh digit from those of a CPU, so that two numbers that lie on
-either side of a boundary of rounding are printed differently: there, a whole place is allowed.
+infinities have to be equal, and floats may differ by half of their last printed place and a little more,
+which is less for a number below a tenth.
 """
 
 import difflib
@@ -88,16 +86,21 @@ def _agree(printed: str, got: str, device: str) -> bool:
     before, now = float(printed), float(got)
     if not (math.isfinite(before) and math.isfinite(now)):
         return False
-    on_cpu = device == "cpu"
-    places = min(_last_place(printed), _last_place(got)) * (0.5 if on_cpu else 1.0)
-    eps = 2e-6 if on_cpu else 5e-6
-    if "e" in printed:  # in scientific notation, it must not swallow a number of 1.0000e-08
-        eps *= min(1.0, abs(before))
-    return abs(before - now) <= places + eps
+    half = _last_place(printed) / 2
+    finer = min(half, _last_place(got) / 2)
+    eps = 2e-6 if device == "cpu" else 5e-6
+    # What is small has digits of its own, unless it was printed with so few that it reads as zero.
+    eps = max(eps * min(1.0, 10 * abs(before)), min(eps, half - finer))
+    return abs(before - now) <= finer + eps
 
 
 def _last_place(number: str) -> float:
-    """Return what a unit of the last printed place is worth; `1.` has none, as torch prints what is whole."""
+    """Return what a unit of the last printed place is worth; `1.` stands for `1.0000`, as torch prints it.
+
+    A zero in scientific notation stands for no other number, however small.
+    """
     mantissa, _, exponent = number.partition("e")
-    decimals = len(mantissa.partition(".")[2])
-    return 10.0 ** (int(exponent or 0) - decimals) if decimals or exponent else 0.0
+    if exponent and not float(mantissa):
+        return 0.0
+    decimals = len(mantissa.partition(".")[2]) or 4 * mantissa.endswith(".")
+    return 10.0 ** (int(exponent or 0) - decimals)

@@ -33,6 +33,7 @@ from executable_book.run.executed_cells import (
 )
 
 RECORDS = "records"
+NEW = "is not recorded"
 WAY_OUT = "if that is right, record it (`nox -s docs -- --record`)"
 
 
@@ -116,7 +117,7 @@ def _judge_page(app: Sphinx, docname: str, records: list[Record]) -> Iterator[Fi
         return
     for key, line, _ in records:
         if key not in old:
-            yield Finding(docname, line, f"the output of `{key}` is not recorded; {WAY_OUT}")
+            yield Finding(docname, line, f"the output of `{key}` {NEW}; {WAY_OUT}")
         elif changes[key]:
             message = f"the output of `{key}` is not the one recorded; {WAY_OUT}:\n{changes[key]}"
             yield Finding(docname, line, message)

@@ -21,7 +21,6 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
@@ -32,7 +31,6 @@ from executable_book.html.foldable import folded
 from executable_book.placeholders import Placeholder
 from executable_book.run.executed_cells import cells, executed_with, failed_pages
 
-LOGGER = logging.getLogger(__name__)
 CLAIMS, REPORT = "claims", "ledger-report"
 LEDGER, SUMMARY = "source-outputs", "source-outputs-summary"
 """The directives that show the ledger; each is the subject under which its pages are stored, too."""
@@ -227,7 +225,7 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def judge_ledger(app: Sphinx) -> Iterator[Finding]:
-    """Say all that is wrong, and how much of the ledger is verified."""
+    """Say all that is wrong."""
     report = report_of(app.env)
     failed = failed_pages(app.env)  # what they did not come to print is no news
     for check in report.checks:
@@ -237,8 +235,6 @@ def judge_ledger(app: Sphinx) -> Iterator[Finding]:
         if not report.claims_of(output_id):
             message = f"output {output_id!r} is claimed by no cell"
             yield Finding(str(ledger_path(app.env)), 0, message)
-    if report.ledger.outputs:
-        LOGGER.info(report.summary)
 
 
 # For readers -----------------------------------------------------------------------------------
@@ -328,12 +324,6 @@ def _folded(summary: str, text: str) -> list[nodes.Node]:
 def anchor_of(output_id: str) -> str:
     """Return the anchor of an entry on the ledger's page."""
     return f"source-output-{output_id}"
-
-
-def ledger_summary(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
-    """Say on the ledger's page how many entries are met."""
-    text = f"On this build, {report_of(app.env).summary}."
-    return [nodes.paragraph("", text, classes=["source-outputs-summary"])]
 
 
 def ledger_link(app: Sphinx, docname: str, anchor: str, text: str) -> nodes.Node:

@@ -15,6 +15,7 @@ from sphinx.util.nodes import make_refnode
 
 from executable_book.book_domain import book_data, page_data, replace_book_data
 from executable_book.check import recorded_outputs
+from executable_book.check.page_troubles import troubles_of
 from executable_book.check.source_ledger import report_of
 from executable_book.html.table_nodes import TableCell, new_table
 from executable_book.placeholders import Placeholder
@@ -31,12 +32,15 @@ def rows_of(app: Sphinx) -> Iterator[tuple[str, ...]]:
     """Yield the name of each executed page and what its row says, in the order of the book."""
     records, times = page_data(app.env, recorded_outputs.RECORDS), run_times(Path(app.srcdir))
     pages, report = page_data(app.env, EXECUTIONS), report_of(app.env)
+    troubles = troubles_of(app.env)
     for docname in in_order(app.env):
         if docname in pages:
             verified = {one.id for check, one in report.on_page(docname) if not check.problem}
             counts = pages[docname].cells, len(verified), len(records.get(docname, ()))
             seconds = times.get(docname, "not measured")
-            yield docname, app.env.titles[docname].astext(), *map(str, counts), seconds
+            said = f": {troubles[docname]}" if docname in troubles else ""
+            title = app.env.titles[docname].astext()
+            yield docname, title, said, *map(str, counts), seconds
 
 
 def run_times(srcdir: Path) -> dict[str, str]:
@@ -60,7 +64,15 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
 def status_table(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
     """Return the table, each line with a link to its page."""
     lines: list[list[TableCell]] = [
-        [make_refnode(app.builder, docname, page, "", nodes.inline("", title)), *facts]
-        for page, title, *facts in book_data(app.env, STATUS)
+        [
+            nodes.inline(
+                "",
+                "",
+                make_refnode(app.builder, docname, page, "", nodes.inline("", title)),
+                nodes.Text(said),
+            ),
+            *facts,
+        ]
+        for page, title, said, *facts in book_data(app.env, STATUS)
     ]
     return [new_table(HEAD, lines, "status")]

@@ -9,6 +9,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
+from executable_book.check.page_troubles import STOPPED, troubles_of
 from executable_book.check.source_ledger import Check, Output, anchor_of, ledger_link, report_of
 from executable_book.placeholders import Placeholder
 from executable_book.run.executed_cells import cells, executed_with, is_cell
@@ -72,10 +73,11 @@ def depart(self: HTML5Translator, node: nodes.Element) -> None:
     self.body.append("</div>\n</details>\n")
 
 
-def mark_foot(app: Sphinx, doctree: nodes.document) -> None:
-    """Mark the foot of a page that has code cells."""
+def mark_ends(app: Sphinx, doctree: nodes.document) -> None:
+    """Mark where a page that has code cells says at its top what went wrong, and at its foot what ran it."""
     if cells(app.env, doctree):
         chapter: nodes.Element = next(doctree.findall(nodes.section), doctree)
+        chapter.insert(isinstance(chapter[0], nodes.title), Placeholder(kind="page note"))
         chapter += Placeholder(kind="page foot")
 
 
@@ -90,6 +92,8 @@ def page_foot(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]
         says = f"{count} source output{'' if count == 1 else 's'} verified"
         link = ledger_link(app, docname, "", says)
         foot.extend([nodes.Text("; "), link, nodes.Text(" on this page")])
+    trouble = troubles_of(app.env).get(docname, STOPPED)
+    foot.append(nodes.Text("" if trouble == STOPPED else f"; {trouble}"))
     foot.append(nodes.Text("."))
     return [foot]
 

@@ -21,9 +21,10 @@ TITLE = ".//{http://creativecommons.org/ns#}Work/{http://purl.org/dc/elements/1.
 
 
 class ExecutedPage(NamedTuple):
-    """How many cells a page has, and whether anything went wrong as they were executed."""
+    """How many cells a page has, what is wrong with them, by lines, and whether it ended before its end."""
 
     cells: int
+    problems: tuple[tuple[int, str], ...] = ()
     failed: bool = False
 
 
@@ -89,7 +90,7 @@ def executed_with(env: BuildEnvironment, docname: str) -> dict[str, str]:
 
 
 def failed_pages(env: BuildEnvironment) -> set[str]:
-    """Return the pages that went wrong or ended early: what they printed is not to be relied on."""
+    """Return the pages that did not run to their end: what they printed is not all that they print."""
     pages: dict[str, ExecutedPage] = page_data(env, EXECUTIONS)
     return {docname for docname, page in pages.items() if page.failed}
 

@@ -6,8 +6,8 @@ cache is named by a digest of all else that outputs depend on. A change of any o
 an empty cache, and a configuration that Sphinx takes for new, which is why it reads every page again.
 
 Kernels are forks of a process that has imported what pages need (see `warm_python`), and with `sphinx-build
--j` pages run side by side. A page that failed is read, and so runs and fails, at every build until it is
-mended.
+-j` pages run side by side. A page that did not run to its end is read, and so runs, at every build until it
+does.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -31,17 +31,15 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
-from sphinx.util import logging
 from sphinx.util.parallel import make_chunks
 
 from executable_book.book_domain import page_data, replace_book_data, set_page_data
-from executable_book.check.repeated_warnings import KIND
+from executable_book.check.repeated_warnings import Finding
 from executable_book.files_on_disk import digest_of, sha256
 from executable_book.run import executed_cells, kernels
 from executable_book.run.executed_cells import EXECUTED_WITH, EXECUTIONS, ExecutedPage
 from executable_book.run.kernel_start import NOISE
 
-LOGGER = logging.getLogger(__name__)
 CACHES = "executions"
 """The folder of all caches, beside the output folder: builders share them."""
 KEEP = "BOOK_KEEP"
@@ -92,7 +90,7 @@ def _processors() -> list[str]:
 
 def configure(app: Sphinx, config: Config) -> None:
     """Have MyST-NB execute pages with our kernels, and keep their outputs where they belong."""
-    config.suppress_warnings = [*config.suppress_warnings, "mystnb.exec"]  # see `collect`
+    config.suppress_warnings = [*config.suppress_warnings, "mystnb.exec"]  # see `judge_cells`
     kernels.install_kernelspec(app.outdir.parent / "jupyter")
     if config.nb_execution_mode != "cache":
         return
@@ -155,16 +153,23 @@ def executed_with(config: Config) -> dict[str, str]:
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Store how the execution of a page went, and say what went wrong: then the next build reads it again."""
+    """Store how the execution of a page went."""
     docname = app.env.docname
     executed = app.env.nb_metadata[docname].get("exec_data")  # type: ignore[attr-defined]
     if executed is not None:
         found = executed_cells.cells(app.env, doctree)
-        problems = [*executed_cells.problems_of_page(found, executed)]
-        for line, message in problems:
-            LOGGER.warning(message, location=(docname, line), type=KIND, subtype="execution")
-        page = ExecutedPage(len(found), failed=bool(problems))
+        problems = (*executed_cells.problems_of_page(found, executed),)
+        page = ExecutedPage(len(found), problems, failed=not executed["succeeded"])
         set_page_data(app.env, EXECUTIONS, docname, page)
+        if page.failed:
+            app.env.note_reread()
+
+
+def judge_cells(app: Sphinx) -> Iterator[Finding]:
+    """Say what went wrong as pages were executed, in this build or an earlier one."""
+    pages: dict[str, ExecutedPage] = page_data(app.env, EXECUTIONS)
+    for docname, page in pages.items():
+        yield from (Finding(docname, line, message) for line, message in page.problems)
 
 
 def executed_notebook(app: Sphinx, docname: str) -> NotebookNode | None:

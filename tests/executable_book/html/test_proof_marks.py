@@ -106,7 +106,7 @@ def test_a_page_says_what_ran_it_and_how_much_it_verifies(book) -> None:
         cell(BOTH): f"{RAN}; 2 source outputs verified on this page.",
         # only what agrees counts, and each output once
         cell("print('3')\nprint('5')") + cell("print(3)", "verifies: three")[6:]: (
-            f"{RAN}; 1 source output verified on this page."
+            f"{RAN}; 1 source output verified on this page; 1 output differs."
         ),
         cell("print(3)", "tags: [x]"): f"{RAN}.",
         cell("1 / 0", "tags: [x]"): "Not executed to its end.",
