@@ -14,6 +14,10 @@ WIDTH = 80
 """Of what is printed: most terminals show as many letters on a line."""
 
 
+TIME_IS_OVER = 124
+"""The exit code of a process in which a reader's code has taken too long."""
+
+
 class WorkshopError(ValueError):
     """Something that a reader can mend; its message is a sentence that says how."""
 

@@ -8,11 +8,13 @@ import contextlib
 import importlib
 import io
 import json
+import math
 import os
 import re
 import signal
 import sys
 import threading
+import time
 import traceback
 from dataclasses import replace
 from itertools import groupby
@@ -25,32 +27,39 @@ import torch
 from literate_attention.exercises import Verdict
 from literate_attention.exercises.pieces import BY_NAME, Piece, judged_apart
 from literate_attention.exercises.pieces._trials import NOT_WRITTEN, EndlessError, message_of
-from literate_attention.workshop._road import CHAPTERS, file_name
+from literate_attention.workshop._road import CHAPTERS, TIME_IS_OVER, file_name
 
 MOST_MEMORY = 4 * 2**30
 """Bytes. Beyond that a reader's code gets a MemoryError, where the system knows such limits."""
 
+GRACE = 2
+"""Seconds after which the system ends code that lets no other thread say that its time is over."""
 
-def main(folder: Path, endless: list[str], pieces: list[Piece]) -> None:
+
+def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) -> None:
     """Judge some pieces, chapter by chapter.
 
     Args:
         folder: where they are.
+        seconds: how long the processor may work on each step.
         endless: pieces and files that are known not to end.
         pieces: which.
     """
-    reports = take_pipes(folder)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits for this one decides
     limit_memory()
     torch.set_num_threads(1)
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(folder))
+    BY_NAME["softmax"].check(torch.exp)  # what torch imports at its first use is no reader's
+    clock = Clock(seconds)
+    reports = take_pipes(folder, clock)
 
     for name in endless:
         stand_in_for(name)
 
     def announce(step: str, of: str, names: list[str]) -> None:
         print(json.dumps({"step": step, "of": of, "names": names}), file=reports, flush=True)
+        clock.start()
 
     def report(name: str, verdict: Verdict) -> None:
         verdict = replace(verdict, says=with_import(verdict.says, BY_NAME[name].chapter))
@@ -96,21 +105,66 @@ def endless_piece(name: str) -> type:
     return type(name, (), {"__init__": stop})
 
 
-def take_pipes(folder: Path) -> TextIO:
-    """Keep standard output for reports; what a reader's code writes there itself goes nowhere."""
+class Clock:
+    """Counts the seconds that the processor works on a step, however busy it is with others.
+
+    Args:
+        seconds: how many it may.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.started = time.process_time()
+
+    def start(self) -> None:
+        """Begin a step."""
+        self.started = time.process_time()
+        latest = math.ceil(self.started + self.seconds) + GRACE
+        with contextlib.suppress(ImportError, OSError, ValueError):  # as for memory
+            import resource
+
+            most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+            resource.setrlimit(resource.RLIMIT_CPU, (latest, most))
+
+    @property
+    def worked(self) -> float:
+        """How long the processor has worked on this step."""
+        return time.process_time() - self.started
+
+
+def take_pipes(folder: Path, clock: Clock) -> TextIO:
+    """Keep standard output for reports; what a reader's code writes there itself goes nowhere.
+
+    Two threads end this process, and say before that where it is: one when the process that waits for it
+    asks, or is gone; and the other when the time is over.
+    """
     reports = os.fdopen(os.dup(1), "w", encoding="ascii")
     parent = os.dup(0)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
 
-    def end_with_parent() -> None:
-        os.read(parent, 1)
+    def end(is_over: bool) -> None:
+        place = {"place": place_in(folder), "worked": clock.worked, "is_over": is_over}
         with contextlib.suppress(OSError):  # nobody may listen any more
-            print(json.dumps({"place": place_in(folder)}), file=reports, flush=True)
-        os._exit(1)
+            print(json.dumps(place), file=reports, flush=True)
+        if not is_over:  # whatever it has begun ends with it
+            with contextlib.suppress(AttributeError, OSError):
+                os.killpg(0, signal.SIGKILL)
+        os._exit(TIME_IS_OVER)
 
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    def end_with_parent() -> None:
+        with contextlib.suppress(OSError):
+            os.read(parent, 1)
+        end(is_over=False)
+
+    def end_in_time() -> None:
+        while clock.worked <= clock.seconds:
+            time.sleep(0.05)
+        end(is_over=True)
+
+    for each in (end_with_parent, end_in_time):
+        threading.Thread(target=each, daemon=True).start()
     return reports
 
 
@@ -212,5 +266,5 @@ def own_file(line: str) -> str | None:
 
 
 if __name__ == "__main__":
-    place, known_as_endless, *names = sys.argv[1:]
-    main(Path(place), known_as_endless.split(), [BY_NAME[name] for name in names])
+    place, limit, known_as_endless, *names = sys.argv[1:]
+    main(Path(place), float(limit), known_as_endless.split(), [BY_NAME[name] for name in names])

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import literate_attention
 from literate_attention.exercises import Verdict
@@ -27,6 +27,7 @@ from literate_attention.exercises.pieces import BY_NAME, Piece
 from literate_attention.exercises.pieces._trials import NOT_WRITTEN as NOTHING_WRITTEN
 from literate_attention.workshop._road import (
     CHAPTERS,
+    TIME_IS_OVER,
     TITLES,
     WIDTH,
     WorkshopError,
@@ -39,11 +40,18 @@ from literate_attention.workshop._road import (
 from literate_attention.workshop.stubs import has_hints, write_whole
 
 SECONDS = 10.0
-"""How long a piece may take, and so may the import of a chapter's file. What is right takes far less."""
+"""How long the processor may work on a piece, or on the import of a file. What is right takes far less."""
 
-SECONDS_TO_BEGIN = 120.0
-"""How long a busy computer may take to import torch."""
+PATIENCE = PATIENCE_TO_BEGIN = 300.0
+"""How many seconds of the clock a busy computer may take for the same, and for the import of torch."""
 
+WAITING = 0.01
+"""The part of its patience below which a computer was not busy: it had nothing to do."""
+
+PATIENCE_FOR_AN_ANSWER = 20.0
+"""How many seconds a process may take to say where it is."""
+
+ENDLESS = "does not end"
 RIGHT, WRONG, NOT_WRITTEN = "right", "wrong", "not written yet"
 MARKS = {RIGHT: "✓", WRONG: "✗", NOT_WRITTEN: "·"}
 
@@ -183,7 +191,7 @@ def check(folder: str | os.PathLike[str], *names: str, seconds: float = SECONDS)
     Args:
         folder: where your files are.
         *names: chapters or pieces, such as ``"simple_attention"`` or ``"softmax"``; by default all.
-        seconds: how long one piece may take.
+        seconds: how long the processor may work on one piece.
 
     Returns:
         A verdict on each piece, which prints as a list of the chapters.
@@ -236,46 +244,55 @@ def verdicts_of_one_process(
     What does not end is added to a list, so that the next process does not wait for it.
     """
     done: set[str] = set()
-    step, running, at_stake, patience = "", "", list(names), SECONDS_TO_BEGIN
+    step, running, at_stake, place = "", "", list(names), dict[str, Any]()
     with tempfile.TemporaryFile() as errors:
-        process = worker(folder, names, endless, errors)
+        process = worker(folder, names, endless, seconds, errors)
         lines = lines_of(process)
         try:
-            while len(done) < len(names) and (line := lines.get(timeout=patience)):
+            while len(done) < len(names) and (
+                line := lines.get(timeout=PATIENCE if step else PATIENCE_TO_BEGIN)
+            ):
                 message = json.loads(line)
                 if "step" in message:
-                    step, running = message["step"], message["of"]
-                    at_stake, patience = message["names"], seconds
+                    step, running, at_stake = message["step"], message["of"], message["names"]
+                elif "place" in message:
+                    place = message
                 else:
                     done.add(message["name"])
                     yield message["name"], Verdict(**message["verdict"])
             if len(done) == len(names):
                 return
-            ended = how_it_ended(process.wait())
-        except queue.Empty:
-            ended = f"does not end within {patience:g} seconds{where_it_is(process, lines)}"
-            endless.append(running)
+            code = process.wait(PATIENCE)
+        except (queue.Empty, subprocess.TimeoutExpired):
+            code, place = None, where_it_is(process, lines)
         finally:
-            process.kill()
-            process.wait()
-            if process.stdin:
-                process.stdin.close()
+            stop(process)
         if not step:
+            if code is None:
+                raise WorkshopError("The computer is too busy to begin; try again.")
             errors.seek(0)
             raise RuntimeError(f"no process could begin to check: {errors.read().decode()}")
-    stopped = Verdict(False, f"{step[0].upper()}{step[1:]} {ended}.")
-    yield from ((name, stopped) for name in at_stake if name not in done)
+    ended, is_busy = how_it_ended(code, place, seconds)
+    if ended.startswith(ENDLESS):
+        endless.append(running)
+    at = f": it is in {place['place']}" if place.get("place") else ""
+    says = Verdict(False, f"{step[0].upper()}{step[1:]} {ended}{at}.", is_written=not is_busy)
+    yield from ((name, says) for name in at_stake if name not in done)
 
 
 def worker(
-    folder: Path, names: Sequence[str], endless: Sequence[str], errors: IO[bytes]
+    folder: Path,
+    names: Sequence[str],
+    endless: Sequence[str],
+    seconds: float,
+    errors: IO[bytes],
 ) -> subprocess.Popen[bytes]:
     """Start the process that runs a reader's code. It ends when its standard input does: with this one."""
     package = Path(literate_attention.__file__).parents[1]
     paths = [str(package), os.environ.get("PYTHONPATH", "")]
-    module = f"{__package__}._worker"
+    module, place = f"{__package__}._worker", str(folder.resolve())
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", module, str(folder.resolve()), " ".join(endless), *names],
+        [sys.executable, "-P", "-m", module, place, str(seconds), " ".join(endless), *names],
         cwd=folder,
         env={
             **os.environ,
@@ -286,7 +303,19 @@ def worker(
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,
+        start_new_session=True,
     )
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a process, and all that it has begun."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (AttributeError, ProcessLookupError, PermissionError):  # Windows, or nothing is left
+        process.kill()
+    process.wait()
+    if process.stdin:
+        process.stdin.close()
 
 
 def lines_of(process: subprocess.Popen[bytes]) -> "queue.SimpleQueue[bytes]":
@@ -305,24 +334,36 @@ def lines_of(process: subprocess.Popen[bytes]) -> "queue.SimpleQueue[bytes]":
     return lines
 
 
-def where_it_is(process: subprocess.Popen[bytes], lines: "queue.SimpleQueue[bytes]") -> str:
-    """Ask a process that does not end which line of a reader's it is in; it ends then."""
+def where_it_is(
+    process: subprocess.Popen[bytes], lines: "queue.SimpleQueue[bytes]"
+) -> dict[str, Any]:
+    """Ask a process that is not done which line of a reader's it is in; it ends then."""
     if process.stdin:
         process.stdin.close()
     try:
-        place = json.loads(lines.get(timeout=1.0) or b"{}").get("place")
+        while line := lines.get(timeout=PATIENCE_FOR_AN_ANSWER):
+            message = json.loads(line)
+            if "place" in message:
+                return dict(message)
     except queue.Empty:
-        return ""
-    return f": it is in {place}" if place else ""
+        pass
+    return {}
 
 
-def how_it_ended(code: int) -> str:
-    """Say what the exit code of a process tells."""
+def how_it_ended(code: int | None, place: Mapping[str, Any], seconds: float) -> tuple[str, bool]:
+    """Say how a process ended, by its exit code, and whether that says nothing of the code it ran."""
+    if place.get("is_over") or code in (TIME_IS_OVER, -getattr(signal, "SIGXCPU", 0)):
+        return f"{ENDLESS} within {seconds:g} seconds of processor time", False
+    if code is None and place.get("worked", PATIENCE) < WAITING * PATIENCE:
+        return f"{ENDLESS}: it waits, and does nothing for {PATIENCE:g} seconds", False
+    if code is None:
+        busy = f"within {PATIENCE:g} seconds, since the computer is busy; try again"
+        return f"could not be judged {busy}", True
     if code == -getattr(signal, "SIGKILL", 0):
-        return "is stopped by the system, as happens when it takes all memory"
+        return "is stopped by the system, as happens when it takes all memory", False
     if code < 0:
-        return f"crashes Python ({signal.strsignal(-code)})"
-    return "ends the program"
+        return f"crashes Python ({signal.strsignal(-code)})", False
+    return "ends the program", False
 
 
 class Said(str):

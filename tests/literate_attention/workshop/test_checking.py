@@ -14,6 +14,7 @@ import pytest
 from literate_attention import workshop
 from literate_attention.__main__ import main
 from literate_attention.exercises.pieces import BY_NAME, PIECES
+from literate_attention.workshop import checking
 from literate_attention.workshop._road import CHAPTERS, WorkshopError
 
 RIGHT_SOFTMAX = "def softmax(x):\n    return torch.softmax(x, dim=-1)\n"
@@ -93,13 +94,13 @@ class LanguageModel(nn.Module):
         os._exit(0)
 """,
     )
-    checked = workshop.check(folder, seconds=8.0)
+    checked = workshop.check(folder, seconds=1.0)
     verdicts = said(checked)
     assert verdicts["softmax"] == "right"
     assert verdicts["causal_mask"] == "right"
     assert verdicts["RMSNorm"].startswith("It crashes Python")
     assert re.fullmatch(
-        r"It does not end within 8 seconds: it is in __init__, transformer_block\.py, line \d+\.",
+        r"It does not end within 1 seconds .+: it is in __init__, transformer_block\.py, line \d+\.",
         verdicts["SwiGLU"],
     )
     assert verdicts["TransformerBlock"] == "It calls exit(), which ends the program."
@@ -111,11 +112,11 @@ def test_files_that_cannot_be_imported(folder: Path) -> None:
     (folder / "simple_attention.py").write_text("x = 1\nfrom causal_attention import causal_mask\n")
     (folder / "causal_attention.py").write_text("import torch\n\ndef causal_mask(:\n")
     write(folder, "transformer_block", "while True:\n    pass\n")
-    verdicts = said(workshop.check(folder, seconds=3.0))
+    verdicts = said(workshop.check(folder, seconds=1.0))
     assert verdicts["softmax"].startswith("causal_attention.py, line 3, is no Python: ")
     assert verdicts["causal_mask"] == verdicts["softmax"]
     assert re.fullmatch(
-        r"Importing transformer_block\.py does not end within 3 seconds: it is in "
+        r"Importing transformer_block\.py does not end within 1 seconds of processor time: it is in "
         r"transformer_block\.py, line \d+\.",
         verdicts["RMSNorm"],
     )
@@ -128,19 +129,51 @@ def test_what_calls_an_endless_piece_waits_for_it_and_not_for_the_time(folder: P
         "from simple_attention import softmax\ndef attention_weights(q, k):\n    softmax(q)\n"
     )
     write(folder, "self_attention", attention)
-    verdicts = said(checked := workshop.check(folder, *PIECES_OF_LOOP, seconds=3.0))
-    assert verdicts["softmax"].startswith("It does not end within 3 seconds")
+    verdicts = said(checked := workshop.check(folder, *PIECES_OF_LOOP, seconds=1.0))
+    assert verdicts["softmax"].startswith("It does not end within 1 seconds")
     waits = "It waits for softmax, which does not end."
     assert [verdicts["dot_product_attention"], verdicts["attention_weights"]] == [waits, waits]
     assert "Wrong: 1. Not written yet: 2." in str(checked)
     (folder / "simple_attention.py").write_text("while True:\n    pass\n")
     (folder / "self_attention.py").write_text(f"{attention}softmax(1)\n")
-    verdicts = said(workshop.check(folder, *PIECES_OF_LOOP, seconds=3.0))
+    verdicts = said(workshop.check(folder, *PIECES_OF_LOOP, seconds=1.0))
     assert verdicts["softmax"] == verdicts["dot_product_attention"]
     assert verdicts["softmax"].startswith("Importing simple_attention.py does not end")
     assert verdicts["attention_weights"] == (
         "self_attention.py, line 4, cannot be imported: it waits for softmax, which does not end."
     )
+
+
+def test_a_busy_computer_is_not_taken_for_wrong_code(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder, "simple_attention", "while True:\n    pass\n")
+    monkeypatch.setattr(checking, "PATIENCE", 0.3)
+    (result,) = workshop.check(folder, "softmax", seconds=1e6).results
+    assert "busy" in result.says
+    assert result.state == "not written yet"
+    busy, waiting = ({"worked": part * checking.PATIENCE} for part in (0.1, 0.001))
+    assert checking.how_it_ended(None, busy, 10.0)[1]
+    assert not checking.how_it_ended(None, waiting, 10.0)[1]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
+@pytest.mark.parametrize("loop", ["while True:\n        pass", "re.match('(a+)+b', 40 * 'a')"])
+def test_code_that_closes_all_pipes_or_lets_nobody_else_run_ends(folder: Path, loop: str) -> None:
+    """In the second loop, no other thread gets a turn: the system counts."""
+    code = f"import os, re\ndef softmax(x):\n    os.closerange(3, 300)\n    {loop}\n"
+    write(folder, "simple_attention", code)
+    (result,) = workshop.check(folder, "softmax", seconds=1.0).results
+    assert "does not end" in result.says
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such processes")
+def test_nothing_that_code_has_begun_is_left(folder: Path) -> None:
+    begin = "import subprocess\nchild = subprocess.Popen(['sleep', '600'])\n"
+    write(folder, "simple_attention", f"{begin}open('pid', 'w').write(f'{{child.pid}}\\n')\n")
+    workshop.check(folder, "softmax")
+    while is_running(process_id(folder)):
+        time.sleep(0.1)
 
 
 PIECES_OF_LOOP = ("softmax", "dot_product_attention", "attention_weights")

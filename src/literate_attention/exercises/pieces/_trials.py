@@ -223,10 +223,18 @@ def numbers_of(value: object, first: int = 0) -> str:
     of_type = "" if is_usual else f" ({str(value.dtype).removeprefix('torch.')})"
     if value.numel() > MOST_NUMBERS_SHOWN:
         some = ", ".join(f"{one:.4g}" for one in value.flatten()[first : first + 4].tolist())
-        place = [int(one) for one in torch.unravel_index(torch.tensor(first), value.shape)]
-        begins = f"has at {place}" if first else "begins"
+        begins = f"has at {place_of(first, value.shape)}" if first else "begins"
         return f"a tensor of shape {tuple(value.shape)}{of_type} that {begins} {some}"
     return f"{rounded(value.tolist())}{of_type}"
+
+
+def place_of(number: int, shape: Sequence[int]) -> list[int]:
+    """Return the indices of a number that is known by its place in the flattened tensor."""
+    place: list[int] = []
+    for size in reversed(shape):
+        number, index = divmod(number, size)
+        place.insert(0, index)
+    return place
 
 
 def rounded(value: Any) -> Any:
