@@ -5,10 +5,11 @@
 (() => {
   "use strict";
 
-  const NAME = "reading";
   const LOOKED_UP = /^(reference\/|trust\/|playground)/; // nobody reads these to their ends
   const A_WHILE = 20; // seconds: who leaves before, and has not scrolled, has only had a look
+  const MOST = 200_000; // letters, many times what a reader of all chapters leaves behind
   const root = new URL(document.documentElement.dataset.content_root, location.href).href;
+  const NAME = `reading ${new URL(root).pathname}`; // another book on the same host keeps its own
   const addressOf = (link) => new URL(link, location.href).href.replace(/[?#].*/, "").slice(root.length);
   const here = addressOf("");
   const chapters = [...document.querySelectorAll(".bd-links a.internal")].filter(
@@ -16,23 +17,38 @@
   );
   const chapter = chapters.find((link) => addressOf(link.href) === here);
 
+  /** What is kept, whatever stands there: what is not ours, or damaged, is left out. */
   function kept() {
-    let found = {};
+    let found = null;
     try {
-      found = JSON.parse(localStorage.getItem(NAME)) ?? {};
+      const text = localStorage.getItem(NAME) ?? "";
+      if (text.length < MOST) found = JSON.parse(text);
     } catch {
       // Something else stands there: we begin anew.
     }
-    const list = (what) => (Array.isArray(what) ? what : []);
-    const map = (what) => (what?.constructor === Object ? what : {});
+    const isText = (what) => typeof what === "string";
+    const texts = (what) => (Array.isArray(what) ? what.filter(isText) : []);
+    const isOurs = (address) => URL.canParse(address, root) && new URL(address, root).href.startsWith(root);
+    const map = (what, change) =>
+      Object.fromEntries(
+        Object.entries(typeof what === "object" && !Array.isArray(what) ? (what ?? {}) : {})
+          .filter(([address]) => isOurs(address))
+          .map(([address, one]) => [address, change(one)]),
+      );
+    const text = (what) => (isText(what) ? what : "");
     // begun: of each chapter, the section to go on from, with its heading, and those that were passed
-    const { read, solved, written, begun, place } = found;
+    const begun = map(found?.begun, (one) => ({
+      anchor: text(one?.anchor),
+      section: text(one?.section),
+      passed: texts(one?.passed),
+    }));
+    const place = text(found?.place);
     return {
-      read: list(read),
-      solved: map(solved),
-      written: list(written),
-      begun: map(begun),
-      place: map(begun)[place] ? place : "",
+      read: texts(found?.read),
+      solved: map(found?.solved, text),
+      written: texts(found?.written),
+      begun,
+      place: Object.hasOwn(begun, place) && titleIn(place) ? place : "",
     };
   }
 

@@ -7,7 +7,8 @@
     const nothing = { getItem: () => null, setItem: () => {}, removeItem: () => {} };
     Object.defineProperty(globalThis, "localStorage", { value: nothing });
   }
-  const mode = localStorage.getItem("mode") || "auto";
+  const kept = localStorage.getItem("mode");
+  const mode = ["light", "dark"].includes(kept) ? kept : "auto";
   const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   document.documentElement.dataset.mode = mode;
   document.documentElement.dataset.theme = mode === "auto" ? system : mode;

@@ -41,6 +41,7 @@ READ_SECTION_BY_SECTION = f"""async () => {{
     }}
 }}"""
 IS_READ = "() => document.querySelector('.bd-links a.current.was-read') !== null"
+KEPT = "Object.keys(localStorage).filter(key => key.startsWith('reading'))"
 REFUSED = """Object.defineProperty(window, "localStorage", {
     configurable: true, get() { throw new DOMException("refused", "SecurityError") }})"""
 
@@ -101,7 +102,7 @@ def test_a_reader_goes_on_where_they_stopped(
         shown.get_by_role("button", name="Forget all of this").press("Enter")
         assert shown.inner_text() == "Forgotten."
         assert mark_of(visit, TITLE) == "none"
-        assert page.evaluate("localStorage.getItem('reading')") is None
+        assert page.evaluate(KEPT) == []
         go_to(visit, "index.html")
         assert shown.count() == 0
         assert complaints(visit) == []
@@ -198,3 +199,69 @@ def test_where_nothing_can_be_kept_nothing_is_offered(opened: Callable[..., Any]
         go_to(visit, "index.html")
         assert visit.page.get_by_role("group", name="Where you were").count() == 0
         assert complaints(visit) == []
+
+
+AS_PATH = "() => `reading ${new URL(document.documentElement.dataset.content_root, location.href).pathname}`"
+DAMAGED = (
+    *("", "{", "null", "5", '"text"', "[]", "[1, 2]", "{}", '{"constructor": 1}'),
+    '{"read": 5, "solved": 5, "written": 5, "begun": 5, "place": 5}',
+    '{"read": "a", "solved": "a", "written": {}, "begun": "a", "place": ["a"]}',
+    '{"read": [null, {}], "written": [null, {"toString": 1}], "place": {"toString": 1}}',
+    '{"solved": {"http://[": "x", "javascript:alert(1)": "x", "//elsewhere/": 5}}',
+    '{"solved": {"__proto__": {}}, "begun": {"__proto__": {"anchor": 1}}, "place": "__proto__"}',
+    '{"begun": {"http://[": {}}, "place": "http://["}',
+    '{"begun": {"story/gone.html": {}}, "place": "story/gone.html"}',
+    *(
+        f'{{"begun": {{"{CHAPTER}": {stop}}}, "place": "{CHAPTER}"}}'
+        for stop in ("null", "5", '{"passed": 5}', '{"passed": {}, "anchor": {}, "section": []}')
+    ),
+)
+
+
+@pytest.mark.parametrize("page", ["index.html", CHAPTER, CODE_PAGE])
+def test_whatever_is_stored_a_page_works(page: str, opened: Callable[..., Any]) -> None:
+    """What is not ours is left out, and mended when something is kept; so is a mode that is none."""
+    with opened(page) as visit:
+        name = visit.page.evaluate(AS_PATH)
+        for stored in DAMAGED:
+            visit.page.evaluate("entry => localStorage.setItem(...entry)", [name, stored])
+            visit.page.evaluate("mode => localStorage.setItem('mode', mode)", stored)
+            visit.page.evaluate(
+                "addEventListener('pagehide', e => e.stopImmediatePropagation(), true)"
+            )
+            go_to(visit, page)
+            assert complaints(visit) == [], stored
+            assert visit.page.evaluate("document.documentElement.dataset.mode") == "auto"
+            foreign = visit.page.locator(".reading-place a:not([href^='http://127'])")
+            assert foreign.count() == 0, stored
+            kept = visit.page.evaluate("name => JSON.parse(localStorage.getItem(name))", name)
+            assert set(kept) == {"read", "solved", "written", "begun", "place"}, stored
+
+
+def test_a_full_store_does_not_hold_a_page_up(opened: Callable[..., Any]) -> None:
+    """As much as this browser keeps: it is no reader's progress, so it goes."""
+    with opened("index.html") as visit:
+        page = visit.page
+        page.evaluate(
+            """([name, many]) => localStorage.setItem(name, JSON.stringify({ solved: Object.fromEntries(
+                [...Array(many).keys()].map(i => [`story/${i}.html#ex`, "Exercise"])) }))""",
+            [page.evaluate(AS_PATH), 150_000],
+        )
+        assert page.evaluate("Object.values(localStorage).join('').length") > 4e6
+        go_to(visit, "index.html")
+        assert page.get_by_role("group", name="Where you were").count() == 0
+        assert page.evaluate("Object.values(localStorage).join('').length") < 1000
+
+
+def test_two_books_on_one_host_keep_their_own(opened: Callable[..., Any]) -> None:
+    with opened("index.html") as visit:
+        page = visit.page
+        other = """localStorage.setItem("reading /another/", '{"written": ["softmax"]}')"""
+        page.evaluate(other)
+        go_to(visit, CHAPTER)
+        page.get_by_role("checkbox", name="Solved: Exercise").last.check()
+        go_to(visit, "index.html")
+        shown = page.get_by_role("group", name="Where you were")
+        assert "pieces of the code" not in shown.inner_text()
+        shown.get_by_role("button", name="Forget all of this").press("Enter")
+        assert page.evaluate(KEPT) == ["reading /another/"]
