@@ -235,9 +235,10 @@ def digest(tmp_path: Path) -> Callable[..., str]:
     (tmp_path / "library" / "deep" / "module.py").write_text("x = 1\n")
     (tmp_path / "lock.txt").write_text("torch==1\n")
 
-    def compute(**settings: list[str]) -> str:
+    def compute(**settings: object) -> str:
         names = ("book_variables", "book_versions", "book_kernel_preload")
-        config = SimpleNamespace(**{name: [] for name in names} | settings)
+        defaults = {name: [] for name in names} | {"book_machines": {}}
+        config = SimpleNamespace(**defaults | settings)
         return page_execution.execution_digest(
             config, [tmp_path / "library", tmp_path / "lock.txt"]
         )
@@ -287,3 +288,7 @@ def test_settings_and_variables_change_the_digest(
     assert digest(book_variables=["SOME_DEVICE"], book_kernel_preload=["torch.nn"]) != plain
     monkeypatch.setenv("SOME_DEVICE", "meta")
     assert digest(book_variables=["SOME_DEVICE"]) != plain
+    for name in ("HOW_IT_COMPUTES", "BOOK_NOISE"):
+        before = digest(book_machines={"another": {"HOW_IT_COMPUTES": "otherwise"}})
+        monkeypatch.setenv(name, "1 contextlib:nullcontext")
+        assert digest(book_machines={"another": {"HOW_IT_COMPUTES": "otherwise"}}) != before
