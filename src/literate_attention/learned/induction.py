@@ -175,7 +175,7 @@ def attention_only_model(
         base: of the rotary frequencies; None if nothing tells the positions.
 
     Returns:
-        The model, with random weights.
+        The model, with random weights, in float64: so a training comes out the same on every machine.
 
     Raises:
         ValueError: ``embed_dim`` is not divisible by ``num_heads``, or what a head gets is not even.
@@ -188,14 +188,15 @@ def attention_only_model(
     require_head_split("embed_dim", embed_dim, num_heads)
     rope = None
     if base is not None:
-        rope = RotaryEmbedding(embed_dim // num_heads, context_length, base)
+        head_dim = embed_dim // num_heads
+        rope = RotaryEmbedding(head_dim, context_length, base, dtype=torch.float64)
     blocks = [
         AttentionBlock(
             GroupedQueryAttention(embed_dim, embed_dim, num_heads, num_heads, rope=rope), embed_dim
         )
         for _ in range(num_layers)
     ]
-    return LanguageModel(vocab_size, embed_dim, blocks)
+    return LanguageModel(vocab_size, embed_dim, blocks).double()
 
 
 class Checkpoint(NamedTuple):
