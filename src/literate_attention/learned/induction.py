@@ -21,6 +21,7 @@ from literate_attention.learned.trained_heads import (
 from literate_attention.models.grouped_query_attention import GroupedQueryAttention
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.models.transformer_block import LanguageModel, RMSNorm
+from literate_attention.story.training import same_start
 
 __all__ = [
     "AttentionBlock",
@@ -175,7 +176,8 @@ def attention_only_model(
         base: of the rotary frequencies; None if nothing tells the positions.
 
     Returns:
-        The model, with random weights, in float64: so a training comes out the same on every machine.
+        The model, with random weights, in float64, from the
+        :func:`~literate_attention.story.training.same_start` on every machine.
 
     Raises:
         ValueError: ``embed_dim`` is not divisible by ``num_heads``, or what a head gets is not even.
@@ -196,7 +198,9 @@ def attention_only_model(
         )
         for _ in range(num_layers)
     ]
-    return LanguageModel(vocab_size, embed_dim, blocks).double()
+    model = LanguageModel(vocab_size, embed_dim, blocks)
+    same_start(model)
+    return model
 
 
 class Checkpoint(NamedTuple):
