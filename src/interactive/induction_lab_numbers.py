@@ -28,7 +28,7 @@ def train() -> list[la.Checkpoint]:
 
 
 def _new_model() -> la.LanguageModel:
-    return la.attention_only_model(26, 32, num_layers=2).double()
+    return la.attention_only_model(26, 32, num_layers=2)
 
 
 def test_rows() -> Tensor:

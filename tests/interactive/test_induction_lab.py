@@ -36,7 +36,7 @@ def numbers(figures_site: Path) -> dict[str, Any]:
 
 
 def new_model() -> Any:
-    return la.attention_only_model(26, 32, num_layers=2).double()
+    return la.attention_only_model(26, 32, num_layers=2)
 
 
 def model_at(numbers: dict[str, Any], moment: int) -> Any:

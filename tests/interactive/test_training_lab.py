@@ -41,7 +41,7 @@ TRAIN = """([kind, parameters, task, settings, steps]) => {
 def trained(kind: str) -> tuple[la.TaskModel, list[float]]:
     """Return the library's model of a kind of attention, trained as the page does, and its losses."""
     torch.manual_seed(SEED)
-    model = new_model(kind).double()
+    model = new_model(kind)
     settings = QUESTIONS[KINDS[kind]]
     return model, la.train(model, tasks(KINDS[kind])[0], **settings)
 
@@ -93,7 +93,7 @@ def test_script_equals_library_on_random_settings(
     page = open_figure("training_lab")
     torch.manual_seed(2017)
     for std, lr, weight_decay in ((0.1, 0.01, 0.0), (0.3, 0.003, 1.0), (0.6, 0.03, 2.0)):
-        model = new_model(kind).double()
+        model = new_model(kind)
         for parameter in model.parameters():
             torch.nn.init.normal_(parameter, std=std)
         task = tasks(KINDS[kind])[0]

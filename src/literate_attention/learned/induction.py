@@ -21,6 +21,7 @@ from literate_attention.learned.trained_heads import (
 from literate_attention.models.grouped_query_attention import GroupedQueryAttention
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.models.transformer_block import LanguageModel, RMSNorm
+from literate_attention.story.training import same_start
 
 __all__ = [
     "AttentionBlock",
@@ -175,7 +176,8 @@ def attention_only_model(
         base: of the rotary frequencies; None if nothing tells the positions.
 
     Returns:
-        The model, with random weights.
+        The model, with random weights, in float64, from the
+        :func:`~literate_attention.story.training.same_start` on every machine.
 
     Raises:
         ValueError: ``embed_dim`` is not divisible by ``num_heads``, or what a head gets is not even.
@@ -188,14 +190,17 @@ def attention_only_model(
     require_head_split("embed_dim", embed_dim, num_heads)
     rope = None
     if base is not None:
-        rope = RotaryEmbedding(embed_dim // num_heads, context_length, base)
+        head_dim = embed_dim // num_heads
+        rope = RotaryEmbedding(head_dim, context_length, base, dtype=torch.float64)
     blocks = [
         AttentionBlock(
             GroupedQueryAttention(embed_dim, embed_dim, num_heads, num_heads, rope=rope), embed_dim
         )
         for _ in range(num_layers)
     ]
-    return LanguageModel(vocab_size, embed_dim, blocks)
+    model = LanguageModel(vocab_size, embed_dim, blocks)
+    same_start(model)
+    return model
 
 
 class Checkpoint(NamedTuple):

@@ -23,7 +23,9 @@ __all__ = [
 ]
 
 
-def rotary_frequencies(head_dim: int, base: float = 10_000.0) -> Float[Tensor, " pairs"]:
+def rotary_frequencies(
+    head_dim: int, base: float = 10_000.0, dtype: torch.dtype = torch.float32
+) -> Float[Tensor, " pairs"]:
     r"""Say how far each pair of numbers turns from one token to the next, in radians.
 
     .. math:: \theta_i = b^{-2i/d}, \qquad i = 0, 1, \dots, d/2 - 1
@@ -34,9 +36,10 @@ def rotary_frequencies(head_dim: int, base: float = 10_000.0) -> Float[Tensor, "
     Args:
         head_dim: how wide a query or key is, :math:`d`; two numbers make a pair.
         base: :math:`b`. The larger, the slower the last pairs turn.
+        dtype: of the angles; most models are trained with float32.
 
     Returns:
-        One angle for each pair, in float32 as models are trained with it.
+        One angle for each pair.
 
     Raises:
         ValueError: ``head_dim`` is odd.
@@ -49,7 +52,7 @@ def rotary_frequencies(head_dim: int, base: float = 10_000.0) -> Float[Tensor, "
         raise ValueError(
             f"head_dim must be even, since RoPE turns pairs of numbers, got {head_dim}"
         )
-    return 1.0 / base ** (torch.arange(0, head_dim, 2).float() / head_dim)
+    return 1.0 / base ** (torch.arange(0, head_dim, 2, dtype=dtype) / head_dim)
 
 
 def rotate_half_split(
@@ -297,6 +300,7 @@ class RotaryEmbedding(nn.Module):
         base: of the frequencies: see :func:`rotary_frequencies`.
         scale: slows the frequencies down for longer texts, such as :func:`scale_llama3` with its settings.
         attention_factor: what cosines and sines are multiplied by: see :func:`yarn_attention_factor`.
+        dtype: of the tables of cosines and sines.
 
     Raises:
         ValueError: ``head_dim`` is odd.
@@ -325,12 +329,13 @@ class RotaryEmbedding(nn.Module):
         *,
         scale: Callable[[Float[Tensor, " pairs"]], Float[Tensor, " pairs"]] | None = None,
         attention_factor: float = 1.0,
+        dtype: torch.dtype = torch.float32,
     ) -> None:
         super().__init__()
-        frequencies = rotary_frequencies(head_dim, base)
+        frequencies = rotary_frequencies(head_dim, base, dtype)
         if scale is not None:
             frequencies = scale(frequencies)
-        angles = torch.outer(torch.arange(context_length).to(frequencies.dtype), frequencies)
+        angles = torch.outer(torch.arange(context_length, dtype=dtype), frequencies)
         self.register_buffer("cos", attention_factor * angles.cos(), persistent=False)
         self.register_buffer("sin", attention_factor * angles.sin(), persistent=False)
 

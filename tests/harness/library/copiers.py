@@ -37,7 +37,7 @@ def copier(
 ) -> tuple[LanguageModel, list[Checkpoint]]:
     """Train as the page does."""
     torch.manual_seed(seed)
-    model = attention_only_model(26, embed_dim, num_layers, num_heads=num_heads).double()
+    model = attention_only_model(26, embed_dim, num_layers, num_heads=num_heads)
     checkpoints = train_to_copy(model, num_steps, every=every, seed=seed)
     return model, checkpoints
 

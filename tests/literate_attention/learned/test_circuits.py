@@ -124,7 +124,7 @@ def test_parts_of_a_logit_by_loops(model: LanguageModel) -> None:
 
 def test_of_attention_alone_the_heads_say_everything() -> None:
     torch.manual_seed(123)
-    model = attention_only_model(11, 12, num_layers=2, num_heads=3).double()
+    model = attention_only_model(11, 12, num_layers=2, num_heads=3)
     parts = logit_attribution(model, tokens(7), token=3)
     assert parts.feed_forward.tolist() == [0.0, 0.0]
     assert parts.total() == pytest.approx(model(tokens(7))[-1, 3].item(), abs=1e-9)

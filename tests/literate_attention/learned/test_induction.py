@@ -41,7 +41,7 @@ VOCAB, WIDTH, LAYERS = 11, 6, 3
 def seeded_model(**options: Any) -> LanguageModel:
     torch.manual_seed(123)
     sizes = {"vocab_size": VOCAB, "embed_dim": WIDTH, "num_layers": LAYERS, "context_length": 17}
-    return attention_only_model(**sizes | options).double()
+    return attention_only_model(**sizes | options)
 
 
 def drawn(batch: int = 5, num_tokens: int = 17, shortest: int = 3, longest: int = 7) -> Tensor:

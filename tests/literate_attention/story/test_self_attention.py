@@ -158,15 +158,15 @@ def test_only_version_1_begins_saturated_where_inputs_are_wide(
 @pytest.mark.parametrize(("seed", "learned"), [(6, False), (4, True)])
 def test_without_the_square_root_training_is_a_matter_of_luck(seed: int, learned: bool) -> None:
     """With the numbers that linear layers draw, some models learn to play, and others do not."""
-    torch.manual_seed(seed)
-    attention = SelfAttention_v2(128, 128)
 
-    def unscaled(x: Tensor) -> Tensor:
-        query, key = attention.W_query(x), attention.W_key(x)
-        return attention_output(attention_weights(query, key, scale=1.0), attention.W_value(x))
+    class Unscaled(SelfAttention_v2):
+        def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
+            weights = attention_weights(self.W_query(x), self.W_key(x), scale=1.0)
+            return attention_output(weights, self.W_value(x))
 
     torch.manual_seed(seed)
-    model = TaskModel(nn.Embedding(12, 128), unscaled, nn.Linear(128, 4), std=1.0)
-    model.register_module("trained", attention)
+    attention = Unscaled(128, 128)
+    torch.manual_seed(seed)
+    model = TaskModel(nn.Embedding(12, 128), attention, nn.Linear(128, 4), std=1.0)
     losses = train(model, gloves_task()[0], num_steps=300, lr=3e-4)
     assert (min(losses) < 0.1) == learned

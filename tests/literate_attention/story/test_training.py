@@ -75,3 +75,16 @@ def test_an_example_counts_if_all_its_answers_are_right() -> None:
     half = right.clone()
     half[: len(half) // 2, 0, 0] += 1
     assert accuracy(table, replace(task, answers=half % 4)) == 0.5
+
+
+def test_a_model_starts_on_a_grid_that_rounding_errors_of_float32_do_not_leave() -> None:
+    torch.manual_seed(7)
+    model = TaskModel(nn.Embedding(15, 5), dot_product_attention, nn.Linear(5, 4))
+    torch.manual_seed(7)
+    drawn = nn.Embedding(15, 5), nn.Linear(5, 4)
+    nn.init.normal_(drawn[0].weight, std=0.1)
+    for begins, one in zip(
+        model.parameters(), (drawn[0].weight, drawn[1].weight, drawn[1].bias), strict=True
+    ):
+        assert begins.dtype == torch.float64
+        assert torch.equal(1024 * begins, (1024 * one * (1 + 1e-7)).round().double())
