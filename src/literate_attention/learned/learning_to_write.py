@@ -203,12 +203,13 @@ class World:
 
     def _owner(self, texts: Tensor) -> Tensor:
         """Name somebody new with probability 1/2, while there are fewer than three, or somebody known."""
-        named = one_hot(texts, len(self.words)).bool()
-        known = named.any(dim=1) & self.among(self.owners)
+        named = torch.zeros(len(texts), len(self.words), dtype=torch.bool).scatter(1, texts, True)
+        known = named & self.among(self.owners)
         new = self.among(self.owners) & ~known
         may_be_new = new.any(dim=1) & (known.sum(dim=1) < MOST_OWNERS)
         after_and = self.among(("and",))[texts[:, -1]]
-        known &= ~(named[:, -4:][:, 0] & after_and[:, None])
+        beside = one_hot(texts[:, -4:][:, 0], len(self.words)).bool()
+        known &= ~(beside & after_and[:, None])
         chance = (0.5 * may_be_new).masked_fill(~known.any(dim=1), 1.0)[:, None]
         return chance * _share(new) + (1 - chance) * _share(known)
 
