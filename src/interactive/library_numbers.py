@@ -10,40 +10,36 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from executable_book.files_on_disk import digest_of, write_if_changed
+from executable_book.files_on_disk import write_if_changed
 from executable_book.run.kernels import start_python
 from executable_book.run.page_execution import execution_digest
 
-_running: dict[Path, tuple[dict[str, Any], subprocess.Popen[str]]] = {}
+_running: dict[Path, tuple[str, subprocess.Popen[str]]] = {}
 """What runs for a file that stores numbers: the fingerprint of what they depend on, and the program."""
 
 
-def begin(app: Sphinx, module: Path, path: Path, kept: Path | None = None) -> None:
+def begin(app: Sphinx, module: Path, path: Path) -> None:
     """Begin to compute the numbers of a file, if they are missing or stale: meanwhile, pages are read.
 
-    They never are for a build that writes nothing: it shows none. Numbers that depend on what a page has kept
-    are stale if that is there and another one.
+    They never are for a build that writes nothing: it shows none.
     """
     _running.pop(path, None)  # of a build that failed
     depends = (Path(app.confdir, name) for name in app.config.book_depends)
     now = execution_digest(app.config, [Path(__file__), module, *depends])
-    made_of: dict[str, Any] = {"fingerprint": now}
-    if kept and kept.exists():
-        made_of["kept"] = digest_of(kept)
-    if app.builder.format and not made_of.items() <= stored(path).items():
-        _running[path] = made_of, start_python(str(module))
+    if app.builder.format and stored(path).get("fingerprint") != now:
+        _running[path] = now, start_python(str(module))
 
 
 def finish(app: Sphinx, module: Path, path: Path) -> None:
     """Have the numbers in the file, or until the next build why there are none."""
     if path not in _running:
         return
-    made_of, program = _running.pop(path)
+    now, program = _running.pop(path)
     output, errors = program.communicate()
     if program.returncode:
         made: dict[str, Any] = {"problem": f"{module.name} failed: {error_in(errors)}"}
     else:
-        made = {**made_of, "numbers": json.loads(output)}
+        made = {"fingerprint": now, "numbers": json.loads(output)}
     write_if_changed(path, json.dumps(made))
 
 

@@ -11,9 +11,8 @@ The option `:begin:` tells the script how to begin, as `name=value` pairs with `
 The scripts are in `_static/parts/`, which all live figures share, and in `_static/NAME/`, with `NAME.css`
 where a figure needs styles of its own. If there is a module `NAME_numbers.py` beside this one, the build runs
 it when the library has changed. What it prints becomes a script, `NAME_numbers.js`, which the page asks for
-when the reader comes near: a page that was opened from file:// can fetch nothing else. A module that goes on
-with what a page has KEPT runs when all pages have been read. Readers without scripts see those of its numbers
-that are called "tables".
+when the reader comes near: a page that was opened from file:// can fetch nothing else. Readers
+without scripts see those of its numbers that are called "tables".
 """
 
 from __future__ import annotations
@@ -55,8 +54,6 @@ FIGURES: dict[str, tuple[str, ...]] = {
 }
 """The live figures, and the files of their scripts, each of which needs those before it. A figure that is
 seen at once has its numbers among them."""
-KEPT = {"learning_to_write": "learning_to_write.pt"}
-"""What a page keeps for the numbers of a figure, in the folder that `BOOK_KEEP` names."""
 
 
 class LiveFigure(nodes.container):
@@ -100,7 +97,7 @@ def numbers_of(outdir: Path, name: str) -> Path:
 
 def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     """Begin to compute the numbers of all figures: which pages show one is known when all have been read."""
-    for name in FIGURES.keys() - KEPT.keys():
+    for name in FIGURES:
         if module_of(name).exists():
             library_numbers.begin(app, module_of(name), numbers_of(app.outdir, name))
 
@@ -108,9 +105,6 @@ def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
 def update(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
     """Have the numbers of all figures, publish those that are shown, and return the pages with new ones."""
     for name in FIGURES:
-        if name in KEPT:
-            kept = Path(app.config.nb_execution_cache_path, KEPT[name])
-            library_numbers.begin(app, module_of(name), numbers_of(app.outdir, name), kept)
         library_numbers.finish(app, module_of(name), numbers_of(app.outdir, name))
     pages = shown(env)
     scripts = {name: script(app.outdir, name) for name in pages}

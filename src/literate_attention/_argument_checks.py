@@ -104,13 +104,14 @@ def require_to_follow(name: str, new: Tensor, cached: Tensor, num_tokens: int) -
         )
 
 
-def require_sha256(path: Path, expected: str) -> None:
-    """Refuse a file that is missing, broken off or another."""
+def require_sha256(path: Path, expected: str, way_out: str = "") -> None:
+    """Refuse a file that is missing, broken off or another, and say how to come by the right one."""
     if not path.is_file():
-        raise ValueError(f"{path} is missing; reinstall the package that brings it")
+        raise ValueError(f"{path} is missing; {way_out or 'reinstall the package that brings it'}")
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != expected:
         raise ValueError(
-            f"{path} has sha256 {found}, expected {expected}; reinstall it or delete it"
+            f"{path} has sha256 {found}, expected {expected}; "
+            f"{way_out or 'reinstall it or delete it'}"
         )

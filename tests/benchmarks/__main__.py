@@ -23,6 +23,7 @@ NAMES = (
     "ladder",
     "copying",
     "learning_to_write",
+    "tiny_llama",
     "build",
     "website",
 )

@@ -18,12 +18,8 @@ from harness.library.writers import (
     MOMENTS,
     SEEDS,
     STEPS,
-    apart,
-    by_head,
-    by_pair,
-    by_person,
-    learned,
     trained,
+    who_has_what,
 )
 from measuring.targets import target
 from measuring.timing import interleaved, ratios, spread
@@ -37,9 +33,9 @@ from literate_attention import (
     generate,
     next_words,
     sample,
+    tiny_llama,
     train_in_batches,
     training_step,
-    writer,
 )
 
 QUESTION = (
@@ -49,17 +45,13 @@ QUESTION = (
 METHOD = """
 The training of the page: 1,200 steps of 32 texts of 36 words, none of them seen twice, in float64 on one
 thread; the seed draws the texts and the weights. Each model is judged by 300 texts that were drawn before,
-so that those with the same seed have the same test. without says how far it is above the floor without
-each head, A of the first layer and B of the second, and on_the_way how far after so many steps.
-excess says how far each kind of word is above the floor, and seconds how long a core was at work. which says
-how much of an excess is left if the model is told which colours or things the text has told, so that only
-these are possible, and guess what it would be for somebody who knows nothing else. by_person asks about the
-person who was named last in the sentence before, and about others. The few texts are 300, which come again
-and again. As many models are trained at once as there are cores. A writer of another size has another width,
-twice as much of it in its feed-forward layer, and 4 heads. The owner and the thing of the same number are
-those at the same place of their lists; the model called apart never met the two together. The texts of one's
-own are what Python's help() says of topics, and the docstrings of its standard library, in pages of 2,000
-letters, in an order that a seed draws: the first 10 are for the test.
+so that those with the same seed have the same test. excess says how far each kind of word is above the
+floor, and on_the_way how far after so many steps; which colour and which thing are what is left of it if
+the model is told which colours or things the text has mentioned, so that only these are possible. The few
+texts are 300, which come again and again. As many models are trained at once as there are cores. A model of
+another size has another width, twice as much of it in its feed-forward layer, and 4 heads. The texts of
+one's own are what Python's help() says of topics, and the docstrings of its standard library, in pages of
+2,000 letters, in an order that a seed draws: the first 10 are for the test.
 Beside our model, the same one is written with torch's own functions only, with the same weights; both are
 trained in turns, 10 steps a round, and times_torch is our time divided by its own in the same round.
 """
@@ -68,6 +60,9 @@ FEW = 300
 WIDTHS, AMOUNTS = (24, 48, 96), (600, 4_800, 38_400)
 PAGE = 2_000
 ROUNDS = 7
+LEARNED = 0.6
+"""The excess of which colour and of which thing it is, below which a model has learned who has what. The best
+guess among what the text has mentioned would have 0.69 and 0.65."""
 
 Result = dict[str, Any]
 
@@ -126,15 +121,14 @@ def trainings() -> Iterator[Result]:
 def plan() -> Iterator[tuple[str, int, dict[str, Any]]]:
     """Name the trainings, their seeds, and what is changed or measured."""
     for seed in SEEDS:
-        yield "whole", seed, {"measure": by_head, "moments": MOMENTS}
+        yield "whole", seed, {"moments": MOMENTS}
         yield "no attention", seed, {"change": without_attention}
-        yield "no positions", seed, {"change": without_positions, "measure": by_person}
-        yield "one layer", seed, {"num_layers": 1, "measure": by_person}
-        yield "no norms", seed, {"change": without_norms, "measure": by_person}
+        yield "no positions", seed, {"change": without_positions}
+        yield "one layer", seed, {"num_layers": 1}
+        yield "no norms", seed, {"change": without_norms}
         yield "rate too high", seed, {"learning_rate": 0.1}
         yield "few texts", seed, {"num_texts": FEW}
         yield "few texts, dropout", seed, {"change": with_dropout, "num_texts": FEW}
-        yield "apart", seed, {"keep": apart, "measure": by_pair}
     for seed in SEEDS[:3]:
         for width, amount in product(WIDTHS, AMOUNTS):
             sizes = {"embed_dim": width, "hidden_dim": 2 * width}
@@ -169,7 +163,7 @@ def own_texts() -> Iterator[Result]:
         tests, task = (next_words(cut(text, letters, length), letters) for text in (unseen, own))
         torch.manual_seed(123)
         sizes = {"embed_dim": width, "hidden_dim": 2 * width, "context_length": length}
-        model = writer(len(letters), **sizes)
+        model = tiny_llama(len(letters), **sizes)
         begin = time.process_time()
         train_in_batches(model, task, STEPS)
         seconds = time.process_time() - begin
@@ -271,7 +265,7 @@ def timed() -> Iterator[Result]:
     world = World()
     task = next_words(world.draw(32, LENGTH, torch.Generator().manual_seed(123)), world.words)
     torch.manual_seed(123)
-    ours = writer(len(world.words))
+    ours = tiny_llama(len(world.words))
     models = {"ours": ours, "torch's own functions": TorchModel(ours)}
     answers = [model(task.examples) for model in models.values()]
     torch.testing.assert_close(*answers)
@@ -294,7 +288,7 @@ def ten_steps(model: nn.Module, task: Any) -> None:
 def targets(results: list[Result]) -> list[Result]:
     """Most trainings learn who has what, and the modules cost no more than torch's own."""
     whole = [row for row in results if row.get("model") == "whole"]
-    failed = sum(not learned(row) for row in whole)
+    failed = sum(max(who_has_what(row["excess"])) > LEARNED for row in whole)
     (ours,) = (row for row in results if row.get("contender") == "ours")
     return [
         target(f"failures, of {len(whole)}", "who has what", failed, 1),

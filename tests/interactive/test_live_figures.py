@@ -49,16 +49,6 @@ def test_numbers_follow_the_module_and_reach_readers_with_and_without_scripts(bo
         assert book.build().written == []
 
 
-def test_numbers_follow_what_a_page_has_kept(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = book.folder / "kept.txt"
-    monkeypatch.setattr(live_figures, "KEPT", {"toy": str(kept)})
-    book.change("toy_numbers.py", "x = 0.25", f"x = float(open({str(kept)!r}).read())")
-    for now in ("0.25", "0.75"):
-        kept.write_text(now)
-        assert f"{now}00" in book.build().text("page")
-        assert book.build().written == []
-
-
 def test_numbers_that_cannot_be_computed_are_said_at_every_build(book: Any) -> None:
     book.change("toy_numbers.py", "x = 0.25", "raise ValueError('no numbers\\nfor you')")
     for _ in range(2):

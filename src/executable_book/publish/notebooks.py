@@ -10,6 +10,7 @@ They are published in the folder `notebooks` of the site, and on a branch of the
 
 import json
 import re
+from base64 import b64encode
 from pathlib import Path
 from posixpath import dirname, relpath
 from typing import Any
@@ -58,6 +59,7 @@ def data_cell(folder: Path, code: str) -> NotebookNode:
     """Return a cell that writes the data that a page reads into a folder beside the notebook."""
     lines = [
         "# What this page shows of data, as files beside this notebook.",
+        "from base64 import b64decode",
         "from pathlib import Path\n",
         f'Path("{folder.name}").mkdir(exist_ok=True)',
     ]
@@ -65,6 +67,12 @@ def data_cell(folder: Path, code: str) -> NotebookNode:
         if f'"{path.stem}' in code or ".glob(" in code:
             text = json.dumps(json.loads(path.read_text(encoding="utf-8")))
             lines.append(f'_ = Path("{folder.name}/{path.name}").write_text({text!r})')
+    for path in sorted(folder.glob("*.pt")):
+        if f'"{path.name}"' in code:
+            letters = b64encode(path.read_bytes()).decode()
+            lines.append(
+                f'_ = Path("{folder.name}/{path.name}").write_bytes(b64decode("{letters}"))'
+            )
     hidden = {"jupyter": {"source_hidden": True}}
     return nbformat.v4.new_code_cell("\n".join(lines), metadata=hidden)
 

@@ -42,8 +42,6 @@ from executable_book.run.kernel_start import NOISE
 
 CACHES = "executions"
 """The folder of all caches, beside the output folder: builders share them."""
-KEEP = "BOOK_KEEP"
-"""The environment variable that names the cache: a page may keep there what others go on with."""
 UNUSED_SECONDS = 14 * 24 * 3600
 _context = contextlib.ExitStack()
 """What ends with this build: the warm server."""
@@ -97,7 +95,7 @@ def configure(app: Sphinx, config: Config) -> None:
     depends = (Path(app.confdir, path) for path in config.book_depends)
     caches = Path(app.outdir.parent, CACHES)
     cache = caches / execution_digest(config, depends)
-    os.environ[KEEP] = config.nb_execution_cache_path = str(cache)
+    config.nb_execution_cache_path = str(cache)
     for old in caches.glob("*"):
         if old != cache and time.time() - old.stat().st_mtime > UNUSED_SECONDS:
             shutil.rmtree(old)

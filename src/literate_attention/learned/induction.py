@@ -10,7 +10,6 @@ from torch.nn.functional import cross_entropy
 
 from literate_attention._argument_checks import require_at_least, require_head_split
 from literate_attention._call_types import ReturnsTensor
-from literate_attention.learned.learning_to_write import _one_thread
 from literate_attention.learned.trained_heads import (
     attention_maps,
     copy_accuracy,
@@ -21,7 +20,7 @@ from literate_attention.learned.trained_heads import (
 from literate_attention.models.grouped_query_attention import GroupedQueryAttention
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.models.transformer_block import LanguageModel, RMSNorm
-from literate_attention.story.training import same_start
+from literate_attention.story.training import one_thread, same_start
 
 __all__ = [
     "AttentionBlock",
@@ -320,7 +319,7 @@ def train_to_copy(
         model.parameters(), lr=learning_rate, betas=(0.9, 0.99), fused=True
     )
     checkpoints = [take_checkpoint(model, 0, unseen)]
-    with _one_thread():
+    with one_thread():
         for step in progress(range(1, num_steps + 1)):
             token_ids = repeated_blocks(batch, num_tokens, vocab_size, num_tokens // 3, half, rows)
             loss = copy_loss(model, token_ids)

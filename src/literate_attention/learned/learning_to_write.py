@@ -1,8 +1,8 @@
 """A world whose every word has a known probability, and a small model that learns to write about it."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import torch
@@ -10,11 +10,15 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
-from literate_attention._argument_checks import require_at_least, require_token_ids
+from literate_attention._argument_checks import (
+    require_at_least,
+    require_sha256,
+    require_token_ids,
+)
 from literate_attention.models.real_model import llama_model
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.models.transformer_block import LanguageModel
-from literate_attention.story.training import training_step
+from literate_attention.story.training import one_thread, training_step
 from literate_attention.tasks import Task
 
 __all__ = [
@@ -22,12 +26,13 @@ __all__ = [
     "World",
     "count_words",
     "entropy",
-    "excess",
+    "kl_divergence",
+    "load_checkpoints",
     "next_words",
-    "surprise_among",
+    "restricted_nll",
     "take_snapshot",
+    "tiny_llama",
     "train_in_batches",
-    "writer",
 ]
 
 OWNERS: Final = ("Tom's", "Lily's", "Ben's", "Mia's", "Sam's", "Eve's", "Max's", "Ann's")
@@ -170,19 +175,19 @@ class World:
             ("is", "are"): self._state,
             self.states: self._stop,
         }
-        chances = torch.zeros(len(texts), len(self.words), dtype=torch.float64)
+        probs = torch.zeros(len(texts), len(self.words), dtype=torch.float64)
         for words, rule in rules.items():
             rows = self.among(words)[texts[:, -1]]
             if rows.any():
-                chances[rows] = rule(texts[rows])
+                probs[rows] = rule(texts[rows])
         start, end, yes = self._echo(texts)
         begins = (texts[:, -1] == 0) & (yes < start)
-        chances[begins] = (chances[begins] + self._even(("yes",))) / 2
+        probs[begins] = (probs[begins] + self._even(("yes",))) / 2
         echoes = yes > end
         again = texts.gather(
             1, (start + texts.shape[1] - yes).clamp(0, texts.shape[1] - 1)[:, None]
         )
-        return torch.where(echoes[:, None], one_hot(again[:, 0], len(self.words)).double(), chances)
+        return torch.where(echoes[:, None], one_hot(again[:, 0], len(self.words)).double(), probs)
 
     def _echo(self, texts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Find the full stops around the last whole sentence of each text, and the last *yes*."""
@@ -198,12 +203,13 @@ class World:
 
     def _owner(self, texts: Tensor) -> Tensor:
         """Name somebody new with probability 1/2, while there are fewer than three, or somebody known."""
-        named = one_hot(texts, len(self.words)).bool()
-        known = named.any(dim=1) & self.among(self.owners)
+        named = torch.zeros(len(texts), len(self.words), dtype=torch.bool).scatter(1, texts, True)
+        known = named & self.among(self.owners)
         new = self.among(self.owners) & ~known
         may_be_new = new.any(dim=1) & (known.sum(dim=1) < MOST_OWNERS)
         after_and = self.among(("and",))[texts[:, -1]]
-        known &= ~(named[:, -4:][:, 0] & after_and[:, None])
+        beside = one_hot(texts[:, -4:][:, 0], len(self.words)).bool()
+        known &= ~(beside & after_and[:, None])
         chance = (0.5 * may_be_new).masked_fill(~known.any(dim=1), 1.0)[:, None]
         return chance * _share(new) + (1 - chance) * _share(known)
 
@@ -264,7 +270,7 @@ class World:
             texts = torch.cat((texts, drawn), dim=1)
         return texts
 
-    def chances(
+    def next_word_probs(
         self, texts: Int[Tensor, "num_texts num_tokens"]
     ) -> Float[Tensor, "num_texts num_guesses vocab_size"]:
         """Say at each place of some texts how probable each word is as the next one.
@@ -277,12 +283,12 @@ class World:
 
         Example:
             >>> world = World()
-            >>> world.chances(world.draw(5, 36)).shape
+            >>> world.next_word_probs(world.draw(5, 36)).shape
             torch.Size([5, 35, 33])
         """
         return torch.stack([self.next_word(texts[:, :n]) for n in range(1, texts.shape[1])], dim=1)
 
-    def told(
+    def seen_words(
         self, texts: Int[Tensor, "num_texts num_tokens"]
     ) -> Bool[Tensor, "num_texts num_guesses vocab_size"]:
         """Tell at each place of some texts which words have been said so far.
@@ -295,7 +301,7 @@ class World:
 
         Example:
             >>> world = World()
-            >>> told = world.told(world.token_ids(". Tom's red cup")[None])
+            >>> told = world.seen_words(world.token_ids(". Tom's red cup")[None])
             >>> world.spell(told[0, -1].nonzero().flatten())
             ". Tom's red"
         """
@@ -322,7 +328,7 @@ class World:
         """
         prefixes = [self._echo(texts[:, :n]) for n in range(1, texts.shape[1])]
         echo = torch.stack([yes > end for _, end, yes in prefixes], dim=1)
-        told = self.chances(texts).amax(dim=-1) == 1
+        told = self.next_word_probs(texts).amax(dim=-1) == 1
         owner, colour, thing = (
             self.among(words)[texts[:, 1:]] & ~echo
             for words in (self.owners, self.colours, self.things)
@@ -337,13 +343,13 @@ def _share(chosen: Tensor) -> Tensor:
     return chosen.double() / chosen.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
-def entropy(chances: Float[Tensor, "*places vocab_size"]) -> Float[Tensor, "*places"]:
+def entropy(probs: Float[Tensor, "*places vocab_size"]) -> Float[Tensor, "*places"]:
     r"""Say how surprising the next word is on average for somebody who knows the probabilities.
 
     .. math:: H(p) = -\sum_w p_w \ln p_w
 
     Args:
-        chances: probabilities, along the last dimension.
+        probs: probabilities, along the last dimension.
 
     Returns:
         The entropy in nats :cite:p:`shannon1948`.
@@ -352,11 +358,11 @@ def entropy(chances: Float[Tensor, "*places vocab_size"]) -> Float[Tensor, "*pla
         >>> entropy(torch.tensor([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]))
         tensor([0.6931, 0.0000])
     """
-    return torch.special.entr(chances).sum(dim=-1)
+    return torch.special.entr(probs).sum(dim=-1)
 
 
-def excess(
-    chances: Float[Tensor, "*places vocab_size"], logits: Float[Tensor, "*places vocab_size"]
+def kl_divergence(
+    probs: Float[Tensor, "*places vocab_size"], logits: Float[Tensor, "*places vocab_size"]
 ) -> Float[Tensor, "*places"]:
     r"""Say how much more the next word surprises a model, on average, than it must.
 
@@ -365,21 +371,21 @@ def excess(
     It is also called relative entropy, or Kullback-Leibler divergence :cite:p:`kullback1951`.
 
     Args:
-        chances: the true probabilities.
+        probs: the true probabilities.
         logits: what the model says; a softmax makes probabilities of it.
 
     Returns:
         The excess in nats, zero only if the model gives each word its true probability.
 
     Example:
-        >>> excess(torch.tensor([0.5, 0.5]), torch.tensor([0.0, 0.0]))
+        >>> kl_divergence(torch.tensor([0.5, 0.5]), torch.tensor([0.0, 0.0]))
         tensor(0.)
     """
-    surprise = -(chances * logits.log_softmax(dim=-1)).sum(dim=-1)
-    return surprise - entropy(chances)
+    surprise = -(probs * logits.log_softmax(dim=-1)).sum(dim=-1)
+    return surprise - entropy(probs)
 
 
-def surprise_among(
+def restricted_nll(
     logits: Float[Tensor, "*places vocab_size"],
     possible: Bool[Tensor, "*places vocab_size"],
     words: Int[Tensor, "*places"],
@@ -398,7 +404,7 @@ def surprise_among(
 
     Example:
         >>> logits, possible = torch.zeros(4), torch.tensor([True, True, False, False])
-        >>> surprise_among(logits, possible, torch.tensor(0))
+        >>> restricted_nll(logits, possible, torch.tensor(0))
         tensor(0.6931)
     """
     shares = logits.masked_fill(~possible, -torch.inf).log_softmax(dim=-1)
@@ -446,7 +452,7 @@ def next_words(texts: Int[Tensor, "num_texts num_tokens"], words: tuple[str, ...
     return Task(words, words, texts[:, :-1], texts[:, 1:])
 
 
-def writer(vocab_size: int, **changes: int) -> LanguageModel:
+def tiny_llama(vocab_size: int, **changes: int) -> LanguageModel:
     """Build the small model of the chapter: Llama's blocks, two of them, in float64.
 
     Args:
@@ -455,14 +461,14 @@ def writer(vocab_size: int, **changes: int) -> LanguageModel:
             ``context_length``.
 
     Returns:
-        The model, with random weights. In float64, rounding makes little
-        difference between processors.
+        The model, with random weights: whole multiples of :math:`2^{-16}`, drawn in float64, so that the same
+        seed gives the same model on every machine.
 
     Raises:
         ValueError: the heads do not fit.
 
     Example:
-        >>> sum(parameter.numel() for parameter in writer(33).parameters())
+        >>> sum(parameter.numel() for parameter in tiny_llama(33).parameters())
         47904
     """
     sizes: dict[str, int] = {
@@ -474,32 +480,13 @@ def writer(vocab_size: int, **changes: int) -> LanguageModel:
     } | changes
     context_length, num_heads = sizes.pop("context_length"), sizes["num_heads"]
     rope = RotaryEmbedding(sizes["embed_dim"] // num_heads, context_length, base=100.0)
-    return llama_model(vocab_size, **sizes, num_kv_heads=num_heads, rope=rope).double()
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let torch compute on a single thread, as long as a ``with`` lasts.
-
-    A single thread always adds in the same order, so that the same seed gives the same weights, to the last
-    digit, on the same machine. So tiny a model gains little from several threads, and loses much if others
-    want the processor too.
-
-    Returns:
-        A context manager. However the ``with`` ends, torch has its threads again.
-
-    Example:
-        >>> with _one_thread():
-        ...     threads = torch.get_num_threads()
-        >>> threads
-        1
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    model = llama_model(vocab_size, **sizes, num_kv_heads=num_heads, rope=rope).double()
+    for weight in model.parameters():
+        if weight.dim() == 2:
+            most = weight.shape[1] ** -0.5
+            drawn = torch.empty_like(weight).uniform_(-most, most)
+            weight.data = (drawn * 2**16).round() / 2**16
+    return model
 
 
 def rate_at(step: int, num_steps: int, warm_up: int = 50) -> float:
@@ -530,6 +517,7 @@ def train_in_batches(
     batch: int = 32,
     learning_rate: float = 3e-3,
     weight_decay: float = 0.01,
+    stop: int | None = None,
     watch: Callable[[int], object] | None = None,
     progress: Callable[[range], Iterable[int]] = iter,
 ) -> list[float]:
@@ -540,10 +528,11 @@ def train_in_batches(
     Args:
         model: what is trained, in place, on the CPU.
         task: its examples and answers; after the last of them, the first come again.
-        num_steps: how many steps.
+        num_steps: how many steps, by which the rate goes.
         batch: how many examples a step has.
         learning_rate: of AdamW :cite:p:`loshchilov2019`, at its full height.
         weight_decay: how strongly all parameters are pulled towards zero.
+        stop: after how many steps to stop early; by default it goes on to the end.
         watch: is called before each step, and after the last, with the number of steps so far.
         progress: wraps the steps, as ``tqdm`` does, to show how far it is.
 
@@ -556,7 +545,7 @@ def train_in_batches(
     Example:
         >>> world = World()
         >>> task = next_words(world.draw(64, 12), world.words)
-        >>> losses = train_in_batches(writer(33), task, num_steps=20)
+        >>> losses = train_in_batches(tiny_llama(33), task, num_steps=20)
         >>> losses[-1] < losses[0]
         True
     """
@@ -565,8 +554,8 @@ def train_in_batches(
         model.parameters(), learning_rate, betas=(0.9, 0.99), weight_decay=weight_decay, fused=True
     )
     losses = []
-    with _one_thread():
-        for step in progress(range(num_steps)):
+    with one_thread():
+        for step in progress(range(num_steps if stop is None else stop)):
             if watch:
                 watch(step)
             for group in optimizer.param_groups:
@@ -575,7 +564,7 @@ def train_in_batches(
             part = replace(task, examples=task.examples[rows], answers=task.answers[rows])
             losses.append(training_step(model, part, optimizer))
         if watch:
-            watch(num_steps)
+            watch(len(losses))
     return losses
 
 
@@ -617,15 +606,15 @@ def take_snapshot(
 
     Example:
         >>> world = World()
-        >>> snapshot = take_snapshot(writer(33), 0, world, world.draw(20, 36))
+        >>> snapshot = take_snapshot(tiny_llama(33), 0, world, world.draw(20, 36))
         >>> list(snapshot.excess)[-4:]
         ['its colour', 'its thing', 'which colour', 'which thing']
     """
-    logits, kinds, told = model(texts[:, :-1]), world.kinds(texts), world.told(texts)
-    above = excess(world.chances(texts), logits)
+    logits, kinds, told = model(texts[:, :-1]), world.kinds(texts), world.seen_words(texts)
+    above = kl_divergence(world.next_word_probs(texts), logits)
     questions = [(kind, above[at]) for kind, at in kinds.items()]
     for name, words in (("colour", world.colours), ("thing", world.things)):
-        which = surprise_among(logits, told & world.among(words), texts[:, 1:])
+        which = restricted_nll(logits, told & world.among(words), texts[:, 1:])
         questions.append((f"which {name}", which[kinds[f"its {name}"]]))
     return Snapshot(
         step=step,
@@ -633,3 +622,25 @@ def take_snapshot(
         excess={name: surprises.mean().item() for name, surprises in questions},
         weights={name: weight.clone() for name, weight in model.state_dict().items()},
     )
+
+
+def load_checkpoints(path: Path, sha256: str) -> dict[int, dict[str, Shaped[Tensor, "*shape"]]]:
+    """Read what ``nox -s bench -- tiny_llama`` has kept of a training.
+
+    Args:
+        path: the file.
+        sha256: its digest, so that no other file is taken for it.
+
+    Returns:
+        After some numbers of steps the weights, for ``load_state_dict``.
+
+    Raises:
+        ValueError: the file is missing, or another one.
+
+    Example:
+        >>> load_checkpoints(Path("tiny_llama.pt"), sha256="0" * 64)
+        Traceback (most recent call last):
+        ValueError: tiny_llama.pt is missing; get it anew, or make it with nox -s bench -- tiny_llama
+    """
+    require_sha256(path, sha256, "get it anew, or make it with nox -s bench -- tiny_llama")
+    return torch.load(path, weights_only=True)

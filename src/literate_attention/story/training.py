@@ -1,6 +1,7 @@
 """One small model and one training loop, for all tasks of the story."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 from jaxtyping import Float, Int
@@ -14,6 +15,7 @@ __all__ = [
     "TaskModel",
     "accuracy",
     "answer_logits",
+    "one_thread",
     "same_start",
     "train",
     "training_step",
@@ -144,6 +146,31 @@ def training_step(model: nn.Module, task: Task, optimizer: torch.optim.Optimizer
     loss.backward()
     optimizer.step()
     return loss.item()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch compute on a single thread, as long as a ``with`` lasts.
+
+    A single thread always adds in the same order, so that the same seed gives the same weights, to the last
+    digit, on the same machine. So tiny a model gains little from several threads, and loses much if others
+    want the processor too.
+
+    Returns:
+        A context manager. However the ``with`` ends, torch has its threads again.
+
+    Example:
+        >>> with one_thread():
+        ...     threads = torch.get_num_threads()
+        >>> threads
+        1
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def train(

@@ -29,6 +29,7 @@ READ = """
 import json
 from pathlib import Path
 print(json.loads(Path("../numbers", "one.json").read_text()))
+print(len(Path("../numbers", "weights.pt").read_bytes()))
 """
 EXERCISE = """
 ## Exercises
@@ -69,6 +70,7 @@ def book(new_book: Callable[..., Book]) -> Book:
     book.page("page", "# A title\n\nWords.\n", hidden, EXERCISE, plain)
     book.write("numbers/one.json", '{\n  "a": [1, 2]\n}\n')
     book.write("numbers/other.json", "{}")
+    (book.folder / "numbers" / "weights.pt").write_bytes(bytes(range(256)))
     book.page("part/data", "# Data\n", cell(READ))
     book.page("papers", "# Papers\n", head="")
     return book
@@ -153,8 +155,12 @@ def test_what_a_page_reads_comes_along(
     for one in notebook_of(book, "part/data").cells[1:]:
         if one.cell_type == "code":
             exec(one.source, {})
-    assert capsys.readouterr().out == "{'a': [1, 2]}\n"
-    assert [path.name for path in (tmp_path / "numbers").iterdir()] == ["one.json"]
+    assert capsys.readouterr().out == "{'a': [1, 2]}\n256\n"
+    assert sorted(path.name for path in (tmp_path / "numbers").iterdir()) == [
+        "one.json",
+        "weights.pt",
+    ]
+    assert (tmp_path / "numbers" / "weights.pt").read_bytes() == bytes(range(256))
 
 
 def test_a_later_build_leaves_nothing_of_before(book: Book) -> None:

@@ -4,17 +4,20 @@ The scorer here shares no code with the world: it reads a text as a list of word
 """
 
 import ast
+import hashlib
+import json
 import math
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 import torch
 from harness.library.writers import SEEDS
-from harness.paths import ROOT
+from harness.paths import DOCS, ROOT
 from torch import Tensor, nn
 from torch.testing import assert_close
 
@@ -26,12 +29,14 @@ from literate_attention import (
     answer_logits,
     count_words,
     entropy,
-    excess,
+    kl_divergence,
+    load_checkpoints,
     next_words,
+    rounding_noise,
     take_snapshot,
+    tiny_llama,
     train_in_batches,
     training_step,
-    writer,
 )
 from literate_attention.learned.learning_to_write import KINDS, rate_at
 
@@ -109,7 +114,7 @@ def everything(world: World, length: int) -> Iterator[tuple[list[str], Fraction]
 @pytest.mark.parametrize("world", [WORLD, SMALL])
 def test_an_independent_scorer_gives_the_same_probabilities(world: World) -> None:
     texts = drawn(40, 36, world)
-    chances = world.chances(texts)
+    chances = world.next_word_probs(texts)
     for row, found in zip(texts.tolist(), chances, strict=True):
         words = [world.words[token_id] for token_id in row]
         for place in range(35):
@@ -123,14 +128,16 @@ def test_the_probabilities_of_all_texts_sum_to_one() -> None:
     texts = list(everything(SMALL, 12))
     assert sum(chance for _, chance in texts) == 1
     token_ids = torch.stack([SMALL.token_ids(" ".join(words)) for words, _ in texts])
-    chances = SMALL.chances(token_ids).gather(-1, token_ids[:, 1:, None])[..., 0].prod(dim=1)
+    chances = (
+        SMALL.next_word_probs(token_ids).gather(-1, token_ids[:, 1:, None])[..., 0].prod(dim=1)
+    )
     assert_close(chances, torch.tensor([float(chance) for _, chance in texts]).double())
-    assert_close(SMALL.chances(token_ids).sum(dim=-1), torch.ones(len(texts), 11).double())
+    assert_close(SMALL.next_word_probs(token_ids).sum(dim=-1), torch.ones(len(texts), 11).double())
 
 
 def test_no_text_that_is_drawn_breaks_a_rule() -> None:
     texts = drawn(2000)
-    assert (WORLD.chances(texts).gather(-1, texts[:, 1:, None]) > 0).all()
+    assert (WORLD.next_word_probs(texts).gather(-1, texts[:, 1:, None]) > 0).all()
     for row in texts.tolist():
         words = WORLD.spell(torch.tensor(row)).split()
         told: dict[str, list[str]] = {}
@@ -142,7 +149,7 @@ def test_no_text_that_is_drawn_breaks_a_rule() -> None:
 
 def test_the_words_that_are_drawn_surprise_as_much_as_the_entropy_says() -> None:
     texts = drawn(4000)
-    chances = WORLD.chances(texts)
+    chances = WORLD.next_word_probs(texts)
     surprise = -chances.gather(-1, texts[:, 1:, None]).log()[..., 0].mean(dim=1)
     expected = entropy(chances).mean(dim=1)
     error = (surprise - expected).std() / math.sqrt(len(texts))
@@ -185,17 +192,17 @@ def test_entropy_and_excess_are_those_of_the_formula() -> None:
     assert_close(entropy(chances), torch.tensor(1.5 * math.log(2)))
     believed = logits.exp() / logits.exp().sum()
     ratio = (chances[:3] / believed[:3]).log()
-    assert_close(excess(chances, logits), (chances[:3] * ratio).sum())
+    assert_close(kl_divergence(chances, logits), (chances[:3] * ratio).sum())
 
 
 def test_who_knows_has_no_excess() -> None:
-    chances = WORLD.chances(drawn(5))
-    assert excess(chances, chances.clamp(min=1e-300).log()).abs().max() < 1e-12
+    chances = WORLD.next_word_probs(drawn(5))
+    assert kl_divergence(chances, chances.clamp(min=1e-300).log()).abs().max() < 1e-12
 
 
 def test_which_colour_and_thing_are_asked_among_those_that_the_text_has_told() -> None:
     torch.manual_seed(7)
-    model, texts = writer(33), drawn(20)
+    model, texts = tiny_llama(33), drawn(20)
     chances = model(texts[:, :-1]).softmax(dim=-1)
     found = take_snapshot(model, 0, WORLD, texts).excess
     for name, words in (("colour", WORLD.colours), ("thing", WORLD.things)):
@@ -245,17 +252,19 @@ def test_examples_come_in_turn_and_again() -> None:
         shown.append(steps)
         return iter(steps)
 
-    train_in_batches(Reader(), task, 3, batch=2, watch=steps.append, progress=progress)
+    train_in_batches(Reader(), task, 9, batch=2, stop=3, watch=steps.append, progress=progress)
     assert torch.equal(torch.cat(seen), task.examples[[0, 1, 2, 3, 4, 0]])
     assert steps == [0, 1, 2, 3]
     assert shown == [range(3)]
+    train_in_batches(Reader(), task, 2, batch=2, watch=steps.append)
+    assert steps[4:] == [0, 1, 2]
     with pytest.raises(ValueError, match="the number of examples must be at least 6, got 5"):
         train_in_batches(Reader(), task, 3, batch=6)
 
 
 def test_a_step_lowers_the_loss_of_its_examples() -> None:
     torch.manual_seed(7)
-    model, task = writer(33), next_words(drawn(16), WORLD.words)
+    model, task = tiny_llama(33), next_words(drawn(16), WORLD.words)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     chances = answer_logits(model, task).log_softmax(-1).gather(-1, task.answers[..., None])
     losses = [training_step(model, task, optimizer) for _ in range(5)]
@@ -265,7 +274,7 @@ def test_a_step_lowers_the_loss_of_its_examples() -> None:
 
 def learned(num_steps: int = 60) -> tuple[nn.Module, list[float]]:
     torch.manual_seed(7)
-    model = writer(33)
+    model = tiny_llama(33)
     return model, train_in_batches(
         model, next_words(drawn(320, 24), WORLD.words), num_steps, batch=16
     )
@@ -278,12 +287,69 @@ def test_training_repeats_itself_to_the_last_digit() -> None:
         assert torch.equal(weight, two.state_dict()[name])
 
 
+def test_a_training_that_stops_early_has_begun_as_the_whole() -> None:
+    """The rate goes by all steps, and not by those that are taken."""
+    task = next_words(drawn(320, 24), WORLD.words)
+    runs = []
+    for stop in (None, 20):
+        torch.manual_seed(7)
+        runs.append(train_in_batches(tiny_llama(33), task, 30, batch=8, stop=stop))
+    assert [len(losses) for losses in runs] == [30, 20]
+    assert runs[0][:20] == runs[1]
+
+
+def test_all_weights_start_on_a_grid() -> None:
+    """A float64 that is drawn otherwise in its last place rounds to the same."""
+    torch.manual_seed(7)
+    for name, weight in tiny_llama(33).named_parameters():
+        on_grid = weight.detach() * 2**16
+        assert torch.equal(on_grid, on_grid.round())
+        if weight.dim() == 2:
+            most = weight.shape[1] ** -0.5
+            assert 0.9 * most < weight.abs().max() <= most + 2**-17, name
+            assert abs(weight.mean()) < 0.1 * most, name
+
+
+def test_rounding_does_not_reach_the_losses_that_a_page_prints() -> None:
+    _, losses = learned()
+    with rounding_noise(1):
+        _, elsewhere = learned()
+    assert elsewhere != losses
+    assert elsewhere == pytest.approx(losses, abs=1e-9)
+
+
+def test_what_is_kept_is_read_if_it_is_the_right_file(tmp_path: Path) -> None:
+    path = tmp_path / "kept.pt"
+    way_out = "get it anew, or make it with nox -s bench -- tiny_llama"
+    with pytest.raises(ValueError, match=f"kept.pt is missing; {way_out}"):
+        load_checkpoints(path, "0" * 64)
+    torch.save({5: {"weight": torch.ones(2)}}, path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert load_checkpoints(path, digest)[5]["weight"].tolist() == [1, 1]
+    with pytest.raises(ValueError, match=f"has sha256 {digest}, expected 0*; {way_out}"):
+        load_checkpoints(path, "0" * 64)
+
+
+def test_the_kept_model_is_what_was_measured_of_it() -> None:
+    measured = json.loads((DOCS / "measurements" / "tiny_llama.json").read_text("utf-8"))
+    about, *moments = measured["results"]
+    model = tiny_llama(33)
+    weights = load_checkpoints(DOCS / "measurements" / "tiny_llama.pt", about["sha256"])
+    assert [*weights] == [50, 200, 1200]
+    fresh = WORLD.draw(300, 36, torch.Generator().manual_seed(123))
+    for moment in moments:
+        if moment["step"] in weights:
+            model.load_state_dict(weights[moment["step"]])
+            found = take_snapshot(model, moment["step"], WORLD, fresh)
+            assert found.loss == pytest.approx(moment["loss"], abs=1e-3)
+
+
 def test_grammar_is_learned_before_who_has_what() -> None:
     model, _ = learned(100)
     found = take_snapshot(model, 100, WORLD, drawn())
     assert found.excess["grammar"] < 0.25
     assert found.excess["its colour"] > 4 * found.excess["grammar"]
-    assert found.loss > entropy(WORLD.chances(drawn())).mean()
+    assert found.loss > entropy(WORLD.next_word_probs(drawn())).mean()
 
 
 @pytest.mark.parametrize(
@@ -311,7 +377,7 @@ def test_each_claim_of_the_page_holds_for_nine_of_ten_seeds(
 
 @pytest.fixture
 def floor() -> float:
-    return entropy(WORLD.chances(drawn())).mean().item()
+    return entropy(WORLD.next_word_probs(drawn())).mean().item()
 
 
 def test_a_leak_falls_through_the_floor(floor: float) -> None:
@@ -326,7 +392,7 @@ def test_shifted_targets_fall_through_the_floor(floor: float) -> None:
     torch.manual_seed(7)
     task = next_words(drawn(320, 36), WORLD.words)
     shifted = type(task)(task.words, task.choices, task.examples, task.examples)
-    losses = train_in_batches(writer(33), shifted, 100)
+    losses = train_in_batches(tiny_llama(33), shifted, 100)
     assert losses[-1] < 0.5 * floor
 
 
@@ -350,4 +416,4 @@ def test_positions_that_are_off_by_one_show_in_the_excess() -> None:
         block.attention.rope = LateQueries(block.attention.rope)
     after = take_snapshot(model, 200, WORLD, texts).excess
     assert after["grammar"] > before["grammar"]
-    assert after["echo"] > 1.3 * before["echo"]
+    assert after["echo"] > 1.1 * before["echo"]

@@ -19,7 +19,7 @@ from literate_attention.exercises.pieces._trials import (
     drawn,
     judge_by_ways,
 )
-from literate_attention.learned.learning_to_write import _one_thread
+from literate_attention.story.training import one_thread
 
 
 class UnusableError(Exception):
@@ -78,7 +78,7 @@ class Judged:
             done.append(given)
             return result
 
-        with torch.no_grad(), torch.random.fork_rng(devices=[]), _one_thread():
+        with torch.no_grad(), torch.random.fork_rng(devices=[]), one_thread():
             verdict = judge_by_ways(mine, self.ways, self.inputs, run)
             if unusable:
                 return wrong(str(unusable[0]), case=verdict.case)

@@ -1,0 +1,87 @@
+"""Trains the model of the page on learning to write to its end, and keeps it beside what is measured."""
+
+import hashlib
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from measuring import circumstances
+from measuring.targets import target
+
+from literate_attention import (
+    Snapshot,
+    World,
+    entropy,
+    next_words,
+    rounding_noise,
+    take_snapshot,
+    tiny_llama,
+    train_in_batches,
+)
+
+QUESTION = (
+    "What does the model of the page on learning to write know at which moment of its training?"
+)
+METHOD = """
+The page trains this model for the first 200 of its 1,200 steps, in float64, and goes on with what is kept
+here. Loss and excess are those on 300 texts on which it is not trained. The file has its weights after
+50, 200 and 1,200 steps, rounded to half precision; loss_as_kept is the loss at the end with these.
+loss_elsewhere is the loss of a second training that rounds otherwise in the last place, as another machine
+may.
+"""
+PACKAGES = ("torch",)
+STEPS, KEPT = 1200, (50, 200, 1200)
+MOMENTS = (0, 10, 25, 50, 75, 100, 150, *range(200, STEPS + 1, 50))
+FILE = circumstances.ROOT / "docs" / "measurements" / "tiny_llama.pt"
+
+
+def measure() -> list[dict[str, Any]]:
+    """Train the model, keep its weights at some moments, and tell what it knew at more of them."""
+    world, generator = World(), torch.Generator().manual_seed(123)
+    fresh = world.draw(300, 36, generator)
+    task = next_words(world.draw(32 * STEPS, 36, generator), world.words)
+
+    def training(rounding: AbstractContextManager[None]) -> list[Snapshot]:
+        snapshots = []
+
+        def watch(step: int) -> None:
+            if step in MOMENTS:
+                snapshots.append(take_snapshot(model, step, world, fresh))
+                print(step, snapshots[-1].loss, flush=True)
+
+        torch.manual_seed(123)
+        model = tiny_llama(len(world.words))
+        with rounding:
+            train_in_batches(model, task, STEPS, watch=watch)
+        return snapshots
+
+    ours, others = training(nullcontext()), training(rounding_noise(1))
+    kept = {
+        one.step: {name: weight.half() for name, weight in one.weights.items()}
+        for one in ours
+        if one.step in KEPT
+    }
+    torch.save(kept, FILE)
+    model = tiny_llama(len(world.words))
+    model.load_state_dict(kept[STEPS])
+    found = {
+        "sha256": hashlib.sha256(FILE.read_bytes()).hexdigest(),
+        "floor": entropy(world.next_word_probs(fresh)).mean().item(),
+        "loss_as_kept": take_snapshot(model, STEPS, world, fresh).loss,
+    }
+    rows = [
+        {"step": one.step, "loss": one.loss, "excess": one.excess, "loss_elsewhere": other.loss}
+        for one, other in zip(ours, others, strict=True)
+    ]
+    return [found, *rows]
+
+
+def targets(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Nothing is lost in half precision, and the model is as good as its siblings."""
+    kept, *_, end = results
+    lost = round(abs(kept["loss_as_kept"] - end["loss"]), 6)
+    above = round(end["loss"] - kept["floor"], 4)
+    return [
+        target("loss lost", "half precision", lost, 0.001),
+        target("above the floor", "the end", above, 0.1),
+    ]
