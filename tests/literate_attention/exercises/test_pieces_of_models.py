@@ -1,6 +1,7 @@
 """Each piece of the models is judged by itself: what is right is right, and what is wrong is named."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,69 +20,49 @@ from literate_attention import (
     SwiGLU,
     TransformerBlock,
     causal_mask,
+    rotate_half_split,
 )
 from literate_attention.exercises._judging import wrong
-from literate_attention.exercises.pieces import (
-    BY_NAME,
-    Piece,
-    check_piece,
-    grouped_query_attention,
-    kv_cache,
-    ring_attention,
-    rotary_embeddings,
-    transformer_block,
-    windows_and_sinks,
-)
+from literate_attention.exercises.pieces import BY_NAME, PIECES, Piece, check_piece
+from literate_attention.exercises.pieces._edits import Source, mistakes_in
 from literate_attention.exercises.pieces._judged import Judged
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # as readers have it, and many calls
-PIECES: list[Piece] = [
-    *transformer_block.PIECES,
-    *rotary_embeddings.PIECES,
-    *grouped_query_attention.PIECES,
-    *kv_cache.PIECES,
-    *windows_and_sinks.PIECES,
-    *ring_attention.PIECES,
-]
+JUDGED = [piece for piece in PIECES if isinstance(piece.check, Judged)]
+of_each_table = pytest.mark.parametrize("piece", JUDGED, ids=lambda piece: piece.name)
 
 
-def judged(piece: Piece) -> Judged:
-    assert isinstance(piece.check, Judged)
-    return piece.check
+def tables(piece: Piece) -> Iterator[Judged]:
+    judge: Any = piece.check
+    while isinstance(judge, Judged):
+        yield judge
+        judge = judge.then
 
 
-def mistakes_of(judge: Any, number: int) -> dict[tuple[str, ...], Any]:
-    """Return the wrong implementations that make so many mistakes, by what is to be said."""
-    mistakes = {
-        says if isinstance(says, tuple) else (says,): mistake
-        for says, mistake in judge.mistakes.items()
-    }
-    return {says: mistake for says, mistake in mistakes.items() if len(says) == number}
-
-
-@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
+@of_each_table
 def test_every_mistake_is_named_as_what_it_is(piece: Piece) -> None:
-    mistakes = mistakes_of(judged(piece), 1)
-    assert len(mistakes) >= 6
-    then = judged(piece).then
-    while isinstance(then, Judged):
-        mistakes |= mistakes_of(then, 1)
-        then = then.then
-    for says, mistake in mistakes.items():
-        verdict = piece.check(mistake)
-        assert not verdict
-        assert verdict.says == wrong(*says).says
-        assert "should be" in verdict.case
+    """Each old text stands in the source exactly once, or this stops."""
+    for judge in tables(piece):
+        assert judge.judge(Source(*(judge.code or (judge.right,))).edited()), "without an edit"
+        for says, mistake in judge.mistakes:
+            if len(says) == 1:
+                assert re.fullmatch(r"([a-z]|W_)[^\n]+[^.]", says[0]), says
+                verdict = judge.judge(mistake())  # with the parts that it has, wrong or not
+                assert verdict.says == wrong(*says).says
+                assert "should be" in verdict.case
 
 
-@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
+@of_each_table
 def test_two_mistakes_at_once_are_never_right(piece: Piece) -> None:
-    pairs = mistakes_of(judged(piece), 2)
-    sentences = {wrong(*says).says for says in [*mistakes_of(judged(piece), 1), *pairs]}
-    for mistake in list(pairs.values())[:: max(len(pairs) // 6, 1)]:
-        verdict = piece.check(mistake)
-        assert not verdict
-        assert verdict.says in sentences  # of several that come to the same, the first is named
+    mistakes = next(tables(piece)).mistakes
+    pairs = [one for one in mistakes if len(one[0]) == 2]
+    sentences = {wrong(*says).says for says, _ in mistakes}
+    for says, mistake in pairs[:: max(len(pairs) // 6, 1)]:
+        verdict = next(tables(piece)).judge(mistake())
+        if not verdict:  # of several that come to the same, the first is named
+            assert verdict.says in sentences
+        else:  # two that undo each other
+            assert verdict.says == "", says
 
 
 @pytest.mark.parametrize(
@@ -118,17 +99,20 @@ def test_two_mistakes_at_once_are_never_right(piece: Piece) -> None:
 def test_common_mistakes_that_come_together_are_both_named(
     name: str, first: str, second: str
 ) -> None:
-    pairs = mistakes_of(judged(BY_NAME[name]), 2)
+    judge = next(tables(BY_NAME[name]))
     says, mistake = next(
-        (says, pair) for says, pair in pairs.items() if first in says[0] and second in says[1]
+        (says, mistake)
+        for says, mistake in judge.mistakes
+        if len(says) == 2 and first in says[0] and second in says[1]
     )
-    assert check_piece(mistake, name).says == wrong(*says).says
+    assert judge.judge(mistake()).says == wrong(*says).says
 
 
-@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
-def test_sentences_are_plain(piece: Piece) -> None:
-    for (says,) in mistakes_of(judged(piece), 1):
-        assert re.fullmatch(r"([a-z]|W_)[^\n]+[^.]", says), says
+def test_a_table_that_does_not_fit_the_source_is_refused() -> None:
+    for old in ("absent", "cos"):
+        table = f"the table is old\n    {old} -> new\n"
+        with pytest.raises(ValueError, match="expected once"):
+            list(mistakes_in(Source(rotate_half_split), table, 1))
 
 
 # The transformer block

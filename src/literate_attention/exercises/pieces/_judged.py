@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, partialmethod
-from itertools import combinations
+from functools import cached_property, partial
 from typing import Any
 from unittest.mock import patch
 
@@ -11,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from literate_attention.exercises._judging import Verdict, wrong
+from literate_attention.exercises.pieces._edits import Source, mistakes_in
 from literate_attention.exercises.pieces._trials import (
     Given,
     Run,
@@ -32,21 +32,29 @@ class Judged:
 
     Args:
         right: the library's own.
-        mistakes: implementations that are wrong, by what to say of them, in one part or in two; the likeliest
-            first.
+        table: the mistakes that are known by name, as edits of right code (see :mod:`._edits`).
         inputs: what to try it on, the smallest first.
         run: runs an implementation on one input, and returns a tensor, or several.
+        code: what is edited, and what that calls; by default the library's own.
         parts: what the library's own is made of. If a reader's class is not right with the reader's parts,
             it is tried with these: parts are judged by themselves.
         then: what is judged of it if all of this is right.
+        most: how many mistakes are looked for at once.
     """
 
     right: Callable[..., Any]
-    mistakes: Mapping[str, Any] | Mapping[tuple[str, ...], Any]
+    table: str
     inputs: Sequence[Given]
     run: Run = call
+    code: tuple[Callable[..., Any], ...] = ()
     parts: tuple[Callable[..., Any], ...] = ()
     then: Callable[[object], Verdict] | None = None
+    most: int = 2
+
+    @cached_property
+    def mistakes(self) -> list[tuple[tuple[str, ...], Callable[[], Any]]]:
+        """What to say of each mistake, or of several, and what makes the wrong code."""
+        return list(mistakes_in(Source(*(self.code or (self.right,))), self.table, self.most))
 
     def __call__(self, mine: object) -> Verdict:
         """Judge a function or a class."""
@@ -90,37 +98,12 @@ class Judged:
     def ways(self, given: Given) -> Iterator[tuple[tuple[str, ...], Callable[[], Any]]]:
         """Yield the right way of computing, and then those with mistakes."""
         yield (), lambda: self.run(self.right, copied(given))
-        for says, mistake in self.mistakes.items():
-            yield says if isinstance(says, tuple) else (says,), partial(self.run, mistake, given)
+        for says, mistake in self.mistakes:
+            yield says, partial(self.try_mistake, mistake, given)
 
-
-def alone_and_in_pairs(
-    make: Callable[..., Any], mistakes: Mapping[str, Mapping[str, Any]], most: int = 2
-) -> dict[tuple[str, ...], Any]:
-    """Make what is wrong in one way, and then what is wrong in more ways that do not concern the same.
-
-    Args:
-        make: makes an implementation that is right but for what it is told to do otherwise.
-        mistakes: what to say of a mistake, and what is done otherwise, by name.
-        most: how many mistakes come together.
-    """
-    made: dict[tuple[str, ...], Any] = {}
-    for number in range(1, most + 1):
-        for chosen in combinations(mistakes.items(), number):
-            changes = {name: change for _, one in chosen for name, change in one.items()}
-            if len(changes) == sum(len(one) for _, one in chosen):
-                made[tuple(says for says, _ in chosen)] = make(**changes)
-    return made
-
-
-def rewritten(original: type, **methods: Callable[..., Any]) -> Callable[..., type]:
-    """Return what makes subclasses whose methods are told to do something otherwise."""
-
-    def make(**changes: Any) -> type:
-        told = {name: partialmethod(method, **changes) for name, method in methods.items()}
-        return type(original.__name__, (original,), told)
-
-    return make
+    def try_mistake(self, mistake: Callable[[], Any], given: Given) -> Any:
+        """Run code with a mistake in it."""
+        return self.run(mistake(), given)
 
 
 def run_mask(implementation: Any, given: Given) -> Any:

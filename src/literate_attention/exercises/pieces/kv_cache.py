@@ -1,18 +1,13 @@
 """The pieces of the chapter on the cache: the cache itself, and who stays in the running for a token."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from literate_attention.exercises._judging import RIGHT, Verdict, remark
-from literate_attention.exercises.pieces._judged import (
-    Judged,
-    UnusableError,
-    alone_and_in_pairs,
-    rewritten,
-)
+from literate_attention.exercises.pieces import _written_out as written_out
+from literate_attention.exercises.pieces._judged import Judged, UnusableError
 from literate_attention.exercises.pieces._piece import Piece
 from literate_attention.exercises.pieces._trials import Given, call
 from literate_attention.models.kv_cache import KVCache, keep_top_k, keep_top_p
@@ -20,35 +15,6 @@ from literate_attention.models.kv_cache import KVCache, keep_top_k, keep_top_p
 # The cache
 
 Pair = tuple[Tensor, Tensor]
-
-
-def add(
-    cache: Any,
-    key: Tensor,
-    value: Tensor,
-    *,
-    joined: Callable[[Tensor, Tensor], Tensor] = lambda old, new: torch.cat([old, new], dim=-2),
-    counted: Callable[[int, int], int] = lambda num_tokens, new_tokens: num_tokens + new_tokens,
-    returned: Callable[[Pair, Pair, int], Pair] = lambda new, together, max_tokens: together,
-) -> Pair:
-    """Do what append does, or something else in one of its steps."""
-    if cache.num_tokens or hasattr(cache, "together"):
-        old_keys, old_values = cache.together
-        together = joined(old_keys, key), joined(old_values, value)
-    else:
-        together = key, value
-    cache.together = together
-    cache.num_tokens = counted(cache.num_tokens, key.shape[-2])
-    return returned((key, value), together, cache.keys.shape[-2])
-
-
-def with_empty_places(new: Pair, together: Pair, max_tokens: int) -> Pair:
-    """Return what there is room for, full or empty."""
-    keys, values = (
-        torch.cat([x, torch.zeros_like(x[:, :, :1]).expand(-1, -1, max_tokens - x.shape[2], -1)], 2)
-        for x in together
-    )
-    return keys, values
 
 
 def keys_and_values(batch: int, num_kv_heads: int, num_tokens: int, head_dim: int) -> Pair:
@@ -126,114 +92,82 @@ CACHE_INPUTS = [
     chunks(3, 1, 2, batch=2, heads=3, head_dim=5),
 ]
 
-NUM_KEYS = Judged(
-    KVCache,
-    {
-        "num_keys counts the tokens that there is room for, not those that are there": (
-            type("KVCache", (KVCache,), {"num_keys": property(lambda self: self.keys.shape[-2])})
-        ),
-        "num_keys is always 0": type("KVCache", (KVCache,), {"num_keys": 0}),
-    },
-    CACHE_INPUTS,
-    run_num_keys,
-    then=judge_views,
-)
-
+WRONG_NUM_KEYS = """
+num_keys counts the tokens that there is room for, not those that are there
+    return self.num_tokens -> return self.max_tokens
+num_keys is always 0
+    return self.num_tokens -> return 0
+"""
+WRONG_CACHES = """
+new keys overwrite the first ones, they should stand behind them
+    [old, new], dim=-2 -> [new, old[:, :, new.shape[2] :]], dim=-2
+the newest keys come first, they should come last
+    [old, new] -> [new, old]
+new keys stand beside the old ones as if they were more heads
+    new], dim=-2 -> new], dim=1
+new keys make the old ones wider, there should be more of them
+    new], dim=-2 -> new], dim=-1
+new keys stand below the old ones as if they were more sequences
+    new], dim=-2 -> new], dim=0
+it returns the new keys alone, expected all so far
+    return self.keys, self.values -> return key, value
+it returns the empty places too
+    return self.keys, self.values -> return tuple(
+        torch.nn.functional.pad(x, (0, 0, 0, self.max_tokens - x.shape[2])) for x in (self.keys, self.values))
+keys and values are swapped
+    return self.keys, self.values -> return self.values, self.keys
+it returns the keys twice, where are the values?
+    return self.keys, self.values -> return self.keys, self.keys
+num_tokens is not counted up
+    self.num_tokens += key.shape[-2] -> pass
+num_tokens counts how often something was appended, not how many tokens
+    += key.shape[-2] -> += 1
+num_tokens holds the new tokens alone, it should be counted up
+    += key.shape[-2] -> = key.shape[-2]
+"""
+OF_CACHE = (written_out.KVCache, written_out.joined)
 CACHE = Judged(
     KVCache,
-    alone_and_in_pairs(
-        rewritten(KVCache, append=add),
-        {
-            "new keys overwrite the first ones, they should stand behind them": {
-                "joined": lambda old, new: torch.cat([new, old[:, :, new.shape[2] :]], dim=2)
-            },
-            "the newest keys come first, they should come last": {
-                "joined": lambda old, new: torch.cat([new, old], dim=2)
-            },
-            "new keys stand beside the old ones as if they were more heads": {
-                "joined": lambda old, new: torch.cat([old, new], dim=1)
-            },
-            "new keys make the old ones wider, there should be more of them": {
-                "joined": lambda old, new: torch.cat([old, new], dim=-1)
-            },
-            "new keys stand below the old ones as if they were more sequences": {
-                "joined": lambda old, new: torch.cat([old, new], dim=0)
-            },
-            "it returns the new keys alone, expected all so far": {
-                "returned": lambda new, together, _: new
-            },
-            "it returns the empty places too": {"returned": with_empty_places},
-            "keys and values are swapped": {
-                "returned": lambda new, together, _: (together[1], together[0])
-            },
-            "it returns the keys twice, where are the values?": {
-                "returned": lambda new, together, _: (together[0], together[0])
-            },
-            "num_tokens is not counted up": {"counted": lambda num_tokens, new_tokens: num_tokens},
-            "num_tokens counts how often something was appended, not how many tokens": {
-                "counted": lambda num_tokens, new_tokens: num_tokens + 1
-            },
-            "num_tokens holds the new tokens alone, it should be counted up": {
-                "counted": lambda num_tokens, new_tokens: new_tokens
-            },
-        },
-    ),
+    WRONG_CACHES,
     CACHE_INPUTS,
     run_cache,
-    then=NUM_KEYS,
+    code=OF_CACHE,
+    then=Judged(
+        KVCache, WRONG_NUM_KEYS, CACHE_INPUTS, run_num_keys, code=OF_CACHE, then=judge_views
+    ),
 )
 
 # Who stays in the running
 
-
-def hide(logits: Tensor, hidden: Tensor) -> Tensor:
-    """Set what is hidden to minus infinity."""
-    return logits.masked_fill(hidden, -torch.inf)
-
-
-def highest(logits: Tensor, k: int) -> Tensor:
-    """Return the places of the highest scores."""
-    return logits.topk(min(k, logits.shape[-1])).indices
-
-
-def lowest_of(logits: Tensor, k: int) -> Tensor:
-    """Return the lowest of the highest scores."""
-    return logits.topk(min(k, logits.shape[-1])).values[..., -1:]
-
-
+WRONG_TOP_K = """
+one token too many stays
+    min(k, -> min(k + 1,
+one token too few stays: the lowest of the highest should stay, too
+    logits < lowest -> logits <= lowest
+the others are set to zero, which is a score like any other
+    -torch.inf -> 0.0
+the lowest stay, the highest should
+    logits.shape[-1])) -> logits.shape[-1]), largest=False)
+    logits < lowest -> logits > lowest
+the highest are hidden, they should stay
+    logits < lowest -> logits >= lowest
+the highest of all rows together stay, expected those of each row
+    logits.topk(min(k, logits.shape[-1])) -> logits.flatten().topk(min(k, logits.numel()))
+the scores come back sorted, each should stay in its place
+    lowest = -> logits = logits.sort(dim=-1, descending=True).values; lowest =
+it returns the highest scores alone, expected all, the others at minus infinity
+    lowest = -> return logits.topk(min(k, logits.shape[-1])).values; lowest =
+it returns the places of the highest scores
+    lowest = -> return logits.topk(min(k, logits.shape[-1])).indices; lowest =
+it returns probabilities, expected scores
+    -torch.inf) -> -torch.inf).softmax(dim=-1)
+of equal scores only some stay: compare with the lowest that stays
+    lowest = -> top = logits.topk(min(k, logits.shape[-1]))
+        ; return torch.full_like(logits, -torch.inf).scatter(-1, top.indices, top.values); lowest =
+"""
 TOP_K = Judged(
     keep_top_k,
-    {
-        "one token too many stays": lambda logits, k: keep_top_k(logits, k + 1),
-        "one token too few stays: the lowest of the highest should stay, too": (
-            lambda logits, k: hide(logits, logits <= lowest_of(logits, k))
-        ),
-        "the others are set to zero, which is a score like any other": (
-            lambda logits, k: logits.masked_fill(logits < lowest_of(logits, k), 0.0)
-        ),
-        "the lowest stay, the highest should": lambda logits, k: -keep_top_k(-logits, k),
-        "the highest are hidden, they should stay": (
-            lambda logits, k: hide(logits, logits >= lowest_of(logits, k))
-        ),
-        "the highest of all rows together stay, expected those of each row": (
-            lambda logits, k: hide(logits, logits < lowest_of(logits.flatten(), k))
-        ),
-        "the scores come back sorted, each should stay in its place": (
-            lambda logits, k: keep_top_k(logits.sort(dim=-1, descending=True).values, k)
-        ),
-        "it returns the highest scores alone, expected all, the others at minus infinity": (
-            lambda logits, k: logits.topk(min(k, logits.shape[-1])).values
-        ),
-        "it returns the places of the highest scores": highest,
-        "it returns probabilities, expected scores": (
-            lambda logits, k: keep_top_k(logits, k).softmax(dim=-1)
-        ),
-        "of equal scores only some stay: compare with the lowest that stays": (
-            lambda logits, k: torch.full_like(logits, -torch.inf).scatter(
-                -1, highest(logits, k), logits.gather(-1, highest(logits, k))
-            )
-        ),
-    },
+    WRONG_TOP_K,
     [
         {"logits": torch.tensor([2.0, 1.0, 3.0]), "k": 1},
         {"logits": torch.tensor([2.0, 1.0, 3.0]), "k": 2},
@@ -244,80 +178,44 @@ TOP_K = Judged(
     ],
 )
 
-
-def drop(
-    logits: Tensor,
-    p: float,
-    *,
-    probabilities: Callable[[Tensor], Tensor] = lambda logits: logits.softmax(dim=-1),
-    order: Callable[[Tensor], Tensor] = lambda logits: logits.argsort(dim=-1, descending=True),
-    dropped: Callable[[Tensor, Tensor, float], Tensor] = lambda total, own, p: total - own >= p,
-    put_back: Callable[[Tensor, Tensor], Tensor] = lambda dropped, order: torch.zeros_like(
-        dropped
-    ).scatter(-1, order, dropped),
-    written: Callable[[Tensor, Tensor], Tensor] = hide,
-) -> Tensor:
-    """Do what top-p does, or something else in one of its steps."""
-    places = order(logits)
-    own = probabilities(logits).gather(-1, places)
-    return written(logits, put_back(dropped(own.cumsum(dim=-1), own, p), places))
-
-
+TIES = """
+one token too many stays where those more probable have exactly p: that is enough
+    total - own >= p -> total - own > p
+"""
+WRONG_TOP_P = """
+one token too few stays: the one that reaches p should stay, too
+    total - own >= p -> total >= p
+the token that goes beyond p is dropped, it should stay, too
+    total - own >= p -> total > p
+one token too many stays: those that stay have p without it
+    total - own >= p -> torch.cat([0 * own[..., :2], (total - own)[..., 1:-1]], dim=-1) >= p
+each token with a probability of p stays, the sum of the most probable should reach p
+    total - own >= p -> own < p
+those that should be dropped stay, and the others are dropped
+    total - own >= p -> total - own < p
+the probabilities are summed in the order of the vocabulary: sort them first
+    logits.argsort(dim=-1, descending=True) -> torch.arange(logits.shape[-1]).expand_as(logits)
+the least probable come first in the sum, the most probable should
+    , descending=True ->
+what is dropped is not put back from the sorted order into that of the vocabulary
+    torch.zeros_like(dropped).scatter(-1, order, dropped) -> dropped
+what is dropped is put back by the wrong order: scatter, or the inverse of the sort
+    torch.zeros_like(dropped).scatter(-1, order, dropped) -> dropped.gather(-1, order)
+the scores are summed, the probabilities should be
+    logits.softmax(dim=-1).gather -> logits.gather
+the softmax runs over the rows of the batch, not over the tokens
+    softmax(dim=-1) -> softmax(dim=0)
+the others are set to zero, which is a score like any other
+    -torch.inf -> 0.0
+it returns probabilities, expected scores
+    -torch.inf) -> -torch.inf).softmax(dim=-1)
+the scores come back sorted, each should stay in its place
+    torch.zeros_like(dropped).scatter(-1, order, dropped) -> dropped
+    return logits -> return logits.gather(-1, order)
+"""
 TOP_P = Judged(
     keep_top_p,
-    alone_and_in_pairs(
-        lambda **changes: lambda logits, p: drop(logits, p, **changes),
-        {
-            "one token too few stays: the one that reaches p should stay, too": {
-                "dropped": lambda total, own, p: total >= p
-            },
-            "the token that goes beyond p is dropped, it should stay, too": {
-                "dropped": lambda total, own, p: total > p
-            },
-            "one token too many stays: those that stay have p without it": {
-                "dropped": lambda total, own, p: (
-                    torch.cat([torch.zeros_like(total[..., :2]), (total - own)[..., 1:-1]], dim=-1)
-                    >= p
-                )
-            },
-            "each token with a probability of p stays, the sum of the most probable should reach p": {
-                "dropped": lambda total, own, p: own < p
-            },
-            "those that should be dropped stay, and the others are dropped": {
-                "dropped": lambda total, own, p: total - own < p
-            },
-            "the probabilities are summed in the order of the vocabulary: sort them first": {
-                "order": lambda logits: torch.arange(logits.shape[-1]).expand_as(logits)
-            },
-            "the least probable come first in the sum, the most probable should": {
-                "order": lambda logits: logits.argsort(dim=-1)
-            },
-            "what is dropped is not put back from the sorted order into that of the vocabulary": {
-                "put_back": lambda dropped, order: dropped
-            },
-            "what is dropped is put back by the wrong order: scatter, or the inverse of the sort": {
-                "put_back": lambda dropped, order: dropped.gather(-1, order)
-            },
-            "the scores are summed, the probabilities should be": {
-                "probabilities": lambda logits: logits
-            },
-            "the softmax runs over the rows of the batch, not over the tokens": {
-                "probabilities": lambda logits: logits.softmax(dim=0)
-            },
-            "the others are set to zero, which is a score like any other": {
-                "written": lambda logits, hidden: logits.masked_fill(hidden, 0.0)
-            },
-            "it returns probabilities, expected scores": {
-                "written": lambda logits, hidden: hide(logits, hidden).softmax(dim=-1)
-            },
-            "the scores come back sorted, each should stay in its place": {
-                "put_back": lambda dropped, order: dropped,
-                "written": lambda logits, hidden: hide(
-                    logits.sort(dim=-1, descending=True).values, hidden
-                ),
-            },
-        },
-    ),
+    WRONG_TOP_P,
     [
         {"logits": torch.tensor([0.2, 0.1, 0.7]).log(), "p": 0.5},
         {"logits": torch.tensor([0.2, 0.1, 0.7]).log(), "p": 0.8},
@@ -326,15 +224,13 @@ TOP_P = Judged(
         {"logits": torch.tensor([[0.3, 0.1, 0.4, 0.2], [0.03, 0.9, 0.05, 0.02]]).log(), "p": 0.8},
         {"logits": torch.tensor([0.3, 0.1, 0.4, 0.2]).log(), "p": 1.0},
     ],
+    code=(written_out.keep_top_p,),
     then=Judged(
         keep_top_p,
-        {
-            "one token too many stays where those more probable have exactly p: that is enough": (
-                lambda logits, p: drop(logits, p, dropped=lambda total, own, p: total - own > p)
-            ),
-        },
+        TIES,
         [{"logits": torch.tensor([0.0, 0.0]), "p": 0.5}],
         run=lambda implementation, given: call(implementation, given).sort(dim=-1).values,
+        code=(written_out.keep_top_p,),
     ),
 )
 

@@ -1,54 +1,15 @@
 """The piece of the chapter on ring attention: the step that merges two parts of a softmax."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from literate_attention.exercises.pieces._judged import Judged, UnusableError, alone_and_in_pairs
+from literate_attention.exercises.pieces import _written_out as written_out
+from literate_attention.exercises.pieces._judged import Judged, UnusableError
 from literate_attention.exercises.pieces._piece import Piece
 from literate_attention.exercises.pieces._trials import Given, drawn
-from literate_attention.models.ring_attention import exponentials, merge_partials
-
-Merge = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
-Part = tuple[Tensor, Tensor]
-
-
-def shares(l1: Tensor, l2: Tensor) -> tuple[Tensor, Tensor]:
-    """Return how much of all the weight each part has; nothing, if neither has a key."""
-    merged = torch.logaddexp(l1, l2)
-    return exponentials(l1, merged), exponentials(l2, merged)
-
-
-def by_shares(z1: Tensor, l1: Tensor, z2: Tensor, l2: Tensor) -> Tensor:
-    """Average context vectors by the shares of their parts."""
-    first, second = shares(l1, l2)
-    return first * z1 + second * z2
-
-
-def by_overflowing_shares(z1: Tensor, l1: Tensor, z2: Tensor, l2: Tensor) -> Tensor:
-    """Average context vectors by the formula, with a sum of exponentials that may be too large."""
-    merged = overflowing(l1, l2)
-    return (l1 - merged).exp() * z1 + (l2 - merged).exp() * z2
-
-
-def overflowing(l1: Tensor, l2: Tensor) -> Tensor:
-    """Compute the log-sum-exp by the formula."""
-    return (l1.exp() + l2.exp()).log()
-
-
-def by_unguarded_shares(z1: Tensor, l1: Tensor, z2: Tensor, l2: Tensor) -> Tensor:
-    """Average context vectors by the formula, whether there is a key or not."""
-    merged = torch.logaddexp(l1, l2)
-    return (l1 - merged).exp() * z1 + (l2 - merged).exp() * z2
-
-
-def merging(
-    context: Merge = by_shares, logsumexp: Callable[[Tensor, Tensor], Tensor] = torch.logaddexp
-) -> Callable[[Part, Part], Part]:
-    """Merge context vectors and log-sum-exps as one is told to."""
-    return lambda one, other: (context(*one, *other), logsumexp(one[1], other[1]))
+from literate_attention.models.ring_attention import merge_partials
 
 
 def run_merge(implementation: Any, given: Given) -> Any:
@@ -65,64 +26,45 @@ def parts(z1: Tensor, l1: Tensor, z2: Tensor, l2: Tensor) -> Given:
     return {"context": z1, "logsumexp": l1, "other context": z2, "other logsumexp": l2}
 
 
-NO_KEYS = Judged(
-    merge_partials,
-    {
-        "a query that finds no key in either part should get zeros: -inf minus -inf is no number": (
-            merging(by_unguarded_shares)
-        ),
-        "a query that finds no key in either part should get minus infinity for a log-sum-exp": (
-            merging(by_shares, lambda l1, l2: torch.logaddexp(l1, l2).nan_to_num(neginf=0.0))
-        ),
-    },
-    [parts(*map(torch.tensor, ([[0.0]], [[-torch.inf]], [[0.0]], [[-torch.inf]])))],
-    run_merge,
-)
-
+NO_KEYS = """
+a query that finds no key in either part should get zeros: -inf minus -inf is no number
+    exponentials(l1, merged), exponentials(l2, merged) -> (l1 - merged).exp(), (l2 - merged).exp()
+a query that finds no key in either part should get minus infinity for a log-sum-exp
+    logsumexp = merged -> logsumexp = merged.nan_to_num(neginf=0.0)
+"""
+WRONG_MERGES = """
+the context vectors: both parts count alike
+    s1 * z1 + s2 * z2 -> (z1 + z2) / 2
+the context vectors: they are added, not averaged
+    s1 * z1 + s2 * z2 -> z1 + z2
+the context vectors: the sum of the shares is not one; divide by it
+    s1 * z1 + s2 * z2 -> l1.exp() * z1 + l2.exp() * z2
+the context vectors: these are shares of the log-sum-exps, not of their exponentials
+    s1 * z1 + s2 * z2 -> (l1 * z1 + l2 * z2) / (l1 + l2)
+the context vectors: each part has the share of the other
+    s1 * z1 + s2 * z2 -> s1 * z2 + s2 * z1
+the context vectors: those of the part with more weight are taken alone
+    s1 * z1 + s2 * z2 -> torch.where(l1 >= l2, z1, z2)
+the context vectors: large log-sum-exps overflow; subtract before the exponential
+    s1 * z1 + s2 * z2 -> (l1.exp() * z1 + l2.exp() * z2) / (l1.exp() + l2.exp())
+the log-sum-exp: this is the larger of both
+    logsumexp = merged -> logsumexp = torch.maximum(l1, l2)
+the log-sum-exp: this is that of the first part
+    logsumexp = merged -> logsumexp = l1
+the log-sum-exp: these are added; add the exponentials
+    logsumexp = merged -> logsumexp = l1 + l2
+the log-sum-exp: the logarithm is missing
+    logsumexp = merged -> logsumexp = l1.exp() + l2.exp()
+the log-sum-exp: they are averaged; add the exponentials
+    logsumexp = merged -> logsumexp = (l1 + l2) / 2
+the log-sum-exp: the exponentials overflow; use logaddexp
+    logsumexp = merged -> logsumexp = (l1.exp() + l2.exp()).log()
+the log-sum-exp: the exponentials overflow, and the shares with them; use logaddexp
+    torch.logaddexp(l1, l2) -> (l1.exp() + l2.exp()).log()
+"""
 MERGE = Judged(
     merge_partials,
-    alone_and_in_pairs(
-        merging,
-        {
-            "the context vectors: both parts count alike": {
-                "context": lambda z1, l1, z2, l2: (z1 + z2) / 2
-            },
-            "the context vectors: they are added, not averaged": {
-                "context": lambda z1, l1, z2, l2: z1 + z2
-            },
-            "the context vectors: the sum of the shares is not one; divide by it": {
-                "context": lambda z1, l1, z2, l2: l1.exp() * z1 + l2.exp() * z2
-            },
-            "the context vectors: these are shares of the log-sum-exps, not of their exponentials": {
-                "context": lambda z1, l1, z2, l2: (l1 * z1 + l2 * z2) / (l1 + l2)
-            },
-            "the context vectors: each part has the share of the other": {
-                "context": lambda z1, l1, z2, l2: by_shares(z2, l1, z1, l2)
-            },
-            "the context vectors: those of the part with more weight are taken alone": {
-                "context": lambda z1, l1, z2, l2: torch.where(l1 >= l2, z1, z2)
-            },
-            "the context vectors: large log-sum-exps overflow; subtract before the exponential": {
-                "context": lambda z1, l1, z2, l2: (
-                    (l1.exp() * z1 + l2.exp() * z2) / (l1.exp() + l2.exp())
-                )
-            },
-            "the log-sum-exp: this is the larger of both": {"logsumexp": torch.maximum},
-            "the log-sum-exp: this is that of the first part": {"logsumexp": lambda l1, l2: l1},
-            "the log-sum-exp: these are added; add the exponentials": {"logsumexp": torch.add},
-            "the log-sum-exp: the logarithm is missing": {
-                "logsumexp": lambda l1, l2: l1.exp() + l2.exp()
-            },
-            "the log-sum-exp: they are averaged; add the exponentials": {
-                "logsumexp": lambda l1, l2: (l1 + l2) / 2
-            },
-            "the log-sum-exp: the exponentials overflow; use logaddexp": {"logsumexp": overflowing},
-            "the log-sum-exp: the exponentials overflow, and the shares with them; use logaddexp": {
-                "context": by_overflowing_shares,
-                "logsumexp": overflowing,
-            },
-        },
-    ),
+    WRONG_MERGES,
     [
         parts(*map(torch.tensor, ([[1.0]], [[0.5]], [[5.0]], [[2.0]]))),
         parts(drawn(2, 3), drawn(2, 1, seed=1), drawn(2, 3, seed=2), drawn(2, 1, seed=3)),
@@ -133,7 +75,14 @@ MERGE = Judged(
         parts(*map(torch.tensor, ([[1.0]], [[100.0]], [[5.0]], [[101.0]]))),
     ],
     run_merge,
-    then=NO_KEYS,
+    code=(written_out.merge_partials,),
+    then=Judged(
+        merge_partials,
+        NO_KEYS,
+        [parts(*map(torch.tensor, ([[0.0]], [[-torch.inf]], [[0.0]], [[-torch.inf]])))],
+        run_merge,
+        code=(written_out.merge_partials,),
+    ),
 )
 
 PIECES = (

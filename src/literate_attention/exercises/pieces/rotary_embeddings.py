@@ -1,66 +1,47 @@
 """The pieces of the chapter on rotary embeddings: angles, the turn, and the module of both."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from literate_attention.exercises._judging import RIGHT, Verdict, wrong
-from literate_attention.exercises.pieces._judged import (
-    Judged,
-    alone_and_in_pairs,
-    rewritten,
-    what_does_not_fit,
-)
+from literate_attention.exercises.pieces._judged import Judged, what_does_not_fit
 from literate_attention.exercises.pieces._piece import Piece
 from literate_attention.exercises.pieces._trials import Given, drawn
 from literate_attention.models.rotary_embeddings import (
     RotaryEmbedding,
     rotary_frequencies,
     rotate_half_split,
-    rotate_interleaved,
 )
 
-# Angles
-
+WRONG_FREQUENCIES = """
+the exponents are half as large as they should be: number 2i of a vector belongs to pair i
+    torch.arange(0, head_dim, 2).float() -> torch.arange(head_dim // 2)
+the exponents are twice as large as they should be: divide by head_dim, not by its half
+    / head_dim) -> / (head_dim // 2))
+the sign of the exponent is missing: each pair turns faster than the one before
+    1.0 / base -> base
+the base is not used, or is not the one that was given
+    1.0 / base -> 1.0 / 10_000.0
+there is an angle for each number, expected one for each pair
+    torch.arange(0, head_dim, 2) -> torch.arange(head_dim)
+each angle is there twice, expected one for each pair
+    torch.arange(0, head_dim, 2) -> torch.arange(0, head_dim, 2).repeat(2)
+the pairs are counted from 1, the first should turn by one radian
+    torch.arange(0, head_dim, 2) -> torch.arange(2, head_dim + 1, 2)
+the order is reversed: the first pair should turn fastest
+    torch.arange(0, head_dim, 2) -> torch.arange(0, head_dim, 2).flip(0)
+the exponents go up to 1, the last should be (head_dim - 2) / head_dim
+    torch.arange(0, head_dim, 2).float() / head_dim -> torch.linspace(0, 1, head_dim // 2)
+these are the exponents, expected powers of the base
+    1.0 / base ** ->
+the base is multiplied by the exponent, expected a power
+    base ** (torch -> (base * torch
+"""
 FREQUENCIES = Judged(
     rotary_frequencies,
-    {
-        "the exponents are half as large as they should be: number 2i of a vector belongs to pair i": (
-            lambda d, base=1e4: base ** -(torch.arange(d // 2) / d)
-        ),
-        "the exponents are twice as large as they should be: divide by head_dim, not by its half": (
-            lambda d, base=1e4: base ** -(torch.arange(0, d, 2) / (d // 2))
-        ),
-        "the sign of the exponent is missing: each pair turns faster than the one before": (
-            lambda d, base=1e4: base ** (torch.arange(0, d, 2) / d)
-        ),
-        "the base is not used, or is not the one that was given": (
-            lambda d, base=1e4: rotary_frequencies(d)
-        ),
-        "there is an angle for each number, expected one for each pair": (
-            lambda d, base=1e4: base ** -(torch.arange(d) / d)
-        ),
-        "each angle is there twice, expected one for each pair": (
-            lambda d, base=1e4: rotary_frequencies(d, base).repeat(2)
-        ),
-        "the pairs are counted from 1, the first should turn by one radian": (
-            lambda d, base=1e4: base ** -(torch.arange(2, d + 1, 2) / d)
-        ),
-        "the order is reversed: the first pair should turn fastest": (
-            lambda d, base=1e4: rotary_frequencies(d, base).flip(0)
-        ),
-        "the exponents go up to 1, the last should be (head_dim - 2) / head_dim": (
-            lambda d, base=1e4: base ** -torch.linspace(0, 1, d // 2)
-        ),
-        "these are the exponents, expected powers of the base": (
-            lambda d, base=1e4: torch.arange(0, d, 2) / d
-        ),
-        "the base is multiplied by the exponent, expected a power": (
-            lambda d, base=1e4: 1 / (base * torch.arange(0, d, 2) / d)
-        ),
-    },
+    WRONG_FREQUENCIES,
     [
         {"head_dim": 2},
         {"head_dim": 4, "base": 16.0},
@@ -69,68 +50,41 @@ FREQUENCIES = Judged(
     ],
 )
 
-# The turn
-
-
-def turned(
-    first: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor],
-    second: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor],
-) -> Callable[..., Tensor]:
-    """Turn with other formulas for both halves."""
-
-    def turn(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        one, other = x.chunk(2, dim=-1)
-        return torch.cat([first(one, other, cos, sin), second(one, other, cos, sin)], dim=-1)
-
-    return turn
-
-
-half_split = turned(
-    lambda one, other, cos, sin: one * cos - other * sin,
-    lambda one, other, cos, sin: one * sin + other * cos,
-)
-
+WRONG_TURNS = """
+the other pairing: neighbours are turned as pairs, expected number i of both halves
+    first, second = x.chunk(2, dim=-1) -> return rotate_interleaved(x, cos, sin)
+it turns the wrong way: the signs of the two sines are swapped
+    require_pairs(x, cos) -> sin = -sin
+it turns the wrong way, and the other pairing: neighbours are turned as pairs
+    require_pairs(x, cos) -> return rotate_interleaved(x, cos, -sin)
+cos and sin are swapped
+    require_pairs(x, cos) -> cos, sin = sin, cos
+cos and sin are swapped, and the other pairing: neighbours are turned as pairs
+    require_pairs(x, cos) -> return rotate_interleaved(x, sin, cos)
+the minus is missing in the first half
+    first * cos - second * sin -> first * cos + second * sin
+there is a minus in the second half too, it belongs to the first alone
+    first * sin + second * cos -> second * cos - first * sin
+the halves are not mixed: the sine belongs to the other number of the pair
+    second * sin -> first * sin
+    first * sin -> second * sin
+the two halves of the result are swapped
+    first * cos - second * sin -> first * sin + second * cos
+    first * sin + second * cos -> first * cos - second * sin
+the second half is made of the first one after that was turned
+    first * sin -> (first * cos - second * sin) * sin
+the second half is not turned
+    first * sin + second * cos -> second
+the pairs alternate in the result, the halves should stay halves
+    cos], dim=-1) -> cos], dim=-1).unflatten(-1, (2, -1)).mT.flatten(-2)
+the sines are not used
+    require_pairs(x, cos) -> sin = 0 * sin
+nothing is turned
+    require_pairs(x, cos) -> return x
+"""
 TURN = Judged(
     rotate_half_split,
-    {
-        "the other pairing: neighbours are turned as pairs, expected number i of both halves": (
-            rotate_interleaved
-        ),
-        "it turns the wrong way: the signs of the two sines are swapped": (
-            lambda x, cos, sin: rotate_half_split(x, cos, -sin)
-        ),
-        "it turns the wrong way, and the other pairing: neighbours are turned as pairs": (
-            lambda x, cos, sin: rotate_interleaved(x, cos, -sin)
-        ),
-        "cos and sin are swapped": lambda x, cos, sin: rotate_half_split(x, sin, cos),
-        "cos and sin are swapped, and the other pairing: neighbours are turned as pairs": (
-            lambda x, cos, sin: rotate_interleaved(x, sin, cos)
-        ),
-        "the minus is missing in the first half": turned(
-            lambda a, b, cos, sin: a * cos + b * sin, lambda a, b, cos, sin: a * sin + b * cos
-        ),
-        "there is a minus in the second half too, it belongs to the first alone": turned(
-            lambda a, b, cos, sin: a * cos - b * sin, lambda a, b, cos, sin: b * cos - a * sin
-        ),
-        "the halves are not mixed: the sine belongs to the other number of the pair": turned(
-            lambda a, b, cos, sin: a * cos - a * sin, lambda a, b, cos, sin: b * cos + b * sin
-        ),
-        "the two halves of the result are swapped": turned(
-            lambda a, b, cos, sin: a * sin + b * cos, lambda a, b, cos, sin: a * cos - b * sin
-        ),
-        "the second half is made of the first one after that was turned": turned(
-            lambda a, b, cos, sin: a * cos - b * sin,
-            lambda a, b, cos, sin: (a * cos - b * sin) * sin + b * cos,
-        ),
-        "the second half is not turned": turned(
-            lambda a, b, cos, sin: a * cos - b * sin, lambda a, b, cos, sin: b
-        ),
-        "the pairs alternate in the result, the halves should stay halves": (
-            lambda x, cos, sin: rotate_half_split(x, cos, sin).unflatten(-1, (2, -1)).mT.flatten(-2)
-        ),
-        "the sines are not used": lambda x, cos, sin: x * cos.repeat(1, 2),
-        "nothing is turned": lambda x, cos, sin: x,
-    },
+    WRONG_TURNS,
     [
         {
             "x": torch.tensor([[1.0, 2.0]]),
@@ -149,29 +103,6 @@ TURN = Judged(
         },
     ],
 )
-
-# The module
-
-
-def remember_base(rope: Any, _: int, __: int, base: float = 10_000.0, **___: Any) -> None:
-    """Make a module that computes its angles when it is called."""
-    nn.Module.__init__(rope)
-    rope.base = base
-
-
-def turn_by_position(
-    rope: Any,
-    x: Tensor,
-    start: int = 0,
-    *,
-    frequencies: Callable[[int, float], Tensor] = rotary_frequencies,
-    positions: Callable[[Tensor, int], Tensor] = lambda x, start: start + torch.arange(x.shape[-2]),
-    turn: Callable[..., Tensor] = half_split,
-    **_: Any,
-) -> Tensor:
-    """Do what the module does, or something else in one of its steps."""
-    angles = positions(x, start)[..., None] * frequencies(x.shape[-1], rope.base)
-    return turn(x, angles.cos(), angles.sin())
 
 
 def run_rope(implementation: Any, given: Given) -> Any:
@@ -194,50 +125,48 @@ def queries(*shape: int, start: int = 0, base: float = 100.0) -> Given:
     return {"x": drawn(*shape), "start": start, "context_length": context_length, "base": base}
 
 
+WRONG_MODULES = """
+the other pairing: neighbours are turned as pairs, expected number i of both halves
+    first, second = x.chunk(2, dim=-1) -> return rotate_interleaved(x, cos, sin)
+it turns the wrong way
+    require_pairs(x, cos) -> sin = -sin
+cos and sin are swapped
+    require_pairs(x, cos) -> cos, sin = sin, cos
+nothing is turned
+    require_pairs(x, cos) -> return x
+start is ignored: the positions begin at 0 again
+    stop = start + x.shape[-2] -> start, stop = 0, x.shape[-2]
+the positions are counted from 1, they begin at 0
+    arange(context_length) -> arange(1, context_length + 1)
+all tokens get the position of the first
+    self.cos[start:stop] -> self.cos[[start] * x.shape[-2]]
+    self.sin[start:stop] -> self.sin[[start] * x.shape[-2]]
+the positions run backwards
+    self.cos[start:stop] -> self.cos[start:stop].flip(0)
+    self.sin[start:stop] -> self.sin[start:stop].flip(0)
+the heads are counted, the tokens should be
+    arange(context_length) -> arange(context_length + 9)
+    self.cos[start:stop] -> self.cos[start : start + x.shape[-3], None]
+    self.sin[start:stop] -> self.sin[start : start + x.shape[-3], None]
+    require_pairs(x, cos) -> pass
+start is subtracted from the positions, it should be added
+    arange(context_length) -> cat([torch.arange(99), torch.arange(-99, 0)])
+    self.cos[start:stop] -> self.cos[torch.arange(x.shape[-2]) - start]
+    self.sin[start:stop] -> self.sin[torch.arange(x.shape[-2]) - start]
+the base is not used
+    1.0 / base -> 1.0 / 10_000.0
+the exponents of the base are half as large as they should be
+    torch.arange(0, head_dim, 2).float() -> torch.arange(head_dim // 2)
+the exponents of the base are twice as large as they should be
+    .float() / head_dim -> .float() / (head_dim // 2)
+the sign of the exponent is missing: each pair turns faster than the one before
+    1.0 / base -> base
+all pairs turn by one radian: the frequencies are missing
+    1.0 / base ** -> 1.0 ** (1 / base) **
+"""
 ROPE = Judged(
     RotaryEmbedding,
-    alone_and_in_pairs(
-        rewritten(RotaryEmbedding, __init__=remember_base, forward=turn_by_position),
-        {
-            "the other pairing: neighbours are turned as pairs, expected number i of both halves": {
-                "turn": rotate_interleaved
-            },
-            "it turns the wrong way": {"turn": lambda x, cos, sin: half_split(x, cos, -sin)},
-            "cos and sin are swapped": {"turn": lambda x, cos, sin: half_split(x, sin, cos)},
-            "nothing is turned": {"turn": lambda x, cos, sin: x},
-            "start is ignored: the positions begin at 0 again": {
-                "positions": lambda x, start: torch.arange(x.shape[-2])
-            },
-            "the positions are counted from 1, they begin at 0": {
-                "positions": lambda x, start: start + 1 + torch.arange(x.shape[-2])
-            },
-            "all tokens get the position of the first": {
-                "positions": lambda x, start: torch.full(x.shape[-2:-1], start)
-            },
-            "the positions run backwards": {
-                "positions": lambda x, start: start + torch.arange(x.shape[-2]).flip(0)
-            },
-            "the heads are counted, the tokens should be": {
-                "positions": lambda x, start: start + torch.arange(x.shape[-3])[:, None]
-            },
-            "start is subtracted from the positions, it should be added": {
-                "positions": lambda x, start: torch.arange(x.shape[-2]) - start
-            },
-            "the base is not used": {"frequencies": lambda d, base: rotary_frequencies(d)},
-            "the exponents of the base are half as large as they should be": {
-                "frequencies": lambda d, base: base ** -(torch.arange(d // 2) / d)
-            },
-            "the exponents of the base are twice as large as they should be": {
-                "frequencies": lambda d, base: base ** -(torch.arange(0, d, 2) / (d // 2))
-            },
-            "the sign of the exponent is missing: each pair turns faster than the one before": {
-                "frequencies": lambda d, base: base ** (torch.arange(0, d, 2) / d)
-            },
-            "all pairs turn by one radian: the frequencies are missing": {
-                "frequencies": lambda d, base: torch.ones(d // 2)
-            },
-        },
-    ),
+    WRONG_MODULES,
     [
         queries(1, 1, 2),
         queries(1, 2, 2),
@@ -248,6 +177,7 @@ ROPE = Judged(
         {**queries(3, 2, 4, start=1), "context_length": 11},
     ],
     run_rope,
+    code=(RotaryEmbedding, rotary_frequencies, rotate_half_split),
     parts=(rotary_frequencies, rotate_half_split),
     then=judge_parameters,
 )

@@ -1,6 +1,6 @@
 """The pieces of the story: from a softmax to several heads."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from literate_attention.exercises._common_mistakes import average, ways_to_weigh
+from literate_attention.exercises.pieces import _written_out as written_out
 from literate_attention.exercises.pieces._attention import (
     BY_NUMBER,
     CONTEXT_LENGTH,
@@ -19,12 +20,7 @@ from literate_attention.exercises.pieces._attention import (
     scaled_by_number,
     several_heads,
 )
-from literate_attention.exercises.pieces._judged import (
-    Judged,
-    alone_and_in_pairs,
-    run_boolean_mask,
-    run_mask,
-)
+from literate_attention.exercises.pieces._judged import Judged, run_boolean_mask, run_mask
 from literate_attention.exercises.pieces._piece import Piece
 from literate_attention.exercises.pieces._trials import (
     Given,
@@ -55,10 +51,7 @@ _TABLES = (11, 4, 6)
 
 
 def _embed(implementation: Any, given: Given) -> Any:
-    """Embed token ids with tables that are the same for all."""
-    tokens, positions = drawn(11, 4, seed=1), drawn(6, 4, seed=2)
-    if not isinstance(implementation, type):
-        return implementation(given["token_ids"], tokens, positions)
+    """Embed token ids with tables that are the same for all, whatever they are called."""
     module = implementation(*_TABLES)
     tables = {len(p): p for p in module.parameters() if p.ndim == 2}
     if set(tables) != {11, 6}:
@@ -68,11 +61,32 @@ def _embed(implementation: Any, given: Given) -> Any:
             f"{[tuple(p.shape) for p in module.parameters()]}"
         )
     with torch.no_grad():
-        tables[11].copy_(tokens)
-        tables[6].copy_(positions)
+        tables[11].copy_(drawn(11, 4, seed=1))
+        tables[6].copy_(drawn(6, 4, seed=2))
         return module(given["token_ids"])
 
 
+WRONG_EMBEDDINGS = """
+the positions are missing: the same tokens in another order give the same vectors
+    + self.position_embedding(positions) ->
+the first position is number 1, it should be number 0
+    positions = torch.arange(num_tokens -> positions = torch.arange(1, num_tokens + 1
+the token embeddings are missing, these are positions only
+    self.token_embedding(token_ids) + -> 0 * self.token_embedding(token_ids) +
+the positions are looked up by token, not by place
+    self.position_embedding(positions) -> self.position_embedding(token_ids)
+token and position are multiplied, not added
+    (token_ids) + -> (token_ids) *
+token and position stand side by side, they should be added
+    self.token_embedding(token_ids) + self.position_embedding(positions) -> torch.cat([
+        t := self.token_embedding(token_ids), self.position_embedding(positions).expand_as(t)], dim=-1)
+every token gets the first position
+    self.position_embedding(positions) -> self.position_embedding(0 * positions)
+the positions count the texts of a batch, not the tokens of a text
+    self.position_embedding(positions) -> self.position_embedding(torch.arange(len(token_ids)))[:, None]
+the positions run backwards
+    self.position_embedding(positions) -> self.position_embedding(positions.flip(0))
+"""
 INPUTS = (
     Piece(
         library=InputEmbedding,
@@ -81,37 +95,7 @@ INPUTS = (
         hint="Positions are 0, 1, 2 and so on, as many as there are tokens, whatever the tokens are.",
         check=Judged(
             InputEmbedding,
-            {
-                "the positions are missing: the same tokens in another order give the same vectors": (
-                    lambda ids, tokens, positions: tokens[ids]
-                ),
-                "the first position is number 1, it should be number 0": (
-                    lambda ids, tokens, positions: tokens[ids] + positions[1 : ids.shape[-1] + 1]
-                ),
-                "the token embeddings are missing, these are positions only": (
-                    lambda ids, tokens, positions: positions[: ids.shape[-1]].expand(*ids.shape, -1)
-                ),
-                "the positions are looked up by token, not by place": (
-                    lambda ids, tokens, positions: tokens[ids] + positions[ids]
-                ),
-                "token and position are multiplied, not added": (
-                    lambda ids, tokens, positions: tokens[ids] * positions[: ids.shape[-1]]
-                ),
-                "token and position stand side by side, they should be added": (
-                    lambda ids, tokens, positions: torch.cat(
-                        [tokens[ids], positions[: ids.shape[-1]].expand(*ids.shape, -1)], dim=-1
-                    )
-                ),
-                "every token gets the first position": (
-                    lambda ids, tokens, positions: tokens[ids] + positions[0]
-                ),
-                "the positions count the texts of a batch, not the tokens of a text": (
-                    lambda ids, tokens, positions: tokens[ids] + positions[: len(ids), None]
-                ),
-                "the positions run backwards": (
-                    lambda ids, tokens, positions: tokens[ids] + positions[: ids.shape[-1]].flip(0)
-                ),
-            },
+            WRONG_EMBEDDINGS,
             [
                 {"token_ids": torch.tensor([[5]])},
                 {"token_ids": torch.tensor([[5, 2]])},
@@ -127,69 +111,36 @@ INPUTS = (
 # Attention without trainable weights
 
 
-def _over_axis(axis: int) -> Mapping[str, Callable[[Tensor], Tensor]]:
-    """Make both steps of a softmax run over an axis, as torch's own would."""
-
-    def run_over(reduced: Callable[..., Tensor], numbers: Tensor) -> Tensor:
-        return reduced(numbers, dim=min(axis, numbers.ndim - 1), keepdim=True)
-
-    return {"subtract": partial(run_over, torch.amax), "divide_by": partial(run_over, torch.sum)}
-
-
-def _softmax(
-    scores: Tensor,
-    *,
-    power: Callable[[Tensor], Tensor] = torch.exp,
-    subtract: Callable[[Tensor], Tensor] = lambda scores: scores.amax(dim=-1, keepdim=True),
-    divide_by: Callable[[Tensor], Tensor] = lambda powers: powers.sum(dim=-1, keepdim=True),
-) -> Tensor:
-    """Do what a softmax does, or something else in one of its steps."""
-    powers = power(scores - subtract(scores))
-    return powers / divide_by(powers)
-
-
-SOFTMAX_MISTAKES: Mapping[str, Mapping[str, Any]] = {
-    "it divides the exponentials by nothing: a row has to sum to one": {
-        "divide_by": torch.ones_like
-    },
-    "it returns the scores as they are": {
-        "power": lambda scores: scores,
-        "subtract": torch.zeros_like,
-        "divide_by": torch.ones_like,
-    },
-    "it runs over the first axis: the columns sum to one, not the rows": _over_axis(0),
-    "it runs over axis 1: in a batch these are the queries, the last axis is -1": _over_axis(1),
-    "it divides by the sums of the columns, not of the rows": {
-        "divide_by": lambda powers: powers.sum(dim=0, keepdim=True)
-    },
-    "the largest scores lack keepdim: each is subtracted from a column, not from its row": {
-        "subtract": lambda scores: scores.amax(dim=-1)
-    },
-    "the sums lack keepdim: each of them divides a column, not its row": {
-        "divide_by": lambda powers: powers.sum(dim=-1)
-    },
-    "it divides by the sum of all numbers, not of each row": {
-        "divide_by": lambda powers: powers.sum()
-    },
-    "large scores overflow: subtract the largest of a row first": {"subtract": torch.zeros_like},
-    "the largest of all scores is subtracted, it should be the largest of each row": {
-        "subtract": lambda scores: scores.max()
-    },
-    "it divides the scores by their sum, without exponentials": {
-        "power": lambda scores: scores,
-        "subtract": torch.zeros_like,
-    },
-    "these are the logarithms of the weights": {
-        "power": lambda scores: scores.log_softmax(dim=-1),
-        "divide_by": torch.ones_like,
-    },
-    "each score is treated on its own, as in a sigmoid": {
-        "power": torch.sigmoid,
-        "subtract": torch.zeros_like,
-        "divide_by": torch.ones_like,
-    },
-}
-
+WRONG_SOFTMAX = """
+it divides the exponentials by nothing: a row has to sum to one
+    / powers.sum(dim=-1, keepdim=True) ->
+it returns the scores as they are
+    powers = -> return scores; powers =
+it runs over the first axis: the columns sum to one, not the rows
+    amax(dim=-1 -> amax(dim=0
+    sum(dim=-1 -> sum(dim=0
+it runs over axis 1: in a batch these are the queries, the last axis is -1
+    amax(dim=-1 -> amax(dim=min(1, scores.ndim - 1)
+    sum(dim=-1 -> sum(dim=min(1, scores.ndim - 1)
+it divides by the sums of the columns, not of the rows
+    sum(dim=-1 -> sum(dim=0
+the largest scores lack keepdim: each is subtracted from a column, not from its row
+    amax(dim=-1, keepdim=True) -> amax(dim=-1)
+the sums lack keepdim: each of them divides a column, not its row
+    sum(dim=-1, keepdim=True) -> sum(dim=-1)
+it divides by the sum of all numbers, not of each row
+    sum(dim=-1, keepdim=True) -> sum()
+large scores overflow: subtract the largest of a row first
+    - scores.amax(dim=-1, keepdim=True) ->
+the largest of all scores is subtracted, it should be the largest of each row
+    amax(dim=-1, keepdim=True) -> max()
+it divides the scores by their sum, without exponentials
+    torch.exp(scores - scores.amax(dim=-1, keepdim=True)) -> scores
+these are the logarithms of the weights
+    powers = -> return scores.log_softmax(dim=-1); powers =
+each score is treated on its own, as in a sigmoid
+    powers = -> return scores.sigmoid(); powers =
+"""
 SIMPLE_ATTENTION = (
     Piece(
         library=softmax,
@@ -198,7 +149,7 @@ SIMPLE_ATTENTION = (
         hint="Subtract the largest score of a row before the exponential: the weights stay as they are.",
         check=Judged(
             softmax,
-            alone_and_in_pairs(partial(partial, _softmax), SOFTMAX_MISTAKES),
+            WRONG_SOFTMAX,
             [
                 {"scores": torch.tensor([0.0, 1.0])},
                 {"scores": torch.tensor([[1.0, 2.0], [0.0, 3.0]])},
@@ -207,6 +158,7 @@ SIMPLE_ATTENTION = (
                 {"scores": torch.tensor([1000.0, 1001.0])},
                 {"scores": torch.tensor([[0.0, 200.0], [-200.0, -201.0]])},
             ],
+            code=(written_out.softmax,),
         ),
         in_model=True,
         exercise="ex-simple-softmax",
@@ -308,55 +260,34 @@ SELF_ATTENTION = (
 # Causal attention
 
 
-def _triangle(
-    q_len: int,
-    kv_len: int | None = None,
-    *,
-    columns: Callable[[int, int], int] = lambda q_len, kv_len: kv_len,
-    offset: Callable[[int], int] = lambda more_keys: more_keys,
-    diagonal: int = 0,
-    written: Callable[[Tensor], Tensor] = lambda mask: mask,
-) -> Tensor:
-    """Do what the mask does, or something else in one of its steps."""
-    kv_len = kv_len or q_len
-    mask = torch.ones(q_len, columns(q_len, kv_len), dtype=torch.bool)
-    return written(mask.tril(offset(kv_len - q_len) + diagonal))
-
-
+WRONG_CAUSAL_MASKS = """
+it hides the past and shows the future
+    return mask -> return mask.flip(0, 1)
+    q_len + 0 -> q_len
+true and false are swapped: true is for what may be seen
+    return mask -> return ~mask
+no token sees itself
+    q_len + 0 -> q_len - 1
+one token of the future is left visible
+    q_len + 0 -> q_len + 1
+with fewer queries than keys, the queries are the last tokens, not the first
+    tril(kv_len - -> tril(q_len -
+the offset has the wrong sign: the last of fewer queries still sees all keys
+    tril(kv_len - -> tril(2 * q_len - kv_len -
+rows and columns are swapped: a row belongs to a query
+    return mask -> return mask.T
+kv_len is ignored: there has to be a column for each key
+    kv_len or q_len -> q_len
+there are as many columns as queries, expected one for each key
+    ones(q_len, kv_len -> ones(q_len, q_len
+nothing is hidden
+    return mask -> return torch.ones_like(mask)
+everything is hidden
+    return mask -> return torch.zeros_like(mask)
+"""
 _CAUSAL_MASK = Judged(
     causal_mask,
-    alone_and_in_pairs(
-        partial(partial, _triangle),
-        {
-            "it hides the past and shows the future": {
-                "written": lambda mask: mask.flip(0, 1),
-                "diagonal": 0,
-            },
-            "true and false are swapped: true is for what may be seen": {
-                "written": lambda mask: ~mask
-            },
-            "no token sees itself": {"diagonal": -1},
-            "one token of the future is left visible": {"diagonal": 1},
-            "with fewer queries than keys, the queries are the last tokens, not the first": {
-                "offset": lambda more_keys: 0
-            },
-            "the offset has the wrong sign: the last of fewer queries still sees all keys": {
-                "offset": lambda more_keys: -more_keys
-            },
-            "rows and columns are swapped: a row belongs to a query": {
-                "written": lambda mask: mask.T
-            },
-            "kv_len is ignored: there has to be a column for each key": {
-                "columns": lambda q_len, kv_len: q_len,
-                "offset": lambda more_keys: 0,
-            },
-            "there are as many columns as queries, expected one for each key": {
-                "columns": lambda q_len, kv_len: q_len
-            },
-            "nothing is hidden": {"written": torch.ones_like},
-            "everything is hidden": {"written": torch.zeros_like},
-        },
-    ),
+    WRONG_CAUSAL_MASKS,
     [
         {"q_len": 1},
         {"q_len": 2},
@@ -365,14 +296,30 @@ _CAUSAL_MASK = Judged(
         {"q_len": 2, "kv_len": 5},
     ],
     run=run_mask,
-    then=Judged(causal_mask, {}, [{"q_len": 2}], run=run_boolean_mask),
+    code=(written_out.causal_mask,),
+    then=Judged(causal_mask, "", [{"q_len": 2}], run=run_boolean_mask),
 )
 
-
-def _hidden_is(value: float) -> Any:
-    return lambda scores, mask: scores.masked_fill(~mask, value)
-
-
+WRONG_HIDING = """
+it hides what may be seen, and shows what is hidden
+    ~attn_mask -> attn_mask
+hidden scores are zero, not minus infinity: zero is a score like any other
+    -torch.inf -> 0.0
+hidden scores are plus infinity, not minus
+    -torch.inf -> torch.inf
+hidden scores are a large negative number, not minus infinity
+    -torch.inf -> -1e9
+hidden scores are the smallest number there is, not minus infinity
+    -torch.inf -> torch.finfo(torch.float32).min
+hidden scores are not numbers: zero times infinity is none
+    scores.masked_fill(~attn_mask, -torch.inf) -> scores + ~attn_mask * -torch.inf
+the mask is added to the scores as zeros and ones
+    scores.masked_fill(~attn_mask, -torch.inf) -> scores + attn_mask
+nothing is hidden
+    .masked_fill(~attn_mask, -torch.inf) ->
+these are weights already: the softmax comes later
+    -torch.inf) -> -torch.inf).softmax(-1)
+"""
 CAUSAL_ATTENTION = (
     Piece(
         library=mask_scores,
@@ -381,29 +328,7 @@ CAUSAL_ATTENTION = (
         hint="Which score makes a softmax give exactly zero?",
         check=Judged(
             mask_scores,
-            {
-                "it hides what may be seen, and shows what is hidden": (
-                    lambda scores, mask: scores.masked_fill(mask, -torch.inf)
-                ),
-                "hidden scores are zero, not minus infinity: zero is a score like any other": (
-                    _hidden_is(0.0)
-                ),
-                "hidden scores are plus infinity, not minus": _hidden_is(torch.inf),
-                "hidden scores are a large negative number, not minus infinity": _hidden_is(-1e9),
-                "hidden scores are the smallest number there is, not minus infinity": (
-                    _hidden_is(torch.finfo(torch.float32).min)
-                ),
-                "hidden scores are not numbers: zero times infinity is none": (
-                    lambda scores, mask: scores + ~mask * -torch.inf
-                ),
-                "the mask is added to the scores as zeros and ones": (
-                    lambda scores, mask: scores + mask
-                ),
-                "nothing is hidden": lambda scores, mask: scores,
-                "these are weights already: the softmax comes later": (
-                    lambda scores, mask: mask_scores(scores, mask).softmax(-1)
-                ),
-            },
+            WRONG_HIDING,
             [
                 {"scores": torch.ones(1, 1), "attn_mask": torch.ones(1, 1) > 0},
                 {"scores": torch.tensor([[1.0, 2.0], [3.0, 4.0]]), "attn_mask": causal_mask(2)},
@@ -440,6 +365,39 @@ CAUSAL_ATTENTION = (
 
 # Multi-head attention
 
+WRONG_SPLITS = """
+the view cuts the sentence, not the vectors: view by token first, then transpose
+    x.unflatten(-1, (num_heads, -1)).transpose(-3, -2)
+        -> x.reshape(*x.shape[:-2], num_heads, x.shape[-2], -1)
+tokens and heads still have to be transposed
+    .transpose(-3, -2) ->
+each head gets every second number of a vector, not one piece of it
+    (num_heads, -1)).transpose(-3, -2) -> (-1, num_heads)).movedim(-1, -3)
+the heads are in the wrong order
+    .transpose(-3, -2) -> .transpose(-3, -2).flip(-3)
+each head lies on its side: only tokens and heads are transposed
+    .transpose(-3, -2) -> .transpose(-3, -2).mT
+num_heads is taken for the width of a head
+    require_head_split("the width of x", x.shape[-1], num_heads) -> num_heads = x.shape[-1] // num_heads
+each head gets the whole vector
+    x.unflatten(-1, (num_heads, -1)).transpose(-3, -2) -> torch.stack([x] * num_heads, dim=-3)
+"""
+WRONG_MERGES = """
+heads and tokens have to be transposed before they are put together
+    x.transpose(-3, -2).flatten(-2) -> x.reshape(*x.shape[:-3], x.shape[-2], -1)
+the heads are in the wrong order
+    x.transpose -> x.flip(-3).transpose
+the heads are added, they should stand side by side
+    transpose(-3, -2).flatten(-2) -> sum(dim=-3)
+the heads are averaged, they should stand side by side
+    transpose(-3, -2).flatten(-2) -> mean(dim=-3)
+they are transposed, and not put together
+    .flatten(-2) ->
+the numbers of the heads alternate, each head should be one piece
+    transpose(-3, -2) -> movedim(-3, -1)
+the heads stand one below the other, not side by side
+    transpose(-3, -2).flatten(-2) -> flatten(-3, -2)
+"""
 MULTI_HEAD_ATTENTION = (
     Piece(
         library=split_heads,
@@ -448,25 +406,7 @@ MULTI_HEAD_ATTENTION = (
         hint="First a view that cuts each vector, then a transpose that brings the heads in front.",
         check=Judged(
             split_heads,
-            {
-                "the view cuts the sentence, not the vectors: view by token first, then transpose": (
-                    lambda x, h: x.reshape(*x.shape[:-2], h, x.shape[-2], -1)
-                ),
-                "tokens and heads still have to be transposed": (
-                    lambda x, h: x.unflatten(-1, (h, -1))
-                ),
-                "each head gets every second number of a vector, not one piece of it": (
-                    lambda x, h: x.unflatten(-1, (-1, h)).movedim(-1, -3)
-                ),
-                "the heads are in the wrong order": lambda x, h: split_heads(x, h).flip(-3),
-                "each head lies on its side: only tokens and heads are transposed": (
-                    lambda x, h: split_heads(x, h).mT
-                ),
-                "num_heads is taken for the width of a head": (
-                    lambda x, h: split_heads(x, x.shape[-1] // h)
-                ),
-                "each head gets the whole vector": (lambda x, h: torch.stack([x] * h, dim=-3)),
-            },
+            WRONG_SPLITS,
             [
                 {"x": torch.arange(4.0).view(1, 1, 4), "num_heads": 2},
                 {"x": torch.arange(8.0).view(1, 2, 4), "num_heads": 2},
@@ -485,21 +425,7 @@ MULTI_HEAD_ATTENTION = (
         hint="It undoes the split: first the transpose, then the pieces of a token side by side.",
         check=Judged(
             merge_heads,
-            {
-                "heads and tokens have to be transposed before they are put together": (
-                    lambda x: x.reshape(*x.shape[:-3], x.shape[-2], -1)
-                ),
-                "the heads are in the wrong order": lambda x: merge_heads(x.flip(-3)),
-                "the heads are added, they should stand side by side": lambda x: x.sum(dim=-3),
-                "the heads are averaged, they should stand side by side": lambda x: x.mean(dim=-3),
-                "they are transposed, and not put together": lambda x: x.transpose(-3, -2),
-                "the numbers of the heads alternate, each head should be one piece": (
-                    lambda x: x.movedim(-3, -1).flatten(-2)
-                ),
-                "the heads stand one below the other, not side by side": (
-                    lambda x: x.flatten(-3, -2)
-                ),
-            },
+            WRONG_MERGES,
             [
                 {"x": torch.arange(4.0).view(1, 2, 1, 2)},
                 {"x": torch.arange(8.0).view(1, 2, 2, 2)},

@@ -1,20 +1,11 @@
 """The pieces of the chapter on the transformer block: norm, feed-forward, block and model."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import gelu, relu, silu
 
-from literate_attention.exercises.pieces._judged import (
-    Judged,
-    UnusableError,
-    alone_and_in_pairs,
-    loaded,
-    rewritten,
-)
+from literate_attention.exercises.pieces._judged import Judged, UnusableError, loaded
 from literate_attention.exercises.pieces._piece import Piece
 from literate_attention.exercises.pieces._trials import Given, drawn
 from literate_attention.models.transformer_block import (
@@ -24,29 +15,7 @@ from literate_attention.models.transformer_block import (
     TransformerBlock,
 )
 
-Step = Callable[..., Tensor]
-
 # The norm
-
-
-def root_mean_square(x: Tensor, eps: float) -> Tensor:
-    """Return the size of each vector."""
-    return (x.square().mean(dim=-1, keepdim=True) + eps).sqrt()
-
-
-def normalize(
-    norm: Any,
-    x: Tensor,
-    *,
-    type_inside: torch.dtype | None = torch.float32,
-    prepared: Step = lambda x: x,
-    size: Step = root_mean_square,
-    sized: Step = torch.div,
-    weighted: Step = torch.mul,
-) -> Tensor:
-    """Do what the norm does, or something else in one of its steps."""
-    wide = prepared(x.to(type_inside or x.dtype))
-    return weighted(sized(wide, size(wide, norm.eps)).to(x.dtype), norm.weight)
 
 
 def run_norm(implementation: Any, given: Given) -> Tensor:
@@ -62,96 +31,64 @@ def run_norm(implementation: Any, given: Given) -> Tensor:
     return result
 
 
-HALF_PRECISION = Judged(
-    RMSNorm,
-    {
-        "in half precision the squares overflow: compute in float32": rewritten(
-            RMSNorm, forward=normalize
-        )(type_inside=None)
-    },
-    [
-        {
-            "weight": torch.tensor([0.5, 2.0]).half(),
-            "x": torch.tensor([[300.0, -300.0], [3.0, -3.0]]).half(),
-        }
-    ],
-    run_norm,
-)
-
+HALF_PRECISION = """
+in half precision the squares overflow: compute in float32
+    x.to(torch.promote_types(x.dtype, torch.float32)) -> x
+"""
+WRONG_NORMS = """
+the mean is subtracted, which is LayerNorm: here nothing is subtracted
+    wide = x.to -> wide = (x - x.mean(dim=-1, keepdim=True)).to
+the eps is added to the root, it belongs under it
+    torch.rsqrt(mean_square + self.eps) -> 1 / (mean_square.sqrt() + self.eps)
+the eps is not the one that was given
+    + self.eps -> + 1e-5
+the eps is missing: vectors of zeros are divided by zero
+    + self.eps ->
+it divides by the root of the sum of squares, not of their mean
+    .mean( -> .sum(
+the square root is missing
+    torch.rsqrt( -> 1 / (
+the squares are missing: it divides by the root of the mean
+    .square() ->
+it divides by the mean of the sizes of the numbers, not by a root of squares
+    .square() -> .abs()
+    torch.rsqrt( -> 1 / (
+the mean is over all numbers, not over those of each vector
+    .mean(dim=-1, keepdim=True) -> .mean()
+the mean is over the tokens, not over the numbers of each vector
+    .mean(dim=-1 -> .mean(dim=-2
+the mean lacks keepdim: each divides a column, not its vector
+    .mean(dim=-1, keepdim=True) -> .mean(dim=-1)
+it multiplies by the root, it should divide
+    torch.rsqrt( -> torch.sqrt(
+the weight is not used
+    self.weight * ->
+the weight is one too large
+    self.weight * -> (1 + self.weight) *
+the weight is added, it should be multiplied
+    self.weight * -> self.weight +
+"""
+TWO = torch.tensor([0.5, 2.0])
+NORMED: list[Given] = [
+    {"weight": torch.ones(2), "x": torch.tensor([[3.0, 4.0]])},
+    {"weight": TWO, "x": torch.tensor([[3.0, 4.0]])},
+    {"weight": TWO, "x": torch.tensor([[3.0, 4.0], [1.0, 0.0]])},
+    {"weight": TWO, "x": torch.tensor([[0.0, 0.0]])},
+    {"weight": TWO, "x": torch.tensor([[0.001, 0.004]])},
+    {"weight": TWO, "x": torch.tensor([[3.0, 4.0]]), "eps": 0.5},
+    {"weight": drawn(5, seed=1), "x": drawn(2, 3, 5)},
+    {"x": drawn(2, 3)},
+]
+LARGE = [{"weight": TWO.half(), "x": torch.tensor([[300.0, -300.0], [3.0, -3.0]]).half()}]
 RMS_NORM = Judged(
     RMSNorm,
-    alone_and_in_pairs(
-        rewritten(RMSNorm, forward=normalize),
-        {
-            "the mean is subtracted, which is LayerNorm: here nothing is subtracted": {
-                "prepared": lambda x: x - x.mean(dim=-1, keepdim=True)
-            },
-            "the eps is added to the root, it belongs under it": {
-                "size": lambda x, eps: x.square().mean(dim=-1, keepdim=True).sqrt() + eps
-            },
-            "the eps is not the one that was given": {
-                "size": lambda x, eps: root_mean_square(x, 1e-5)
-            },
-            "the eps is missing: vectors of zeros are divided by zero": {
-                "size": lambda x, eps: root_mean_square(x, 0.0)
-            },
-            "it divides by the root of the sum of squares, not of their mean": {
-                "size": lambda x, eps: (x.square().sum(dim=-1, keepdim=True) + eps).sqrt()
-            },
-            "the square root is missing": {
-                "size": lambda x, eps: x.square().mean(dim=-1, keepdim=True) + eps
-            },
-            "the squares are missing: it divides by the root of the mean": {
-                "size": lambda x, eps: (x.mean(dim=-1, keepdim=True) + eps).sqrt()
-            },
-            "it divides by the mean of the sizes of the numbers, not by a root of squares": {
-                "size": lambda x, eps: x.abs().mean(dim=-1, keepdim=True) + eps
-            },
-            "the mean is over all numbers, not over those of each vector": {
-                "size": lambda x, eps: (x.square().mean() + eps).sqrt()
-            },
-            "the mean is over the tokens, not over the numbers of each vector": {
-                "size": lambda x, eps: (x.square().mean(dim=-2, keepdim=True) + eps).sqrt()
-            },
-            "the mean lacks keepdim: each divides a column, not its vector": {
-                "size": lambda x, eps: (x.square().mean(dim=-1) + eps).sqrt()
-            },
-            "it multiplies by the root, it should divide": {"sized": torch.mul},
-            "the weight is not used": {"weighted": lambda x, weight: x},
-            "the weight is one too large": {"weighted": lambda x, w: x * (1 + w)},
-            "the weight is added, it should be multiplied": {"weighted": torch.add},
-        },
-    ),
-    [
-        {"weight": torch.tensor([1.0, 1.0]), "x": torch.tensor([[3.0, 4.0]])},
-        {"weight": torch.tensor([0.5, 2.0]), "x": torch.tensor([[3.0, 4.0]])},
-        {"weight": torch.tensor([0.5, 2.0]), "x": torch.tensor([[3.0, 4.0], [1.0, 0.0]])},
-        {"weight": torch.tensor([0.5, 2.0]), "x": torch.tensor([[0.0, 0.0]])},
-        {"weight": torch.tensor([0.5, 2.0]), "x": torch.tensor([[0.001, 0.004]])},
-        {"weight": torch.tensor([0.5, 2.0]), "x": torch.tensor([[3.0, 4.0]]), "eps": 0.5},
-        {"weight": drawn(5, seed=1), "x": drawn(2, 3, 5)},
-        {"x": drawn(2, 3)},
-    ],
+    WRONG_NORMS,
+    NORMED,
     run_norm,
-    then=HALF_PRECISION,
+    then=Judged(RMSNorm, HALF_PRECISION, LARGE, run_norm),
 )
 
 # The feed-forward part
-
-
-def feed_forward(
-    module: Any,
-    x: Tensor,
-    *,
-    gate: str = "W_gate",
-    up: str = "W_up",
-    activation: Step = silu,
-    combined: Step = torch.mul,
-    narrowed: bool = True,
-) -> Tensor:
-    """Do what SwiGLU does, or something else in one of its steps."""
-    inside = combined(activation(getattr(module, gate)(x)), getattr(module, up)(x))
-    return module.W_down(inside) if narrowed else inside
 
 
 def run_feed_forward(implementation: Any, given: Given) -> Tensor:
@@ -161,34 +98,34 @@ def run_feed_forward(implementation: Any, given: Given) -> Tensor:
     return result
 
 
+WRONG_FEED_FORWARD_PARTS = """
+W_gate and W_up are swapped: the SiLU belongs to the gate
+    self.W_gate(x) -> self.W_up(x)
+    self.W_up(x) -> self.W_gate(x)
+the activation is GELU, expected SiLU
+    silu( -> nn.functional.gelu(
+the activation is ReLU, expected SiLU
+    silu( -> torch.relu(
+the activation is the sigmoid alone; SiLU is x times its sigmoid
+    silu( -> torch.sigmoid(
+the activation is tanh, expected SiLU
+    silu( -> torch.tanh(
+the activation is missing
+    silu( -> (
+the product is missing: W_up is not used
+    * self.W_up(x) ->
+gate and up are added, they should be multiplied
+    ) * -> ) +
+both branches have an activation, only the gate should
+    self.W_up(x) -> silu(self.W_up(x))
+the activation is applied to the product, it belongs to the gate alone
+    silu(self.W_gate(x)) * self.W_up(x) -> silu(self.W_gate(x) * self.W_up(x))
+W_down is not used
+    self.W_down( -> (
+"""
 SWI_GLU = Judged(
     SwiGLU,
-    alone_and_in_pairs(
-        rewritten(SwiGLU, forward=feed_forward),
-        {
-            "W_gate and W_up are swapped: the SiLU belongs to the gate": {
-                "gate": "W_up",
-                "up": "W_gate",
-            },
-            "the activation is GELU, expected SiLU": {"activation": gelu},
-            "the activation is ReLU, expected SiLU": {"activation": relu},
-            "the activation is the sigmoid alone; SiLU is x times its sigmoid": {
-                "activation": torch.sigmoid
-            },
-            "the activation is tanh, expected SiLU": {"activation": torch.tanh},
-            "the activation is missing": {"activation": lambda x: x},
-            "the product is missing: W_up is not used": {"combined": lambda gate, up: gate},
-            "gate and up are added, they should be multiplied": {"combined": torch.add},
-            "both branches have an activation, only the gate should": {
-                "combined": lambda gate, up: gate * silu(up)
-            },
-            "the activation is applied to the product, it belongs to the gate alone": {
-                "activation": lambda x: x,
-                "combined": lambda gate, up: silu(gate * up),
-            },
-            "W_down is not used": {"narrowed": False},
-        },
-    ),
+    WRONG_FEED_FORWARD_PARTS,
     [
         {"x": torch.tensor([[1.0]]), "hidden_dim": 1},
         {"x": torch.tensor([[1.0, -2.0]]), "hidden_dim": 3},
@@ -211,32 +148,6 @@ class Looking(nn.Module):
         return "a module that adds to each token those before it, and the cache"
 
 
-def add_normed(x: Tensor, norm: Step, part: Step) -> Tensor:
-    """Add to the stream what a part makes of it."""
-    return x + part(norm(x))
-
-
-def run_through(
-    block: Any,
-    x: Tensor,
-    *,
-    norms: tuple[str, str] = ("attention_norm", "feed_forward_norm"),
-    attended: Step = add_normed,
-    fed: Step = add_normed,
-    joined: Step = lambda x, attend, feed: feed(attend(x)),
-    passed_on: bool = True,
-    **options: Any,
-) -> Tensor:
-    """Do what a block does, or something else in one of its steps."""
-    first, second = (getattr(block, name) for name in norms)
-    attention = partial(block.attention, **(options if passed_on else {}))
-    return joined(
-        x,
-        lambda x: attended(x, first, attention),
-        lambda x: fed(x, second, block.feed_forward),
-    )
-
-
 def run_block(implementation: Any, given: Given) -> Tensor:
     """Make a block around a probe, load weights, and run it."""
     x = given["x"]
@@ -251,62 +162,60 @@ def vectors(x: Tensor, **others: float) -> Given:
     return {"attention": Looking(), "x": x, "hidden_dim": 3, **others}
 
 
-class WithoutEps(TransformerBlock):
-    """A block whose norms have an eps of their own."""
-
-    def __init__(self, attention: nn.Module, embed_dim: int, hidden_dim: int, eps: float) -> None:
-        super().__init__(attention, embed_dim, hidden_dim)
-
-
+WRONG_BLOCKS = """
+eps is not passed on to the norms
+    self.attention_norm = RMSNorm(embed_dim, eps) -> self.attention_norm = RMSNorm(embed_dim)
+    self.feed_forward_norm = RMSNorm(embed_dim, eps) -> self.feed_forward_norm = RMSNorm(embed_dim)
+the norms stand behind the parts, they belong before them
+    self.attention(self.attention_norm(x), **options) -> self.attention_norm(self.attention(x, **options))
+    self.feed_forward(self.feed_forward_norm(x)) -> self.feed_forward_norm(self.feed_forward(x))
+the norms stand on the stream, behind the sums; they belong before the parts
+    x = x + self.attention(self.attention_norm(x), **options)
+        -> x = self.attention_norm(x + self.attention(x, **options))
+    x + self.feed_forward(self.feed_forward_norm(x)) -> self.feed_forward_norm(x + self.feed_forward(x))
+the norms stand on the stream, behind the sums; they belong before the parts
+the norm of the attention serves both parts
+    x = x + self.attention(self.attention_norm(x), **options)
+        -> x = self.attention_norm(x + self.attention(x, **options))
+    x + self.feed_forward(self.feed_forward_norm(x)) -> self.attention_norm(x + self.feed_forward(x))
+nothing is added to what came in: the attention replaces it
+    x = x + self -> x = self
+nothing is added to what the attention left: the feed-forward part replaces it
+    return x + -> return
+the attention is added to the normed vectors, not to those that came in
+    x = x + self -> x = self.attention_norm(x) + self
+the feed-forward part is added to the normed vectors, not to the stream
+    return x + -> return self.feed_forward_norm(x) +
+the attention has no norm before it
+    self.attention_norm(x) -> x
+the feed-forward part has no norm before it
+    self.feed_forward_norm(x) -> x
+the norm of the attention serves both parts
+    self.feed_forward_norm(x) -> self.attention_norm(x)
+the norm of the feed-forward part serves both parts
+    self.attention_norm(x) -> self.feed_forward_norm(x)
+the two norms are swapped
+    self.attention_norm(x) -> self.feed_forward_norm(x)
+    self.feed_forward_norm(x) -> self.attention_norm(x)
+the feed-forward part gets what came in, not what the attention made of it
+    x = x + self -> came, x = x, x + self
+    self.feed_forward_norm(x) -> self.feed_forward_norm(came)
+what came in is added at the end, not what the attention made of it
+    x = x + self -> came, x = x, x + self
+    return x -> return came
+the feed-forward part comes first, the attention should
+    self.attention(self.attention_norm(x), **options) -> self.feed_forward(self.feed_forward_norm(x))
+    self.feed_forward(self.feed_forward_norm(x)) -> self.attention(self.attention_norm(x), **options)
+the attention is missing
+    x = x + self.attention(self.attention_norm(x), **options) -> pass
+the feed-forward part is missing
+    x + self.feed_forward(self.feed_forward_norm(x)) -> x
+the attention is not told the options, such as the cache
+    , **options) -> )
+"""
 BLOCK = Judged(
     TransformerBlock,
-    {("eps is not passed on to the norms",): WithoutEps}
-    | alone_and_in_pairs(
-        rewritten(TransformerBlock, forward=run_through),
-        {
-            "the norms stand behind the parts, they belong before them": {
-                "attended": lambda x, norm, part: x + norm(part(x)),
-                "fed": lambda x, norm, part: x + norm(part(x)),
-            },
-            "the norms stand on the stream, behind the sums; they belong before the parts": {
-                "attended": lambda x, norm, part: norm(x + part(x)),
-                "fed": lambda x, norm, part: norm(x + part(x)),
-            },
-            "nothing is added to what came in: the attention replaces it": {
-                "attended": lambda x, norm, part: part(norm(x))
-            },
-            "nothing is added to what the attention left: the feed-forward part replaces it": {
-                "fed": lambda x, norm, part: part(norm(x))
-            },
-            "the attention is added to the normed vectors, not to those that came in": {
-                "attended": lambda x, norm, part: norm(x) + part(norm(x))
-            },
-            "the feed-forward part is added to the normed vectors, not to the stream": {
-                "fed": lambda x, norm, part: norm(x) + part(norm(x))
-            },
-            "the attention has no norm before it": {"attended": lambda x, norm, part: x + part(x)},
-            "the feed-forward part has no norm before it": {
-                "fed": lambda x, norm, part: x + part(x)
-            },
-            "the norm of the attention serves both parts": {"norms": ("attention_norm",) * 2},
-            "the norm of the feed-forward part serves both parts": {
-                "norms": ("feed_forward_norm",) * 2
-            },
-            "the two norms are swapped": {"norms": ("feed_forward_norm", "attention_norm")},
-            "the feed-forward part gets what came in, not what the attention made of it": {
-                "joined": lambda x, attend, feed: attend(x) + feed(x) - x
-            },
-            "what came in is added at the end, not what the attention made of it": {
-                "joined": lambda x, attend, feed: feed(attend(x)) - attend(x) + x
-            },
-            "the feed-forward part comes first, the attention should": {
-                "joined": lambda x, attend, feed: attend(feed(x))
-            },
-            "the attention is missing": {"joined": lambda x, attend, feed: feed(x)},
-            "the feed-forward part is missing": {"joined": lambda x, attend, feed: attend(x)},
-            "the attention is not told the options, such as the cache": {"passed_on": False},
-        },
-    ),
+    WRONG_BLOCKS,
     [
         vectors(torch.tensor([[[1.0, -2.0]]])),
         vectors(drawn(1, 2, 2)),
@@ -335,37 +244,6 @@ class Layer(nn.Module):
         return (2 + self.weight) * x.cumsum(dim=-2) + self.number + (cache or 0.0)
 
 
-def hidden_states(
-    model: Any,
-    token_ids: Tensor,
-    caches: Any = None,
-    *,
-    embedded: Step = lambda x: x,
-    order: slice = slice(None),
-    cache_of: Callable[..., Any] = lambda caches, layer: caches[layer],
-    handed_on: Step = lambda x, came_in, norm: x,
-    finished: Step = lambda x, norm: norm(x),
-    **_: Any,
-) -> Tensor:
-    """Do what a model does up to its last vectors, or something else in one of its steps."""
-    came_in = x = embedded(model.token_embedding(token_ids))
-    for layer, block in enumerate(list(model.blocks)[order]):
-        cache = None if caches is None else cache_of(caches, layer)
-        x = handed_on(block(x, cache=cache), came_in, model.final_norm)
-    return finished(x, model.final_norm)
-
-
-def logits(
-    model: Any,
-    hidden: Tensor,
-    *,
-    compared: Step = lambda hidden, table, norm: hidden @ table.T,
-    **_: Any,
-) -> Tensor:
-    """Compare vectors with the table of embeddings, or do something else."""
-    return compared(hidden, model.token_embedding.weight, model.final_norm)
-
-
 VOCAB_SIZE, EMBED_DIM = 5, 3
 
 
@@ -388,72 +266,53 @@ def tokens(*ids: int, num_blocks: int, **others: Any) -> Given:
     return {"token_ids": torch.tensor([ids]), "num_blocks": num_blocks, **others}
 
 
-class ModelWithoutEps(LanguageModel):
-    """A model whose last norm has an eps of its own."""
-
-    def __init__(
-        self, vocab_size: int, embed_dim: int, blocks: Sequence[nn.Module], eps: float
-    ) -> None:
-        super().__init__(vocab_size, embed_dim, blocks)
-
-
+WRONG_MODELS = """
+eps is not passed on to the last norm
+    RMSNorm(embed_dim, eps) -> RMSNorm(embed_dim)
+the last norm is missing
+    self.final_norm(x) -> x
+the last norm is in logits, it belongs to hidden_states
+    self.final_norm(x) -> x
+    hidden @ -> self.final_norm(hidden) @
+the last norm comes twice
+    self.final_norm(x) -> self.final_norm(self.final_norm(x))
+hidden_states and logits both have the last norm
+    hidden @ -> self.final_norm(hidden) @
+there is a norm after each block, only the last should have one
+    block(x, **options) -> self.final_norm(block(x, **options))
+    return self.final_norm(x) -> return x
+the norm comes before the blocks, it belongs behind them
+    x = self.token_embedding(token_ids) -> x = self.final_norm(self.token_embedding(token_ids))
+    return self.final_norm(x) -> return x
+the blocks run in reverse
+    enumerate(self.blocks) -> enumerate(reversed(self.blocks))
+the last block is left out
+    enumerate(self.blocks) -> enumerate(self.blocks[:-1])
+only the last block counts: each gets the embeddings, not what the one before left
+    enumerate(self.blocks) -> enumerate(self.blocks[-1:])
+what went into the blocks is added once more: they do that themselves
+    x = self.token_embedding(token_ids) -> came = x = self.token_embedding(token_ids)
+    block(x, **options) -> block(x, **options) + came
+every block gets the first cache, each has one of its own
+    caches[layer] -> caches[0]
+every block gets the last cache, each has one of its own
+    caches[layer] -> caches[-1]
+the caches are handed out in reverse
+    caches[layer] -> caches[-1 - layer]
+the caches are not handed to the blocks
+    caches[layer] -> None
+the embeddings are multiplied by the root of their width
+    x = self.token_embedding(token_ids) -> x = (v := self.token_embedding(token_ids)) * v.shape[-1] ** 0.5
+these are probabilities, expected scores: leave out the softmax
+    hidden @ self.token_embedding.weight.T -> (hidden @ self.token_embedding.weight.T).softmax(dim=-1)
+these are logarithms of probabilities, expected scores: leave out the softmax
+    hidden @ self.token_embedding.weight.T -> (hidden @ self.token_embedding.weight.T).log_softmax(dim=-1)
+the scores are divided by the root of the width
+    weight.T -> weight.T / hidden.shape[-1] ** 0.5
+"""
 MODEL = Judged(
     LanguageModel,
-    {("eps is not passed on to the last norm",): ModelWithoutEps}
-    | alone_and_in_pairs(
-        rewritten(LanguageModel, hidden_states=hidden_states, logits=logits),
-        {
-            "the last norm is missing": {"finished": lambda x, norm: x},
-            "the last norm is in logits, it belongs to hidden_states": {
-                "finished": lambda x, norm: x,
-                "compared": lambda hidden, table, norm: norm(hidden) @ table.T,
-            },
-            "the last norm comes twice": {
-                "finished": lambda x, norm: norm(norm(x)),
-            },
-            "hidden_states and logits both have the last norm": {
-                "compared": lambda hidden, table, norm: norm(hidden) @ table.T,
-            },
-            "there is a norm after each block, only the last should have one": {
-                "handed_on": lambda x, came_in, norm: norm(x),
-                "finished": lambda x, norm: x,
-            },
-            "the norm comes before the blocks, it belongs behind them": {
-                "embedded": lambda x: x / (x.square().mean(dim=-1, keepdim=True) + 1e-5).sqrt(),
-                "finished": lambda x, norm: x,
-            },
-            "the blocks run in reverse": {"order": slice(None, None, -1)},
-            "the last block is left out": {"order": slice(None, -1)},
-            "only the last block counts: each gets the embeddings, not what the one before left": {
-                "order": slice(-1, None)
-            },
-            "what went into the blocks is added once more: they do that themselves": {
-                "handed_on": lambda x, came_in, norm: x + came_in
-            },
-            "every block gets the first cache, each has one of its own": {
-                "cache_of": lambda caches, layer: caches[0]
-            },
-            "every block gets the last cache, each has one of its own": {
-                "cache_of": lambda caches, layer: caches[-1]
-            },
-            "the caches are handed out in reverse": {
-                "cache_of": lambda caches, layer: caches[-1 - layer]
-            },
-            "the caches are not handed to the blocks": {"cache_of": lambda caches, layer: None},
-            "the embeddings are multiplied by the root of their width": {
-                "embedded": lambda x: x * x.shape[-1] ** 0.5
-            },
-            "these are probabilities, expected scores: leave out the softmax": {
-                "compared": lambda h, table, norm: (h @ table.T).softmax(dim=-1)
-            },
-            "these are logarithms of probabilities, expected scores: leave out the softmax": {
-                "compared": lambda h, table, norm: (h @ table.T).log_softmax(dim=-1)
-            },
-            "the scores are divided by the root of the width": {
-                "compared": lambda hidden, table, norm: hidden @ table.T / table.shape[-1] ** 0.5
-            },
-        },
-    ),
+    WRONG_MODELS,
     [
         tokens(1, num_blocks=0),
         tokens(1, num_blocks=1),
