@@ -12,8 +12,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from literate_attention.exercises.pieces import BY_NAME, functions_of
 from literate_attention.workshop._road import WorkshopError, command_line, file_name, find_piece
+from literate_attention.workshop.pieces import BY_NAME, functions_of
 from literate_attention.workshop.stubs import names_in, write_whole
 
 Definition = ast.ClassDef | ast.FunctionDef

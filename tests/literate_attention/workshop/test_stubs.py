@@ -13,10 +13,10 @@ import torch
 
 from literate_attention import dot_product_attention, workshop
 from literate_attention.exercises import Verdict
-from literate_attention.exercises.pieces import BY_NAME, PIECES, Piece
 from literate_attention.workshop._plain_text import plain_formula, plain_text
 from literate_attention.workshop._road import CHAPTERS
 from literate_attention.workshop._stub_source import stub
+from literate_attention.workshop.pieces import BY_NAME, PIECES, Piece
 
 SYNTAX_ERROR = "def softmax(scores:\n"
 
