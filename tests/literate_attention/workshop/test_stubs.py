@@ -266,3 +266,9 @@ def test_pytest_in_the_folder_says_what_check_says(tmp_path: Path) -> None:
     assert "It divides the exponentials by nothing" in ran.stdout
     assert "It is not written yet" in ran.stdout
     assert "Traceback" not in ran.stdout
+
+
+def test_what_stands_in_the_folder_can_be_imported_from_outside(tmp_path: Path) -> None:
+    workshop.start(tmp_path / "my_attention")
+    code = "from my_attention.grouped_query_attention import GroupedQueryAttention"
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
