@@ -15,10 +15,10 @@ SOURCE = ROOT / "src" / "literate_attention"
 MODULES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
 LATER = {
     "figures": r"literate_attention\.(?!figures\b)\w+",  # drawings draw what they are handed
-    "trust": r"literate_attention\.(story|models|learned|exercises|figures)",
-    "story": r"literate_attention\.(models|learned|exercises|figures)",
-    "models": r"literate_attention\.(learned|exercises|figures)",
-    "learned": r"literate_attention\.(exercises|figures)",
+    "trust": r"literate_attention\.(story|models|learned|exercises|workshop|figures)",
+    "story": r"literate_attention\.(models|learned|exercises|workshop|figures)",
+    "models": r"literate_attention\.(learned|exercises|workshop|figures)",
+    "learned": r"literate_attention\.(exercises|workshop|figures)",
 }
 """What a part of the package may not import."""
 

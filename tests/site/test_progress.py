@@ -10,8 +10,8 @@ from harness.reading.axe import axe_finds
 from harness.reading.visits import NEXT_FRAME, Visit
 
 from literate_attention.exercises import Verdict
-from literate_attention.exercises.pieces import BY_NAME, PIECES
 from literate_attention.workshop import Checked, Result
+from literate_attention.workshop.pieces import BY_NAME, PIECES
 
 pytestmark = pytest.mark.browser
 

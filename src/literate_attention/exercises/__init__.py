@@ -5,28 +5,28 @@ knows what you did. No check raises an error for a wrong answer, whatever it is:
 :class:`Verdict`, which prints as a sentence.
 """
 
-from literate_attention.exercises._judging import Verdict
-from literate_attention.exercises.learned.induction import check_successor
-from literate_attention.exercises.learned.trained_heads import check_ablation, check_copies
-from literate_attention.exercises.pieces import check_piece
-from literate_attention.exercises.story.causal_attention import (
+from literate_attention.workshop.answers.causal_attention import (
     check_dropout,
     check_mask,
     check_weights,
 )
-from literate_attention.exercises.story.fused_attention import check_one_pass
-from literate_attention.exercises.story.inputs import check_lookup, check_windows
-from literate_attention.exercises.story.long_sequences import check_cost, check_last_state
-from literate_attention.exercises.story.multi_head_attention import (
+from literate_attention.workshop.answers.fused_attention import check_one_pass
+from literate_attention.workshop.answers.induction import check_successor
+from literate_attention.workshop.answers.inputs import check_lookup, check_windows
+from literate_attention.workshop.answers.long_sequences import check_cost, check_last_state
+from literate_attention.workshop.answers.multi_head_attention import (
     check_heads,
     check_parameter_count,
 )
-from literate_attention.exercises.story.self_attention import (
+from literate_attention.workshop.answers.self_attention import (
     check_copied_weights,
     check_projected_context,
 )
-from literate_attention.exercises.story.simple_attention import check_context_vector
-from literate_attention.exercises.story.summary import check_attention
+from literate_attention.workshop.answers.simple_attention import check_context_vector
+from literate_attention.workshop.answers.summary import check_attention
+from literate_attention.workshop.answers.trained_heads import check_ablation, check_copies
+from literate_attention.workshop.judge.verdict import Verdict
+from literate_attention.workshop.pieces import check_piece
 
 __all__ = [
     "Verdict",

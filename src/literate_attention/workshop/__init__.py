@@ -4,8 +4,7 @@ The same is done by ``python -m literate_attention`` and the name of a function.
 """
 
 from literate_attention.workshop.checking import Checked, Result, check, hint
-from literate_attention.workshop.keeping import Kept, keep
 from literate_attention.workshop.stubs import Started, start
 from literate_attention.workshop.talking import talk
 
-__all__ = ["Checked", "Kept", "Result", "Started", "check", "hint", "keep", "start", "talk"]
+__all__ = ["Checked", "Result", "Started", "check", "hint", "start", "talk"]

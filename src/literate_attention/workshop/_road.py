@@ -8,7 +8,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from literate_attention.exercises.pieces import BY_NAME, PIECES, Piece
+from literate_attention.workshop.pieces import BY_NAME, PIECES, Piece
 
 WIDTH = 80
 """Of what is printed: most terminals show as many letters on a line."""

@@ -8,9 +8,9 @@ import textwrap
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from literate_attention.exercises.pieces import BY_NAME, Piece
 from literate_attention.workshop._plain_text import plain_formula, plain_text
 from literate_attention.workshop._road import address, file_name
+from literate_attention.workshop.pieces import BY_NAME, Piece
 
 WIDTH = 88
 WIDTH_OF_SUMMARY = 100

@@ -24,10 +24,10 @@ from typing import TextIO
 
 import torch
 
-from literate_attention.exercises import Verdict
-from literate_attention.exercises.pieces import BY_NAME, Piece, judged_apart
-from literate_attention.exercises.pieces._trials import NOT_WRITTEN, EndlessError, message_of
 from literate_attention.workshop._road import CHAPTERS, TIME_IS_OVER, file_name
+from literate_attention.workshop.judge.trials import NOT_WRITTEN, EndlessError, message_of
+from literate_attention.workshop.judge.verdict import Verdict
+from literate_attention.workshop.pieces import BY_NAME, Piece, judged_apart
 
 MOST_MEMORY = 4 * 2**30
 """Bytes. Beyond that a reader's code gets a MemoryError, where the system knows such limits."""

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-from literate_attention.exercises.pieces import PIECES
 from literate_attention.models.grouped_query_attention import GroupedQueryAttention
 from literate_attention.models.kv_cache import KVCache
 from literate_attention.models.real_model import SMOLLM2
@@ -29,6 +28,7 @@ from literate_attention.models.transformer_block import (
 from literate_attention.story.causal_attention import causal_mask, mask_scores
 from literate_attention.story.multi_head_attention import merge_heads, split_heads
 from literate_attention.story.simple_attention import softmax
+from literate_attention.workshop.pieces import PIECES
 
 CONTEXT_LENGTH, ROPE_BASE, EPS = 8192, 100_000.0, 1e-5
 IN_MODEL = tuple(piece.name for piece in PIECES if piece.in_model)

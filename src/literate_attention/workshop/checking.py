@@ -22,9 +22,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import literate_attention
-from literate_attention.exercises import Verdict
-from literate_attention.exercises.pieces import BY_NAME, Piece
-from literate_attention.exercises.pieces._trials import NOT_WRITTEN as NOTHING_WRITTEN
 from literate_attention.workshop._road import (
     CHAPTERS,
     TIME_IS_OVER,
@@ -37,6 +34,9 @@ from literate_attention.workshop._road import (
     find_piece,
     find_pieces,
 )
+from literate_attention.workshop.judge.trials import NOT_WRITTEN as NOTHING_WRITTEN
+from literate_attention.workshop.judge.verdict import Verdict
+from literate_attention.workshop.pieces import BY_NAME, Piece
 from literate_attention.workshop.stubs import has_hints, write_whole
 
 SECONDS = 10.0

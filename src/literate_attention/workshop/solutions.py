@@ -10,7 +10,6 @@ from types import ModuleType
 
 from torch import Tensor
 
-from literate_attention.exercises.pieces import BY_NAME
 from literate_attention.models.real_model import SMOLLM2
 from literate_attention.workshop._road import CHAPTERS, file_name
 from literate_attention.workshop.assembling import (
@@ -20,6 +19,7 @@ from literate_attention.workshop.assembling import (
     Pieces,
     assemble,
 )
+from literate_attention.workshop.pieces import BY_NAME
 
 TOLERANCE = 3e-5
 """How far a number may be off, as a part of the largest one. The same sums in another order are off by 2e-6;

@@ -17,7 +17,6 @@ from typing import Any
 import tiktoken
 import torch
 
-from literate_attention.exercises.pieces import BY_NAME
 from literate_attention.models.kv_cache import empty_caches, sample
 from literate_attention.models.real_model import chat_prompt, load_smollm2
 from literate_attention.workshop._road import WIDTH, WorkshopError
@@ -30,6 +29,7 @@ from literate_attention.workshop.assembling import (
 )
 from literate_attention.workshop.checking import WRONG, Checked, check
 from literate_attention.workshop.gpt2 import talk_gpt2
+from literate_attention.workshop.pieces import BY_NAME
 from literate_attention.workshop.solutions import (
     Comparison,
     KeptBack,

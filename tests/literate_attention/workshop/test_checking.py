@@ -13,9 +13,9 @@ import pytest
 
 from literate_attention import workshop
 from literate_attention.__main__ import main
-from literate_attention.exercises.pieces import BY_NAME, PIECES
 from literate_attention.workshop import checking
 from literate_attention.workshop._road import CHAPTERS, WorkshopError
+from literate_attention.workshop.pieces import BY_NAME, PIECES
 
 RIGHT_SOFTMAX = "def softmax(x):\n    return torch.softmax(x, dim=-1)\n"
 ATTEND = "def dot_product_attention(x):\n    return softmax(x @ x.mT) @ x\n"

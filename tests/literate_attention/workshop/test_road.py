@@ -7,9 +7,9 @@ import pytest
 from harness.paths import DOCS
 from torch import nn
 
-from literate_attention.exercises.pieces import BY_NAME, PIECES, Piece
 from literate_attention.workshop._road import CHAPTERS, TITLES
 from literate_attention.workshop._stub_source import stub
+from literate_attention.workshop.pieces import BY_NAME, PIECES, Piece
 
 
 def page(chapter: str) -> str:

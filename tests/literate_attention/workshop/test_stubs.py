@@ -13,10 +13,10 @@ import torch
 
 from literate_attention import dot_product_attention, workshop
 from literate_attention.exercises import Verdict
-from literate_attention.exercises.pieces import BY_NAME, PIECES, Piece
 from literate_attention.workshop._plain_text import plain_formula, plain_text
 from literate_attention.workshop._road import CHAPTERS
 from literate_attention.workshop._stub_source import stub
+from literate_attention.workshop.pieces import BY_NAME, PIECES, Piece
 
 SYNTAX_ERROR = "def softmax(scores:\n"
 
@@ -266,3 +266,9 @@ def test_pytest_in_the_folder_says_what_check_says(tmp_path: Path) -> None:
     assert "It divides the exponentials by nothing" in ran.stdout
     assert "It is not written yet" in ran.stdout
     assert "Traceback" not in ran.stdout
+
+
+def test_what_stands_in_the_folder_can_be_imported_from_outside(tmp_path: Path) -> None:
+    workshop.start(tmp_path / "my_attention")
+    code = "from my_attention.grouped_query_attention import GroupedQueryAttention"
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)

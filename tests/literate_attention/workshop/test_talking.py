@@ -14,10 +14,10 @@ from harness.library.naive_pieces import PIECES as NAIVE
 from harness.library.small_llama import SIZES, TEXT, small_llama
 
 from literate_attention import MultiHeadAttention, continue_text, load_smollm2
-from literate_attention.exercises.pieces import BY_NAME
 from literate_attention.workshop._road import CHAPTERS, WorkshopError, file_name
 from literate_attention.workshop.assembling import IN_MODEL
 from literate_attention.workshop.gpt2 import talk_gpt2
+from literate_attention.workshop.pieces import BY_NAME
 from literate_attention.workshop.solutions import Comparison, Solutions
 from literate_attention.workshop.stubs import start
 from literate_attention.workshop.talking import talk

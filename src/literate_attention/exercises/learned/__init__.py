@@ -1,1 +1,0 @@
-"""Checks of the part on what attention learns."""

@@ -1,0 +1,1 @@
+"""Checks of single answers, chapter by chapter."""

@@ -1,0 +1,45 @@
+"""Checks: attention without trainable weights."""
+
+from collections.abc import Iterator
+
+from jaxtyping import Float
+from torch import Tensor
+
+from literate_attention.workshop.judge.common_mistakes import weights_with_mistakes
+from literate_attention.workshop.judge.verdict import (
+    Verdict,
+    judge,
+)
+
+
+def check_context_vector(
+    answer: object, inputs: Float[Tensor, "num_tokens embed_dim"], query: int
+) -> Verdict:
+    """Check a context vector of attention without trainable weights.
+
+    Args:
+        answer: your context vector.
+        inputs: the embeddings.
+        query: the row of the token that asks.
+
+    Returns:
+        The verdict.
+
+    Example:
+        >>> import torch
+        >>> inputs = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+        >>> check_context_vector(inputs[0], inputs, query=0)
+        Not yet. This is the embedding of the token, not its context vector.
+    """
+
+    def mistakes() -> Iterator[tuple[str, Tensor]]:
+        yield "this is the embedding of the token, not its context vector", inputs[query]
+        yield "this is the plain average, all weights are the same", inputs.mean(dim=0)
+        for says, weights in weights_with_mistakes(inputs, inputs, is_causal=False, scaled=False):
+            yield ", and ".join(says), (weights @ inputs)[query]
+            yield ", and ".join(["these are the weights", *says]), weights[query]
+        for row, context in enumerate((inputs @ inputs.mT).softmax(dim=-1) @ inputs):
+            yield f"this is the context vector of row {row}, not of row {query}", context
+
+    right = ((inputs @ inputs.mT).softmax(dim=-1) @ inputs)[query]
+    return judge(answer, right, mistakes())

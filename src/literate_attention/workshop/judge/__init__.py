@@ -1,0 +1,1 @@
+"""What says whether code is right, and what is wrong with it."""

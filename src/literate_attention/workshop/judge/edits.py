@@ -1,0 +1,94 @@
+"""Mistakes as edits of right code: what to say, what the source has, and what stands there instead.
+
+A table of them is a text. A line at the left is a sentence. Below it stands what is changed, ``old -> new``;
+what is indented more goes on with the line above, and where nothing follows the arrow, the old text is left
+out. Below two sentences stand two mistakes at once that concern the same place.
+"""
+
+import __future__
+
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from itertools import combinations, pairwise
+from typing import Any, NamedTuple
+
+DOCSTRING = re.compile(r'\n +r?"""(?:.|\n)*?"""(?=\n)')
+
+
+class Edit(NamedTuple):
+    """A place in a source, and what stands there instead."""
+
+    start: int
+    end: int
+    new: str
+
+
+class Source:
+    """The code of functions and classes that can be changed.
+
+    Args:
+        parts: what is asked for, and then what it calls.
+    """
+
+    def __init__(self, *parts: Callable[..., Any]) -> None:
+        self.name = parts[0].__name__
+        self.text = DOCSTRING.sub("", "\n".join(map(inspect.getsource, parts)))
+        self.names: dict[str, Any] = {}
+        for part in reversed(parts):
+            self.names |= vars(sys.modules[part.__module__])
+
+    def edit(self, old: str, new: str) -> Edit:
+        """Find the place of an edit.
+
+        Raises:
+            ValueError: the source does not have the old text exactly once.
+        """
+        if (count := self.text.count(old)) != 1:
+            raise ValueError(f"{self.name} has {old!r} {count} times, expected once")
+        start = self.text.index(old)
+        return Edit(start, start + len(old), new)
+
+    def edited(self, edits: Sequence[Edit] = ()) -> Any:
+        """Run the source with some edits, and return what it defines."""
+        text = self.text
+        for start, end, new in sorted(edits, reverse=True):
+            text = f"{text[:start]}{new}{text[end:]}"
+        names = dict(self.names)
+        flags = __future__.annotations.compiler_flag
+        exec(compile(text, f"<{self.name}>", "exec", flags), names)
+        return names[self.name]
+
+
+def read_table(table: str) -> Iterator[tuple[tuple[str, ...], list[tuple[str, str]]]]:
+    """Yield what to say of each mistake, in a sentence or in several, and its edits."""
+    for row in re.findall(r"(?:^\S.*\n)+(?:^ .*\n)+", textwrap.dedent(table), re.MULTILINE):
+        lines = re.sub(r"\n {5,}", " ", row).splitlines()
+        says = tuple(line for line in lines if not line.startswith(" "))
+        pairs = (line.strip().partition(" ->") for line in lines[len(says) :])
+        yield says, [(old, new.strip()) for old, _, new in pairs]
+
+
+def mistakes_in(
+    source: Source, table: str, most: int
+) -> Iterator[tuple[tuple[str, ...], Callable[[], Any]]]:
+    """Yield what to say and what makes the wrong code: all that is wrong in one way, then in several.
+
+    Args:
+        source: what is right.
+        table: the mistakes, the likeliest first.
+        most: how many mistakes come together, if they do not concern the same place.
+    """
+    rows = [(says, [source.edit(*one) for one in edits]) for says, edits in read_table(table)]
+    single = [row for row in rows if len(row[0]) == 1]
+    several = [row for row in rows if len(row[0]) > 1]
+    for number in range(1, most + 1):
+        for chosen in combinations(single, number):
+            edits = sorted(edit for _, own in chosen for edit in own)
+            if all(one.end <= other.start for one, other in pairwise(edits)):
+                yield tuple(says for (says,), _ in chosen), cache(partial(source.edited, edits))
+    for says, edits in several:
+        yield says, cache(partial(source.edited, edits))

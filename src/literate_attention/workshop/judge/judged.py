@@ -1,0 +1,183 @@
+"""What the pieces of the models share: how a module is judged, and how mistakes are put together."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch import Tensor, nn
+
+from literate_attention.story.training import one_thread
+from literate_attention.workshop.judge.edits import Source, mistakes_in
+from literate_attention.workshop.judge.trials import (
+    Given,
+    Run,
+    call,
+    copied,
+    drawn,
+    judge_by_ways,
+)
+from literate_attention.workshop.judge.verdict import Verdict, wrong
+
+
+class UnusableError(Exception):
+    """What a reader wrote cannot be tried; the message says why."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Judge what a reader wrote by what it returns.
+
+    Args:
+        right: the library's own.
+        table: the mistakes that are known by name, as edits of right code (see :mod:`._edits`).
+        inputs: what to try it on, the smallest first.
+        run: runs an implementation on one input, and returns a tensor, or several.
+        code: what is edited, and what that calls; by default the library's own.
+        parts: what the library's own is made of. If a reader's class is not right with the reader's parts,
+            it is tried with these: parts are judged by themselves.
+        then: what is judged of it if all of this is right.
+        most: how many mistakes are looked for at once.
+    """
+
+    right: Callable[..., Any]
+    table: str
+    inputs: Sequence[Given]
+    run: Run = call
+    code: tuple[Callable[..., Any], ...] = ()
+    parts: tuple[Callable[..., Any], ...] = ()
+    then: Callable[[object], Verdict] | None = None
+    most: int = 2
+
+    @cached_property
+    def mistakes(self) -> list[tuple[tuple[str, ...], Callable[[], Any]]]:
+        """What to say of each mistake, or of several, and what makes the wrong code."""
+        return list(mistakes_in(Source(*(self.code or (self.right,))), self.table, self.most))
+
+    def __call__(self, mine: object) -> Verdict:
+        """Judge a function or a class."""
+        verdict = self.judge_with_parts(mine)
+        return self.then(mine) if verdict and self.then else verdict
+
+    def judge_with_parts(self, mine: object) -> Verdict:
+        """Judge a function or a class, made of the reader's parts, or else of the library's."""
+        verdict = self.judge(mine)
+        code = getattr(mine, "__init__", None) if isinstance(mine, type) else mine
+        names = getattr(code, "__globals__", {})
+        ours = {part.__name__: part for part in self.parts if part.__name__ in names}
+        if verdict or all(names[name] is part for name, part in ours.items()):
+            return verdict
+        with patch.dict(names, ours):
+            return self.judge(mine)
+
+    def judge(self, mine: object) -> Verdict:
+        """Judge a function or a class, with whatever it is made of."""
+        unusable: list[UnusableError] = []
+        done: list[Given] = []
+
+        def run(implementation: Any, given: Given) -> Any:
+            try:
+                result = self.run(implementation, given)
+            except UnusableError as error:
+                unusable.append(error)
+                raise
+            done.append(given)
+            return result
+
+        with torch.no_grad(), torch.random.fork_rng(devices=[]), one_thread():
+            verdict = judge_by_ways(mine, self.ways, self.inputs, run)
+            if unusable:
+                return wrong(str(unusable[0]), case=verdict.case)
+            if 0 < len(done) < len(self.inputs):  # it has stopped, but may have been wrong before
+                smaller = judge_by_ways(mine, self.ways, self.inputs[: len(done)], self.run)
+                return verdict if smaller else smaller
+        return verdict
+
+    def ways(self, given: Given) -> Iterator[tuple[tuple[str, ...], Callable[[], Any]]]:
+        """Yield the right way of computing, and then those with mistakes."""
+        yield (), lambda: self.run(self.right, copied(given))
+        for says, mistake in self.mistakes:
+            yield says, partial(self.try_mistake, mistake, given)
+
+    def try_mistake(self, mistake: Callable[[], Any], given: Given) -> Any:
+        """Run code with a mistake in it."""
+        return self.run(mistake(), given)
+
+
+def run_mask(implementation: Any, given: Given) -> Any:
+    """Make a mask; zeros and ones are taken for what they say, so that the rest of it can be judged."""
+    mask = call(implementation, given)
+    if not isinstance(mask, Tensor) or mask.dtype == torch.bool:
+        return mask
+    if not ((mask == 0) | (mask == 1)).all():
+        raise UnusableError(f"the mask is of type {mask.dtype}, expected a boolean one")
+    return mask != 0
+
+
+def run_boolean_mask(implementation: Any, given: Given) -> Any:
+    """Make a mask, which has to be boolean."""
+    mask = call(implementation, given)
+    if mask.dtype != torch.bool:
+        raise UnusableError(f"the mask is of type {mask.dtype}, expected a boolean one")
+    return mask
+
+
+def without_none(**given: Any) -> Given:
+    """Write an input, and leave out what there is not."""
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def loaded(module: Any, like: nn.Module) -> Any:
+    """Load numbers that were drawn into a module, by the names that the library's own has.
+
+    Raises:
+        UnusableError: its parameters have other names or shapes.
+    """
+    if not isinstance(module, nn.Module):
+        raise UnusableError(f"a subclass of nn.Module is expected, got {type(module).__name__}")
+    expected = dict(like.named_parameters())
+    found = dict(module.named_parameters(remove_duplicate=False))
+    known = {id(found[name]) for name in expected if name in found}
+    others = {name: found[name] for name in found if id(found[name]) not in known}
+    lacking = {
+        name: weight
+        for name, weight in expected.items()
+        if name not in found or found[name].shape != weight.shape
+    }
+    if lacking or others:
+        has = {name: found[name] for name in lacking if name in found} | others
+        raise UnusableError(what_does_not_fit(module, lacking, has))
+    with torch.no_grad():
+        for seed, (name, weight) in enumerate(sorted(expected.items())):
+            found[name].copy_(0.6 * drawn(*weight.shape, seed=seed))
+    return module.eval()
+
+
+def what_does_not_fit(
+    module: nn.Module, lacking: Mapping[str, Tensor], has: Mapping[str, Tensor]
+) -> str:
+    """Say why a checkpoint cannot be read: what a module lacks of it, and what it has instead."""
+    for name in dict.fromkeys(one.partition(".")[0] for one in lacking):
+        if isinstance(getattr(module, name, None), (list, tuple)):
+            return (
+                f"{name} is a plain list, in which PyTorch finds no parameters: use nn.ModuleList"
+            )
+    if not lacking and all(name.endswith("bias") for name in has):
+        return f"no biases are expected, found {', '.join(has)}: give nn.Linear bias=False"
+    if not lacking:
+        return (
+            f"no checkpoint has the parameter {', '.join(has)}: "
+            "what is computed, and not learned, is a buffer, see register_buffer"
+        )
+    return (
+        "a checkpoint is read by the names of its parameters: "
+        f"expected {shapes(lacking)}, found {shapes(has)}"
+    )
+
+
+def shapes(parameters: Mapping[str, Tensor]) -> str:
+    """List parameters with their shapes."""
+    listed = [f"{name} {tuple(weight.shape)}" for name, weight in parameters.items()]
+    return ", ".join(listed) if listed else "nothing"

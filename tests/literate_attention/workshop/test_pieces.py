@@ -1,0 +1,66 @@
+"""What holds for every piece: the library's own is right, and nothing that is handed in stops a check."""
+
+import re
+from typing import Any
+
+import pytest
+import torch
+from harness.library.naive_pieces import Unwritten, unwritten
+from torch import nn
+
+from literate_attention.workshop.judge.judged import Judged
+from literate_attention.workshop.pieces import BY_NAME, PIECES, Piece, check_piece
+
+of_each_piece = pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
+
+
+@of_each_piece
+def test_the_librarys_own_is_right_and_a_check_changes_nothing(piece: Piece) -> None:
+    assert BY_NAME[piece.name] is piece
+    state = torch.get_rng_state()
+    check = piece.check if isinstance(piece.check, Judged) else check_piece
+    assert check(piece.library), check(piece.library)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.is_grad_enabled()
+
+
+class Returning:
+    """Something that may be called and made, and returns the same from everything."""
+
+    def __init__(self, result: object) -> None:
+        self.result = result
+
+    def __call__(self, *_: object, **__: object) -> Any:
+        return self.result
+
+
+@of_each_piece
+def test_what_is_not_written_is_called_so(piece: Piece) -> None:
+    of_modules = piece.chapter.startswith("story") and isinstance(piece.library, type)
+    for stub in (Unwritten,) if of_modules else (Unwritten, unwritten):
+        verdict = piece.check(stub)
+        assert not verdict.is_written
+        assert not verdict
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [
+        None,
+        3,
+        [1.0, 2.0],
+        "softmax",
+        torch.zeros(7, 3),
+        lambda: 1,
+        nn.Linear(2, 2),
+        nn.Linear,
+        print,
+    ],
+)
+@of_each_piece
+def test_no_answer_stops_a_check(piece: Piece, junk: object) -> None:
+    for answer in (junk, Returning(junk), Returning(Returning(junk))):
+        verdict = piece.check(answer)
+        assert not verdict
+        assert verdict.is_written
+        assert re.fullmatch(r"(?s)[A-Z\d].+[^.]\.", verdict.says), verdict

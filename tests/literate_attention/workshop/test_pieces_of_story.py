@@ -1,0 +1,368 @@
+"""What readers write in the story is judged by what it does, and each mistake is called by its name."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from literate_attention.exercises import Verdict
+from literate_attention.workshop.pieces import BY_NAME, check_piece
+
+pytestmark = pytest.mark.usefixtures("unchecked")  # as readers have it, and many calls
+SOFTMAX = """
+def softmax(scores):
+    powers = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    return powers / powers.sum(dim=-1, keepdim=True)
+"""
+ATTEND = """
+def dot_product_attention(x):
+    return torch.softmax(x @ x.mT, dim=-1) @ x
+"""
+MASK = """
+def causal_mask(q_len, kv_len=None):
+    kv_len = q_len if kv_len is None else kv_len
+    return torch.arange(kv_len) <= torch.arange(kv_len - q_len, kv_len)[:, None]
+"""
+TRIANGLE = """
+def causal_mask(q_len, kv_len=None):
+    kv_len = q_len if kv_len is None else kv_len
+    return torch.ones(q_len, kv_len).tril(kv_len - q_len).bool()
+"""
+SELF_ATTENTION = """
+class SelfAttention_v1(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+
+    def forward(self, x):
+        q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
+        weights = torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1)
+        return weights @ v
+"""
+SELF_ATTENTION_V2 = """
+class SelfAttention_v2(nn.Module):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+
+    def forward(self, x):
+        q, k, v = self.W_query(x), self.W_key(x), self.W_value(x)
+        return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
+"""
+CAUSAL_ATTENTION = """
+class CausalAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__()
+        self.q = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.k = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.v = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        hidden = torch.ones(context_length, context_length).triu(1)
+        self.register_buffer("mask", hidden)
+
+    def forward(self, x):
+        n = x.shape[1]
+        q, k, v = self.q(x), self.k(x), self.v(x)
+        scores = q @ k.transpose(1, 2)
+        scores = scores.masked_fill(self.mask.bool()[:n, :n], -torch.inf)
+        weights = torch.softmax(scores / k.shape[-1] ** 0.5, dim=-1)
+        weights = self.dropout(weights)
+        return weights @ v
+"""
+MULTI_HEAD_ATTENTION = """
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.h, self.d, self.width = num_heads, d_out // num_heads, d_out
+        self.qkv = nn.Linear(d_in, 3 * d_out, bias=qkv_bias)
+        self.proj = nn.Linear(d_out, d_out)
+        self.p = dropout
+
+    def forward(self, x):
+        b, n, _ = x.shape
+        q, k, v = self.qkv(x).chunk(3, dim=-1)
+        q = q.view(b, n, self.h, self.d).transpose(1, 2)
+        k = k.view(b, n, self.h, self.d).transpose(1, 2)
+        v = v.view(b, n, self.h, self.d).transpose(1, 2)
+        scores = q @ k.transpose(2, 3) / self.d**0.5
+        future = torch.ones(n, n, dtype=torch.bool).triu(1)
+        weights = scores.masked_fill(future, -torch.inf).softmax(dim=-1)
+        weights = nn.functional.dropout(weights, self.p, self.training)
+        z = (weights @ v).transpose(1, 2).reshape(b, n, self.width)
+        return self.proj(z)
+"""
+WITHOUT_DROPOUT = MULTI_HEAD_ATTENTION
+for old, new in {
+    "d_in, d_out, context_length, dropout, num_heads, qkv_bias=False": "d_in, d_out, num_heads",
+    "bias=qkv_bias": "bias=False",
+    "        self.p = dropout\n": "",
+    "        weights = nn.functional.dropout(weights, self.p, self.training)\n": "",
+}.items():
+    WITHOUT_DROPOUT = WITHOUT_DROPOUT.replace(old, new)
+EACH_HEAD = """
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads):
+        super().__init__()
+        self.d, d = d_out // num_heads, d_out // num_heads
+        one = lambda: nn.ModuleList(nn.Linear(d_in, d, bias=False) for _ in range(3))
+        self.heads = nn.ModuleList(one() for _ in range(num_heads))
+        self.out, self.dropout = nn.Linear(d_out, d_out), nn.Dropout(dropout)
+
+    def forward(self, x):
+        found, n = [], x.shape[-2]
+        for key, query, value in self.heads:
+            scores = query(x) @ key(x).mT / self.d**0.5
+            seen = torch.ones(n, n).tril() > 0
+            weights = scores.masked_fill(~seen, float("-inf")).softmax(-1)
+            found.append(self.dropout(weights) @ value(x))
+        return self.out(torch.cat(found, -1))
+"""
+EINSUM = """
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads):
+        super().__init__()
+        d = d_out // num_heads
+        draw = lambda *shape: nn.Parameter(torch.randn(*shape))
+        self.a, self.b, self.c = (draw(num_heads, d_in, d) for _ in range(3))
+        self.last, self.dropout = nn.Linear(d_out, d_out), nn.Dropout(dropout)
+
+    def forward(self, x):
+        v, q, k = (torch.einsum("bnd,hde->bhne", x, w) for w in (self.a, self.b, self.c))
+        scores = torch.einsum("bhqe,bhke->bhqk", q, k) / q.shape[-1] ** 0.5
+        scores = scores + torch.full(scores.shape[-2:], -torch.inf).triu(1)
+        weights = self.dropout(scores.softmax(-1))
+        return self.last(torch.einsum("bhqk,bhke->bqhe", weights, v).flatten(2))
+"""
+TORCH = """
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads):
+        super().__init__()
+        if d_in != d_out:
+            raise ValueError("d_in and d_out have to be the same")
+        self.inner = nn.MultiheadAttention(d_out, num_heads, dropout, batch_first=True)
+
+    def forward(self, x):
+        hidden = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+        return self.inner(x, x, x, attn_mask=hidden, need_weights=False)[0]
+"""
+RIGHT = (
+    SOFTMAX,
+    ATTEND,
+    MASK,
+    TRIANGLE,
+    SELF_ATTENTION,
+    SELF_ATTENTION_V2,
+    CAUSAL_ATTENTION,
+    MULTI_HEAD_ATTENTION,
+    WITHOUT_DROPOUT,
+    EACH_HEAD,
+    EINSUM,
+    TORCH,
+)
+
+WRONG = {
+    SOFTMAX: [
+        ("scores.amax(dim=-1, keepdim=True)", "scores.max()", "the largest of all scores"),
+        ("scores.amax(dim=-1, keepdim=True)", "0", "large scores overflow"),
+        ("sum(dim=-1, keepdim=True)", "sum()", "the sum of all numbers"),
+        ("sum(dim=-1, keepdim=True)", "sum(dim=0, keepdim=True)", "the sums of the columns"),
+        ("sum(dim=-1, keepdim=True)", "sum(dim=-1)", "the sums lack keepdim"),
+        ("amax(dim=-1, keepdim=True)", "amax(dim=-1)", "the largest scores lack keepdim"),
+        ("dim=-1, keepdim=True", "dim=-1", "not from its row, and the sums lack keepdim"),
+        ("dim=-1, keepdim", "dim=0, keepdim", "over the first axis"),
+        ("dim=-1, keepdim", "dim=min(1, scores.ndim - 1), keepdim", "over axis 1"),
+        ("torch.exp(scores - scores.amax(dim=-1, keepdim=True))", "scores", "without exponentials"),
+        ("return powers / powers.sum(dim=-1, keepdim=True)", "return powers", ""),
+        ("powers / powers.sum(dim=-1, keepdim=True)", "scores", "returns the scores as they are"),
+    ],
+    ATTEND: [
+        ("dim=-1", "dim=1", "axis 1"),
+        ("dim=-1", "dim=-2", "the columns sum to one"),
+        ("dim=-1) @ x", "dim=-1)", "the weights, not the context"),
+        ("dim=-1) @ x", "dim=-1) @ x, x", "returns 2 tensors, expected 1"),
+        ("x @ x.mT", "x @ x.mT / x.shape[-1] ** 0.5", "scaled, and should not be"),
+        ("torch.softmax(x @ x.mT, dim=-1)", "(x @ x.mT)", "the softmax is missing"),
+        (".mT", ".T", ".T turns all axes"),
+    ],
+    MASK: [
+        ("<=", ">=", ""),
+        ("<=", "<", "no token sees itself"),
+        ("<=", ">", "true and false are swapped"),
+        ("arange(kv_len - q_len, kv_len)", "arange(q_len)", "the queries are the last tokens"),
+        ("kv_len)[:, None]", "kv_len)[:, None] + 1", "one token of the future"),
+    ],
+    TRIANGLE: [
+        ("tril(kv_len - q_len)", "triu(1)", "what may be seen, and with fewer queries"),
+        ("tril(kv_len - q_len)", "tril(-1)", "no token sees itself, and with fewer queries"),
+        ("tril(kv_len - q_len)", "tril(q_len - kv_len)", "the offset has the wrong sign"),
+        ("tril(kv_len - q_len)", "triu(kv_len - q_len + 1)", "true and false are swapped"),
+        ("tril(kv_len - q_len)", "tril()", "the queries are the last tokens"),
+        (".bool()", "", "of type torch.float32, expected a boolean one"),
+        ("tril(kv_len - q_len)", "tril(-9)", "everything is hidden"),
+        ("tril(kv_len - q_len).bool()", "triu(1)", "what may be seen, and with fewer queries"),
+        (
+            "torch.ones(q_len, kv_len).tril(kv_len - q_len).bool()",
+            "torch.full((q_len, kv_len), -torch.inf).triu(kv_len - q_len + 1)",
+            "of type torch.float32, expected a boolean one",
+        ),
+        ("torch.ones(q_len, kv_len)", "torch.ones(q_len, q_len)", "as many columns as queries"),
+    ],
+    SELF_ATTENTION_V2: [
+        (", bias=qkv_bias", "", "qkv_bias=False has to leave out the biases"),
+        ("q @ k.T", "q @ k", "stops with RuntimeError"),
+    ],
+    SELF_ATTENTION: [
+        ("/ k.shape[-1] ** 0.5", "", "are not scaled"),
+        ("k.shape[-1] ** 0.5", "k.shape[-1]", "not by its square root"),
+        ("k.shape[-1] ** 0.5", "x.shape[-1] ** 0.5", "by the width of the inputs"),
+        ("k.shape[-1] ** 0.5", "len(k) ** 0.5", "by the number of keys"),
+        ("dim=-1", "dim=0", "softmax runs over the queries"),
+        ("q @ k.T", "k @ q.T", "query and key are swapped"),
+        ("weights @ v", "weights @ k", "the keys are averaged"),
+        ("weights @ v", "weights @ x", "the inputs are averaged"),
+        ("return weights @ v", "return weights", "the weights, not the context"),
+        ("q @ k.T", "q @ k", "stops with RuntimeError"),
+    ],
+    CAUSAL_ATTENTION: [
+        ("triu(1)", "tril(-1)", "hides the past and shows the future"),
+        ("triu(1)", "triu(0)", "no token sees itself"),
+        ("triu(1)", "triu(2)", "one token of the future is left visible"),
+        (".bool()[", ".bool().logical_not()[", "hides what it should show"),
+        ("-torch.inf", "0.0", "hidden scores are zero"),
+        (".masked_fill(self.mask.bool()[:n, :n], -torch.inf)", "", "nothing is hidden"),
+        ("[:n, :n]", "", "stops with RuntimeError"),
+        (", bias=qkv_bias", "", "qkv_bias=False has to leave out the biases"),
+        ("bias=qkv_bias", "bias=False", "qkv_bias=True adds no bias"),
+        ("k.transpose(1, 2)", "k.T", ".T turns all axes"),
+        (
+            "weights = self.dropout(weights)",
+            """\
+weights = torch.softmax(q @ k.mT / k.shape[-1] ** 0.5, dim=-1)
+        weights = weights * ~self.mask.bool()[:n, :n]
+        weights = self.dropout(weights / weights.sum(-1, keepdim=True))""",
+            "hide scores before the softmax, not weights after it",
+        ),
+        ("weights = self.dropout(weights)", "", "nothing is dropped in training"),
+        ("self.dropout(weights)", "nn.functional.dropout(weights, 0.5)", "even after .eval()"),
+        (
+            "weights = self.dropout(weights)",
+            "weights = torch.softmax(self.dropout(scores) / k.shape[-1] ** 0.5, dim=-1)",
+            "dropped before the softmax",
+        ),
+        ("self.dropout(weights)", "(weights,)[self.training]", "training it stops with IndexError"),
+        ("return weights @ v", "return (weights @ v)[self.training :]", "in training the shape is"),
+        ("weights @ v", "self.dropout(weights @ v)", "not the weights that are dropped"),
+        (
+            "torch.softmax(scores / k.shape[-1] ** 0.5, dim=-1)",
+            "torch.softmax(scores, dim=1)",
+            "not scaled, and the softmax runs over the queries",
+        ),
+    ],
+    MULTI_HEAD_ATTENTION: [
+        ("self.d**0.5", "self.width**0.5", "by the width of all heads together"),
+        ("self.d**0.5", "n**0.5", "by the number of keys"),
+        ("(weights @ v).transpose(1, 2)", "(weights @ v)", "merged without transposing"),
+        ("return self.proj(z)", "return z", "out_proj is never used"),
+        ("nn.Linear(d_out, d_out)", "nn.Identity()", "no output projection"),
+        ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=False)", "has no bias"),
+        (", bias=qkv_bias", "", "qkv_bias=False has to leave out the biases"),
+        ("k.view(b, n, self.h, self.d).transpose(1, 2)", "k.view(b, self.h, n, self.d)", ""),
+        (
+            ".view(b, n, self.h, self.d).transpose(1, 2)",
+            ".reshape(b, self.h, n, self.d)",
+            "cuts the sentence into heads",
+        ),
+        (
+            "view(b, n, self.h, self.d).transpose(1, 2)",
+            "view(b, n, self.d, self.h).permute(0, 3, 1, 2)",
+            "every second number",
+        ),
+        ("softmax(dim=-1)", "softmax(dim=1)", "runs over the heads"),
+        ("softmax(dim=-1)", "softmax(dim=2)", "runs over the queries"),
+        ("triu(1)", "triu(2)", "one token of the future"),
+        ("(weights @ v)", "(weights @ v).flip(1)", "merged in the wrong order"),
+        ("return self.proj(z)", "return self.proj(z), weights", ""),
+    ],
+}
+
+
+def written(source: str) -> Any:
+    """Run what a reader wrote."""
+    names: dict[str, Any] = {"torch": torch, "nn": nn}
+    exec(source, names)
+    return next(one for n, one in names.items() if n in BY_NAME)
+
+
+def cases() -> list[Any]:
+    return [
+        pytest.param(source.replace(old, new), says, id=f"{old} -> {new}"[:60])
+        for source, changes in WRONG.items()
+        for old, new, says in changes
+    ]
+
+
+@pytest.mark.parametrize("source", RIGHT)
+def test_what_is_right_is_called_right_however_it_is_written(source: str) -> None:
+    assert check_piece(written(source))
+
+
+@pytest.mark.parametrize(("source", "says"), cases())
+def test_each_mistake_is_called_by_its_name(source: str, says: str) -> None:
+    assert source not in RIGHT
+    verdict = check_piece(written(source))
+    assert not verdict
+    assert says.lower() in verdict.says.lower()
+
+
+def test_names_that_a_checkpoint_has_not_are_told_of_something_right() -> None:
+    verdict = check_piece(written(MULTI_HEAD_ATTENTION))
+    assert verdict
+    assert verdict.says == (
+        "To run with the weights of GPT-2, it needs layers that are called W_query, W_key, W_value, "
+        "out_proj in place of qkv, proj."
+    )
+
+
+def test_what_gpt_2_needs_is_told_where_it_is_checked() -> None:
+    class WithoutBias(BY_NAME["MultiHeadAttention"].library):  # type: ignore[misc]
+        def __init__(
+            self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int
+        ) -> None:
+            super().__init__(d_in, d_out, context_length, dropout, num_heads)
+
+    says = "To read GPT-2, it takes qkv_bias, as the stub does."
+    assert check_piece(WithoutBias, "MultiHeadAttention") == Verdict(True, says)
+    assert ", and takes qkv_bias" in check_piece(written(EACH_HEAD)).says
+    assert "qkv_bias" not in check_piece(written(WITHOUT_DROPOUT)).says
+    assert check_piece(BY_NAME["MultiHeadAttention"].library).says == ""
+
+
+def test_names_of_code_keep_their_letters() -> None:
+    without = MULTI_HEAD_ATTENTION.replace("return self.proj(z)", "return z")
+    assert check_piece(written(without)).says.startswith("out_proj is never used")
+    ignoring = TRIANGLE.replace("return", "kv_len = q_len\n    return")
+    assert check_piece(written(ignoring)).says.startswith("kv_len is ignored")
+
+
+def test_a_piece_is_not_blamed_for_another() -> None:
+    names: dict[str, Any] = {"torch": torch, "nn": nn}
+    future = "torch.ones(n, n, dtype=torch.bool).triu(1)"
+    exec(TRIANGLE.replace("tril(kv_len - q_len)", "tril()"), names)
+    exec(MULTI_HEAD_ATTENTION.replace(future, "~causal_mask(n)"), names)
+    mine = names["MultiHeadAttention"]
+    assert "judged with" not in check_piece(mine).says
+    for wrong in ("triu(1)", "tril(-1)"):
+        exec(TRIANGLE.replace("tril(kv_len - q_len)", wrong), names)
+        its_mask = names["causal_mask"]
+        verdict = check_piece(mine)
+        assert verdict
+        assert verdict.says == "It is judged with the book's causal_mask: yours is wrong."
+        assert names["causal_mask"] is its_mask  # it was put back
+    exec(MULTI_HEAD_ATTENTION.replace(future, "causal_mask(n)"), names)
+    verdict = check_piece(names["MultiHeadAttention"])
+    assert verdict.says == "The mask hides what it should show and shows what it should hide."
