@@ -108,7 +108,7 @@ def proof(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, in the modules and in the pages' cells, and types."""
+    """Check style, in modules, scripts and the pages' cells, and types."""
     install(session)
     check_style(session)
 
@@ -151,6 +151,7 @@ def oldest(session: nox.Session) -> None:
 def check_style(session: nox.Session) -> None:
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
+    session.run("oxlint", "--config", ".ci/oxlint.json", "--deny-warnings", "docs/_static")
     lint_cells(session)
     session.run("mypy")
 

@@ -52,8 +52,8 @@ const TIRED = 1.5; // a word's tenth place tells less than its first
 
 let sections = [];
 let synonyms = [];
-let frequency = new Map();
-let average = {};
+const frequency = new Map();
+const average = {};
 
 const prepare = ({ pages, sections: found, synonyms: names }) => {
   synonyms = names;

@@ -46,8 +46,7 @@
     let result = null;
 
     const field = make("input", {
-      ...{ type: "text", size: MOST, value: text, autocomplete: "off" },
-      ...{ autocapitalize: "none", spellcheck: "false" },
+      type: "text", size: MOST, value: text, autocomplete: "off", autocapitalize: "none", spellcheck: "false",
     });
     const hint = make("p", { class: "lp-facts", role: "status" });
     field.addEventListener("input", () => {

@@ -66,6 +66,24 @@
     return labelled(text, select);
   }
 
+  /** A choice among [value, text] that lie side by side; `choose` marks one, and hides those that are not offered. */
+  function radios(name, legend, options, onChoose) {
+    const all = options.map(([value, text]) => {
+      const input = make("input", { type: "radio", name, value, autocomplete: "off" });
+      input.addEventListener("change", () => onChoose(value));
+      return { value, input, label: make("label", {}, input, make("span", {}, text)) };
+    });
+    return {
+      element: make("fieldset", { class: "lp-radios" }, make("legend", {}, legend), ...all.map(({ label }) => label)),
+      choose(wanted, offered = all.map(({ value }) => value)) {
+        for (const { value, input, label } of all) {
+          input.checked = value === wanted;
+          label.hidden = !offered.includes(value);
+        }
+      },
+    };
+  }
+
   /** What stands there for readers without scripts is hidden once the live figure is whole. */
   function bring(figure, build) {
     for (const root of globalThis.document?.querySelectorAll(`.live-figure.${figure}`) ?? []) {
@@ -107,6 +125,6 @@
   const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
   Object.assign(parts, {
-    bring, bytesOf, choice, draw, isRepeated, labelled, make, numbersOf, percent, placed, quoted, scrollable, whenNear, whole,
+    bring, bytesOf, choice, draw, isRepeated, labelled, make, numbersOf, percent, placed, quoted, radios, scrollable, whenNear, whole,
   });
 })();

@@ -10,19 +10,10 @@
   "use strict";
 
   const parts = globalThis.literateParts;
-  const { bytesOf, dot, range, softmax } = parts;
+  const { bytesOf, dot, linear, range, scoresOf, softmax, vector, weightedSum } = parts;
   const EPS = 1e-5;
 
-  const vector = (length, numberAt) => {
-    const numbers = new Float64Array(length);
-    for (let i = 0; i < length; i += 1) numbers[i] = numberAt(i);
-    return numbers;
-  };
-  const add = (a, b) => vector(a.length, (i) => a[i] + b[i]);
-  const subtract = (a, b) => vector(a.length, (i) => a[i] - b[i]);
-
-  /** What nn.Linear computes: each row of the weights is compared with the vector. */
-  const linear = (weight, x) => vector(weight.length, (i) => dot(weight[i], x));
+  const add = (a, b, factor = 1) => vector(a.length, (i) => a[i] + factor * b[i]);
 
   function norm(weight, x) {
     const shrink = 1 / Math.sqrt(dot(x, x) / x.length + EPS);
@@ -59,16 +50,12 @@
       const itsKeys = turned(keys, weight("attention.key_norm"));
       const width = keys[0].length;
       const map = turned(queries, weight("attention.query_norm")).map((query, i) =>
-        softmax(itsKeys.slice(0, i + 1).map((key) => dot(query, key) / Math.sqrt(width))),
+        softmax(scoresOf(query, itsKeys.slice(0, i + 1), 1 / Math.sqrt(width))),
       );
       maps.push(map);
       if (silent.includes(head)) return null;
       const columns = output.map((row) => row.slice(head * width, (head + 1) * width));
-      return map.map((row) => {
-        const context = new Float64Array(width);
-        row.forEach((share, j) => values[j].forEach((number, k) => (context[k] += share * number)));
-        return linear(columns, context);
-      });
+      return map.map((row) => linear(columns, weightedSum(row, values)));
     });
     return { maps, written };
   }
@@ -95,7 +82,7 @@
           .filter(({ to, part: its }) => to[0] === layer && to[1] === head && its === part)
           .map(({ from: [early, its] }) => written[early][its])
           .filter(Boolean);
-        return hidden.length ? normed("attention_norm", hidden.reduce((all, one) => all.map((x, i) => subtract(x, one[i])), stream)) : whole;
+        return hidden.length ? normed("attention_norm", hidden.reduce((all, one) => all.map((x, i) => add(x, one[i], -1)), stream)) : whole;
       };
       const off = silent.filter(([its]) => its === layer).map(([, head]) => head);
       const attended = attend(model, weight, inputs, off);

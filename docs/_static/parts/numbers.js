@@ -1,4 +1,6 @@
-/* Arithmetic that live figures share, on numbers and on arrays of them. It knows nothing of a page. */
+/* Arithmetic that live figures share, attention's among it. It knows nothing of a page; tests compare it with the library's.
+ * A vector is a Float64Array, or an array of numbers, and a matrix an array of such rows.
+ */
 (() => {
   "use strict";
 
@@ -12,6 +14,19 @@
     for (let i = 0; i < a.length; i += 1) total += a[i] * b[i];
     return total;
   }
+  function vector(length, numberAt) {
+    const numbers = new Float64Array(length);
+    for (let i = 0; i < length; i += 1) numbers[i] = numberAt(i);
+    return numbers;
+  }
+  function addTo(total, part, factor = 1) {
+    for (let i = 0; i < total.length; i += 1) total[i] += factor * part[i];
+  }
+
+  /** What nn.Linear computes: each row of the weights is compared with the vector. */
+  const linear = (weight, x, bias) => vector(weight.length, (i) => dot(weight[i], x) + (bias ? bias[i] : 0));
+
+  const scoresOf = (query, keys, scale = 1) => keys.map((key) => scale * dot(query, key));
 
   /** The largest score is taken off first: nothing overflows, and the weights are the same. */
   function softmax(row) {
@@ -19,6 +34,13 @@
     const powers = row.map((score) => Math.exp(score - top));
     const total = sum(powers);
     return powers.map((power) => power / total);
+  }
+
+  /** What weights make of values: a context vector. */
+  function weightedSum(weights, vectors) {
+    const total = new Float64Array(vectors[0].length);
+    weights.forEach((weight, j) => addTo(total, vectors[j], weight));
+    return total;
   }
 
   /** Heights of labels, moved down where one would stand on another. */
@@ -32,5 +54,5 @@
     return placed;
   }
 
-  Object.assign(parts, { apart, clamp, dot, range, softmax, sum });
+  Object.assign(parts, { addTo, apart, clamp, dot, linear, range, scoresOf, softmax, sum, vector, weightedSum });
 })();

@@ -1,5 +1,4 @@
 /* Numbers in, numbers out; it knows nothing of the page, and is proved against the library.
- * A matrix is an array of rows; all numbers are float64.
  *
  * The files of the playground are classic scripts, because a browser refuses modules and fetch() to a page opened
  * from file://. Each adds what later ones need to one object.
@@ -8,16 +7,12 @@
   "use strict";
 
   const playground = (globalThis.literateAttention ??= {});
-  const { dot, softmax } = globalThis.literateParts;
+  const { range, scoresOf, softmax, weightedSum } = globalThis.literateParts;
 
-  const transpose = (matrix) => matrix[0].map((_, j) => matrix.map((row) => row[j]));
   const mapMatrix = (matrix, change) => matrix.map((row, i) => row.map((x, j) => change(x, i, j)));
-  const product = (a, b) => {
-    const columns = transpose(b);
-    return a.map((row) => columns.map((column) => dot(row, column)));
-  };
-  const identity = (size) =>
-    Array.from({ length: size }, (_, i) => Array.from({ length: size }, (_, j) => Number(i === j)));
+  const identity = (size) => range(size).map((i) => range(size).map((j) => Number(i === j)));
+  /** A matrix product: each row of the first says how much it takes of each row of the second. */
+  const product = (a, b) => a.map((row) => [...weightedSum(row, b)]);
 
   /** torch's CPU generator, the Mersenne Twister MT19937: each call gives the next 32 bits. */
   function twister(seed) {
@@ -72,7 +67,7 @@
 
   /** What each step makes of the matrix of the step before. */
   const STAGES = {
-    scores: (head) => product(head.query, transpose(head.key)),
+    scores: (head) => head.query.map((query) => scoresOf(query, head.key)),
     scaling: (head, { matrix }) => mapMatrix(matrix, (x) => x / Math.sqrt(head.query[0].length)),
     mask: (head, { matrix, steps }) => {
       // minus infinity is for the softmax, which makes a weight of 0 of it

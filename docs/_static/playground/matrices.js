@@ -7,7 +7,7 @@
   const {
     NAMES, PLURALS, STAGES, STAGE_CAPTIONS, attempt, fields, readWord, same, show, showVector, shown, start, tell,
   } = playground;
-  const { clamp, make, matrix, quoted, range } = globalThis.literateParts;
+  const { clamp, make, matrix, quoted, radios, range } = globalThis.literateParts;
 
   const numbered = (count) => range(count).map((i) => String(i + 1));
   const contextOf = (row) => `${shown.state.words[row]}: context ${showVector(shown.result.context[row])}`;
@@ -112,20 +112,10 @@
     return { attention, projections, element };
   });
 
-  const stageChoice = make(
-    "fieldset",
-    { class: "pg-stages" },
-    make("legend", {}, "Look at the matrix after"),
-  );
-  const stageButtons = Object.keys(STAGES).map((stage) => {
-    const input = make("input", { type: "radio", name: "pg-stage", value: stage, autocomplete: "off" });
-    input.addEventListener("change", () => {
-      shown.stageWanted = stage;
-      playground.refresh();
-    });
-    const label = make("label", {}, input, make("span", {}, stage));
-    stageChoice.append(label);
-    return { stage, input, label };
+  const stages = Object.keys(STAGES).map((stage) => [stage, stage]);
+  const stageChoice = radios("pg-stage", "Look at the matrix after", stages, (stage) => {
+    shown.stageWanted = stage;
+    playground.refresh();
   });
   const legend = make("p", { class: "lp-legend" });
 
@@ -135,11 +125,8 @@
     const on = Object.keys(heads[0].stages);
     const stage = on.includes(shown.stageWanted) ? shown.stageWanted : on.at(-1);
     attention.hidden = !stage;
-    stageChoice.hidden = on.length < 2;
-    for (const button of stageButtons) {
-      button.label.hidden = !on.includes(button.stage);
-      button.input.checked = button.stage === stage;
-    }
+    stageChoice.element.hidden = on.length < 2;
+    stageChoice.choose(stage, on);
     const isMasked = on.includes("mask") && !["scores", "scaling"].includes(stage);
     const isDropped = ({ draws }, i, j) => stage === "dropout" && draws !== null && draws[i][j] >= 1 - dropout.rate;
     legend.textContent = [
@@ -222,7 +209,7 @@
     "div",
     { class: "pg-attention" },
     ...headPanels.map((panel) => panel.attention.element),
-    stageChoice,
+    stageChoice.element,
     legend,
   );
 

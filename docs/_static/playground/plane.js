@@ -33,7 +33,7 @@
     const handle = draw(
       "g",
       { class: "pg-handle", role: "slider", tabindex: 0, "aria-roledescription": "vector" },
-      ...[hit, tip, label],
+      hit, tip, label,
     );
     place(handle, { "aria-valuemin": -LARGEST, "aria-valuemax": LARGEST });
     handle.addEventListener("keydown", (event) => nudge(event, row));

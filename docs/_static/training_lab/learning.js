@@ -7,7 +7,7 @@
   "use strict";
 
   const parts = globalThis.literateParts;
-  const { bytesOf, dot, range, softmax, sum } = parts;
+  const { addTo, bytesOf, dot, linear, range, scoresOf, softmax, sum, vector, weightedSum } = parts;
   const EMBEDDING = "embedding.weight";
   const VECTORS = ["query", "key", "value"];
   const [BETA_1, BETA_2, EPS] = [0.9, 0.999, 1e-8];
@@ -21,36 +21,22 @@
     twoHeads: { numHeads: 2, scaleOf: (width) => 1 / Math.sqrt(width) },
   };
 
-  // A vector is a Float64Array, and a matrix an array of such rows.
-  function vector(length, numberAt) {
-    const numbers = new Float64Array(length);
-    for (let i = 0; i < length; i += 1) numbers[i] = numberAt(i);
-    return numbers;
-  }
-  function add(total, part, factor = 1) {
-    for (let i = 0; i < total.length; i += 1) total[i] += factor * part[i];
-  }
   const zerosLike = (numbers) => (Array.isArray(numbers) ? numbers.map(zerosLike) : new Float64Array(numbers.length));
   const copyOf = (numbers) => (Array.isArray(numbers) ? numbers.map(copyOf) : numbers.slice());
   const mapValues = (object, change) =>
     Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]));
 
-  /** What nn.Linear computes. */
-  function linear(parameters, layer, x) {
-    const bias = parameters[`${layer}.bias`];
-    const weight = parameters[`${layer}.weight`];
-    return vector(weight.length, (k) => dot(weight[k], x) + (bias ? bias[k] : 0));
-  }
+  const project = (parameters, layer, x) => linear(parameters[`${layer}.weight`], x, parameters[`${layer}.bias`]);
 
   /** From the gradient at what a linear layer returned to the gradient at `x`; those of its parameters are added up. */
   function linearBackward(parameters, gradients, layer, x, gradient) {
     const [weight, atWeight] = [parameters, gradients].map((all) => all[`${layer}.weight`]);
     const atInput = zerosLike(x);
     gradient.forEach((number, k) => {
-      add(atWeight[k], x, number);
-      add(atInput, weight[k], number);
+      addTo(atWeight[k], x, number);
+      addTo(atInput, weight[k], number);
     });
-    if (`${layer}.bias` in parameters) add(gradients[`${layer}.bias`], gradient);
+    if (`${layer}.bias` in parameters) addTo(gradients[`${layer}.bias`], gradient);
     return atInput;
   }
 
@@ -64,31 +50,27 @@
   function headsOf({ kind, parameters }) {
     const { numHeads, scaleOf } = KINDS[kind];
     const words = parameters[EMBEDDING];
-    const project = (name) => {
+    const projected = VECTORS.map((name) => {
       const layer = `attention.W_${name}`;
-      return `${layer}.weight` in parameters ? words.map((x) => linear(parameters, layer, x)) : words;
-    };
-    const projected = VECTORS.map(project);
+      return `${layer}.weight` in parameters ? words.map((x) => project(parameters, layer, x)) : words;
+    });
     const width = projected[0][0].length / numHeads;
     const scale = scaleOf(width);
     return range(numHeads).map((head) => {
       const [first, end] = [head * width, (head + 1) * width];
       const [query, key, value] = projected.map((vectors) => vectors.map((x) => x.slice(first, end)));
-      return { query, key, value, scale, first, end, scores: query.map((q) => vector(key.length, (id) => scale * dot(q, key[id]))) };
+      return { query, key, value, scale, first, end, scores: query.map((q) => scoresOf(q, key, scale)) };
     });
   }
 
   /** The word at a place of an example looks at all words of it: the weights of each head, and all that follows. */
   function answerAt({ parameters }, heads, ids, place) {
-    const weights = heads.map(({ scores }) => softmax(vector(ids.length, (j) => scores[ids[place]][ids[j]])));
+    const weights = heads.map(({ scores }) => softmax(ids.map((id) => scores[ids[place]][id])));
     const context = new Float64Array(heads.at(-1).end);
-    heads.forEach(({ value, first, end }, head) => {
-      const average = context.subarray(first, end);
-      ids.forEach((id, j) => add(average, value[id], weights[head][j]));
-    });
+    heads.forEach(({ value, first }, head) => context.set(weightedSum(weights[head], ids.map((id) => value[id])), first));
     const joins = "attention.out_proj.weight" in parameters;
-    const joined = joins ? linear(parameters, "attention.out_proj", context) : context;
-    return { weights, context, joins, joined, logits: linear(parameters, "output", joined) };
+    const joined = joins ? project(parameters, "attention.out_proj", context) : context;
+    return { weights, context, joins, joined, logits: project(parameters, "output", joined) };
   }
 
   /** The logits of each answer: parts of the vector, which can be changed. */
@@ -117,7 +99,7 @@
         slots(logits, right.length).forEach((some, slot) => {
           const chances = softmax(some);
           loss += share * crossEntropy(some, right[slot]);
-          add(atSlots[slot], chances, share);
+          addTo(atSlots[slot], chances, share);
           atSlots[slot][right[slot]] -= share;
         });
         const atJoined = linearBackward(parameters, gradients, "output", joined, atLogits);
@@ -132,9 +114,9 @@
           ids.forEach((id, j) => {
             const weight = weights[head][j];
             const atProduct = scale * weight * (atWeights[j] - mean);
-            add(at.value[id], atAverage, weight);
-            add(at.query[asks], key[id], atProduct);
-            add(at.key[id], query[asks], atProduct);
+            addTo(at.value[id], atAverage, weight);
+            addTo(at.query[asks], key[id], atProduct);
+            addTo(at.key[id], query[asks], atProduct);
           });
         });
       });
@@ -147,7 +129,7 @@
         const atWord = `${layer}.weight` in parameters
           ? linearBackward(parameters, gradients, layer, x, gradient)
           : gradient;
-        add(gradients[EMBEDDING][word], atWord);
+        addTo(gradients[EMBEDDING][word], atWord);
       });
     }
     return { loss, gradients };

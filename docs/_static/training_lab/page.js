@@ -2,7 +2,7 @@
 (() => {
   "use strict";
 
-  const { bring, choice, learning, make, numbersOf, percent, quoted, range, scrollable, sum, whenNear } = globalThis.literateParts;
+  const { bring, choice, learning, make, numbersOf, percent, radios, range, scrollable, sum, whenNear } = globalThis.literateParts;
   const { accuracy, answersTo, beginning, circle, course, drawAnew, headsOf, plane, sizeOf, takeStep, unpack } = learning;
 
   /** Rock beats scissors, paper beats rock, scissors beat paper: whom each beats, in the order in which they stand. */
@@ -59,21 +59,10 @@
 
     // What is chosen
 
-    const radios = (name, options, legend, onChoose) => {
-      const inputs = Object.entries(options).map(([value, label]) => {
-        const input = make("input", { type: "radio", name, value, autocomplete: "off" });
-        input.addEventListener("change", () => onChoose(value));
-        return { value, input, element: make("label", {}, input, make("span", {}, label)) };
-      });
-      return {
-        element: make("fieldset", { class: "tl-radios" }, make("legend", {}, legend), ...inputs.map(({ element }) => element)),
-        choose: (value) => inputs.forEach((one) => (one.input.checked = one.value === value)),
-      };
-    };
     const questionRadios = radios(
       "tl-question",
-      Object.fromEntries(Object.entries(QUESTIONS).map(([name, one]) => [name, one.name])),
       "Question",
+      Object.entries(QUESTIONS).map(([name, one]) => [name, one.name]),
       (value) => {
         stop();
         question = value;
@@ -85,8 +74,8 @@
 
     function ask() {
       kind = chosenKinds[question];
-      const options = Object.fromEntries(QUESTIONS[question].kinds.map((one) => [one, KINDS[one]]));
-      const kindRadios = radios("tl-kind", options, "Attention", (value) => {
+      const options = QUESTIONS[question].kinds.map((one) => [one, KINDS[one]]);
+      const kindRadios = radios("tl-kind", "Attention", options, (value) => {
         stop();
         kind = chosenKinds[question] = value;
         changeKind();
@@ -99,7 +88,7 @@
       settings.weightDecay = data().weight_decay;
       rate.querySelector("select").value = settings.lr;
       decay.querySelector("select").value = settings.weightDecay;
-      results.replaceChildren(...Object.keys(options).map((one) => rowOf[one].element));
+      results.replaceChildren(...QUESTIONS[question].kinds.map((one) => rowOf[one].element));
       changeKind();
     }
 

@@ -7,74 +7,20 @@ import it, ``from literate_attention import figures`` does.
 """
 
 from literate_attention.figures._card import Drawing
-from literate_attention.figures.learned.heads import draw_claim, draw_head_scores, draw_induction
-from literate_attention.figures.models.arrows import draw_shared_heads, draw_turned_arrows
-from literate_attention.figures.models.masks import draw_mask_parts
-from literate_attention.figures.models.rings import draw_ring, draw_ring_work
-from literate_attention.figures.models.streams import draw_residual_streams
-from literate_attention.figures.story.attention_matrix import draw_attention_matrix
-from literate_attention.figures.story.inputs import draw_input_embeddings, draw_windows
-from literate_attention.figures.story.layout import (
-    draw_reading_order,
-    draw_shapes,
-    draw_weight_split,
-)
-from literate_attention.figures.story.looks import (
-    draw_head_circles,
-    draw_ladder,
-    draw_looks,
-    draw_training,
-)
-from literate_attention.figures.story.masks import (
-    draw_dropout_masks,
-    draw_exercises,
-    draw_masked_row,
-)
-from literate_attention.figures.story.one_query import draw_context_vector, draw_query_steps
-from literate_attention.figures.story.overviews import draw_colours, draw_gpt, draw_roadmap
-from literate_attention.figures.story.points import draw_embedding_points, draw_gloves, draw_shadows
-from literate_attention.figures.story.products import (
-    draw_matrix_product,
-    draw_products,
-    draw_projections,
-)
-from literate_attention.figures.story.sequences import draw_bottleneck, draw_lines
+from literate_attention.figures.learned.heads import *
+from literate_attention.figures.models.arrows import *
+from literate_attention.figures.models.masks import *
+from literate_attention.figures.models.rings import *
+from literate_attention.figures.models.streams import *
+from literate_attention.figures.story.attention_matrix import *
+from literate_attention.figures.story.inputs import *
+from literate_attention.figures.story.layout import *
+from literate_attention.figures.story.looks import *
+from literate_attention.figures.story.masks import *
+from literate_attention.figures.story.one_query import *
+from literate_attention.figures.story.overviews import *
+from literate_attention.figures.story.points import *
+from literate_attention.figures.story.products import *
+from literate_attention.figures.story.sequences import *
 
-__all__ = [
-    "Drawing",
-    "draw_attention_matrix",
-    "draw_bottleneck",
-    "draw_claim",
-    "draw_colours",
-    "draw_context_vector",
-    "draw_dropout_masks",
-    "draw_embedding_points",
-    "draw_exercises",
-    "draw_gloves",
-    "draw_gpt",
-    "draw_head_circles",
-    "draw_head_scores",
-    "draw_induction",
-    "draw_input_embeddings",
-    "draw_ladder",
-    "draw_lines",
-    "draw_looks",
-    "draw_mask_parts",
-    "draw_masked_row",
-    "draw_matrix_product",
-    "draw_products",
-    "draw_projections",
-    "draw_query_steps",
-    "draw_reading_order",
-    "draw_residual_streams",
-    "draw_ring",
-    "draw_ring_work",
-    "draw_roadmap",
-    "draw_shadows",
-    "draw_shapes",
-    "draw_shared_heads",
-    "draw_training",
-    "draw_turned_arrows",
-    "draw_weight_split",
-    "draw_windows",
-]
+__all__ = ["Drawing", *sorted(name for name in globals() if name.startswith("draw_"))]

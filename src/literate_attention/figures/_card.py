@@ -21,8 +21,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangle
 from matplotlib.transforms import Affine2D
 
-from literate_attention.figures._labels import column_label_overhang, slant
-from literate_attention.figures._lettering import FONT, LINE, SMALL_TEXT, TEXT, text_width
+from literate_attention.figures._lettering import (
+    FONT,
+    LINE,
+    SMALL_TEXT,
+    TEXT,
+    column_label_overhang,
+    slant,
+    text_width,
+)
 from literate_attention.figures._palette import (
     HEAT,
     INK,
@@ -45,6 +52,11 @@ WIDTH: Final = 320.0
 """How wide a card is, in points."""
 MARGIN: Final = 10.0
 GAP: Final = 14.0
+_HIGHEST: Final = 1600.0
+_NARROWEST: Final = 8.0
+_HIDDEN: Final = "#e9e7e1"
+_MOST_CELLS: Final = 2500
+"""A larger matrix is a picture of pixels: as shapes it would be megabytes, and hold a browser up."""
 _ENLARGED: Final = 1.5
 """How much larger a page shows it, where there is room: 640 CSS pixels wide."""
 _STYLE: Final[list[str | dict[str, Any]]] = [
@@ -86,7 +98,9 @@ class Drawing:
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, Any]]:
         buffer = io.StringIO()
         with matplotlib.style.context(_STYLE):
-            self.figure.savefig(buffer, format="svg", metadata=_UNDATED | {"Title": self.alt})
+            self.figure.savefig(
+                buffer, format="svg", dpi=300, metadata=_UNDATED | {"Title": self.alt}
+            )
         svg = re.sub(
             r'( (?:width|height)=")([\d.]+)(?=pt")',
             lambda side: f"{side[1]}{_ENLARGED * float(side[2]):g}",
@@ -129,6 +143,9 @@ def column_width(labels: Sequence[str], left: Real, most: Real = WIDTH, panels: 
 def spread(number: int, left: Real = MARGIN, right: Real = WIDTH - MARGIN) -> list[float]:
     """Spread so many things from `left` to `right`, side by side; return the middle of each."""
     width = (right - left) / number
+    if width < _NARROWEST:
+        most = int((right - left) / _NARROWEST)
+        raise ValueError(f"{number} things do not fit side by side, at most {most} do")
     return [left + (place + 0.5) * width for place in range(number)]
 
 
@@ -156,6 +173,10 @@ class Card:
 
     def finish(self, height: Real, *sentences: str) -> Drawing:
         """Cut the paper to its final height and hand it out, with what it shows in words."""
+        if height > _HIGHEST:
+            raise ValueError(
+                f"it would be {height / 72:.0f} inches high; draw fewer rows at a time"
+            )
         self.resize(height)
         return Drawing(self.figure, " ".join(filter(None, sentences)))
 
@@ -190,8 +211,9 @@ class Card:
     def row_labels(
         self, labels: Sequence[str], x: Real, y: Real, height: Real, bold: int | None = None
     ) -> None:
-        """Write a label beside each row, so that it ends at `x`."""
-        for i, label in enumerate(labels):
+        """Write a label beside each row, or beside some if they are many, so that it ends at `x`."""
+        every = math.ceil(0.95 * TEXT / height)
+        for i, label in list(enumerate(labels))[::every]:
             weight = "bold" if i == bold else "normal"
             self.text(x, y + (i + 0.5) * height, label, ha="right", weight=weight)
 
@@ -227,7 +249,7 @@ class Card:
 
     def hatched(self, x: Real, y: Real, width: Real, height: Real, hatch: str = "//////") -> None:
         """Draw where there is nothing: what a mask hides, or, with another hatch, time that is lost."""
-        self.box(x, y, width, height, fill="#e9e7e1", edge="#b9b6ad", line=0, hatch=hatch)
+        self.box(x, y, width, height, fill=_HIDDEN, edge="#b9b6ad", line=0, hatch=hatch)
 
     def frame(
         self, x: Real, y: Real, width: Real, height: Real, color: str, line: Real = 2.0
@@ -250,6 +272,22 @@ class Card:
         drawn: Look = {"zorder": 1, "solid_capstyle": "projecting"} | look
         x, y = zip(start, end, strict=True)
         self.axes.plot(x, y, color=color, linewidth=width, **drawn)
+
+    def cross(self, x: Real, y: Real, reach: Real, **look: Any) -> None:
+        """Draw the axes of a plane."""
+        self.line((x - reach, y), (x + reach, y), color=RULE, **look)
+        self.line((x, y - reach), (x, y + reach), color=RULE, **look)
+
+    def rules(
+        self, x: Real, y: Real, size: tuple[int, int], unit: Real, color: str, width: Real = 1.0
+    ) -> None:
+        """Divide a block into squares, so many rows and columns of them."""
+        rows, columns = size
+        right, bottom = x + columns * unit, y + rows * unit
+        for down in (y + unit * np.arange(1, rows)).tolist():
+            self.line((x, down), (right, down), color=color, width=width, zorder=3)
+        for across in (x + unit * np.arange(1, columns)).tolist():
+            self.line((across, y), (across, bottom), color=color, width=width, zorder=3)
 
     def dashes(self, start: Point, end: Point) -> None:
         """Draw what is only there to guide the eye."""
@@ -334,10 +372,13 @@ class Card:
             limit = float(abs(visible).max()) if visible.count() else 0.0
         colours: Colormap = HEAT if tint is None else ListedColormap([tint])
         scale = Normalize(-(limit or 1.0), limit or 1.0)
-        for i, j in np.argwhere(hatched):
+        is_large = values.size > _MOST_CELLS
+        if is_large:
+            colours = colours.with_extremes(bad=_HIDDEN)
+        for i, j in np.argwhere(hatched & (not is_large)):
             self.hatched(x + j * width, y + i * height, width, height)
-        for i, j in np.argwhere(infinite):
-            self.box(x + j * width, y + i * height, width, height, fill="#e9e7e1", line=0)
+        for i, j in np.argwhere(infinite & (not is_large)):
+            self.box(x + j * width, y + i * height, width, height, fill=_HIDDEN, line=0)
         self.axes.pcolormesh(
             x + width * np.arange(values.shape[1] + 1),
             y + height * np.arange(values.shape[0] + 1),
@@ -345,7 +386,8 @@ class Card:
             cmap=colours,
             norm=scale,
             edgecolors=PAPER,
-            linewidth=1.0,
+            linewidth=min(1.0, width / 8, height / 8),
+            rasterized=is_large,
             label=name,
             zorder=2,
         )

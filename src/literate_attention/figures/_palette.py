@@ -1,6 +1,6 @@
-"""Paper, ink, and the shades of numbers."""
+"""Paper, ink, the shades of numbers, and the code of colours: one colour means one thing in the book."""
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
@@ -49,3 +49,36 @@ def ink_on(colour: Any) -> str:
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     luminance = linear @ (0.2126, 0.7152, 0.0722)
     return "black" if (luminance + 0.05) ** 2 > 0.05 * 1.05 else "white"
+
+
+class Colour(NamedTuple):
+    """What one thing is drawn in: a ground that carries ink, and a line or a letter that paper carries."""
+
+    tint: str
+    strong: str
+
+
+INPUT: Final = Colour(SHADE, QUIET)
+QUERY: Final = Colour("#f6cbd0", "#b00f35")
+KEY: Final = Colour("#fbd98c", "#7d5200")
+VALUE: Final = Colour("#bfe6c0", "#1c6b2f")
+CONTEXT: Final = Colour("#d6cdf7", "#5634b0")
+HEADS: Final = (
+    Colour("#a9e1ea", "#00636f"),
+    Colour("#f7bfee", "#9c1587"),
+    Colour("#dcea86", "#556000"),
+)
+COLOURS: Final[dict[str, Colour]] = {
+    "input": INPUT,
+    "query": QUERY,
+    "key": KEY,
+    "value": VALUE,
+    "context": CONTEXT,
+    **{f"head {number}": colour for number, colour in enumerate(HEADS, start=1)},
+}
+"""The code of colours that the notation page explains."""
+
+
+def head_colour(head: int) -> Colour:
+    """Return the colour of a head, counted from 0; the fourth has that of the first again."""
+    return HEADS[head % len(HEADS)]

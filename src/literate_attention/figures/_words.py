@@ -11,8 +11,14 @@ from torch import Tensor
 Array = NDArray[Any]
 
 
-def to_numpy(tensor: Tensor) -> Array:
+def to_numpy(tensor: Tensor, dims: int | None = None) -> Array:
     """Bring a tensor from its device and out of its graph; minus infinity may stay, for what a mask hides."""
+    if dims not in (None, tensor.ndim):
+        of_one = "" if tensor.ndim < (dims or 0) else ": take one text of it, or one head"
+        raise ValueError(
+            f"what is drawn here has {plural(dims or 0, 'dimension')}, "
+            f"got one of shape {tuple(tensor.shape)}{of_one}"
+        )
     values: Array = tensor.detach().cpu().to(torch.float64).numpy()
     undrawable = np.isnan(values) | np.isposinf(values)
     if undrawable.any():  # what is nowhere would be missing without a word
@@ -21,7 +27,9 @@ def to_numpy(tensor: Tensor) -> Array:
 
 
 def format_number(value: float, decimals: int = 2) -> str:
-    written = "-∞" if np.isneginf(value) else f"{value:z.{decimals}f}"
+    """Write a number with so many decimals, or, if it is huge, as `1.0e+08`."""
+    shape = ".1e" if abs(value) >= 1e7 else f"z.{decimals}f"
+    written = "-∞" if np.isneginf(value) else f"{value:{shape}}"
     return written.replace("-", "\N{MINUS SIGN}")
 
 

@@ -56,7 +56,6 @@ def draw_gloves(asked: Tensor) -> Drawing:
 
 DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "roadmap": lambda: figures.draw_roadmap(),
-    "roadmap, first": lambda: figures.draw_roadmap("simple_attention"),
     "roadmap, last": lambda: figures.draw_roadmap("multi_head_attention"),
     "ladder": lambda: figures.draw_ladder(
         [
@@ -75,12 +74,9 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
         ]
     ),
     "gpt": lambda: figures.draw_gpt(TOY_TOKENS[:-1], TOY_TOKENS[-1], num_layers=12),
-    "gpt, long words": lambda: figures.draw_gpt(LONG, LONG[0], num_layers=2),
     "colours": figures.draw_colours,
     "gloves": lambda: draw_gloves(TURNS.roll(4)),
-    "gloves, the other way round": lambda: draw_gloves(TURNS.roll(-4)),
     "windows": lambda: figures.draw_windows(list("abcdefg"), length=4, stride=2),
-    "windows, long words": lambda: figures.draw_windows(LONG, length=2, stride=1),
     "input_embeddings": lambda: figures.draw_input_embeddings(X - 0.5, X.flip(0) - 1, TOY_TOKENS),
     "embedding_points": lambda: figures.draw_embedding_points(X, TOY_TOKENS),
     "context_vector": lambda: figures.draw_context_vector(X, WEIGHTS[1], TOY_TOKENS, query=1),
@@ -95,11 +91,6 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "mask on scores": lambda: figures.draw_attention_matrix(
         {"Before": SCORES, "After": la.mask_scores(SCORES, MASK)}, TOY_TOKENS, attn_mask=MASK
     ),
-    "mask on weights": lambda: figures.draw_attention_matrix(
-        {"All tokens": WEIGHTS, "Past and present only": la.mask_weights(WEIGHTS, MASK)},
-        TOY_TOKENS,
-        attn_mask=MASK,
-    ),
     "matrices side by side": lambda: figures.draw_attention_matrix(
         {f"The head number {h + 1}": w for h, w in enumerate(HEAD_WEIGHTS)},
         TOY_TOKENS,
@@ -110,7 +101,6 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
         {"Intel processors": torch.eye(6), "all other processors": MASK}
     ),
     "induction": lambda: figures.draw_induction(list("journeyjou")),
-    "induction, two copies": lambda: figures.draw_induction(list("abcdeafghijkla")),
     "targets in many matrices": lambda: figures.draw_attention_matrix(
         {f"step {step}, layer 1": torch.eye(14) for step in range(6)},
         list("journeyjourney"),
@@ -143,16 +133,12 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "weight_split": lambda: figures.draw_weight_split(
         CONTEXT.expand(2, 6, 4), TOY_TOKENS, num_heads=2
     ),
-    "weight_split, counting": lambda: figures.draw_weight_split(
-        torch.arange(64).view(2, 4, 8), list("abcd"), num_heads=2
-    ),
     "exercises": lambda: figures.draw_exercises(TOY_TOKENS),
     "exercises, long words": lambda: figures.draw_exercises(LONG),
     "looks": lambda: figures.draw_looks({"no mask": WEIGHTS, "mask": HEAD_WEIGHTS[0]}, TOY_TOKENS),
     "looks, long words": lambda: figures.draw_looks({"$5$": torch.eye(6).roll(1, 1)}, LONG),
     "masked_row": lambda: figures.draw_masked_row(SCORES[2], TOY_TOKENS, query=2),
     "masked_row, first": lambda: figures.draw_masked_row(-SCORES[0], TOY_TOKENS, query=0),
-    "masked_row, last": lambda: figures.draw_masked_row(3 * SCORES[5], TOY_TOKENS, query=5),
     "head_circles": lambda: figures.draw_head_circles(
         HEAD_WEIGHTS[:, 3:, 3:], ["rock", "scissors", "paper"], alone=WEIGHTS[:3, :3]
     ),
@@ -161,9 +147,6 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     ),
     "training": lambda: figures.draw_training(
         [1.4, 0.9, 0.2, 0.1], {0: WEIGHTS[5], 3: HEAD_WEIGHTS[0, 5]}, TOY_TOKENS, query=5
-    ),
-    "training, long words": lambda: figures.draw_training(
-        [10.0, 1.0], {2: WEIGHTS[0]}, LONG, query=0
     ),
     "reading_order": lambda: figures.draw_reading_order(
         {"x": COUNTED, "view": VIEWED, "transpose(0, 1)": VIEWED.transpose(0, 1)},
@@ -190,18 +173,12 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "residual_streams": lambda: figures.draw_residual_streams(
         TOY_TOKENS[:3], torch.arange(108.0).view(3, 3, 12)
     ),
-    "residual_streams, long words": lambda: figures.draw_residual_streams(
-        LONG[:2], torch.ones(5, 2, 4)
-    ),
     "mask_parts": lambda: figures.draw_mask_parts(
         {
             "window": la.window_mask(6, 6, 3),
             "sink": la.window_mask(6, 6, 3, 1) & ~la.window_mask(6, 6, 3),
         },
         TOY_TOKENS,
-    ),
-    "mask_parts, many tokens": lambda: figures.draw_mask_parts(
-        {"the past": la.causal_mask(12)}, [str(i) for i in range(12)]
     ),
     "mask_parts, long words": lambda: figures.draw_mask_parts({"the past": MASK}, LONG),
     "ring": lambda: figures.draw_ring(TOY_TOKENS, la.ring_shards(6, 3, zigzag=False)),

@@ -12,15 +12,16 @@ from matplotlib.colors import to_rgb
 
 from literate_attention.figures._palette import (
     BLUE,
+    COLOURS,
     HEAT,
     INK,
     ORANGE,
     PALE_BLUE,
     PALE_ORANGE,
     PAPER,
+    Colour,
     ink_on,
 )
-from literate_attention.figures._roles import COLOURS, Colour
 
 
 @pytest.mark.parametrize("shade", [0, 1], ids=["tint", "strong"])

@@ -6,11 +6,27 @@ from jaxtyping import Float
 from torch import Tensor
 
 from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card, spread
-from literate_attention.figures._labels import clean_labels
-from literate_attention.figures._lettering import LINE, SMALL_TEXT, shorten, text_width
-from literate_attention.figures._palette import BLUE, INK, PAPER, QUIET, SHADE
-from literate_attention.figures._roles import HEADS, INPUT, KEY, QUERY
+from literate_attention.figures._lettering import (
+    LINE,
+    SMALL_TEXT,
+    clean_labels,
+    shorten,
+    text_width,
+)
+from literate_attention.figures._palette import (
+    BLUE,
+    HEADS,
+    INK,
+    INPUT,
+    KEY,
+    PAPER,
+    QUERY,
+    QUIET,
+    SHADE,
+)
 from literate_attention.figures._words import enumerated, format_number, plural, to_numpy
+
+__all__ = ["draw_claim", "draw_head_scores", "draw_induction"]
 
 
 def draw_head_scores(scores: Mapping[str, Float[Tensor, "num_layers num_heads"]]) -> Drawing:
@@ -29,7 +45,7 @@ def draw_head_scores(scores: Mapping[str, Float[Tensor, "num_layers num_heads"]]
     with card() as page:
         y = MARGIN
         for kind, given in scores.items():
-            values = to_numpy(given)
+            values = to_numpy(given, 2)
             num_layers, num_heads = values.shape
             layer, head = divmod(int(values.argmax()), num_heads)
             best, score = f"layer {layer}, head {head}", format_number(values.max())
@@ -98,9 +114,6 @@ def draw_claim(
 
 def draw_induction(tokens: Sequence[str]) -> Drawing:
     """Draw how two heads copy: the first notes beside each token what came before, the second finds a note.
-
-    Args:
-        tokens: a text whose last token was there before.
 
     Example:
         >>> draw_induction(["a", "b", "c", "a"]).alt

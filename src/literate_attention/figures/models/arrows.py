@@ -10,17 +10,14 @@ from torch import Tensor
 
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, card
 from literate_attention.figures._lettering import LINE
-from literate_attention.figures._palette import INK, RULE
-from literate_attention.figures._roles import KEY, QUERY
+from literate_attention.figures._palette import INK, KEY, QUERY
 from literate_attention.figures._words import Array, format_number, format_vector, plural, to_numpy
+
+__all__ = ["draw_shared_heads", "draw_turned_arrows"]
 
 
 def draw_shared_heads(num_heads: int, num_kv_heads: Sequence[int]) -> Drawing:
     """Draw which key-value head each query head uses, for several numbers of the former.
-
-    Args:
-        num_heads: how many query heads there are.
-        num_kv_heads: for each row how many key-value heads they share.
 
     Example:
         >>> draw_shared_heads(4, [2]).alt
@@ -54,10 +51,7 @@ def draw_shared_heads(num_heads: int, num_kv_heads: Sequence[int]) -> Drawing:
 
 
 def draw_turned_arrows(pairs: Mapping[str, Float[Tensor, "2 2"]]) -> Drawing:
-    """Draw a query and a key as arrows in the plane, and the angle between them, at several pairs of places.
-
-    Args:
-        pairs: for the name of each pair of places the query and the key, as they are turned there.
+    """Draw a query and a key as arrows in the plane, and the angle between them, for several pairs of places.
 
     Example:
         >>> import torch
@@ -75,8 +69,7 @@ def draw_turned_arrows(pairs: Mapping[str, Float[Tensor, "2 2"]]) -> Drawing:
         for place, (name, (query, key)) in enumerate(arrows.items()):
             x, y = MARGIN + room * (place + 0.5), top + radius
             page.text(x, MARGIN + LINE / 2, name, weight="bold")
-            page.line((x - radius, y), (x + radius, y), color=RULE)
-            page.line((x, y - radius), (x, y + radius), color=RULE)
+            page.cross(x, y, radius)
             for arrow, colour, label in ((query, QUERY, "q"), (key, KEY, "k")):
                 across, up = radius * arrow / longest
                 page.arrow((x, y), (x + across, y - up), color=colour.strong, width=2.0)

@@ -8,10 +8,17 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from literate_attention.figures._card import MARGIN, Card, Drawing, card, column_width
-from literate_attention.figures._labels import clean_labels, column_label_height, label_width
-from literate_attention.figures._lettering import LINE, text_width
+from literate_attention.figures._lettering import (
+    LINE,
+    clean_labels,
+    column_label_height,
+    label_width,
+    text_width,
+)
 from literate_attention.figures._palette import BLUE, INK, PAPER, RULE, SHADE, WEIGHT_TINT
 from literate_attention.figures._words import plural, quote, to_numpy
+
+__all__ = ["draw_mask_parts"]
 
 Sign = Callable[[Card, float, float, float], None]
 
@@ -27,11 +34,7 @@ def draw_mask_parts(
 ) -> Drawing:
     """Draw which query may attend to which key, and why: a mask in one or two parts.
 
-    A row is a query, a column is a key; what belongs to no part is hatched.
-
-    Args:
-        parts: for the name of each part, True in row i, column j: query i may attend to key j.
-        tokens: what each query and each key is called.
+    A row is a query, a column is a key: True where it may attend to it. What belongs to no part is hatched.
 
     Example:
         >>> import torch
@@ -40,7 +43,7 @@ def draw_mask_parts(
         "Which of 2 keys each of 2 queries may attend to. itself: 2 pairs; the past: 1 pair; hidden: 1 pair.
         The last query, 'step', sees 'step' (itself) and 'one' (the past)."
     """
-    allowed = {name: to_numpy(part) != 0 for name, part in parts.items()}
+    allowed = {name: to_numpy(part, 2) != 0 for name, part in parts.items()}
     size = len(tokens)
     names = clean_labels(tokens, len(next(iter(allowed.values()))))
     reasons = np.sum(list(allowed.values()), axis=0)

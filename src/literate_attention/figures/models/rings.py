@@ -8,11 +8,11 @@ from jaxtyping import Int
 from torch import Tensor
 
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, card
-from literate_attention.figures._labels import clean_labels
-from literate_attention.figures._lettering import LINE, TEXT, text_width, wrap
-from literate_attention.figures._palette import BLUE, QUIET
-from literate_attention.figures._roles import Colour
+from literate_attention.figures._lettering import LINE, TEXT, clean_labels, text_width, wrap
+from literate_attention.figures._palette import BLUE, QUIET, Colour
 from literate_attention.figures._words import enumerated, plural, to_numpy
+
+__all__ = ["draw_ring", "draw_ring_work"]
 
 PROCESSES: Final = (
     Colour("#d3dbe6", "#44566e"),
@@ -42,6 +42,7 @@ def draw_ring(
         'step', process 1 has 'one'."
     """
     names = clean_labels(tokens, shards.numel())
+    _require_colours(len(shards))
     texts = [" ".join(names[token] for token in row) for row in shards.flatten(1).tolist()]
     size, gap = len(texts), 22.0
     width = (WIDTH - 2 * MARGIN - size * gap) / size
@@ -92,12 +93,18 @@ def draw_ring(
         )
 
 
+def _require_colours(processes: int) -> None:
+    if processes > len(PROCESSES):
+        raise ValueError(f"at most {len(PROCESSES)} processes have a colour, got {processes}")
+
+
 class _Work:
     """Which process computes each row, in which round each score, and how long all that takes."""
 
     def __init__(self, shards: Tensor) -> None:
         held = to_numpy(shards).astype(int).reshape(len(shards), -1)
         size, num_tokens = len(held), held.size
+        _require_colours(size)
         self.process_of = np.empty(num_tokens, int)
         self.process_of[held] = np.arange(size)[:, None]
         self.step_of = (self.process_of[:, None] - self.process_of) % size
@@ -115,10 +122,8 @@ def draw_ring_work(
     """Draw who computes which causal scores, in which round, and how long the processes wait for each other.
 
     In the squares, rows are queries and columns are keys; the future is hatched. Below, time runs to the
-    right: a score takes a unit of it, and a round ends when its slowest process is done.
-
-    Args:
-        orders: for the names of one or two orders of the tokens, the positions that each process holds.
+    right: a score takes a unit of it, and a round ends when its slowest process is done. Each order of the
+    tokens, of one or two, tells the positions that each process holds.
 
     Example:
         >>> import torch

@@ -8,10 +8,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, card
-from literate_attention.figures._labels import clean_labels
-from literate_attention.figures._lettering import LINE, SMALL_TEXT, shorten
+from literate_attention.figures._lettering import LINE, SMALL_TEXT, clean_labels, shorten
 from literate_attention.figures._palette import BLUE, INK, PAPER, RULE, SHADE
 from literate_attention.figures._words import format_number, plural, to_numpy
+
+__all__ = ["draw_residual_streams"]
 
 _PARTS: Final = ("attention", "feed-forward")
 _LANE: Final = 7.0

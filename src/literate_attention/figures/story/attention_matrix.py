@@ -6,11 +6,29 @@ import numpy as np
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from literate_attention.figures._card import GAP, MARGIN, Card, Drawing, Look, card, column_width
-from literate_attention.figures._labels import clean_labels, column_label_height, label_width
-from literate_attention.figures._lettering import LINE, TEXT, text_width, wrap
+from literate_attention.figures._card import (
+    GAP,
+    MARGIN,
+    WIDTH,
+    Card,
+    Drawing,
+    Look,
+    card,
+    column_width,
+)
+from literate_attention.figures._lettering import (
+    LINE,
+    TEXT,
+    clean_labels,
+    column_label_height,
+    label_width,
+    text_width,
+    wrap,
+)
 from literate_attention.figures._palette import INK
 from literate_attention.figures._words import format_number, name_largest, plural, to_numpy
+
+__all__ = ["draw_attention_matrix"]
 
 
 def draw_attention_matrix(
@@ -50,7 +68,7 @@ def draw_attention_matrix(
         1.00. Row 2, 'step', attends most to 'step', 0.60."
     """
     given = weights if isinstance(weights, Mapping) else {"Attention weights": weights}
-    panels = {title: to_numpy(matrix) for title, matrix in given.items()}
+    panels = {title: to_numpy(matrix, 2) for title, matrix in given.items()}
     titles = list(panels)
     framed = {
         title: np.zeros((1, 1)) if target is None else to_numpy(target)
@@ -69,15 +87,18 @@ def draw_attention_matrix(
     left = MARGIN + label_width(queries) + 5
     beside_query = max(left, MARGIN + text_width("query ↓") + 5)
     cell = column_width(keys, left, 44.0, panels=columns)
-    height = min(22.0, max(TEXT, cell))
+    height = min(22.0, max(cell, min(TEXT, WIDTH / num_queries)))
     width = num_keys * cell
     many = len(panels) * num_queries > 18
 
     def in_words(title: str) -> str:
-        matrix, is_hidden, frames = panels[title], hidden[title], framed[title]
+        matrix, is_hidden, frames = panels[title], hidden[title] | beyond, framed[title]
+        blank, numbered = hidden[title].sum(), int((beyond & ~hidden[title]).sum())
         size = f"{plural(num_queries, 'query', 'queries')} by {plural(num_keys, 'key')}"
-        pairs = f", {is_hidden.sum()} of {is_hidden.size} pairs hidden" if is_hidden.any() else ""
+        pairs = f", {blank} of {is_hidden.size} pairs hidden" if blank else ""
         sentences = [f"{title}, {size}{pairs}."]
+        if numbered:
+            sentences.append(f"Numbers of {plural(numbered, 'pair')} stand beyond the mask.")
         for i, row in enumerate(np.where(is_hidden, -np.inf, matrix)):
             if many and (frames.any() or i < num_queries - 1):
                 continue

@@ -6,20 +6,22 @@ from jaxtyping import Float
 from torch import Tensor
 
 from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card, column_width
-from literate_attention.figures._labels import clean_labels, column_label_height, label_width
-from literate_attention.figures._lettering import LINE, SMALL_TEXT, text_width
-from literate_attention.figures._palette import INK, PAPER
-from literate_attention.figures._roles import INPUT
+from literate_attention.figures._lettering import (
+    LINE,
+    SMALL_TEXT,
+    clean_labels,
+    column_label_height,
+    label_width,
+    text_width,
+)
+from literate_attention.figures._palette import INK, INPUT, PAPER
 from literate_attention.figures._words import format_number, plural, to_numpy
+
+__all__ = ["draw_input_embeddings", "draw_windows"]
 
 
 def draw_windows(tokens: Sequence[str], *, length: int, stride: int) -> Drawing:
     """Draw windows that slide along a text, each with its target: the same window one token later.
-
-    Args:
-        tokens: the text.
-        length: how many tokens a window holds.
-        stride: how many tokens further the next window starts.
 
     Example:
         >>> draw_windows(["one", "small", "step", "for"], length=2, stride=1).alt
@@ -60,18 +62,13 @@ def draw_input_embeddings(
 ) -> Drawing:
     """Draw input embeddings as a sum: a row for each token, and a row for each position.
 
-    Args:
-        token_embeddings: one vector for each token.
-        position_embeddings: one vector for each position.
-        tokens: what each token is called.
-
     Example:
         >>> import torch
         >>> draw_input_embeddings(torch.ones(1, 2), torch.tensor([[0.5, 2.0]]), ["one"]).alt
         "Token embeddings plus position embeddings make input embeddings, each of shape (1, 2). The first
         number of 'one' is 1.00 + 0.50 = 1.50."
     """
-    by_token, by_place = to_numpy(token_embeddings), to_numpy(position_embeddings)
+    by_token, by_place = to_numpy(token_embeddings, 2), to_numpy(position_embeddings, 2)
     num_tokens, embed_dim = by_token.shape
     tokens = clean_labels(tokens, num_tokens)
     places = [f"position {i}" for i in range(num_tokens)]

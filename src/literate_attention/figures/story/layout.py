@@ -9,11 +9,11 @@ from jaxtyping import Shaped
 from torch import Tensor
 
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, Point, card
-from literate_attention.figures._labels import clean_labels, label_width
-from literate_attention.figures._lettering import LINE, SMALL_TEXT
-from literate_attention.figures._palette import INK, PAPER
-from literate_attention.figures._roles import COLOURS, INPUT, head_colour
+from literate_attention.figures._lettering import LINE, SMALL_TEXT, clean_labels, label_width
+from literate_attention.figures._palette import COLOURS, INK, INPUT, PAPER, head_colour
 from literate_attention.figures._words import plural, to_numpy
+
+__all__ = ["draw_reading_order", "draw_shapes", "draw_weight_split"]
 
 _GAP = 5.0
 """What lies between two sheets of numbers."""
@@ -158,21 +158,13 @@ def _draw_sheets(
                 page.box(left, y + h * unit, width, unit, fill=head_colour(h).tint, zorder=2)
         else:
             page.box(left, y, width, height, fill=head_colour(block).tint, zorder=2)
-        for down in y + unit * np.arange(1, rows):
-            page.line((left, down), (left + width, down), color=PAPER, width=0.5, zorder=3)
-        for across in left + unit * np.arange(1, columns):
-            page.line((across, y), (across, y + height), color=PAPER, width=0.5, zorder=3)
+        page.rules(left, y, (rows, columns), unit, PAPER, 0.5)
 
 
 def draw_weight_split(
     x: Shaped[Tensor, "batch num_tokens embed_dim"], tokens: Sequence[str], *, num_heads: int
 ) -> Drawing:
     """Draw how vectors, of the first text of a batch, are split among heads: a view, then a transpose.
-
-    Args:
-        x: the queries, keys or values of all heads together.
-        tokens: what each token is called.
-        num_heads: how many heads share a vector.
 
     Example:
         >>> import torch
@@ -181,7 +173,7 @@ def draw_weight_split(
         each token is a block, with a row of 2 numbers for each head. After transpose(1, 2) (1, 2, 3, 2):
         each head is a block, with a row for each of 3 tokens.'
     """
-    values = to_numpy(x)
+    values = to_numpy(x, 3)
     batch, num_tokens, embed_dim = values.shape
     tokens = clean_labels(tokens, num_tokens)
     head_dim = embed_dim // num_heads

@@ -9,10 +9,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, Point, card, spread
-from literate_attention.figures._labels import clean_labels, label_width
-from literate_attention.figures._lettering import LINE, SMALL_TEXT, TEXT, shorten, wrap
-from literate_attention.figures._palette import BLUE, INK, ORANGE, PAPER, QUIET, RULE
-from literate_attention.figures._roles import head_colour
+from literate_attention.figures._lettering import (
+    LINE,
+    SMALL_TEXT,
+    TEXT,
+    clean_labels,
+    label_width,
+    shorten,
+    wrap,
+)
+from literate_attention.figures._palette import BLUE, INK, ORANGE, PAPER, QUIET, RULE, head_colour
 from literate_attention.figures._words import (
     Array,
     enumerated,
@@ -21,6 +27,8 @@ from literate_attention.figures._words import (
     quote,
     to_numpy,
 )
+
+__all__ = ["draw_head_circles", "draw_ladder", "draw_looks", "draw_training"]
 
 _LEAST = 0.05
 """Smaller weights have no arc, and on a circle no number."""
@@ -74,7 +82,7 @@ def draw_looks(
         "Arcs above the words look ahead, arcs below look back. peeks: 'one' looks most at 'step', 'step' at
         itself; all words but the last give 1.00 of their weight to later words, on average."
     """
-    panels = {title: to_numpy(matrix) for title, matrix in weights.items()}
+    panels = {title: to_numpy(matrix, 2) for title, matrix in weights.items()}
     tokens = clean_labels(tokens)
     column = (WIDTH - 2 * MARGIN) / len(tokens)
     middles = spread(len(tokens))
@@ -98,8 +106,10 @@ def draw_looks(
             y = top + height + high + LINE
             looks = [
                 f"{token!r}{' looks most' if i == 0 else ''} at "
-                + ("itself" if matrix[i].argmax() == i else name_largest(matrix[i], tokens))
-                for i, token in enumerate(tokens)
+                + ("itself" if row.argmax() == i else name_largest(row, tokens))
+                if row.any()
+                else f"{token!r} looks at nothing"
+                for i, (token, row) in enumerate(zip(tokens, matrix, strict=True))
             ]
             later = np.triu(matrix, 1)[:-1].sum(axis=1).mean()
             sentences.append(
@@ -203,7 +213,7 @@ def draw_training(
         "The loss falls from 1.50 to 0.50 in 2 steps. Where 'step?' looks: after 0 steps most to 'one' and
         'step?', 0.50; after 2 steps most to 'one', 0.90."
     """
-    rows = {steps: to_numpy(weights) for steps, weights in looks.items()}
+    rows = {steps: to_numpy(weights, 1) for steps, weights in looks.items()}
     tokens = clean_labels(tokens, len(next(iter(rows.values()))))
     first, last = format_number(losses[0]), format_number(losses[-1])
     left = MARGIN + label_width([first]) + 6

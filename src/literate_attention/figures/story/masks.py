@@ -7,20 +7,36 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Look, Ruler, card
-from literate_attention.figures._labels import clean_labels, label_width
-from literate_attention.figures._lettering import LINE, shorten, text_width
-from literate_attention.figures._palette import BLUE, GREY_BAR, INK, PAPER, QUIET, RULE, SHADE
-from literate_attention.figures._roles import INPUT, QUERY
+from literate_attention.figures._lettering import (
+    LINE,
+    clean_labels,
+    label_width,
+    shorten,
+    text_width,
+)
+from literate_attention.figures._palette import (
+    BLUE,
+    GREY_BAR,
+    INK,
+    INPUT,
+    PAPER,
+    QUERY,
+    QUIET,
+    RULE,
+    SHADE,
+)
 from literate_attention.figures._words import format_number, name_largest, plural, quote, to_numpy
+
+__all__ = ["draw_dropout_masks", "draw_exercises", "draw_masked_row"]
+
+_LARGE = 20.0
+"""Where a score is above this, the largest is subtracted from all: so nothing overflows."""
 
 
 def draw_exercises(tokens: Sequence[str]) -> Drawing:
     """Draw the exercises that a window of text holds: after each token, predict the next one.
 
     What a model may look at is framed, what it must predict is bold, and what has to be hidden is hatched.
-
-    Args:
-        tokens: the window.
 
     Example:
         >>> draw_exercises(["one", "step"]).alt
@@ -66,12 +82,7 @@ def draw_exercises(tokens: Sequence[str]) -> Drawing:
 def draw_masked_row(
     scores: Float[Tensor, "kv_len"], tokens: Sequence[str], *, query: int
 ) -> Drawing:
-    """Draw how a mask works on the scores of one query: what lies in the future stops at a wall.
-
-    Args:
-        scores: the scaled scores of the query with all keys.
-        tokens: what each key is called.
-        query: which token asks, counted from 0; it may attend to itself and to what comes before it.
+    """Draw how a mask works on the scaled scores of one query, counted from 0: the future stops at a wall.
 
     Example:
         >>> import torch
@@ -80,19 +91,22 @@ def draw_masked_row(
         place of each score, and its exponential is 0. The exponentials sum to 2.00; divided by that sum, the
         largest weight is 0.50, for 'a' and 'b'."
     """
-    values = to_numpy(scores)
+    values = to_numpy(scores, 1)
     tokens = clean_labels(tokens, len(values))
     masked = np.where(np.arange(len(values)) <= query, values, -np.inf)
-    exponentials = np.exp(masked)
+    largest = masked.max()
+    shift, exp = (largest, "exp(s \N{MINUS SIGN} max)") if largest > _LARGE else (0.0, "exp")
+    exponentials = np.exp(masked - shift)
     total = exponentials.sum()
+    less = " of the scores less the largest" if shift else ""
     weights = exponentials / total
     row, gap, cell, passage = 22.0, 10.0, 38.0, 30.0
-    left = MARGIN + label_width(tokens) + 6
+    left = MARGIN + label_width([*tokens, "key"]) + 6
     after = left + cell + passage
     first = after + cell + gap
     room = (WIDTH - MARGIN - first - gap) / 2
     second = first + room + gap
-    columns = ((left, cell, "score"), (after, cell, "masked"), (first, room, "exp"))
+    columns = ((left, cell, "score"), (after, cell, "masked"), (first, room, exp))
     with card() as page:
         page.note(left - 6, MARGIN + 6, "key", "right")
         for x, width, name in (*columns, (second, room, "÷ sum")):
@@ -125,23 +139,20 @@ def draw_masked_row(
             f"The scores of '{tokens[query]}' with {len(values)} keys.",
             f"{plural(len(passed), 'passes', 'pass')}: {quote(passed)}.",
             f"The mask stops {end}.",
-            f"The exponentials sum to {format_number(total)}; divided by that sum, the largest weight is "
-            f"{format_number(weights.max())}, for {name_largest(weights, tokens)}.",
+            f"The exponentials{less} sum to {format_number(total)}; divided by that sum, the largest weight "
+            f"is {format_number(weights.max())}, for {name_largest(weights, tokens)}.",
         )
 
 
 def draw_dropout_masks(masks: Mapping[str, Shaped[Tensor, "rows columns"]]) -> Drawing:
-    """Draw what dropout keeps (blue) and what it drops (crossed out), two grids side by side.
-
-    Args:
-        masks: for each of two titles a mask, or a tensor after dropout: what is zero was dropped.
+    """Draw what dropout keeps (blue) and what it drops (crossed out, where a mask is zero), side by side.
 
     Example:
         >>> import torch
         >>> draw_dropout_masks({"torch": torch.tensor([[2.0, 0.0], [2.0, 2.0]])}).alt
         'Dropout mask torch, 2 by 2: 3 of 4 are kept.'
     """
-    grids = {title: to_numpy(mask) != 0 for title, mask in masks.items()}
+    grids = {title: to_numpy(mask, 2) != 0 for title, mask in masks.items()}
     gap = 18.0
     room = (WIDTH - 2 * MARGIN - gap) / 2
     cell = min(22.0, room / max(grid.shape[1] for grid in grids.values()))

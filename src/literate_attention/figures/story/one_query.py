@@ -6,12 +6,22 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Look, Ruler, card
-from literate_attention.figures._labels import clean_labels, label_width
-from literate_attention.figures._lettering import LINE, shorten
-from literate_attention.figures._palette import BLUE, INK, QUIET, RULE
-from literate_attention.figures._roles import CONTEXT, INPUT, KEY, QUERY, VALUE
+from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Look, Ruler, card, spread
+from literate_attention.figures._lettering import LINE, clean_labels, label_width, shorten
+from literate_attention.figures._palette import (
+    BLUE,
+    CONTEXT,
+    INK,
+    INPUT,
+    KEY,
+    QUERY,
+    QUIET,
+    RULE,
+    VALUE,
+)
 from literate_attention.figures._words import format_number, format_vector, name_largest, to_numpy
+
+__all__ = ["draw_context_vector", "draw_query_steps"]
 
 
 def draw_context_vector(
@@ -36,21 +46,21 @@ def draw_context_vector(
         "The context vector of 'one' is a weighted sum of 2 inputs: 0.25 of 'one', 0.75 of 'step'.
         The thickest arrow comes from 'step'. The sum is (0.25, 0.75)."
     """
-    x, w = to_numpy(inputs), to_numpy(weights)
+    x, w = to_numpy(inputs, 2), to_numpy(weights, 1)
     num_tokens, embed_dim = x.shape
     tokens = clean_labels(tokens, num_tokens)
     context = w @ x
     limit = float(abs(x).max())
     column = (WIDTH - 2 * MARGIN) / num_tokens
-    cell = min(33.0, column - 6)
+    middles = spread(num_tokens)
+    cell = min(33.0, 0.8 * column)
     result_cell = min(40.0, (WIDTH - 2 * MARGIN) / embed_dim)
     with card() as page:
         top = MARGIN + LINE + 2
         bottom = top + embed_dim * LINE
         result_width, result_y = embed_dim * result_cell, bottom + 120
         result_x = (WIDTH - result_width) / 2
-        for j, token in enumerate(tokens):
-            middle = MARGIN + (j + 0.5) * column
+        for j, (middle, token) in enumerate(zip(middles, tokens, strict=True)):
             color = QUERY.strong if j == query else INK
             page.text(middle, MARGIN + LINE / 2, shorten(token, column - 2), color=color)
             page.cells(x[j, :, None], middle - cell / 2, top, cell, LINE, name=f"x{j}", limit=limit)
@@ -59,8 +69,7 @@ def draw_context_vector(
             start, end = (middle, bottom + 21), (landing, result_y - 5)
             thickness = 7.0 * w[j] / w.max()
             page.arrow(start, end, color=BLUE, width=thickness, label=f"weight{j}")
-        query_x = MARGIN + (query + 0.5) * column - cell / 2
-        page.frame(query_x, top, cell, embed_dim * LINE, QUERY.strong)
+        page.frame(middles[query] - cell / 2, top, cell, embed_dim * LINE, QUERY.strong)
         page.cells(context[None], result_x, result_y, result_cell, 20, name="context", limit=limit)
         page.frame(result_x, result_y, result_width, 20, CONTEXT.strong)
         y = result_y + 34
@@ -107,7 +116,7 @@ def draw_query_steps(
         'one' 1.00, 'step' 0.00. 3, the weights: 'one' 0.73, 'step' 0.27. 4, each vector times its weight,
         added up: the context vector (0.73, 0.27)."
     """
-    q, k, v = to_numpy(query), to_numpy(keys), to_numpy(values)
+    q, k, v = to_numpy(query, 1), to_numpy(keys, 2), to_numpy(values, 2)
     num_tokens = len(k)
     tokens = clean_labels(tokens, num_tokens)
     scores = k @ q

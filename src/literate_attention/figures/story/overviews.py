@@ -6,11 +6,20 @@ from typing import Final, Literal
 import numpy as np
 
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, card, spread
-from literate_attention.figures._labels import clean_labels
-from literate_attention.figures._lettering import LINE, SMALL_TEXT, shorten, wrap
-from literate_attention.figures._palette import BLUE, INK, ORANGE, PAPER, QUIET, RULE
-from literate_attention.figures._roles import COLOURS, INPUT
+from literate_attention.figures._lettering import LINE, SMALL_TEXT, clean_labels, shorten, wrap
+from literate_attention.figures._palette import (
+    BLUE,
+    COLOURS,
+    INK,
+    INPUT,
+    ORANGE,
+    PAPER,
+    QUIET,
+    RULE,
+)
 from literate_attention.figures._words import plural, quote
+
+__all__ = ["draw_colours", "draw_gpt", "draw_roadmap"]
 
 Chapter = Literal["simple_attention", "self_attention", "causal_attention", "multi_head_attention"]
 
@@ -25,8 +34,7 @@ _ROAD: Final[dict[Chapter, tuple[str, str, str]]] = {
 def draw_roadmap(here: Chapter | None = None) -> Drawing:
     """Draw the four kinds of attention that the story builds, and what each can do that the last could not.
 
-    Args:
-        here: the chapter that the reader is in; without it, no chapter is set off.
+    The chapter that the reader is in is set off, if it is told `here`.
 
     Example:
         >>> draw_roadmap(here="self_attention").alt
@@ -66,11 +74,6 @@ def draw_roadmap(here: Chapter | None = None) -> Drawing:
 
 def draw_gpt(tokens: Sequence[str], following: str, *, num_layers: int) -> Drawing:
     """Draw a GPT from top to bottom, a column for each token: only in attention do the columns meet.
-
-    Args:
-        tokens: the text so far.
-        following: the token that the model is to predict.
-        num_layers: how many transformer blocks there are.
 
     Example:
         >>> draw_gpt(["one", "small"], "step", num_layers=2).alt

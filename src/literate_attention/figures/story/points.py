@@ -10,12 +10,22 @@ from jaxtyping import Float
 from torch import Tensor
 
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, Point, Ruler, card
-from literate_attention.figures._labels import clean_labels, label_width
-from literate_attention.figures._lettering import LINE, text_width
-from literate_attention.figures._palette import BLUE, INK, PAPER, QUIET, RULE, SHADE
-from literate_attention.figures._roles import KEY, QUERY, VALUE
+from literate_attention.figures._lettering import LINE, clean_labels, label_width, text_width
+from literate_attention.figures._palette import (
+    BLUE,
+    INK,
+    KEY,
+    PAPER,
+    QUERY,
+    QUIET,
+    RULE,
+    SHADE,
+    VALUE,
+)
 from literate_attention.figures._words import Array, format_number, name_largest, quote, to_numpy
 from literate_attention.figures.story.looks import draw_circle
+
+__all__ = ["draw_embedding_points", "draw_gloves", "draw_shadows"]
 
 _TURN, _TILT = np.radians(70), np.radians(35)
 _VIEW = np.array(
@@ -96,7 +106,7 @@ def draw_shadows(
         score is the length of the shadow times that: 'one' 1.00 · 2.00 = 2.00, 'step' 0.00 · 2.00 = 0.00.
         The longest shadow is that of 'one'."
     """
-    q, k = to_numpy(query), to_numpy(keys)
+    q, k = to_numpy(query, 1), to_numpy(keys, 2)
     tokens = clean_labels(tokens, len(k))
     length = math.hypot(*q)
     scores = k @ q
@@ -163,10 +173,6 @@ def draw_embedding_points(inputs: Float[Tensor, "num_tokens 3"], tokens: Sequenc
 
     Each point stands on a stem, so that the eye finds its place on the floor. The closest pair is set off.
 
-    Args:
-        inputs: one vector of three numbers for each token.
-        tokens: what each token is called.
-
     Example:
         >>> import torch
         >>> x = torch.tensor([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.5, 0.0]])
@@ -174,7 +180,7 @@ def draw_embedding_points(inputs: Float[Tensor, "num_tokens 3"], tokens: Sequenc
         "3 tokens as points in space. The closest are 'b' and 'c', 0.50 apart; the farthest are 'a' and
         'c', 1.12 apart."
     """
-    x = to_numpy(inputs)
+    x = to_numpy(inputs, 2)
     tokens = clean_labels(tokens, len(x))
     distances = {(i, j): math.dist(x[i], x[j]) for i, j in combinations(range(len(x)), 2)}
     near, far = (choose(distances, key=distances.__getitem__) for choose in (min, max))
@@ -321,5 +327,4 @@ def _draw_axes(page: Card, labels: _Labels, middle: Point, reach: float) -> None
     x, y = middle
     labels.avoid(x - reach, y - 1, x + reach, y + 1)
     labels.avoid(x - 1, y - reach, x + 1, y + reach)
-    page.line((x - reach, y), (x + reach, y), color=RULE, zorder=0)
-    page.line((x, y - reach), (x, y + reach), color=RULE, zorder=0)
+    page.cross(x, y, reach, zorder=0)

@@ -7,11 +7,24 @@ from jaxtyping import Float
 from torch import Tensor
 
 from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, card
-from literate_attention.figures._labels import clean_labels, label_width
-from literate_attention.figures._lettering import LINE, text_width
-from literate_attention.figures._palette import BLUE, INK, PAPER, QUIET, RULE, SHADE, WEIGHT_TINT
-from literate_attention.figures._roles import COLOURS, INPUT, KEY, QUERY, Colour
+from literate_attention.figures._lettering import LINE, clean_labels, label_width, text_width
+from literate_attention.figures._palette import (
+    BLUE,
+    COLOURS,
+    INK,
+    INPUT,
+    KEY,
+    PAPER,
+    QUERY,
+    QUIET,
+    RULE,
+    SHADE,
+    WEIGHT_TINT,
+    Colour,
+)
 from literate_attention.figures._words import Array, format_number, format_vector, plural, to_numpy
+
+__all__ = ["draw_matrix_product", "draw_products", "draw_projections"]
 
 
 def draw_matrix_product(
@@ -21,12 +34,6 @@ def draw_matrix_product(
 
     The row is drawn as a query and the column as a key: attention takes this product of them.
 
-    Args:
-        left: the first matrix.
-        right: the second matrix; it has as many rows as the first has columns.
-        row: which row of the first matrix to frame, counted from 0.
-        column: which column of the second matrix to frame, counted from 0.
-
     Example:
         >>> import torch
         >>> a, b = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]])
@@ -34,7 +41,7 @@ def draw_matrix_product(
         'A matrix of shape (1, 2) times one of shape (2, 1) gives one of shape (1, 1).
         Row 1 times column 1: 1.00·3.00 + 2.00·4.00 = 11.00.'
     """
-    first, second = to_numpy(left), to_numpy(right)
+    first, second = to_numpy(left, 2), to_numpy(right, 2)
     result = first @ second
     (m, n), p = first.shape, second.shape[1]
     gap = 12.0
@@ -130,15 +137,10 @@ def draw_products(products: Sequence[Mapping[str, Float[Tensor, "_ _"]]]) -> Dra
 
 def _draw_block(page: Card, matrix: Array, x: float, y: float, unit: float, colour: Colour) -> None:
     """Draw a block of squares, one for each number, centred on a point."""
-    rows, columns = matrix.shape
-    wide, high = unit * columns, unit * rows
+    high, wide = unit * matrix.shape[0], unit * matrix.shape[1]
     left, top = x - wide / 2, y - high / 2
     page.box(left, top, wide, high, fill=colour.tint, edge=colour.strong, line=1.2, zorder=2)
-    rule = RULE if colour.tint == PAPER else PAPER
-    for down in top + unit * np.arange(1, rows):
-        page.line((left, down), (left + wide, down), color=rule, zorder=3)
-    for across in left + unit * np.arange(1, columns):
-        page.line((across, top), (across, top + high), color=rule, zorder=3)
+    page.rules(left, top, matrix.shape, unit, RULE if colour.tint == PAPER else PAPER)
 
 
 def _colour_of(name: str) -> Colour:
@@ -170,7 +172,7 @@ def draw_projections(
         "Inputs of shape (1, 2), times 1 weight matrix. W_query of shape (2, 1) makes the query vectors, of
         shape (1, 1); that of 'one' is (11.00)."
     """
-    x = to_numpy(inputs)
+    x = to_numpy(inputs, 2)
     matrices = {name: to_numpy(matrix) for name, matrix in weights.items()}
     tokens = clean_labels(tokens, len(x))
     num_tokens, d_in = x.shape

@@ -12,11 +12,11 @@ from matplotlib.ticker import FixedLocator, LogLocator
 from torch import Tensor
 
 from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card, spread
-from literate_attention.figures._labels import clean_labels
-from literate_attention.figures._lettering import LINE, TEXT, shorten, text_width
-from literate_attention.figures._palette import BLUE, INK, PAPER, QUIET, RULE, SERIES
-from literate_attention.figures._roles import INPUT
+from literate_attention.figures._lettering import LINE, TEXT, clean_labels, shorten, text_width
+from literate_attention.figures._palette import BLUE, INK, INPUT, PAPER, QUIET, RULE, SERIES
 from literate_attention.figures._words import Array, quote
+
+__all__ = ["draw_bottleneck", "draw_lines"]
 
 _DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 1)), (0, (8, 3)))
 _STYLES = [
@@ -30,10 +30,7 @@ def draw_bottleneck(
 ) -> Drawing:
     """Draw an encoder and a decoder with one hidden state between them; below it, the same with attention.
 
-    Args:
-        source: the tokens that the encoder reads.
-        target: the tokens that the decoder writes.
-        translates: for each of them, the place of the token in the source that it translates.
+    Each token of the target has the place of the token in the source that it translates.
 
     Example:
         >>> draw_bottleneck(["guten", "Tag"], ["good", "day"], translates=[0, 1]).alt
@@ -115,6 +112,8 @@ def draw_lines(
     smallest = np.nanmin(list(ys.values()))
     if log and smallest <= 0:  # matplotlib would leave it out without a word
         raise ValueError(f"a logarithmic axis has no place for {smallest:g}; pass log=False")
+    if len(ys) > len(_STYLES):
+        raise ValueError(f"at most {len(_STYLES)} series can be told apart, got {len(ys)}")
     styles: dict[str, dict[str, Any]] = dict(zip(ys, _STYLES, strict=False))
     if len(places) > 16:
         styles = {name: style | {"marker": ""} for name, style in styles.items()}

@@ -1,7 +1,6 @@
 """Each pair of a mask is drawn with the sign of its part."""
 
 import pytest
-import torch
 from matplotlib.patches import Circle, FancyBboxPatch, Polygon
 
 import literate_attention as la
@@ -19,9 +18,3 @@ def test_each_pair_of_a_mask_has_the_sign_of_its_part(num_sinks: int) -> None:
     hatched = [box for box in boxes if box.get_hatch() == "//////"]
     assert len(boxes) == seen.sum() + 2 * legend + len(hatched)
     assert f"hidden: {(~seen).sum()} pairs" in drawing.alt
-    assert ("(window) and 'Your'" in drawing.alt) == (num_sinks > 0)
-
-
-def test_parts_that_overlap_are_refused() -> None:
-    with pytest.raises(ValueError, match="each pair must be in one part, got 2 in both"):
-        figures.draw_mask_parts({"a": torch.ones(2, 2) > 0, "b": torch.eye(2) > 0}, ["a", "b"])

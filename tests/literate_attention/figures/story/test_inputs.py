@@ -1,12 +1,8 @@
 """Windows lie where their tokens are, and embeddings add up."""
 
-import torch
-from harness.drawings import as_tensor, meshes
 from matplotlib.patches import FancyBboxPatch
-from torch.testing import assert_close
 
-import literate_attention as la
-from literate_attention import TOY_TOKENS, figures
+from literate_attention import figures
 
 
 def test_windows_lie_where_their_tokens_are() -> None:
@@ -19,11 +15,3 @@ def test_windows_lie_where_their_tokens_are() -> None:
     middles = {text.get_text(): text.get_position()[0] for text in drawing.figure.axes[0].texts}
     places = [middles[letter] for letter in "abcdefg"]
     assert all(0 < place - x < 40 for place, x in zip(places, columns, strict=True))
-
-
-def test_input_embeddings_are_the_sum() -> None:
-    by_token, by_place = la.toy_embeddings() - 0.5, torch.arange(18.0).view(6, 3)
-    found = meshes(figures.draw_input_embeddings(by_token, by_place, TOY_TOKENS))
-    assert_close(as_tensor(found["token embeddings"]), by_token)
-    assert_close(as_tensor(found["position embeddings"]), by_place)
-    assert_close(as_tensor(found["input embeddings"]), by_token + by_place)

@@ -2,20 +2,17 @@
 
 from itertools import pairwise
 
-import numpy as np
 import pytest
 import torch
-from harness.drawings import as_tensor, meshes, written
+from harness.drawings import written
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from matplotlib.text import Text
 from torch import Tensor
-from torch.testing import assert_close
 
-import literate_attention as la
 from literate_attention import figures
 from literate_attention.figures import Drawing
-from literate_attention.figures._roles import HEADS
+from literate_attention.figures._palette import HEADS
 
 X = torch.arange(2 * 3 * 10).view(2, 3, 10)[0]
 SPLIT = X.view(3, 2, 5)
@@ -69,16 +66,6 @@ def test_the_last_two_dimensions_are_a_sheet_below_their_names_and_sizes() -> No
     assert colours_of_sheets("b n h d_k", sizes) == 3 * [HEADS[0].tint, HEADS[1].tint]
     assert colours_of_sheets("b h n d_k", sizes) == [HEADS[0].tint, HEADS[1].tint]
     assert colours_of_sheets("b h d_k n", sizes) == [HEADS[0].tint, HEADS[1].tint]
-
-
-def test_vectors_are_split_as_the_library_splits_them() -> None:
-    x = torch.randn(2, 5, 6)
-    found = meshes(figures.draw_weight_split(x, list("abcde"), num_heads=3))
-    assert_close(as_tensor(found["x"]), x[0])
-    for i, token in enumerate(x[0].view(5, 3, 2)):
-        assert_close(as_tensor(np.vstack([found[f"view{i},{h}"] for h in range(3)])), token)
-    for h, expected in enumerate(la.split_heads(x, 3)[0]):
-        assert_close(as_tensor(found[f"head{h}"]), expected)
 
 
 def test_whole_numbers_have_no_decimals() -> None:

@@ -32,8 +32,6 @@ def test_looks_ahead_rise_above_the_words_and_looks_back_hang_below_each_as_thic
     assert found == pytest.approx(
         {"w0,1": 0.96, "w1,0": 0.5, "w1,2": 0.5, "w2,0": 0.25, "w2,1": 0.75}
     )
-    assert "'a' looks most at 'b'" in drawing.alt
-    assert "give 0.73 of their weight to later words" in drawing.alt
 
 
 def test_arrows_of_two_heads_to_the_same_word_do_not_lie_on_each_other() -> None:
@@ -86,5 +84,3 @@ def test_an_arrow_leads_from_the_token_that_looks() -> None:
     (tail, tip) = tips["head 1: 01"]._posA_posB
     assert np.linalg.norm(places["a"] - tail) < np.linalg.norm(places["a"] - tip)
     assert np.linalg.norm(places["b"] - tip) < np.linalg.norm(places["b"] - tail)
-    assert "Head 1: 'a' gives 'b' 1.00 and 'c' 0.00" in drawing.alt
-    assert "A single head: 'a' gives 'b' 0.00 and 'c' 1.00" in drawing.alt

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from harness.drawings import as_tensor, lengths, meshes
+from harness.drawings import lengths, meshes
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from matplotlib.text import Text
 from torch.testing import assert_close
@@ -28,13 +28,6 @@ def test_a_masked_row_ends_in_the_weights_of_the_library(query: int) -> None:
         assert [reach > wall.get_xdata()[0] for reach in reaches] == allowed.tolist()
 
 
-def test_masked_row_in_words() -> None:
-    words = figures.draw_masked_row(torch.zeros(3), list("abc"), query=0).alt
-    assert "1 passes: 'a'. The mask stops 'b' and 'c': minus infinity" in words
-    words = figures.draw_masked_row(torch.zeros(3), list("abc"), query=2).alt
-    assert "3 pass: 'a', 'b' and 'c'. The mask stops none." in words
-
-
 def test_each_exercise_shows_what_the_mask_allows_and_asks_for_the_next_token() -> None:
     drawing = figures.draw_exercises(TOY_TOKENS)
     words = [
@@ -49,10 +42,3 @@ def test_each_exercise_shows_what_the_mask_allows_and_asks_for_the_next_token() 
     assert words == expected
     hatched = [box for box in drawing.figure.findobj(FancyBboxPatch) if box.get_hatch()]
     assert len(hatched) == 4 + 3 + 2 + 1
-
-
-def test_dropout_masks_stand_side_by_side() -> None:
-    masks = {"one": torch.eye(6), "other": torch.ones(6, 6).tril()}
-    drawing = figures.draw_dropout_masks(masks)
-    for title, mask in masks.items():
-        assert_close(as_tensor(meshes(drawing)[title]), mask)

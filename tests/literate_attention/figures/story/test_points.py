@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from harness.drawings import arrow_widths, lengths, ways
+from harness.drawings import arrow_widths, ways
 from matplotlib.patches import Circle, Polygon
 from matplotlib.text import Text
 from torch import Tensor
@@ -30,12 +30,6 @@ def random(*shape: int, seed: int = 0) -> Tensor:
 
 
 class TestShadows:
-    @pytest.mark.parametrize("width", [1, 2, 3, 7])
-    def test_a_shadow_times_the_length_of_the_query_is_the_score(self, width: int) -> None:
-        query, keys = random(width, seed=1), random(5, width)
-        drawing = figures.draw_shadows(query, keys, list("abcde"))
-        assert_close(lengths(drawing, "shadow.*") * query.norm(), keys @ query)
-
     @pytest.mark.parametrize("width", [2, 3, 7])
     def test_keys_keep_their_length_and_their_angle_to_the_query(self, width: int) -> None:
         query, keys = random(width, seed=1), random(5, width)
@@ -54,13 +48,6 @@ class TestShadows:
         arrows = torch.stack([way for _, way in ways(drawing, "key")])
         drawn, real = arrows @ arrows.T, keys @ keys.T
         assert_close(drawn / drawn[0, 0], real / real[0, 0])
-
-    def test_words(self) -> None:
-        query = torch.tensor([2.0, 0.0])
-        keys = torch.tensor([[1.0, 5.0], [-3.0, 0.0]])
-        alt = figures.draw_shadows(query, keys, ["one", "step"]).alt
-        assert alt.endswith("Backwards, and so below zero, points that of 'step'.")
-        assert "Backwards" not in figures.draw_shadows(query, -keys[1:], ["step"]).alt
 
 
 class TestEmbeddingPoints:
@@ -108,11 +95,3 @@ def test_an_arrow_is_as_thick_as_its_weight_and_leads_to_where_a_hand_looks() ->
     top_to_right, right_to_left = leads["weight01"], leads["weight12"]
     assert top_to_right[0] > 0 > top_to_right[1]
     assert right_to_left[0] < 0 == right_to_left[1]
-
-
-def test_words_of_gloves() -> None:
-    alt = drawn_gloves().alt
-    assert "'rock' of 'scissors', 'paper' of 'rock', 'scissors' of 'paper'" in alt
-    assert "for 12 of 12 words the nearest is one of the same colour" in alt
-    assert "'green-rock' attends most to 'red-scissors', 0.80" in alt
-    assert "for 0 of 12 words" in drawn_gloves(values=KEYS + 0.01 * VALUES).alt
