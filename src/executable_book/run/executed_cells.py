@@ -65,11 +65,12 @@ class ExecutedCell:
 
 
 def cells(env: BuildEnvironment, doctree: nodes.document) -> list[ExecutedCell]:
-    """Return the code cells of the page that is being read, in order."""
+    """Return the code cells of the page that is being read, in order; those of an `.ipynb` have no lines."""
+    lines = env.metadata[env.docname].get("source_map")
     return [
         ExecutedCell(
             node,
-            env.metadata[env.docname]["source_map"][node["cell_index"]],
+            lines[node["cell_index"]] if lines else 0,
             "\n".join(one.astext() for one in node.children if _is(one, "cell_code_source")),
         )
         for node in doctree.findall(nodes.container)
@@ -108,9 +109,6 @@ def failure_of(found: list[ExecutedCell], executed: Mapping[str, Any]) -> tuple[
     for number, cell in enumerate(found):
         if traceback := cell.written("traceback"):
             return number, traceback.strip().splitlines()[-1]
-    for number, cell in enumerate(found):
-        if cell.code.strip().partition("\n")[0] in executed["traceback"]:
-            return number, f"{executed['error']}: it took too long"
     return 0, str(executed["error"])
 
 
@@ -129,7 +127,7 @@ def describe_figures(app: Sphinx, doctree: nodes.document) -> None:
     for cell in cells(app.env, doctree):
         for image in cell.images:
             path = Path(app.srcdir, image["uri"])
-            is_drawn = "alt" not in image and path.suffix == ".svg"
+            is_drawn = "alt" not in image and path.suffix == ".svg" and path.is_file()
             if is_drawn and (title := ElementTree.parse(path).findtext(TITLE)):
                 image["alt"] = title.strip()
 
