@@ -35,7 +35,14 @@ from executable_book.html import (
 )
 from executable_book.publish import epub, markdown_pages, notebooks, pdf, repository
 from executable_book.reading_aids import offline_copy, previews, section_index, term_links
-from executable_book.run import executed_cells, interrupted_builds, other_machines, page_execution
+from executable_book.run import (
+    changed_files,
+    executed_cells,
+    interrupted_builds,
+    other_machines,
+    page_execution,
+    simultaneous_builds,
+)
 from executable_book.site_builds import is_site
 
 AMONG_OTHERS, AFTER_ALL_OTHERS = 500, 900
@@ -77,13 +84,19 @@ def connect(app: Sphinx) -> None:
 
     # A build begins.
     on("config-inited", garbage_collection.collect_seldom)
-    on("config-inited", interrupted_builds.begin, page_execution.configure)
+    on("config-inited", simultaneous_builds.wait, interrupted_builds.begin)
+    on("config-inited", page_execution.configure)
     on("builder-inited", section_index.drop_other_search)
 
     # Pages are read: those that changed, and those that there were warnings about.
-    on("env-get-outdated", warnings.outdated)
+    on("env-get-outdated", changed_files.outdated, warnings.outdated)
     on("env-before-read-docs", page_execution.deal_out, page_execution.start)
-    on("doctree-read", executed_cells.describe_figures, page_execution.collect)
+    on(
+        "doctree-read",
+        changed_files.collect,
+        executed_cells.describe_figures,
+        page_execution.collect,
+    )
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
     on("doctree-read", proof_marks.mark_ends)
@@ -111,6 +124,7 @@ def connect(app: Sphinx) -> None:
     on("build-finished", other_machines.compare, priority=AFTER_ALL_OTHERS)
     on("build-finished", warnings.store, interrupted_builds.end, priority=AFTER_ALL_OTHERS)
     on("build-finished", page_troubles.say_at_the_end, priority=AFTER_ALL_OTHERS)
+    on("build-finished", simultaneous_builds.end, priority=AFTER_ALL_OTHERS)
 
     add_to_markup(app)
     add_to_writers(app)

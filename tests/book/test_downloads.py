@@ -174,14 +174,14 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def shown(cells: Iterable[NotebookNode]) -> list[Any]:
-    """Return all that cells show: what they print, and what they display or raise."""
+    """Return all that cells show: what they print, and what they display or raise, but text of the page."""
     return [
         [
             "".join(one.text for one in cell.outputs if one.output_type == "stream"),
             *(
                 (one.get("ename"), one.get("evalue"), one.get("data"), one.get("metadata"))
                 for one in cell.outputs
-                if one.output_type != "stream"
+                if one.output_type != "stream" and "text/markdown" not in one.get("data", ())
             ),
         ]
         for cell in cells

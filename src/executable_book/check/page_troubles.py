@@ -123,8 +123,10 @@ def say_at_the_end(app: Sphinx, exception: Exception | None) -> None:
     """End a build by saying how the book is, and where it lies, though something went wrong."""
     if exception:
         return
-    LOGGER.info(summary(app.env))
-    if found := troubles_of(app.env):
+    found = troubles_of(app.env)
+    if found or report_of(app.env).ledger.outputs:
+        LOGGER.info(summary(app.env))
+    if found:
         pages = "; ".join(f"{page} ({what})" for page, what in found.items())
         LOGGER.info(f"Not as it should be: {pages}.")
         LOGGER.info("The book was built all the same, and each of these pages says what happened.")

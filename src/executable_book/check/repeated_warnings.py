@@ -6,8 +6,9 @@ steps. While a page is read, it stores what it must know of it (see `book_domain
 it judges all that is stored of all pages anew, and each finding becomes a warning (an error under `-W`). What
 is judged must not depend on which pages were read in this build.
 
-Pages that others warned about (an unknown role, a dead reference) are read again by the next build; after a
-warning that names no page, all are.
+Pages that others warned about (an unknown role, a dead reference) are read again by the next build. A warning
+that names no page is taken to be about the page at hand, or else about all. What is said before that is about
+settings, which every build reads.
 """
 
 import json
@@ -65,15 +66,19 @@ class PagesWithWarnings(stdlib_logging.Handler):
         super().__init__(stdlib_logging.WARNING)
         self.app = app
         self.note = Path(app.doctreedir, NOTE)
-        self.pages: set[str] = set()
+        self.pages: set[str] | None = None
         stdlib_logging.getLogger(logging.NAMESPACE).addHandler(self)
 
     def emit(self, record: stdlib_logging.LogRecord) -> None:
         """Note the page of one warning."""
         kind, subtype = getattr(record, "type", ""), getattr(record, "subtype", "")
+        if self.pages is None:
+            return  # no page has been read
         suppressed = [*self.app.config.suppress_warnings, *_judged]
         if not logging.is_suppressed_warning(kind, subtype, suppressed):
-            self.pages.add(self._page_of(getattr(record, "location", None)))
+            # Sphinx hands most records over twice: at once, and when no page is at hand any more.
+            page = self._page_of(getattr(record, "location", None))
+            self.pages.add(record.__dict__.setdefault("page", page))
 
     def _page_of(self, location: object) -> str:
         """Return the page of a place, as Sphinx takes it: a node, or a name or path, perhaps with a line."""
@@ -82,14 +87,16 @@ class PagesWithWarnings(stdlib_logging.Handler):
         name = location[0] if isinstance(location, tuple) else location
         path = re.sub(r":\d*$", "", str(name or ""))
         names = (path, self.app.env.path2doc(path))
-        return next((one for one in names if one in self.app.env.found_docs), ANY)
+        found = (one for one in names if one in self.app.env.found_docs)
+        return next(found, self.app.env.current_document.docname or ANY)
 
     def store(self, app: Sphinx, exception: Exception | None) -> None:
         """Leave a note for the next build."""
         if exception is None:
-            self.note.write_text(json.dumps(sorted(self.pages)), encoding="utf-8")
+            self.note.write_text(json.dumps(sorted(self.pages or ())), encoding="utf-8")
 
     def outdated(self, app: Sphinx, env: BuildEnvironment, *_: set[str]) -> set[str]:
         """Return the pages that the last build ended with warnings about."""
+        self.pages = set()
         noted = json.loads(self.note.read_text(encoding="utf-8")) if self.note.exists() else []
         return env.found_docs if ANY in noted else env.found_docs & {*noted}

@@ -35,7 +35,7 @@ def size_images(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Give each drawing of the site the size that its file names; an e-book is laid out with its drawings."""
     for image in doctree.findall(nodes.image):
         path = Path(app.srcdir, image["uri"])
-        is_drawing = path.suffix == ".svg" and "width" not in image
+        is_drawing = path.suffix == ".svg" and path.is_file() and "width" not in image
         if is_site(app) and is_drawing and (size := SIZE.search(path.read_text(encoding="utf-8"))):
             for name, points in zip(("width", "height"), size.groups(), strict=True):
                 image[name] = str(round(float(points) * 4 / 3))  # in pixels

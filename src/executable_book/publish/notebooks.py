@@ -27,7 +27,7 @@ from executable_book.book_domain import page_data
 from executable_book.files_on_disk import write_if_changed
 from executable_book.publish.plain_markdown import PlainMarkdown
 from executable_book.publish.repository import CHANGED
-from executable_book.run.executed_cells import EXECUTIONS
+from executable_book.run.executed_cells import EXECUTIONS, is_cell
 from executable_book.run.page_execution import executed_notebook
 from executable_book.site_builds import is_site
 
@@ -37,7 +37,11 @@ BRANCH = "notebooks"
 WITH_SOLUTIONS = "_with_solutions"
 GITHUB = "https://github.com/"
 COLAB = "https://colab.research.google.com/github/"
-HIDDEN = {"hide-input": "source_hidden", "hide-output": "outputs_hidden"}
+HIDDEN = {"input": ["source_hidden"], "output": ["outputs_hidden"]}
+HIDDEN["cell"] = HIDDEN["input"] + HIDDEN["output"]
+"""What a tag says that begins with `hide-` or `remove-`: the code is there, for the cells that follow."""
+SOLUTION = re.compile(r"\{solution-(start|end)\}")
+KEPT = {"raises-exception", "skip-execution"}
 OFFLINE = "# Installing needs a network, once. After that you can skip this cell, and work offline."
 
 
@@ -79,10 +83,36 @@ def data_cell(folder: Path, code: str) -> NotebookNode:
 
 def cleaned(cell: NotebookNode) -> NotebookNode:
     """Return a code cell without what is only meant for this book's build."""
-    jupyter = {HIDDEN[tag]: True for tag in cell.metadata.get("tags", ()) if tag in HIDDEN}
-    metadata = {"jupyter": jupyter, "nondeterministic": cell.metadata.get("nondeterministic")}
+    tags = cell.metadata.get("tags", ())
+    parts = (re.sub("^(hide|remove)-", "", tag) for tag in tags)
+    jupyter = {name: True for part in parts for name in HIDDEN.get(part, ())}
+    metadata = {
+        "jupyter": jupyter,
+        "nondeterministic": cell.metadata.get("nondeterministic"),
+        "tags": [tag for tag in tags if tag in KEPT],
+    }
     said = {name: value for name, value in metadata.items() if value}
     return nbformat.from_dict(cell | {"metadata": said})
+
+
+def codes_of(
+    page: nodes.document, executed: NotebookNode, solutions: bool
+) -> dict[int, list[NotebookNode]]:
+    """Return each cell that a page shows, by its place, with those behind it that the page leaves out.
+
+    What it leaves out before all others stands at -1.
+    """
+    shown = {cell["cell_index"] for cell in page.findall(is_cell)}  # type: ignore[index]
+    codes: dict[int, list[NotebookNode]] = {-1: []}
+    last, in_solution = -1, False
+    for place, cell in enumerate(executed.cells):
+        if cell.cell_type != "code":
+            for mark in SOLUTION.findall(cell.source):
+                in_solution = mark == "start"
+        elif solutions or not in_solution:
+            last = place if place in shown else last
+            codes.setdefault(last, []).append(cleaned(cell))
+    return codes
 
 
 def notebook_of(
@@ -92,18 +122,17 @@ def notebook_of(
     config = app.config
     address = urljoin(config.html_baseurl, app.builder.get_target_uri(docname))
     numbers = app.env.toc_fignumbers.get(docname, {})
-    codes = {
-        place: cleaned(cell)
-        for place, cell in enumerate(executed.cells)
-        if cell.cell_type == "code"
-    }
-    cells = PlainMarkdown(address, numbers, solutions=solutions, code=codes).cells(page)
+    codes = codes_of(page, executed, solutions)
+    writer = PlainMarkdown(
+        address, numbers, solutions=solutions, code=codes, site=config.html_baseurl
+    )
+    cells = codes[-1] + writer.cells(page)
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
     first = [setup_cell(config, address, code)]
     in_page = f'"{relpath(config.book_data, dirname(docname) or ".")}"' if config.book_data else ""
     if in_page and in_page in code:
         first.append(data_cell(Path(app.confdir, config.book_data), code))
-        for cell in codes.values():
+        for cell in (one for one in cells if one.cell_type == "code"):
             cell.source = cell.source.replace(in_page, f'"{Path(config.book_data).name}"')
     cells = first + cells
     for number, cell in enumerate(cells):
@@ -120,11 +149,12 @@ def path_of(app: Sphinx, docname: str, solutions: bool = False) -> Path:
 
 def publish(app: Sphinx, page: nodes.document, docname: str) -> None:
     """Write the notebooks of a page that is about to be written."""
-    if not is_site(app) or not (executed := executed_notebook(app, docname)):
+    if not is_site(app):
         return
+    executed = executed_notebook(app, docname)
     for solutions in (False, True):
         path = path_of(app, docname, solutions)
-        if solutions and not any(page.findall(solution_node)):
+        if not executed or (solutions and not any(page.findall(solution_node))):
             path.unlink(missing_ok=True)
         else:
             notebook = notebook_of(app, docname, page, executed, solutions)
@@ -139,9 +169,9 @@ def add_links(app: Sphinx, page: str, template: str, context: dict[str, Any], *_
     context["notebooks"] = {
         name: context["pathto"](path.relative_to(app.outdir).as_posix(), 1)
         for name, path in names.items()
-        if name == "Notebook" or path.exists()
+        if path.exists()
     }
     repository = app.config.book_repository
-    if repository.startswith(GITHUB):
+    if context["notebooks"] and repository.startswith(GITHUB):
         name = repository.removeprefix(GITHUB)
         context["colab"] = f"{COLAB}{name}/blob/{BRANCH}/{page}.ipynb"

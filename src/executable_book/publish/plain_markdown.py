@@ -9,7 +9,7 @@ and numbered equations, and with links that lead nowhere from a notebook.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 from textwrap import indent
@@ -27,6 +27,7 @@ SPECIAL = re.compile(r"[\\`*<$]|(?<![^\W_])_|_(?![^\W_])|\[(?=[^]]*\]\()")
 LINE_START = re.compile(r"^(\d+(?=[.)]\s)|(?=[#>+-]\s))", re.MULTILINE)
 LIST_START = re.compile(r"(?:[-*]|\d+\.) ")
 SUMMARY = re.compile(r"<summary>(.*?)</summary>")
+STYLES = re.compile(r"<(style|script)\b.*?</\1>", re.DOTALL)
 SILENT = (nodes.Invisible, nodes.meta, nodes.raw)
 CONTENTS = "toctree-wrapper"
 LANGUAGES = {"default": "python", "ipython3": "python", "myst-ansi": "", "none": ""}
@@ -45,18 +46,21 @@ class PlainMarkdown:
 
     Attributes:
         address: where the page is on the web; links start from there.
+        site: where the site is, with the files that pages offer.
         numbers: the numbers of figures, equations and exercises, by kind and id.
         pictures: the addresses of pictures, by what the document calls them; a picture without an address
             is its alternative text.
         solutions: whether the solutions of exercises are written.
-        code: the executed code cells, by their place among all cells of the page: for a notebook alone.
+        code: the executed code cells, by their place among all cells of the page, each with those behind it
+            that the page leaves out: for a notebook alone.
     """
 
     address: str
     numbers: Mapping[str, Mapping[str, tuple[int, ...]]]
     pictures: Mapping[str, str] = field(default_factory=dict)
     solutions: bool = True
-    code: Mapping[int, NotebookNode] | None = None
+    code: Mapping[int, Sequence[NotebookNode]] | None = None
+    site: str = ""
 
     def text(self, page: nodes.Element) -> str:
         """Return a page as one text."""
@@ -85,14 +89,22 @@ class PlainMarkdown:
             case nodes.Element() if CONTENTS in node.get("classes", ()):
                 pass
             case nodes.container(attributes={"nb_element": "cell_code"}) if self.code is not None:
-                cell = self.code[node["cell_index"]]
+                cell, *left_out = self.code[node["cell_index"]]
                 if any("text/markdown" in output.get("data", ()) for output in cell.outputs):
                     # It writes text of the page, with links and roles that only this book knows.
+                    yield nbformat.from_dict(cell | {"outputs": []})
                     yield from self._blocks(node.children[1:], level)
-                    return
-                yield cell
-                for figure in node.findall(nodes.figure):
-                    yield from self._caption(figure)
+                else:
+                    yield cell
+                    for figure in node.findall(nodes.figure):
+                        yield from self._caption(figure)
+                yield from left_out
+            case nodes.container(attributes={"nb_element": "cell_code_output"}):
+                for child in node.children:
+                    if isinstance(child, nodes.raw) and child.get("format") == "html":
+                        yield plain_html(child.astext())
+                    else:
+                        yield from self._block(child, level)
             case ProofMark():
                 yield f"*{node['sign']} {node['says']}.*"
             case nodes.section() | addnodes.desc():
@@ -202,7 +214,9 @@ class PlainMarkdown:
                 return ""
         text = "".join(map(self._inline, node.children))
         if isinstance(node, nodes.reference):
-            target = node["refuri"] if "refuri" in node else f"#{node['refid']}"
+            target = node.get("refuri") or f"#{node.get('refid', '')}"
+            if "filename" in node:
+                target = urljoin(self.site, f"_downloads/{node['filename']}")
             return f"[{text}]({urljoin(self.address, target)})"
         marks = (marks for kind, marks in MARKS.items() if isinstance(node, kind))
         before, after = next(marks, ("", ""))
@@ -217,6 +231,12 @@ class PlainMarkdown:
 def escape(text: str) -> str:
     """Have Markdown take a text as it is."""
     return SPECIAL.sub(r"\\\g<0>", text)
+
+
+def plain_html(text: str) -> str:
+    """Return HTML that Markdown takes as it is: without styles and scripts, and without empty lines."""
+    shown = STYLES.sub("", text)
+    return "\n".join(line for line in shown.splitlines() if line.strip())
 
 
 def code_span(text: str) -> str:

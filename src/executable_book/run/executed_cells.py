@@ -62,7 +62,11 @@ class ExecutedCell:
     def drawings(self, app: Sphinx) -> list[tuple[nodes.image, str]]:
         """The pictures that the cell shows, where they are SVG, and their files' text."""
         found = [(image, Path(app.srcdir, image["uri"])) for image in self.images]
-        return [(image, file.read_text("utf-8")) for image, file in found if file.suffix == ".svg"]
+        return [
+            (image, file.read_text("utf-8"))
+            for image, file in found
+            if file.suffix == ".svg" and file.is_file()
+        ]
 
     def written(self, kind: str) -> str:
         """Return what the cell wrote to `stderr`, or the `traceback` of what it raised."""
@@ -71,11 +75,12 @@ class ExecutedCell:
 
 
 def cells(env: BuildEnvironment, doctree: nodes.document) -> list[ExecutedCell]:
-    """Return the code cells of the page that is being read, in order."""
+    """Return the code cells of the page that is being read, in order; those of an `.ipynb` have no lines."""
+    lines = env.metadata[env.docname].get("source_map")
     return [
         ExecutedCell(
             node,
-            env.metadata[env.docname]["source_map"][node["cell_index"]],
+            lines[node["cell_index"]] if lines else 0,
             "\n".join(one.astext() for one in node.children if _is(one, "cell_code_source")),
         )
         for node in doctree.findall(nodes.container)
@@ -114,9 +119,6 @@ def failure_of(found: list[ExecutedCell], executed: Mapping[str, Any]) -> tuple[
     for number, cell in enumerate(found):
         if traceback := cell.written("traceback"):
             return number, traceback.strip().splitlines()[-1]
-    for number, cell in enumerate(found):
-        if cell.code.strip().partition("\n")[0] in executed["traceback"]:
-            return number, f"{executed['error']}: it took too long"
     return 0, str(executed["error"])
 
 

@@ -12,12 +12,15 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import nbclient
 from jupyter_cache.executors import utils as executors  # type: ignore[import-untyped]
 from jupyter_client.manager import AsyncKernelManager
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
 from traitlets import Unicode
 
 from executable_book.run import warm_python
@@ -67,7 +70,30 @@ class KernelManager(AsyncKernelManager):
 
     def _ip_default(self) -> str:
         """Name the files, which `jupyter_client` removes, whatever folder the kernel works in."""
-        return f"{tempfile.gettempdir()}/kernel-{uuid.uuid4().hex}"
+        return f"{folder_of_sockets()}/kernel-{uuid.uuid4().hex}"
+
+
+def folder_of_sockets() -> str:
+    """Return where sockets are put: the system refuses names of more than about a hundred letters."""
+    folder = tempfile.gettempdir()
+    return folder if len(os.fsencode(folder)) <= 50 else "/tmp"
+
+
+def execute(notebook: NotebookNode, **settings: Any) -> NotebookNode:
+    """Execute a notebook; if its kernel dies or takes too long, the cell that ran then says so."""
+    begun: list[NotebookNode] = []
+    settings["on_cell_execute"] = lambda cell, cell_index: begun.append(cell)
+    try:
+        return nbclient.execute(notebook, kernel_manager_class=MANAGER, **settings)
+    except (CellTimeoutError, DeadKernelError) as error:
+        name = type(error).__name__
+        why = "it took too long" if name == "CellTimeoutError" else "its process ended"
+        if not begun:
+            raise
+        begun[-1].outputs.append(
+            new_output("error", ename=name, evalue=why, traceback=[f"{name}: {why}"])
+        )
+        raise CellExecutionError(begun[-1].source, name, why) from error
 
 
 MANAGER = KernelManager if sys.platform == "linux" else AsyncKernelManager
@@ -75,7 +101,7 @@ MANAGER = KernelManager if sys.platform == "linux" else AsyncKernelManager
 
 def install_kernelspec(folder: Path) -> None:
     """Have `python3` mean this interpreter, warm where it can be, whatever is installed on the machine."""
-    executors.executenb = partial(nbclient.execute, kernel_manager_class=MANAGER)
+    executors.executenb = execute
     spec = {
         "argv": [*WARM_PYTHON, *KERNEL],
         "display_name": "Python 3",
@@ -85,7 +111,9 @@ def install_kernelspec(folder: Path) -> None:
     path = folder / "kernels" / "python3" / "kernel.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(spec, indent=1), encoding="utf-8")
-    os.environ["JUPYTER_PATH"] = str(folder)
+    others = os.environ.get("JUPYTER_PATH", "").split(os.pathsep)
+    paths = dict.fromkeys([str(folder), *filter(None, others)])
+    os.environ["JUPYTER_PATH"] = os.pathsep.join(paths)
 
 
 @contextlib.contextmanager
@@ -94,7 +122,7 @@ def warm_server(modules: Sequence[str]) -> Iterator[None]:
     if sys.platform != "linux" or warm_python.ADDRESS in os.environ:
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="warm-") as folder:
+    with tempfile.TemporaryDirectory(prefix="warm-", dir=folder_of_sockets()) as folder:
         address = os.path.join(folder, "socket")
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(address)

@@ -26,6 +26,7 @@ from executable_book.run.kernels import warm_server
 OURS = Path(__file__).parents[2]
 OPTIONS = (
     *("--re-ignore", "/(_build|__pycache__)(/|$)"),  # what builds write
+    *("-A", "reloads=1"),  # a policy of the page has to allow the script that sphinx-autobuild adds
     *("-D", "book_cut_assets=0"),  # to cut them takes as long as to show a save
     # Every page names the edition, so the first save after a commit would write them all.
     *(f"-Dbook_{name}=" for name in ("commit", "date", "release")),

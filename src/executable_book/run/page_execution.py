@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 
+import nbformat
 from docutils import nodes
 from jupyter_cache import get_cache  # type: ignore[import-untyped]
 from jupyter_cache.cache.main import JupyterCacheBase  # type: ignore[import-untyped]
@@ -30,8 +31,9 @@ from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
-from sphinx.errors import SphinxError
+from sphinx.errors import ConfigError, SphinxError
 from sphinx.util.parallel import make_chunks
+from sqlalchemy.exc import SQLAlchemyError
 
 from executable_book.book_domain import page_data, replace_book_data, set_page_data
 from executable_book.check.repeated_warnings import Finding
@@ -92,18 +94,21 @@ def configure(app: Sphinx, config: Config) -> None:
     kernels.install_kernelspec(app.outdir.parent / "jupyter")
     if config.nb_execution_mode != "cache":
         return
-    depends = (Path(app.confdir, path) for path in config.book_depends)
+    depends = [Path(app.confdir, path) for path in config.book_depends]
+    if missing := [str(path) for path in depends if not path.exists()]:
+        raise ConfigError(f"book_depends names what is not there: {', '.join(missing)}")
     caches = Path(app.outdir.parent, CACHES)
     cache = caches / execution_digest(config, depends)
     config.nb_execution_cache_path = str(cache)
     for old in caches.glob("*"):
-        if old != cache and time.time() - old.stat().st_mtime > UNUSED_SECONDS:
+        ours = old.is_dir() and re.fullmatch("[0-9a-f]{64}", old.name)
+        if ours and old != cache and time.time() - old.stat().st_mtime > UNUSED_SECONDS:
             shutil.rmtree(old)
     prepare_cache(cache)
 
 
 def prepare_cache(folder: Path) -> None:
-    """Create the cache, and anew if a build was killed while it wrote.
+    """Create the cache, and anew if it was damaged, as when a build was killed while it wrote.
 
     Its database must be there before processes that read pages are forked, and may not be open then. No
     cache is too full: one whose limit is looked after while two pages are stored may lose one of them.
@@ -113,7 +118,7 @@ def prepare_cache(folder: Path) -> None:
     try:
         for record in cache.list_cache_records():
             cache.get_cache_bundle(record.pk)
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, RuntimeError, SQLAlchemyError):
         shutil.rmtree(folder)
         cache = get_cache(str(folder))
         cache.list_cache_records()
@@ -179,9 +184,14 @@ def executed_notebook(app: Sphinx, docname: str) -> NotebookNode | None:
     page: ExecutedPage | None = page_data(app.env, EXECUTIONS).get(docname)
     if page is None or page.failed or app.config.nb_execution_mode != "cache":
         return None
-    text = Path(app.env.doc2path(docname)).read_text(encoding="utf-8")
-    config = app.env.myst_config  # type: ignore[attr-defined]
-    notebook: NotebookNode = read_myst_markdown_notebook(text, config, add_source_map=True)
+    path = Path(app.env.doc2path(docname))
+    notebook: NotebookNode
+    if path.suffix == ".ipynb":
+        notebook = nbformat.read(path, as_version=4)
+    else:
+        config = app.env.myst_config  # type: ignore[attr-defined]
+        text = path.read_text(encoding="utf-8")
+        notebook = read_myst_markdown_notebook(text, config, add_source_map=True)
     try:
         return get_cache(app.config.nb_execution_cache_path).merge_match_into_notebook(notebook)[1]
     except KeyError:

@@ -44,9 +44,19 @@ def test_a_warning_that_names_no_page_comes_back(book, monkeypatch: pytest.Monke
         if app.env.docname == "other":
             logging.getLogger("sphinx.somewhere").warning("something is wrong")
 
+    book.page("third", "# Third\n")
     monkeypatch.setattr(numbers_in_prose, "collect", warn)
     builds = [book.build(), book.build(), book.build(jobs=2)]
+    assert "third" not in builds[1].written
     assert [build.warnings for build in builds] == [["WARNING: something is wrong"]] * 3
+
+
+def test_a_warning_about_settings_is_no_reason_to_read_pages(book) -> None:
+    builds = [book.build(html_static_path=["not there"]) for _ in range(2)]
+    for build in builds:
+        assert build.status == 1
+        assert "html_static_path entry 'not there' does not exist" in build.err
+    assert builds[1].written == []
 
 
 def test_our_own_warnings_come_back_where_nobody_judges_them_again(new_book) -> None:

@@ -235,6 +235,30 @@ def test_what_markdown_has_no_word_for_is_its_text(new_book: Callable[..., Book]
     assert text_of(book, "page.md").startswith("# P\n\n# Beside\n\nText\n")
 
 
+TABLE = """
+from nbformat.v4 import new_output
+html = "<style scoped>\\ntd {}\\n\\n</style><table>\\n\\n<tr><td>7</td></tr></table>"
+outputs = [new_output("execute_result", {"text/html": html, "text/plain": "a table"})]
+"""
+FROM_ELSEWHERE = (
+    "![a badge](https://example.org/x.svg), {download}`a file <one.csv>`, [it](one.csv)"
+)
+
+
+def test_what_a_page_shows_of_other_files_is_a_link_or_stands_there(
+    new_book: Callable[..., Book],
+) -> None:
+    book = new_book(html_baseurl=HOME)
+    book.page("page", f"# Page\n\n{FROM_ELSEWHERE}\n", cell(TABLE))
+    book.write("one.csv", "1,2")
+    assert book.build().err == ""
+    (file,) = (book.html / "_downloads").rglob("*.csv")
+    address = HOME + file.relative_to(book.html).as_posix()
+    text = text_of(book, "page.md")
+    assert f"[`a file`]({address}), [it]({address})" in text
+    assert "\n\n<table>\n<tr><td>7</td></tr></table>\n" in text
+
+
 @pytest.mark.parametrize(
     ("text", "escaped"),
     [

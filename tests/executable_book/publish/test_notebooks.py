@@ -13,7 +13,7 @@ from typing import Any
 import jinja2
 import nbformat
 import pytest
-from harness.books import Book, cell
+from harness.books import Book, cell, settings_for
 from harness.paths import ROOT
 from nbformat import NotebookNode
 from packaging.requirements import Requirement
@@ -87,7 +87,7 @@ def kinds(notebook: NotebookNode) -> list[str]:
     return [one.source.partition("\n")[0] for one in notebook.cells[1:-1]]
 
 
-def test_a_cell_that_writes_text_of_the_page_is_that_text_in_a_notebook(book: Book) -> None:
+def test_a_cell_that_writes_text_of_the_page_is_followed_by_that_text(book: Book) -> None:
     """Its links and roles are those of the book, which nothing else can follow."""
     code = """
 from nbformat.v4 import new_output
@@ -98,8 +98,69 @@ outputs = [new_output("display_data", {"text/markdown": "See {doc}`/page`."})]
     assert book.build().err == ""
     notebook = notebook_of(book, "text")
     link = "[A title](https://example.org/book/page.html)"
-    (text,) = notebook.cells[1:]
-    assert text.source.startswith(f"# Text\n\nSee {link}.\n")
+    title, wrote, text = notebook.cells[1:]
+    assert (title.source, wrote.source, wrote.outputs) == ("# Text", code.strip(), [])
+    assert text.source.startswith(f"See {link}.\n")
+
+
+LEFT_OUT = {
+    "remove-cell": {"source_hidden": True, "outputs_hidden": True},
+    "remove-input": {"source_hidden": True},
+    "hide-output": {"outputs_hidden": True},
+}
+
+
+@pytest.mark.parametrize("tag", LEFT_OUT)
+def test_what_a_page_leaves_out_is_there_for_the_cells_that_follow(book: Book, tag: str) -> None:
+    hidden = cell("left_out = 1\nleft_out", f":tags: [{tag}]")
+    answer = cell("print(solved)", ":tags: [remove-cell]") + "So easy."
+    exercise = EXERCISE.replace("So easy.", answer)
+    book.page("page", "# A title\n", hidden, exercise, cell("print(left_out)"))
+    assert book.build().err == ""
+    for end, sources in {
+        "": ["left_out = 1", ANSWER, "print(left_out)"],
+        "_with_solutions": ["left_out = 1", "solved = 42", "print(solved)", "print(left_out)"],
+    }.items():
+        codes = [one for one in notebook_of(book, f"page{end}").cells if one.cell_type == "code"]
+        assert [one.source.partition("\n")[0] for one in codes[1:]] == sources
+        assert codes[1].metadata == {"jupyter": LEFT_OUT[tag]}
+
+
+def test_tags_that_jupyter_knows_stay(book: Book) -> None:
+    raises = cell("1 / 0", ":tags: [raises-exception, hide-input, mine]")
+    book.page("page", "# A title\n", raises, cell("x = 1", ":tags: [skip-execution]"))
+    assert book.build().err == ""
+    _, first, second = (one for one in notebook_of(book, "page").cells if one.cell_type == "code")
+    assert first.metadata.tags == ["raises-exception"]
+    assert second.metadata == {"tags": ["skip-execution"]}
+
+
+def test_a_page_that_stopped_has_no_notebook_any_more(book: Book) -> None:
+    book.build()
+    book.page("page", "# A title\n", cell("1 / 0"))
+    context = book.build().contexts["page"]
+    assert context["notebooks"] == {}
+    assert "colab" not in context
+    assert not (book.html / "notebooks/page.ipynb").exists()
+
+
+def test_a_notebook_that_is_a_page_is_published(book: Book) -> None:
+    page = nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_markdown_cell("# Page\n\n{download}`numbers <numbers/one.json>`"),
+            nbformat.v4.new_code_cell("print(6 * 7)"),
+        ]
+    )
+    nbformat.write(page, book.folder / "another.ipynb")
+    assert book.build().err == ""
+    title, code, _ = notebook_of(book, "another").cells[1:]
+    assert re.search(
+        r"\[`numbers`\]\(https://example.org/book/_downloads/\w+/one.json\)", title.source
+    )
+    assert code.outputs[0].text == "42\n"
+    book.write("another.ipynb", book.text("another.ipynb").replace("6 * 7", "1 / 0"))
+    build = book.build(**settings_for("execution") | {"nb_execution_mode": "cache"})
+    assert "another.ipynb:1: WARNING: this cell failed: ZeroDivisionError" in build.err
 
 
 def test_a_page_is_a_notebook_for_students_and_one_with_solutions(book: Book) -> None:

@@ -1,18 +1,21 @@
 """Pages are executed in warm kernels, side by side, once; and nothing stale, broken or half-done is shown."""
 
+import json
 import os
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from harness.books import Book, Build, cell
+from harness.books import FRONT_MATTER, Book, Build, cell
 from harness.kernels import book_with_kernels, titled
 from jupyter_cache import get_cache
-from nbclient.exceptions import DeadKernelError
+from sphinx.errors import ConfigError
 
 from executable_book.run import page_execution
+from executable_book.run.warm_python import ADDRESS
 
 FIGURE = """
 import matplotlib.pyplot as plt
@@ -147,6 +150,7 @@ def test_a_failing_cell_fails_three_builds_and_no_other_page(project: Book) -> N
     for jobs in (1, 1, 2):
         build = project.build(jobs)
         assert build.status == 1
+        assert "bad" in build.executed
         assert f"bad.md:{line}: WARNING: this cell failed: KeyError: 'key'" in build.err
         assert "\nbefore\n" in text_of(project, "bad")
         assert "\nafter\n" not in text_of(project, "bad")
@@ -185,10 +189,16 @@ def test_an_endless_cell_fails_its_page_alone(project: Book) -> None:
     assert "\ngood\n" in text_of(project, "good")
 
 
-def test_a_kernel_that_dies_ends_the_build(project: Book) -> None:
-    titled(project, "dead", cell("import os\nos._exit(7)"))
-    with pytest.raises(DeadKernelError):
-        project.build()
+def test_a_kernel_that_dies_fails_its_page_alone(project: Book) -> None:
+    titled(project, "dead", cell("import os"), cell("import os\nos._exit(7)"), cell("1"))
+    titled(project, "good", cell("print('good')"))
+    for _ in range(2):
+        build = project.build()
+        line = project.cell_lines("dead")[1]
+        assert (
+            f"dead.md:{line}: WARNING: this cell failed: DeadKernelError: its process" in build.err
+        )
+        assert "\ngood\n" in text_of(project, "good")
     titled(project, "dead", cell("print('alive')"))
     assert project.build().status == 0
 
@@ -202,6 +212,86 @@ def test_a_damaged_output_is_computed_again(project: Book) -> None:
         project.add("page.md", "\nMore.\n")
         assert project.build().executed == ["page"]
         assert "\nright\n" in text_of(project, "page")
+
+
+def garbled(cache: Path) -> None:
+    (cache / "global.db").write_bytes(b"no database")
+
+
+def emptied(cache: Path) -> None:
+    (cache / "global.db").write_bytes(b"")
+
+
+@pytest.mark.parametrize("damage", [garbled, emptied])
+def test_a_damaged_cache_is_made_anew(project: Book, damage: Callable[[Path], None]) -> None:
+    titled(project, "page", cell("print('right')"))
+    project.build()
+    damage(project.stored[0].parents[2])
+    project.add("page.md", "\nMore.\n")
+    assert project.build().executed == ["page"]
+    assert "\nright\n" in text_of(project, "page")
+
+
+def test_what_others_put_among_the_caches_stays(project: Book) -> None:
+    others = [project.built / "executions" / name for name in (".DS_Store", "2024-run/results.csv")]
+    for path in others:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("mine")
+        os.utime(path, (0, 0))
+        os.utime(path.parent, (0, 0))
+    titled(project, "page", cell("1"))
+    assert project.build().status == 0
+    assert [path.read_text() for path in others] == ["mine", "mine"]
+
+
+@pytest.mark.parametrize("name", ["page.md", "data.txt"])
+def test_an_older_file_that_is_copied_over_a_newer_one_is_read(project: Book, name: str) -> None:
+    text = "# {}\n\n```{{literalinclude}} data.txt\n```\n"
+    project.write("page.md", text.format("New"))
+    project.write("data.txt", "New")
+    project.build()
+    project.write(name, text.format("Old") if name == "page.md" else "Old")
+    os.utime(project.folder / name, (0, 0))
+    assert "Old" in project.build().text("page")
+    assert project.build().written == []
+
+
+def test_what_a_book_depends_on_is_there(project: Book) -> None:
+    with pytest.raises(ConfigError, match=r"book_depends names what is not there: .*/scr"):
+        project.build(book_depends=["../src", "../scr"])
+    titled(project, "page", "Text.\n", head="")
+    assert project.build().status == 0  # and does not wait for the one that failed
+
+
+def test_kernels_start_wherever_temporary_files_are(
+    project: Book, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / ("long" * 20)
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    monkeypatch.delenv(ADDRESS)
+    titled(project, "page", cell("print('right')"))
+    assert project.build().err == ""
+    assert "\nright\n" in text_of(project, "page")
+
+
+def test_a_kernel_of_the_author_is_found(
+    project: Book, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    spec = {"argv": argv, "display_name": "Mine", "language": "python", "env": {"WHOSE": "mine"}}
+    for name in ("mine", "python3"):
+        path = tmp_path / "author/kernels" / name / "kernel.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(spec))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "author"))
+    for name in ("mine", "python3"):
+        head = FRONT_MATTER.replace("python3", name)
+        titled(project, name, cell("import os\nprint(os.environ.get('WHOSE', 'ours'))"), head=head)
+    for _ in range(2):
+        assert project.build().err == ""
+    assert "\nmine\n" in text_of(project, "mine")
+    assert "\nours\n" in text_of(project, "python3")
 
 
 def test_no_cache_is_too_full(project: Book) -> None:
