@@ -16,10 +16,7 @@ CHANGED = "+changes"
 
 def repository_in(pyproject: Path) -> str:
     """Return the address of the repository that a project names, nothing if it names none."""
-    if not pyproject.exists():
-        return ""
-    project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
-    return str(project.get("urls", {}).get("Repository", ""))
+    return str(_project(pyproject).get("urls", {}).get("Repository", ""))
 
 
 def commit_of(folder: Path) -> str:
@@ -34,8 +31,8 @@ def release_of(folder: Path) -> str:
     tags = _git(folder, "tag", "--points-at", "HEAD").split()
     if not tags or commit_of(folder).endswith(CHANGED):
         return ""
-    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return str(project["version"]) if f"v{project['version']}" in tags else ""
+    version = str(_project(folder / "pyproject.toml").get("version", ""))
+    return version if f"v{version}" in tags else ""
 
 
 def date_of(folder: Path) -> str:
@@ -69,6 +66,13 @@ def source_link(config: Config, path: str, first: int, last: int) -> str:
     """Return the address of some lines of a file, as they are in the commit that is being built."""
     commit = config.book_commit.removesuffix(CHANGED) or "HEAD"
     return f"{config.book_repository}/blob/{commit}/{path}#L{first}-L{last}"
+
+
+def _project(pyproject: Path) -> dict[str, Any]:
+    """Return what a file says of its project; nothing where there is no file, or it names no project."""
+    said = tomllib.loads(pyproject.read_text(encoding="utf-8")) if pyproject.exists() else {}
+    found: dict[str, Any] = said.get("project", {})
+    return found
 
 
 def _git(folder: Path, *command: str) -> str:
