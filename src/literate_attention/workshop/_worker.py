@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -73,7 +74,8 @@ def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) 
             continue
         announce(f"importing {stem}.py", stem, names)
         try:
-            module = importlib.import_module(stem)
+            with settings_undone():
+                module = importlib.import_module(stem)
         except BaseException as error:
             for name in names:
                 report(name, Verdict(False, cannot_be_imported(error, folder, stem)))
@@ -190,14 +192,31 @@ def limit_memory() -> None:
         return
 
 
+@contextlib.contextmanager
+def settings_undone() -> Iterator[None]:
+    """Undo what one file sets for all: the others are not judged by that."""
+    names = {module: dict(vars(module)) for module in (torch, torch.nn, torch.nn.functional)}
+    try:
+        yield
+    finally:
+        for module, own in names.items():
+            vars(module).update(own)
+        torch.set_default_device(None)
+        torch.set_default_dtype(torch.float32)
+        torch.set_grad_enabled(True)
+        torch.use_deterministic_algorithms(False)
+
+
 def judged(piece: Piece, module: ModuleType) -> Verdict:
     """Check a piece, whatever its code does."""
     mine = getattr(module, piece.name, None)
     if mine is None:
         return NOT_WRITTEN
+    if mine is piece.library:
+        return Verdict(False, "It is the library's own, imported.", is_written=False)
     printed = FirstLines()
     try:
-        with contextlib.redirect_stdout(printed):
+        with contextlib.redirect_stdout(printed), settings_undone():
             verdict = judged_apart(mine, piece.name)
     except SystemExit:
         return Verdict(False, "It calls exit(), which ends the program.")

@@ -16,7 +16,7 @@ import textwrap
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import IO, Any
@@ -252,14 +252,14 @@ def verdicts_of_one_process(
             while len(done) < len(names) and (
                 line := lines.get(timeout=PATIENCE if step else PATIENCE_TO_BEGIN)
             ):
-                message = json.loads(line)
-                if "step" in message:
-                    step, running, at_stake = message["step"], message["of"], message["names"]
-                elif "place" in message:
-                    place = message
-                else:
-                    done.add(message["name"])
-                    yield message["name"], Verdict(**message["verdict"])
+                match read_message(line):
+                    case {"step": step, "of": running, "names": at_stake}:
+                        pass
+                    case {"place": _} as place:
+                        pass
+                    case {"name": name, "verdict": verdict} if name in names:
+                        done.add(name)
+                        yield name, plain(Verdict(**verdict))
             if len(done) == len(names):
                 return
             code = process.wait(PATIENCE)
@@ -278,6 +278,23 @@ def verdicts_of_one_process(
     at = f": it is in {place['place']}" if place.get("place") else ""
     says = Verdict(False, f"{step[0].upper()}{step[1:]} {ended}{at}.", is_written=not is_busy)
     yield from ((name, says) for name in at_stake if name not in done)
+
+
+def read_message(line: bytes) -> dict[str, Any]:
+    """Read what a process reports; a line of a reader's own, who has found the pipe, says nothing."""
+    try:
+        return dict(json.loads(line))
+    except (ValueError, TypeError):
+        return {}
+
+
+def plain(verdict: Verdict) -> Verdict:
+    """Write what no terminal should be sent as Python does, and a sentence on one line."""
+    says, case = (
+        "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text)
+        for text in (verdict.says, verdict.case)
+    )
+    return replace(verdict, says=" ".join(says.split()), case=case)
 
 
 def worker(
@@ -342,9 +359,8 @@ def where_it_is(
         process.stdin.close()
     try:
         while line := lines.get(timeout=PATIENCE_FOR_AN_ANSWER):
-            message = json.loads(line)
-            if "place" in message:
-                return dict(message)
+            if "place" in (message := read_message(line)):
+                return message
     except queue.Empty:
         pass
     return {}
@@ -414,6 +430,8 @@ def solution(folder: Path, name: str) -> str:
 
 def report(file: Path, folders: Sequence[Path]) -> str:
     """Write the verdicts on many folders into a table."""
+    if file.suffix != ".csv":
+        raise WorkshopError(f"The table is written to a file that ends in .csv, not to {file}.")
     table = io.StringIO(newline="")
     writer = csv.writer(table)
     writer.writerow(["folder", "chapter", "piece", "state", "in short", "verdict"])
@@ -422,24 +440,30 @@ def report(file: Path, folders: Sequence[Path]) -> str:
         try:
             require_folder(folder)
         except WorkshopError as error:
-            writer.writerow([folder, "", "", "no folder", error, error])
+            writer.writerow(map(as_text, [folder, "", "", "no folder", error, error]))
             said.append(str(error))
             continue
         checked = Checked(folder, tuple(judged(folder, find_pieces(), SECONDS)))
         for one in checked.results:
             in_short = first_sentence(one.says)
-            writer.writerow(
-                [folder, one.piece.chapter, one.piece.name, one.state, in_short, one.says]
-            )
+            row = [folder, one.piece.chapter, one.piece.name, one.state, in_short, one.says]
+            writer.writerow(map(as_text, row))
             if one.state == WRONG:
                 mistakes[one.piece.name, in_short] += 1
         counts = {state: len(checked.named(state)) for state in MARKS}
         said.append(f"{folder}: " + ", ".join(f"{n} {state}" for state, n in counts.items()))
     try:
-        write_whole(file, table.getvalue().encode("utf-8-sig"))  # which spreadsheets expect
+        write_whole(
+            file, table.getvalue().encode("utf-8-sig", "replace")
+        )  # which spreadsheets expect
     except OSError as error:
         raise WorkshopError(f"{file} cannot be written ({error.strerror or error}).") from None
     return "\n".join([*said, *commonest(mistakes), f"The verdicts are in {file}."])
+
+
+def as_text(value: object) -> str:
+    """Write a cell that no spreadsheet takes for a formula."""
+    return re.sub(r"^(?=[=+\-@\t\r])", "'", str(value))
 
 
 def first_sentence(says: str) -> str:

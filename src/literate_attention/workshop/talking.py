@@ -86,7 +86,7 @@ def talk(
     ours, tokenizer = library_model()
     prompt = chat_prompt(text) if chat else text
     token_ids = torch.tensor([tokenizer.encode(prompt, allowed_special="all")])
-    require_settings(token_ids.shape[-1], max_new_tokens, temperature)
+    require_settings(token_ids.shape[-1], max_new_tokens, temperature, seed)
     checked = check(folder, *IN_MODEL)
     right = [one.piece.name for one in checked.results if one.verdict.right]
     printed, say = KeptBack(), partial(print, file=sys.stdout)
@@ -132,10 +132,12 @@ def library_model() -> tuple[Assembly, tiktoken.Encoding]:
     return Assembly(model, lambda max_tokens: list(empty_caches(model, 1, max_tokens))), tokenizer
 
 
-def require_settings(num_tokens: int, max_new_tokens: int, temperature: float) -> None:
+def require_settings(num_tokens: int, max_new_tokens: int, temperature: float, seed: int) -> None:
     """Refuse a text that is empty or too long for the model, and settings that mean nothing."""
-    if not temperature >= 0.0:
-        raise WorkshopError(f"The temperature is at least 0, not {temperature}.")
+    if not (temperature == 0.0 or 1e-3 <= temperature < float("inf")):
+        raise WorkshopError(f"The temperature is 0, or at least 0.001, not {temperature}.")
+    if not 0 <= seed < 2**63:
+        raise WorkshopError(f"The seed is a whole number from 0 to 2^63 - 1, not {seed}.")
     if not num_tokens:
         raise WorkshopError("The text is empty; give it at least one word to go on from.")
     if max_new_tokens < 1:
@@ -154,7 +156,7 @@ def whose_pieces(checked: Checked, theirs: Pieces, called: set[CodeType]) -> Ite
         for name in IN_MODEL
         if name not in theirs
     }
-    runs = [name for name, piece in theirs.items() if code_of(piece) & called]
+    runs = [name for name, piece in theirs.items() if not code_of(piece) or code_of(piece) & called]
     groups = {
         "yours": runs,
         "ours": [name for name, pieces in library.items() if code_of(*pieces) & called],
@@ -235,10 +237,10 @@ def run(options: argparse.Namespace) -> int:
         raise WorkshopError("Give a text to go on from, or --chat and a question, not both.")
     talk(
         options.folder,
-        options.chat or options.text or "Once upon a time",
+        next(one for one in (options.chat, options.text, "Once upon a time") if one is not None),
         max_new_tokens=options.tokens,
         temperature=options.temperature,
         seed=options.seed,
-        chat=bool(options.chat),
+        chat=options.chat is not None,
     )
     return 0

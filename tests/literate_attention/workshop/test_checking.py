@@ -284,6 +284,17 @@ class MultiHeadAttention(nn.Module):
     def forward(self, x):
         return attend(self.W_query(x))
 """
+STRAY = """\
+import os
+def softmax(x):
+    for pipe in range(3, 40):
+        try:
+            os.write(pipe, b"hello\\n[1]\\n")
+        except OSError:
+            pass
+    raise ValueError("\\ud800\\x1b[2J\\n= 1")
+"""
+"""It writes where it should not, and says what no terminal should be sent."""
 NEEDS = "It needs {}, which is not written yet."
 STOPS = "simple_attention.py, line {line}, cannot be imported: "
 BY_ITS_NAME = "the folder's files import each other by name: from causal_attention import"
@@ -324,6 +335,13 @@ BY_ITS_NAME = "the folder's files import each other by name: from causal_attenti
             "",
         ),
         (
+            "softmax",
+            "from literate_attention import softmax\n",
+            "library's own, imported",
+            "written yet: 1",
+        ),
+        ("softmax", STRAY, "stops with ValueError: \\ud800\\x1b[2J = 1", ""),
+        (
             "KVCache",
             COPYING_CACHE,
             "right. It copies all that it keeps",
@@ -343,6 +361,34 @@ def test_what_is_said_of_a_piece(
     assert printed in str(checked)
     if name == "MultiHeadAttention":  # what is missing is not wrong
         assert main(["check", str(folder), name]) == 0
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "torch.set_default_device('meta')",
+        "torch.set_default_dtype(torch.float64)",
+        "torch.set_grad_enabled(False)",
+        "torch.use_deterministic_algorithms(True)",
+        "torch.ones = torch.softmax = torch.nn.functional.softmax = None",
+    ],
+)
+def test_what_one_file_sets_does_not_judge_the_others(folder: Path, setting: str) -> None:
+    write(folder, "simple_attention", f"{setting}\n")
+    write(folder, "causal_attention", RIGHT_MASK)
+    verdicts = said(workshop.check(folder, "softmax", "causal_mask"))
+    assert verdicts["causal_mask"] == "right"
+
+
+def test_a_table_has_no_formulas_and_overwrites_no_code(tmp_path: Path) -> None:
+    assert [checking.as_text(one) for one in ("=1+1", "@x", "-1", "1 = 1")] == [
+        *("'=1+1", "'@x", "'-1", "1 = 1")
+    ]
+    mine = tmp_path / "inputs.py"
+    mine.write_text("mine")
+    with pytest.raises(WorkshopError, match=r"ends in \.csv"):
+        checking.report(mine, [tmp_path])
+    assert mine.read_text() == "mine"
 
 
 def test_what_is_next_after_a_chapter_is_the_piece_that_follows(folder: Path) -> None:

@@ -192,7 +192,10 @@ def test_a_question_is_answered_through_naive_code(
         ({"text": ""}, "The text is empty"),
         ({"max_new_tokens": 0}, "At least one token"),
         ({"max_new_tokens": 9000}, "reads 8192 tokens at most"),
-        ({"temperature": -1.0}, "temperature is at least 0"),
+        ({"temperature": -1.0}, "temperature is 0, or at least"),
+        ({"temperature": 1e-40}, "temperature is 0, or at least"),
+        ({"temperature": float("nan")}, "temperature is 0, or at least"),
+        ({"seed": 10**20}, "seed is a whole number"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(

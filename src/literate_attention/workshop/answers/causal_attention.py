@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from literate_attention.story.causal_attention import causal_mask
-from literate_attention.workshop.judge.common_mistakes import weights_with_mistakes
+from literate_attention.workshop.judge.attending import known_ways, results, weigh
 from literate_attention.workshop.judge.verdict import Verdict, judge, judge_result, result_of, wrong
 
 
@@ -32,9 +32,8 @@ def check_weights(
         >>> check_weights(torch.softmax(x @ x.T / 2, dim=-1), x, x)
         Not yet. The scores are scaled by d_k, not by its square root.
     """
-    ways = weights_with_mistakes(query, key, is_causal=is_causal)
-    _, right = next(ways)
-    return judge(answer, right, ((", and ".join(says), mistake) for says, mistake in ways))
+    (_, right), *mistakes = results(known_ways(weigh, is_causal=is_causal), query, key)
+    return judge(answer, right, mistakes)
 
 
 def check_mask(answer: object, num_tokens: int, window: int | None = None) -> Verdict:

@@ -6,7 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from literate_attention.story.self_attention import SelfAttention_v1, SelfAttention_v2
-from literate_attention.workshop.judge.common_mistakes import contexts_with_mistakes
+from literate_attention.workshop.judge.attending import attend, known_ways, results
 from literate_attention.workshop.judge.verdict import (
     RIGHT,
     Verdict,
@@ -46,7 +46,8 @@ def check_projected_context(
     scores = queries @ keys.mT
 
     def mistakes() -> Iterator[tuple[str, Tensor]]:
-        for says, context in contexts_with_mistakes(queries, keys, values, is_causal=False):
+        ways = known_ways(attend, is_causal=False)
+        for says, context in results(ways, queries, keys, values):
             yield says, context[query]
         by_inputs = (scores / inputs.shape[-1] ** 0.5).softmax(dim=-1)
         yield (

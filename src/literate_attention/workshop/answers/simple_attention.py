@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.workshop.judge.common_mistakes import weights_with_mistakes
+from literate_attention.workshop.judge.attending import attend, known_ways, results
 from literate_attention.workshop.judge.verdict import (
     Verdict,
     judge,
@@ -35,9 +35,9 @@ def check_context_vector(
     def mistakes() -> Iterator[tuple[str, Tensor]]:
         yield "this is the embedding of the token, not its context vector", inputs[query]
         yield "this is the plain average, all weights are the same", inputs.mean(dim=0)
-        for says, weights in weights_with_mistakes(inputs, inputs, is_causal=False, scaled=False):
-            yield ", and ".join(says), (weights @ inputs)[query]
-            yield ", and ".join(["these are the weights", *says]), weights[query]
+        ways = known_ways(attend, is_causal=False, is_scaled=False)
+        for says, contexts in results(ways, inputs, inputs, inputs):
+            yield says, contexts[query]
         for row, context in enumerate((inputs @ inputs.mT).softmax(dim=-1) @ inputs):
             yield f"this is the context vector of row {row}, not of row {query}", context
 

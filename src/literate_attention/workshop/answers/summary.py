@@ -2,7 +2,7 @@
 
 import torch
 
-from literate_attention.workshop.judge.common_mistakes import contexts_with_mistakes
+from literate_attention.workshop.judge.attending import attend, known_ways, results
 from literate_attention.workshop.judge.verdict import RIGHT, Verdict, judge_result, result_of, wrong
 
 
@@ -28,7 +28,7 @@ def check_attention(function: object) -> Verdict:
     ):
         query, key = (torch.randn(*batch, 5, 3, generator=generator) for _ in range(2))
         value = torch.randn(*batch, 5, 7, generator=generator)
-        ways = contexts_with_mistakes(query, key, value, is_causal=is_causal)
+        ways = results(known_ways(attend, is_causal=is_causal), query, key, value)
         _, right = next(ways)
         result = result_of(function, query, key, value, is_causal=is_causal)
         verdict = judge_result(result, right, ways)

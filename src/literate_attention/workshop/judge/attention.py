@@ -3,23 +3,22 @@
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
 from itertools import product
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from literate_attention.story.causal_attention import causal_mask, mask_scores
-from literate_attention.story.multi_head_attention import merge_heads, split_heads
-from literate_attention.workshop.judge.common_mistakes import (
-    average,
-    ways_to_attend,
-    ways_to_weigh,
+from literate_attention.workshop.judge.attending import (
+    IN_HEADS,
+    PROJECTED,
+    attend,
+    attend_in_heads,
+    known_ways,
+    ways_on,
 )
 from literate_attention.workshop.judge.projections import (
     ROLES,
-    Projection,
     Projections,
     find_projections,
     redraw,
@@ -277,97 +276,14 @@ def judge_dropout(
     )
 
 
-BY_NUMBER = "the scores are scaled by the number of keys, not by their width"
-
-
-def scaled_by_number(query: Tensor, key: Tensor) -> Tensor:
-    """Make queries such that scores seem to be scaled by how many keys there are."""
-    return query * (query.shape[-1] / key.shape[-2]) ** 0.5
-
-
 def one_head(is_causal: bool) -> Attend:
     """Tell what may come out of attention with one head."""
-    return partial(_one_head, is_causal)
-
-
-def _one_head(is_causal: bool, one: Projections, x: Tensor) -> Iterator[Way]:
-    query, key, value = one.query(x), one.key(x), one.value(x)
-    yield from ways_to_attend(query, key, value, is_causal=is_causal)
-    wider = query * (query.shape[-1] / x.shape[-1]) ** 0.5
-    for says, weigh in ways_to_weigh(is_causal=is_causal):
-        by_inputs = "the scores are scaled by the width of the inputs, not of the keys"
-        yield (
-            ["the inputs are averaged, not the values", *says],
-            partial(average, weigh, query, key, x),
-        )
-        yield [by_inputs, *says], partial(average, weigh, wider, key, value)
-        by_keys = scaled_by_number(query, key)
-        yield [BY_NUMBER, *says], partial(average, weigh, by_keys, key, value)
-
-
-SPLITS: Mapping[str, Callable[[Tensor], Tensor]] = {
-    "": lambda x: split_heads(x, NUM_HEADS),
-    "the view cuts the sentence into heads, not the vectors: view by token first, then transpose": (
-        lambda x: x.reshape(len(x), NUM_HEADS, x.shape[-2], -1)
-    ),
-    "each head gets every second number of a vector, not one piece of it": (
-        lambda x: x.unflatten(-1, (-1, NUM_HEADS)).movedim(-1, -3)
-    ),
-    "nothing is split: there is one wide head": lambda x: x.unsqueeze(-3),
-}
-MERGES: Mapping[str, Callable[[Tensor], Tensor]] = {
-    "": merge_heads,
-    "heads are merged without transposing them back": (
-        lambda z: z.reshape(len(z), z.shape[-2], -1)
-    ),
-    "the heads are merged in the wrong order": lambda z: merge_heads(z.flip(-3)),
-}
-OUTPUTS: Mapping[str, bool] = {"": True, "out_proj is never used": False}
-
-
-INPUTS: Mapping[str, Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]] = {
-    "": lambda q, k, v: (q, k, v),
-    "query and key are swapped": lambda q, k, v: (k, q, v),
-    "the keys are averaged, not the values": lambda q, k, v: (q, k, k),
-    BY_NUMBER: lambda q, k, v: (scaled_by_number(q, k), k, v),
-    "the scores are scaled by the width of all heads together": (
-        lambda q, k, v: (q * (q.shape[-1] / D_OUT) ** 0.5, k, v)
-    ),
-}
+    known = known_ways(attend, is_causal=is_causal, more=PROJECTED)
+    return lambda one, x: ways_on(known, one.query(x), one.key(x), one.value(x), x)
 
 
 def several_heads(one: Projections, x: Tensor) -> Iterator[Way]:
     """Tell what may come out of causal attention with several heads."""
-    projected = one.query(x), one.key(x), one.value(x)
-    for says, recipe in recipes():
-        yield says, partial(_follow, recipe, projected, one.out)
-
-
-@cache
-def recipes() -> list[tuple[list[str], Any]]:
-    """List all ways to attend in several heads that make at most two mistakes."""
-    right, *others = ways_to_weigh(is_causal=True)
-    over_heads = ["the softmax runs over the heads, not over the keys"], weigh_over_heads
-    weighs = [right, over_heads, *others]
-    found = []
-    for layout in product(SPLITS.items(), MERGES.items(), OUTPUTS.items(), INPUTS.items()):
-        mistakes = [says for says, _ in layout if says]
-        if len(mistakes) <= 2:
-            steps = [step for _, step in layout]
-            found += [([*mistakes, *says], (*steps, weigh)) for says, weigh in weighs]
-    return [one for one in found if len(one[0]) <= 2]
-
-
-def _follow(
-    recipe: Any, projected: tuple[Tensor, Tensor, Tensor], out: Projection | None
-) -> Tensor:
-    split, merge, has_out, choose, weigh = recipe
-    query, key, value = choose(*map(split, projected))
-    merged: Tensor = merge(weigh(query, key) @ value)
-    return out(merged) if has_out and out is not None else merged
-
-
-def weigh_over_heads(query: Tensor, key: Tensor) -> Tensor:
-    """Let the heads compete, and not the keys."""
-    scores = query @ key.mT / query.shape[-1] ** 0.5
-    return mask_scores(scores, causal_mask(query.shape[-2])).softmax(dim=-3)
+    known = known_ways(attend_in_heads, is_causal=True, more=IN_HEADS)
+    out = one.out or (lambda context: context)
+    return ways_on(known, one.query(x), one.key(x), one.value(x), NUM_HEADS, out)

@@ -41,6 +41,11 @@ class Source:
         for part in reversed(parts):
             self.names |= vars(sys.modules[part.__module__])
 
+    def change(self, old: str, new: str) -> None:
+        """Change what is right."""
+        start, end, _ = self.edit(old, new)
+        self.text = f"{self.text[:start]}{new}{self.text[end:]}"
+
     def edit(self, old: str, new: str) -> Edit:
         """Find the place of an edit.
 

@@ -22,6 +22,8 @@ Trial = tuple[Given, list[Tensor]]
 NOT_WRITTEN = Verdict(False, "It is not written yet.", is_written=False)
 TORCH = Path(torch.__file__).parent
 MOST_NUMBERS_SHOWN = 12
+MOST_LETTERS = 1000
+"""Of what an error says."""
 
 
 def call(implementation: Any, given: Given) -> Any:
@@ -79,7 +81,7 @@ def attempt(run: Run, mine: object, given: Given) -> list[Tensor] | Verdict:
 
 def message_of(error: BaseException) -> str:
     """Return what an error says, on one line."""
-    return " ".join(str(error).split()).rstrip(".") or "no message"
+    return " ".join(str(error)[:MOST_LETTERS].split()).rstrip(".") or "no message"
 
 
 class EndlessError(NotImplementedError):

@@ -1,7 +1,6 @@
 """The pieces of the story: from a softmax to several heads."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import torch
@@ -23,18 +22,22 @@ from literate_attention.story.simple_attention import (
     dot_product_attention,
     softmax,
 )
-from literate_attention.workshop.judge.attention import (
+from literate_attention.workshop.judge.attending import (
     BY_NUMBER,
+    attend,
+    known_ways,
+    ways_on,
+    weigh,
+)
+from literate_attention.workshop.judge.attention import (
     CONTEXT_LENGTH,
     D_IN,
     Way,
     judge_attention,
     one_head,
     remark_on_names,
-    scaled_by_number,
     several_heads,
 )
-from literate_attention.workshop.judge.common_mistakes import average, ways_to_weigh
 from literate_attention.workshop.judge.judged import Judged, run_boolean_mask, run_mask
 from literate_attention.workshop.judge.trials import (
     Given,
@@ -185,23 +188,14 @@ SIMPLE_ATTENTION = (
 
 
 def _simple_ways(x: Tensor) -> Iterator[Way]:
-    ways = list(ways_to_weigh(is_causal=False, scaled=False))
-    for says, weigh in ways:
-        yield says, partial(average, weigh, x, x, x)
-    for says, weigh in ways:
-        yield ["these are the weights, not the context vectors", *says], partial(weigh, x, x)
+    return ways_on(known_ways(attend, is_causal=False, is_scaled=False), x, x, x)
 
 
 # Self-attention
 
 
 def _weights_ways(given: Given) -> Iterator[Way]:
-    query, key = given["query"], given["key"]
-    for says, weigh in ways_to_weigh(is_causal=False):
-        yield says, partial(weigh, query, key)
-    for says, weigh in ways_to_weigh(is_causal=False):
-        yield ["query and key are swapped", *says], partial(weigh, key, query)
-        yield [BY_NUMBER, *says], partial(weigh, scaled_by_number(query, key), key)
+    return ways_on(known_ways(weigh, is_causal=False, more=BY_NUMBER), *given.values())
 
 
 _UNBATCHED = [
