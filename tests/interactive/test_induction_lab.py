@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,28 +53,18 @@ def expected(
     model: Any, tokens: Tensor, silent: tuple[int, ...] = (), cut: tuple[str, ...] = ()
 ) -> tuple[Tensor, Tensor]:
     """Return the maps of both layers, and how probable each next token is."""
-    with wires_cut(model, tokens, cut):
+    with wires_cut(model, cut):
         maps, following = found_by(model, tokens, [(layer, 0) for layer in silent])
     return maps[:, 0], following
 
 
 @contextmanager
-def wires_cut(model: Any, tokens: Tensor, parts: tuple[str, ...]) -> Iterator[None]:
-    """Make parts of layer 2 of what there is without the head of layer 1: by the library, or from there."""
+def wires_cut(model: Any, parts: tuple[str, ...]) -> Iterator[None]:
+    """Make parts of layer 2 of what there is without the head of layer 1."""
     with ExitStack() as cut:
-        if "key" in parts:
-            cut.enter_context(la.cut_wires(model, {(0, 0): [(1, 0)]}))
-        normed = model.blocks[1].attention_norm(la.residual_stream(model, tokens)[..., 0, :, :])
-        for part in set(parts) - {"key"}:
-            project = getattr(model.blocks[1].attention, f"W_{part}")
-            cut.enter_context(project.register_forward_hook(partial(project_instead, normed)))
+        for part in parts:
+            cut.enter_context(la.cut_wires(model, {(0, 0): [(1, 0)]}, part=part))
         yield
-
-
-def project_instead(normed: Tensor, project: Any, _: Any, __: Tensor) -> Tensor:
-    """Project these vectors in the place of those that come."""
-    result: Tensor = project.forward(normed)
-    return result
 
 
 # What is computed -------------------------------------------------------------------------------------
@@ -109,7 +98,7 @@ def test_what_is_said_of_a_checkpoint_is_measured_and_the_chapters(numbers: dict
                 assert abs(la.copy_accuracy(model, rows) - copies) < 0.01
         assert len(checkpoint["cut"]) == 7  # all ways to cut something
         for parts, copies in checkpoint["cut"].items():
-            with wires_cut(model, rows, tuple(parts.split())):
+            with wires_cut(model, tuple(parts.split())):
                 assert abs(la.copy_accuracy(model, rows) - copies) < 0.01
         with torch.no_grad():
             first, second = la.attention_maps(model, rows)[:, :, 0].unbind(1)
@@ -193,25 +182,19 @@ def test_a_keyboard_types_writes_and_switches_heads_off(page: Any, numbers: dict
 def test_a_keyboard_cuts_wires(page: Any, numbers: dict[str, Any]) -> None:
     """Only the keys need what the first head writes, as in the drawing of the chapter."""
     model, found = model_at(numbers, -1), numbers["checkpoints"][-1]
-    answer = page.locator(".lp-answer")
     group = page.get_by_role("group", name="Wires from the head of layer 1 to layer 2")
     page.get_by_role("switch", name="Head of layer 2").focus()
-    whole = percent(found["copies"][""])
-    for part, name in (("query", "queries"), ("key", "keys"), ("value", "values")):
+    for part in ("query", "key", "value"):
         page.keyboard.press("Tab")
         page.keyboard.press("Space")
         assert_shows(page, model, WORD, cut=(part,))
-        copied = f"it copies {percent(found['cut'][part])} of the letters of 64 test rows"
-        said = f"With the wire to the {name} of layer 2 cut, {copied}, with all wires {whole}."
-        assert said in answer.inner_text()
+        assert percent(found["cut"][part]) in page.locator(".lp-answer").inner_text()
         page.keyboard.press("Space")
     for name in ("queries", "values"):
         group.get_by_role("switch", name=name).press("Space")
     assert_shows(page, model, WORD, cut=("query", "value"))
-    assert "the wires to the queries and values of layer 2" in answer.inner_text()
     page.get_by_role("switch", name="Head of layer 1").press("Space")
     assert_shows(page, model, WORD, silent=(0,))  # it has written nothing that could be hidden
-    assert "Wires to or from a head that is off make no difference" in answer.inner_text()
     page.get_by_role("button", name="Start again").press("Enter")
     assert_shows(page, model, WORD)
     assert found["cut"]["key"] < 0.1 < 0.8 < found["cut"]["query"] < 0.9 < found["cut"]["value"]
@@ -233,73 +216,30 @@ def test_the_slider_goes_back_in_time(page: Any, numbers: dict[str, Any]) -> Non
         page.keyboard.press("ArrowRight")
 
 
-def test_a_cell_says_where_a_letter_looks(page: Any, numbers: dict[str, Any]) -> None:
-    page.get_by_role("grid", name="Layer 2").locator("td[tabindex='0']").focus()
-    page.keyboard.press("Control+End")
-    page.keyboard.press("ArrowLeft")
-    maps, _ = expected(model_at(numbers, -1), tokens_of(WORD))
-    said = page.locator(".lp-looking").inner_text()
-    looks = "Layer 2: \u201cu\u201d (10) looks at \u201co\u201d (9) with"
-    assert said == f"{looks} {percent(maps[1, -1, -2])}."
-
-
 def test_the_curve_is_the_training(page: Any, numbers: dict[str, Any]) -> None:
-    """Each line is drawn through the shares of the training, and the mark stands at the checkpoint."""
-    lines = page.locator(".lp-curve polyline").evaluate_all(
-        "all => all.map(one => [...one.points].map(({ x, y }) => [x, y]))"
-    )
+    """Each line is drawn through the shares of the training, and looks unlike the others."""
+    lines = page.locator(".lp-curve polyline")
+    points = lines.evaluate_all("all => all.map(one => [...one.points].map(({ y }) => y))")
     axis = page.locator(".lp-level").evaluate_all("all => all.map(one => one.y1.baseVal.value)")
     bottom, _, top = axis
-    course = numbers["course"]
-    for line, name in zip(lines, ("copies", "previous", "induction"), strict=True):
-        shares = [(bottom - y) / (bottom - top) for _, y in line]
-        assert shares == pytest.approx(course[name], abs=0.001)
-    labels = page.locator(".lp-curve [class*=lp-end]").evaluate_all(
-        "all => all.map(one => [one.textContent, one.getBBox().y, one.getBBox().height])"
-    )
-    ends = [points[-1][1] for points in lines]
-    assert [name for name, _, _ in labels] == ["copied", "layer 1", "layer 2"]
-    for (_, y, height), end in zip(labels, ends, strict=True):
-        assert y - 2 < end < y + height  # beside the line's end
-    looks = page.locator(".lp-curve polyline").evaluate_all(
-        "all => all.map(one => getComputedStyle(one).strokeDasharray)"
-    )
+    for line, name in zip(points, ("copies", "previous", "induction"), strict=True):
+        shares = [(bottom - y) / (bottom - top) for y in line]
+        assert shares == pytest.approx(numbers["course"][name], abs=0.001)
+    looks = lines.evaluate_all("all => all.map(one => getComputedStyle(one).strokeDasharray)")
     assert len(set(looks)) == 3
-    page.get_by_role("slider", name="Moment of the training").press("Home")
-    mark = page.locator(".lp-here").evaluate("one => one.x1.baseVal.value")
-    assert mark == pytest.approx(lines[0][0][0], abs=0.1)
-    label = page.locator(".lp-curve").get_attribute("aria-label")
-    assert "At step 0: copied right" in label
 
 
-def test_it_is_said_whether_there_is_something_to_copy(page: Any, numbers: dict[str, Any]) -> None:
-    """Examples are copied right, or have nothing to copy; outlined is where a head should look."""
-    model, answer = model_at(numbers, -1), page.locator(".lp-answer")
-    for example, right in (("blacksmithbla", "c"), ("abcdefgh", None), ("journeyjou", "r")):
+def test_examples_are_read_and_outlined_is_where_a_head_should_look(
+    page: Any, numbers: dict[str, Any]
+) -> None:
+    """Of letters that come once there is nothing to copy."""
+    for example, right in (("blacksmithbla", "c"), ("abcdefgh", None), (WORD, "r")):
         page.get_by_role("button", name=example).press("Enter")
-        assert_shows(page, model, example)
-        if right:
-            assert next(iter(bars(page))) == right
-            assert f"\u201c{right}\u201d followed it, so this is right." in answer.inner_text()
-        else:
-            assert "there is nothing to copy" in answer.inner_text()
-            assert page.locator(".lp-right").count() == 0
+        assert_shows(page, model_at(numbers, -1), example)
+        assert (page.locator(".lp-right").count() > 0) == (right is not None)
+        assert right in {None, next(iter(bars(page)))}
     targets = la.previous_token_targets(10), la.induction_targets(tokens_of(WORD))
     for layer, wanted in enumerate(targets):
         cells = page.get_by_role("grid", name=f"Layer {layer + 1}").locator("tbody td")
         outlined = cells.evaluate_all("all => all.map(one => one.classList.contains('lp-ideal'))")
         assert torch.equal(torch.tensor(outlined).reshape(10, 10), wanted)
-
-
-def test_what_is_not_read_is_said(page: Any) -> None:
-    field, hint = page.get_by_label("The model reads"), page.locator(".lp-facts").first
-    for typed, kept, said in (
-        ("Hi you", "hiyou", "Left out: the space. The model knows the letters from a to z only."),
-        ("Ab", "ab", "Capitals are read as small letters."),
-        ("abcdefghijklmnopqr", "abcdefghijklmnop", "Left off: \u201cqr\u201d."),
-    ):
-        field.fill(typed)
-        assert field.input_value() == kept
-        assert said in hint.inner_text()
-    page.get_by_role("button", name="Start again").press("Enter")
-    assert field.input_value() == WORD

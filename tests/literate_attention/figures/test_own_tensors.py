@@ -101,6 +101,9 @@ def test_a_long_text_is_a_square_whose_labels_do_not_collide(count: int) -> None
     drawing = figures.draw_attention_matrix(EVEN[:count, :count], many(count))
     width, height = drawing.figure.get_size_inches()
     assert height < 1.5 * width
+    assert (
+        len(drawing._repr_mimebundle_()[0]["image/svg+xml"]) < 250_000
+    )  # bytes: pixels, not shapes
     rows = [t for t in drawing.figure.axes[0].texts if t.get_text().startswith("token")]
     down = sorted({round(t.get_position()[1], 3) for t in rows if t.get_ha() == "right"})
     assert len(down) > 10

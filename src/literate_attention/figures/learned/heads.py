@@ -113,13 +113,7 @@ def draw_claim(
 
 
 def draw_induction(tokens: Sequence[str]) -> Drawing:
-    """Draw how two heads copy: the first notes beside each token what came before, the second finds a note.
-
-    Example:
-        >>> draw_induction(["a", "b", "c", "a"]).alt
-        "The first head tells each of 4 tokens which one came before it. The last token, 'a', looks for the
-        note 'a' and finds it at place 2, beside 'b'. So 'b' comes next."
-    """
+    """Draw how two heads copy: the first notes beside each token what was before, the second finds a note."""
     names = clean_labels(tokens)
     *before, asked = names
     found = [place for place, name in enumerate(before, start=1) if name == asked]

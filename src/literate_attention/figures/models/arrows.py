@@ -17,12 +17,7 @@ __all__ = ["draw_shared_heads", "draw_turned_arrows"]
 
 
 def draw_shared_heads(num_heads: int, num_kv_heads: Sequence[int]) -> Drawing:
-    """Draw which key-value head each query head uses, for several numbers of the former.
-
-    Example:
-        >>> draw_shared_heads(4, [2]).alt
-        'Which of 4 query heads share keys and values. 2 key-value heads: 0 serves 0, 1; 1 serves 2, 3.'
-    """
+    """Draw which key-value head each query head uses, for several numbers of the former."""
     left, gap = 100.0, 62.0
     step = (WIDTH - left - MARGIN) / num_heads
     sentences = [f"Which of {num_heads} query heads share keys and values."]
@@ -51,14 +46,7 @@ def draw_shared_heads(num_heads: int, num_kv_heads: Sequence[int]) -> Drawing:
 
 
 def draw_turned_arrows(pairs: Mapping[str, Float[Tensor, "2 2"]]) -> Drawing:
-    """Draw a query and a key as arrows in the plane, and the angle between them, for several pairs of places.
-
-    Example:
-        >>> import torch
-        >>> draw_turned_arrows({"both at 0": torch.tensor([[1.0, 0.0], [0.0, 1.0]])}).alt
-        'both at 0: the query is (1.00, 0.00), the key (0.00, 1.00), the angle between them 90°, their score
-        0.00.'
-    """
+    """Draw a query and a key as arrows, and the angle between them, for several pairs of places."""
     arrows = {name: to_numpy(pair) for name, pair in pairs.items()}
     longest = max(float(np.linalg.norm(pair, axis=1).max()) for pair in arrows.values())
     room = (WIDTH - 2 * MARGIN) / len(arrows)

@@ -33,13 +33,6 @@ def draw_ring(
     Args:
         tokens: the sequence.
         shards: for each of up to four processes the positions of its tokens.
-
-    Example:
-        >>> import torch
-        >>> draw_ring(["one", "step"], torch.tensor([[[0]], [[1]]])).alt
-        "2 processes in a ring. Queries, in every round: process 0 has 'one', process 1 has 'step'. Keys and
-        values, round 0: process 0 has 'one', process 1 has 'step'. Keys and values, round 1: process 0 has
-        'step', process 1 has 'one'."
     """
     names = clean_labels(tokens, shards.numel())
     _require_colours(len(shards))
@@ -124,11 +117,6 @@ def draw_ring_work(
     In the squares, rows are queries and columns are keys; the future is hatched. Below, time runs to the
     right: a score takes a unit of it, and a round ends when its slowest process is done. Each order of the
     tokens, of one or two, tells the positions that each process holds.
-
-    Example:
-        >>> import torch
-        >>> draw_ring_work({"in order": torch.arange(4).view(2, 1, 2)}).alt
-        'in order: 2 processes compute 3 and 7 scores; with waiting it takes as long as 7.'
     """
     works = {name: _Work(shards) for name, shards in orders.items()}
     gap = 14.0

@@ -29,13 +29,6 @@ def draw_residual_streams(
     Args:
         tokens: up to three tokens.
         stream: the vectors of all tokens: first as they enter, then after each attention and feed-forward.
-
-    Example:
-        >>> import torch
-        >>> draw_residual_streams(["one"], torch.tensor([[[3.0, 4.0]], [[6.0, 8.0]], [[0.0, 2.0]]])).alt
-        "The streams of 1 token through 1 block. Each part reads a normalized copy of the stream and adds to
-        it; only attention also reads the normalized copies of the tokens before. The vector of 'one' is 5.00
-        long, 10.00 after attention, 2.00 after feed-forward."
     """
     lengths = np.linalg.norm(to_numpy(stream), axis=-1)
     names = clean_labels(tokens, lengths.shape[1])

@@ -21,13 +21,7 @@ __all__ = ["draw_input_embeddings", "draw_windows"]
 
 
 def draw_windows(tokens: Sequence[str], *, length: int, stride: int) -> Drawing:
-    """Draw windows that slide along a text, each with its target: the same window one token later.
-
-    Example:
-        >>> draw_windows(["one", "small", "step", "for"], length=2, stride=1).alt
-        "2 windows of 2 tokens, each 1 token further than the one before. Window 1: input 'one' to 'small',
-        target 'small' to 'step'. Window 2: input 'small' to 'step', target 'step' to 'for'."
-    """
+    """Draw windows that slide along a text, each with its target: the same window one token later."""
     tokens = clean_labels(tokens)
     starts = range(0, len(tokens) - length, stride)
     left = MARGIN + text_width("target") + 8
@@ -60,14 +54,7 @@ def draw_input_embeddings(
     position_embeddings: Float[Tensor, "num_tokens embed_dim"],
     tokens: Sequence[str],
 ) -> Drawing:
-    """Draw input embeddings as a sum: a row for each token, and a row for each position.
-
-    Example:
-        >>> import torch
-        >>> draw_input_embeddings(torch.ones(1, 2), torch.tensor([[0.5, 2.0]]), ["one"]).alt
-        "Token embeddings plus position embeddings make input embeddings, each of shape (1, 2). The first
-        number of 'one' is 1.00 + 0.50 = 1.50."
-    """
+    """Draw input embeddings as a sum: a row for each token, and a row for each position."""
     by_token, by_place = to_numpy(token_embeddings, 2), to_numpy(position_embeddings, 2)
     num_tokens, embed_dim = by_token.shape
     tokens = clean_labels(tokens, num_tokens)

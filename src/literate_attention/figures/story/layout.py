@@ -31,13 +31,6 @@ def draw_reading_order(
         tensors: for each title a tensor, such as a view of another one.
         embed_dim: how many numbers a token has.
         num_heads: how many heads share them.
-
-    Example:
-        >>> import torch
-        >>> x = torch.arange(4).view(2, 2)
-        >>> draw_reading_order({"x": x, "x.T": x.T}, embed_dim=2, num_heads=2).alt
-        'x, shape (2, 2), strides (2, 1): in memory 0 1 2 3, read without a leap. x.T, shape (2, 2),
-        strides (1, 2): in memory 0 1 2 3, read as 0 2 1 3, with 3 leaps.'
     """
     high, side = 26.0, 18.0
     left = MARGIN + label_width(["memory"]) + 4
@@ -98,13 +91,6 @@ def draw_shapes(steps: Sequence[tuple[str, Shaped[Tensor, "..."], str, str]]) ->
         steps: for each step what is done, the tensor that comes out, the names of its dimensions, of which
             ``h`` is that of the heads and ``b`` that of the batch, and what it holds: a name of the code of
             colours, such as ``"key"``, or ``"heads"``.
-
-    Example:
-        >>> import torch
-        >>> x = torch.zeros(1, 6, 4)
-        >>> steps = [("x", x, "b n d", "input"), ("view", x.view(1, 6, 2, 2), "b n h d_k", "heads")]
-        >>> draw_shapes(steps).alt
-        'Shapes, step by step. x: (b, n, d), here (1, 6, 4). view: (b, n, h, d_k), here (1, 6, 2, 2).'
     """
     num_heads = max(dict(_named(x, names)).get("h", 1) for _, x, names, _ in steps)
     sheets = [_sheet(x, names) for _, x, names, _ in steps]
@@ -164,15 +150,7 @@ def _draw_sheets(
 def draw_weight_split(
     x: Shaped[Tensor, "batch num_tokens embed_dim"], tokens: Sequence[str], *, num_heads: int
 ) -> Drawing:
-    """Draw how vectors, of the first text of a batch, are split among heads: a view, then a transpose.
-
-    Example:
-        >>> import torch
-        >>> draw_weight_split(torch.arange(12).reshape(1, 3, 4), ["a", "b", "c"], num_heads=2).alt
-        'Split among 2 heads. At first (1, 3, 4): each of 3 tokens has 4 numbers. After view (1, 3, 2, 2):
-        each token is a block, with a row of 2 numbers for each head. After transpose(1, 2) (1, 2, 3, 2):
-        each head is a block, with a row for each of 3 tokens.'
-    """
+    """Draw how vectors, of the first text of a batch, are split among heads: a view, then a transpose."""
     values = to_numpy(x, 3)
     batch, num_tokens, embed_dim = values.shape
     tokens = clean_labels(tokens, num_tokens)

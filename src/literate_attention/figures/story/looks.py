@@ -132,13 +132,6 @@ def draw_ladder(rungs: Sequence[tuple[str, str, Sequence[int], Mapping[str, Tens
             attention weights, of shape `(num_tokens, num_tokens)` or `(num_heads, num_tokens, num_tokens)`,
             of two kinds of attention: of the first, drawn above the sentence, and of the second, drawn below
             it. Each is named by what is to be written beside it.
-
-    Example:
-        >>> import torch
-        >>> even, sharp = torch.tensor([[0.5, 0.5]]).expand(2, 2), torch.tensor([[0.5, 0.5], [0.9, 0.1]])
-        >>> draw_ladder([("Which is red?", "cherry it", [1], {"average": even, "attention": sharp})]).alt
-        "Which is red? In the sentence 'cherry it', with average, 'it' looks at 'cherry' (0.50) and 'it'
-        (0.50); with attention, 'it' looks at 'cherry' (0.90) and 'it' (0.10)."
     """
     names, high, said = 82.0, 30.0, []
     with card() as page:
@@ -205,13 +198,6 @@ def draw_training(
         looks: for some numbers of steps, a row of the attention weights after so many.
         tokens: what each token is called.
         query: which token looks, counted from 0.
-
-    Example:
-        >>> import torch
-        >>> looks = {0: torch.tensor([0.5, 0.5]), 2: torch.tensor([0.9, 0.1])}
-        >>> draw_training([1.5, 0.5], looks, ["one", "step?"], query=1).alt
-        "The loss falls from 1.50 to 0.50 in 2 steps. Where 'step?' looks: after 0 steps most to 'one' and
-        'step?', 0.50; after 2 steps most to 'one', 0.90."
     """
     rows = {steps: to_numpy(weights, 1) for steps, weights in looks.items()}
     tokens = clean_labels(tokens, len(next(iter(rows.values()))))
@@ -301,15 +287,6 @@ def draw_head_circles(
         heads: the weights of several heads.
         tokens: what each token is called, in the order of the clock.
         alone: the weights of a single head, to be drawn above the others.
-
-    Example:
-        >>> import torch
-        >>> hands, onward = ["rock", "scissors", "paper"], torch.eye(3).roll(1, 1)
-        >>> draw_head_circles(onward[None], hands, alone=torch.full((3, 3), 0.33)).alt
-        "Where 'rock', 'scissors' and 'paper' look. A single head: 'rock' gives 'scissors' 0.33 and 'paper'
-        0.33; 'scissors' gives 'paper' 0.33 and 'rock' 0.33; 'paper' gives 'rock' 0.33 and 'scissors' 0.33.
-        Head 1: 'rock' gives 'scissors' 1.00 and 'paper' 0.00; 'scissors' gives 'paper' 1.00 and 'rock' 0.00;
-        'paper' gives 'rock' 1.00 and 'scissors' 0.00."
     """
     tokens = clean_labels(tokens, 3)
     sentences = []

@@ -37,11 +37,6 @@ def draw_exercises(tokens: Sequence[str]) -> Drawing:
     """Draw the exercises that a window of text holds: after each token, predict the next one.
 
     What a model may look at is framed, what it must predict is bold, and what has to be hidden is hatched.
-
-    Example:
-        >>> draw_exercises(["one", "step"]).alt
-        "2 exercises in one window of text. 1: from 'one', predict 'step'. 2: from 'one step', predict what
-        comes after the window. All that comes after the answer is hidden."
     """
     tokens = clean_labels(tokens)
     words, gap, height = (*tokens, "?"), 4.0, 22.0
@@ -145,13 +140,7 @@ def draw_masked_row(
 
 
 def draw_dropout_masks(masks: Mapping[str, Shaped[Tensor, "rows columns"]]) -> Drawing:
-    """Draw what dropout keeps (blue) and what it drops (crossed out, where a mask is zero), side by side.
-
-    Example:
-        >>> import torch
-        >>> draw_dropout_masks({"torch": torch.tensor([[2.0, 0.0], [2.0, 2.0]])}).alt
-        'Dropout mask torch, 2 by 2: 3 of 4 are kept.'
-    """
+    """Draw what dropout keeps (blue) and what it drops (crossed out, where a mask is zero), side by side."""
     grids = {title: to_numpy(mask, 2) != 0 for title, mask in masks.items()}
     gap = 18.0
     room = (WIDTH - 2 * MARGIN - gap) / 2

@@ -35,13 +35,6 @@ def draw_roadmap(here: Chapter | None = None) -> Drawing:
     """Draw the four kinds of attention that the story builds, and what each can do that the last could not.
 
     The chapter that the reader is in is set off, if it is told `here`.
-
-    Example:
-        >>> draw_roadmap(here="self_attention").alt
-        'Four kinds of attention, each of which solves a task at which the one before it fails. 1, simple
-        attention: finds one thing among several. 2, self-attention: looks for something unlike itself. 3,
-        causal attention: writes, because it cannot peek. 4, multi-head attention: looks for two things at
-        once. You are at 2, self-attention.'
     """
     gap, rise, height = 8.0, 9.0, 26.0
     width = (WIDTH - 2 * MARGIN - (len(_ROAD) - 1) * gap) / len(_ROAD)
@@ -73,16 +66,7 @@ def draw_roadmap(here: Chapter | None = None) -> Drawing:
 
 
 def draw_gpt(tokens: Sequence[str], following: str, *, num_layers: int) -> Drawing:
-    """Draw a GPT from top to bottom, a column for each token: only in attention do the columns meet.
-
-    Example:
-        >>> draw_gpt(["one", "small"], "step", num_layers=2).alt
-        "A GPT, from top to bottom, a column for each token. The 2 tokens 'one' and 'small' become 2 vectors.
-        Then come 2 transformer blocks of one form, each with its own numbers. In each, attention lets every
-        token gather from itself and the tokens before it; a feed-forward network works on each token by
-        itself. At the end, the last column gives a score to every token of the vocabulary; the next token
-        should be 'step'."
-    """
+    """Draw a GPT from top to bottom, a column for each token: only in attention do the columns meet."""
     tokens = clean_labels(tokens)
     beside = MARGIN + 216.0
     column = (beside - 10 - MARGIN) / len(tokens)
@@ -146,14 +130,7 @@ def _explain(page: Card, x: float, y: float, text: str) -> None:
 
 
 def draw_colours() -> Drawing:
-    """Draw the code of colours that all figures of the book keep to.
-
-    Example:
-        >>> draw_colours().alt
-        'The colours of the figures. One each for: input, query, key, value, context, head 1, head 2,
-        head 3. Numbers are orange below zero, colourless at zero and blue above it; a weight of 1 is the
-        strongest blue. What a mask hides is grey.'
-    """
+    """Draw the code of colours that all figures of the book keep to."""
     columns, gap = 4, 8.0
     width = (WIDTH - 2 * MARGIN - (columns - 1) * gap) / columns
     with card() as page:

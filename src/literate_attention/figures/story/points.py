@@ -172,13 +172,6 @@ def draw_embedding_points(inputs: Float[Tensor, "num_tokens 3"], tokens: Sequenc
     """Draw embeddings as points in space: what is alike in all three numbers stands close together.
 
     Each point stands on a stem, so that the eye finds its place on the floor. The closest pair is set off.
-
-    Example:
-        >>> import torch
-        >>> x = torch.tensor([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.5, 0.0]])
-        >>> draw_embedding_points(x, ["a", "b", "c"]).alt
-        "3 tokens as points in space. The closest are 'b' and 'c', 0.50 apart; the farthest are 'a' and
-        'c', 1.12 apart."
     """
     x = to_numpy(inputs, 2)
     tokens = clean_labels(tokens, len(x))
@@ -257,16 +250,6 @@ def draw_gloves(
         values: a place in a plane of its own.
         deal: three of these words.
         weights: how much each of the three attends to each.
-
-    Example:
-        >>> import torch
-        >>> plane, words = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), ["red-rock", "blue-scissors"]
-        >>> deal = ["red-rock", "blue-paper", "red-scissors"]
-        >>> draw_gloves(words, plane, plane.flip(0), plane, deal=deal, weights=torch.eye(3).roll(1, 0)).alt
-        "Queries and keys in one plane; which kind asks for the key of which: 'rock' of 'scissors',
-        'scissors' of 'rock'. Values in another plane: for 0 of 2 words the nearest is one of the same
-        colour. Weights of one deal: 'red-rock' attends most to 'red-scissors', 1.00; 'blue-paper' attends
-        most to 'red-rock', 1.00; 'red-scissors' attends most to 'blue-paper', 1.00."
     """
     q, k, v, w = map(to_numpy, (queries, keys, values, weights))
     colours, kinds = np.array([word.split("-") for word in words]).T

@@ -90,12 +90,6 @@ def draw_products(products: Sequence[Mapping[str, Float[Tensor, "_ _"]]]) -> Dra
     Args:
         products: for each line two matrices and their product, by name. A name that contains query, key,
             value, context or input gives its block that colour.
-
-    Example:
-        >>> import torch
-        >>> x, w = torch.ones(5, 3), torch.ones(3, 2)
-        >>> draw_products([{"inputs": x, "W_query": w, "queries": x @ w}]).alt
-        'Matrix products as shapes. inputs (5, 3) times W_query (3, 2) gives queries (5, 2).'
     """
     rows = [{name: to_numpy(matrix) for name, matrix in product.items()} for product in products]
     for left, right, result in (row.values() for row in rows):
@@ -164,13 +158,6 @@ def draw_projections(
         weights: for the names query, key and value the matrix that the inputs are multiplied with. A
             linear layer stores it transposed: hand over ``layer.weight.T``.
         tokens: what each token is called.
-
-    Example:
-        >>> import torch
-        >>> x, w = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]])
-        >>> draw_projections(x, {"query": w}, ["one"]).alt
-        "Inputs of shape (1, 2), times 1 weight matrix. W_query of shape (2, 1) makes the query vectors, of
-        shape (1, 1); that of 'one' is (11.00)."
     """
     x = to_numpy(inputs, 2)
     matrices = {name: to_numpy(matrix) for name, matrix in weights.items()}

@@ -31,12 +31,6 @@ def draw_bottleneck(
     """Draw an encoder and a decoder with one hidden state between them; below it, the same with attention.
 
     Each token of the target has the place of the token in the source that it translates.
-
-    Example:
-        >>> draw_bottleneck(["guten", "Tag"], ["good", "day"], translates=[0, 1]).alt
-        "Above: an encoder reads 'guten' and 'Tag' and hands one hidden state to a decoder, which writes
-        'good' and 'day'. Below, with attention: each of the 2 target tokens looks at all 2 source tokens
-        itself, and most at the one that it translates: 'good' at 'guten', 'day' at 'Tag'."
     """
     source, target = clean_labels(source), clean_labels(target, len(translates))
     read, written = spread(len(source)), spread(len(target))

@@ -78,18 +78,6 @@ class TestColours:
         (mesh,) = drawing.figure.findobj(QuadMesh)
         assert mesh.norm(2.0) > mesh.norm(1.0)
 
-    def test_matrices_of_one_figure_share_their_colours(self) -> None:
-        drawing = figures.draw_attention_matrix(
-            {"small": torch.full((1, 1), 0.1), "large": torch.full((1, 1), 0.9)}, ["a"]
-        )
-        small, large = drawing.figure.findobj(QuadMesh)
-        assert small.norm(0.5) == large.norm(0.5)
-
-    def test_where_no_numbers_are_written_a_scale_explains_the_colours(self) -> None:
-        assert "scale" not in meshes(figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS))
-        drawing = figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS, decimals=None)
-        assert meshes(drawing)["scale"].max() == pytest.approx(1.0)
-
 
 class TestTargets:
     TOKEN_IDS = torch.tensor([0, 1, 2, 0, 1, 2, 0])

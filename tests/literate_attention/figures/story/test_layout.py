@@ -66,10 +66,3 @@ def test_the_last_two_dimensions_are_a_sheet_below_their_names_and_sizes() -> No
     assert colours_of_sheets("b n h d_k", sizes) == 3 * [HEADS[0].tint, HEADS[1].tint]
     assert colours_of_sheets("b h n d_k", sizes) == [HEADS[0].tint, HEADS[1].tint]
     assert colours_of_sheets("b h d_k n", sizes) == [HEADS[0].tint, HEADS[1].tint]
-
-
-def test_whole_numbers_have_no_decimals() -> None:
-    x = torch.arange(64).view(2, 4, 8)
-    texts = written(figures.draw_weight_split(x, list("abcd"), num_heads=2))
-    assert "63" not in texts  # of the second text
-    assert texts.count("31") == 3

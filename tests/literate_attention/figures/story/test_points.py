@@ -41,14 +41,6 @@ class TestShadows:
         cosine = torch.nn.functional.cosine_similarity
         assert_close(cosine(arrows, direction[None]), cosine(keys, query[None]))
 
-    def test_vectors_of_two_numbers_are_only_turned(self) -> None:
-        """Between any two of them there is the angle that there really is."""
-        query, keys = random(2, seed=1), random(5, 2)
-        drawing = figures.draw_shadows(query, keys, list("abcde"))
-        arrows = torch.stack([way for _, way in ways(drawing, "key")])
-        drawn, real = arrows @ arrows.T, keys @ keys.T
-        assert_close(drawn / drawn[0, 0], real / real[0, 0])
-
 
 class TestEmbeddingPoints:
     def test_points_are_seen_from_one_side_and_the_closest_are_set_off(self) -> None:
@@ -67,12 +59,6 @@ class TestEmbeddingPoints:
             text.get_text() for text in drawing.figure.findobj(Text) if text.get_weight() == "bold"
         }
         assert bold == {"journey", "starts"}
-
-    def test_no_two_points_look_much_closer_than_they_are(self) -> None:
-        drawing = figures.draw_embedding_points(X, la.TOY_TOKENS)
-        circles = [c.center for c in drawing.figure.findobj(Circle) if c.get_radius() == 4]
-        ratios = torch.pdist(torch.tensor(circles)) / torch.pdist(X[[0, 3, 4, 5]].double())
-        assert ratios.min() > 0.3 * ratios.max()
 
 
 def drawn_gloves(weights: torch.Tensor = LOOKS, values: torch.Tensor = VALUES) -> figures.Drawing:
