@@ -204,7 +204,10 @@ def settings_undone() -> Iterator[None]:
         torch.set_default_device(None)
         torch.set_default_dtype(torch.float32)
         torch.set_grad_enabled(True)
-        torch.use_deterministic_algorithms(False)
+        if (
+            torch.are_deterministic_algorithms_enabled()
+        ):  # to ask is cheap, to set imports a compiler
+            torch.use_deterministic_algorithms(False)
 
 
 def judged(piece: Piece, module: ModuleType) -> Verdict:

@@ -42,7 +42,7 @@ from literate_attention.workshop.stubs import has_hints, write_whole
 SECONDS = 10.0
 """How long the processor may work on a piece, or on the import of a file. What is right takes far less."""
 
-PATIENCE = PATIENCE_TO_BEGIN = 300.0
+PATIENCE = PATIENCE_TO_BEGIN = 600.0
 """How many seconds of the clock a busy computer may take for the same, and for the import of torch."""
 
 WAITING = 0.01

@@ -17,7 +17,7 @@ from literate_attention.workshop.pieces.piece import Piece
 
 WRONG_FREQUENCIES = """
 the exponents are half as large as they should be: number 2i of a vector belongs to pair i
-    torch.arange(0, head_dim, 2).float() -> torch.arange(head_dim // 2)
+    torch.arange(0, head_dim, 2, dtype=dtype) -> torch.arange(head_dim // 2)
 the exponents are twice as large as they should be: divide by head_dim, not by its half
     / head_dim) -> / (head_dim // 2))
 the sign of the exponent is missing: each pair turns faster than the one before
@@ -25,15 +25,15 @@ the sign of the exponent is missing: each pair turns faster than the one before
 the base is not used, or is not the one that was given
     1.0 / base -> 1.0 / 10_000.0
 there is an angle for each number, expected one for each pair
-    torch.arange(0, head_dim, 2) -> torch.arange(head_dim)
+    arange(0, head_dim, 2, -> arange(head_dim,
 each angle is there twice, expected one for each pair
-    torch.arange(0, head_dim, 2) -> torch.arange(0, head_dim, 2).repeat(2)
+    dtype=dtype) / -> dtype=dtype).repeat(2) /
 the pairs are counted from 1, the first should turn by one radian
-    torch.arange(0, head_dim, 2) -> torch.arange(2, head_dim + 1, 2)
+    arange(0, head_dim, 2, -> arange(2, head_dim + 1, 2,
 the order is reversed: the first pair should turn fastest
-    torch.arange(0, head_dim, 2) -> torch.arange(0, head_dim, 2).flip(0)
+    dtype=dtype) / -> dtype=dtype).flip(0) /
 the exponents go up to 1, the last should be (head_dim - 2) / head_dim
-    torch.arange(0, head_dim, 2).float() / head_dim -> torch.linspace(0, 1, head_dim // 2)
+    torch.arange(0, head_dim, 2, dtype=dtype) / head_dim -> torch.linspace(0, 1, head_dim // 2)
 these are the exponents, expected powers of the base
     1.0 / base ** ->
 the base is multiplied by the exponent, expected a power
@@ -137,7 +137,7 @@ nothing is turned
 start is ignored: the positions begin at 0 again
     stop = start + x.shape[-2] -> start, stop = 0, x.shape[-2]
 the positions are counted from 1, they begin at 0
-    arange(context_length) -> arange(1, context_length + 1)
+    arange(context_length, -> arange(1, context_length + 1,
 all tokens get the position of the first
     self.cos[start:stop] -> self.cos[[start] * x.shape[-2]]
     self.sin[start:stop] -> self.sin[[start] * x.shape[-2]]
@@ -145,20 +145,20 @@ the positions run backwards
     self.cos[start:stop] -> self.cos[start:stop].flip(0)
     self.sin[start:stop] -> self.sin[start:stop].flip(0)
 the heads are counted, the tokens should be
-    arange(context_length) -> arange(context_length + 9)
+    arange(context_length, -> arange(context_length + 9,
     self.cos[start:stop] -> self.cos[start : start + x.shape[-3], None]
     self.sin[start:stop] -> self.sin[start : start + x.shape[-3], None]
     require_pairs(x, cos) -> pass
 start is subtracted from the positions, it should be added
-    arange(context_length) -> cat([torch.arange(99), torch.arange(-99, 0)])
+    arange(context_length, dtype=dtype) -> cat([torch.arange(99), torch.arange(-99, 0)])
     self.cos[start:stop] -> self.cos[torch.arange(x.shape[-2]) - start]
     self.sin[start:stop] -> self.sin[torch.arange(x.shape[-2]) - start]
 the base is not used
     1.0 / base -> 1.0 / 10_000.0
 the exponents of the base are half as large as they should be
-    torch.arange(0, head_dim, 2).float() -> torch.arange(head_dim // 2)
+    torch.arange(0, head_dim, 2, dtype=dtype) -> torch.arange(head_dim // 2)
 the exponents of the base are twice as large as they should be
-    .float() / head_dim -> .float() / (head_dim // 2)
+    / head_dim) -> / (head_dim // 2))
 the sign of the exponent is missing: each pair turns faster than the one before
     1.0 / base -> base
 all pairs turn by one radian: the frequencies are missing
@@ -189,6 +189,7 @@ PIECES = (
         section="Turn, do not add",
         hint="Pair i turns by the base to the power of minus 2i / head_dim.",
         check=FREQUENCIES,
+        leave_out=("dtype",),
         in_model=True,
     ),
     Piece(
@@ -205,7 +206,7 @@ PIECES = (
         section="The smallest case",
         hint="Compute cosines and sines for all positions once, and take the rows from start on.",
         check=ROPE,
-        leave_out=("scale", "attention_factor"),
+        leave_out=("scale", "attention_factor", "dtype"),
         in_model=True,
     ),
 )
