@@ -89,7 +89,6 @@ bibtex_bibfiles = ["references.bib"]
 bibtex_default_style = "plain"
 bibtex_reference_style = "author_year"
 
-autodoc_default_options = {"ignore-module-all": True}  # listings link to what only they use, too
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = (
     True  # `greedy`, not <function greedy>, which no signature can be read with
