@@ -106,3 +106,13 @@ def test_a_server_and_its_forks_end_with_the_build(
     assert client.wait(50) == 1
     wait_until(lambda: not alive(fork), seconds=50)
     assert ADDRESS not in os.environ
+
+
+def test_forks_draw_numbers_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each would go on with the state of the server's generator, if that has been imported there."""
+    monkeypatch.delenv(ADDRESS, raising=False)
+    with warm_server(["numpy.random"]):
+        code = "import sys; print(sys.modules['numpy.random'].random())"
+        drawn = [run("-c", code) for _ in range(3)]
+    assert [errors for *_, errors in drawn] == ["", "", ""]
+    assert len({output for _, output, _ in drawn}) == 3
