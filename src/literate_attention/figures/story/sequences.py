@@ -102,6 +102,9 @@ def draw_lines(
         torch.as_tensor(values, dtype=torch.float64).detach().cpu().numpy()
         for values in (x, *series.values())
     )
+    if not log:  # what nobody can see is zero: its digits and its sign are chance
+        unseen = 1e-4 * np.nanmax(np.abs(rows))
+        rows = [np.where(np.abs(values) < unseen, 0.0, values) for values in rows]
     ys = dict(zip(series, rows, strict=True))
     smallest = np.nanmin(list(ys.values()))
     if log and smallest <= 0:  # matplotlib would leave it out without a word
