@@ -51,6 +51,7 @@ book_device = "literate_attention.trust.reproducibility:pick_device"
 book_variables = ["LITERATE_DEVICE"]
 book_versions = ["torch"]
 book_noise = "literate_attention.trust.reproducibility:rounding_noise"
+book_noise_spares = ["trust/measured"]
 book_machines = {
     "no AVX-512": {"ATEN_CPU_CAPABILITY": "avx2"},
     "no AVX-512, MKL included": {

@@ -29,6 +29,7 @@ def declare(app: Sphinx) -> None:
         ),  # environments in which others compute, by name: `sphinx-build -b machines`
         ("noise", "", ""),  # "module:function" that rounds otherwise, by a seed
         ("noises", 8, ""),  # how many seeds are tried
+        ("noise_spares", [], ""),  # pages that count memory: rounding otherwise takes some
         ("only", "", ""),  # pages that are tried, with commas; else all
         ("kernel_preload", [], ""),  # modules that kernels start with
         ("versions", [], ""),  # distributions that a page's foot names

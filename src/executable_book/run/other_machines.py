@@ -81,7 +81,9 @@ def compare(app: Sphinx, exception: Exception | None) -> None:
     began = time.monotonic()
     for number, (name, environment) in enumerate(others.items(), start=1):
         moved = 0
-        for docname, there in run_with(app, pages, environment):
+        spared = app.config.book_noise_spares if NOISE in environment else ()
+        tried = {docname: here for docname, here in pages.items() if docname not in spared}
+        for docname, there in run_with(app, tried, environment):
             for here_cell, there_cell in zip(cells(pages[docname]), cells(there), strict=True):
                 if changes := not here_cell.varies and difference(here_cell.says, there_cell.says):
                     moved += 1

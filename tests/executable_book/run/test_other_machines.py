@@ -57,6 +57,9 @@ def test_noise_is_a_machine_for_each_seed_and_one_page_may_be_tried_alone(projec
     ]
     assert "+ 2 contextlib:nullcontext" in build.err
     assert "three" in project.build(builder="machines", book_only="three", **noise).err
+    spared = project.build(builder="machines", book_noise_spares=["two"], **noise)
+    assert "two.md" not in spared.err
+    assert spared.err.count("one.md") == 2
 
 
 def test_a_noise_that_cannot_be_had_is_no_quiet_machine(project: Book) -> None:
