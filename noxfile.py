@@ -117,7 +117,7 @@ def lint(session: nox.Session) -> None:
 def machines(session: nox.Session) -> None:
     """Run every page as other machines would, and name what moves; `-- story/inputs` tries one page."""
     install(session)
-    compare_machines(session, f"book_only={','.join(session.posargs)}")
+    compare_machines(session, f"book_only_pages={','.join(session.posargs)}")
 
 
 @nox.session(default=False)
@@ -126,7 +126,7 @@ def check(session: nox.Session) -> None:
     install(session, LOCK_WITH_PEERS)
     check_style(session)
     build_anew(session)
-    compare_machines(session, "book_noises=2")
+    compare_machines(session, "book_only_machines=noise 1,no AVX")
     pytest(session, "-m", "not seeds", *session.posargs)
 
 

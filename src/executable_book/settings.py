@@ -30,7 +30,8 @@ def declare(app: Sphinx) -> None:
         ("noise", "", ""),  # "module:function" that rounds otherwise, by a seed
         ("noises", 8, ""),  # how many seeds are tried
         ("noise_spares", [], ""),  # pages that count memory: rounding otherwise takes some
-        ("only", "", ""),  # pages that are tried, with commas; else all
+        ("only_pages", "", ""),  # which of them are tried, with commas; else all
+        ("only_machines", "", ""),
         ("kernel_preload", [], ""),  # modules that kernels start with
         ("versions", [], ""),  # distributions that a page's foot names
         ("device", "", ""),  # "module:function" that names the device

@@ -5,7 +5,8 @@
 reads the book, and then runs its pages once more on each machine that this one can pretend to be. The
 environments of `book_machines` make it another processor; `book_noise` rounds in the last place as a seed
 decides, which is Monte Carlo arithmetic. What a cell prints, raises or draws there is compared with what it
-does here, and whatever differs is a warning. `-D book_noises=2` and `-D book_only=story/a,models/b` do less.
+does here, and whatever differs is a warning. `-D book_only_pages=story/a,models/b` and
+`-D book_only_machines="noise 1"` try some of them.
 """
 
 import asyncio
@@ -66,17 +67,17 @@ def compare(app: Sphinx, exception: Exception | None) -> None:
     """Run all pages on all machines, and warn of what moves."""
     if exception is not None or app.builder.name != MachinesBuilder.name:
         return
-    asked = set(filter(None, app.config.book_only.split(",")))
-    pages = {
-        docname: here
-        for docname in page_data(app.env, EXECUTIONS)
-        if (not asked or docname in asked) and (here := executed_notebook(app, docname))
-    }
-    for unknown in sorted(asked - pages.keys()):
-        LOGGER.warning(
-            "no page of this name was executed", location=unknown, type=KIND, subtype="machines"
-        )
     others = machines(app)
+    executed = {name: executed_notebook(app, name) for name in page_data(app.env, EXECUTIONS)}
+    for kind, known in (("pages", executed), ("machines", others)):
+        asked = {*filter(None, getattr(app.config, f"book_only_{kind}").split(","))}
+        for unknown in sorted(asked - known.keys()):
+            LOGGER.warning(
+                "none of the %s is called %r", kind, unknown, type=KIND, subtype="machines"
+            )
+        for name in asked and known.keys() - asked:
+            del known[name]
+    pages = {docname: here for docname, here in executed.items() if here}
     LOGGER.info("%d pages on %d machines", len(pages), len(others))
     began = time.monotonic()
     for number, (name, environment) in enumerate(others.items(), start=1):

@@ -50,13 +50,17 @@ def test_noise_is_a_machine_for_each_seed_and_one_page_may_be_tried_alone(projec
     titled(project, "one", cell("import os\nprint(os.environ.get('BOOK_NOISE', 'none'))"))
     titled(project, "two", cell("import os\nprint(os.environ.get('BOOK_NOISE', 'none'))"))
     noise = {"book_noise": "contextlib:nullcontext", "book_noises": 2}
-    build = project.build(builder="machines", book_only="two", **noise)
+    build = project.build(builder="machines", book_only_pages="two", **noise)
     assert re.findall(r"(\w+).md:.*with (noise \d)", build.err) == [
         ("two", "noise 1"),
         ("two", "noise 2"),
     ]
     assert "+ 2 contextlib:nullcontext" in build.err
-    assert "three" in project.build(builder="machines", book_only="three", **noise).err
+    some = {"book_only_pages": "two,three", "book_only_machines": "noise 2,noise 3"}
+    build = project.build(builder="machines", **some, **noise)
+    assert "none of the pages is called 'three'" in build.err
+    assert "none of the machines is called 'noise 3'" in build.err
+    assert re.findall(r"(\w+).md:.*with (noise \d)", build.err) == [("two", "noise 2")]
     spared = project.build(builder="machines", book_noise_spares=["two"], **noise)
     assert "two.md" not in spared.err
     assert spared.err.count("one.md") == 2
