@@ -468,7 +468,8 @@ def composition_scores(
         _, _, value = head_matrices(model, earlier)
         output, found = output_matrices(block.attention), value @ value.mT
         writes = trace(output @ output.mT, found).sqrt()
-        meets = key[::shared_by] @ output.unsqueeze(1).mT  # for each earlier head and each key
+        # for each earlier head and each key
+        meets = torch.einsum("kid,hjd->hkij", key[::shared_by], output)
         meets = meets.repeat_interleave(shared_by, dim=1)
         both = trace(asks @ meets, found.unsqueeze(1) @ meets.mT).sqrt()
         scores.append(both / (writes.unsqueeze(-1) * reads))
