@@ -315,12 +315,14 @@ def patch_heads(
     require_same_length(token_ids, other_ids)
     stream = residual_stream(model, token_ids)
     heads, others = head_outputs(model, torch.stack([token_ids, other_ids]))
-    logits = []
+    runs = stream.new_empty(0, *stream[0].shape)
     for layer, block in enumerate(model.blocks):
         attended = stream[layer] + heads[layer].sum(dim=0)
         mixed = attended - heads[layer] + others[layer]  # a row for each head
-        logits.append(patch(model, mixed + feed_forward_output(block, mixed), layer + 1))
-    return torch.stack(logits)
+        mixed = mixed + feed_forward_output(block, mixed)
+        runs = torch.cat([block(runs), mixed])  # all go on together
+    logits = model.logits(model.final_norm(runs[:, -1]))
+    return logits.unflatten(0, (len(model.blocks), -1))
 
 
 @torch.no_grad()
@@ -466,7 +468,8 @@ def composition_scores(
         _, _, value = head_matrices(model, earlier)
         output, found = output_matrices(block.attention), value @ value.mT
         writes = trace(output @ output.mT, found).sqrt()
-        meets = key[::shared_by] @ output.unsqueeze(1).mT  # for each earlier head and each key
+        # for each earlier head and each key
+        meets = torch.einsum("kid,hjd->hkij", key[::shared_by], output)
         meets = meets.repeat_interleave(shared_by, dim=1)
         both = trace(asks @ meets, found.unsqueeze(1) @ meets.mT).sqrt()
         scores.append(both / (writes.unsqueeze(-1) * reads))
