@@ -144,14 +144,15 @@ def round_otherwise(x: Shaped[Tensor, "*shape"], seed: int) -> Shaped[Tensor, "*
     if x.dtype not in _SAME_WIDTH:
         return x
     exact = x.detach()
-    mixed = exact.contiguous().view(_SAME_WIDTH[x.dtype]).long() ^ (seed * _MIXER % 2**62)
+    bits = exact.contiguous().view(_SAME_WIDTH[x.dtype]).long()
+    mixed = bits ^ (seed * _MIXER % 2**62)
     for _ in range(2):
         mixed = (mixed ^ (mixed >> 29)) * _MIXER
     choice = (mixed >> 40) % 4
     towards = torch.where(choice == 0, -torch.inf, torch.inf).to(x.dtype)
     moved = torch.nextafter(exact, towards)
-    may_move = (choice < 2) & (exact != 0) & exact.isfinite() & moved.isfinite()
-    return x + torch.where(may_move, moved - exact, 0)
+    has_neighbours = (exact != 0) & exact.isfinite() & moved.isfinite()
+    return x + torch.where(has_neighbours & (choice < 2), moved - exact, 0)
 
 
 @contextmanager
