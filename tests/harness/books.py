@@ -32,6 +32,19 @@ kernelspec:
   name: python3
 ---
 """
+LEDGER = """
+[[source]]
+id = "000"
+kind = "x"
+what = "x"
+lines = 9
+sha256 = "0"
+[[output]]
+id = "three"
+printed = "3"
+places = [{ source = "000", line = 1, section = "x" }]
+"""
+"""A ledger with a single output."""
 INDEX = "# Index\n\n```{toctree}\n:glob:\n\n**\n```\n"
 SETTINGS: dict[str, Any] = {
     "html_theme": "basic",

@@ -118,7 +118,8 @@ def run_with(
 
     with variables(environment), kernels.warm_server(app.config.book_kernel_preload):
         tried = kernels.start_python("-c", f"import {kernel_start.__name__} as k; k.make_noise()")
-        if errors := tried.communicate()[1]:  # which IPython would pass over in silence
+        _, errors = tried.communicate()
+        if tried.returncode:  # what IPython would pass over in silence
             raise SphinxError(f"{dict(environment)} cannot be had: {errors.strip()}")
         return [*zip(pages, asyncio.run(run_all()), strict=True)]
 

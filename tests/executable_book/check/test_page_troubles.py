@@ -5,20 +5,8 @@ from collections.abc import Callable
 from html import unescape
 
 import pytest
-from harness.books import Book, Build, cell, unversioned
+from harness.books import LEDGER, Book, Build, cell, unversioned
 
-LEDGER = """
-[[source]]
-id = "000"
-kind = "x"
-what = "x"
-lines = 9
-sha256 = "0"
-[[output]]
-id = "three"
-printed = "3"
-places = [{ source = "000", line = 1, section = "x" }]
-"""
 STOPPED = "did not run to its end"
 WARNS = """
 from nbformat.v4 import new_output

@@ -6,19 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from harness.books import LEDGER
 
-LEDGER = """
-[[source]]
-id = "000"
-kind = "x"
-what = "x"
-lines = 9
-sha256 = "0"
-[[output]]
-id = "three"
-printed = "3"
-places = [{ source = "000", line = 1, section = "x" }]
-"""
 PAGE = """# A title
 
 ```{code-cell}
