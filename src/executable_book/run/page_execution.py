@@ -126,9 +126,19 @@ def prepare_cache(folder: Path) -> None:
 
 
 def deal_out(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-    """Have neighbours read in different processes: often they take long, or not, together."""
-    hands = len(make_chunks(docnames, app.parallel))
-    docnames[:] = [name for first in range(hands) for name in docnames[first::hands]]
+    """Have pages with code read first, and neighbours side by side: often they take long together.
+
+    Sphinx reads the list in parts, of which a process has one, and the first processes that end have more.
+    """
+
+    def has_no_code(docname: str) -> bool:
+        return "code-cell" not in Path(env.doc2path(docname)).read_text(encoding="utf-8")
+
+    docnames.sort(key=has_no_code)
+    at_once = make_chunks(docnames, app.parallel)[: app.parallel]
+    first = docnames[: sum(map(len, at_once))]
+    hands = range(len(at_once))
+    docnames[: len(first)] = [name for hand in hands for name in first[hand :: len(at_once)]]
 
 
 def start(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:

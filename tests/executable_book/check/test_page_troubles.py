@@ -36,7 +36,8 @@ def book(new_book: Callable[..., Book]) -> Book:
     book.write("sources.toml", LEDGER)
     book.page("good", "# Good\n", cell("print(3)", ":verifies: three"))
     book.page("page", "# Page\n", cell("print('ours')"), cell("print('own')"))
-    book.write("state.md", "# State\n\n```{source-outputs-summary}\n```\n\n```{status}\n```\n")
+    book.write("told.md", "# Told\n\n```{source-outputs-summary}\n```\n")
+    book.write("state.md", "# State\n\n```{status}\n```\n")
     book.build(book_record=True)
     return book
 
@@ -50,7 +51,7 @@ def test_what_went_wrong_is_told_until_it_is_mended(book: Book, case: str) -> No
     code, of_page, of_book, told = CASES[case]
     assert "Not as it should be" not in book.build().said
     before = book.published()
-    assert b"1 of 1 source outputs verified.<" in before["state.html"]
+    assert b"1 of 1 source outputs verified.<" in before["told.html"]
     book.change("page.md", "print('ours')", code)
     if case == "records":
         book.change("recorded/page.txt", "    own", "    old")
@@ -61,7 +62,7 @@ def test_what_went_wrong_is_told_until_it_is_mended(book: Book, case: str) -> No
         build = book.build()
         assert build.status == 1
         assert f"Page: {of_page}" in text_of(build, "state")
-        assert f"1 of 1 source outputs verified; {of_book}." in text_of(build, "state")
+        assert f"1 of 1 source outputs verified; {of_book}." in text_of(build, "told")
         (note,) = re.findall(
             r'<div class="warning admonition">.*?</div>\s*</div>', build.html("page"), re.DOTALL
         )
@@ -76,7 +77,7 @@ def test_what_went_wrong_is_told_until_it_is_mended(book: Book, case: str) -> No
     book.put_back()
     assert book.build().status == 0
     after = book.published()
-    for page in ("page.html", "state.html"):
+    for page in ("page.html", "state.html", "told.html"):
         assert unversioned(after[page]) == unversioned(before[page])
 
 
