@@ -207,7 +207,7 @@ def bench(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def release(session: nox.Session) -> None:
-    """Make the packages of a release in dist/, by locked tools alone; `-- TAG` asks that it is the version's."""
+    """Make the packages of a release in dist/, by locked tools alone; `-- TAG` has to be the version."""
     version = f"v{PROJECT['project']['version']}"
     if session.posargs not in ([], [version]):
         session.error(f"the tag must be {version}, as pyproject.toml says, got {session.posargs}")
