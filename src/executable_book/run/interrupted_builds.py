@@ -5,9 +5,14 @@ other, and Sphinx takes what is there for right. So a build leaves a mark beside
 written. One that finds the mark forgets what Sphinx knew, and removes the folders that only a build writes;
 then every page is read and written again. Outputs of cells are kept, so no page that ran to its end runs
 twice. All else in the output folder stays, since others may have put files of their own there.
+
+Asked to end, a build ends as Ctrl-C would end it: the processes that read for it, and their kernels, end too.
 """
 
 import shutil
+import signal
+import sys
+import threading
 from pathlib import Path
 
 from myst_nb.sphinx_ext import OUTPUT_FOLDER  # type: ignore[import-untyped]
@@ -33,6 +38,8 @@ def begin(app: Sphinx, config: Config) -> None:
         for folder in (app.outdir.parent / OUTPUT_FOLDER, app.outdir / "_static"):
             shutil.rmtree(folder, ignore_errors=True)
     mark.touch()
+    if threading.current_thread() is threading.main_thread():  # no other may say so
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
 
 def end(app: Sphinx, exception: Exception | None) -> None:

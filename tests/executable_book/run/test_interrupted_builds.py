@@ -1,12 +1,16 @@
 """After a build that was killed at any moment, the next one ends as if nothing had happened."""
 
 import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from harness import forks
 from harness.books import PICTURE, Book, cell, execute_without_kernels, make_book, unversioned
+from harness.kernels import alive
 from sphinx.application import ENV_PICKLE_FILENAME
 from sphinx.cmd.build import main
 
@@ -103,3 +107,19 @@ def test_what_others_keep_in_the_folder_stays(clean: Book, tmp_path: Path) -> No
     build(victim)
     assert (victim.html / "precious").read_text() == "mine"
     assert "Another text." in (victim.html / "three.html").read_text()
+
+
+def test_a_build_that_is_asked_to_end_leaves_nobody_behind(project: Book) -> None:
+    """Pages that are read side by side, by processes with kernels that would never end."""
+    waits = "import os, time\nopen('{}.pid', 'w').write(str(os.getpid()))\ntime.sleep(1e6)"
+    for name in ("one", "two"):
+        project.page(name, f"# {name.title()}\n", cell(waits.format(name)))
+    build = subprocess.Popen(project.command("-j", "2"), cwd=project.root)
+    numbers = [project.root / "docs" / f"{name}.pid" for name in ("one", "two")]
+    while not all(path.exists() and path.read_text() for path in numbers):
+        assert build.poll() is None
+        time.sleep(0.1)
+    build.send_signal(signal.SIGTERM)
+    assert build.wait() == 128 + signal.SIGTERM
+    while any(alive(int(path.read_text())) for path in numbers):
+        time.sleep(0.1)
