@@ -1,6 +1,7 @@
 """What holds for every piece: the library's own is right, and nothing that is handed in stops a check."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,6 +23,34 @@ def test_the_librarys_own_is_right_and_a_check_changes_nothing(piece: Piece) -> 
     assert check(piece.library), check(piece.library)
     assert torch.equal(torch.get_rng_state(), state)
     assert torch.is_grad_enabled()
+
+
+LEARN_NOTHING = {"causal_mask", "window_mask", "rotary_frequencies", "KVCache", "RollingCache"}
+"""What has no gradients, or is written in place."""
+
+
+def detached(function: Callable[..., Any]) -> Callable[..., Any]:
+    def changed(*given: Any, **options: Any) -> Any:
+        cut = (one.detach() if isinstance(one, torch.Tensor) else one for one in given)
+        return function(*cut, **options)
+
+    return changed
+
+
+@pytest.mark.parametrize("cut", [torch.no_grad(), detached], ids=["no_grad", "detach"])
+@of_each_piece
+def test_what_cannot_be_learned_through_is_wrong(piece: Piece, cut: Any) -> None:
+    """All numbers are right, as the library computes them."""
+    mine: Any = piece.library
+    if not isinstance(mine, type):
+        mine = cut(mine)
+    elif hasattr(mine, "forward"):
+        mine = type(mine.__name__, (mine,), {"forward": cut(mine.forward)})
+    verdict = piece.check(mine)
+    takes_no_vectors = {"InputEmbedding", "LanguageModel", "merge_partials"}
+    right = LEARN_NOTHING | (takes_no_vectors if cut is detached else set())
+    assert bool(verdict) == (piece.name in right), verdict
+    assert verdict or "gradient" in verdict.says
 
 
 class Returning:

@@ -31,6 +31,7 @@ from literate_attention.workshop.judge.trials import (
     attempt,
     drawn,
     explain,
+    judge_gradients,
     not_written,
     try_out,
 )
@@ -128,6 +129,13 @@ def _judge_sizes(
             "where the future has all the weight, nothing is left for the first token: "
             "hide scores before the softmax, not weights after it"
         )
+    learned = judge_gradients(
+        lambda given: module(given["x"]),
+        lambda given: next(attend(right[0], given["x"]))[1](),
+        inputs,
+    )
+    if not learned:
+        return learned
     if wrongly_biased := _judge_biases(mine, right[0], sizes, has_heads):
         return wrong(wrongly_biased)
     if "dropout" in (by_name(mine, sizes) or sizes):

@@ -1,10 +1,11 @@
 """Judge a piece by what it returns: on small inputs first, and beside the mistakes that people make."""
 
+import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from traceback import walk_tb
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,6 +16,9 @@ Given = Mapping[str, Any]
 Run = Callable[[Any, Given], Any]
 Ways = Callable[[Given], Iterator[tuple[Sequence[str], Callable[[], Any]]]]
 """From an input to ways of computing: the right one first, with nothing to say, then those with mistakes."""
+
+Way = Callable[[Given], Any]
+"""From an input to what comes of it."""
 
 Trial = tuple[Given, list[Tensor]]
 """An input, and what a reader's implementation made of it."""
@@ -36,7 +40,16 @@ def judge_by_ways(mine: object, ways: Ways, inputs: Iterable[Given], run: Run = 
     if not callable(mine):
         return wrong(f"a function or a class is expected, got {type(mine).__name__}")
     trials = try_out(mine, inputs, run)
-    return trials if isinstance(trials, Verdict) else explain(trials, [ways])
+    if isinstance(trials, Verdict):
+        return trials
+    verdict = explain(trials, [ways])
+    if not verdict or not trials:
+        return verdict
+    return judge_gradients(
+        lambda given: run(mine, given),
+        lambda given: next(ways(given))[1](),
+        [given for given, _ in trials],
+    )
 
 
 def try_out(mine: object, inputs: Iterable[Given], run: Run) -> list[Trial] | Verdict:
@@ -77,6 +90,75 @@ def attempt(run: Run, mine: object, given: Given) -> list[Tensor] | Verdict:
         if isinstance(value, Tensor) and not torch.equal(value, copy[name]):
             return wrong(f"it changes {name}, which belongs to whoever calls it", case=case)
     return [one.detach().clone() for one in several]
+
+
+def judge_gradients(mine: Way, right: Way, inputs: Sequence[Given]) -> Verdict:
+    """Compare what one backward pass brings to what is given and to parameters, if it brings anything."""
+    for given in reversed(inputs):
+        with contextlib.suppress(RuntimeError):  # as of a cache, which is written in place
+            if should := backward(right, given):
+                return compare_gradients(mine, should, given)
+    return RIGHT
+
+
+def compare_gradients(mine: Way, should: "Backward", given: Given) -> Verdict:
+    """Compare what a backward pass brings with what it should bring."""
+    try:
+        came = backward(mine, given)
+    except RuntimeError as error:
+        return wrong(f"nothing can be learned through it: backward stops with {message_of(error)}")
+    if came is None or came.num_outputs < should.num_outputs:
+        return wrong("nothing can be learned through it: no gradient flows back")
+    for name, gradient in should.gradients.items():
+        if not same(came.gradients[name], gradient):
+            return wrong(
+                f"the numbers are right, but not the gradient of {name}: is something detached?"
+            )
+    if came.num_parameters < should.num_parameters:
+        return wrong("the numbers are right, but no gradient reaches some of the parameters")
+    return RIGHT
+
+
+class Backward(NamedTuple):
+    """What a backward pass brings: from how many tensors, to what was given, to how many parameters."""
+
+    num_outputs: int
+    gradients: dict[str, Tensor]
+    num_parameters: int
+
+
+def backward(compute: Way, given: Given) -> Backward | None:
+    """Go back from what is computed, weighed by drawn numbers; None if there is no way back."""
+    watched = {
+        name: value.clone().requires_grad_()
+        for name, value in given.items()
+        if isinstance(value, Tensor) and value.is_floating_point()
+    }
+    with torch.enable_grad():
+        found = [one for one in tensors(compute({**given, **watched})) if one.requires_grad]
+        if not found:
+            return None
+        loss = torch.stack([(one * drawn(*one.shape)).sum() for one in found]).sum()
+        if not (reached := leaves(loss.grad_fn)):
+            return None
+        gradients = torch.autograd.grad(loss, reached)
+    grads = dict(zip(map(id, reached), gradients, strict=True))
+    return Backward(
+        len(found),
+        {n: grads.get(id(v), torch.zeros_like(v)).double() for n, v in watched.items()},
+        sum(one.numel() for one in reached)
+        - sum(v.numel() for v in watched.values() if id(v) in grads),
+    )
+
+
+def leaves(node: Any) -> list[Tensor]:
+    """List what a graph of autograd begins with."""
+    nodes, seen = [node], {node}
+    for one in nodes:
+        new = {other for other, _ in one.next_functions if other is not None} - seen
+        nodes += new
+        seen |= new
+    return [one.variable for one in nodes if hasattr(one, "variable")]
 
 
 def message_of(error: BaseException) -> str:

@@ -66,7 +66,7 @@ def _embed(implementation: Any, given: Given) -> Any:
     with torch.no_grad():
         tables[11].copy_(drawn(11, 4, seed=1))
         tables[6].copy_(drawn(6, 4, seed=2))
-        return module(given["token_ids"])
+    return module(given["token_ids"])
 
 
 WRONG_EMBEDDINGS = """
