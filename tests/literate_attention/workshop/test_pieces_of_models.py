@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -12,14 +12,17 @@ from torch import Tensor, nn
 from torch.nn.functional import rms_norm, scaled_dot_product_attention
 
 from literate_attention import (
+    CausalAttention,
     KVCache,
     LanguageModel,
+    MultiHeadAttention,
     RMSNorm,
     RollingCache,
     RotaryEmbedding,
     SwiGLU,
     TransformerBlock,
     causal_mask,
+    rotary_frequencies,
     rotate_half_split,
 )
 from literate_attention.workshop.judge.edits import Source, mistakes_in
@@ -603,9 +606,56 @@ class LayerNormByTheFormula(NormByTheFormula):
         return super().forward(x - x.mean(dim=-1, keepdim=True))
 
 
+class Sharing(KVCache):
+    """All caches of one size have one store."""
+
+    stores: ClassVar[dict[tuple[int, ...], KVCache]] = {}
+
+    def __init__(self, *sizes: int) -> None:
+        super().__init__(*sizes)
+        store = self.stores.setdefault(sizes, self)
+        self.keys, self.values = store.keys, store.values
+
+
+class Turned(RotaryEmbedding):
+    """The positions are counted in bfloat16."""
+
+    def __init__(self, *sizes: Any) -> None:
+        super().__init__(*sizes)
+        far = torch.arange(len(self.cos), dtype=torch.bfloat16).long()
+        self.cos, self.sin = self.cos[far], self.sin[far]
+
+
+class Dropping(TransformerBlock):
+    def forward(self, x: Tensor, **options: Any) -> Tensor:
+        return nn.functional.dropout(super().forward(x, **options), 0.1, self.training)
+
+
+class Seeding(CausalAttention):
+    def forward(self, x: Tensor) -> Tensor:
+        torch.manual_seed(0)
+        return super().forward(x)
+
+
+class Residual(MultiHeadAttention):
+    def forward(self, x: Tensor) -> Tensor:
+        context = super().forward(x)
+        return context + x if context.shape == x.shape else context
+
+
+def coarse_frequencies(*given: Any) -> Tensor:
+    return rotary_frequencies(*given).half().float()
+
+
 @pytest.mark.parametrize(
     ("name", "mine", "says"),
     [
+        ("CausalAttention", Seeding, "It sets a seed, or draws, even after .eval()"),
+        ("KVCache", Sharing, "The numbers are not the right ones"),
+        ("MultiHeadAttention", Residual, "The numbers are not the right ones"),
+        ("RotaryEmbedding", Turned, "The numbers are not the right ones"),
+        ("TransformerBlock", Dropping, "The numbers are not the right ones"),
+        ("rotary_frequencies", coarse_frequencies, "The numbers are not the right ones"),
         ("merge_partials", merge_by_formula, "The log-sum-exp: the exponentials overflow"),
         ("merge_partials", merge_without_a_guard, "finds no key in either part"),
         ("keep_top_p", top_p_beyond, "The token that goes beyond p is dropped"),

@@ -80,13 +80,14 @@ def judge_attention(
     sizes = {name: SIZES[name] for name in constructor}
     verdict = _judge_sizes(mine, attend, sizes, inputs, has_heads)
     if verdict and "qkv_bias" in _parameters(mine):
-        return _judge_sizes(mine, attend, {**sizes, "qkv_bias": True}, inputs, has_heads)
-    if verdict or not verdict.is_written or not has_heads:
+        verdict = _judge_sizes(mine, attend, {**sizes, "qkv_bias": True}, inputs, has_heads)
+    if not verdict and not (verdict.is_written and has_heads):
         return verdict
     square = [{"x": drawn(*given["x"].shape[:-1], D_OUT)} for given in inputs]
-    if _judge_sizes(mine, attend, {**sizes, "d_in": D_OUT}, square, has_heads):
-        return remark("it works only where d_in and d_out are the same")
-    return verdict
+    if_square = _judge_sizes(mine, attend, {**sizes, "d_in": D_OUT}, square, has_heads)
+    if verdict:  # what is added where it fits shows only here
+        return if_square
+    return remark("it works only where d_in and d_out are the same") if if_square else verdict
 
 
 def _parameters(mine: type) -> Mapping[str, inspect.Parameter]:
@@ -108,12 +109,15 @@ def _judge_sizes(
     if isinstance(module, Verdict):
         return module
     redraw(module)
+    state = torch.get_rng_state()
     trials = try_out(module.eval(), inputs, lambda module, given: module(given["x"]))
     if isinstance(trials, Verdict):
         return trials
     again = attempt(lambda module, given: module(given["x"]), module, inputs[-1])
     if isinstance(again, Verdict) or not all_same(again, trials[-1][1]):
         return wrong("the same input gives other numbers each time, even after .eval()")
+    if not torch.equal(torch.get_rng_state(), state):
+        return wrong("it sets a seed, or draws, even after .eval()")
     found = find_projections(module, sizes["d_in"], D_OUT, num_heads)
     if not found:
         shapes = ", ".join(f"{n} {tuple(p.shape)}" for n, p in module.named_parameters())

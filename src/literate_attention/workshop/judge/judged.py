@@ -152,7 +152,7 @@ def loaded(module: Any, like: nn.Module) -> Any:
     with torch.no_grad():
         for seed, (name, weight) in enumerate(sorted(expected.items())):
             found[name].copy_(0.6 * drawn(*weight.shape, seed=seed))
-    return module.eval()
+    return module
 
 
 def what_does_not_fit(

@@ -18,21 +18,29 @@ Pair = tuple[Tensor, Tensor]
 
 
 def keys_and_values(batch: int, num_kv_heads: int, num_tokens: int, head_dim: int) -> Pair:
-    """Count up, token by token; values are negative."""
-    by_token = torch.arange(1.0, 1 + batch * num_kv_heads * num_tokens * head_dim)
+    """Count up, token by token, and if they are many, where half precision cannot; values are negative."""
+    count = batch * num_kv_heads * num_tokens * head_dim
+    by_token = torch.arange(1.0, 1 + count) + (5000 if count > 100 else 0)
     keys = by_token.view(num_tokens, batch, num_kv_heads, head_dim).movedim(0, 2)
     return keys, -keys
 
 
 def run_cache(implementation: Any, given: Given) -> list[Tensor]:
-    """Make a cache and append, a few tokens at a time."""
+    """Make two caches, and append to both in turns, a few tokens at a time."""
     sizes = given["batch"], given["num_kv_heads"]
-    cache = implementation(*sizes, given["max_tokens"], given["head_dim"])
-    return appended(cache, *sizes, given["tokens at a time"], given["head_dim"])
+    cache, other = (
+        implementation(*sizes, given["max_tokens"], given["head_dim"]) for _ in range(2)
+    )
+    return appended(cache, *sizes, given["tokens at a time"], given["head_dim"], other)
 
 
 def appended(
-    cache: Any, batch: int, num_kv_heads: int, chunks: tuple[int, ...], head_dim: int
+    cache: Any,
+    batch: int,
+    num_kv_heads: int,
+    chunks: tuple[int, ...],
+    head_dim: int,
+    other: Any = None,
 ) -> list[Tensor]:
     """Append tokens, and return all that came, and how many tokens the cache says that it has seen."""
     if not hasattr(cache, "num_tokens"):
@@ -41,6 +49,8 @@ def appended(
     keys, values = keys_and_values(batch, num_kv_heads, sum(chunks), head_dim)
     for key, value in zip(keys.split(chunks, dim=2), values.split(chunks, dim=2), strict=True):
         came += [one.clone() for one in cache.append(key.clone(), value.clone())]
+        if other is not None:
+            other.append(2 * key, 2 * value)  # which is no business of the first
         came.append(number(cache, "num_tokens"))
     return came
 
