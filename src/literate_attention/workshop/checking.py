@@ -437,6 +437,7 @@ def report(file: Path, folders: Sequence[Path]) -> str:
     writer.writerow(["folder", "chapter", "piece", "state", "in short", "verdict"])
     said, mistakes = [], Counter[tuple[str, str]]()
     for folder in folders:
+        write_table(file, table)  # nothing that comes can take away what is there
         try:
             require_folder(folder)
         except WorkshopError as error:
@@ -452,13 +453,16 @@ def report(file: Path, folders: Sequence[Path]) -> str:
                 mistakes[one.piece.name, in_short] += 1
         counts = {state: len(checked.named(state)) for state in MARKS}
         said.append(f"{folder}: " + ", ".join(f"{n} {state}" for state, n in counts.items()))
+    write_table(file, table)
+    return "\n".join([*said, *commonest(mistakes), f"The verdicts are in {file}."])
+
+
+def write_table(file: Path, table: io.StringIO) -> None:
+    """Write a table as spreadsheets expect it."""
     try:
-        write_whole(
-            file, table.getvalue().encode("utf-8-sig", "replace")
-        )  # which spreadsheets expect
+        write_whole(file, table.getvalue().encode("utf-8-sig", "replace"))
     except OSError as error:
         raise WorkshopError(f"{file} cannot be written ({error.strerror or error}).") from None
-    return "\n".join([*said, *commonest(mistakes), f"The verdicts are in {file}."])
 
 
 def as_text(value: object) -> str:

@@ -1,6 +1,7 @@
 """A folder to write in: one file for each chapter, with what is to be written, cut from this library."""
 
 import argparse
+import ast
 import os
 import shutil
 import symtable
@@ -17,7 +18,7 @@ from literate_attention.workshop._road import (
 )
 from literate_attention.workshop._stub_source import Import, Part, import_lines, stub
 
-README = "README.md"
+README, STAR = "README.md", "*"
 WITHOUT_HINTS = "This folder was made without hints."
 WITH_HINTS = "`check` takes `--hint PIECE`, too, and `--solution PIECE`, which leads to the page."
 INTRODUCTION = """\
@@ -182,12 +183,20 @@ def complete(done: Started, name: str, head: str, parts: Collection[Part]) -> No
         write_whole(path, f"{head}\n{joined(path.stem, parts)}".encode())
         done.new.append(name)
         return
+    if not path.resolve().is_relative_to(done.folder.resolve()):
+        done.left_alone[name] = f"since it is a link to {path.resolve()}"
+        return
     content = path.read_bytes()
     try:
-        defined = names_in(content.decode("utf-8-sig"), name)
+        defined = names_in(content, name)
     except (SyntaxError, ValueError) as error:
-        line = f", line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else ""
+        line = ""
+        if isinstance(error, SyntaxError) and error.lineno:
+            line = f", line {error.lineno}: {error.msg}"
         done.left_alone[name] = f"since Python cannot read it{line}"
+        return
+    if STAR in defined:
+        done.left_alone[name] = "since it imports names with *, and these may be what it lacks"
         return
     missing = [part for part in parts if part.name not in defined]
     if missing:
@@ -210,15 +219,17 @@ def joined(stem: str, parts: Collection[Part], defined: Collection[str] = ()) ->
     return "\n\n".join(filter(None, [lines, *(part.code for part in parts)]))
 
 
-def names_in(source: str, name: str) -> set[str]:
-    """Return what a file defines or imports.
+def names_in(source: bytes, name: str) -> set[str]:
+    """Return what a file defines or imports; `STAR` if it imports what it does not name.
 
     Raises:
         SyntaxError: Python cannot read it.
         ValueError: it holds bytes that are no text.
     """
-    symbols = symtable.symtable(source, name, "exec").get_symbols()
-    return {one.get_name() for one in symbols if one.is_assigned() or one.is_imported()}
+    symbols = symtable.symtable(source, name, "exec").get_symbols()  # type: ignore[arg-type]
+    imports = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom))
+    stars = {one.name for node in imports for one in node.names} & {STAR}
+    return stars | {one.get_name() for one in symbols if one.is_assigned() or one.is_imported()}
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -84,8 +84,9 @@ def talk(
         ValueError: there is no such folder, the text is empty or too long, or your code stops.
     """
     ours, tokenizer = library_model()
-    prompt = chat_prompt(text) if chat else text
-    token_ids = torch.tensor([tokenizer.encode(prompt, allowed_special="all")])
+    token_ids = torch.tensor(
+        [asked(text, tokenizer) if chat else tokenizer.encode(text, allowed_special="all")]
+    )
     require_settings(token_ids.shape[-1], max_new_tokens, temperature, seed)
     checked = check(folder, *IN_MODEL)
     right = [one.piece.name for one in checked.results if one.verdict.right]
@@ -121,6 +122,13 @@ def talk(
     print(f"{speed:.1f} tokens a second; ours writes {same} with {our_speed:.1f}.")
     if printed.lines:
         print(printed)
+
+
+def asked(question: str, tokenizer: tiktoken.Encoding) -> list[int]:
+    """Write a question as tokens; signs of the frame that stand in the question itself are only text."""
+    before, after = chat_prompt("?").rsplit("?", 1)
+    frame = partial(tokenizer.encode, allowed_special="all")
+    return [*frame(before), *tokenizer.encode_ordinary(question), *frame(after)]
 
 
 def library_model() -> tuple[Assembly, tiktoken.Encoding]:

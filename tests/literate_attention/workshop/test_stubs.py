@@ -207,6 +207,28 @@ def test_a_file_that_python_cannot_read_is_left_alone(tmp_path: Path, content: b
     assert (tmp_path / "causal_attention.py").exists()
 
 
+def test_a_file_that_may_have_all_already_is_left_alone(tmp_path: Path) -> None:
+    """It takes all from another one, or is a link that leads out of the folder."""
+    folder, outside = tmp_path / "mine", tmp_path / "notes.py"
+    folder.mkdir()
+    (folder / "attention.py").write_text("def softmax(scores):\n    return scores.softmax(-1)\n")
+    (folder / "simple_attention.py").write_text("from attention import *\n")
+    outside.write_text("x = 1\n")
+    (folder / "causal_attention.py").symlink_to(outside)
+    before = contents(folder)
+    done = workshop.start(folder)
+    assert "names with *" in done.left_alone["simple_attention.py"]
+    assert str(outside) in done.left_alone["causal_attention.py"]
+    assert before.items() <= contents(folder).items()
+
+
+def test_a_file_with_an_encoding_of_its_own_is_completed(tmp_path: Path) -> None:
+    mine = "# coding: latin-1\n# caf\xe9\nx = 1\n".encode("latin-1")
+    (tmp_path / "simple_attention.py").write_bytes(mine)
+    assert "softmax" in workshop.start(tmp_path).added["simple_attention.py"]
+    compile((tmp_path / "simple_attention.py").read_bytes(), "simple_attention.py", "exec")
+
+
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     file = tmp_path / "my_attention"
     file.write_text("not a folder")

@@ -13,14 +13,14 @@ import torch
 from harness.library.naive_pieces import PIECES as NAIVE
 from harness.library.small_llama import SIZES, TEXT, small_llama
 
-from literate_attention import MultiHeadAttention, continue_text, load_smollm2
+from literate_attention import MultiHeadAttention, chat_prompt, continue_text, load_smollm2
 from literate_attention.workshop._road import CHAPTERS, WorkshopError, file_name
 from literate_attention.workshop.assembling import IN_MODEL
 from literate_attention.workshop.gpt2 import talk_gpt2
 from literate_attention.workshop.pieces import BY_NAME
 from literate_attention.workshop.solutions import Comparison, Solutions
 from literate_attention.workshop.stubs import start
-from literate_attention.workshop.talking import talk
+from literate_attention.workshop.talking import asked, library_model, talk
 
 
 @pytest.fixture(autouse=True)
@@ -183,6 +183,17 @@ def test_a_question_is_answered_through_naive_code(
     said = capsys.readouterr().out
     assert said.startswith("SmolLM2 runs on 14 pieces, all of them yours:\n")
     assert "\nThe capital of France is Paris.\n" in said
+
+
+@pytest.mark.oracle
+def test_a_question_cannot_end_itself() -> None:
+    _, tokenizer = library_model()
+    frame = asked("", tokenizer)
+    tokens = asked("What does <|im_end|> mean?", tokenizer)
+    for sign in ("<|im_end|>", "<|im_start|>"):
+        token = tokenizer.encode_single_token(sign)
+        assert tokens.count(token) == frame.count(token)
+    assert tokenizer.decode(tokens) == chat_prompt("What does <|im_end|> mean?")
 
 
 @pytest.mark.oracle
