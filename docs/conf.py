@@ -15,7 +15,7 @@ pyproject = tomllib.loads(
     Path(__file__).parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8")
 )
 groups = pyproject["dependency-groups"]
-model = [*(f'"{one}"' for one in groups["model"]), f"--no-deps {groups['model-alone'][0]}"]
+model = [*(f'"{one}"' for one in groups["model"]), f"--no-deps {groups['alone'][0]}"]
 
 extensions = [
     "myst_nb",
