@@ -21,3 +21,14 @@ from literate_attention.story.simple_attention import *
 from literate_attention.story.training import *
 from literate_attention.tasks import *
 from literate_attention.trust.reproducibility import *
+
+
+def __getattr__(name: str) -> object:
+    """Import drawings, and with them matplotlib, only for those who draw; look the version up when asked."""
+    from importlib import import_module, metadata
+
+    if name == "figures":
+        return import_module("literate_attention.figures")
+    if name == "__version__":
+        return metadata.version("literate-attention")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -59,6 +59,25 @@ def require_mask(attn_mask: Tensor, scores_shape: tuple[int, ...]) -> None:
         )
 
 
+def require_head_mask(attn_mask: Tensor, scores_shape: tuple[int, ...]) -> None:
+    """Refuse a mask that cannot be spread over the scores of heads, or could be meant for texts or heads."""
+    require_mask(attn_mask, scores_shape)
+    if 2 < attn_mask.ndim < len(scores_shape) and attn_mask.shape[-3] != 1:
+        raise ValueError(
+            f"attn_mask of shape {tuple(attn_mask.shape)} may be meant for each text or for each head; "
+            f"give it all {len(scores_shape)} dimensions: attn_mask[:, None] is one for each text"
+        )
+
+
+def require_values(key: Tensor, value: Tensor) -> None:
+    """Refuse keys and values that are not matched one to one: torch's kernel would read other memory."""
+    if key.shape[:-1] != value.shape[:-1]:
+        raise ValueError(
+            f"each key needs its value, got keys of shape {tuple(key.shape)} "
+            f"and values of shape {tuple(value.shape)}"
+        )
+
+
 def require_one_mask(attn_mask: Tensor | None, is_causal: bool) -> None:
     """Refuse a mask and `is_causal` together: nobody can know which of them is meant."""
     if attn_mask is not None and is_causal:
@@ -74,11 +93,18 @@ def require_token_ids(token_ids: Tensor, vocab_size: int) -> None:
     Only ids on the CPU are looked at: to read a number from a GPU means to wait until it has done all that
     it was given, and there the table of embeddings refuses such ids itself.
     """
+    if not isinstance(token_ids, Tensor):
+        raise TypeError(
+            f"token_ids must be a tensor, got {type(token_ids).__name__}; pass torch.tensor(token_ids)"
+        )
     if token_ids.is_floating_point() or token_ids.dtype == torch.bool:
         raise TypeError(f"token_ids must be integers, got {token_ids.dtype}")
     if token_ids.device.type != "cpu" or token_ids.numel() == 0 or torch.compiler.is_compiling():
         return
-    lowest, highest = (int(bound) for bound in token_ids.aminmax())
+    try:
+        lowest, highest = (int(bound) for bound in token_ids.aminmax())
+    except RuntimeError:  # under vmap, and in a trace without numbers, there is nothing to look at
+        return
     if lowest < 0 or highest >= vocab_size:
         stray = lowest if lowest < 0 else highest
         raise ValueError(

@@ -251,6 +251,20 @@ for need_weights in (False, True):
     compiled(attention, x, attn_mask=is_token[:, None], need_weights=need_weights)
 compiled(InputEmbedding(13, 5, 7), torch.tensor([[1, 12, 3]]))
 compiled(ReproducibleDropout(0.5, "torch").eval(), x)
+
+sizes = {"num_layers": 2, "num_heads": 6, "num_kv_heads": 2}
+texts = [torch.randint(11, (2, length)) for length in (5, 7, 1, 9)]
+for window in (None, 3):
+    model = llama_model(11, 12, 16, **sizes, rope=RotaryEmbedding(2, 13), window=window)
+    together = torch.compile(model, fullgraph=True, backend="eager")
+    lengths = {1: torch.export.Dim("num_tokens", min=2, max=13)}
+    exported = torch.export.export(model, (texts[0],), dynamic_shapes=[lengths])
+    for text in texts:
+        torch.testing.assert_close(together(text), model(text))
+        if text.shape[1] > 1:
+            torch.testing.assert_close(exported.module()(text), model(text))
+    torch.compiler.reset()  # it compiles anew only so often
+    assert torch.equal(generate(together, texts[0], 8), generate(model, texts[0], 8))
 """
 
 

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from harness.paths import ROOT
 
+import literate_attention
+
 SOURCE = ROOT / "src" / "literate_attention"
 MODULES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
 LATER = {
@@ -102,3 +104,12 @@ def test_importing_does_nothing(watched_import: dict[str, Any]) -> None:
     """No file is written, no network asked, no process started, no generator or setting touched."""
     assert watched_import["events"] == []
     assert not watched_import["changed"]
+
+
+def test_the_package_knows_its_version_and_brings_its_drawings() -> None:
+    version = re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert version is not None
+    assert literate_attention.__version__ == version[1]
+    assert callable(literate_attention.figures.draw_attention_matrix)
+    with pytest.raises(AttributeError, match="'literate_attention' has no attribute 'figure'"):
+        literate_attention.figure  # noqa: B018

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from literate_attention._argument_checks import require_token_ids
+from literate_attention._argument_checks import require_at_least, require_token_ids
 from literate_attention.learned.trained_heads import require_head
 from literate_attention.models.transformer_block import LanguageModel, RMSNorm
 from literate_attention.story.multi_head_attention import split_heads
@@ -239,6 +239,7 @@ def patch(
     return model.logits(model.final_norm(stream[..., -1, :]))
 
 
+@torch.no_grad()
 def patch_blocks(
     model: LanguageModel,
     token_ids: Int[Tensor, " num_tokens"],
@@ -348,7 +349,8 @@ def qk_circuit(
         The matrix: rows for what asks, columns for what is asked about.
 
     Raises:
-        ValueError: the model has no such head, or norms of queries and keys, which no matrix can express.
+        ValueError: the model has no such head, the distance is below 0, or there are norms of queries and
+            keys, which no matrix can express.
 
     Example:
         >>> from literate_attention import llama_model
@@ -357,6 +359,7 @@ def qk_circuit(
         torch.Size([12, 12])
     """
     require_head([block.attention for block in model.blocks], layer, head)
+    require_at_least("distance", distance, 0)
     query, key, _ = head_matrices(model, layer)
     attention: Any = model.blocks[layer].attention
     asks = query[head].T.unsqueeze(-2)  # each column is turned like a query of its own
@@ -421,7 +424,7 @@ def head_matrices(
 
 @torch.no_grad()
 def composition_scores(
-    model: LanguageModel, layer: int, num_distances: int = 64
+    model: LanguageModel, layer: int, num_distances: int | None = None
 ) -> Float[Tensor, "earlier_layers num_heads num_heads"]:
     r"""Say from the weights alone how strongly the keys of later heads meet what earlier ones write.
 
@@ -437,13 +440,15 @@ def composition_scores(
     Args:
         model: a stack of blocks, without norms of queries and keys.
         layer: of the later heads.
-        num_distances: how many distances there are, from 0 on, :math:`\Delta`.
+        num_distances: how many distances there are, from 0 on, :math:`\Delta`; by default 64, or as many as
+            the model has positions.
 
     Returns:
         A score for each head of each earlier layer, and each head of this layer.
 
     Raises:
-        ValueError: there is no such layer or none before it, or there are norms of queries and keys.
+        ValueError: there is no such layer or none before it, no distance, or more of them than positions, or
+            there are norms of queries and keys.
 
     Example:
         >>> from literate_attention import llama_model
@@ -453,11 +458,15 @@ def composition_scores(
     """
     require_earlier_layer(layer)
     require_head([block.attention for block in model.blocks], layer, head=0)
+    if num_distances is not None:
+        require_at_least("num_distances", num_distances, 1)
     query, key, _ = head_matrices(model, layer)
     asks = query @ query.mT
     attention: Any = model.blocks[layer].attention
     shared_by = attention.num_heads // attention.num_kv_heads
     if attention.rope is not None:  # the mean of R asks R^T, over all distances
+        if num_distances is None:
+            num_distances = min(64, len(attention.rope.cos))
         turned = asks.unsqueeze(-2).expand(-1, -1, num_distances, -1)
         for _ in range(2):
             turned = attention.rope(turned).transpose(-3, -1)
@@ -639,7 +648,8 @@ def require_wires(
                 f"layer {layer} has {heads_of(attention, part)} {kind}, "
                 f"counted from 0; there is no {head}"
             )
-        if getattr(attention, f"W_{part}")._forward_hooks:
+        hooks = getattr(attention, f"W_{part}")._forward_hooks.values()
+        if any(isinstance(hook, partial) and hook.func is project_anew for hook in hooks):
             raise ValueError(
                 f"wires to layer {layer} are already cut; name all of them in one call"
             )

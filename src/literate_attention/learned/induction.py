@@ -19,7 +19,7 @@ from literate_attention.learned.trained_heads import (
 )
 from literate_attention.models.grouped_query_attention import GroupedQueryAttention
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
-from literate_attention.models.transformer_block import LanguageModel, RMSNorm
+from literate_attention.models.transformer_block import LanguageModel, RMSNorm, require_no_weights
 from literate_attention.story.training import one_thread, same_start
 
 __all__ = [
@@ -146,7 +146,11 @@ class AttentionBlock(nn.Module):
 
         Returns:
             One vector for each token.
+
+        Raises:
+            TypeError: the weights of attention are asked for.
         """
+        require_no_weights(options)
         return x + self.attention(self.attention_norm(x), **options)
 
 

@@ -40,7 +40,7 @@ def attention_maps(
     Args:
         model: a stack of blocks whose attention can return its weights.
         token_ids: what the model reads.
-        layers: which layers' maps are collected; by default those of all.
+        layers: which layers' maps are collected, in the order of the model; by default those of all.
 
     Returns:
         A map for each head of each of these layers. Row i says how much token i takes from each token, and
@@ -48,7 +48,7 @@ def attention_maps(
 
     Raises:
         TypeError: the token ids are not integers.
-        ValueError: a token id is outside the vocabulary.
+        ValueError: a token id is outside the vocabulary, or the model lacks a layer, or none is asked for.
 
     Example:
         >>> from literate_attention import llama_model
@@ -57,6 +57,7 @@ def attention_maps(
         torch.Size([3, 6, 4, 4])
     """
     require_token_ids(token_ids, model.token_embedding.num_embeddings)
+    require_layers(layers, len(model.blocks))
     x = model.token_embedding(token_ids)
     blocks: Iterable[Any] = model.blocks
     maps = []
@@ -305,7 +306,8 @@ def resume(
         x = block(x)
     skipped = [nn.Identity() for _ in range(layer - 1)]
     blocks = [FirstBlocks(embedded, x), *skipped, *model.blocks[layer:]]
-    resumed = LanguageModel(1, embedded.shape[-1], blocks)
+    with torch.device("meta"):  # nothing is drawn for weights that are replaced
+        resumed = LanguageModel(1, embedded.shape[-1], blocks)
     resumed.token_embedding, resumed.final_norm = model.token_embedding, model.final_norm
     return resumed
 
@@ -397,6 +399,16 @@ def require_targets(maps: Tensor, targets: Tensor) -> None:
     if empty:
         raise ValueError(
             f"{empty} of {targets[..., 0, 0].numel()} sequences have no targets: there is nothing to score"
+        )
+
+
+def require_layers(layers: Collection[int] | None, num_layers: int) -> None:
+    """Refuse layers that the model does not have: their maps would be missing from the result."""
+    strange = sorted(set(layers or ()) - set(range(num_layers)))
+    if strange or (layers is not None and not layers):
+        raise ValueError(
+            f"the model has {num_layers} layers, counted from 0, and at least one must be asked for; "
+            f"got {sorted(layers or ())}"
         )
 
 

@@ -9,9 +9,11 @@ from torch.nn.functional import scaled_dot_product_attention as torch_attention
 
 from literate_attention._argument_checks import (
     require_at_least,
+    require_head_mask,
     require_head_split,
     require_mask,
     require_one_mask,
+    require_values,
 )
 from literate_attention._call_types import ReturnsWeights
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
@@ -201,8 +203,8 @@ def grouped_attention(
 
     Raises:
         TypeError: the mask is not boolean.
-        ValueError: the heads cannot be shared out, the mask does not fit, or ``attn_mask`` and ``is_causal``
-            are given together.
+        ValueError: the heads cannot be shared out, there are not as many values as keys, the mask does not
+            fit, or ``attn_mask`` and ``is_causal`` are given together.
 
     Example:
         Of five tokens the last three ask. The first of these averages 0, 0.4 and 0.8 in the first group
@@ -217,12 +219,14 @@ def grouped_attention(
         tensor([0.4000, 0.4000, 0.4000, 2.4000, 2.4000, 2.4000])
     """
     require_head_split("num_heads", query.shape[-3], key.shape[-3], "num_kv_heads")
+    require_values(key, value)
     require_one_mask(attn_mask, is_causal)
     if attn_mask is not None:
         require_mask(attn_mask, (*query.shape[:-1], key.shape[-2]))
     num_heads, num_kv_heads = query.shape[-3], key.shape[-3]
     q_len, kv_len = query.shape[-2], key.shape[-2]
-    is_causal = is_causal and q_len > 1  # a single query is the last token's, and sees all keys
+    if q_len == 1:  # it is the last token's, and sees all keys
+        is_causal = False
     if is_causal and (need_weights or q_len != kv_len):
         attn_mask, is_causal = causal_mask(q_len, kv_len, device=query.device), False
     if not need_weights:
@@ -350,7 +354,7 @@ class GroupedQueryAttention(nn.Module):
         q_len = x.shape[-2]
         kv_len = q_len if cache is None else cache.num_keys + q_len
         if attn_mask is not None:
-            require_mask(attn_mask, (*query.shape[:-1], kv_len))
+            require_head_mask(attn_mask, (*query.shape[:-1], kv_len))
             attn_mask = attn_mask & causal_mask(q_len, kv_len, device=x.device)
         if self.window is not None:
             num_sinks = getattr(cache, "num_sinks", 0)

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from literate_attention._argument_checks import (
     require_at_least,
+    require_context,
     require_to_follow,
     require_token_ids,
 )
@@ -225,7 +226,10 @@ def keep_top_p(
     """
     if not 0.0 < p <= 1.0:
         raise ValueError(f"p must be a probability above 0, got {p}")
-    probabilities, order = logits.softmax(dim=-1).sort(dim=-1, descending=True)
+    if p == 1.0:  # a sum of many chances may be rounded to one too soon
+        return logits
+    wide = torch.promote_types(logits.dtype, torch.float32)
+    probabilities, order = logits.softmax(-1, wide).sort(dim=-1, descending=True)
     before = probabilities.cumsum(dim=-1) - probabilities
     hidden = (before >= p).scatter(-1, order, before >= p)
     return logits.masked_fill(hidden, -torch.inf)
@@ -258,22 +262,24 @@ def sample(
         One token id for each row.
 
     Raises:
-        ValueError: ``temperature`` is below 0, ``top_k`` below 1, or ``top_p`` no probability above 0.
+        ValueError: ``temperature`` is below 0 or not finite, ``top_k`` below 1, or ``top_p`` no probability
+            above 0.
 
     Example:
         >>> sample(torch.tensor([[0.1, 2.0, 0.3], [4.0, 0.2, 3.0]]), top_k=1)
         tensor([1, 0])
     """
-    if temperature < 0.0:
-        raise ValueError(f"temperature must be at least 0, got {temperature}")
+    if not 0.0 <= temperature < torch.inf:
+        raise ValueError(f"temperature must be at least 0 and finite, got {temperature}")
     if temperature == 0.0:
         return greedy(logits)
-    logits = logits / temperature
+    scores = logits.cpu().double()
+    scores = (scores - scores.amax(dim=-1, keepdim=True)) / temperature
     if top_k is not None:
-        logits = keep_top_k(logits, top_k)
+        scores = keep_top_k(scores, top_k)
     if top_p is not None:
-        logits = keep_top_p(logits, top_p)
-    probabilities = logits.float().softmax(dim=-1).cpu()
+        scores = keep_top_p(scores, top_p)
+    probabilities = scores.softmax(dim=-1).float()
     drawn = torch.multinomial(probabilities, num_samples=1, generator=generator)
     return drawn.squeeze(-1).to(logits.device)
 
@@ -285,7 +291,8 @@ def generate(
     max_new_tokens: int,
     *,
     choose: Callable[[Float[Tensor, "batch vocab_size"]], Int[Tensor, " batch"]] = greedy,
-    stop_token: int | None = None,
+    stop_token: int | Sequence[int] = (),
+    is_token: Bool[Tensor, "batch num_tokens"] | None = None,
     caches: Sequence[Any] | None = None,
     progress: Callable[[range], Iterable[int]] = iter,
 ) -> Int[Tensor, "batch longer"]:
@@ -299,11 +306,12 @@ def generate(
 
     Args:
         model: what says how probable each token is.
-        token_ids: the beginnings, all equally long.
+        token_ids: the beginnings, all equally long, or made so by padding in front of the shorter ones.
         max_new_tokens: the most tokens to add.
         choose: takes the logits of the next token, a row for each text, and returns its ids: :func:`greedy`,
             or :func:`sample` with your settings.
-        stop_token: the token that ends a text; what follows it in a batch repeats it.
+        stop_token: the token that ends a text, or several that do; what follows it in a batch repeats it.
+        is_token: False for padding, to which no token attends; the result begins with the padding, too.
         caches: for each block one, empty or with what these texts begin with; by default new ones.
         progress: wraps the steps, as ``tqdm`` does, to show how far it is.
 
@@ -313,28 +321,41 @@ def generate(
     Raises:
         TypeError: the token ids are not integers, or the model's attention takes no cache.
         ValueError: the token ids are no batch of texts, one is outside the vocabulary, the caches hold all of
-            them already, or the texts become longer than the model or a cache has room for.
+            them already or have sinks beside padding, the padding is not in front, ``choose`` returns no id
+            for each text, or the texts could become longer than the model or a cache has room for.
 
     Example:
+        Two beginnings, of which the second has two tokens less:
+
         >>> from literate_attention import GroupedQueryAttention, TransformerBlock
         >>> attention = GroupedQueryAttention(12, 12, num_heads=6, num_kv_heads=2)
         >>> model = LanguageModel(11, 12, [TransformerBlock(attention, 12, hidden_dim=16)])
-        >>> generate(model, torch.tensor([[1, 7, 2, 5], [3, 0, 8, 4]]), max_new_tokens=3).shape
+        >>> token_ids = torch.tensor([[1, 7, 2, 5], [0, 0, 8, 4]])
+        >>> is_token = torch.tensor([[True, True, True, True], [False, False, True, True]])
+        >>> generate(model, token_ids, max_new_tokens=3, is_token=is_token).shape
         torch.Size([2, 7])
     """
     require_token_ids(token_ids, model.token_embedding.num_embeddings)
     require_texts(token_ids, caches)
+    require_at_least("max_new_tokens", max_new_tokens, 0)
     batch, num_tokens = token_ids.shape
     caches = caches or empty_caches(model, batch, num_tokens + max_new_tokens)
+    require_room_for_all(model, caches, num_tokens + max_new_tokens - 1)
+    require_padding(is_token, token_ids, caches)
     new = token_ids[:, caches[0].num_tokens :]
-    finished = torch.zeros(batch, dtype=torch.bool, device=token_ids.device)
+    stop_tokens = torch.tensor(stop_token, dtype=torch.int64, device=new.device)
+    finished = torch.zeros(batch, 1, dtype=torch.bool, device=new.device)
+    options = {}
     for _ in progress(range(max_new_tokens)):
-        logits = model.logits(model.hidden_states(new, caches)[:, -1])
+        if is_token is not None:
+            num_keys = caches[0].num_keys + new.shape[-1]
+            options["attn_mask"] = is_token[:, None, None, -num_keys:]
+            is_token = torch.cat([is_token, ~torch.zeros_like(finished)], dim=-1)
+        logits = model(new, caches, last_only=True, **options)[:, -1]
         chosen = choose(logits)
-        if stop_token is not None:
-            chosen = chosen.masked_fill(finished, stop_token)
-            finished = chosen == stop_token
-        new = chosen.unsqueeze(-1)
+        require_choice(chosen, batch)
+        new = torch.where(finished, token_ids[:, -1:], chosen.view(batch, 1))
+        finished = torch.isin(new, stop_tokens)
         token_ids = torch.cat([token_ids, new], dim=-1)
         if finished.all():
             break
@@ -355,6 +376,44 @@ def require_room(cache: KVCache, key: Tensor, value: Tensor) -> None:
         raise ValueError(
             f"the cache has room for {max_tokens} tokens and holds {cache.num_tokens}, "
             f"got {num_tokens} more; make it with max_tokens={cache.num_tokens + num_tokens}"
+        )
+
+
+def require_room_for_all(model: LanguageModel, caches: Sequence[Any], num_positions: int) -> None:
+    """Refuse more tokens than there are positions or places, before the first of them is chosen."""
+    blocks: Iterable[Any] = model.blocks
+    for block, cache in zip(blocks, caches, strict=False):
+        rope = getattr(block.attention, "rope", None)
+        if rope is not None:
+            require_context(num_positions, len(rope.cos))
+        if isinstance(cache, KVCache) and num_positions > cache.keys.shape[-2]:
+            raise ValueError(
+                f"a cache has room for {cache.keys.shape[-2]} tokens, and they may need {num_positions}; "
+                f"make it with max_tokens={num_positions}, or choose fewer new tokens"
+            )
+
+
+def require_padding(is_token: Tensor | None, token_ids: Tensor, caches: Sequence[Any]) -> None:
+    """Refuse padding that does not stand in front, or that a cache would keep as its sinks."""
+    if is_token is None:
+        return
+    if is_token.dtype != torch.bool or is_token.shape != token_ids.shape:
+        raise ValueError(
+            f"is_token must be boolean, one for each of the token ids of shape {tuple(token_ids.shape)}, "
+            f"got {is_token.dtype} of shape {tuple(is_token.shape)}"
+        )
+    if not is_token[:, -1].all():
+        raise ValueError("a text goes on after its last token; put the padding in front")
+    if any(getattr(cache, "num_sinks", 0) for cache in caches):
+        raise ValueError("the sinks of a cache would be padding; continue such texts one by one")
+
+
+def require_choice(chosen: Tensor, batch: int) -> None:
+    """Refuse what is not one token id for each text."""
+    if chosen.is_floating_point() or chosen.numel() != batch:
+        raise ValueError(
+            f"choose must return one token id for each of {batch} texts, "
+            f"got {chosen.dtype} of shape {tuple(chosen.shape)}"
         )
 
 

@@ -194,7 +194,7 @@ def gpt2_attention(
         context_length: the most tokens that a sequence may have.
 
     Returns:
-        The attention of that block.
+        The attention of that block, where the checkpoint is.
 
     Raises:
         KeyError: the checkpoint has no such layer.
@@ -217,8 +217,9 @@ def gpt2_attention(
     for name, weight, bias in zip(("W_query", "W_key", "W_value"), weights, biases, strict=True):
         ours |= {f"{name}.weight": weight, f"{name}.bias": bias}
     width = len(out_bias)
-    attention = MultiHeadAttention(width, width, context_length, 0.0, num_heads, qkv_bias=True)
-    attention.load_state_dict(ours)
+    with torch.device("meta"):  # nothing is drawn for weights that are replaced
+        attention = MultiHeadAttention(width, width, context_length, 0.0, num_heads, True)
+    attention.to_empty(device=out_bias.device).load_state_dict(ours)
     return attention
 
 

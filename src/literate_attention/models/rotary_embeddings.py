@@ -76,7 +76,7 @@ def rotate_half_split(
         sin: the sine of it.
 
     Returns:
-        The queries or keys, turned; their lengths are what they were.
+        The queries or keys, turned; their lengths and their type are what they were.
 
     Raises:
         ValueError: `x` is not twice as wide as there are pairs.
@@ -90,7 +90,8 @@ def rotate_half_split(
     """
     require_pairs(x, cos)
     first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+    turned = torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+    return turned.to(x.dtype)
 
 
 def rotate_interleaved(
@@ -114,7 +115,7 @@ def rotate_interleaved(
         sin: the sine of it.
 
     Returns:
-        The queries or keys, turned; their lengths are what they were.
+        The queries or keys, turned; their lengths and their type are what they were.
 
     Raises:
         ValueError: `x` is not twice as wide as there are pairs.
@@ -128,7 +129,8 @@ def rotate_interleaved(
     """
     require_pairs(x, cos)
     even, odd = x[..., 0::2], x[..., 1::2]
-    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+    turned = torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1)
+    return turned.flatten(-2).to(x.dtype)
 
 
 def interleaved_to_half_split(
@@ -332,12 +334,20 @@ class RotaryEmbedding(nn.Module):
         dtype: torch.dtype = torch.float32,
     ) -> None:
         super().__init__()
-        frequencies = rotary_frequencies(head_dim, base, dtype)
-        if scale is not None:
-            frequencies = scale(frequencies)
-        angles = torch.outer(torch.arange(context_length, dtype=dtype), frequencies)
-        self.register_buffer("cos", attention_factor * angles.cos(), persistent=False)
-        self.register_buffer("sin", attention_factor * angles.sin(), persistent=False)
+        with torch.device("cpu"):  # the meta device would keep no numbers
+            frequencies = rotary_frequencies(head_dim, base, dtype)
+            if scale is not None:
+                frequencies = scale(frequencies)
+            angles = torch.outer(torch.arange(context_length, dtype=dtype), frequencies)
+        self.tables = attention_factor * angles.cos(), attention_factor * angles.sin()
+        for name, table in zip(("cos", "sin"), self.tables, strict=True):
+            self.register_buffer(name, table.to(torch.get_default_device()), persistent=False)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "RotaryEmbedding":
+        """Move the tables; `to_empty` leaves their numbers behind, and no checkpoint brings them back."""
+        super()._apply(fn, recurse)
+        self.cos, self.sin = (table.to(self.cos) for table in self.tables)
+        return self
 
     def forward(
         self, x: Float[Tensor, "*batch num_tokens head_dim"], start: int = 0
@@ -352,11 +362,18 @@ class RotaryEmbedding(nn.Module):
             The queries or keys, turned.
 
         Raises:
-            ValueError: `x` is not ``head_dim`` wide, or a position lies beyond ``context_length``.
+            ValueError: `x` is not ``head_dim`` wide, or a position is below 0 or beyond ``context_length``.
         """
         stop = start + x.shape[-2]
-        require_context(stop, len(self.cos))
+        require_positions(start, stop, len(self.cos))
         return rotate_half_split(x, self.cos[start:stop], self.sin[start:stop])
+
+
+def require_positions(start: int, stop: int, context_length: int) -> None:
+    """Refuse positions that are not in the tables; Python would count negative ones from the end."""
+    if start < 0:
+        raise ValueError(f"start must be at least 0, got {start}")
+    require_context(stop, context_length)
 
 
 def require_pairs(x: Tensor, cos: Tensor) -> None:

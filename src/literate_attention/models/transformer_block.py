@@ -1,6 +1,6 @@
 """Where attention sits: in a block, in a stack of blocks, in a model that names the next token."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -142,7 +142,11 @@ class TransformerBlock(nn.Module):
 
         Returns:
             One vector for each token.
+
+        Raises:
+            TypeError: the weights of attention are asked for.
         """
+        require_no_weights(options)
         x = x + self.attention(self.attention_norm(x), **options)
         return x + self.feed_forward(self.feed_forward_norm(x))
 
@@ -203,14 +207,12 @@ class LanguageModel(nn.Module):
             One vector for each token, as the last norm leaves it.
 
         Raises:
-            TypeError: the token ids are not integers.
-            ValueError: a token id is outside the vocabulary, or there are not as many caches as blocks.
+            TypeError: the token ids are not integers, or the weights of attention are asked for.
+            ValueError: a token id is outside the vocabulary, or there is not one cache for each block.
         """
         require_token_ids(token_ids, self.token_embedding.num_embeddings)
-        if caches is not None and len(caches) != len(self.blocks):
-            raise ValueError(
-                f"got {len(caches)} caches for {len(self.blocks)} blocks; each needs one"
-            )
+        require_caches(caches, len(self.blocks))
+        require_no_weights(options)
         x = self.token_embedding(token_ids)
         for layer, block in enumerate(self.blocks):
             if caches is not None:
@@ -235,20 +237,42 @@ class LanguageModel(nn.Module):
         self,
         token_ids: Int[Tensor, "*batch num_tokens"],
         caches: Sequence[Any] | None = None,
+        *,
+        last_only: bool = False,
         **options: Any,
-    ) -> Float[Tensor, "*batch num_tokens vocab_size"]:
+    ) -> Float[Tensor, "*batch num_scored vocab_size"]:
         """Score, at every place, each token of the vocabulary as the next one.
 
         Args:
             token_ids: whole numbers from 0 to ``vocab_size - 1``.
             caches: one for each block, with what it has seen before.
+            last_only: whether the last place alone is scored, as when a text is continued.
             **options: what else every attention is told.
 
         Returns:
-            The logits of the next token, at every place.
+            The logits of the next token, at every place or at the last one.
 
         Raises:
-            TypeError: the token ids are not integers.
-            ValueError: a token id is outside the vocabulary, or there are not as many caches as blocks.
+            TypeError: the token ids are not integers, or the weights of attention are asked for.
+            ValueError: a token id is outside the vocabulary, or there is not one cache for each block.
         """
-        return self.logits(self.hidden_states(token_ids, caches, **options))
+        hidden = self.hidden_states(token_ids, caches, **options)
+        return self.logits(hidden[..., -1:, :] if last_only else hidden)
+
+
+def require_caches(caches: Sequence[Any] | None, num_blocks: int) -> None:
+    """Refuse caches that are not one for each block: two blocks would mix up their keys in one."""
+    if caches is None:
+        return
+    if len(caches) != num_blocks:
+        raise ValueError(f"got {len(caches)} caches for {num_blocks} blocks; each needs one")
+    if any(one is other for place, one in enumerate(caches) for other in caches[:place]):
+        raise ValueError("one cache was given for several blocks; each needs one of its own")
+
+
+def require_no_weights(options: Mapping[str, Any]) -> None:
+    """Refuse to ask a stack for the weights of its attention: a block returns vectors alone."""
+    if options.get("need_weights"):
+        raise TypeError(
+            "need_weights is for a module of attention; of a model, attention_maps returns all weights"
+        )

@@ -4,7 +4,7 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention as torch_attention
 
-from literate_attention._argument_checks import require_mask, require_one_mask
+from literate_attention._argument_checks import require_mask, require_one_mask, require_values
 from literate_attention.story.causal_attention import causal_mask
 
 __all__ = [
@@ -45,8 +45,8 @@ def scaled_dot_product_attention(
 
     Raises:
         TypeError: the mask is not boolean.
-        ValueError: query, key and value differ in their batch dimensions, the mask does not fit, or
-            ``attn_mask`` and ``is_causal`` are given together.
+        ValueError: query, key and value differ in their batch dimensions, there are not as many values as
+            keys, the mask does not fit, or ``attn_mask`` and ``is_causal`` are given together.
 
     Example:
         Four queries, the last of six tokens, average the values 0 to 2, 0 to 3, 0 to 4 and 0 to 5.
@@ -59,6 +59,7 @@ def scaled_dot_product_attention(
     """
     require_one_mask(attn_mask, is_causal)
     require_same_batch(query, key, value)
+    require_values(key, value)
     *batch, q_len, _ = query.shape
     kv_len = key.shape[-2]
     if is_causal and q_len != kv_len:

@@ -282,7 +282,7 @@ def create_dataloader_v1(
         A loader of pairs ``(input_ids, target_ids)``, each of shape ``(batch_size, max_length)``.
 
     Raises:
-        ValueError: ``batch_size`` or ``max_length`` is below 1, or the text is too short.
+        ValueError: ``batch_size`` or ``max_length`` is below 1, or the text is too short for one batch.
 
     Example:
         >>> loader = create_dataloader_v1(
@@ -293,13 +293,24 @@ def create_dataloader_v1(
         tensor([[  40,  367, 2885, 1464],
                 [2885, 1464, 1807, 3619]])
     """
+    dataset = GPTDatasetV1(txt, gpt2_tokenizer(), max_length, stride)
+    require_a_batch(len(dataset), batch_size, drop_last)
     return DataLoader(
-        GPTDatasetV1(txt, gpt2_tokenizer(), max_length, stride),
+        dataset,
         batch_size=batch_size,
         shuffle=shuffle,
         drop_last=drop_last,
         num_workers=num_workers,
     )
+
+
+def require_a_batch(num_windows: int, batch_size: int, drop_last: bool) -> None:
+    """Refuse a loader that would be empty: a training with it would do nothing, without an error."""
+    if drop_last and num_windows < batch_size:
+        raise ValueError(
+            f"the text has {num_windows} windows, fewer than a batch of {batch_size}, and drop_last leaves "
+            f"it out; make batch_size smaller, or pass drop_last=False"
+        )
 
 
 class InputEmbedding(nn.Module):

@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from literate_attention._argument_checks import (
     require_context,
+    require_head_mask,
     require_head_split,
-    require_mask,
 )
 from literate_attention._call_types import ReturnsWeights
 from literate_attention.story.causal_attention import (
@@ -240,7 +240,7 @@ class MultiHeadAttention(nn.Module):
         key = split_heads(self.W_key(x), self.num_heads)
         value = split_heads(self.W_value(x), self.num_heads)
         if attn_mask is not None:
-            require_mask(attn_mask, (*query.shape[:-1], num_tokens))
+            require_head_mask(attn_mask, (*query.shape[:-1], num_tokens))
             attn_mask = attn_mask & causal_mask(num_tokens, device=x.device)
         if not need_weights and type(self.dropout) in (nn.Dropout, nn.Identity):
             attended = scaled_dot_product_attention(

@@ -50,7 +50,7 @@ class RotaryOfPieces(RotaryEmbedding):
         angles = torch.outer(
             torch.arange(context_length).float(), pieces.rotary_frequencies(head_dim, base)
         )
-        self.cos, self.sin = angles.cos(), angles.sin()
+        self.cos, self.sin = self.tables = angles.cos(), angles.sin()
         self.rotate_half_split = pieces.rotate_half_split
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:

@@ -174,6 +174,7 @@ def test_a_patched_place_is_a_run_with_one_vector_replaced(model: LanguageModel)
             hook.remove()
     assert_close(patched[-1, 2], last_logits(model, other))
     assert_close(patched[-1, 0], last_logits(model, one))  # too late: nobody reads it any more
+    assert not patch_blocks(model.requires_grad_(), one, other, places).requires_grad
 
 
 def test_a_patched_head_is_a_run_with_one_part_replaced(model: LanguageModel) -> None:
@@ -312,6 +313,20 @@ def test_the_wire_is_whole_again_after_an_exception(model: LanguageModel) -> Non
         assert not module._forward_pre_hooks
 
 
+def test_a_hook_of_the_readers_own_is_no_cut(model: LanguageModel) -> None:
+    seen: list[Tensor] = []
+    projection = model.blocks[2].attention.W_key
+    projection.register_forward_hook(lambda _, __, key: seen.append(key))
+    with cut_wires(model, {(0, 1): [(2, 0)]}):
+        model(tokens(7))
+    assert len(seen) == 1
+
+
+def test_of_attention_alone_wires_are_measured_at_all_distances_that_there_are() -> None:
+    alone = attention_only_model(11, 12, num_layers=2, num_heads=2, context_length=32)
+    assert torch.equal(composition_scores(alone, 1), composition_scores(alone, 1, 32))
+
+
 # What is refused
 
 
@@ -345,6 +360,8 @@ def cut_twice(model: LanguageModel) -> None:
         (lambda m: cut_wires(m, {(1, 0): [(2, 2)]}).__enter__(), "has 2 key-value heads, counted"),
         (lambda m: cut_wires(m, {(1, 0): [(2, 6)]}, part="query").__enter__(), "has 6 heads,"),
         (cut_twice, "wires to layer 2 are already cut; name all of them in one call"),
+        (lambda model: qk_circuit(model, 0, 0, distance=-5), "distance must be at least 0, got -5"),
+        (lambda model: composition_scores(model, 1, 0), "num_distances must be at least 1, got 0"),
     ],
 )
 def test_refused(

@@ -71,9 +71,10 @@ def test_maps_of_some_layers(model: LanguageModel) -> None:
 def test_a_resumed_model_is_the_same_above(model: LanguageModel) -> None:
     """What the first blocks have read is not read again; what is switched off above is missing in both."""
     token_ids = torch.tensor([[3, 8, 5, 2], [1, 0, 4, 4]])
-    whole = model(token_ids)
+    whole, state = model(token_ids), torch.get_rng_state()
     for layer in (1, 2):
         upper = resume(model, token_ids, layer)
+        assert torch.equal(torch.get_rng_state(), state)
         assert torch.equal(upper(token_ids), whole)
         with ablate_heads(model, [(2, 1)]):
             assert torch.equal(upper(token_ids), model(token_ids))
@@ -256,6 +257,9 @@ NEAR, NOT_TWICE = previous_token_targets(5), "the second half of token_ids must 
             "of 3 blocks, 1 to 2 can have read a text already, got 0",
         ),
         (lambda model: resume(model, torch.tensor([1, 2]), layer=3), "already, got 3"),
+        (lambda model: attention_maps(model, tokens(3), [0, 7]), "must be asked for; got [0, 7]"),
+        (lambda model: attention_maps(model, tokens(3), [-1]), "the model has 3 layers"),
+        (lambda model: attention_maps(model, tokens(3), []), "must be asked for; got []"),
         (
             lambda model: resume(model, torch.tensor([1, 2]), layer=1)(torch.tensor([1, 3])),
             "the first blocks have read another text",

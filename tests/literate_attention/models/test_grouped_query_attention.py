@@ -250,11 +250,18 @@ MASK = torch.ones(3, 5, dtype=torch.bool)
         (lambda: stack_groups(torch.ones(5, 2, 2), 2), ValueError, f"{UNEVEN}5 and 2"),
         (lambda: unstack_groups(torch.ones(2, 2, 2), 5), ValueError, f"{UNEVEN}5 and 2"),
         (lambda: grouped_attention(Q, KV[:, [0] * 4], KV), ValueError, f"{UNEVEN}6 and 4"),
+        (lambda: grouped_attention(Q, KV, KV.repeat(1, 1, 2, 1)), ValueError, "each key needs its"),
+        (lambda: grouped_attention(Q, KV, KV[:, :1]), ValueError, "values of shape (2, 1, 5, 4)"),
         (lambda: grouped_attention(Q, KV, KV, attn_mask=MASK.int()), TypeError, "must be boolean"),
         (lambda: grouped_attention(Q, KV, KV, attn_mask=MASK[:2]), ValueError, "(2, 6, 3, 5)"),
         (lambda: grouped_attention(Q, KV, KV, attn_mask=MASK, is_causal=True), ValueError, BOTH),
         (lambda: seeded().float()(X, attn_mask=MASK), ValueError, "scores of shape (2, 6, 5, 5)"),
         (lambda: seeded().float()(X, attn_mask=MASK.int()), TypeError, "must be boolean"),
+        (
+            lambda: seeded()(X.repeat(3, 1, 1).double(), attn_mask=torch.ones(6, 1, 5).bool()),
+            ValueError,
+            "(6, 1, 5) may be meant for each text or for each head; give it all 4 dimensions",
+        ),
         (lambda: seeded().float()(X.repeat(1, 3, 1)), ValueError, "the sequence has 15 tokens"),
     ],
 )

@@ -279,6 +279,43 @@ def test_progress_sees_every_step() -> None:
     assert seen == [(0, 3), (1, 3), (2, 3)]
 
 
+@pytest.mark.parametrize("window", [None, 3])
+def test_beginnings_of_unequal_length_are_continued_as_if_each_were_alone(
+    window: int | None,
+) -> None:
+    model, whole = small_model(window), text(6)
+    caches = [RollingCache(window) for _ in range(LAYERS)] if window else None
+    is_token = torch.arange(6) >= torch.tensor([[0], [4]])
+    padded = whole.where(is_token, 0)
+    written = generate(model, padded, 7, is_token=is_token, caches=caches)
+    assert torch.equal(written[:1], generate(model, whole[:1], 7))
+    assert torch.equal(written[1:, 4:], generate(model, whole[1:, 4:], 7))
+    assert not torch.equal(written, generate(model, padded, 7))
+    more = generate(model, padded, 2, is_token=is_token)
+    is_token = torch.nn.functional.pad(is_token, (0, 2), value=True)
+    assert torch.equal(generate(model, more, 5, is_token=is_token), written)
+
+
+def test_a_choice_may_be_a_column_and_several_tokens_may_end_a_text() -> None:
+    choices = iter([[3, 4], [9, 5], [6, 8], [7, 7]])
+    added = generate(
+        small_model(),
+        text(2),
+        max_new_tokens=4,
+        choose=lambda logits: torch.tensor(next(choices))[:, None],
+        stop_token=[8, 9],
+    )[:, 2:]
+    assert added.tolist() == [[3, 9, 9], [4, 5, 8]]
+
+
+def test_the_model_itself_is_called_and_scores_no_more_than_it_must() -> None:
+    """So that hooks are heard, and what `torch.compile` has made of it is not passed over."""
+    model, seen = small_model(), []
+    model.register_forward_hook(lambda _, __, logits: seen.append(logits.shape))
+    generate(model, text(4), 3)
+    assert seen == [(BATCH, 1, VOCABULARY)] * 3
+
+
 # Choosing
 
 
@@ -302,6 +339,20 @@ def test_as_many_stay_as_it_takes(p: float, stay: str) -> None:
     assert {letter for letter, keeps in zip("abcd", kept, strict=True) if keeps} == set(stay)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_what_stays_is_as_probable_as_was_asked(dtype: torch.dtype) -> None:
+    """Of many tokens too, whose chances add up to one too soon; and no token more than it takes."""
+    logits = (3 * random_tensor(8, 20_000)).to(dtype)
+    assert torch.equal(keep_top_p(logits, 1.0), logits)
+    chances = logits.double().softmax(dim=-1)
+    for p in (0.5, 0.9, 0.999):
+        kept = keep_top_p(logits, p).isfinite()
+        sums = (chances * kept).sum(dim=-1)
+        rarest = chances.where(kept, 1.0).amin(dim=-1)
+        assert (sums > p - 1e-5).all()
+        assert (sums - rarest < p + 1e-5).all()
+
+
 def test_tokens_are_drawn_as_often_as_they_are_probable() -> None:
     torch.manual_seed(123)
     probabilities = torch.tensor([0.5, 0.0, 0.125, 0.375])
@@ -314,7 +365,11 @@ def test_tokens_are_drawn_as_often_as_they_are_probable() -> None:
 
 def test_a_low_temperature_chooses_like_greedy() -> None:
     logits = random_tensor(50, VOCABULARY)
-    assert torch.equal(sample(logits, temperature=1e-4), greedy(logits))
+    for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
+        for temperature in (1e-4, 1e-38, 1e-320):
+            chosen = sample(logits.to(dtype), temperature=temperature, top_k=5, top_p=0.9)
+            best = logits.to(dtype).amax(dim=-1)
+            assert torch.equal(logits.to(dtype).gather(-1, chosen[:, None])[:, 0], best)
     warm = Counter(sample(logits[:1].expand(500, -1), temperature=100.0).tolist())
     assert len(warm) == VOCABULARY
     before = torch.get_rng_state()
@@ -347,6 +402,10 @@ def append(*shape: int, value: tuple[int, ...] | None = None, **kind: Any) -> No
     KVCache(1, 3, 5, 4).append(torch.ones(shape, **kind), torch.ones(value or shape, **kind))
 
 
+def padded(is_token: list[object], caches: list[RollingCache] | None = None) -> None:
+    generate(small_model(), text(3), 1, is_token=torch.tensor([is_token] * 2), caches=caches)
+
+
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("call", "error", "message"),
@@ -371,7 +430,7 @@ def append(*shape: int, value: tuple[int, ...] | None = None, **kind: Any) -> No
         (
             lambda: generate(small_model(), text(38), 5),
             ValueError,
-            "the sequence has 41 tokens, but context_length is 40",
+            "the sequence has 42 tokens, but context_length is 40",
         ),
         (
             lambda: generate(small_model(), text(3)[:, :0], 1),
@@ -386,14 +445,46 @@ def append(*shape: int, value: tuple[int, ...] | None = None, **kind: Any) -> No
         ),
         (lambda: generate(small_model(), text(3) + 11, 1), ValueError, "outside the vocabulary"),
         (
-            lambda: small_model()(text(3), [RollingCache(3)] * LAYERS),
+            lambda: small_model()(text(3), [RollingCache(3), RollingCache(3)]),
             ValueError,
             "the cache is for a window of 3, but the window of the attention is None",
         ),
+        (
+            lambda: small_model()(text(3), [KVCache(BATCH, KV_HEADS, 9, HEAD_DIM)] * LAYERS),
+            ValueError,
+            "one cache was given for several blocks; each needs one of its own",
+        ),
+        (
+            lambda: generate(
+                small_model(), text(3), 5, caches=empty_caches(small_model(), BATCH, 6)
+            ),
+            ValueError,
+            "a cache has room for 6 tokens, and they may need 7; make it with max_tokens=7",
+        ),
+        (lambda: generate(small_model(), [[1, 2]], 3), TypeError, "got list; pass torch.tensor"),
+        (lambda: generate(small_model(), text(3), -1), ValueError, "at least 0, got -1"),
+        (lambda: padded([True, True, False]), ValueError, "put the padding in front"),
+        (lambda: padded([True]), ValueError, "ids of shape (2, 3), got torch.bool of shape (2, 1)"),
+        (lambda: padded([1, 1, 1]), ValueError, "is_token must be boolean"),
+        (
+            lambda: padded([False, True, True], [RollingCache(3, 1), RollingCache(3, 1)]),
+            ValueError,
+            "the sinks of a cache would be padding",
+        ),
+        (
+            lambda: generate(small_model(), text(3), 1, choose=lambda x: x.softmax(-1)),
+            ValueError,
+            "one token id for each of 2 texts, got torch.float64 of shape (2, 11)",
+        ),
+        (lambda: sample(torch.ones(1, 3), temperature=torch.nan), ValueError, "finite, got nan"),
         (lambda: keep_top_k(torch.ones(3), 0), ValueError, "k must be at least 1, got 0"),
         (lambda: keep_top_p(torch.ones(3), 0.0), ValueError, "probability above 0, got 0.0"),
         (lambda: keep_top_p(torch.ones(3), 1.5), ValueError, "probability above 0, got 1.5"),
-        (lambda: sample(torch.ones(1, 3), temperature=-1.0), ValueError, "at least 0, got -1.0"),
+        (
+            lambda: sample(torch.ones(1, 3), temperature=-1.0),
+            ValueError,
+            "at least 0 and finite, got -1.0",
+        ),
     ],
 )
 def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:

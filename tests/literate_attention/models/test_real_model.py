@@ -96,7 +96,9 @@ def gpt2_checkpoint(width: int, layers: int = 2, prefix: str = "transformer.") -
 @pytest.mark.parametrize("prefix", ["", "transformer."])
 def test_gpt2s_matrices_are_cut_and_turned(prefix: str) -> None:
     checkpoint = gpt2_checkpoint(6, prefix=prefix)
+    state = torch.get_rng_state()
     attention = gpt2_attention(checkpoint, layer=1, num_heads=3, context_length=5)
+    assert torch.equal(torch.get_rng_state(), state)
     x = torch.randn(2, 5, 6, generator=torch.Generator().manual_seed(1))
     wide = x @ checkpoint[f"{prefix}h.1.attn.c_attn.weight"]
     wide = wide + checkpoint[f"{prefix}h.1.attn.c_attn.bias"]

@@ -161,10 +161,30 @@ def test_the_tables_are_no_part_of_a_checkpoint_but_move_with_the_module() -> No
     assert rope.to("meta").sin.is_meta
 
 
+def test_the_tables_are_there_after_a_life_without_memory() -> None:
+    """No checkpoint brings them: whoever builds on the meta device, or empties a module, has them too."""
+    x, settings = torch.ones(5, 64), {"scale": lambda x: x / 2, "attention_factor": 1.25}
+    rope = RotaryEmbedding(64, 8, 100.0, **settings)
+    expected = rope(x)
+    with torch.device("meta"):
+        without_memory = RotaryEmbedding(64, 8, 100.0, **settings)
+        assert without_memory(torch.ones(5, 64)).is_meta
+    for module in (without_memory, rope.to("meta"), rope.half()):
+        assert torch.equal(module.to_empty(device="cpu").float()(x), expected)
+
+
+@each_rotation
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
+def test_what_is_turned_keeps_its_type(rotate: Callable[..., Tensor], dtype: torch.dtype) -> None:
+    turned = rotate(torch.ones(3, 14, dtype=dtype), *torch.ones(2, 3, 7).double())
+    assert turned.dtype == dtype
+
+
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: RotaryEmbedding(64, 8)(torch.ones(5, 64), start=-5), "at least 0, got -5"),
         (lambda: rotary_frequencies(7), "head_dim must be even, since RoPE turns pairs"),
         (lambda: RotaryEmbedding(64, 8)(torch.ones(5, 64), start=4), "the sequence has 9 tokens"),
         (lambda: RotaryEmbedding(64, 8)(torch.ones(5, 2)), "number of angles = 64, got shape (5"),

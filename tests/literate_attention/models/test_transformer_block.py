@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing import assert_close
 
 from literate_attention import LanguageModel, MultiHeadAttention, RMSNorm, SwiGLU, TransformerBlock
@@ -100,12 +101,33 @@ def test_the_embedding_is_both_the_first_and_the_last_matrix() -> None:
 
 
 @pytest.mark.usefixtures("unchecked")
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # vmap of torch's kernel
+def test_texts_that_are_mapped_and_traced_have_no_numbers_to_look_at() -> None:
+    """Gradients for each text, and shapes without numbers, as torch's tools ask for them."""
+    ours, token_ids = model(), torch.tensor([[1, 7, 2], [5, 5, 10]])
+    assert_close(torch.vmap(ours)(token_ids), ours(token_ids))
+    weights = dict(ours.named_parameters())
+
+    def score(weights: dict[str, Tensor], text: Tensor) -> Tensor:
+        return torch.func.functional_call(ours, weights, (text,)).square().sum()
+
+    each = torch.func.vmap(torch.func.grad(score), in_dims=(None, 0))(weights, token_ids)
+    together = torch.autograd.grad(score(weights, token_ids), list(weights.values()))
+    for found, expected in zip(each.values(), together, strict=True):
+        assert_close(found.sum(dim=0), expected)
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        assert ours(torch.ones(2, 3, dtype=torch.int64)).shape == (2, 3, VOCABULARY)
+
+
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
         (lambda: model()(torch.ones(1, 2)), TypeError, "token_ids must be integers, got torch.fl"),
         (lambda: model()(torch.tensor([[0, 11]])), ValueError, "token id 11 is outside the vocab"),
         (lambda: model()(torch.tensor([[3]]), [None]), ValueError, "got 1 caches for 3 blocks"),
+        (lambda: model()(torch.tensor([[3]]), need_weights=True), TypeError, "attention_maps retu"),
+        (lambda: block()(torch.ones(2, WIDTH), need_weights=True), TypeError, "a module of attent"),
     ],
 )
 def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:

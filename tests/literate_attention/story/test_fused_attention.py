@@ -357,6 +357,8 @@ MASK = torch.ones(5, 5, dtype=torch.bool)
         ((X, X, X), {"attn_mask": MASK.float()}, TypeError, "attn_mask must be boolean"),
         ((X, X[:1], X), {}, ValueError, "key must have the batch dimensions of query, (2,), got"),
         ((X, X, X[None]), {}, ValueError, "got shape (1, 2, 5, 7)"),
+        ((X, X, X.repeat(1, 2, 1)), {}, ValueError, "each key needs its value, got keys of shape"),
+        ((X, X[:, :4], X), {"is_causal": True}, ValueError, "values of shape (2, 5, 7)"),
         (
             (X, X, X),
             {"attn_mask": MASK, "is_causal": True},

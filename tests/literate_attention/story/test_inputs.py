@@ -251,6 +251,12 @@ def test_the_token_matrix_is_drawn_before_the_positions() -> None:
         (lambda: embedding()(torch.ones(2, 8).long()), ValueError, "context_length is 7; shorten"),
         (lambda: loader(SAMPLE_TEXT, 0), ValueError, "max_length must be at least 1, got 0"),
         (lambda: loader("one two three four", 4), ValueError, "and the token after it need 5"),
+        (
+            lambda: create_dataloader_v1(SAMPLE_TEXT, batch_size=8, max_length=16, stride=16),
+            ValueError,
+            "the text has 3 windows, fewer than a batch of 8, and drop_last leaves it out",
+        ),
+        (lambda: embedding()([[1, 2]]), TypeError, "must be a tensor, got list; pass torch.tensor"),
     ],
 )
 def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:

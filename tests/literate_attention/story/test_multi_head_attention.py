@@ -178,6 +178,11 @@ NOT_BOOLEAN = "attn_mask must be boolean, True = may attend, got torch.float32"
         (lambda: split_heads(X, 0), ValueError, "must be divisible by num_heads, got 7 and 0"),
         (lambda: SMALL(X, attn_mask=torch.ones(5, 5)), TypeError, NOT_BOOLEAN),
         (lambda: SMALL(X, attn_mask=torch.ones(2, 5) > 0), ValueError, "of shape (2, 3, 5, 5),"),
+        (
+            lambda: SMALL(X.repeat(2, 1, 1)[:3], attn_mask=torch.ones(3, 1, 5) > 0),
+            ValueError,
+            "attn_mask[:, None] is one for each text",
+        ),
     ],
 )
 def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:

@@ -208,7 +208,7 @@ PIECES = (
         section="The smallest case",
         hint="Compute cosines and sines for all positions once, and take the rows from start on.",
         check=ROPE,
-        leave_out=("scale", "attention_factor", "dtype"),
+        leave_out=("scale", "attention_factor", "dtype", "_apply"),
         in_model=True,
     ),
 )
