@@ -179,10 +179,11 @@ class CausalAttention(nn.Module):
         if attn_mask is not None:
             require_mask(attn_mask, scores.shape)
             attn_mask = attn_mask & causal_mask(num_tokens, device=x.device)
-            scores = mask_scores(scores, attn_mask)
+            has_key = attn_mask.any(dim=-1, keepdim=True)  # a row without one would be nan
+            scores = mask_scores(scores, attn_mask | ~has_key)
         weights = torch.softmax(scores, dim=-1)
         if attn_mask is not None:
-            weights = weights.masked_fill(~attn_mask, 0.0)  # nan, where no key is allowed
+            weights = weights.masked_fill(~attn_mask, 0.0)
         weights = self.dropout(weights)
         context = weights @ value
         return (context, weights) if need_weights else context

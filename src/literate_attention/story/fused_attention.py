@@ -28,7 +28,8 @@ def scaled_dot_product_attention(
     The kernel walks over the keys in blocks and keeps a running softmax, as FlashAttention does
     :cite:p:`dao2022`, so memory grows with the number of tokens, not with its square. Where torch has no such
     kernel for the arguments, it computes the explicit form: on a CPU with dropout, or for values of another
-    width than the keys.
+    width than the keys. The kernels have no second derivatives; under
+    ``torch.nn.attention.sdpa_kernel(SDPBackend.MATH)`` torch computes the explicit form, which has.
 
     Args:
         query: what asks.

@@ -11,6 +11,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 
 import platformdirs
 import tiktoken
@@ -121,13 +122,12 @@ def gpt2_tokenizer() -> tiktoken.Encoding:
 def _read_gpt2_tokenizer(folder: Path) -> tiktoken.Encoding:
     require_sha256(folder / "vocab.bpe", _BPE_SHA256)
     require_sha256(folder / "encoder.json", _IDS_SHA256)
-    ranks = data_gym_to_mergeable_bpe_ranks(
-        vocab_bpe_file=str(folder / "vocab.bpe"),
-        encoder_json_file=str(folder / "encoder.json"),
-        # tiktoken takes both from its own cache, if they are there, unchecked
-        vocab_bpe_hash=_BPE_SHA256,
-        encoder_json_hash=_IDS_SHA256,
-    )
+    # tiktoken would keep copies, and take them unchecked the next time
+    with patch.dict(os.environ, TIKTOKEN_CACHE_DIR=""):
+        ranks = data_gym_to_mergeable_bpe_ranks(
+            vocab_bpe_file=str(folder / "vocab.bpe"),
+            encoder_json_file=str(folder / "encoder.json"),
+        )
     return tiktoken.Encoding(
         name="gpt2",
         explicit_n_vocab=_GPT2_VOCAB_SIZE,

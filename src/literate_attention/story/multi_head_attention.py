@@ -255,10 +255,11 @@ class MultiHeadAttention(nn.Module):
         scores = (query / self.head_dim**0.5) @ key.mT
         scores = mask_scores(scores, causal_mask(num_tokens, device=x.device))
         if attn_mask is not None:
-            scores = mask_scores(scores, attn_mask)
+            has_key = attn_mask.any(dim=-1, keepdim=True)  # a row without one would be nan
+            scores = mask_scores(scores, attn_mask | ~has_key)
         weights = torch.softmax(scores, dim=-1)
         if attn_mask is not None:
-            weights = weights.masked_fill(~attn_mask, 0.0)  # nan, where no key is allowed
+            weights = weights.masked_fill(~attn_mask, 0.0)
         weights = self.dropout(weights)
         context = self.out_proj(merge_heads(weights @ value))
         return (context, weights) if need_weights else context

@@ -28,7 +28,8 @@ def attention_weights(
     .. math:: A = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right)
 
     The softmax runs over the keys, so each row sums to one. A row in which no key is allowed is all
-    zeros. It is the first half of scaled dot-product attention :cite:p:`vaswani2017`.
+    zeros. It is the first half of scaled dot-product attention :cite:p:`vaswani2017`. Scores are of the type
+    of the queries: in float16, one above 65,504 is infinite, where torch's kernel computes in float32.
 
     Args:
         query: what asks.
@@ -61,10 +62,11 @@ def attention_weights(
     # Scaled before the product, or float16 would overflow.
     scores = (query * scale) @ key.mT
     if attn_mask is not None:
-        scores = mask_scores(scores, attn_mask)
+        has_key = attn_mask.any(dim=-1, keepdim=True)  # a row without one would be nan
+        scores = mask_scores(scores, attn_mask | ~has_key)
     weights = torch.softmax(scores, dim=-1)
     if attn_mask is not None:
-        weights = weights.masked_fill(~attn_mask, 0.0)  # nan, where no key is allowed
+        weights = weights.masked_fill(~attn_mask, 0.0)
     return weights
 
 

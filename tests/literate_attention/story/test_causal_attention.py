@@ -106,7 +106,8 @@ def test_the_class_agrees_with_loops(mask_shape: tuple[int, ...] | None) -> None
     context, weights = attention(x, attn_mask=attn_mask, need_weights=True)
     assert_close(context, expected)
     assert_close(weights, expected_weights)
-    context.sum().backward()
+    with torch.autograd.set_detect_anomaly(True):
+        context.sum().backward()
     assert all(parameter.grad.isfinite().all() for parameter in attention.parameters())
 
 

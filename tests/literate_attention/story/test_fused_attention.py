@@ -11,6 +11,7 @@ import pytest
 import torch
 from harness.library.loops import attend_by_loops
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention as torch_attention
 from torch.profiler import ProfilerActivity, profile
 from torch.testing import assert_close
@@ -158,7 +159,8 @@ def test_a_row_without_keys_is_zero(attend: Callable[..., Tensor], dtype: torch.
     attn_mask = torch.ones(Q_LEN, KV_LEN, dtype=torch.bool)
     attn_mask[1] = False
     for given in (attn_mask, torch.zeros_like(attn_mask)):
-        context, *gradients = context_and_gradients(attend, arguments, attn_mask=given)
+        with torch.autograd.set_detect_anomaly(True):  # nor is any step on the way no number
+            context, *gradients = context_and_gradients(attend, arguments, attn_mask=given)
         assert (context[..., 1, :] == 0).all()
         assert all(gradient.isfinite().all() for gradient in gradients)
         assert (gradients[0][..., 1, :] == 0).all()
@@ -197,6 +199,13 @@ def test_on_arguments_drawn_at_random(seed: int) -> None:
     attn_mask = torch.rand(*mask_batch, q_len, kv_len, generator=draw) < 0.7
     assert_agrees_with_steps(arguments, attn_mask=attn_mask)
     assert_agrees_with_steps(arguments, is_causal=True)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_second_derivatives_are_those_of_the_explicit_form() -> None:
+    arguments = [tensor.requires_grad_() for tensor in query_key_value(2)]
+    with sdpa_kernel(SDPBackend.MATH):
+        assert torch.autograd.gradgradcheck(scaled_dot_product_attention, arguments)
 
 
 def test_half_precision_scores_are_scaled_before_they_overflow() -> None:

@@ -114,6 +114,13 @@ def test_what_lies_in_tiktokens_cache_is_not_trusted(
     assert fresh_tokenizer().encode("Hello") == [15496]
 
 
+def test_no_cache_of_tiktokens_has_to_be_writable(
+    fresh_tokenizer: Callable[[], tiktoken.Encoding], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", __file__)
+    assert fresh_tokenizer().encode("Hello") == [15496]
+
+
 # Windows
 
 
