@@ -2,6 +2,10 @@
 
 import importlib.metadata
 import importlib.util
+import sys
+import time
+import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,7 +41,8 @@ def find_smollm2() -> Path:
 def read_once(path: Path, sha256: str, cache_dir: Path | str | None = None) -> dict[str, Any]:
     """Read a model's file as numbers that torch can use, from the cache if it was read before.
 
-    What is kept is put in place in one step: a process that breaks off leaves nothing behind.
+    What is kept is put in place in one step, and made anew if a checksum in it is wrong. If a process is
+    killed while it writes, the next one removes what it has left, after ten minutes.
 
     Args:
         path: a GGUF file.
@@ -51,18 +56,49 @@ def read_once(path: Path, sha256: str, cache_dir: Path | str | None = None) -> d
     Raises:
         ModuleNotFoundError: the file is read for the first time, and ``gguf`` is not installed.
         OSError: it cannot be written to the cache.
-        ValueError: the file is missing or not the one expected, or what was kept is damaged.
+        ValueError: the file is missing or not the one expected.
     """
-    require_sha256(path, sha256)
+    require_sha256(path, sha256, f"the one that is read comes with: {_HOW_TO_INSTALL}")
     folder = Path(cache_dir or platformdirs.user_cache_dir("literate-attention", appauthor=False))
     cached = folder / f"{path.stem}-{sha256[:12]}.pt"
-    if not cached.exists():
+    remove_leftovers(cached)
+    kept = read_kept(cached)
+    if kept is None:
         content = read_gguf(path)
         write_in_one_step(cached, lambda place: torch.save(content, place))
+        if sys.stderr.isatty():
+            print(f"Kept {cached.stat().st_size / 1e6:.0f} MB in {cached}", file=sys.stderr)
+        kept = torch.load(cached, mmap=True, weights_only=True)
+    return kept
+
+
+def read_kept(cached: Path) -> dict[str, Any] | None:
+    """Read a file that torch has saved, if it is there and whole.
+
+    Args:
+        cached: the file, an archive with a checksum for each part.
+
+    Returns:
+        What is in it, mapped to memory; None if it cannot be read or any checksum is wrong.
+    """
     try:
-        return torch.load(cached, mmap=True, weights_only=True)
-    except (RuntimeError, EOFError) as error:
-        raise ValueError(f"{cached} is damaged ({error}); delete it") from None
+        with zipfile.ZipFile(cached) as archive:
+            is_whole = archive.testzip() is None
+        return torch.load(cached, mmap=True, weights_only=True) if is_whole else None
+    except Exception:  # a damage may be anywhere
+        return None
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what a process has left that was killed while it wrote a file in one step.
+
+    Args:
+        path: the file.
+    """
+    for left in path.parent.glob(path.name + 8 * "[a-z0-9_]"):
+        with suppress(OSError):  # another process may remove it, too
+            if time.time() - left.stat().st_mtime > 600:
+                left.unlink()
 
 
 def read_gguf(path: Path) -> dict[str, Any]:

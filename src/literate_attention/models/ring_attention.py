@@ -452,8 +452,8 @@ def attend_in_ring(
         The context vectors of the tokens of this process.
 
     Raises:
-        ValueError: there is no group of processes yet, heads cannot be shared evenly, or there are not as
-            many queries as keys and values.
+        ValueError: there is no group of processes yet, heads cannot be shared evenly, there are not as many
+            queries as keys and values, or another process holds more or fewer.
 
     Example:
         A ring of one process is attention as it always was.
@@ -465,8 +465,9 @@ def attend_in_ring(
         tensor([0.0000, 0.5000, 1.0000, 1.5000, 2.0000, 2.5000])
         >>> dist.destroy_process_group()
     """
-    require_same_tokens(query, key, value)
     ring = Ring(group)
+    require_same_shards(ring, query, key, value)
+    require_same_tokens(query, key, value)
     num_tokens = ring.size * query.shape[-2]
     shards = ring_shards(num_tokens, ring.size, zigzag=zigzag)
 
@@ -489,6 +490,18 @@ def require_cut(num_tokens: int, world_size: int, chunks_each: int) -> None:
         raise ValueError(
             f"{num_tokens} tokens cannot be cut into {num_chunks} chunks of one size, "
             f"{chunks_each} for each of {world_size} processes; pad the sequence to {fitting} tokens"
+        )
+
+
+def require_same_shards(ring: Ring, query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Refuse shards of unequal size: what arrives would not fit, and gloo would end the process."""
+    sizes = torch.tensor([query.shape[-2], key.nbytes, value.nbytes], device=query.device)
+    all_sizes = [torch.empty_like(sizes) for _ in range(ring.size)]
+    dist.all_gather(all_sizes, sizes, ring.group)
+    if not all(torch.equal(sizes, others) for others in all_sizes):
+        raise ValueError(
+            "all processes must hold as many tokens, in the same heads and type; they have queries of "
+            f"{', '.join(str(int(others[0])) for others in all_sizes)} tokens"
         )
 
 

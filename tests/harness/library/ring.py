@@ -30,6 +30,12 @@ def attend(
     return [context.detach(), *gradients]
 
 
+def attend_unevenly(group: dist.ProcessGroup) -> None:
+    """Attend to a sequence of which the second process holds more than the first."""
+    x = torch.ones(2, 4 + 2 * dist.get_rank(group), 3)
+    attend_in_ring(x, x, x, group=group)
+
+
 def count_scores(group: dist.ProcessGroup, *arguments: Any) -> int:
     """Count the scores that this process computes, forward and backward."""
     with counted_scores() as counts:

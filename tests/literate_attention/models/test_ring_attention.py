@@ -301,6 +301,13 @@ def test_change_the_future_and_the_past_does_not_move(workers: Processes) -> Non
 # What is refused
 
 
+def test_refuses_shards_of_unequal_length(workers: Processes) -> None:
+    """In each process, with a sentence: gloo would end them."""
+    for error in workers.run(3, ring.attend_unevenly):
+        assert isinstance(error, ValueError)
+        assert "they have queries of 4, 6, 8 tokens" in str(error)
+
+
 @pytest.fixture
 def ring_of_one() -> Iterator[None]:
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
