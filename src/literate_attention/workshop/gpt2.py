@@ -26,6 +26,15 @@ from literate_attention.workshop.solutions import (
 HEAD_DIM = 64
 """How wide a head is in each GPT-2; a checkpoint does not say."""
 
+NAME = r"(?:transformer\.)?(h\.(?:0|[1-9]\d{0,2})\.attn\.c_(?:attn|proj)\.(?:weight|bias))"
+WIDTHS = {
+    "c_attn.weight": (1, 3),
+    "c_attn.bias": (3,),
+    "c_proj.weight": (1, 1),
+    "c_proj.bias": (1,),
+}
+"""What a layer's attention has, and how many times the width of the model each dimension is."""
+
 CONTEXT_LENGTH = 1024
 NUM_TOKENS = 16
 
@@ -44,19 +53,16 @@ def talk_gpt2(folder: str | os.PathLike[str], file: str | os.PathLike[str]) -> s
         ValueError: the file is no such checkpoint, or your class is not right yet or takes no such weights.
     """
     checkpoint = read_checkpoint(Path(file))
-    layers = sorted(
-        int(found[1])
-        for name in checkpoint
-        if (found := re.fullmatch(r"(?:transformer\.)?h\.(\d+)\.attn\.c_attn\.weight", name))
-    )
-    if not layers:
-        raise WorkshopError(f"{file} is no checkpoint of GPT-2: it has no h.0.attn.c_attn.weight.")
+    layers = range(1 + max((int(name.split(".")[1]) for name in checkpoint), default=0))
+    for layer in layers:
+        require_layer(file, checkpoint, layer)
     (checked,) = check(folder, "MultiHeadAttention").results
     if not checked.verdict:
         raise WorkshopError(f"MultiHeadAttention is not right yet. {checked.verdict.says}")
     solutions = Solutions(Path(folder), ["MultiHeadAttention"])
     for layer in layers:
-        ours = layer_of(checkpoint, layer)
+        num_heads = len(checkpoint[f"h.{layer}.attn.c_proj.bias"]) // HEAD_DIM
+        ours = gpt2_attention(checkpoint, layer, num_heads, CONTEXT_LENGTH).eval()
         with redirect_stdout(KeptBack()):
             fits = compared(solutions, ours) <= TOLERANCE
         if not fits:
@@ -67,10 +73,29 @@ def talk_gpt2(folder: str | os.PathLike[str], file: str | os.PathLike[str]) -> s
     )
 
 
-def layer_of(checkpoint: Mapping[str, Tensor], layer: int) -> MultiHeadAttention:
-    """Return the attention of a layer as the book has it."""
-    (bias,) = (w for name, w in checkpoint.items() if name.endswith(f"h.{layer}.attn.c_proj.bias"))
-    return gpt2_attention(checkpoint, layer, len(bias) // HEAD_DIM, CONTEXT_LENGTH).eval()
+def require_layer(
+    file: str | os.PathLike[str], checkpoint: Mapping[str, Tensor], layer: int
+) -> None:
+    """Refuse a layer that lacks a weight, or has one of which nothing can be computed."""
+    first = checkpoint.get("h.0.attn.c_attn.weight")
+    width = 0 if first is None or first.ndim == 0 else len(first)
+    for part, widths in WIDTHS.items():
+        name = f"h.{layer}.attn.{part}"
+        if name not in checkpoint:
+            raise WorkshopError(f"{file} is no checkpoint of GPT-2: it has no {name}.")
+        weight, shape = checkpoint[name], tuple(width * times for times in widths)
+        if width == 0 or width % HEAD_DIM or tuple(weight.shape) != shape:
+            raise WorkshopError(
+                f"{name} in {file} has the shape {tuple(weight.shape)}; the attention of GPT-2 is as wide "
+                f"as some heads of {HEAD_DIM}, and has {' x '.join(map(str, widths))} times that."
+            )
+        is_stored = weight.layout == torch.strided and weight.device.type == "cpu"
+        if not (is_stored and weight.untyped_storage().nbytes() >= weight.nbytes):
+            raise WorkshopError(f"{name} in {file} is not stored as numbers, one for each weight.")
+        if not (weight.is_floating_point() and weight.float().isfinite().all()):
+            raise WorkshopError(
+                f"{name} in {file} holds other than finite, floating-point numbers."
+            )
 
 
 def read_checkpoint(file: Path) -> dict[str, Tensor]:
@@ -82,14 +107,20 @@ def read_checkpoint(file: Path) -> dict[str, Tensor]:
             weights = importlib.import_module("safetensors.torch").load_file(file)
         else:
             weights = torch.load(file, map_location="cpu", weights_only=True)
-        return dict(weights)
+        found = {name: re.fullmatch(NAME, name) for name in weights if isinstance(name, str)}
+        return {
+            match[1]: weights[name]
+            for name, match in found.items()
+            if match and isinstance(weights[name], Tensor)
+        }
     except ModuleNotFoundError:
         raise WorkshopError(
             f"safetensors is not installed, and it reads {file}: pip install safetensors"
         ) from None
-    except Exception as error:  # each format has errors of its own
-        first = str(error).partition("\n")[0].rstrip(".")
-        raise WorkshopError(f"{file} holds no weights that can be read: {first}.") from None
+    except Exception:  # each format has errors of its own, and torch's advise what is not safe
+        raise WorkshopError(
+            f"{file} holds no weights that can be read: it is damaged, or holds more than tensors."
+        ) from None
 
 
 @torch.no_grad()
@@ -97,12 +128,15 @@ def compared(solutions: Solutions, ours: MultiHeadAttention) -> float:
     """Return how far a reader's attention with the same weights is from ours, on random vectors."""
     width, num_heads = ours.d_out, ours.num_heads
     x = torch.randn(1, NUM_TOKENS, width, generator=torch.Generator().manual_seed(123))
+    right = ours(x)
+    if not (right.any() and right.isfinite().all()):
+        raise WorkshopError("With these weights, all numbers are zero or too large to compare.")
     try:
         theirs = solutions.pieces["MultiHeadAttention"](
             width, width, CONTEXT_LENGTH, 0.0, num_heads, True
         ).eval()
         share_weights(theirs, ours.state_dict())
-        return difference(theirs(x), ours(x))
+        return difference(theirs(x), right)
     except NamesError as error:
         raise WorkshopError(f"A checkpoint is read by the names of the book: {error}.") from None
     except Exception as error:
