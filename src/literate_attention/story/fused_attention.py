@@ -21,7 +21,7 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> Float[Tensor, "*batch q_len value_dim"]:
-    r"""Compute scaled dot-product attention with torch's fused kernel.
+    r"""Compute scaled dot-product attention with torch's fused kernel, and the masks of this book.
 
     .. math:: Z = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V
 
@@ -38,7 +38,8 @@ def scaled_dot_product_attention(
         attn_mask: True in row i, column j: query i may attend to key j.
         dropout_p: the probability that a weight is dropped. Nothing asks whether this is training.
         is_causal: use :func:`~literate_attention.story.causal_attention.causal_mask`: the queries are the
-            last of the sequence, where torch takes them to be the first.
+            last of the sequence (lower-right alignment). torch's function of the same name takes them to be
+            the first (upper-left), which is another result wherever there are more keys than queries.
         scale: what scores are multiplied by; by default :math:`1/\sqrt{d_k}`.
 
     Returns:

@@ -255,16 +255,20 @@ def test_nothing_as_large_as_a_cache_is_allocated_while_decoding() -> None:
     assert 0 < largest < caches[0].keys.nbytes / 2
 
 
-def test_a_text_ends_at_the_stop_token() -> None:
-    choices = iter([[3, 4], [9, 5], [6, 9], [7, 7]])
+@pytest.mark.parametrize(("stop_token", "end"), [(9, 9), ([8, 9], 8)])
+@pytest.mark.parametrize("shape", [(2,), (2, 1)], ids=["row", "column"])
+def test_a_text_ends_at_a_stop_token(
+    stop_token: int | list[int], end: int, shape: tuple[int, ...]
+) -> None:
+    choices = iter([[3, 4], [9, 5], [6, end], [7, 7]])
     added = generate(
         small_model(),
         text(2),
         max_new_tokens=4,
-        choose=lambda logits: torch.tensor(next(choices)),
-        stop_token=9,
+        choose=lambda logits: torch.tensor(next(choices)).reshape(shape),
+        stop_token=stop_token,
     )[:, 2:]
-    assert added.tolist() == [[3, 9, 9], [4, 5, 9]]
+    assert added.tolist() == [[3, 9, 9], [4, 5, end]]
 
 
 def test_progress_sees_every_step() -> None:
@@ -294,18 +298,6 @@ def test_beginnings_of_unequal_length_are_continued_as_if_each_were_alone(
     more = generate(model, padded, 2, is_token=is_token)
     is_token = torch.nn.functional.pad(is_token, (0, 2), value=True)
     assert torch.equal(generate(model, more, 5, is_token=is_token), written)
-
-
-def test_a_choice_may_be_a_column_and_several_tokens_may_end_a_text() -> None:
-    choices = iter([[3, 4], [9, 5], [6, 8], [7, 7]])
-    added = generate(
-        small_model(),
-        text(2),
-        max_new_tokens=4,
-        choose=lambda logits: torch.tensor(next(choices))[:, None],
-        stop_token=[8, 9],
-    )[:, 2:]
-    assert added.tolist() == [[3, 9, 9], [4, 5, 8]]
 
 
 def test_the_model_itself_is_called_and_scores_no_more_than_it_must() -> None:
@@ -402,8 +394,12 @@ def append(*shape: int, value: tuple[int, ...] | None = None, **kind: Any) -> No
     KVCache(1, 3, 5, 4).append(torch.ones(shape, **kind), torch.ones(value or shape, **kind))
 
 
-def padded(is_token: list[object], caches: list[RollingCache] | None = None) -> None:
-    generate(small_model(), text(3), 1, is_token=torch.tensor([is_token] * 2), caches=caches)
+def caches(max_tokens: int, layers: int = LAYERS) -> list[KVCache]:
+    return empty_caches(small_model(), BATCH, max_tokens)[:layers]
+
+
+def written(max_new_tokens: int, **options: Any) -> None:
+    generate(small_model(), text(3), max_new_tokens, **options)
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -449,32 +445,22 @@ def padded(is_token: list[object], caches: list[RollingCache] | None = None) -> 
             ValueError,
             "the cache is for a window of 3, but the window of the attention is None",
         ),
-        (
-            lambda: small_model()(text(3), [KVCache(BATCH, KV_HEADS, 9, HEAD_DIM)] * LAYERS),
-            ValueError,
-            "one cache was given for several blocks; each needs one of its own",
-        ),
-        (
-            lambda: generate(
-                small_model(), text(3), 5, caches=empty_caches(small_model(), BATCH, 6)
-            ),
-            ValueError,
-            "a cache has room for 6 tokens, and they may need 7; make it with max_tokens=7",
-        ),
+        (lambda: small_model()(text(3), caches(9, 1) * LAYERS), ValueError, "one of its own"),
         (lambda: generate(small_model(), [[1, 2]], 3), TypeError, "got list; pass torch.tensor"),
-        (lambda: generate(small_model(), text(3), -1), ValueError, "at least 0, got -1"),
-        (lambda: padded([True, True, False]), ValueError, "put the padding in front"),
-        (lambda: padded([True]), ValueError, "ids of shape (2, 3), got torch.bool of shape (2, 1)"),
-        (lambda: padded([1, 1, 1]), ValueError, "is_token must be boolean"),
         (
-            lambda: padded([False, True, True], [RollingCache(3, 1), RollingCache(3, 1)]),
+            lambda: written(5, caches=caches(6)),
+            ValueError,
+            "for 6 tokens, and they may need 7; make",
+        ),
+        (lambda: written(-1), ValueError, "max_new_tokens must be at least 0, got -1"),
+        (lambda: written(1, choose=torch.sigmoid), ValueError, "2 texts, got torch.float64 of sh"),
+        (lambda: written(1, is_token=text(3) < 0), ValueError, "put the padding in front"),
+        (lambda: written(1, is_token=text(2) < 0), ValueError, "got torch.bool of shape (2, 2)"),
+        (lambda: written(1, is_token=text(3)), ValueError, "is_token must be boolean"),
+        (
+            lambda: written(1, is_token=text(3) >= 0, caches=[RollingCache(3, 1)] * LAYERS),
             ValueError,
             "the sinks of a cache would be padding",
-        ),
-        (
-            lambda: generate(small_model(), text(3), 1, choose=lambda x: x.softmax(-1)),
-            ValueError,
-            "one token id for each of 2 texts, got torch.float64 of shape (2, 11)",
         ),
         (lambda: sample(torch.ones(1, 3), temperature=torch.nan), ValueError, "finite, got nan"),
         (lambda: keep_top_k(torch.ones(3), 0), ValueError, "k must be at least 1, got 0"),
