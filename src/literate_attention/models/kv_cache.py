@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn.functional import pad
 
 from literate_attention._argument_checks import (
     require_at_least,
@@ -229,7 +230,8 @@ def keep_top_p(
     if p == 1.0:  # a sum of many chances may be rounded to one too soon
         return logits
     wide = torch.promote_types(logits.dtype, torch.float32)
-    probabilities, order = logits.softmax(-1, wide).sort(dim=-1, descending=True)
+    chances = logits.softmax(dim=-1, dtype=wide)
+    probabilities, order = chances.sort(dim=-1, descending=True)
     before = probabilities.cumsum(dim=-1) - probabilities
     hidden = (before >= p).scatter(-1, order, before >= p)
     return logits.masked_fill(hidden, -torch.inf)
@@ -350,7 +352,7 @@ def generate(
         if is_token is not None:
             num_keys = caches[0].num_keys + new.shape[-1]
             options["attn_mask"] = is_token[:, None, None, -num_keys:]
-            is_token = torch.cat([is_token, ~torch.zeros_like(finished)], dim=-1)
+            is_token = pad(is_token, (0, 1), value=True)  # for the next one
         logits = model(new, caches, last_only=True, **options)[:, -1]
         chosen = choose(logits)
         require_choice(chosen, batch)

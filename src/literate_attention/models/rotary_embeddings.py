@@ -334,14 +334,15 @@ class RotaryEmbedding(nn.Module):
         dtype: torch.dtype = torch.float32,
     ) -> None:
         super().__init__()
-        with torch.device("cpu"):  # the meta device would keep no numbers
+        with torch.device("cpu"):  # where numbers are kept, even of a model without memory
             frequencies = rotary_frequencies(head_dim, base, dtype)
             if scale is not None:
                 frequencies = scale(frequencies)
             angles = torch.outer(torch.arange(context_length, dtype=dtype), frequencies)
-        self.tables = attention_factor * angles.cos(), attention_factor * angles.sin()
-        for name, table in zip(("cos", "sin"), self.tables, strict=True):
-            self.register_buffer(name, table.to(torch.get_default_device()), persistent=False)
+            cos, sin = attention_factor * angles.cos(), attention_factor * angles.sin()
+        self.tables, device = (cos, sin), torch.get_default_device()
+        self.register_buffer("cos", cos.to(device), persistent=False)
+        self.register_buffer("sin", sin.to(device), persistent=False)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "RotaryEmbedding":
         """Move the tables; `to_empty` leaves their numbers behind, and no checkpoint brings them back."""
