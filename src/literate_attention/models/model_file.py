@@ -83,10 +83,11 @@ def read_kept(cached: Path) -> dict[str, Any] | None:
     """
     try:
         with zipfile.ZipFile(cached) as archive:
-            is_whole = archive.testzip() is None
-        return torch.load(cached, mmap=True, weights_only=True) if is_whole else None
+            if archive.testzip() is None:
+                return torch.load(cached, mmap=True, weights_only=True)
     except Exception:  # a damage may be anywhere
-        return None
+        pass
+    return None
 
 
 def remove_leftovers(path: Path) -> None:

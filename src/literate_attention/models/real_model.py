@@ -394,11 +394,10 @@ def choose_and_show(
     def choose_one(logits: Tensor) -> Tensor:
         chosen = choose(logits)
         token = int(chosen)
-        new = (
-            b"" if tokenizer.is_special_token(token) else tokenizer.decode_single_token_bytes(token)
-        )
-        if text := decoder.decode(new):
-            show(text)
+        if not tokenizer.is_special_token(token):
+            text = decoder.decode(tokenizer.decode_single_token_bytes(token))
+            if text:
+                show(text)
         return chosen
 
     return choose_one
