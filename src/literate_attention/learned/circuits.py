@@ -186,6 +186,10 @@ def logit_attribution(
         >>> abs(parts.total() - model(token_ids)[-1, 3].item()) < 1e-4
         True
     """
+    require_token_ids(
+        torch.tensor([token, token if versus is None else versus], device="cpu"),
+        model.token_embedding.num_embeddings,
+    )
     stream, heads = residual_stream(model, token_ids), head_outputs(model, token_ids)
     attended = stream[:-1] + heads.sum(dim=1)
     halves = [

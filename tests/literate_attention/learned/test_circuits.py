@@ -352,6 +352,8 @@ def cut_twice(model: LanguageModel) -> None:
         (lambda m: qk_circuit(m, 3, 0), "there is no layer 3"),
         (lambda m: ov_circuit(m, 3, 0), "there is no layer 3"),
         (lambda _: qk_circuit(with_qk_norm(), 1, 0), "no matrix says how a head scores two tokens"),
+        (lambda m: logit_attribution(m, tokens(7), -1), "token id -1 is outside the vocabulary"),
+        (lambda m: logit_attribution(m, tokens(7), 1, versus=11), "token id 11 is outside the voc"),
         (lambda m: composition_scores(m, 0), "layer 0 has none"),
         (lambda m: composition_scores(m, 3), "there is no layer 3"),
         (lambda m: cut_wires(m, {(0, 6): [(1, 0)]}).__enter__(), "there is no head 6"),
