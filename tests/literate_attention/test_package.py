@@ -111,5 +111,3 @@ def test_the_package_knows_its_version_and_brings_its_drawings() -> None:
     assert version is not None
     assert literate_attention.__version__ == version[1]
     assert callable(literate_attention.figures.draw_attention_matrix)
-    with pytest.raises(AttributeError, match="'literate_attention' has no attribute 'figure'"):
-        literate_attention.figure  # noqa: B018

@@ -234,7 +234,7 @@ X = torch.ones(BATCH, NUM_TOKENS, D_IN)
 Q, KV = torch.ones(BATCH, HEADS, Q_LEN, 4), torch.ones(BATCH, KV_HEADS, KV_LEN, 4)
 UNEVEN = "num_heads must be divisible by num_kv_heads, got "
 BOTH = "attn_mask and is_causal were given together"
-MASK = torch.ones(3, 5, dtype=torch.bool)
+MASK, FOR_EACH = torch.ones(3, 5, dtype=torch.bool), torch.ones(6, 1, 5, dtype=torch.bool)
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -257,11 +257,7 @@ MASK = torch.ones(3, 5, dtype=torch.bool)
         (lambda: grouped_attention(Q, KV, KV, attn_mask=MASK, is_causal=True), ValueError, BOTH),
         (lambda: seeded().float()(X, attn_mask=MASK), ValueError, "scores of shape (2, 6, 5, 5)"),
         (lambda: seeded().float()(X, attn_mask=MASK.int()), TypeError, "must be boolean"),
-        (
-            lambda: seeded()(X.repeat(3, 1, 1).double(), attn_mask=torch.ones(6, 1, 5).bool()),
-            ValueError,
-            "(6, 1, 5) may be meant for each text or for each head; give it all 4 dimensions",
-        ),
+        (lambda: seeded().float()(X[[0] * 6], attn_mask=FOR_EACH), ValueError, "all 4 dimensions"),
         (lambda: seeded().float()(X.repeat(1, 3, 1)), ValueError, "the sequence has 15 tokens"),
     ],
 )
