@@ -198,10 +198,8 @@ def picture(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure, and keep the figures under docs/measurements: all, or e.g. `-- attention website`."""
+    """Measure, and keep the figures under docs/measurements: all, or e.g. `-- attention memory`."""
     install(session, LOCK_WITH_PEERS)
-    if not session.posargs or "website" in session.posargs:
-        sphinx(session, "html")
     session.run("python", "tests/benchmarks", *session.posargs)
 
 

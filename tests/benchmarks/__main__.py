@@ -25,7 +25,6 @@ NAMES = (
     "learning_to_write",
     "tiny_llama",
     "build",
-    "website",
 )
 
 

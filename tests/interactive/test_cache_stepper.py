@@ -96,51 +96,6 @@ def test_a_keyboard_steps_through_the_text(open_figure: Callable[..., Any]) -> N
     assert page.get_by_role("button", name="Next token").get_attribute("aria-disabled") == "true"
 
 
-def test_all_that_is_counted_is_drawn(open_figure: Callable[..., Any]) -> None:
-    """Cells that are computed times the cost of a cell are the library's count, mask or not."""
-    page = open_figure("cache_stepper")
-    per_token, per_key = in_parts(2)
-    slider = page.get_by_role("slider", name="Token")
-    for window, cached in itertools.product((None, 4, 2), (True, False)):
-        page.get_by_label("Window", exact=True).select_option(str(window or "all"))
-        page.get_by_label("Old keys and values", exact=True).select_option(
-            "kept" if cached else "again"
-        )
-        expected = counted(window, 2)
-        for n in (2, 10):
-            slider.fill(str(n))
-            drawn = sum(map(sum, looks(page, "Scores", ".lp-now, .lp-wasted")))
-            rows = 1 if cached else n
-            count = expected["with" if cached else "without"][n - 1]
-            assert rows * per_token + drawn * per_key == count, (window, cached, n)
-            if not cached:
-                continue
-            kept = looks(page, "Keys and values", ".lp-now, .lp-kept")
-            each = 2 * HEAD_DIM * 4
-            assert sum(map(sum, kept)) * each == expected["bytes"][n - 1], (window, n)
-            used = looks(page, "Keys and values", ".lp-now, .lp-kept, .lp-last")
-            assert used == [looks(page, "Scores", ".lp-now")[n - 1]] * 2
-    slider.fill("12")
-    page.get_by_label("Window", exact=True).select_option("all")
-    drawn_by_mask = ~torch.tensor(looks(page, "Scores", ".lp-wasted"))
-    assert torch.equal(drawn_by_mask, la.causal_mask(LENGTH))
-
-
-def test_a_window_and_fewer_heads_are_chosen_by_keyboard(open_figure: Callable[..., Any]) -> None:
-    page = open_figure("cache_stepper")
-    page.get_by_label("Window", exact=True).focus()
-    page.keyboard.press("4")
-    page.get_by_label("KV heads", exact=True).focus()
-    page.keyboard.press("1")
-    page.get_by_role("slider", name="Token").focus()
-    page.keyboard.press("End")
-    expected = counted(4, 1)
-    assert shown(page)[2] == [expected["without"][-1], expected["with"][-1]]
-    assert shown(page)[4] == [0, expected["bytes"][-1]]
-    seen = la.window_mask(LENGTH, LENGTH, 4)
-    assert torch.equal(~torch.tensor(looks(page, "Scores", ".lp-hidden")), seen)
-
-
 def test_a_cell_says_what_happened_to_it(open_figure: Callable[..., Any]) -> None:
     page = open_figure("cache_stepper")
     page.get_by_role("slider", name="Token").press("End")

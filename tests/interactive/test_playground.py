@@ -1,6 +1,5 @@
 """The playground computes and tells what the library computes, and can be used by keyboard alone."""
 
-import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 import torch
 from harness.library.playground_vectors import stops, vectors
 from harness.paths import DOCS
-from harness.reading.axe import axe_finds
 from harness.reading.frames import boxes, drawn
 from harness.reading.scripted_pages import table_texts
 from torch import Tensor
@@ -21,7 +19,6 @@ from interactive.playground_numbers import beginning
 pytestmark = pytest.mark.browser
 
 ALL_STEPS = "projections,scores,scaling,mask,softmax,dropout"
-EVERYTHING = f"attention=1&steps={ALL_STEPS},heads"
 CONTEXT = "Z: context vectors"
 
 
@@ -149,17 +146,6 @@ def test_each_stop_has_a_chapter_that_the_page_links_to(open_page: Callable[...,
     assert all(f"{{doc}}`/story/{chapter}`" in text for chapter in chapters)
 
 
-def test_what_a_stop_is_about_is_seen_below_the_tour(open_page: Callable[..., Any]) -> None:
-    page = open_page("", "phone")
-    page.locator(".pg-own").evaluate("own => { own.open = false; }")
-    page.get_by_role("button", name="Next").focus()
-    for stop in range(2, 9):
-        page.keyboard.press("Enter")
-        tour, first = boxes(*map(page.locator, (".pg-tour", ".pg-told + * table >> nth=0")))
-        assert 40 <= tour["y"] < tour["y"] + tour["height"] <= first["y"], stop
-        assert first["y"] + first["height"] <= 900, stop
-
-
 # A reader types, presses keys, points ---------------------------------------------------------------
 
 
@@ -207,54 +193,6 @@ def test_vectors_are_moved_by_arrow_keys_and_dragged(open_page: Callable[..., An
     assert float(cell(page, "X: vectors: one, 2").input_value()) == x
 
 
-def test_a_finger_drags_a_tip_and_scrolls_nothing(open_page: Callable[..., Any]) -> None:
-    page = at_stop(open_page("", "phone", has_touch=True), 4)
-    page.locator(".pg-plane").evaluate("one => one.scrollIntoView({ block: 'center' })")
-    tip = page.get_by_role("slider", name="one", exact=True).locator(".pg-tip")
-    (box,) = boxes(tip)
-    before = page.evaluate("scrollY")
-    finger = page.context.new_cdp_session(page)
-    kinds = ["touchStart", *["touchMove"] * 8, "touchEnd"]
-    for step, kind in enumerate(kinds):
-        points = [{"x": box["x"] + 5, "y": box["y"] + 5 - 10 * step}] if step < 9 else []
-        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    (moved,) = boxes(tip)
-    assert box["y"] - moved["y"] == pytest.approx(80, abs=3)
-    assert page.evaluate("scrollY") == before
-
-
-def test_words_can_be_changed(open_page: Callable[..., Any]) -> None:
-    """A word that is known has its vector, a new one keeps it, and what is no word is refused."""
-    page = at_stop(open_page(), 4)
-    field = cell(page, "Word 5")
-    before = assert_is_the_librarys(page)
-    for typed, vector in (("dog", 4), ("journey", 1), ("a, b", 1)):
-        field.fill(typed)
-        field.press("Enter")
-        assert notice(page) != ""
-        assert assert_is_the_librarys(page)[4] == before[vector]
-        if typed == "dog":
-            assert all("dog" in grid(page, one).inner_text() for one in ("Attention", CONTEXT))
-    page.keyboard.press("Escape")
-    assert notice(page) == ""
-    assert field.evaluate("one => one === document.activeElement")
-
-
-def test_what_is_no_number_is_refused_with_a_sentence(open_page: Callable[..., Any]) -> None:
-    page = open_page(f"attention=1&steps={ALL_STEPS}")
-    before = texts(grid(page, CONTEXT))
-    vector = "X: vectors: one, 2"
-    for name, typed in ((vector, "abc"), (vector, "1e9"), ("Dropout rate", "1"), ("Seed", "-1")):
-        field = cell(page, name)
-        kept = field.input_value()
-        field.fill(typed)
-        field.press("Enter")
-        field.blur()
-        assert notice(page).endswith(f"; {kept} was kept.")
-        assert field.input_value() == kept
-        assert texts(grid(page, CONTEXT)) == before
-
-
 def test_steps_are_switched_by_keyboard(open_page: Callable[..., Any]) -> None:
     """The equation follows, and a step that waits for another says so."""
     page = open_page("attention=1")
@@ -282,66 +220,6 @@ def test_steps_are_switched_by_keyboard(open_page: Callable[..., Any]) -> None:
     for step in ("Scaling", "Causal mask", "Softmax", "Dropout"):
         switch = page.get_by_role("switch", name=step)
         assert switch.get_attribute("aria-disabled") == "true"
-
-
-def test_arrow_keys_leave_a_field_only_at_its_end(open_page: Callable[..., Any]) -> None:
-    page = open_page("attention=1")
-    cell(page, "X: vectors: with, 1").click()  # all of it is selected
-    for keys, name in (
-        (["ArrowRight"], "with, 2"),
-        (["1", "2", "ArrowLeft"], "with, 2"),
-        (["ArrowRight", "ArrowRight"], "with, 3"),
-        (["ArrowUp"], "starts, 3"),
-    ):
-        for key in keys:
-            page.keyboard.press(key)
-        label = page.evaluate("document.activeElement.getAttribute('aria-label')")
-        assert label == f"X: vectors: {name}"
-
-
-def story_tables(page: Any) -> list[list[list[str]]]:
-    tables = page.locator(".pg-story table").all()
-    return [table_texts(table, "tbody tr, tfoot tr", "th, td") for table in tables]
-
-
-def test_a_number_shows_the_vectors_and_products_that_made_it(
-    open_page: Callable[..., Any],
-) -> None:
-    """Whether it has the focus or is pointed at; and what has the focus is told again afterwards."""
-    page = precise(open_page("attention=1"))
-    title = page.locator(".pg-story h2")
-    weights = grid(page, "Attention weights").locator("tbody td")
-    weights.nth(6 * 1 + 1).focus()
-    looks = title.inner_text()
-    wait_for_spoken(page, looks)
-    weights.nth(6 * 1 + 5).hover()
-    assert title.inner_text() != looks
-    score, softmax, passed = story_tables(page)
-    assert score == [
-        ["1", "0.5500", "0.0500", "0.0275"],
-        ["2", "0.8700", "0.8000", "0.6960"],
-        ["3", "0.6600", "0.5500", "0.3630"],
-        ["sum", "", "", "1.0865"],
-    ]
-    assert softmax[5] == ["step", "1.0865", f"{math.exp(1.0865 - 1.4950):.4f}", "0.1581"]
-    assert passed[1] == ["2", "0.8000", "0.1265"]
-    page.mouse.move(0, 0)
-    assert title.inner_text() == looks
-
-
-def test_every_step_of_a_weight_is_told(open_page: Callable[..., Any]) -> None:
-    page = precise(open_page(EVERYTHING))
-    grid(page, "Head 2").locator("tbody td").nth(6 * 3 + 5).focus()
-    text = page.locator(".pg-story").inner_text()
-    for step in (
-        "head 2: 0.0000",
-        "\u00f7 \u221a2 = ",
-        "\u2212\u221e",
-        "Dropout",
-        "context vector",
-    ):
-        assert step in text
-    assert axe_finds(page, ".live-figure") == []
 
 
 # Links ----------------------------------------------------------------------------------------------
@@ -389,9 +267,3 @@ def test_a_bad_link_is_refused_with_a_sentence(open_page: Callable[..., Any]) ->
         assert_shows(page, stops()["4"])
         page.get_by_role("button", name="Close").click()
         assert notice(page) == ""
-
-
-def test_other_fragments_are_left_alone(open_page: Callable[..., Any]) -> None:
-    page = open_page("three-things-to-try")
-    assert notice(page) == ""
-    assert page.url.endswith("#three-things-to-try")

@@ -238,21 +238,6 @@ def test_whatever_is_stored_a_page_works(page: str, opened: Callable[..., Any]) 
             assert set(kept) == {"read", "solved", "written", "begun", "place"}, stored
 
 
-def test_a_full_store_does_not_hold_a_page_up(opened: Callable[..., Any]) -> None:
-    """As much as this browser keeps: it is no reader's progress, so it goes."""
-    with opened("index.html") as visit:
-        page = visit.page
-        page.evaluate(
-            """([name, many]) => localStorage.setItem(name, JSON.stringify({ solved: Object.fromEntries(
-                [...Array(many).keys()].map(i => [`story/${i}.html#ex`, "Exercise"])) }))""",
-            [page.evaluate(AS_PATH), 150_000],
-        )
-        assert page.evaluate("Object.values(localStorage).join('').length") > 4e6
-        go_to(visit, "index.html")
-        assert page.get_by_role("group", name="Where you were").count() == 0
-        assert page.evaluate("Object.values(localStorage).join('').length") < 1000
-
-
 def test_two_books_on_one_host_keep_their_own(opened: Callable[..., Any]) -> None:
     with opened("index.html") as visit:
         page = visit.page

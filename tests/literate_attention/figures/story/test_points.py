@@ -14,7 +14,6 @@ from literate_attention import figures
 from literate_attention.figures._palette import BLUE
 
 X = la.toy_embeddings()
-WEIGHTS = la.softmax(X @ X.T)
 
 WORDS = la.gloves_task()[0].words
 TURNS = torch.tensor([0.3, 2.4, 4.5]).repeat_interleave(4)
