@@ -18,7 +18,6 @@ from interactive.playground_numbers import beginning
 
 pytestmark = pytest.mark.browser
 
-ALL_STEPS = "projections,scores,scaling,mask,softmax,dropout"
 CONTEXT = "Z: context vectors"
 
 

@@ -114,13 +114,6 @@ def test_an_entry_that_no_cell_claims_fails_every_build(book) -> None:
         assert "1 of 2 source outputs verified" in build.said
 
 
-def test_removing_a_page_removes_its_claims(book) -> None:
-    claim_scores(book)
-    assert book.build().status == 0
-    (book.folder / "page.md").unlink()
-    assert any("'scores' is claimed by no cell" in line for line in book.build().warnings)
-
-
 def test_a_change_of_the_ledger_alone_is_noticed_and_mended(book) -> None:
     claim_scores(book)
     assert book.build().status == 0
@@ -133,16 +126,6 @@ def test_a_change_of_the_ledger_alone_is_noticed_and_mended(book) -> None:
     build = book.build()
     assert build.status == 0
     assert "Not as printed" not in build.html("page")
-
-
-def test_a_page_that_ended_early_is_reported_once(book, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The failing cell is reported by `execution`; the cells after it need no message each."""
-    code = "print('tensor([0.9544, 1.4850])')"
-    book.page("page", "# Page\n\n" + cell("scores", "pass") + cell("scores", code))
-    monkeypatch.setattr("executable_book.check.source_ledger.failed_pages", lambda env: {"page"})
-    build = book.build()
-    assert build.warnings == []
-    assert "1 of 2 source outputs verified" in build.said
 
 
 # For readers
@@ -162,14 +145,6 @@ def test_a_claim_is_met_and_cell_and_entry_are_linked_both_ways(book) -> None:
     )
     assert "Source 000 (blog post), line 54: Scores" in page
     assert "2 of 2 source outputs verified" in page
-
-
-def test_two_claims_of_one_entry_on_one_page_have_their_own_anchors(book) -> None:
-    code = f"print('{SCORES}')"
-    book.page("page", "# Page\n\n" + cell("scores", code) + "\n" + cell("scores", code))
-    page = book.build().html("sources")
-    assert 'href="page.html#reproduces-scores"' in page
-    assert 'href="page.html#reproduces-scores--2"><span>Page (2)</span>' in page
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

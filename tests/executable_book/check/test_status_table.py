@@ -49,18 +49,6 @@ def test_each_page_has_a_line(book) -> None:
     assert 'href="one.html"' in build.html("state")
 
 
-def test_pages_stand_in_the_order_of_the_book(book) -> None:
-    book.page("before", "# Before\n\n```{code-cell}\n:verifies: three\n\nprint(3)\n```\n")
-    book.page("another", "# Another\n\n```{code-cell}\n:verifies: three\n\nprint(3)\n```\n")
-    book.write("index.md", "# Index\n\n```{toctree}\nstate\none\nbefore\nanother\n```\n")
-    table = book.build().html("state").partition('class="status')[2]
-    assert re.findall('href="([^"]*)"', table.partition("</table>")[0]) == [
-        "one.html",
-        "before.html",
-        "another.html",
-    ]
-
-
 def test_a_title_that_changed_is_shown_and_what_is_not_reproduced_does_not_count(book) -> None:
     assert line(book.build())[2] == "1"
     book.page("one", (PAGE % "4").replace("A title", "Another title"))

@@ -122,22 +122,9 @@ def test_the_order_is_that_of_the_table_of_contents(book) -> None:
     assert any("Second uses" in line for line in complaints(book.build(**SETTINGS)))
 
 
-def test_what_a_cell_defines_may_be_used(book) -> None:
-    cell = "# A\n\n```{code-cell}\nLIMIT = 4\n```\n"
-    book.page("a", cell)
-    book.page("b", listings("_helper", "first", "LIMIT", "Second"))
-    assert book.build(**SETTINGS).warnings == []
-
-
 def test_a_line_that_does_not_fit_the_page_fails_the_build(book, tmp_path: Path) -> None:
     path = tmp_path / "small" / "story" / "drawn.py"
     path.write_text(f"def draw():\n    # {'x' * 75}\n    return 1\n")
     book.page("page", listings(*ALL, "story.drawn.draw"))
     (found,) = complaints(book.build(**SETTINGS))
     assert found.startswith("a line of 81 letters is cut at 80: # xxx")
-
-
-def test_what_is_not_taught_is_nobodys_business(book) -> None:
-    book.page("page", listings(*ALL[2:]))
-    assert book.build(**SETTINGS).status == 1
-    assert book.build(book_package="../small").status == 0

@@ -96,13 +96,6 @@ def test_each_line_has_the_shapes_of_one_execution(book: Any) -> None:
     }
 
 
-def test_the_first_listing_of_a_page_says_what_its_marks_are(book: Any) -> None:
-    book.write("page.md", "# Page\n\n```{library} Maker\n```\n\n```{library} Other\n```\n")
-    html = book.build().html("page")
-    assert html.count("in the example of the docstring") == 1
-    assert html.index("in the example") < html.rindex("data-shapes")
-
-
 def test_the_shapes_follow_the_library(book: Any) -> None:
     book.build()
     # Of what is as long, Python does not see that it has changed within a second.

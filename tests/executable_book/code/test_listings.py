@@ -42,16 +42,6 @@ def code_in(html: str) -> list[str]:
     ]
 
 
-def test_a_listing_may_show_several_definitions(book, small: package_source.Library) -> None:
-    book.page("page", block("_hidden CONSTANT"))
-    build = book.build(book_package=str(small.folder))
-    html = build.html("page")
-    assert code_in(html) == ["def _hidden(x):\n    return x\n\n\nCONSTANT = 3"]
-    first, last = re.search(r"one.py#L(\d+)-L(\d+)", html).groups()
-    assert int(first) < int(last)
-    assert build.warnings == []
-
-
 def test_a_folded_listing_is_closed_and_takes_no_number_from_what_is_seen(
     book, small: package_source.Library
 ) -> None:
@@ -120,20 +110,6 @@ def test_an_option_that_does_nothing_fails_the_build(
     book.page("page", block("act", f":{option}: nothing\n\nIt acts."))
     build = book.build(book_package=str(small.folder))
     assert any("nothing in the listing uses nothing" in line for line in build.warnings)
-
-
-def test_code_of_two_files_is_no_listing(book, small: package_source.Library) -> None:
-    book.page("page", block("act alone.check"))
-    build = book.build(book_package=str(small.folder))
-    assert any("a listing shows code of one file" in line for line in build.warnings)
-
-
-def test_a_page_follows_the_file(book, small: package_source.Library) -> None:
-    book.page("page", block("alone.check"))
-    settings = {"book_package": str(small.folder)}
-    assert '<span class="mi">2</span>' in book.build(**settings).html("page")
-    (small.folder / "alone.py").write_text("def check():\n    return 4\n")
-    assert '<span class="mi">4</span>' in book.build(**settings).html("page")
 
 
 def test_a_name_that_is_not_there_fails_the_build(book, small: package_source.Library) -> None:

@@ -24,25 +24,6 @@ def test_public_names_are_found_with_their_entries_in_the_reference(
     assert small.public["part.draw"].module.file.name == "inner.py"
 
 
-def test_code_comes_without_docstrings(small: package_source.Library) -> None:
-    act = small.find("act")
-    assert act.code == (
-        "@functools.cache\ndef act(x: int) -> int:\n    y = x  # a comment\n    return _hidden(y)"
-    )
-    assert act.lines == (9, 17)
-    assert small.find("Thing").code == (
-        'class Thing:\n    def method(self):\n        return "of a thing"\n\n    def silent(self):'
-    )
-    assert small.find("CONSTANT").code == "CONSTANT: int = 3"
-
-
-def test_of_an_overloaded_function_it_is_the_last_definition(small: package_source.Library) -> None:
-    path = small.folder / "alone.py"
-    path.write_text("@overload\ndef f(x: int): ...\ndef f(x):\n    return x\n")
-    item = package_source.library_in(small.folder).find("alone.f")
-    assert item.code == "def f(x):\n    return x"
-
-
 def test_what_is_not_public_is_found_too(small: package_source.Library) -> None:
     assert small.find("one._hidden").code == "def _hidden(x):\n    return x"
     assert small.find("_hidden").own == "one._hidden"
@@ -55,11 +36,6 @@ def test_what_is_not_public_is_found_too(small: package_source.Library) -> None:
 def test_what_is_not_there_is_an_error(small: package_source.Library, name: str) -> None:
     with pytest.raises(LookupError, match=f"the package small has no '{name}'"):
         small.find(name)
-
-
-def test_a_change_of_a_file_is_seen(small: package_source.Library) -> None:
-    (small.folder / "alone.py").write_text("def other(): ...\n")
-    assert package_source.library_in(small.folder).find("alone.other").lines == (1, 1)
 
 
 def test_a_name_that_two_modules_define_is_none_of_them(small: package_source.Library) -> None:

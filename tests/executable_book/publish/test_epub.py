@@ -114,13 +114,6 @@ def test_formulas_that_share_a_line_may_stand_below_each_other(book: Path) -> No
     assert "mspace" not in shared
 
 
-def test_each_page_says_which_language_it_is_in(book: Path) -> None:
-    for page in book.glob("*.xhtml"):
-        opening = re.search("<html[^>]*>", page.read_text(encoding="utf-8"))
-        assert opening is not None
-        assert opening[0].count('lang="en"') == 2, page.name
-
-
 @pytest.mark.parametrize("contents", ["nav.xhtml", "toc.ncx"])
 def test_chapters_stand_below_their_parts_and_the_index_is_last(book: Path, contents: str) -> None:
     text = (book / contents).read_text(encoding="utf-8")

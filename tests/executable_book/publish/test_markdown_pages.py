@@ -5,16 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from docutils import nodes
 from harness.books import Book, cell
 
-from executable_book.html.foldable import folded
 from executable_book.publish.plain_markdown import (
-    PlainMarkdown,
-    code_span,
     escape,
-    fenced,
-    marked,
 )
 
 # sphinx-exercise still asks for what Sphinx 11 will remove.
@@ -228,13 +222,6 @@ def test_a_build_that_writes_one_page_loses_no_other(built: Book) -> None:
     assert text_of(built, "story/one.md") in text_of(built, "llms-full.txt")
 
 
-def test_what_markdown_has_no_word_for_is_its_text(new_book: Callable[..., Book]) -> None:
-    book = new_book()
-    book.page("page", "# P\n\n:::{sidebar} Beside\nText\n:::\n", head="")
-    book.build()
-    assert text_of(book, "page.md").startswith("# P\n\n# Beside\n\nText\n")
-
-
 TABLE = """
 from nbformat.v4 import new_output
 html = "<style scoped>\\ntd {}\\n\\n</style><table>\\n\\n<tr><td>7</td></tr></table>"
@@ -271,19 +258,3 @@ def test_what_a_page_shows_of_other_files_is_a_link_or_stands_there(
 )
 def test_text_stays_text(text: str, escaped: str) -> None:
     assert escape(text) == escaped
-
-
-def test_a_folded_title_is_written_as_it_is_read() -> None:
-    page = nodes.section("", *folded("Torch's own <kernel>"))
-    assert PlainMarkdown("", {}).text(page) == "*Torch's own \\<kernel>*\n"
-
-
-def test_lines_that_a_page_marks_are_marked() -> None:
-    code = nodes.literal_block("", "a\nb\nc", highlight_args={"hl_lines": [1, 3]})
-    assert marked(code) == "a  # new\nb\nc  # new"
-
-
-def test_backticks_stay_within_code() -> None:
-    assert code_span("a`b") == "``a`b``"
-    assert code_span("`") == "`` ` ``"
-    assert fenced("```\nx\n```", "default") == "````python\n```\nx\n```\n````"

@@ -4,7 +4,6 @@ What its text looks like, `test_markdown_pages.py` tells; that the notebooks of 
 ours is, `tests/book/test_downloads.py`.
 """
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +12,7 @@ from typing import Any
 import jinja2
 import nbformat
 import pytest
-from harness.books import Book, cell, settings_for
+from harness.books import Book, cell
 from harness.paths import ROOT
 from nbformat import NotebookNode
 from packaging.requirements import Requirement
@@ -126,15 +125,6 @@ def test_what_a_page_leaves_out_is_there_for_the_cells_that_follow(book: Book, t
         assert codes[1].metadata == {"jupyter": LEFT_OUT[tag]}
 
 
-def test_tags_that_jupyter_knows_stay(book: Book) -> None:
-    raises = cell("1 / 0", ":tags: [raises-exception, hide-input, mine]")
-    book.page("page", "# A title\n", raises, cell("x = 1", ":tags: [skip-execution]"))
-    assert book.build().err == ""
-    _, first, second = (one for one in notebook_of(book, "page").cells if one.cell_type == "code")
-    assert first.metadata.tags == ["raises-exception"]
-    assert second.metadata == {"tags": ["skip-execution"]}
-
-
 def test_a_page_that_stopped_has_no_notebook_any_more(book: Book) -> None:
     book.build()
     book.page("page", "# A title\n", cell("1 / 0"))
@@ -142,25 +132,6 @@ def test_a_page_that_stopped_has_no_notebook_any_more(book: Book) -> None:
     assert context["notebooks"] == {}
     assert "colab" not in context
     assert not (book.html / "notebooks/page.ipynb").exists()
-
-
-def test_a_notebook_that_is_a_page_is_published(book: Book) -> None:
-    page = nbformat.v4.new_notebook(
-        cells=[
-            nbformat.v4.new_markdown_cell("# Page\n\n{download}`numbers <numbers/one.json>`"),
-            nbformat.v4.new_code_cell("print(6 * 7)"),
-        ]
-    )
-    nbformat.write(page, book.folder / "another.ipynb")
-    assert book.build().err == ""
-    title, code, _ = notebook_of(book, "another").cells[1:]
-    assert re.search(
-        r"\[`numbers`\]\(https://example.org/book/_downloads/\w+/one.json\)", title.source
-    )
-    assert code.outputs[0].text == "42\n"
-    book.write("another.ipynb", book.text("another.ipynb").replace("6 * 7", "1 / 0"))
-    build = book.build(**settings_for("execution") | {"nb_execution_mode": "cache"})
-    assert "another.ipynb:1: WARNING: this cell failed: ZeroDivisionError" in build.err
 
 
 def test_a_page_is_a_notebook_for_students_and_one_with_solutions(book: Book) -> None:
@@ -232,11 +203,6 @@ def test_a_later_build_leaves_nothing_of_before(book: Book) -> None:
     book.page("page", "# Page\n", cell("1"))
     book.build()
     assert not (book.html / "notebooks/page_with_solutions.ipynb").exists()
-
-
-def test_workflow_puts_notebooks_where_colab_finds_them() -> None:
-    publish = (ROOT / ".github/workflows/publish.yml").read_text(encoding="utf-8")
-    assert re.search(r"git push --force \S+ notebooks$", publish, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

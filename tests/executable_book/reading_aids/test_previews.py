@@ -295,34 +295,6 @@ def test_a_first_tap_shows_and_a_second_goes(here: Callable[..., Any]) -> None:
 
 
 @pytest.mark.browser
-def test_a_preview_stays_on_its_side_while_one_scrolls(here: Callable[..., Any]) -> None:
-    page = here("phone")
-    page.add_style_tag(content="article {padding-block: 60vh 200vh !important}")
-    reference(page, "#ex-count").evaluate("link => link.focus({focusVisible: true})")
-    seen(page, "Count to three.")
-    side = "document.querySelector('.preview').dataset.side"
-    before = page.evaluate(side)
-    page.evaluate("scrollBy(0, 400)")
-    drawn(page)
-    assert page.evaluate(side) == before
-
-
-@pytest.mark.browser
-def test_a_reference_without_a_preview_is_a_link(here: Callable[..., Any]) -> None:
-    page = here("phone", has_touch=True)
-    reference(page, "#deep").evaluate("link => { link.hash = '#unknown'; }")
-    reference(page, "#unknown").tap()
-    page.wait_for_url("**/there.html#unknown")
-
-
-@pytest.mark.browser
-def test_without_scripts_a_reference_is_a_link(here: Callable[..., Any]) -> None:
-    page = here(java_script_enabled=False)
-    reference(page, "#deep").click()
-    page.wait_for_url("**/there.html#deep")
-
-
-@pytest.mark.browser
 @pytest.mark.parametrize("size", ["phone", "desk"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_preview_can_be_read_by_everybody(

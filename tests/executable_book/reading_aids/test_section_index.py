@@ -81,14 +81,6 @@ def test_a_page_that_is_not_written_again_is_still_found(new_book: Callable[...,
     assert [section[4] for section in after["sections"] if section[2] == "Two"] == ["New."]
 
 
-def test_a_book_may_keep_the_search_of_sphinx(new_book: Callable[..., Any]) -> None:
-    book = new_book()
-    book.write("one.md", "# One\n")
-    build = book.build()
-    assert (build.out / "searchindex.js").exists()
-    assert not (build.out / "sections.js").exists()
-
-
 def test_the_names_of_one_thing_are_handed_out_together(new_book: Callable[..., Any]) -> None:
     book = new_book(book_search=True)
     book.write("terms.md", "# Terms\n\n```{glossary}\nheap, Pile\n  Much.\n\nbit\n  Little.\n```\n")

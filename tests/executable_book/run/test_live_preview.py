@@ -3,7 +3,6 @@
 import contextlib
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -15,7 +14,6 @@ from pathlib import Path
 
 import pytest
 from harness.books import make_book
-from harness.paths import DOCS
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
@@ -125,25 +123,3 @@ def test_a_save_is_built_and_announced_once_until_the_command_ends(book: Path) -
         process.wait(timeout=PATIENCE)
         with pytest.raises(ConnectionClosed):
             browser.recv(timeout=PATIENCE)
-
-
-@pytest.mark.browser
-def test_a_browser_shows_what_was_saved_under_the_policy_of_this_book(book: Path) -> None:
-    from harness.browser import chromium
-
-    layout = (DOCS / "_templates/layout.html").read_text(encoding="utf-8")
-    (policy,) = re.findall("<meta .*Content-Security-Policy.*", layout)
-    page = f'{{% extends "!layout.html" %}}{{% block extrahead %}}{policy}{{% endblock %}}'
-    (book / "_templates").mkdir()
-    (book / "_templates/layout.html").write_text(page, encoding="utf-8")
-    with open(book / "conf.py", "a", encoding="utf-8") as conf:
-        conf.write('templates_path = ["_templates"]\n')
-    port = random.SystemRandom().choice(NEVER_HANDED_OUT)
-    with serving(book, port), chromium() as browser:
-        shown = browser.new_page()
-        said: list[str] = []
-        shown.on("console", lambda message: said.append(message.text))
-        shown.goto(f"http://127.0.0.1:{port}/")
-        save(book / "index.md", PAGE % "'second'")
-        shown.get_by_text("second").last.wait_for(timeout=60_000)
-    assert [one for one in said if "policy" in one.lower()] == []

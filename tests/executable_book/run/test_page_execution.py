@@ -1,21 +1,17 @@
 """Pages are executed in warm kernels, side by side, once; and nothing stale, broken or half-done is shown."""
 
-import json
 import os
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from harness.books import FRONT_MATTER, Book, Build, cell
+from harness.books import Book, Build, cell
 from harness.kernels import book_with_kernels, titled
-from jupyter_cache import get_cache
 from sphinx.errors import ConfigError
 
 from executable_book.run import page_execution
-from executable_book.run.warm_python import ADDRESS
 
 FIGURE = """
 import matplotlib.pyplot as plt
@@ -82,17 +78,6 @@ def test_an_expected_error_is_shown_without_the_way_there(book: tuple[Book, Buil
     project, _ = book
     assert "IndexError: pop from empty list" in text_of(project, "sub/error")
     assert "Traceback" not in text_of(project, "sub/error")
-
-
-def test_a_kernel_knows_its_folder_and_nothing_of_the_build(book: tuple[Book, Build]) -> None:
-    project, _ = book
-    assert "docs 0\n" in text_of(project, "where")
-    assert "\n[]\n" in text_of(project, "where")
-
-
-def test_a_kernel_is_reached_by_no_port_that_another_may_take(book: tuple[Book, Build]) -> None:
-    project, _ = book
-    assert "\nTrue\n" in text_of(project, "where")
 
 
 def test_a_plain_page_is_an_ordinary_page(book: tuple[Book, Build]) -> None:
@@ -244,65 +229,11 @@ def test_what_others_put_among_the_caches_stays(project: Book) -> None:
     assert [path.read_text() for path in others] == ["mine", "mine"]
 
 
-@pytest.mark.parametrize("name", ["page.md", "data.txt"])
-def test_an_older_file_that_is_copied_over_a_newer_one_is_read(project: Book, name: str) -> None:
-    text = "# {}\n\n```{{literalinclude}} data.txt\n```\n"
-    project.write("page.md", text.format("New"))
-    project.write("data.txt", "New")
-    project.build()
-    project.write(name, text.format("Old") if name == "page.md" else "Old")
-    os.utime(project.folder / name, (0, 0))
-    assert "Old" in project.build().text("page")
-    assert project.build().written == []
-
-
 def test_what_a_book_depends_on_is_there(project: Book) -> None:
     with pytest.raises(ConfigError, match=r"book_depends names what is not there: .*/scr"):
         project.build(book_depends=["../src", "../scr"])
     titled(project, "page", "Text.\n", head="")
     assert project.build().status == 0  # and does not wait for the one that failed
-
-
-def test_kernels_start_wherever_temporary_files_are(
-    project: Book, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / ("long" * 20)
-    folder.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(folder))
-    monkeypatch.delenv(ADDRESS)
-    titled(project, "page", cell("print('right')"))
-    assert project.build().err == ""
-    assert "\nright\n" in text_of(project, "page")
-
-
-def test_a_kernel_of_the_author_is_found(
-    project: Book, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    spec = {"argv": argv, "display_name": "Mine", "language": "python", "env": {"WHOSE": "mine"}}
-    for name in ("mine", "python3"):
-        path = tmp_path / "author/kernels" / name / "kernel.json"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(spec))
-    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "author"))
-    for name in ("mine", "python3"):
-        head = FRONT_MATTER.replace("python3", name)
-        titled(project, name, cell("import os\nprint(os.environ.get('WHOSE', 'ours'))"), head=head)
-    for _ in range(2):
-        assert project.build().err == ""
-    assert "\nmine\n" in text_of(project, "mine")
-    assert "\nours\n" in text_of(project, "python3")
-
-
-def test_no_cache_is_too_full(project: Book) -> None:
-    """Where jupyter-cache looks after a limit, it may delete what another process has just stored."""
-    titled(project, "one", cell("print('one')"))
-    project.build()
-    (cache,) = (project.built / "executions").iterdir()
-    get_cache(str(cache)).change_cache_limit(1)
-    titled(project, "two", cell("print('two')"))
-    project.build()
-    assert len(project.stored) == 2
 
 
 def test_outputs_that_nobody_has_used_for_long_are_removed(project: Book) -> None:
@@ -352,23 +283,6 @@ def test_any_file_of_the_library_changes_the_digest(
     (tmp_path / "library/__pycache__").mkdir()
     (tmp_path / "library/__pycache__/module.pyc").write_bytes(b"compiled")
     assert digest() in seen
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("sys.version", "4.0"),
-        ("platform.platform", lambda: "Another"),
-        ("metadata.version", lambda name: "99"),
-        ("_processors", lambda: ["another"]),
-    ],
-)
-def test_the_machine_and_what_is_installed_change_the_digest(
-    digest: Callable[..., str], monkeypatch: pytest.MonkeyPatch, name: str, value: object
-) -> None:
-    before = digest()
-    monkeypatch.setattr(f"executable_book.run.page_execution.{name}", value)
-    assert digest() != before
 
 
 def test_settings_and_variables_change_the_digest(

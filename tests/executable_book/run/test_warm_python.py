@@ -55,12 +55,6 @@ def test_a_program_ends_as_it_would_anywhere(run_code: Run) -> None:
     assert run_code("print('done')") == (0, "done\n", "")
 
 
-def test_modules_and_commands_run_too_and_have_what_the_server_has(warm: None) -> None:
-    assert run("-c", "import sys; print(sys.argv)", "x")[1] == "['-c', 'x']\n"
-    assert "usage" in run("-m", "json.tool", "--help")[1]
-    assert run("-c", "import sys; print('torch' in sys.modules)")[1] == "True\n"
-
-
 def test_a_fork_ends_with_its_client(warm: None, tmp_path: Path) -> None:
     client, fork = begun(tmp_path)
     assert alive(fork)

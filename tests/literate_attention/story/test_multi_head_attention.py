@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from harness.library.loops import attend_by_loops
 from torch import Tensor, nn
 from torch.testing import assert_close
 
@@ -79,43 +78,6 @@ def test_multi_head_attention_agrees_with_torchs_module(need_weights: bool, padd
     assert_close(result[0] if need_weights else result, expected)
     if need_weights:
         assert_close(result[1], expected_weights)
-
-
-@both_paths
-@pytest.mark.parametrize(
-    ("batch", "mask_shape"),
-    [
-        ((), (5, 5)),
-        ((), (HEADS, 1, 5)),
-        ((2,), (5, 5)),
-        ((2,), (2, HEADS, 5, 5)),
-        ((2, 3), (3, 1, 5, 1)),
-    ],
-    ids=str,
-)
-def test_under_a_mask_it_agrees_with_loops(
-    need_weights: bool,
-    batch: tuple[int, ...],
-    mask_shape: tuple[int, ...],
-) -> None:
-    """Some tokens have no key left; the future stays hidden, whatever the mask says."""
-    attention, x = seeded(MultiHeadAttention, D_OUT), tokens(*batch)
-    attn_mask = torch.rand(mask_shape, generator=torch.Generator().manual_seed(3)) < 0.5
-    attn_mask[..., 0, 0] = False
-    allowed = attn_mask & (torch.ones(NUM_TOKENS, NUM_TOKENS).tril() == 1)
-    assert not allowed[..., 0, :].any()
-    projections = (
-        torch.stack(layer(x).split(HEAD_DIM, dim=-1), dim=-3)
-        for layer in (attention.W_query, attention.W_key, attention.W_value)
-    )
-    heads, weights = attend_by_loops(*projections, allowed)
-    expected = attention.out_proj(torch.cat(heads.unbind(-3), dim=-1))
-    result = attention(x, attn_mask=attn_mask, need_weights=need_weights)
-    assert_close(result[0] if need_weights else result, expected)
-    if need_weights:
-        assert_close(result[1], weights)
-    (result[0] if need_weights else result).sum().backward()
-    assert all(parameter.grad.isfinite().all() for parameter in attention.parameters())
 
 
 @pytest.mark.parametrize(
