@@ -126,9 +126,3 @@ def test_no_word_is_said_to_attend_most_to_a_hidden_one(query: int) -> None:
     how = "only" if query == 0 else "most"
     assert f"'{ABC[query]}', attends {how} to '{ABC[query]}', 1.00." in alt
     assert "Numbers of 6 pairs stand beyond the mask." in alt
-
-
-def test_a_word_that_looks_nowhere_is_said_to() -> None:
-    """Its weights are all zero, as the library has them where a mask hides all."""
-    weights = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
-    assert "'a' looks at nothing" in figures.draw_looks({"w": weights}, ["a", "b"]).alt

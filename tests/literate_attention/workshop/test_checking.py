@@ -144,19 +144,6 @@ def test_what_calls_an_endless_piece_waits_for_it_and_not_for_the_time(folder: P
     )
 
 
-def test_a_busy_computer_is_not_taken_for_wrong_code(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(folder, "simple_attention", "while True:\n    pass\n")
-    monkeypatch.setattr(checking, "PATIENCE", 0.3)
-    (result,) = workshop.check(folder, "softmax", seconds=1e6).results
-    assert "busy" in result.says
-    assert result.state == "not written yet"
-    busy, waiting = ({"worked": part * checking.PATIENCE} for part in (0.1, 0.001))
-    assert checking.how_it_ended(None, busy, 10.0)[1]
-    assert not checking.how_it_ended(None, waiting, 10.0)[1]
-
-
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
 @pytest.mark.parametrize("loop", ["while True:\n        pass", "re.match('(a+)+b', 40 * 'a')"])
 def test_code_that_closes_all_pipes_or_lets_nobody_else_run_ends(folder: Path, loop: str) -> None:
@@ -398,31 +385,12 @@ def test_what_is_next_after_a_chapter_is_the_piece_that_follows(folder: Path) ->
     assert f"\nAll of this is right. Next: {following}, explained under" in said
 
 
-def test_a_result_prints_as_its_verdict(folder: Path) -> None:
-    (result,) = workshop.check(folder, "softmax").results
-    assert repr(result) == "softmax: not written yet"
-    assert len(repr(result.piece)) < 1000
-
-
 def test_a_file_is_named_as_a_shell_completes_it(folder: Path) -> None:
     for path in (r"my attention\kv_cache.py", "./my attention/kv_cache.py"):
         assert list(said(workshop.check(folder, path))) == ["KVCache", "keep_top_k", "keep_top_p"]
 
 
-def test_a_folder_that_cannot_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda path, _: path != folder)  # whoever runs the tests may
-    with pytest.raises(WorkshopError, match=r"cannot be read \(Permission denied\)"):
-        workshop.check(folder)
-
-
 # The command line
-
-
-@pytest.mark.skipif(os.name == "nt", reason="a shell with head is needed")
-def test_who_reads_the_beginning_only_gets_no_traceback(folder: Path) -> None:
-    line = '"$0" -m literate_attention check "$1" softmax | true'
-    piped = subprocess.run(["sh", "-c", line, sys.executable, folder], capture_output=True)
-    assert piped.stderr == b""
 
 
 @pytest.mark.parametrize(
@@ -536,25 +504,3 @@ def test_an_error_is_one_sentence(
     assert output == ""
     assert message in errors
     assert errors.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ([], "COMMAND\n"),
-        (["start"], "required: FOLDER\n"),
-        (["check"], "required: FOLDER\n"),
-        (["chekc", "x"], "invalid choice"),
-        (["check", "x", "--foo"], "error: cannot use --foo\n"),
-        (["start", "my", "folder"], "cannot use folder; what has blanks in it needs quotes\n"),
-    ],
-)
-def test_a_call_that_cannot_be_meant(
-    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    assert stopped.value.code == 2
-    errors = capsys.readouterr().err
-    assert "usage: python -m literate_attention" in errors
-    assert says in errors

@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,12 +10,11 @@ from typing import Any
 import pytest
 import torch
 
-from literate_attention import dot_product_attention, workshop
-from literate_attention.exercises import Verdict
+from literate_attention import workshop
 from literate_attention.workshop._plain_text import plain_formula, plain_text
 from literate_attention.workshop._road import CHAPTERS
 from literate_attention.workshop._stub_source import stub
-from literate_attention.workshop.pieces import BY_NAME, PIECES, Piece
+from literate_attention.workshop.pieces import PIECES, Piece
 
 SYNTAX_ERROR = "def softmax(scores:\n"
 
@@ -83,12 +81,6 @@ def test_a_stub_promises_no_batches_that_are_not_tried(piece: Piece) -> None:
     assert len(dimensions) > 1
 
 
-def test_a_stub_says_nothing_of_what_is_left_out() -> None:
-    code = stub(BY_NAME["GroupedQueryAttention"]).code
-    assert "and takes theirs." in re.sub(r"\s+", " ", code)
-    assert "sinks" not in code
-
-
 @pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
 def test_a_stub_is_plain_text_without_the_solution(piece: Piece) -> None:
     code = stub(piece).code
@@ -97,20 +89,6 @@ def test_a_stub_is_plain_text_without_the_solution(piece: Piece) -> None:
     assert f'# Explained in "{piece.section}":\n# https://' in code
     assert "need_weights" not in code or "need_weights" not in piece.leave_out
     assert "Explained" not in stub(piece, hints=False).code
-
-
-def test_weights_that_are_not_asked_for_are_not_returned() -> None:
-    piece = Piece(
-        library=dot_product_attention,
-        chapter="story/simple_attention",
-        section="All tokens at once",
-        hint="",
-        check=lambda mine: Verdict(True),
-        leave_out=("need_weights",),
-    )
-    code = stub(piece).code
-    assert '-> Float[Tensor, "*batch num_tokens embed_dim"]:\n' in code
-    assert "        The context vectors.\n" in code
 
 
 def test_files_are_laid_out_and_can_be_imported(tmp_path: Path) -> None:
@@ -237,24 +215,6 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"cannot be written to \(.+\); choose another folder"):
         workshop.start(file / "inside")
     assert file.read_text() == "not a folder"
-
-
-def test_nothing_half_written_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The disk is full while the second file is written."""
-    write, written = Path.write_bytes, []
-
-    def write_until_full(path: Path, content: bytes) -> int:
-        written.append(path)
-        write(path, content[: len(content) // len(written)])
-        if len(written) > 1:
-            raise OSError(28, "No space left on device")
-        return len(content)
-
-    monkeypatch.setattr(Path, "write_bytes", write_until_full)
-    with pytest.raises(ValueError, match="No space left on device"):
-        workshop.start(tmp_path)
-    (only,) = tmp_path.iterdir()
-    assert ast.parse(only.read_text("utf-8")).body
 
 
 def test_a_folder_without_hints_stays_without(tmp_path: Path) -> None:
