@@ -1,14 +1,11 @@
 """The head browser shows the library's maps of the real model, and opens the head with the highest score."""
 
-from collections.abc import Callable
 from functools import cache
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import torch
 from harness.reading.scripted_pages import percent, press_in_place, table_texts
-from torch import Tensor
 
 import literate_attention as la
 from interactive.head_browser_numbers import NAMES, SENTENCE
@@ -23,12 +20,12 @@ ONCE, TWICE = 6, 13
 
 
 @pytest.fixture
-def page(open_figure: Callable[..., Any]) -> Any:
+def page(open_figure):
     return open_figure("head_browser")
 
 
 @pytest.fixture(scope="module")
-def library() -> SimpleNamespace:
+def library():
     """Return what the library says of both sentences: maps and scores, head by head."""
     model, tokenizer = smollm2()
     once = tokenizer.encode(SENTENCE)
@@ -49,7 +46,7 @@ def library() -> SimpleNamespace:
     return SimpleNamespace(maps=maps, scores=scores)
 
 
-def ranked(library: SimpleNamespace, size: int, kind: str) -> list[int]:
+def ranked(library, size, kind):
     """Return the heads, those with the highest scores first."""
     order: list[int] = (
         library.scores[size, kind].sort(descending=True, stable=True).indices.tolist()
@@ -57,25 +54,25 @@ def ranked(library: SimpleNamespace, size: int, kind: str) -> list[int]:
     return order
 
 
-def opened_map(page: Any) -> Tensor:
+def opened_map(page):
     """Return the weights that the opened head shows; what is hidden is zero."""
     texts = table_texts(page.get_by_role("grid", name="Weights"), "tbody tr", "td")
     return torch.tensor([[float(text or 0) / 100 for text in row] for row in texts])
 
 
-def opened_head(page: Any) -> int:
+def opened_head(page):
     """Return the number of the opened head, as the page names it."""
     _, layer, _, head = page.locator(".lp-title").inner_text().replace(",", "").split()
     return int(layer) * NUM_HEADS + int(head)
 
 
-def assert_opened(page: Any, maps: Tensor, head: int) -> None:
+def assert_opened(page, maps, head) -> None:
     """The page names this head and shows its map."""
     assert opened_head(page) == head
     torch.testing.assert_close(opened_map(page), maps[head], rtol=0, atol=0.005001)
 
 
-def test_all_maps_and_scores_are_the_librarys(page: Any, library: SimpleNamespace) -> None:
+def test_all_maps_and_scores_are_the_librarys(page, library) -> None:
     got = page.evaluate(
         """() => literateParts.numbers.head_browser.sentences.map(literateParts.heads.unpack)
             .map(({ count, map, scores, words }) => ({
@@ -95,7 +92,7 @@ def test_all_maps_and_scores_are_the_librarys(page: Any, library: SimpleNamespac
 
 
 @pytest.fixture(scope="module")
-def without() -> dict[int, tuple[Tensor, Tensor]]:
+def without():
     """Return how probable each next word is with all heads, and without some: named ones and random ones."""
     model, tokenizer = smollm2()
     once = tokenizer.encode(SENTENCE)
@@ -111,7 +108,7 @@ def without() -> dict[int, tuple[Tensor, Tensor]]:
     return found
 
 
-def most_changed(whole: Tensor, left: Tensor, sign: int) -> list[tuple[str, float, float]]:
+def most_changed(whole, left, sign):
     """Return the five words that change most this way, each with its probability with and without a head."""
     _, tokenizer = smollm2()
     changes = (sign * (left - whole)).sort(descending=True, stable=True)
@@ -126,9 +123,7 @@ def most_changed(whole: Tensor, left: Tensor, sign: int) -> list[tuple[str, floa
     ]
 
 
-def test_all_consequences_are_the_librarys(
-    page: Any, without: dict[int, tuple[Tensor, Tensor]]
-) -> None:
+def test_all_consequences_are_the_librarys(page, without) -> None:
     """The library's ablation finds the same words, behind each word of both sentences."""
     got = page.evaluate(
         """heads => literateParts.numbers.head_browser.consequences.map(one =>
@@ -151,9 +146,7 @@ def test_all_consequences_are_the_librarys(
     assert count > 100
 
 
-def test_readers_without_scripts_learn_what_the_named_heads_change(
-    open_figure: Callable[..., Any], without: dict[int, tuple[Tensor, Tensor]]
-) -> None:
+def test_readers_without_scripts_learn_what_the_named_heads_change(open_figure, without) -> None:
     page = open_figure("trained_heads", java_script_enabled=False)
     rows = table_texts(page.get_by_role("table"), "tbody tr", "th, td")
     step = smollm2()[1].encode(SENTENCE)[-1]
@@ -165,7 +158,7 @@ def test_readers_without_scripts_learn_what_the_named_heads_change(
     assert dict(rows) == {name: f"{share:.3f}" for name, share in {"none": whole, **lost}.items()}
 
 
-def test_heads_and_words_are_chosen_by_keyboard(page: Any, library: SimpleNamespace) -> None:
+def test_heads_and_words_are_chosen_by_keyboard(page, library) -> None:
     order = ranked(library, ONCE, "previous token")
     page.get_by_label("Head", exact=True).focus()
     page.keyboard.press("Tab")

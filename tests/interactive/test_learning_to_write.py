@@ -1,15 +1,12 @@
 """The model that writes runs in the page, and computes what the library computes; so does its world."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from harness.library.models_in_pages import unpacked
 from harness.reading.scripted_pages import percent, table_texts
-from torch import Tensor
 
 import literate_attention as la
 
@@ -26,19 +23,19 @@ MODEL = """([moment]) => {
 
 
 @pytest.fixture
-def page(open_figure: Callable[..., Any]) -> Any:
+def page(open_figure):
     return open_figure("learning_to_write")
 
 
 @pytest.fixture(scope="module")
-def numbers(figures_site: Path) -> dict[str, Any]:
+def numbers(figures_site):
     """Return what the build has written for the page."""
     stored = figures_site.parent / "live_figures" / "learning_to_write.json"
     found: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8"))["numbers"]
     return found
 
 
-def model_at(numbers: dict[str, Any], moment: int) -> Any:
+def model_at(numbers, moment):
     """Return the library's model with the weights that the page has."""
     model = la.tiny_llama(len(WORLD.words))
     model.load_state_dict(unpacked(numbers["checkpoints"][moment], numbers["shapes"], torch.int8))
@@ -46,16 +43,16 @@ def model_at(numbers: dict[str, Any], moment: int) -> Any:
 
 
 @torch.no_grad()
-def expected(numbers: dict[str, Any], text: str, moment: int = -1) -> Tensor:
+def expected(numbers, text, moment=-1):
     """Return how probable each word is after a text, for the library's model."""
     return model_at(numbers, moment)(WORLD.token_ids(text)).softmax(dim=-1)[-1]
 
 
-def in_world(text: str) -> Tensor:
+def in_world(text):
     return WORLD.next_word(WORLD.token_ids(text)[None])[0]
 
 
-def random_texts(generator: torch.Generator) -> list[Tensor]:
+def random_texts(generator):
     """Return a hundred texts of the world and a hundred rows of any words, of all lengths."""
     own = WORLD.draw(100, 36, generator)
     any_words = torch.randint(len(WORLD.words), (100, 36), generator=generator)
@@ -67,9 +64,7 @@ def random_texts(generator: torch.Generator) -> list[Tensor]:
 
 
 @torch.no_grad()
-def test_every_checkpoint_reads_two_hundred_texts_as_the_library_does(
-    page: Any, numbers: dict[str, Any]
-) -> None:
+def test_every_checkpoint_reads_two_hundred_texts_as_the_library_does(page, numbers) -> None:
     texts = random_texts(torch.Generator().manual_seed(36))
     for moment in range(len(numbers["checkpoints"])):
         model = model_at(numbers, moment)
@@ -82,7 +77,7 @@ def test_every_checkpoint_reads_two_hundred_texts_as_the_library_does(
             torch.testing.assert_close(torch.tensor(following).double(), wanted, rtol=0, atol=1e-5)
 
 
-def test_what_is_shown_of_a_checkpoint_is_the_librarys(numbers: dict[str, Any]) -> None:
+def test_what_is_shown_of_a_checkpoint_is_the_librarys(numbers) -> None:
     """And eight bits change the loss by less than is printed of it."""
     fresh = WORLD.draw(300, 36, torch.Generator().manual_seed(123))
     floor = la.entropy(WORLD.next_word_probs(fresh)).mean().item()
@@ -95,9 +90,7 @@ def test_what_is_shown_of_a_checkpoint_is_the_librarys(numbers: dict[str, Any]) 
         assert checkpoint["excess"] == pytest.approx(found.excess, abs=0.02)
 
 
-def test_readers_without_a_script_see_what_follows_the_first_text(
-    open_figure: Callable[..., Any], numbers: dict[str, Any]
-) -> None:
+def test_readers_without_a_script_see_what_follows_the_first_text(open_figure, numbers) -> None:
     page = open_figure("learning_to_write", java_script_enabled=False)
     _, *rows = table_texts(page.locator(".live-figure table"), "tr", "th, td")
     text = numbers["starts"][0]["text"]
@@ -107,7 +100,7 @@ def test_readers_without_a_script_see_what_follows_the_first_text(
         assert [float(share) for share in shares] == pytest.approx(wanted, abs=0.02)
 
 
-def test_the_world_says_what_the_librarys_says(page: Any, numbers: dict[str, Any]) -> None:
+def test_the_world_says_what_the_librarys_says(page, numbers) -> None:
     """After every word of texts; and where a word is changed, from where on it says nothing more."""
     generator = torch.Generator().manual_seed(5)
     texts = WORLD.draw(60, 36, generator)
@@ -135,11 +128,11 @@ def test_the_world_says_what_the_librarys_says(page: Any, numbers: dict[str, Any
 # A reader writes and changes ---------------------------------------------------------------------------
 
 
-def words_of(page: Any) -> str:
+def words_of(page):
     return " ".join(page.locator(".lw-text span").all_inner_texts())
 
 
-def assert_shows(page: Any, text: str, *columns: Tensor) -> None:
+def assert_shows(page, text, *columns) -> None:
     """The text, and for its next word the probabilities of the model and in the world."""
     assert words_of(page) == text
     rows = table_texts(page.locator(".lw-bars"), "tbody tr", "th, td:not([aria-hidden])")
@@ -153,7 +146,7 @@ def assert_shows(page: Any, text: str, *columns: Tensor) -> None:
     assert least >= most.values[8] - 1e-9
 
 
-def test_a_keyboard_writes_and_takes_back(page: Any, numbers: dict[str, Any]) -> None:
+def test_a_keyboard_writes_and_takes_back(page, numbers) -> None:
     """At temperature 0 it says the most probable word; Undo goes back, as far as one came."""
     first = text = numbers["starts"][0]["text"]
     assert_shows(page, text, expected(numbers, text), in_world(text))
@@ -173,7 +166,7 @@ def test_a_keyboard_writes_and_takes_back(page: Any, numbers: dict[str, Any]) ->
     assert undo.get_attribute("aria-disabled") == "true"
 
 
-def test_a_fact_that_is_changed_changes_what_follows(page: Any, numbers: dict[str, Any]) -> None:
+def test_a_fact_that_is_changed_changes_what_follows(page, numbers) -> None:
     """And a text that the world does not say is told from one that it does."""
     start = numbers["starts"][0]
     words = start["text"].split()

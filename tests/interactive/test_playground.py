@@ -1,8 +1,6 @@
 """The playground computes and tells what the library computes, and can be used by keyboard alone."""
 
 import re
-from collections.abc import Callable
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -11,7 +9,6 @@ from harness.library.playground_vectors import stops, vectors
 from harness.paths import DOCS
 from harness.reading.frames import boxes, drawn
 from harness.reading.scripted_pages import table_texts
-from torch import Tensor
 
 import literate_attention as la
 from interactive.playground_numbers import beginning
@@ -22,10 +19,10 @@ CONTEXT = "Z: context vectors"
 
 
 @pytest.fixture
-def open_page(open_figure: Callable[..., Any]) -> Callable[..., Any]:
+def open_page(open_figure):
     """Return a function that opens the playground, with all that it has unfolded."""
 
-    def open_one(fragment: str = "", width: str = "desk", **options: Any) -> Any:
+    def open_one(fragment="", width="desk", **options):
         page = open_figure("playground", width, fragment, **options)
         page.locator(".pg-own").evaluate("own => { own.open = true; }")
         return page
@@ -33,61 +30,61 @@ def open_page(open_figure: Callable[..., Any]) -> Callable[..., Any]:
     return open_one
 
 
-def cell(page: Any, name: str) -> Any:
+def cell(page, name):
     return page.get_by_label(name, exact=True)
 
 
-def grid(page: Any, caption: str) -> Any:
+def grid(page, caption):
     return page.get_by_role("grid", name=caption)
 
 
-def matrix(rows: Any) -> Tensor:
+def matrix(rows):
     return torch.tensor(rows, dtype=torch.float64)
 
 
-def readings(page: Any, caption: str = CONTEXT) -> Tensor:
+def readings(page, caption=CONTEXT):
     """Return the numbers that a matrix shows."""
     rows = table_texts(grid(page, caption), "tbody tr", "td")
     return matrix([[float(text.replace("\u2212", "-")) for text in row] for row in rows])
 
 
-def assert_shows(page: Any, expected: Tensor, digits: int = 4) -> None:
+def assert_shows(page, expected, digits=4) -> None:
     """The context vectors on the page are these."""
     half = 0.5 * 10**-digits + 1e-9
     torch.testing.assert_close(readings(page), expected, rtol=0.0, atol=half)
 
 
-def texts(table: Any) -> list[str]:
+def texts(table):
     """Return what stands in the cells of a table, typed or printed."""
     cells = table.locator("tbody td, tbody input")
     return cells.evaluate_all("cells => cells.map(cell => cell.value ?? cell.textContent)")
 
 
-def at_stop(page: Any, stop: int) -> Any:
+def at_stop(page, stop):
     """Go to a stop of the tour."""
     page.get_by_role("slider", name="Tour").fill(str(stop))
     drawn(page)
     return page
 
 
-def precise(page: Any) -> Any:
+def precise(page):
     """Have all numbers with four decimals."""
     page.get_by_role("switch", name="Four decimals").check()
     return page
 
 
-def assert_is_the_librarys(page: Any) -> list[list[float]]:
+def assert_is_the_librarys(page):
     """Compare the context vectors of what is shown with the library's; return the vectors."""
     embeddings: list[list[float]] = page.evaluate("literateAttention.shown.state.embeddings")
     assert_shows(page, la.dot_product_attention(matrix(embeddings)), digits=2)
     return embeddings
 
 
-def notice(page: Any) -> str:
+def notice(page):
     return str(page.locator(".pg-notice p").inner_text())
 
 
-def wait_for_spoken(page: Any, *texts: str) -> None:
+def wait_for_spoken(page, *texts) -> None:
     """Wait until this is said to those who listen."""
     for text in texts:
         page.locator(".pg-spoken[role=status]", has_text=text).wait_for(state="attached")
@@ -96,14 +93,14 @@ def wait_for_spoken(page: Any, *texts: str) -> None:
 # What is computed -----------------------------------------------------------------------------------
 
 
-def tensors(value: Any) -> Any:
+def tensors(value):
     """Return what JSON brought with its matrices as tensors."""
     if isinstance(value, dict):
         return {name: tensors(one) for name, one in value.items() if name != "draws"}
     return [tensors(one) for one in value] if isinstance(value[0], dict) else matrix(value)
 
 
-def test_script_equals_library_on_random_settings(open_page: Callable[..., Any]) -> None:
+def test_script_equals_library_on_random_settings(open_page) -> None:
     """With every choice of steps, both streams of dropout, and whatever stands between."""
     every = vectors()
     settings = [one["settings"] for one in every]
@@ -114,7 +111,7 @@ def test_script_equals_library_on_random_settings(open_page: Callable[..., Any])
         )
 
 
-def test_the_tour_shows_what_the_books_classes_return(open_page: Callable[..., Any]) -> None:
+def test_the_tour_shows_what_the_books_classes_return(open_page) -> None:
     """Eight stops by keyboard alone, one sentence each; then dropout, as the sources print it."""
     page, expected = precise(open_page()), stops()
     forward = page.get_by_role("button", name="Next")
@@ -138,7 +135,7 @@ def test_the_tour_shows_what_the_books_classes_return(open_page: Callable[..., A
     assert torch.equal(readings(page, "After dropout") != 0.0, kept.tril())
 
 
-def test_each_stop_has_a_chapter_that_the_page_links_to(open_page: Callable[..., Any]) -> None:
+def test_each_stop_has_a_chapter_that_the_page_links_to(open_page) -> None:
     chapters = open_page().evaluate("literateAttention.TOUR.map(({ chapter }) => chapter)")
     text = (DOCS / "playground.md").read_text(encoding="utf-8")
     assert len(chapters) == 8
@@ -148,7 +145,7 @@ def test_each_stop_has_a_chapter_that_the_page_links_to(open_page: Callable[...,
 # A reader types, presses keys, points ---------------------------------------------------------------
 
 
-def test_context_vectors_follow_as_one_types(open_page: Callable[..., Any]) -> None:
+def test_context_vectors_follow_as_one_types(open_page) -> None:
     page = precise(open_page("attention=1"))
     embeddings = matrix(beginning()["embeddings"])
     assert_shows(page, la.dot_product_attention(embeddings))
@@ -161,7 +158,7 @@ def test_context_vectors_follow_as_one_types(open_page: Callable[..., Any]) -> N
     assert field.input_value() == "-1.6"
 
 
-def test_vectors_are_moved_by_arrow_keys_and_dragged(open_page: Callable[..., Any]) -> None:
+def test_vectors_are_moved_by_arrow_keys_and_dragged(open_page) -> None:
     page = at_stop(open_page(), 4)
     handle = page.get_by_role("slider", name="one", exact=True)
     handle.focus()
@@ -192,12 +189,12 @@ def test_vectors_are_moved_by_arrow_keys_and_dragged(open_page: Callable[..., An
     assert float(cell(page, "X: vectors: one, 2").input_value()) == x
 
 
-def test_steps_are_switched_by_keyboard(open_page: Callable[..., Any]) -> None:
+def test_steps_are_switched_by_keyboard(open_page) -> None:
     """The equation follows, and a step that waits for another says so."""
     page = open_page("attention=1")
     formula = page.locator(".pg-formulas")
 
-    def press(step: str) -> Any:
+    def press(step):
         switch = page.get_by_role("switch", name=step)
         switch.press("Space")
         return switch
@@ -224,7 +221,7 @@ def test_steps_are_switched_by_keyboard(open_page: Callable[..., Any]) -> None:
 # Links ----------------------------------------------------------------------------------------------
 
 
-def test_a_state_travels_as_a_link(open_page: Callable[..., Any]) -> None:
+def test_a_state_travels_as_a_link(open_page) -> None:
     page = open_page(permissions=["clipboard-read", "clipboard-write"])
     at_stop(page, 8)
     page.get_by_role("switch", name="Dropout").check()
@@ -258,7 +255,7 @@ BAD_LINKS = (
 )
 
 
-def test_a_bad_link_is_refused_with_a_sentence(open_page: Callable[..., Any]) -> None:
+def test_a_bad_link_is_refused_with_a_sentence(open_page) -> None:
     page = precise(open_page())
     for fragment in BAD_LINKS:
         page.evaluate("fragment => { location.hash = fragment; }", fragment)

@@ -1,7 +1,6 @@
 """The training lab learns in the page as the library's models learn, and shows what they have learned."""
 
 import re
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -39,7 +38,7 @@ TRAIN = """([kind, parameters, task, settings, steps]) => {
 
 @cache
 @torch.enable_grad()
-def trained(kind: str) -> tuple[la.TaskModel, list[float]]:
+def trained(kind):
     """Return the library's model of a kind of attention, trained as the page does, and its losses."""
     torch.manual_seed(SEED)
     model = new_model(kind)
@@ -47,24 +46,24 @@ def trained(kind: str) -> tuple[la.TaskModel, list[float]]:
     return model, la.train(model, tasks(KINDS[kind])[0], **settings)
 
 
-def choose(page: Any, kind: str) -> None:
+def choose(page, kind) -> None:
     """Choose a question and a kind of attention by keyboard."""
     second = KINDS[kind] == "both"
     page.get_by_role("radio", name="What do I beat?").press("ArrowRight" if second else "Space")
     page.get_by_role("radio", name=NAMES[kind]).press("Space")
 
 
-def press(page: Any, name: str) -> None:
+def press(page, name) -> None:
     page.get_by_role("button", name=name, exact=True).press("Enter")
 
 
-def finish(page: Any) -> None:
+def finish(page) -> None:
     """Train until the training has ended."""
     press(page, "Train")
     page.get_by_role("button", name="Train further").wait_for()
 
 
-def stop_after(page: Any, steps: int) -> None:
+def stop_after(page, steps) -> None:
     """Press Stop in the frame in which a training has taken more steps than these."""
     page.evaluate(
         """steps => new Promise((done) => {
@@ -80,16 +79,14 @@ def stop_after(page: Any, steps: int) -> None:
     )
 
 
-def results(page: Any, kind: str) -> list[str]:
+def results(page, kind):
     """Return what the table says of a kind of attention: steps, and both accuracies."""
     rows = table_texts(page.locator(".lp-table"), "tbody tr", "th, td")
     return {name: rest for name, *rest in rows}[NAMES[kind]]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_script_equals_library_on_random_settings(
-    open_figure: Callable[..., Any], kind: str
-) -> None:
+def test_script_equals_library_on_random_settings(open_figure, kind) -> None:
     """Loss, gradients and steps are the library's to 1e-6, whatever the parameters and the settings."""
     page = open_figure("training_lab")
     torch.manual_seed(2017)
@@ -116,7 +113,7 @@ def test_script_equals_library_on_random_settings(
             same(got[what], numbers, f"{kind}, {std}: {what}")
 
 
-def same(got: Any, expected: Any, about: str) -> None:
+def same(got, expected, about) -> None:
     """Compare numbers, also those of parameters by their names."""
     if isinstance(expected, dict):
         assert got.keys() == expected.keys(), about
@@ -129,7 +126,7 @@ def same(got: Any, expected: Any, about: str) -> None:
     )
 
 
-def test_training_by_keyboard_ends_where_the_librarys_does(open_figure: Callable[..., Any]) -> None:
+def test_training_by_keyboard_ends_where_the_librarys_does(open_figure) -> None:
     """From the numbers of the chapters' seed, for every kind of attention; what was trained stays."""
     page = open_figure("training_lab", reduced_motion="reduce")
     said = page.get_by_role("status")
@@ -151,7 +148,7 @@ def test_training_by_keyboard_ends_where_the_librarys_does(open_figure: Callable
     assert len(set(looks)) == 3
 
 
-def test_a_training_is_stopped_continued_and_begun_anew(open_figure: Callable[..., Any]) -> None:
+def test_a_training_is_stopped_continued_and_begun_anew(open_figure) -> None:
     """It goes on where it was stopped, says little, and begins with the same numbers or with others."""
     page = open_figure("training_lab")
     page.evaluate(HEAR, "[role=status]")
@@ -167,7 +164,7 @@ def test_a_training_is_stopped_continued_and_begun_anew(open_figure: Callable[..
     assert results(page, "self") == ["300", percent(1), percent(1)]
     assert 3 <= len(page.evaluate("heard")) <= 6
 
-    def first_loss() -> str:
+    def first_loss():
         press(page, "Train")
         stop_after(page, 1)
         label = page.locator(".tl-course").get_attribute("aria-label")

@@ -1,7 +1,5 @@
 """What is wrong is said at every build, until it is mended; by others, too."""
 
-from collections.abc import Callable
-
 import pytest
 
 BROKEN = {
@@ -12,7 +10,7 @@ BROKEN = {
 
 
 @pytest.fixture
-def book(new_book: Callable[..., object]) -> object:
+def book(new_book):
     book = new_book()
     book.page("other", "# Other\n")
     return book

@@ -1,7 +1,6 @@
 """Every entry of the ledger is claimed by a cell that reproduces it, or the build says where not."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from harness.books import RAN_WITH
@@ -10,14 +9,14 @@ SCORES = "tensor([0.9544, 1.4950])"
 SHAPE = "torch.Size([2, 6, 3])"
 
 
-def source(**changes: object) -> str:
+def source(**changes):
     keys = {"id": "000", "kind": "blog post", "what": "Notes.", "lines": 9, "sha256": "0" * 64}
     return "[[source]]\n" + "".join(
         f"{k} = {v!r}\n".replace("'", '"') for k, v in (keys | changes).items()
     )
 
 
-def output(output_id: str, printed: str, places: str = "") -> str:
+def output(output_id, printed, places=""):
     places = places or '{ source = "000", line = 54, section = "Scores" }'
     return f'[[output]]\nid = "{output_id}"\nprinted = """{printed}"""\nplaces = [{places}]\n'
 
@@ -26,7 +25,7 @@ GOOD = source() + output("scores", SCORES) + output("shape", SHAPE)
 
 
 @pytest.fixture
-def book(new_book: Callable[..., object]) -> object:
+def book(new_book):
     book = new_book("ledger", book_ledger="sources.toml")
     book.write("sources.toml", GOOD)
     book.page("sources", "# Sources\n\n```{source-outputs}\n```\n")
@@ -34,11 +33,11 @@ def book(new_book: Callable[..., object]) -> object:
     return book
 
 
-def cell(claims: str, code: str) -> str:
+def cell(claims, code):
     return f"```{{code-cell}}\n:verifies: {claims}\n\n{code}\n```\n"
 
 
-def claim_scores(book, code: str = f"print('scores', '{SCORES}')", claims: str = "scores") -> None:
+def claim_scores(book, code=f"print('scores', '{SCORES}')", claims="scores") -> None:
     book.page("page", "# Page\n\n" + cell(claims, code))
 
 
@@ -94,9 +93,7 @@ def test_a_difference_is_shown_in_its_line(book) -> None:
     assert "1 of 2 source outputs verified" in build.said
 
 
-def test_the_device_that_ran_the_page_sets_the_tolerance(
-    book, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_device_that_ran_the_page_sets_the_tolerance(book, monkeypatch) -> None:
     code = "print('tensor([0.9544, 1.495003])')\n"
     claim_scores(book, code)
     assert book.build().status == 1
@@ -148,7 +145,7 @@ def test_a_claim_is_met_and_cell_and_entry_are_linked_both_ways(book) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_the_ledgers_page_follows_when_only_another_page_changed(book, jobs: int) -> None:
+def test_the_ledgers_page_follows_when_only_another_page_changed(book, jobs) -> None:
     claim_scores(book)
     assert "Not verified" not in book.build(jobs=jobs).html("sources")
     claim_scores(book, "print('tensor([0.9544, 1.4850])')")
@@ -164,7 +161,7 @@ def test_the_ledgers_page_follows_when_only_another_page_changed(book, jobs: int
 TITLED = source(title="Attention") + source(id="001") + source(id="003", title="Attention")
 
 
-def link(number: str, text: str) -> str:
+def link(number, text):
     address = f"sources.html#source-{number}"
     return f'<a class="reference internal" href="{address}"><span class="std std-ref">{text}</span></a>'
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ print("ours")
 
 
 @pytest.fixture
-def book(new_book: Callable[..., object]) -> object:
+def book(new_book):
     book = new_book("execution", "ledger", "recorded", book_ledger="sources.toml")
     book.write("sources.toml", LEDGER)
     book.write("recorded/one.txt", '>>> print("ours")\n    ours\n')
@@ -32,7 +31,7 @@ def book(new_book: Callable[..., object]) -> object:
     return book
 
 
-def line(build) -> list[str]:
+def line(build):
     """Return what the only page's line says."""
     table = build.html("state").partition('class="status')[2].partition("</table>")[0]
     (found,) = re.findall("<tr.*?</tr>", table.partition("<tbody>")[2], re.DOTALL)

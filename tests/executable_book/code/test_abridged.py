@@ -8,12 +8,12 @@ import pytest
 from executable_book.code.abridged import abridge, is_taught, new_lines
 
 
-def shown(source: str, *until: str) -> str:
+def shown(source, *until):
     source = dedent(source).lstrip("\n")
     return abridge(source, ast.parse(source).body[-1:], until).code
 
 
-def same(found: str, expected: str) -> None:
+def same(found, expected) -> None:
     assert found == dedent(expected).strip("\n")
 
 
@@ -74,7 +74,7 @@ def test_docstrings_types_and_refusals_are_left_out() -> None:
 
 
 def test_it_says_what_was_left_out() -> None:
-    def kinds(source: str) -> list[str]:
+    def kinds(source):
         return abridge(source, ast.parse(source).body).left_out
 
     assert kinds("x = 1\n") == []
@@ -106,7 +106,7 @@ def test_fields_are_more_than_types() -> None:
         "def f(\n    first: int,\n    second: str,\n) -> None:\n    first = second\n",
     ],
 )
-def test_what_is_left_is_the_same_program(source: str) -> None:
+def test_what_is_left_is_the_same_program(source) -> None:
     """What Python reads in the listing is what it reads in the file, types aside."""
     tree = ast.parse(source)
     for node in ast.walk(tree):

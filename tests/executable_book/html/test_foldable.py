@@ -1,11 +1,9 @@
 """Code and solutions are folded under a summary that is its visible text."""
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 
-def test_an_admonition_is_folded_if_it_is_a_dropdown(new_book: Callable[..., Any]) -> None:
+def test_an_admonition_is_folded_if_it_is_a_dropdown(new_book) -> None:
     book = new_book("folded")
     box = "```{{admonition}} {0}\n:class: {0}\n\nWhy.\n```\n"
     book.page("page", "# Page\n\n" + box.format("dropdown") + "\n" + box.format("note"))

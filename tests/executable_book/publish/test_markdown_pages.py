@@ -1,11 +1,10 @@
 """Every page is there as plain Markdown, with its outputs, and listed for programs that read."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness.books import Book, cell
+from harness.books import cell
 
 from executable_book.publish.plain_markdown import (
     escape,
@@ -85,7 +84,7 @@ Multiply.
 
 
 @pytest.fixture
-def built(new_book: Callable[..., Book]) -> Book:
+def built(new_book):
     """Return a book of three pages in two rooms."""
     book = new_book(
         extensions=("sphinxcontrib.bibtex",),
@@ -111,11 +110,11 @@ def built(new_book: Callable[..., Book]) -> Book:
     return book
 
 
-def text_of(book: Book, name: str) -> str:
+def text_of(book, name):
     return (book.html / name).read_text(encoding="utf-8")
 
 
-def test_a_page_is_plain_markdown_with_its_outputs(built: Book) -> None:
+def test_a_page_is_plain_markdown_with_its_outputs(built) -> None:
     (drawn,) = Path(built.html, "_images").glob("*.svg")
     assert (
         text_of(built, "story/one.md")
@@ -195,7 +194,7 @@ From *A Book*, <{HOME}story/one.html>. Built from commit 0123456.
     )
 
 
-def test_a_list_says_what_each_page_is_about(built: Book) -> None:
+def test_a_list_says_what_each_page_is_about(built) -> None:
     assert text_of(built, "llms.txt") == (
         "# A Book\n\n> All of it.\n\n"
         "Each page is listed as plain Markdown, with the outputs of its code. "
@@ -206,12 +205,12 @@ def test_a_list_says_what_each_page_is_about(built: Book) -> None:
     )
 
 
-def test_the_whole_book_is_one_file_in_the_order_of_its_contents(built: Book) -> None:
+def test_the_whole_book_is_one_file_in_the_order_of_its_contents(built) -> None:
     pages = [text_of(built, f"{name}.md") for name in ("index", "story/one", "two")]
     assert text_of(built, "llms-full.txt") == "\n---\n\n".join(pages)
 
 
-def test_a_build_that_writes_one_page_loses_no_other(built: Book) -> None:
+def test_a_build_that_writes_one_page_loses_no_other(built) -> None:
     sitemap = text_of(built, "sitemap.xml")
     assert re.findall("<loc>(.*)</loc>", sitemap) == [
         f"{HOME}{page}.html" for page in ("index", "story/one", "two")
@@ -232,9 +231,7 @@ FROM_ELSEWHERE = (
 )
 
 
-def test_what_a_page_shows_of_other_files_is_a_link_or_stands_there(
-    new_book: Callable[..., Book],
-) -> None:
+def test_what_a_page_shows_of_other_files_is_a_link_or_stands_there(new_book) -> None:
     book = new_book(html_baseurl=HOME)
     book.page("page", f"# Page\n\n{FROM_ELSEWHERE}\n", cell(TABLE))
     book.write("one.csv", "1,2")
@@ -256,5 +253,5 @@ def test_what_a_page_shows_of_other_files_is_a_link_or_stands_there(
         ("[not](a link)", r"\[not](a link)"),
     ],
 )
-def test_text_stays_text(text: str, escaped: str) -> None:
+def test_text_stays_text(text, escaped) -> None:
     assert escape(text) == escaped

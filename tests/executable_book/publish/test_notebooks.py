@@ -4,17 +4,14 @@ What its text looks like, `test_markdown_pages.py` tells; that the notebooks of 
 ours is, `tests/book/test_downloads.py`.
 """
 
-from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import jinja2
 import nbformat
 import pytest
-from harness.books import Book, cell
+from harness.books import cell
 from harness.paths import ROOT
-from nbformat import NotebookNode
 from packaging.requirements import Requirement
 
 from executable_book.publish.notebooks import OFFLINE, setup_cell
@@ -53,7 +50,7 @@ So easy.
 
 
 @pytest.fixture
-def book(new_book: Callable[..., Book]) -> Book:
+def book(new_book):
     """Return a book of a page with an exercise, one with data, and one without code."""
     book = new_book(
         html_baseurl="https://example.org/book/",
@@ -75,18 +72,18 @@ def book(new_book: Callable[..., Book]) -> Book:
     return book
 
 
-def notebook_of(book: Book, name: str) -> NotebookNode:
+def notebook_of(book, name):
     notebook = nbformat.read(book.html / "notebooks" / f"{name}.ipynb", as_version=4)
     nbformat.validate(notebook)
     return notebook
 
 
-def kinds(notebook: NotebookNode) -> list[str]:
+def kinds(notebook):
     """Return the first line of each cell between the one that installs and the page's foot."""
     return [one.source.partition("\n")[0] for one in notebook.cells[1:-1]]
 
 
-def test_a_cell_that_writes_text_of_the_page_is_followed_by_that_text(book: Book) -> None:
+def test_a_cell_that_writes_text_of_the_page_is_followed_by_that_text(book) -> None:
     """Its links and roles are those of the book, which nothing else can follow."""
     code = """
 from nbformat.v4 import new_output
@@ -110,7 +107,7 @@ LEFT_OUT = {
 
 
 @pytest.mark.parametrize("tag", LEFT_OUT)
-def test_what_a_page_leaves_out_is_there_for_the_cells_that_follow(book: Book, tag: str) -> None:
+def test_what_a_page_leaves_out_is_there_for_the_cells_that_follow(book, tag) -> None:
     hidden = cell("left_out = 1\nleft_out", f":tags: [{tag}]")
     answer = cell("print(solved)", ":tags: [remove-cell]") + "So easy."
     exercise = EXERCISE.replace("So easy.", answer)
@@ -125,7 +122,7 @@ def test_what_a_page_leaves_out_is_there_for_the_cells_that_follow(book: Book, t
         assert codes[1].metadata == {"jupyter": LEFT_OUT[tag]}
 
 
-def test_a_page_that_stopped_has_no_notebook_any_more(book: Book) -> None:
+def test_a_page_that_stopped_has_no_notebook_any_more(book) -> None:
     book.build()
     book.page("page", "# A title\n", cell("1 / 0"))
     context = book.build().contexts["page"]
@@ -134,7 +131,7 @@ def test_a_page_that_stopped_has_no_notebook_any_more(book: Book) -> None:
     assert not (book.html / "notebooks/page.ipynb").exists()
 
 
-def test_a_page_is_a_notebook_for_students_and_one_with_solutions(book: Book) -> None:
+def test_a_page_is_a_notebook_for_students_and_one_with_solutions(book) -> None:
     built = book.build()
     assert built.err == ""
     students, instructors = (notebook_of(book, f"page{end}") for end in ("", "_with_solutions"))
@@ -169,7 +166,7 @@ def test_a_page_is_a_notebook_for_students_and_one_with_solutions(book: Book) ->
         assert f'href="{address}"' in menu
 
 
-def test_the_first_cell_installs_what_the_page_needs(book: Book) -> None:
+def test_the_first_cell_installs_what_the_page_needs(book) -> None:
     book.build()
     package = f'"literate-attention @ git+https://github.com/someone/book@{COMMIT}"'
     first = ["# https://example.org/book/page.html", OFFLINE, f"%pip install --quiet {package}"]
@@ -179,9 +176,7 @@ def test_the_first_cell_installs_what_the_page_needs(book: Book) -> None:
     assert with_solutions == first + further
 
 
-def test_what_a_page_reads_comes_along(
-    book: Book, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_page_reads_comes_along(book, tmp_path, monkeypatch, capsys) -> None:
     book.build()
     monkeypatch.chdir(tmp_path)
     for one in notebook_of(book, "part/data").cells[1:]:
@@ -195,7 +190,7 @@ def test_what_a_page_reads_comes_along(
     assert (tmp_path / "numbers" / "weights.pt").read_bytes() == bytes(range(256))
 
 
-def test_a_later_build_leaves_nothing_of_before(book: Book) -> None:
+def test_a_later_build_leaves_nothing_of_before(book) -> None:
     book.build()
     assert "page" not in book.build(book_commit="f" * 40).executed
     for path in (book.html / "notebooks").rglob("*.ipynb"):
@@ -213,9 +208,7 @@ def test_a_later_build_leaves_nothing_of_before(book: Book) -> None:
         ("", "", " @ git+https://example.org/x"),
     ],
 )
-def test_a_notebook_installs_the_release_or_the_commit(
-    commit: str, release: str, exactly: str
-) -> None:
+def test_a_notebook_installs_the_release_or_the_commit(commit, release, exactly) -> None:
     config: Any = SimpleNamespace(
         book_commit=commit,
         book_release=release,

@@ -1,7 +1,5 @@
 """The book as one page, which becomes the PDF."""
 
-from pathlib import Path
-
 import pikepdf
 import pytest
 
@@ -90,8 +88,8 @@ TITLES = {"index": "Book", "part/third": "Third & last"}
 
 
 @pytest.mark.browser
-def test_chromium_prints_contents_and_heads_and_the_book_says_what_it_is(tmp_path: Path) -> None:
-    def whole(contents: str) -> str:
+def test_chromium_prints_contents_and_heads_and_the_book_says_what_it_is(tmp_path) -> None:
+    def whole(contents):
         breaks = "<style>div + div { break-before: page }</style>"
         return f'{breaks}{contents}<div id="index--">One</div><div id="part/third--">Two</div>'
 

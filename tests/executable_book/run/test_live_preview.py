@@ -8,14 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from harness.books import make_book
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
 
 import executable_book
 from executable_book.run import live_preview
@@ -44,7 +43,7 @@ def setup(app):
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Path:
+def book(tmp_path):
     """Return a book whose tool chain is a copy, with an extension of its own beside it.
 
     An editor has left what it leaves beside a file that is not saved: it looks like a module.
@@ -62,9 +61,7 @@ def book(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def serving(
-    docs: Path, port: int | None = None
-) -> Iterator[tuple[ClientConnection, "subprocess.Popen[bytes]"]]:
+def serving(docs, port=None):
     """Serve a folder of pages by the modules beside it; yield what hears of builds, and the process."""
     port = port or random.SystemRandom().choice(NEVER_HANDED_OUT)
     built, source = docs / "_build", str(docs.parent / "src")
@@ -86,7 +83,7 @@ def serving(
         process.wait()
 
 
-def connected(port: int, process: "subprocess.Popen[bytes]") -> ClientConnection:
+def connected(port, process):
     """Connect with a server, as soon as it listens."""
     deadline = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < deadline:
@@ -97,14 +94,14 @@ def connected(port: int, process: "subprocess.Popen[bytes]") -> ClientConnection
     raise TimeoutError(f"nobody listens on port {port}; the server ended with {process.poll()}")
 
 
-def save(path: Path, text: str) -> None:
+def save(path, text) -> None:
     """Save a file at once: of one that is emptied and then written, a busy machine makes two changes."""
     beside = path.parents[1] / path.name  # in no folder that is watched
     beside.write_text(text, encoding="utf-8")
     os.replace(beside, path)
 
 
-def test_a_save_is_built_and_announced_once_until_the_command_ends(book: Path) -> None:
+def test_a_save_is_built_and_announced_once_until_the_command_ends(book) -> None:
     page = book / "_build" / "html" / "index.html"
     with serving(book) as (browser, process):
         assert "first" in page.read_text()

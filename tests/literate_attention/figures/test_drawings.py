@@ -14,10 +14,9 @@ import pytest
 import torch
 from harness.drawings import contrast, in_the_dark
 from IPython.core.formatters import DisplayFormatter
-from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
-from torch import Tensor
 
 import literate_attention as la
 from literate_attention import TOY_TOKENS, figures
@@ -31,7 +30,7 @@ MANY = [f"token {i}" for i in range(23)]
 LONG = ("antidisestablishmentarianism", "of", "$5$", "and\n", "internationalisation", "$6")
 
 
-def random(*shape: int) -> Tensor:
+def random(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(123))
 
 
@@ -43,7 +42,7 @@ VIEWED = COUNTED.view(3, 2, 2)
 TURNS = torch.tensor([0.3, 2.4, 4.5]).repeat_interleave(4) + torch.linspace(-0.1, 0.1, 12)
 
 
-def draw_gloves(asked: Tensor) -> Drawing:
+def draw_gloves(asked):
     """Draw hands whose queries and keys lie in the given directions, and look where they ask."""
     queries, keys = (torch.stack([turns.cos(), turns.sin()], dim=1) for turns in (asked, TURNS))
     values = torch.stack([TURNS.roll(2).sin(), TURNS.cos()], dim=1)
@@ -213,18 +212,18 @@ each_function = pytest.mark.parametrize("name", [name for name in DRAWINGS if ",
 
 
 @cache
-def drawn(name: str) -> Drawing:
+def drawn(name):
     """Draw once what several tests look at."""
     return DRAWINGS[name]()
 
 
-def rendered(drawing: Drawing) -> tuple[RendererAgg, list[tuple[Text, Callable[[], None]]]]:
+def rendered(drawing):
     """Render all but the words; return these, each with what would render it."""
     renderer = FigureCanvasAgg(drawing.figure).get_renderer()
     render_text = renderer.draw_text
     found = []
 
-    def postpone(*arguments: Any, mtext: Text, **settings: Any) -> None:
+    def postpone(*arguments, mtext, **settings) -> None:
         found.append((mtext, partial(render_text, *arguments, **settings)))
 
     with patch.object(renderer, "draw_text", postpone):
@@ -249,7 +248,7 @@ class Look(NamedTuple):
 
 
 @cache
-def seen(name: str) -> Look:
+def seen(name):
     """Look once at what several tests judge."""
     renderer, found = rendered(drawn(name))
     behind = np.array(renderer.buffer_rgba())
@@ -257,7 +256,7 @@ def seen(name: str) -> Look:
     return Look(behind, [text for text, _ in found], inks)
 
 
-def ink_of(text: Text, render_text: Callable[[], None], renderer: RendererAgg) -> Pixels:
+def ink_of(text, render_text, renderer):
     """Render one text alone; return the pixels where it leaves ink, searched for around its box."""
     renderer.clear()
     render_text()
@@ -274,7 +273,7 @@ class TestLooks:
     """What a reader on a phone needs, checked in pixels."""
 
     @each_name
-    def test_nothing_is_clipped_and_no_words_collide(self, name: str) -> None:
+    def test_nothing_is_clipped_and_no_words_collide(self, name) -> None:
         look = seen(name)
         placed = [text.get_position() for axes in drawn(name).figure.axes for text in axes.texts]
         assert np.isfinite(placed).all()  # what is nowhere is not drawn
@@ -289,7 +288,7 @@ class TestLooks:
             taken[ink] = True
 
     @each_name
-    def test_all_that_is_drawn_is_on_the_card(self, name: str) -> None:
+    def test_all_that_is_drawn_is_on_the_card(self, name) -> None:
         figure = drawn(name).figure
         seen(name)  # which lays it out
         (left, below), (right, above) = figure.bbox.get_points()
@@ -301,9 +300,7 @@ class TestLooks:
 
     @each_name
     @pytest.mark.parametrize("mode", [lambda rgb: rgb, in_the_dark], ids=["light", "dark"])
-    def test_letters_contrast_with_what_is_behind_them(
-        self, mode: Callable[[Any], Any], name: str
-    ) -> None:
+    def test_letters_contrast_with_what_is_behind_them(self, mode, name) -> None:
         """At least 4.5 to 1 (WCAG 2, level AA), at every pixel of every letter: no line crosses one."""
         look = seen(name)
         for text, ink in zip(look.texts, look.inks, strict=True):
@@ -312,7 +309,7 @@ class TestLooks:
             assert lowest >= 4.5, f"{text} has {lowest:.2f}"
 
     @each_name
-    def test_a_card_fits_a_phone_and_its_letters_are_large(self, name: str) -> None:
+    def test_a_card_fits_a_phone_and_its_letters_are_large(self, name) -> None:
         on_a_phone = 360 / (drawn(name).figure.get_figwidth() * 96)
         smallest = min(text.get_fontsize() for text in seen(name).texts) * 96 / 72
         assert smallest * on_a_phone >= 10
@@ -325,7 +322,7 @@ class TestLooks:
         assert sides[1] / sides[0] == pytest.approx(height / width)
 
     @each_name
-    def test_the_card_is_opaque(self, name: str) -> None:
+    def test_the_card_is_opaque(self, name) -> None:
         assert (seen(name).behind[..., 3] == 255).all()
 
     def test_tokens_are_written_as_they_are(self) -> None:
@@ -339,7 +336,7 @@ class TestLooks:
 
 class TestBytes:
     @each_function
-    def test_the_same_data_give_the_same_bytes(self, name: str) -> None:
+    def test_the_same_data_give_the_same_bytes(self, name) -> None:
         assert svg(DRAWINGS[name]()) == first_svg(name)
 
     def test_the_callers_settings_change_nothing(self) -> None:
@@ -350,13 +347,13 @@ class TestBytes:
             assert svg(DRAWINGS["lines"]()) == expected
 
     @pytest.mark.parametrize("name", ["attention_matrix", "lines"])
-    def test_the_callers_settings_are_left_alone(self, name: str) -> None:
+    def test_the_callers_settings_are_left_alone(self, name) -> None:
         before = dict(matplotlib.rcParams)
         svg(DRAWINGS[name]())
         assert dict(matplotlib.rcParams) == before
 
     @each_name
-    def test_it_is_small_and_needs_no_font(self, name: str) -> None:
+    def test_it_is_small_and_needs_no_font(self, name) -> None:
         root = ET.fromstring(first_svg(name))
         kinds = {element.tag.rpartition("}")[2] for element in root.iter()}
         assert not kinds & {"text", "image", "script"}
@@ -365,13 +362,13 @@ class TestBytes:
             assert len(gzip.compress(first_svg(name).encode())) < most
 
 
-def svg(drawing: Drawing) -> str:
+def svg(drawing):
     data, _ = drawing._repr_mimebundle_()
     return data["image/svg+xml"]
 
 
 @cache
-def first_svg(name: str) -> str:
+def first_svg(name):
     return svg(drawn(name))
 
 
@@ -386,7 +383,7 @@ def test_a_notebook_gets_the_picture_and_its_text() -> None:
 
 
 @each_name
-def test_every_drawing_has_its_words(name: str) -> None:
+def test_every_drawing_has_its_words(name) -> None:
     alt = drawn(name).alt
     assert alt.endswith(".")
     assert len(alt) > 20
@@ -407,6 +404,6 @@ def test_every_drawing_is_tested() -> None:
     ],
     ids=["in a graph", "float64", "strided"],
 )
-def test_any_tensor_in_or_out_of_a_graph(moved: Callable[[Tensor], Tensor]) -> None:
+def test_any_tensor_in_or_out_of_a_graph(moved) -> None:
     drawing = figures.draw_query_steps(moved(X)[1], moved(X), moved(X), TOY_TOKENS, asks=1)
     assert drawing.alt == drawn("query_steps").alt

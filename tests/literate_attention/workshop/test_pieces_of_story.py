@@ -291,14 +291,14 @@ weights = torch.softmax(q @ k.mT / k.shape[-1] ** 0.5, dim=-1)
 }
 
 
-def written(source: str) -> Any:
+def written(source):
     """Run what a reader wrote."""
     names: dict[str, Any] = {"torch": torch, "nn": nn}
     exec(source, names)
     return next(one for n, one in names.items() if n in BY_NAME)
 
 
-def cases() -> list[Any]:
+def cases():
     return [
         pytest.param(source.replace(old, new), says, id=f"{old} -> {new}"[:60])
         for source, changes in WRONG.items()
@@ -307,12 +307,12 @@ def cases() -> list[Any]:
 
 
 @pytest.mark.parametrize("source", RIGHT)
-def test_what_is_right_is_called_right_however_it_is_written(source: str) -> None:
+def test_what_is_right_is_called_right_however_it_is_written(source) -> None:
     assert check_piece(written(source))
 
 
 @pytest.mark.parametrize(("source", "says"), cases())
-def test_each_mistake_is_called_by_its_name(source: str, says: str) -> None:
+def test_each_mistake_is_called_by_its_name(source, says) -> None:
     assert source not in RIGHT
     verdict = check_piece(written(source))
     assert not verdict
@@ -330,9 +330,7 @@ def test_names_that_a_checkpoint_has_not_are_told_of_something_right() -> None:
 
 def test_what_gpt_2_needs_is_told_where_it_is_checked() -> None:
     class WithoutBias(BY_NAME["MultiHeadAttention"].library):  # type: ignore[misc]
-        def __init__(
-            self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int
-        ) -> None:
+        def __init__(self, d_in, d_out, context_length, dropout, num_heads) -> None:
             super().__init__(d_in, d_out, context_length, dropout, num_heads)
 
     says = "To read GPT-2, it takes qkv_bias, as the stub does."

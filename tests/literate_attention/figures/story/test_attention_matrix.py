@@ -21,7 +21,7 @@ MASK = la.causal_mask(6)
 
 class TestNumbers:
     @pytest.mark.parametrize("decimals", [2, 3, 4])
-    def test_every_cell_is_annotated_with_its_own_number(self, decimals: int) -> None:
+    def test_every_cell_is_annotated_with_its_own_number(self, decimals) -> None:
         drawing = figures.draw_attention_matrix(SCORES, TOY_TOKENS, decimals=decimals)
         numbers = [text for text in written(drawing) if re.fullmatch(r"[\d.]+", text)]
         assert numbers == [f"{value:.{decimals}f}" for value in SCORES.flatten().tolist()]
@@ -83,7 +83,7 @@ class TestTargets:
 
 class TestWords:
     @pytest.mark.parametrize("seed", range(4))
-    def test_each_row_names_its_largest_number(self, seed: int) -> None:
+    def test_each_row_names_its_largest_number(self, seed) -> None:
         weights = torch.rand(5, 7, generator=torch.Generator().manual_seed(seed))
         queries, keys = [f"q{i}" for i in range(5)], [f"k{j}" for j in range(7)]
         alt = figures.draw_attention_matrix(weights, queries, keys=keys).alt
@@ -94,7 +94,7 @@ class TestWords:
         ]
 
     @pytest.mark.parametrize("row", [[-torch.inf, -torch.inf], [0.0, 0.0]])
-    def test_a_row_without_weights_attends_to_nothing(self, row: list[float]) -> None:
+    def test_a_row_without_weights_attends_to_nothing(self, row) -> None:
         drawing = figures.draw_attention_matrix(torch.tensor([row]), ["a"], keys=["b", "c"])
         assert drawing.alt.endswith("Row 1, 'a', attends to nothing.")
 
