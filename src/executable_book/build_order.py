@@ -36,7 +36,6 @@ from executable_book.html import (
 from executable_book.publish import epub, markdown_pages, notebooks, pdf, repository
 from executable_book.reading_aids import offline_copy, previews, section_index, term_links
 from executable_book.run import (
-    changed_files,
     executed_cells,
     interrupted_builds,
     other_machines,
@@ -89,11 +88,10 @@ def connect(app: Sphinx) -> None:
     on("builder-inited", section_index.drop_other_search)
 
     # Pages are read: those that changed, and those that there were warnings about.
-    on("env-get-outdated", changed_files.outdated, warnings.outdated)
+    on("env-get-outdated", warnings.outdated)
     on("env-before-read-docs", page_execution.deal_out, page_execution.start)
     on(
         "doctree-read",
-        changed_files.collect,
         executed_cells.describe_figures,
         page_execution.collect,
     )

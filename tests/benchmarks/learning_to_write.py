@@ -4,12 +4,10 @@ import ast
 import pydoc_data.topics
 import sysconfig
 import time
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import torch
 from harness.library.writers import (
@@ -20,11 +18,10 @@ from harness.library.writers import (
     who_has_what,
 )
 from measuring.targets import target
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.functional import dropout
 
 from literate_attention import (
-    LanguageModel,
     answer_logits,
     generate,
     next_words,
@@ -56,61 +53,59 @@ LEARNED = 0.6
 """The excess of which colour and of which thing it is, below which a model has learned who has what. The best
 guess among what the text has mentioned would have 0.69 and 0.65."""
 
-Result = dict[str, Any]
-
 
 class Nothing(nn.Module):
     """Stands in the place of attention and finds nothing."""
 
-    def forward(self, x: Tensor, **options: Any) -> Tensor:
+    def forward(self, x, **options):
         """Return zeros."""
         return torch.zeros_like(x)
 
 
-def without_attention(model: LanguageModel) -> None:
+def without_attention(model) -> None:
     """Let no word look at another."""
     for block in model.blocks:
         block.attention = Nothing()
 
 
-def without_positions(model: LanguageModel) -> None:
+def without_positions(model) -> None:
     """Turn nothing."""
     for block in model.blocks:
         block.attention.rope = None
 
 
-def without_norms(model: LanguageModel) -> None:
+def without_norms(model) -> None:
     """Leave each vector as large as it is."""
     model.final_norm = nn.Identity()
     for block in model.blocks:
         block.attention_norm, block.feed_forward_norm = nn.Identity(), nn.Identity()
 
 
-def with_dropout(model: LanguageModel) -> None:
+def with_dropout(model) -> None:
     """Drop a tenth of what each block returns, in training."""
     for block in model.blocks:
         block.register_forward_hook(drop)
 
 
-def drop(block: nn.Module, inputs: object, output: Tensor) -> Tensor:
+def drop(block, inputs, output):
     """Drop a tenth, as long as the block is in training."""
     return dropout(output, 0.1, training=block.training)
 
 
-def measure() -> list[Result]:
+def measure():
     """Train."""
     torch.set_num_threads(1)
     return [*trainings(), *own_texts()]
 
 
-def trainings() -> Iterator[Result]:
+def trainings():
     """Train the model of the page, from several seeds, and what differs from it in one thing."""
     with ProcessPoolExecutor(initializer=torch.set_num_threads, initargs=(1,)) as pool:
         waiting = [pool.submit(trained, name, seed, **options) for name, seed, options in plan()]
         yield from (training.result() for training in waiting)
 
 
-def plan() -> Iterator[tuple[str, int, dict[str, Any]]]:
+def plan():
     """Name the trainings, their seeds, and what is changed or measured."""
     for seed in SEEDS:
         yield "whole", seed, {"moments": MOMENTS}
@@ -127,7 +122,7 @@ def plan() -> Iterator[tuple[str, int, dict[str, Any]]]:
             yield f"{width} wide", seed, {"num_texts": amount, **sizes}
 
 
-def pages() -> list[str]:
+def pages():
     """Return what Python says of itself, in pages."""
     found = list(pydoc_data.topics.topics.values())
     for path in sorted(Path(sysconfig.get_path("stdlib")).rglob("*.py")):
@@ -146,7 +141,7 @@ def pages() -> list[str]:
     return [whole[place] for place in order]
 
 
-def own_texts() -> Iterator[Result]:
+def own_texts():
     """Train on ten pages and on a thousand, letter by letter, and measure on ten other ones."""
     found = pages()
     letters = tuple(sorted({*"".join(found)}))
@@ -178,7 +173,7 @@ def own_texts() -> Iterator[Result]:
         print(num_pages, width, losses, round(seconds), flush=True)
 
 
-def cut(text: str, letters: tuple[str, ...], length: int) -> Tensor:
+def cut(text, letters, length):
     """Cut a text into overlapping pieces, in an order that a seed draws."""
     places = {letter: place for place, letter in enumerate(letters)}
     token_ids = torch.tensor([places[letter] for letter in text])
@@ -187,7 +182,7 @@ def cut(text: str, letters: tuple[str, ...], length: int) -> Tensor:
     return pieces[order[: STEPS * 32]]
 
 
-def loss_on(model: nn.Module, task: Any) -> float:
+def loss_on(model, task):
     """Return the loss on some hundreds of pieces."""
     logits = answer_logits(
         model, type(task)(task.words, task.choices, task.examples[:600], task.answers[:600])
@@ -195,7 +190,7 @@ def loss_on(model: nn.Module, task: Any) -> float:
     return nn.functional.cross_entropy(logits.flatten(0, 1), task.answers[:600].flatten()).item()
 
 
-def targets(results: list[Result]) -> list[Result]:
+def targets(results):
     """Most trainings learn who has what."""
     whole = [row for row in results if row.get("model") == "whole"]
     failed = sum(max(who_has_what(row["excess"])) > LEARNED for row in whole)

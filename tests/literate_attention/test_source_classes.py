@@ -1,7 +1,5 @@
 """The classes that readers of the sources know: same seeds, same results, same files."""
 
-from collections.abc import Callable
-
 import pytest
 import torch
 from harness.library.source_classes import (
@@ -9,7 +7,6 @@ from harness.library.source_classes import (
     SourceMultiHeadAttention,
     SourceWrapper,
 )
-from torch import nn
 from torch.testing import assert_close
 
 from literate_attention import CausalAttention, MultiHeadAttention, MultiHeadAttentionWrapper
@@ -26,8 +23,6 @@ PAIRS = {
 each_pair = pytest.mark.parametrize(("theirs", "ours", "heads"), PAIRS.values(), ids=PAIRS)
 each_bias = pytest.mark.parametrize("qkv_bias", [False, True], ids=["plain", "bias"])
 both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "explicit"])
-
-Build = Callable[..., nn.Module]
 
 
 def seeded(seed, build, heads, bias, p=0.0):

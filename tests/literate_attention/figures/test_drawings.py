@@ -5,7 +5,7 @@ import math
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 from unittest.mock import patch
 
 import matplotlib
@@ -231,7 +231,6 @@ def rendered(drawing):
     return renderer, found
 
 
-Pixels: TypeAlias = np.ndarray[Any, Any]
 MARGIN = 10
 """Letters may reach a few pixels beyond the box that matplotlib computes for a text."""
 
@@ -242,9 +241,9 @@ class Look(NamedTuple):
     Of each text, `inks` holds the numbers of the pixels where it leaves ink, counted row by row.
     """
 
-    behind: Pixels
+    behind: np.ndarray
     texts: list[Text]
-    inks: list[Pixels]
+    inks: list[np.ndarray]
 
 
 @cache
