@@ -70,6 +70,8 @@ def test_two_mistakes_at_once_are_never_right(piece) -> None:
 @pytest.mark.parametrize(
     ("name", "first", "second"),
     [
+        ("softmax", "largest scores lack keepdim", "sums lack keepdim"),
+        ("causal_mask", "true and false", "the queries are the last tokens"),
         ("RMSNorm", "mean is subtracted", "weight is one too large"),
         ("RMSNorm", "root of the sum", "weight is not used"),
         ("SwiGLU", "are swapped", "activation is GELU"),
