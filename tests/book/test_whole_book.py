@@ -20,7 +20,6 @@ from harness.whole_book import WholeBook, copied
 
 from executable_book.code import package_source
 from executable_book.run.kernels import warm_server
-from executable_book.run.live_preview import preload_of
 from executable_book.run.warm_python import ADDRESS
 
 pytestmark = pytest.mark.whole
@@ -160,7 +159,7 @@ def warm(whole):
     """Return where kernels can be had at once, with the library of the copy."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(whole.book.root / "src"))
-        with warm_server(preload_of(str(DOCS))):
+        with warm_server(runpy.run_path(str(DOCS / "conf.py"))["book_kernel_preload"]):
             yield {ADDRESS: os.environ[ADDRESS]}
 
 
