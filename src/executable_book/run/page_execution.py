@@ -89,6 +89,7 @@ def _processors() -> list[str]:
 
 def configure(app: Sphinx, config: Config) -> None:
     """Have MyST-NB execute pages with our kernels, and keep their outputs where they belong."""
+    app.registry.source_suffix.pop(".ipynb", None)  # pages are texts, whose lines findings name
     config.suppress_warnings = [*config.suppress_warnings, "mystnb.exec"]  # see `judge_cells`
     kernels.install_kernelspec(app.outdir.parent / "jupyter")
     if config.nb_execution_mode != "cache":
