@@ -176,8 +176,15 @@ def lint_cells(session: nox.Session) -> None:
 def live(session: nox.Session) -> None:
     """Serve the book at http://127.0.0.1:8000 and build again at each save."""
     install(session)
-    options = ("--watch", "src", "-d", "docs/_build/doctrees-html", *session.posargs)
-    session.run("python", "-m", "executable_book.run.live_preview", "docs", str(SITE), *options)
+    options = (
+        *("--watch", "src", "-d", "docs/_build/doctrees-html"),
+        *("--re-ignore", "/(_build|__pycache__)(/|$)"),  # what builds write
+        *("-A", "reloads=1"),  # a policy of the page allows the script that is added then
+        *("-D", "book_cut_assets=0"),  # to cut them takes as long as to show a save
+        # Every page names the edition, so the first save after a commit would write them all.
+        *(f"-Dbook_{name}=" for name in ("commit", "date", "release")),
+    )
+    session.run("sphinx-autobuild", "docs", str(SITE), *options, *session.posargs)
 
 
 @nox.session
@@ -198,10 +205,8 @@ def picture(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure, and keep the figures under docs/measurements: all, or e.g. `-- attention website`."""
+    """Measure, and keep the figures under docs/measurements: all, or e.g. `-- attention memory`."""
     install(session, LOCK_WITH_PEERS)
-    if not session.posargs or "website" in session.posargs:
-        sphinx(session, "html")
     session.run("python", "tests/benchmarks", *session.posargs)
 
 

@@ -8,9 +8,7 @@ import logging
 import random
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import xdist
@@ -22,7 +20,7 @@ def pytest_configure() -> None:
     logging.disable(logging.DEBUG)
 
 
-def pytest_sessionstart(session: pytest.Session) -> None:
+def pytest_sessionstart(session) -> None:
     """Compute on one thread: for tensors this small, waiting for others costs many times what it saves."""
     if not xdist.is_xdist_controller(session):
         import torch
@@ -38,7 +36,7 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture
-def new_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def new_book(tmp_path, monkeypatch):
     """Return a function that makes a book: under which checks, with which extensions and settings.
 
     Its cells run in this process: quick, and all that most tests need of kernels.
@@ -47,14 +45,14 @@ def new_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., A
 
     books.execute_without_kernels(monkeypatch.setattr)
 
-    def make(*checks: str, extensions: tuple[str, ...] = (), **settings: Any) -> books.Book:
+    def make(*checks, extensions=(), **settings):
         return books.make_book(tmp_path, *extensions, **(books.settings_for(*checks) | settings))
 
     return make
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory):
     """Return the wheel of this package."""
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]

@@ -22,11 +22,7 @@ def declare(app: Sphinx) -> None:
         # Execution
         ("depends", [], ""),  # files and folders that change outputs
         ("variables", [], ""),  # environment variables that do
-        (
-            "machines",
-            {},
-            "",
-        ),  # environments in which others compute, by name: `sphinx-build -b machines`
+        ("machines", {}, ""),  # environments of others, by name: `sphinx-build -b machines`
         ("noise", "", ""),  # "module:function" that rounds otherwise, by a seed
         ("noises", 8, ""),  # how many seeds are tried
         ("noise_spares", [], ""),  # pages that count memory: rounding otherwise takes some

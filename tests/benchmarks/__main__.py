@@ -7,7 +7,6 @@ import importlib
 import json
 import os
 import sys
-from typing import Any
 
 import torch
 from measuring import circumstances
@@ -25,11 +24,10 @@ NAMES = (
     "learning_to_write",
     "tiny_llama",
     "build",
-    "website",
 )
 
 
-def run(name: str) -> dict[str, Any]:
+def run(name):
     """Run one benchmark, and say where and with what it was measured."""
     commit, before = circumstances.commit(), circumstances.load()
     module = importlib.import_module(name)

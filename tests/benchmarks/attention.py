@@ -1,8 +1,6 @@
 """How long attention takes: ours, others', and the bare kernel; forward and training step."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from measuring.circumstances import cores
@@ -10,7 +8,6 @@ from measuring.contenders import PACKAGES as PACKAGES
 from measuring.contenders import Contender, contenders, expected
 from measuring.targets import target
 from measuring.timing import finish_on, interleaved, ratios, spread
-from torch import Tensor
 from torch.testing import assert_close
 
 from literate_attention import MultiHeadAttention
@@ -49,17 +46,15 @@ class Case:
 ON_CPU = (Case(8, 128, (31, 31)), Case(2, 1024, (31, 25)), Case(1, 4096, (21, 11)))
 ON_GPU = tuple(Case(*size, (61, 61), "cuda", torch.bfloat16) for size in ((8, 1024), (1, 16384)))
 
-Result = dict[str, Any]
 
-
-def measure() -> list[Result]:
+def measure():
     """Measure all cases; those on a GPU where there is one."""
     torch.set_num_threads(cores())
     cases = (*ON_CPU, *(ON_GPU if torch.cuda.is_available() else ()))
     return [row for case in cases for row in measure_case(case)]
 
 
-def measure_case(case: Case, *, with_flex: bool = True) -> Iterator[Result]:
+def measure_case(case, *, with_flex=True):
     """Compare, then time, all contenders on one size of input."""
     device = torch.device(case.device)
     torch.manual_seed(123)
@@ -98,9 +93,7 @@ def measure_case(case: Case, *, with_flex: bool = True) -> Iterator[Result]:
             }
 
 
-def require_equal(
-    contender: Contender, ours: MultiHeadAttention, x: Tensor, *, backward: bool
-) -> None:
+def require_equal(contender, ours, x, *, backward) -> None:
     """Refuse to time what does not compute the same.
 
     Raises:
@@ -117,7 +110,7 @@ def require_equal(
         assert_close(got, want, **loose, msg=lambda text: f"{contender.name}: {text}")
 
 
-def output_and_gradient(run: Callable[[Tensor], Tensor], x: Tensor, backward: bool) -> list[Tensor]:
+def output_and_gradient(run, x, backward):
     """Return what a contender computes, and how its sum weighed by the input depends on the input."""
     if not backward:
         with torch.no_grad():
@@ -127,7 +120,7 @@ def output_and_gradient(run: Callable[[Tensor], Tensor], x: Tensor, backward: bo
     return [output.detach(), *torch.autograd.grad(output, leaf, x)]
 
 
-def runner(contender: Contender, x: Tensor, step: str) -> Callable[[], object]:
+def runner(contender, x, step):
     """Return a function that does one step."""
     if step == "forward":
         return torch.no_grad()(lambda: contender.run(x))
@@ -143,7 +136,7 @@ def runner(contender: Contender, x: Tensor, step: str) -> Callable[[], object]:
     return train
 
 
-def targets(results: list[Result]) -> list[Result]:
+def targets(results):
     """Hold the results against what was promised."""
     judged = []
     for step, batch, tokens, device in dict.fromkeys(map(place, results)):
@@ -174,11 +167,11 @@ def targets(results: list[Result]) -> list[Result]:
     return judged
 
 
-def place(row: Result) -> tuple[str, int, int, str]:
+def place(row):
     """Return what must be equal for two results to be compared."""
     return row["step"], row["batch"], row["tokens"], row["device"]
 
 
-def of(row: Result) -> float:
+def of(row):
     """Return our time as a share of a contender's."""
     return float(1 / row["times_ours"]["median"])

@@ -6,14 +6,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from measuring.circumstances import ROOT
 from measuring.targets import target
-from measuring.timing import Times, interleaved, ratios, spread
+from measuring.timing import interleaved, ratios, spread
 from sphinx.util.console import strip_escape_sequences
 
 from executable_book.check.status_table import MEASURED as PAGE_TIME
@@ -48,8 +46,6 @@ EDITS = {
     "an edit of one page's code": ("import torch\n", "import torch\n\n"),
 }
 
-Result = dict[str, Any]
-
 
 @dataclass
 class Project:
@@ -75,7 +71,7 @@ class Project:
             shutil.copy(ROOT / name, self.root)
 
     @property
-    def docs(self) -> Path:
+    def docs(self):
         return self.root / "docs"
 
     def build(self) -> None:
@@ -97,19 +93,19 @@ class Project:
         shutil.rmtree(self.docs / "_build", ignore_errors=True)
         self.build()
 
-    def edit(self, old: str, new: str) -> None:
+    def edit(self, old, new) -> None:
         """Change a page at one place."""
         page = self.docs / f"{EDITED}.md"
         page.write_text(page.read_text().replace(old, new, 1))
 
 
-def measure() -> list[Result]:
+def measure():
     """Build the book cold, after no change, and after edits."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         return list(builds(Path(folder)))
 
 
-def builds(folder: Path) -> Iterator[Result]:
+def builds(folder):
     """Report what each kind of build takes."""
     whole = Project(folder / "whole")
     stock = Project(folder / "stock", STOCK, {warm_python.ADDRESS: os.devnull})
@@ -130,7 +126,7 @@ def builds(folder: Path) -> Iterator[Result]:
 
     for what, (old, new) in EDITS.items():
 
-        def build_edited(old: str = old, new: str = new) -> None:
+        def build_edited(old=old, new=new) -> None:
             whole.edit(old, new)
             whole.build()
 
@@ -138,7 +134,7 @@ def builds(folder: Path) -> Iterator[Result]:
         yield from seconds(f"the book, {what}", times)
 
 
-def page_times(said: list[str]) -> Iterator[Result]:
+def page_times(said):
     """Report how long each page's cells took, by what several builds said."""
     times: dict[str, list[float]] = {}
     for page, took in EXECUTED.findall("\n".join(said)):
@@ -147,19 +143,19 @@ def page_times(said: list[str]) -> Iterator[Result]:
         yield {"measured": PAGE_TIME, "where": page, "seconds": spread(values)}
 
 
-def seconds(where: str, times: Times) -> Iterator[Result]:
+def seconds(where, times):
     """Report how long builds took."""
     for name, values in times.items():
         yield {"measured": "seconds", "where": where, "contender": name, "seconds": spread(values)}
 
 
-def value(measured: str, values: list[float]) -> Result:
+def value(measured, values):
     """Report a median and what it stands for."""
     summary = spread(values)
     return {"measured": measured, "where": "the book", "value": summary["median"], **summary}
 
 
-def targets(results: list[Result]) -> list[Result]:
+def targets(results):
     """Hold the results against what was promised."""
     return [
         target(row["measured"], row["where"], row["value"], TARGETS[row["measured"]])

@@ -17,7 +17,7 @@ from harness.library.copiers import (
 )
 from measuring.targets import target
 
-from literate_attention import Checkpoint, LanguageModel, cut_wires
+from literate_attention import cut_wires
 
 QUESTION = "Do other seeds learn to copy, by the same circuit, and does one layer?"
 METHOD = """
@@ -49,7 +49,7 @@ SEEDS, NEW_SEEDS = range(10), range(10, 20)
 MOST_FAILURES = 3
 
 
-def measure() -> dict[str, list[dict[str, Any]]]:
+def measure():
     """Train all of them."""
     torch.set_num_threads(1)
     return {
@@ -60,7 +60,7 @@ def measure() -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def two_layers(seed: int) -> dict[str, Any]:
+def two_layers(seed):
     """Train the model of the page, read its circuit, and train it on."""
     model, checkpoints = copier(seed, num_steps=1200, every=10)
     until_300 = [one for one in checkpoints if one.step <= 300]
@@ -72,7 +72,7 @@ def two_layers(seed: int) -> dict[str, Any]:
     return found
 
 
-def growth(checkpoints: list[Checkpoint]) -> dict[str, Any]:
+def growth(checkpoints):
     """Return what copying and both scores come to, and when they are halfway there."""
     found: dict[str, Any] = {}
     for name, values in {
@@ -85,7 +85,7 @@ def growth(checkpoints: list[Checkpoint]) -> dict[str, Any]:
     return found
 
 
-def circuit(model: LanguageModel) -> dict[str, Any]:
+def circuit(model):
     """Return where both heads look, and what is copied if the second one reads only a part of the first."""
     found: dict[str, Any] = {
         "copies, lengths mixed": copies_mixed(model),
@@ -107,7 +107,7 @@ def circuit(model: LanguageModel) -> dict[str, Any]:
     }
 
 
-def one_layer(seed: int, *, embed_dim: int) -> dict[str, Any]:
+def one_layer(seed, *, embed_dim):
     """Train a single layer, four times as long and with four times as many heads."""
     sizes = {"embed_dim": embed_dim, "num_layers": 1, "num_heads": 4}
     model, checkpoints = copier(seed, num_steps=1200, every=100, **sizes)
@@ -121,7 +121,7 @@ def one_layer(seed: int, *, embed_dim: int) -> dict[str, Any]:
     }
 
 
-def halfway(checkpoints: list[Checkpoint], values: list[float]) -> int:
+def halfway(checkpoints, values):
     """Return the first step at which a value has gone half of its way."""
     middle = (values[0] + values[-1]) / 2
     up = values[-1] > values[0]
@@ -129,12 +129,12 @@ def halfway(checkpoints: list[Checkpoint], values: list[float]) -> int:
     return next(one.step for one, value in found if (value > middle) == up)
 
 
-def rule_holds(run: dict[str, Any]) -> bool:
+def rule_holds(run):
     """Say whether the rule that was fixed beforehand tells rightly if a training copies."""
     return (run["weight of the token before"] > WEIGHT_OF_THOSE_THAT_COPY) == (run["copies"] >= 0.9)
 
 
-def targets(results: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+def targets(results):
     """Most seeds copy with two layers, and none with one; from the weights, one sees which do."""
     failed = sum(one["copies"] < 0.9 for one in results["two layers"])
     wrong = sum(not rule_holds(one) for one in results["two layers, new seeds"])

@@ -3,8 +3,7 @@
 import importlib
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import torch
 from measuring.circumstances import cores
@@ -15,7 +14,6 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 from literate_attention import (
-    LanguageModel,
     empty_caches,
     generate,
     grouped_attention,
@@ -56,12 +54,11 @@ MOST_OF_THE_KERNEL = 1.03
 MOST_OF_A_COPY = 0.1
 MOST_SECONDS_TO_LOAD = 1.0
 
-Result = dict[str, Any]
 Continue = Callable[[int, Callable[[], None]], Tensor]
 """What adds so many tokens to the prompt, and calls something after each."""
 
 
-def measure() -> list[Result]:
+def measure():
     """Measure decoding in float32; then loading, the cache, and attention alone."""
     torch.set_num_threads(cores())
     return [
@@ -73,14 +70,14 @@ def measure() -> list[Result]:
     ]
 
 
-def prompt() -> Tensor:
+def prompt():
     """Return the first tokens of a text that comes with Python."""
     _, tokenizer = load_smollm2("cpu")
     text = importlib.import_module("pydoc_data.topics").topics["objects"]
     return torch.tensor([tokenizer.encode(text)[:PROMPT]])
 
 
-def measure_decoding(dtype: torch.dtype, kinds: Iterable[str]) -> Iterator[Result]:
+def measure_decoding(dtype, kinds):
     """Compare, then time, all contenders with weights of one type."""
     named = str(dtype).removeprefix("torch.")
     say(f"{named}: loading")
@@ -120,7 +117,7 @@ def measure_decoding(dtype: torch.dtype, kinds: Iterable[str]) -> Iterator[Resul
             } | ({"same_text": alike[name]} if name in alike else {})
 
 
-def seconds_to_first(run: Continue) -> float:
+def seconds_to_first(run):
     """Continue the prompt, and return when its first token was there."""
     ticks: list[float] = []
     start = time.perf_counter()
@@ -130,11 +127,11 @@ def seconds_to_first(run: Continue) -> float:
     return ticks[0] - start
 
 
-def ours(model: LanguageModel, token_ids: Tensor) -> Continue:
+def ours(model, token_ids):
     """Return what continues the prompt with our model."""
 
-    def run(new: int, tick: Callable[[], None]) -> Tensor:
-        def progress(steps: range) -> Iterator[int]:
+    def run(new, tick):
+        def progress(steps):
             for step in steps:
                 yield step
                 tick()
@@ -147,10 +144,10 @@ def ours(model: LanguageModel, token_ids: Tensor) -> Continue:
 class Ticking:
     """What transformers hands each new token to; the first that it is handed is the prompt."""
 
-    def __init__(self, tick: Callable[[], None]) -> None:
+    def __init__(self, tick) -> None:
         self.tick, self.has_prompt = tick, False
 
-    def put(self, _: Tensor) -> None:
+    def put(self, _) -> None:
         """Take notice of tokens."""
         if self.has_prompt:
             self.tick()
@@ -160,7 +157,7 @@ class Ticking:
         """Take notice of the end."""
 
 
-def theirs(kind: str, dtype: torch.dtype, token_ids: Tensor) -> Continue:
+def theirs(kind, dtype, token_ids):
     """Return what continues the prompt with transformers' model, read from the same file."""
     transformers = importlib.import_module("transformers")
     transformers.utils.logging.disable_progress_bar()
@@ -173,7 +170,7 @@ def theirs(kind: str, dtype: torch.dtype, token_ids: Tensor) -> Continue:
     model.load_state_dict(read["tensors"], strict=False)
     model = model.to(dtype)
 
-    def run(new: int, tick: Callable[[], None]) -> Tensor:
+    def run(new, tick):
         longer: Tensor = model.generate(
             token_ids,
             attention_mask=torch.ones_like(token_ids),
@@ -188,7 +185,7 @@ def theirs(kind: str, dtype: torch.dtype, token_ids: Tensor) -> Continue:
     return run
 
 
-def bare_products(model: LanguageModel) -> Callable[[], None]:
+def bare_products(model):
     """Return what multiplies one row with every matrix of the model, as often as it decodes."""
     matrices = [module.weight for module in model.modules() if isinstance(module, nn.Linear)]
     matrices.append(model.token_embedding.weight)
@@ -203,7 +200,7 @@ def bare_products(model: LanguageModel) -> Callable[[], None]:
     return run
 
 
-def measure_kernel() -> Iterator[Result]:
+def measure_kernel():
     """Time attention alone, with heads that share keys, against torch's kernel for that."""
     for q_len, kv_len, rounds in CALLS:
         query, key = torch.randn(1, 9, q_len, 64), torch.randn(1, 3, kv_len, 64)
@@ -223,19 +220,19 @@ def measure_kernel() -> Iterator[Result]:
             }
 
 
-def in_groups(query: Tensor, key: Tensor) -> Tensor:
+def in_groups(query, key):
     """Attend as the library does."""
     context: Tensor = grouped_attention(query, key, key, is_causal=query.shape[-2] > 1)
     return context
 
 
-def in_the_kernel(query: Tensor, key: Tensor) -> Tensor:
+def in_the_kernel(query, key):
     """Attend as torch does when it is told that heads share keys."""
     is_causal = query.shape[-2] > 1
     return scaled_dot_product_attention(query, key, key, is_causal=is_causal, enable_gqa=True)
 
 
-def with_copies(query: Tensor, key: Tensor) -> Tensor:
+def with_copies(query, key):
     """Attend with a copy of the keys for each head of queries."""
     key = key.repeat_interleave(query.shape[-3] // key.shape[-3], dim=-3)
     return scaled_dot_product_attention(query, key, key, is_causal=query.shape[-2] > 1)
@@ -245,7 +242,7 @@ ATTENTIONS = {"ours": in_groups, "sdpa with enable_gqa": in_the_kernel}
 MEASURED_IN_BYTES = ATTENTIONS | {"with copies": with_copies}
 
 
-def measure_memory() -> Iterator[Result]:
+def measure_memory():
     """Measure the memory of attention to many keys, in processes of their own."""
     for name in MEASURED_IN_BYTES:
         say(f"memory: {name}")
@@ -253,7 +250,7 @@ def measure_memory() -> Iterator[Result]:
         yield {"step": step, "contender": name, "mib": in_a_process(__file__, name)}
 
 
-def extra_mib(name: str) -> float:
+def extra_mib(name):
     """Return how many MiB more than before were resident while one query attended to many keys."""
     attend = MEASURED_IN_BYTES[name]
     query, key = torch.randn(1, 9, 1, 64), torch.randn(1, 3, LONG, 64)
@@ -265,14 +262,14 @@ def extra_mib(name: str) -> float:
     return round((resident("VmHWM") - before) / 1024, 2)
 
 
-def measure_loading() -> Result:
+def measure_loading():
     """Time loading from the cache of weights."""
     load_smollm2("cpu")
     times = interleaved({"ours": lambda: load_smollm2("cpu")}, rounds=ROUNDS)["ours"]
     return {"step": "loading", "contender": "ours", "ms": spread([1e3 * each for each in times])}
 
 
-def measure_cache() -> Result:
+def measure_cache():
     """Count the bytes of a cache, as they are and as the formula has them; see whether it moves."""
     model, _ = load_smollm2("cpu")
     caches = empty_caches(model, 1, PROMPT + NEW)
@@ -288,7 +285,7 @@ def measure_cache() -> Result:
     }
 
 
-def targets(results: list[Result]) -> list[Result]:
+def targets(results):
     """Hold the results against what was promised."""
     judged = []
     of_copy = next((row["mib"] for row in results if row["contender"] == "with copies"), None)

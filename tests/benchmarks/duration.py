@@ -1,13 +1,12 @@
 """How the time of attention grows with the length of a text, and which steps take it."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import torch
 from attention import HEADS, STEPS, WIDTH, require_equal, runner
 from measuring.circumstances import cores
 from measuring.contenders import Contender, explicit, flex, source, torch_module
-from measuring.timing import Times, finish_on, interleaved, spread
+from measuring.timing import finish_on, interleaved, spread
 from torch.profiler import ProfilerActivity, profile
 
 from literate_attention import MultiHeadAttention, causal_mask, scaled_dot_product_attention
@@ -29,10 +28,8 @@ RUNS_PROFILED = 10
 LEAST_SHARE_OF_AN_OPERATION = 0.01
 ROUNDS = {64: 101, 128: 101, 256: 61, 512: 41, 1024: 21, 2048: 11, 4096: 7}
 
-Result = dict[str, Any]
 
-
-def measure() -> list[Result]:
+def measure():
     """Measure on the best device that is there."""
     torch.set_num_threads(cores())
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -41,12 +38,12 @@ def measure() -> list[Result]:
     return [*by_length, *steps(device), *operations(device)]
 
 
-def targets(results: list[Result]) -> list[Result]:
+def targets(results):
     """Set no goals."""
     return []
 
 
-def contenders(tokens: int, device: torch.device) -> list[tuple[Contender, MultiHeadAttention]]:
+def contenders(tokens, device):
     """Return the contenders, each with the module of ours that it has its weights from."""
     plain, biased = (
         MultiHeadAttention(WIDTH, WIDTH, tokens, 0.0, HEADS, qkv_bias=bias).to(device)
@@ -59,7 +56,7 @@ def contenders(tokens: int, device: torch.device) -> list[tuple[Contender, Multi
     ]
 
 
-def lengths(tokens: int, device: torch.device) -> list[Result]:
+def lengths(tokens, device):
     """Time all contenders on a text of one length."""
     x = torch.randn(1, tokens, WIDTH).to(device)
     runs: dict[str, Callable[[], object]] = {}
@@ -70,7 +67,7 @@ def lengths(tokens: int, device: torch.device) -> list[Result]:
     return [{"measured": "forward", "tokens": tokens, **row} for row in rows(times, device)]
 
 
-def steps(device: torch.device) -> list[Result]:
+def steps(device):
     """Time what the explicit form does between the projections, step by step."""
     query, key, value = torch.randn(3, 1, HEADS, STEPS_TOKENS, WIDTH // HEADS).to(device)
     hidden = ~causal_mask(STEPS_TOKENS, device=device)
@@ -91,7 +88,7 @@ def steps(device: torch.device) -> list[Result]:
     return [{"measured": "step", "tokens": STEPS_TOKENS, **row} for row in rows(times, device)]
 
 
-def operations(device: torch.device) -> Iterator[Result]:
+def operations(device):
     """Report which of torch's operations take the time of our module, and of the sources' class."""
     batch, tokens = PROFILED["batch"], PROFILED["tokens"]
     ours = MultiHeadAttention(WIDTH, WIDTH, tokens, 0.0, HEADS).to(device)
@@ -110,7 +107,7 @@ def operations(device: torch.device) -> Iterator[Result]:
             }
 
 
-def times_of_operations(run: Callable[[], object], device: torch.device) -> dict[str, float]:
+def times_of_operations(run, device):
     """Return the time that each operation takes by itself in one run, in ms, the longest first."""
     on_gpu = device.type == "cuda"
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])]
@@ -128,7 +125,7 @@ def times_of_operations(run: Callable[[], object], device: torch.device) -> dict
     return {name: round(ms, 2) for name, ms in [*ordered, ("all others", short)]}
 
 
-def rows(times: Times, device: torch.device) -> list[Result]:
+def rows(times, device):
     """Sum up the times of each contender."""
     return [
         {

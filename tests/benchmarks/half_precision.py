@@ -3,7 +3,7 @@
 import torch
 from decoding import PACKAGES as PACKAGES
 from decoding import QUESTION as QUESTION
-from decoding import TIMED, Result, measure_decoding
+from decoding import TIMED, measure_decoding
 from decoding import targets as targets
 from measuring.circumstances import cores
 
@@ -14,7 +14,7 @@ its sums in an order of its own, so their texts may part; same_text says whether
 METHOD = COMPARED + TIMED
 
 
-def measure() -> list[Result]:
+def measure():
     """Measure decoding in bfloat16."""
     torch.set_num_threads(cores())
     return list(measure_decoding(torch.bfloat16, ("sdpa",)))

@@ -1,7 +1,5 @@
 """How many of forty trainings succeed, for each model that a page of the story trains."""
 
-from typing import Any
-
 import torch
 from harness.library.rungs import RUNGS, successes
 from measuring.targets import target
@@ -23,13 +21,13 @@ FIRST_SEED = 1000
 MOST_FAILURES = 4
 
 
-def measure() -> dict[str, dict[str, int]]:
+def measure():
     """Count, for each model."""
     torch.set_num_threads(1)
     return {rung: count(rung) for rung in RUNGS}
 
 
-def count(rung: str) -> dict[str, int]:
+def count(rung):
     """Train from forty seeds, or from ten where that takes longest."""
     seeds = range(FIRST_SEED, FIRST_SEED + (10 if rung.startswith("root") else 40))
     found = {"seeds": len(seeds), "succeeded": len(successes(rung, seeds))}
@@ -37,7 +35,7 @@ def count(rung: str) -> dict[str, int]:
     return found
 
 
-def targets(results: dict[str, dict[str, int]]) -> list[dict[str, Any]]:
+def targets(results):
     """At most one training in ten may fail, and none may succeed that cannot; the square root has no goal."""
     failures = [
         target(

@@ -1,20 +1,16 @@
-"""What the small model that writes needs, in parts, size and texts; how often it learns, and how fast."""
+"""What the small model that writes needs, in parts, size and texts; and how often it learns."""
 
 import ast
 import pydoc_data.topics
 import sysconfig
 import time
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from copy import deepcopy
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import torch
 from harness.library.writers import (
-    LENGTH,
     MOMENTS,
     SEEDS,
     STEPS,
@@ -22,20 +18,16 @@ from harness.library.writers import (
     who_has_what,
 )
 from measuring.targets import target
-from measuring.timing import interleaved, ratios, spread
-from torch import Tensor, nn
-from torch.nn.functional import dropout, scaled_dot_product_attention, silu
+from torch import nn
+from torch.nn.functional import dropout
 
 from literate_attention import (
-    LanguageModel,
-    World,
     answer_logits,
     generate,
     next_words,
     sample,
     tiny_llama,
     train_in_batches,
-    training_step,
 )
 
 QUESTION = (
@@ -52,73 +44,68 @@ texts are 300, which come again and again. As many models are trained at once as
 another size has another width, twice as much of it in its feed-forward layer, and 4 heads. The texts of
 one's own are what Python's help() says of topics, and the docstrings of its standard library, in pages of
 2,000 letters, in an order that a seed draws: the first 10 are for the test.
-Beside our model, the same one is written with torch's own functions only, with the same weights; both are
-trained in turns, 10 steps a round, and times_torch is our time divided by its own in the same round.
 """
 PACKAGES = ("torch",)
 FEW = 300
 WIDTHS, AMOUNTS = (24, 48, 96), (600, 4_800, 38_400)
 PAGE = 2_000
-ROUNDS = 7
 LEARNED = 0.6
 """The excess of which colour and of which thing it is, below which a model has learned who has what. The best
 guess among what the text has mentioned would have 0.69 and 0.65."""
-
-Result = dict[str, Any]
 
 
 class Nothing(nn.Module):
     """Stands in the place of attention and finds nothing."""
 
-    def forward(self, x: Tensor, **options: Any) -> Tensor:
+    def forward(self, x, **options):
         """Return zeros."""
         return torch.zeros_like(x)
 
 
-def without_attention(model: LanguageModel) -> None:
+def without_attention(model) -> None:
     """Let no word look at another."""
     for block in model.blocks:
         block.attention = Nothing()
 
 
-def without_positions(model: LanguageModel) -> None:
+def without_positions(model) -> None:
     """Turn nothing."""
     for block in model.blocks:
         block.attention.rope = None
 
 
-def without_norms(model: LanguageModel) -> None:
+def without_norms(model) -> None:
     """Leave each vector as large as it is."""
     model.final_norm = nn.Identity()
     for block in model.blocks:
         block.attention_norm, block.feed_forward_norm = nn.Identity(), nn.Identity()
 
 
-def with_dropout(model: LanguageModel) -> None:
+def with_dropout(model) -> None:
     """Drop a tenth of what each block returns, in training."""
     for block in model.blocks:
         block.register_forward_hook(drop)
 
 
-def drop(block: nn.Module, inputs: object, output: Tensor) -> Tensor:
+def drop(block, inputs, output):
     """Drop a tenth, as long as the block is in training."""
     return dropout(output, 0.1, training=block.training)
 
 
-def measure() -> list[Result]:
-    """Train, and time the training."""
+def measure():
+    """Train."""
     torch.set_num_threads(1)
-    return [*timed(), *trainings(), *own_texts()]
+    return [*trainings(), *own_texts()]
 
 
-def trainings() -> Iterator[Result]:
+def trainings():
     """Train the model of the page, from several seeds, and what differs from it in one thing."""
     with ProcessPoolExecutor(initializer=torch.set_num_threads, initargs=(1,)) as pool:
         waiting = [pool.submit(trained, name, seed, **options) for name, seed, options in plan()]
         yield from (training.result() for training in waiting)
 
 
-def plan() -> Iterator[tuple[str, int, dict[str, Any]]]:
+def plan():
     """Name the trainings, their seeds, and what is changed or measured."""
     for seed in SEEDS:
         yield "whole", seed, {"moments": MOMENTS}
@@ -135,7 +122,7 @@ def plan() -> Iterator[tuple[str, int, dict[str, Any]]]:
             yield f"{width} wide", seed, {"num_texts": amount, **sizes}
 
 
-def pages() -> list[str]:
+def pages():
     """Return what Python says of itself, in pages."""
     found = list(pydoc_data.topics.topics.values())
     for path in sorted(Path(sysconfig.get_path("stdlib")).rglob("*.py")):
@@ -154,7 +141,7 @@ def pages() -> list[str]:
     return [whole[place] for place in order]
 
 
-def own_texts() -> Iterator[Result]:
+def own_texts():
     """Train on ten pages and on a thousand, letter by letter, and measure on ten other ones."""
     found = pages()
     letters = tuple(sorted({*"".join(found)}))
@@ -186,7 +173,7 @@ def own_texts() -> Iterator[Result]:
         print(num_pages, width, losses, round(seconds), flush=True)
 
 
-def cut(text: str, letters: tuple[str, ...], length: int) -> Tensor:
+def cut(text, letters, length):
     """Cut a text into overlapping pieces, in an order that a seed draws."""
     places = {letter: place for place, letter in enumerate(letters)}
     token_ids = torch.tensor([places[letter] for letter in text])
@@ -195,7 +182,7 @@ def cut(text: str, letters: tuple[str, ...], length: int) -> Tensor:
     return pieces[order[: STEPS * 32]]
 
 
-def loss_on(model: nn.Module, task: Any) -> float:
+def loss_on(model, task):
     """Return the loss on some hundreds of pieces."""
     logits = answer_logits(
         model, type(task)(task.words, task.choices, task.examples[:600], task.answers[:600])
@@ -203,94 +190,8 @@ def loss_on(model: nn.Module, task: Any) -> float:
     return nn.functional.cross_entropy(logits.flatten(0, 1), task.answers[:600].flatten()).item()
 
 
-def torchs_norm(ours: nn.Module) -> nn.Module:
-    """Return torch's own norm with the same weight."""
-    norm = nn.RMSNorm(48, eps=1e-5).double()
-    norm.load_state_dict(ours.state_dict())
-    return norm
-
-
-class TorchBlock(nn.Module):
-    """A block of the same parts, written with torch's functions and nothing else."""
-
-    def __init__(self, ours: Any) -> None:
-        super().__init__()
-        attention, forward = ours.attention, ours.feed_forward
-        self.heads, self.cos, self.sin = attention.num_heads, attention.rope.cos, attention.rope.sin
-        self.norms = nn.ModuleList(map(torchs_norm, (ours.attention_norm, ours.feed_forward_norm)))
-        self.query, self.key, self.value, self.out, self.gate, self.up, self.down = (
-            deepcopy(layer)
-            for layer in (
-                *(attention.W_query, attention.W_key, attention.W_value, attention.out_proj),
-                *(forward.W_gate, forward.W_up, forward.W_down),
-            )
-        )
-
-    def turned(self, x: Tensor) -> Tensor:
-        """Turn queries or keys."""
-        first, second = x.unflatten(-1, (self.heads, -1)).transpose(1, 2).chunk(2, dim=-1)
-        cos, sin = self.cos[: x.shape[1]], self.sin[: x.shape[1]]
-        return torch.cat((first * cos - second * sin, first * sin + second * cos), dim=-1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Let the words look at each other, then let each think on its own."""
-        normed = self.norms[0](x)
-        query, key = self.turned(self.query(normed)), self.turned(self.key(normed))
-        value = self.value(normed).unflatten(-1, (self.heads, -1)).transpose(1, 2)
-        found = scaled_dot_product_attention(query, key, value, is_causal=True)
-        x = x + self.out(found.transpose(1, 2).flatten(2))
-        normed = self.norms[1](x)
-        return x + self.down(silu(self.gate(normed)) * self.up(normed))
-
-
-class TorchModel(nn.Module):
-    """The same model, written with torch's functions and nothing else."""
-
-    def __init__(self, ours: LanguageModel) -> None:
-        super().__init__()
-        self.embedding = deepcopy(ours.token_embedding)
-        self.blocks = nn.ModuleList(TorchBlock(block) for block in ours.blocks)
-        self.norm = torchs_norm(ours.final_norm)
-
-    def forward(self, token_ids: Tensor) -> Tensor:
-        """Score each word as the next one."""
-        x = self.embedding(token_ids)
-        for block in self.blocks:
-            x = block(x)
-        return self.norm(x) @ self.embedding.weight.T
-
-
-def timed() -> Iterator[Result]:
-    """Time ten steps of our model, and of the same model in torch's own functions."""
-    world = World()
-    task = next_words(world.draw(32, LENGTH, torch.Generator().manual_seed(123)), world.words)
-    torch.manual_seed(123)
-    ours = tiny_llama(len(world.words))
-    models = {"ours": ours, "torch's own functions": TorchModel(ours)}
-    answers = [model(task.examples) for model in models.values()]
-    torch.testing.assert_close(*answers)
-    times = interleaved({n: partial(ten_steps, m, task) for n, m in models.items()}, rounds=ROUNDS)
-    for name, seconds in times.items():
-        yield {
-            "contender": name,
-            "words_per_second": round(10 * task.examples.numel() / spread(seconds)["median"]),
-            "times_torch": spread(ratios(seconds, times["torch's own functions"])),
-        }
-
-
-def ten_steps(model: nn.Module, task: Any) -> None:
-    """Train for ten steps on the same texts."""
-    optimizer = torch.optim.AdamW(model.parameters(), 3e-3, betas=(0.9, 0.99), fused=True)
-    for _ in range(10):
-        training_step(model, task, optimizer)
-
-
-def targets(results: list[Result]) -> list[Result]:
-    """Most trainings learn who has what, and the modules cost no more than torch's own."""
+def targets(results):
+    """Most trainings learn who has what."""
     whole = [row for row in results if row.get("model") == "whole"]
     failed = sum(max(who_has_what(row["excess"])) > LEARNED for row in whole)
-    (ours,) = (row for row in results if row.get("contender") == "ours")
-    return [
-        target(f"failures, of {len(whole)}", "who has what", failed, 1),
-        target("times torch's own", "training", ours["times_torch"]["median"], 1.05),
-    ]
+    return [target(f"failures, of {len(whole)}", "who has what", failed, 1)]

@@ -7,7 +7,6 @@ what was resident before. That counts everything, whoever allocated it.
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import torch
 from attention import HEADS, STEPS, WIDTH, runner
@@ -29,10 +28,8 @@ LONGEST_EXPLICIT = 4096
 """Beyond it, the explicit form needs more memory than a laptop has."""
 WARM_UP_TOKENS = 32
 
-Result = dict[str, Any]
 
-
-def measure() -> list[Result]:
+def measure():
     """Measure all contenders at all lengths."""
     return [
         {
@@ -48,12 +45,12 @@ def measure() -> list[Result]:
     ]
 
 
-def targets(results: list[Result]) -> list[Result]:
+def targets(results):
     """Hold the results against what was promised."""
     return [linear(results, step) for step in STEPS]
 
 
-def linear(results: list[Result], step: str) -> Result:
+def linear(results, step):
     """Judge whether our memory grows linearly: from one doubling to the next, so does its growth."""
     ours = {
         row["tokens"]: row["mib"]
@@ -66,13 +63,13 @@ def linear(results: list[Result], step: str) -> Result:
     return target(what, step, growth, 2.2)
 
 
-def in_a_process(program: str, *arguments: str) -> float:
+def in_a_process(program, *arguments):
     """Return the number that a program prints: how many MiB it took."""
     command = [sys.executable, program, *arguments]
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
-def ours(module: MultiHeadAttention) -> Contender:
+def ours(module):
     """Return our module as it is."""
     return Contender("ours", module, module, part="ours")
 
@@ -87,7 +84,7 @@ CONTENDERS = {
 LINEAR = {"ours", "nn.MultiheadAttention"}
 
 
-def extra_mib(name: str, step: str, tokens: int) -> float:
+def extra_mib(name, step, tokens):
     """Return how many MiB more than before were resident while a step ran."""
     torch.set_num_threads(cores())
     make, biased = CONTENDERS[name]
@@ -101,7 +98,7 @@ def extra_mib(name: str, step: str, tokens: int) -> float:
     return round((resident("VmHWM") - before) / 1024, 2)
 
 
-def resident(field: str) -> int:
+def resident(field):
     """Return a size of this process in KiB: `VmRSS` now, or `VmHWM` at its highest."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition(f"{field}:")[2].split()[0])

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from decoding import PROMPT, prompt
@@ -15,7 +14,6 @@ from harness.library.naive_pieces import (
 from harness.library.naive_pieces import GroupedQueryAttention as GroupedAttention
 from measuring.circumstances import cores
 from measuring.timing import interleaved, ratios, say, spread
-from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from literate_attention import (
@@ -45,13 +43,11 @@ PACKAGES = ()
 NEW, NEW_WITHOUT_CACHE = 32, 2
 ROUNDS = 5
 
-Result = dict[str, Any]
-
 
 class WithoutCache(GroupedAttention):
     """Takes no cache, so that the whole text runs through the model for each token."""
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         """Attend."""
         return super().forward(x)
 
@@ -59,7 +55,7 @@ class WithoutCache(GroupedAttention):
 class InGroups(GroupedAttention):
     """The heads of a group share keys and values, which are not copied."""
 
-    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def attend(self, query, key, value):
         """Attend with the queries of a group one below the other."""
         scores = stack_groups(query, self.num_kv_heads) @ key.mT / self.head_dim**0.5
         mask = causal_mask(query.shape[-2], key.shape[-2])
@@ -70,7 +66,7 @@ class InGroups(GroupedAttention):
 class Fused(GroupedAttention):
     """The copies go into torch's kernel."""
 
-    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def attend(self, query, key, value):
         """Attend without writing down scores and weights."""
         copies = self.num_heads // self.num_kv_heads
         mask = causal_mask(query.shape[-2], key.shape[-2])
@@ -93,7 +89,7 @@ EXCHANGED = {
 }
 
 
-def measure() -> list[Result]:
+def measure():
     """Let the library, plain code, and plain code with one part exchanged continue a text."""
     torch.set_num_threads(cores())
     token_ids = prompt()
@@ -129,7 +125,7 @@ def measure() -> list[Result]:
     ]
 
 
-def continued(assembly: Assembly, token_ids: Tensor, new: int) -> tuple[list[int], float]:
+def continued(assembly, token_ids, new):
     """Return the tokens that come, and how long one takes after the first."""
     tokens, ticks = [], []
     for token in assembly.write(token_ids, new + 1, greedy):
@@ -138,6 +134,6 @@ def continued(assembly: Assembly, token_ids: Tensor, new: int) -> tuple[list[int
     return tokens, (ticks[-1] - ticks[0]) / new
 
 
-def targets(_: list[Result]) -> list[Result]:
+def targets(_):
     """Nothing was promised."""
     return []

@@ -9,7 +9,6 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
@@ -20,7 +19,6 @@ from measuring.circumstances import cores
 from measuring.targets import target
 from measuring.timing import say, spread
 from memory import forget_peak, resident
-from torch import Tensor
 from torch import distributed as dist
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -49,8 +47,6 @@ MOST_OF_EQUAL_WORK = 1.15
 MOST_TIMES_THE_SHARE = 1.1
 """How much more than 1/n may be left in each of n processes, of what grows with the tokens."""
 
-Result = dict[str, Any]
-
 
 @dataclass(frozen=True)
 class Contender:
@@ -72,12 +68,12 @@ CONTENDERS = (
 )
 
 
-def measure() -> list[Result]:
+def measure():
     """Measure all contenders at all lengths."""
     return [row for tokens, rounds in ROUNDS.items() for row in measure_length(tokens, rounds)]
 
 
-def measure_length(tokens: int, rounds: int) -> Iterator[Result]:
+def measure_length(tokens, rounds):
     """Run all contenders in turns."""
     contenders = [one for one in CONTENDERS if one.zigzag or tokens == min(ROUNDS)]
     runs: dict[Contender, list[list[dict[str, float]]]] = {one: [] for one in contenders}
@@ -102,12 +98,12 @@ def measure_length(tokens: int, rounds: int) -> Iterator[Result]:
         }
 
 
-def slowest(run: list[dict[str, float]]) -> float:
+def slowest(run):
     """Return the seconds of the slowest process."""
     return max(process["seconds"] for process in run)
 
 
-def in_processes(one: Contender, tokens: int) -> list[dict[str, float]]:
+def in_processes(one, tokens):
     """Run a contender, and return what its processes report."""
     start = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
     case = json.dumps({**asdict(one), "tokens": tokens})
@@ -121,7 +117,7 @@ def in_processes(one: Contender, tokens: int) -> list[dict[str, float]]:
     return reports
 
 
-def targets(results: list[Result]) -> list[Result]:
+def targets(results):
     """Hold the results against what was promised."""
     rings = [row for row in results if row["contender"] == "ring" and row["processes"] > 1]
     growth = {n: growth_of_memory(rings, n) for n in sorted({row["processes"] for row in rings})}
@@ -150,7 +146,7 @@ def targets(results: list[Result]) -> list[Result]:
     ]
 
 
-def growth_of_memory(rings: list[Result], processes: int) -> float:
+def growth_of_memory(rings, processes):
     """Return how many MiB a process takes more for each token more, whatever it takes in any case."""
     rows = [row for row in rings if row["processes"] == processes]
     short, long = (choose(rows, key=lambda row: row["tokens"]) for choose in (min, max))
@@ -160,11 +156,11 @@ def growth_of_memory(rings: list[Result], processes: int) -> float:
 # In each of the processes
 
 
-def run_here(name: str, processes: int, zigzag: bool, tokens: int) -> None:
+def run_here(name, processes, zigzag, tokens) -> None:
     """Attend with the other processes; the first prints what all of them report."""
     dist.init_process_group("gloo")
 
-    def ring(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def ring(query, key, value):
         return attend_in_ring(query, key, value, is_causal=True, zigzag=zigzag)
 
     attend = ring if name.startswith("ring") else kernel
@@ -179,13 +175,13 @@ def run_here(name: str, processes: int, zigzag: bool, tokens: int) -> None:
     dist.destroy_process_group()
 
 
-def kernel(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+def kernel(query, key, value):
     """Attend by torch's kernel."""
     key, value = (x.expand_as(query) for x in (key, value))
     return scaled_dot_product_attention(query, key, value, is_causal=True)
 
 
-def step(attend: Callable[[Tensor, Tensor, Tensor], Tensor], tokens: int) -> tuple[Tensor, ...]:
+def step(attend, tokens):
     """Draw what a process holds, attend, and go the way back."""
     generator = torch.Generator().manual_seed(123 + dist.get_rank())
     query, key, value, upstream = (
@@ -197,7 +193,7 @@ def step(attend: Callable[[Tensor, Tensor, Tensor], Tensor], tokens: int) -> tup
     return context.detach(), *torch.autograd.grad(context, leaves, upstream)
 
 
-def measured(run: Callable[[], object]) -> dict[str, float]:
+def measured(run):
     """Run something, and return how many seconds it took and how many MiB it held at most."""
     forget_peak()
     before = resident("VmRSS")

@@ -1,15 +1,13 @@
 """Trains the model of the page on learning to write to its end, and keeps it beside what is measured."""
 
 import hashlib
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from contextlib import nullcontext
 
 import torch
 from measuring import circumstances
 from measuring.targets import target
 
 from literate_attention import (
-    Snapshot,
     World,
     entropy,
     next_words,
@@ -35,16 +33,16 @@ MOMENTS = (0, 10, 25, 50, 75, 100, 150, *range(200, STEPS + 1, 50))
 FILE = circumstances.ROOT / "docs" / "measurements" / "tiny_llama.pt"
 
 
-def measure() -> list[dict[str, Any]]:
+def measure():
     """Train the model, keep its weights at some moments, and tell what it knew at more of them."""
     world, generator = World(), torch.Generator().manual_seed(123)
     fresh = world.draw(300, 36, generator)
     task = next_words(world.draw(32 * STEPS, 36, generator), world.words)
 
-    def training(rounding: AbstractContextManager[None]) -> list[Snapshot]:
+    def training(rounding):
         snapshots = []
 
-        def watch(step: int) -> None:
+        def watch(step) -> None:
             if step in MOMENTS:
                 snapshots.append(take_snapshot(model, step, world, fresh))
                 print(step, snapshots[-1].loss, flush=True)
@@ -76,7 +74,7 @@ def measure() -> list[dict[str, Any]]:
     return [found, *rows]
 
 
-def targets(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def targets(results):
     """Nothing is lost in half precision, and the model is as good as its siblings."""
     kept, *_, end = results
     lost = round(abs(kept["loss_as_kept"] - end["loss"]), 6)

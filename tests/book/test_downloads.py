@@ -13,17 +13,13 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
-from pathlib import Path
 from subprocess import PIPE
-from typing import Any
 
 import nbformat
 import pytest
 from harness.paths import DOCS, ROOT, SECOND_DEVICE
-from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 
 from executable_book.publish.notebooks import WITH_SOLUTIONS
@@ -51,7 +47,7 @@ NOTEBOOKS = sorted(
 
 
 @pytest.fixture(scope="module")
-def published(site: Path) -> dict[str, NotebookNode]:
+def published(site):
     """Return the book's notebooks."""
     folder = site / "notebooks"
     paths = {
@@ -63,7 +59,7 @@ def published(site: Path) -> dict[str, NotebookNode]:
 
 
 @pytest.fixture(scope="module")
-def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def scripts(wheel, tmp_path_factory):
     """Return the programs of an environment that has the wheel and Jupyter alone, as new as the site's."""
     folder = tmp_path_factory.mktemp("environment")
     lock = (ROOT / ".ci/requirements.txt").read_text(encoding="utf-8")
@@ -78,7 +74,7 @@ def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def environment(scripts: Path) -> Iterator[dict[str, str]]:
+def environment(scripts):
     """Return the variables of the fresh environment, whose kernels are forks of what has imported torch."""
     variables = {key: value for key, value in os.environ.items() if key not in ALONE}
     variables["PATH"] = f"{scripts}{os.pathsep}{variables['PATH']}"
@@ -101,12 +97,7 @@ def environment(scripts: Path) -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def executed(
-    published: dict[str, NotebookNode],
-    wheel: Path,
-    environment: dict[str, str],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> dict[str, list[NotebookNode]]:
+def executed(published, wheel, environment, tmp_path_factory):
     """Return the executed cells of all notebooks; those that install the least come first."""
     folder = tmp_path_factory.mktemp("downloads")
     whole = {name: whole_of(name, published) for name in NOTEBOOKS}
@@ -115,7 +106,7 @@ def executed(
     for name, path in paths.items():
         nbformat.write(after_the_first_cell(name, published[name]), path)
 
-    def execute(notebooks: list[Path]) -> None:
+    def execute(notebooks) -> None:
         command = ["jupyter-execute", "--inplace", "--timeout=300", *notebooks]
         ran = subprocess.run(command, cwd=folder, env=environment, stderr=PIPE, text=True)
         assert ran.returncode == 0, ran.stderr[-3000:]
@@ -134,7 +125,7 @@ def executed(
     return {name: [one for one in ran[whole[name]] if one.source != SECOND] for name in NOTEBOOKS}
 
 
-def whole_of(name: str, published: dict[str, NotebookNode]) -> str:
+def whole_of(name, published):
     """Return the notebook of which one is the beginning, with what it installs, or the notebook itself."""
     longer = name + WITH_SOLUTIONS
     if longer not in published:
@@ -144,12 +135,12 @@ def whole_of(name: str, published: dict[str, NotebookNode]) -> str:
     return longer if sources[: len(beginning)] == beginning else name
 
 
-def to_run(notebook: NotebookNode) -> list[NotebookNode]:
+def to_run(notebook):
     """Return the code cells of a notebook, but those for a reader's answers."""
     return [cell for cell in code_cells(notebook) if cell.source != ANSWER]
 
 
-def installing(published: NotebookNode, wheel: Path) -> str:
+def installing(published, wheel):
     """Return what the first cell of a notebook installs, but the wheel, not what is in the repository."""
     lines = re.findall(r"^%pip .*", published.cells[0].source, re.MULTILINE)
     changed, found = re.subn('"literate-attention[^"]*"', f'"{wheel}"', "\n".join(lines))
@@ -157,7 +148,7 @@ def installing(published: NotebookNode, wheel: Path) -> str:
     return changed
 
 
-def after_the_first_cell(name: str, published: NotebookNode) -> NotebookNode:
+def after_the_first_cell(name, published):
     """Return a notebook without outputs, and without its first cell; some have a second device instead."""
     notebook = nbformat.from_dict(published)
     del notebook.cells[0]
@@ -169,11 +160,11 @@ def after_the_first_cell(name: str, published: NotebookNode) -> NotebookNode:
     return notebook
 
 
-def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+def code_cells(notebook):
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def shown(cells: Iterable[NotebookNode]) -> list[Any]:
+def shown(cells):
     """Return all that cells show: what they print, and what they display or raise, but text of the page."""
     return [
         [
@@ -189,9 +180,7 @@ def shown(cells: Iterable[NotebookNode]) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_a_downloaded_notebook_gives_what_the_site_shows(
-    name: str, published: dict[str, NotebookNode], executed: dict[str, list[NotebookNode]]
-) -> None:
+def test_a_downloaded_notebook_gives_what_the_site_shows(name, published, executed) -> None:
     before = to_run(published[name])[1:]
     after = executed[name][: len(before)]
     assert [cell.source for cell in before] == [cell.source for cell in after]

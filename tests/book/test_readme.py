@@ -9,7 +9,7 @@ from harness.paths import ROOT
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def block(language: str, number: int = 0) -> str:
+def block(language, number=0):
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)[number]
 
 

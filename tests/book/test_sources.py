@@ -9,7 +9,6 @@ import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,15 +50,15 @@ class Printed(NamedTuple):
     text: str
 
 
-def squeezed(text: str) -> str:
+def squeezed(text):
     return "".join(text.split())
 
 
-def numbers(printed: str) -> list[str]:
+def numbers(printed):
     return re.findall(r"-?\d+\.?\d*|-?inf|True|False", re.sub(r"\w+=.*", "", printed))
 
 
-def extract(source: str, text: str) -> Iterator[Printed]:
+def extract(source, text):
     """Find what a text prints: in output fences, after notebook cells, in examples; not in code."""
     without_code = PYTHON_FENCE.sub(lambda fence: re.sub(r"[^\n]", " ", fence[0]), text)
     for match in PRINTED.finditer(without_code):
@@ -68,7 +67,7 @@ def extract(source: str, text: str) -> Iterator[Printed]:
         yield Printed(source, line, squeezed(match[group]))
 
 
-def read_source(source: str) -> Path:
+def read_source(source):
     (path,) = Path(FOLDER or "").glob(f"{source}*")
     return path
 
@@ -79,19 +78,19 @@ def test_ids_are_unique() -> None:
 
 
 @each_output
-def test_an_entry_is_one_value(output: dict) -> None:
+def test_an_entry_is_one_value(output) -> None:
     assert values_in(output["printed"]) == ([output["printed"]], ["", ""])
 
 
 @each_output
-def test_places_are_lines_of_known_sources(output: dict) -> None:
+def test_places_are_lines_of_known_sources(output) -> None:
     assert output["places"]
     for place in output["places"]:
         assert 1 <= place["line"] <= SOURCES[place["source"]]["lines"]
 
 
 @each_output
-def test_a_place_prints_the_numbers_of_its_entry(output: dict) -> None:
+def test_a_place_prints_the_numbers_of_its_entry(output) -> None:
     """A place differs from its entry by a suffix or a bracket at most, never by a number."""
     for place in output["places"]:
         if "printed" in place:
@@ -102,7 +101,7 @@ def test_a_place_prints_the_numbers_of_its_entry(output: dict) -> None:
 
 @needs_sources
 @each_source
-def test_the_file_is_the_one_that_was_transcribed(source: str) -> None:
+def test_the_file_is_the_one_that_was_transcribed(source) -> None:
     content = read_source(source).read_bytes()
     assert hashlib.sha256(content).hexdigest() == SOURCES[source]["sha256"]
     assert len(content.decode("utf-8").splitlines()) == SOURCES[source]["lines"]
@@ -110,7 +109,7 @@ def test_the_file_is_the_one_that_was_transcribed(source: str) -> None:
 
 @needs_sources
 @each_source
-def test_nothing_else_is_printed_in_an_output_fence(source: str) -> None:
+def test_nothing_else_is_printed_in_an_output_fence(source) -> None:
     """What the extractor leaves of an output fence are labels, without a digit."""
     for fence in OUTPUT_FENCE.findall(read_source(source).read_text(encoding="utf-8")):
         assert not re.search(r"\d", PRINTED.sub("", fence))

@@ -9,7 +9,6 @@ any moment (`test_interrupted_builds.py`), and all that executions depend on (`t
 import os
 import re
 import runpy
-from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
@@ -21,7 +20,6 @@ from harness.whole_book import WholeBook, copied
 
 from executable_book.code import package_source
 from executable_book.run.kernels import warm_server
-from executable_book.run.live_preview import preload_of
 from executable_book.run.warm_python import ADDRESS
 
 pytestmark = pytest.mark.whole
@@ -37,13 +35,13 @@ class Whole:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+def whole(tmp_path_factory):
     book = copied(tmp_path_factory.mktemp("whole") / "book")
     return Whole(book, book.run("-j", "2"), book.published())
 
 
 @pytest.fixture
-def book(whole: Whole) -> Iterator[WholeBook]:
+def book(whole):
     """Return the book that was built. What a test changes is put back."""
     yield whole.book
     whole.book.put_back()
@@ -52,7 +50,7 @@ def book(whole: Whole) -> Iterator[WholeBook]:
 # Every build
 
 
-def test_every_source_output_is_verified(whole: Whole) -> None:
+def test_every_source_output_is_verified(whole) -> None:
     """The build report says N of N source outputs verified, with N counted from the ledger."""
     count = whole.book.text("sources.toml").count("\n[[output]]\n")
     assert count > 0
@@ -60,7 +58,7 @@ def test_every_source_output_is_verified(whole: Whole) -> None:
     assert f"{count} of {count} source outputs verified" in whole.built.said
 
 
-def test_two_builds_give_the_same_bytes(whole: Whole, site: Path) -> None:
+def test_two_builds_give_the_same_bytes(whole, site) -> None:
     """HTML, figures and notebooks; from two folders, and with one reader or two."""
     kinds = {Path(name).suffix for name in whole.site}
     assert kinds >= {".html", ".svg", ".ipynb", ".css", ".js", ".woff2", ".xml"}
@@ -70,7 +68,7 @@ def test_two_builds_give_the_same_bytes(whole: Whole, site: Path) -> None:
     )
 
 
-def test_the_reference_has_an_entry_for_every_public_name(whole: Whole) -> None:
+def test_the_reference_has_an_entry_for_every_public_name(whole) -> None:
     pages = [text for name, text in whole.site.items() if re.match(r"reference/api/.*\.html", name)]
     html = b"".join(pages).decode()
     public = package_source.library_in(ROOT / "src" / "literate_attention").public
@@ -78,9 +76,7 @@ def test_the_reference_has_an_entry_for_every_public_name(whole: Whole) -> None:
     assert "Float[Tensor, '*batch q_len head_dim']" in unescape(re.sub(r"<[^>]*>", "", html))
 
 
-def test_a_second_build_executes_nothing_and_leaves_the_site_as_it_was(
-    book: WholeBook, whole: Whole
-) -> None:
+def test_a_second_build_executes_nothing_and_leaves_the_site_as_it_was(book, whole) -> None:
     again = book.run()
     assert (again.status, again.warnings) == (0, [])
     assert again.executed == []
@@ -90,7 +86,7 @@ def test_a_second_build_executes_nothing_and_leaves_the_site_as_it_was(
 # Fresh, whatever changed
 
 
-def test_what_is_spoilt_fails_the_build_until_it_is_mended(book: WholeBook, whole: Whole) -> None:
+def test_what_is_spoilt_fails_the_build_until_it_is_mended(book, whole) -> None:
     """Faults are named, and leave nothing behind; that they are named again, small books prove."""
     faults = spoil(book)
     build = book.run()
@@ -107,7 +103,7 @@ def test_what_is_spoilt_fails_the_build_until_it_is_mended(book: WholeBook, whol
     assert differences(book.published(), whole.site) == []
 
 
-def spoil(book: WholeBook) -> list[tuple[str, str]]:
+def spoil(book):
     """Spoil pages, one each in its own way; return each place, and what has to be said of it."""
     inputs, causal = "story/inputs.md", "story/causal_attention.md"
     rotary = "models/rotary_embeddings.md"
@@ -115,7 +111,7 @@ def spoil(book: WholeBook) -> list[tuple[str, str]]:
     book.change(causal, "So each token may attend", "So 0.25 of it may attend")
     book.change(rotary, "print(frequencies)", 'print({}["no such key"])')
 
-    def line_of(name: str, part: str, opening: str = "") -> str:
+    def line_of(name, part, opening=""):
         text = book.text(name)
         place = text.index(part)
         number = text[: text.rindex(opening, 0, place) if opening else place].count("\n") + 1
@@ -134,7 +130,7 @@ def spoil(book: WholeBook) -> list[tuple[str, str]]:
     ]
 
 
-def differences(ours: dict[str, bytes], theirs: dict[str, bytes]) -> list[str]:
+def differences(ours, theirs):
     """Name the files that are not the same, byte for byte."""
     return sorted(name for name in ours | theirs if ours.get(name) != theirs.get(name))
 
@@ -159,18 +155,16 @@ MUTATIONS = {
 
 
 @pytest.fixture(scope="module")
-def warm(whole: Whole) -> Iterator[dict[str, str]]:
+def warm(whole):
     """Return where kernels can be had at once, with the library of the copy."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(whole.book.root / "src"))
-        with warm_server(preload_of(str(DOCS))):
+        with warm_server(runpy.run_path(str(DOCS / "conf.py"))["book_kernel_preload"]):
             yield {ADDRESS: os.environ[ADDRESS]}
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
-def test_a_change_of_an_operation_fails_the_build(
-    name: str, book: WholeBook, warm: dict[str, str]
-) -> None:
+def test_a_change_of_an_operation_fails_the_build(name, book, warm) -> None:
     module, old, new, message = MUTATIONS[name]
     book.change(f"../src/literate_attention/{module}.py", old, new)
     build = book.draft([module], **warm)

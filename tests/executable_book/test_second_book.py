@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from harness.books import Book, Build, unversioned
+from harness.books import Book, unversioned
 from harness.paths import ROOT
 
 from executable_book.run.warm_python import ADDRESS
@@ -16,7 +16,7 @@ OTHERS = ("torch", "matplotlib", "tiktoken", "literate_attention", "interactive"
 
 
 @pytest.fixture(scope="module")
-def nothing_else(tmp_path_factory: pytest.TempPathFactory) -> str:
+def nothing_else(tmp_path_factory):
     """Return a path of modules under which what only the other book needs cannot be imported."""
     folder = tmp_path_factory.mktemp("absent")
     for name in OTHERS:
@@ -25,7 +25,7 @@ def nothing_else(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
+def book(tmp_path_factory):
     """Return a copy of the book."""
     book = Book(tmp_path_factory.mktemp("second") / "book")
     shutil.copytree(BOOK, book.root)
@@ -33,18 +33,18 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
 
 
 @pytest.fixture(scope="module")
-def environment(book: Book, nothing_else: str) -> dict[str, str]:
+def environment(book, nothing_else):
     """Return the environment in which it is built: with its library, and no warm server of others."""
     return {"PYTHONPATH": f"{nothing_else}:{book.root / 'src'}", ADDRESS: "none"}
 
 
 @pytest.fixture(scope="module")
-def built(book: Book, environment: dict[str, str]) -> Build:
+def built(book, environment):
     """Return its first build, in a process that has imported nothing before."""
     return book.run(**environment)
 
 
-def test_it_builds_and_verifies(book: Book, built: Build) -> None:
+def test_it_builds_and_verifies(book, built) -> None:
     assert (built.status, built.err) == (0, "")
     assert built.executed == ["primes"]
     assert "1 of 1 source outputs verified" in built.said
@@ -56,9 +56,7 @@ def test_it_builds_and_verifies(book: Book, built: Build) -> None:
 
 
 @pytest.mark.usefixtures("built")
-def test_it_fails_while_its_library_is_wrong_and_recovers(
-    book: Book, environment: dict[str, str]
-) -> None:
+def test_it_fails_while_its_library_is_wrong_and_recovers(book, environment) -> None:
     before = book.published()
     book.change(f"../{LIBRARY}", "number % first]", "number % first != 1]")
     for _ in range(2):

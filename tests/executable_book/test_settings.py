@@ -2,7 +2,6 @@
 
 import re
 import runpy
-from typing import Any
 
 from harness.paths import DOCS, ROOT
 
@@ -19,7 +18,7 @@ class Declared:
     def __init__(self) -> None:
         self.names: set[str] = set()
 
-    def add_config_value(self, name: str, *_: Any) -> None:
+    def add_config_value(self, name, *_) -> None:
         self.names.add(name)
 
 

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir, nullcontext, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +14,8 @@ from typing import Any
 
 from harness import forks
 from jinja2 import BytecodeCache
-from jinja2.bccache import Bucket
 from jupyter_cache.executors.utils import ExecutionResult
 from nbclient.exceptions import CellExecutionError
-from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.testing.util import SphinxTestApp
@@ -58,12 +55,12 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def cell(code: str, *options: str) -> str:
+def cell(code, *options):
     """Return a code cell as an author writes it."""
     return "\n".join(["```{code-cell}", *options, code.strip("\n"), "```", ""]) + "\n"
 
 
-def settings_for(*checks: str) -> dict[str, Any]:
+def settings_for(*checks):
     """Return settings under which the named checks speak, and the others are silent."""
     silent = [f"book.{name}" for name in CHECKS if name not in checks]
     return SETTINGS | {"suppress_warnings": silent}
@@ -75,11 +72,11 @@ class Compiled(BytecodeCache):
     def __init__(self) -> None:
         self.kept: dict[str, bytes] = {}
 
-    def load_bytecode(self, bucket: Bucket) -> None:
+    def load_bytecode(self, bucket) -> None:
         if bucket.key in self.kept:
             bucket.bytecode_from_string(self.kept[bucket.key])
 
-    def dump_bytecode(self, bucket: Bucket) -> None:
+    def dump_bytecode(self, bucket) -> None:
         self.kept[bucket.key] = bucket.bytecode_to_string()
 
 
@@ -101,28 +98,28 @@ class Build:
         self.said, self.err = map(strip_escape_sequences, (self.said, self.err))
 
     @property
-    def written(self) -> list[str]:
+    def written(self):
         return [*self.contexts]
 
     @property
-    def warnings(self) -> list[str]:
+    def warnings(self):
         """The lines of all warnings."""
         return [line for line in self.err.splitlines() if line]
 
-    def about(self, place: str) -> list[str]:
+    def about(self, place):
         """Return the warnings about a page or a line, as in `page.md:7`, each with the lines below it."""
         found = re.split(r"^(?=/\S+:\d+: WARNING: )", self.err, flags=re.MULTILINE)
         return [one for one in found if f"/{place}:" in one.partition(" ")[0]]
 
     @property
-    def executed(self) -> list[str]:
+    def executed(self):
         """The pages that were executed."""
         return sorted(re.findall(r"/docs/(\S+)\.md: Executing notebook", self.said))
 
-    def html(self, page: str) -> str:
+    def html(self, page):
         return (self.out / f"{page}.html").read_text(encoding="utf-8")
 
-    def text(self, page: str) -> str:
+    def text(self, page):
         """Return the text of a page, without its tags."""
         return re.sub("<[^>]*>", "", self.html(page))
 
@@ -135,44 +132,44 @@ class Book:
     before: dict[Path, str] = field(default_factory=dict)
 
     @property
-    def folder(self) -> Path:
+    def folder(self):
         return self.root / "docs"
 
     @property
-    def built(self) -> Path:
+    def built(self):
         return self.folder / "_build"
 
     @property
-    def html(self) -> Path:
+    def html(self):
         return self.built / "html"
 
     @property
-    def stored(self) -> list[Path]:
+    def stored(self):
         return sorted((self.built / "executions").rglob("base.ipynb"))
 
     # Files
 
-    def configure(self, extensions: tuple[str, ...], settings: Mapping[str, Any]) -> None:
+    def configure(self, extensions, settings) -> None:
         lines = [f"{name} = {value!r}" for name, value in settings.items()]
         self.write("conf.py", "\n".join([f"extensions = {[*extensions]!r}", *lines, ""]))
 
-    def write(self, name: str, text: str) -> None:
+    def write(self, name, text) -> None:
         """Write a file; names start from the folder of pages."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
-    def add(self, name: str, text: str) -> None:
+    def add(self, name, text) -> None:
         self.write(name, self.text(name) + text)
 
-    def text(self, name: str) -> str:
+    def text(self, name):
         return (self.folder / name).read_text(encoding="utf-8")
 
-    def page(self, name: str, *parts: str, head: str = FRONT_MATTER) -> None:
+    def page(self, name, *parts, head=FRONT_MATTER) -> None:
         """Write a page that may execute something; the first part has its title."""
         self.write(f"{name}.md", head + "\n".join(parts))
 
-    def change(self, name: str, old: str, new: str) -> None:
+    def change(self, name, old, new) -> None:
         """Replace a text that stands in a file once, until all is put back."""
         text = self.text(name)
         assert text.count(old) == 1, f"{name} holds {text.count(old)} times {old!r}"
@@ -184,23 +181,23 @@ class Book:
             path.write_text(text, encoding="utf-8")
         self.before.clear()
 
-    def cell_lines(self, page: str) -> list[int]:
+    def cell_lines(self, page):
         """Return the numbers of the lines that open the cells of a page."""
         lines = self.text(f"{page}.md").splitlines()
         return [number for number, line in enumerate(lines, 1) if line.startswith("```{code-cell}")]
 
-    def published(self) -> dict[str, bytes]:
+    def published(self):
         """Return every file that readers can get."""
         return published(self.html)
 
-    def copied(self, root: Path) -> "Book":
+    def copied(self, root):
         """Return a copy, of which nothing is built."""
         shutil.copytree(self.root, root, ignore=shutil.ignore_patterns("_build"))
         return Book(root)
 
     # Builds
 
-    def build(self, jobs: int = 1, builder: str = "html", **settings: Any) -> Build:
+    def build(self, jobs=1, builder="html", **settings):
         """Build in this process, which is quick."""
         contexts: dict[str, dict[str, Any]] = {}
         app = SphinxTestApp(
@@ -227,12 +224,12 @@ class Book:
         said, err = status.getvalue(), warning.getvalue()
         return Build(app.statuscode, said, err, Path(app.outdir), contexts)
 
-    def command(self, *options: str) -> list[str]:
+    def command(self, *options):
         """Return the command that builds in a process of its own."""
         sphinx = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-b", "html"]
         return [*sphinx, *options, "-d", "docs/_build/doctrees", "docs", "docs/_build/html"]
 
-    def run(self, *options: str, **environment: str) -> Build:
+    def run(self, *options, **environment):
         """Build in a process of its own, and wait for its end."""
         ran = subprocess.run(
             self.command(*options),
@@ -243,21 +240,21 @@ class Book:
         )
         return Build(ran.returncode, ran.stdout, ran.stderr, self.html)
 
-    def run_forked(self, *options: str, **environment: str) -> Build:
+    def run_forked(self, *options, **environment):
         """Build in a process of its own, which has imported what takes long; see `forks.build`."""
         arguments = self.command(*options)[3:]
         status, said, err = forks.build(self.root, arguments, environment)
         return Build(status, said, err, self.html)
 
 
-def published(site: Path) -> dict[str, bytes]:
+def published(site):
     """Return every file of a site that readers can get."""
     files = (path for path in site.rglob("*") if path.is_file())
     names = {path.relative_to(site).as_posix(): path for path in files}
     return {name: path.read_bytes() for name, path in names.items() if path.name[0] != "."}
 
 
-def unversioned(page: bytes) -> bytes:
+def unversioned(page):
     """Return a page without the checksums in its links to stylesheets.
 
     Sphinx adds one once the file is there (sphinx-doc/sphinx#11415), and some extensions copy theirs late.
@@ -265,7 +262,7 @@ def unversioned(page: bytes) -> bytes:
     return re.sub(rb"\?v=[0-9a-f]{8}", b"", page)
 
 
-def make_book(root: Path, *extensions: str, **settings: Any) -> Book:
+def make_book(root, *extensions, **settings):
     """Make a book whose contents are all its pages."""
     book = Book(root)
     book.write("index.md", INDEX)
@@ -273,7 +270,7 @@ def make_book(root: Path, *extensions: str, **settings: Any) -> Book:
     return book
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 300) -> None:
+def wait_until(condition, seconds=300) -> None:
     """Wait until something is so."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -293,7 +290,7 @@ RAN_WITH = {"device": "cpu", "torch": "2.13.0", "python": "3.11"}
 """What such pages say that they ran with."""
 
 
-def execute_without_kernels(replace: Callable[[str, object], None]) -> None:
+def execute_without_kernels(replace) -> None:
     """Have builds in this process execute in it, with `pytest.MonkeyPatch.setattr` or the like."""
     for mode in ("cache", "direct"):
         replace(f"myst_nb.core.execute.{mode}.single_nb_execution", execute_here)
@@ -302,7 +299,7 @@ def execute_without_kernels(replace: Callable[[str, object], None]) -> None:
     replace(f"{execution}.executed_with", lambda config: RAN_WITH)
 
 
-def execute_here(notebook: NotebookNode, cwd: str, **_: Any) -> ExecutionResult:
+def execute_here(notebook, cwd, **_):
     """Run the cells of a notebook in this process: quick, and all that most tests need of kernels.
 
     What a cell assigns to `outputs` it shows. It stands for the function with which MyST-NB executes.
@@ -330,7 +327,7 @@ def execute_here(notebook: NotebookNode, cwd: str, **_: Any) -> ExecutionResult:
     return ExecutionResult(notebook, "", 0.0)
 
 
-def _outputs(printed: str, names: dict[str, Any]) -> Iterator[NotebookNode]:
+def _outputs(printed, names):
     if printed:
         yield new_output("stream", name="stdout", text=printed)
     yield from names.pop("outputs", ())

@@ -6,15 +6,13 @@ import gzip
 import os
 import shutil
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 from harness.paths import DOCS, ROOT
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import sync_playwright
 
 SITE = Path(os.environ.get("LITERATE_SITE") or DOCS / "_build" / "html")
 PICTURE = ROOT / ".github" / "page.png"
@@ -31,7 +29,7 @@ SWITCHES = (
 )
 
 
-def pages(site: Path) -> list[str]:
+def pages(site):
     """Return the pages of a site, in whatever room."""
     return sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
 
@@ -59,17 +57,17 @@ class Host(SimpleHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def log_message(self, *args: Any) -> None:
+    def log_message(self, *args) -> None:
         """Say nothing."""
 
 
 @cache
-def compressed(path: Path) -> bytes:
+def compressed(path):
     return gzip.compress(path.read_bytes(), compresslevel=6, mtime=0)
 
 
 @contextmanager
-def serve(site: Path) -> Iterator[str]:
+def serve(site):
     """Serve a site from this machine, and yield its address."""
     if not (site / "index.html").exists():
         raise FileNotFoundError("there is no built book to read: `nox -s docs` builds it")
@@ -81,7 +79,7 @@ def serve(site: Path) -> Iterator[str]:
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
+def chromium():
     """Start the Chromium of this machine."""
     names = (os.environ.get("CHROMIUM", ""), "chromium", "google-chrome", "chromium-browser")
     path = next((found for name in names if (found := shutil.which(name))), None)
@@ -93,7 +91,7 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-def take_picture(target: Path) -> None:
+def take_picture(target) -> None:
     """Photograph a part of a page, as the README shows it."""
     with serve(SITE) as address, chromium() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 880}, color_scheme="light")

@@ -1,30 +1,26 @@
 """What a drawing was made of, read back from it: matrices, the lengths of bars, and where arrows lead."""
 
 import re
-from typing import Any
 
 import numpy as np
 import torch
 from matplotlib.collections import QuadMesh
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.text import Text
-from torch import Tensor
-
-from literate_attention.figures import Drawing
 
 
-def meshes(drawing: Drawing) -> dict[str, Any]:
+def meshes(drawing):
     """Return matrices by name; hidden cells are masked."""
     found = drawing.figure.findobj(QuadMesh)
     return {mesh.get_label(): mesh.get_array() for mesh in found}
 
 
-def as_tensor(mesh: Any) -> Tensor:
+def as_tensor(mesh):
     """Return a matrix whose hidden cells are nan."""
     return torch.from_numpy(np.ma.filled(mesh, np.nan)).float()
 
 
-def lengths(drawing: Drawing, name: str) -> Tensor:
+def lengths(drawing, name):
     """Return the lengths of the bars whose name matches, in the units of the data."""
     found = drawing.figure.findobj(Rectangle)
     return torch.tensor(
@@ -32,7 +28,7 @@ def lengths(drawing: Drawing, name: str) -> Tensor:
     )
 
 
-def ways(drawing: Drawing, name: str = "") -> list[tuple[str, Tensor]]:
+def ways(drawing, name=""):
     """Return from where to where the arrows lead whose names begin so, upwards being positive."""
     return [
         (arrow.get_label(), torch.tensor([float(to_x - x), float(y - to_y)]))
@@ -42,24 +38,24 @@ def ways(drawing: Drawing, name: str = "") -> list[tuple[str, Tensor]]:
     ]
 
 
-def written(drawing: Drawing) -> list[str]:
+def written(drawing):
     """Return all texts, in the order in which they were written."""
     return [text.get_text() for text in drawing.figure.findobj(Text) if text.get_text()]
 
 
-def arrow_widths(drawing: Drawing, name: str) -> Tensor:
+def arrow_widths(drawing, name):
     """Return how thick the arrows are whose names begin so."""
     found = drawing.figure.findobj(FancyArrowPatch)
     return torch.tensor([a.get_linewidth() for a in found if a.get_label().startswith(name)])
 
 
-def in_the_dark(rgb: Any) -> Any:
+def in_the_dark(rgb):
     """Return colours as a dark page shows them: `invert(0.93) hue-rotate(180deg)` in book.css."""
     turned = np.array([[-0.574, 1.430, 0.144], [0.426, 0.430, 0.144], [0.426, 1.430, -0.856]])
     return np.clip((0.93 + (1 - 2 * 0.93) * rgb) @ turned.T, 0.0, 1.0)
 
 
-def contrast(one: Any, other: Any) -> Any:
+def contrast(one, other):
     """Compute the contrast of two colours, or of many, as WCAG 2 defines it."""
     one, other = (
         np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)

@@ -2,8 +2,6 @@
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree
 from zipfile import ZIP_STORED, ZipFile
@@ -20,7 +18,7 @@ DECLARED = {"mathml": f"{MATHML}math", "svg": f"{SVG}svg", "scripted": f"{XHTML}
 """What the package has to say of a page, by the element that makes it so."""
 
 
-def findings(book: Path) -> Iterator[str]:
+def findings(book):
     """Yield what is wrong with an EPUB."""
     with ZipFile(book) as archive:
         first = archive.infolist()[0]
@@ -51,7 +49,7 @@ def findings(book: Path) -> Iterator[str]:
                 yield f"{name}: {target} has no {parts.fragment}"
 
 
-def _of_page(name: str, page: ElementTree.Element, declared: list[str]) -> Iterator[str]:
+def _of_page(name, page, declared):
     for word, tag in DECLARED.items():
         if (next(page.iter(tag), None) is not None) != (word in declared):
             yield f"{name}: {word} is declared and not there, or there and not declared"
@@ -67,6 +65,6 @@ def _of_page(name: str, page: ElementTree.Element, declared: list[str]) -> Itera
             yield f"{name}: {tag} asks for something from elsewhere"
 
 
-def _addresses(page: ElementTree.Element) -> Iterator[str]:
+def _addresses(page):
     for element in page.iter():
         yield from (element.attrib[one] for one in ("href", "src") if one in element.attrib)

@@ -2,20 +2,17 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from multiprocessing import forkserver, get_context
-from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from unittest.mock import patch
 
 FIRST = ["torch", "literate_attention", "harness.imported_build"]
 
 
 @cache
-def forks() -> ForkServerContext:
+def forks():
     """Return the context of such processes; they have one parent, which is at work, with its own hashes."""
     context = get_context("forkserver")
     context.set_forkserver_preload(FIRST)
@@ -26,16 +23,12 @@ def forks() -> ForkServerContext:
     return context
 
 
-def build(
-    root: Path,
-    arguments: Sequence[str],
-    environment: Mapping[str, str],
-) -> tuple[int, str, str]:
+def build(root, arguments, environment):
     """Run Sphinx in such a process, in a folder; return its status and what it wrote, on either stream."""
     return run(_build, root, arguments, dict(os.environ | environment))
 
 
-def run(work: Callable[..., object], *arguments: Any) -> tuple[int, str, str]:
+def run(work, *arguments):
     """Do work in such a process; return its status and what it wrote, on either stream."""
     with TemporaryDirectory() as folder:
         streams = [os.path.join(folder, name) for name in ("stdout", "stderr")]
@@ -47,13 +40,13 @@ def run(work: Callable[..., object], *arguments: Any) -> tuple[int, str, str]:
     return process.exitcode, said, complained
 
 
-def _run(streams: list[str], work: Callable[..., object], arguments: Sequence[Any]) -> None:
+def _run(streams, work, arguments) -> None:
     for number, path in enumerate(streams, 1):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
     work(*arguments)
 
 
-def _build(root: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+def _build(root, arguments, environment) -> None:
     from sphinx.cmd.build import main
 
     os.environ.clear()

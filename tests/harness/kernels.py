@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from harness.books import Book, make_book, settings_for
+from harness.books import make_book, settings_for
 
 PRELOAD = ("torch", "matplotlib.pyplot")
 
 
-def alive(pid: int) -> bool:
+def alive(pid):
     """Tell whether a process is at work."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -15,7 +15,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-def book_with_kernels(root: Path, *checks: str) -> Book:
+def book_with_kernels(root, *checks):
     """Make a book whose pages run in real kernels, with a module that they may import."""
     settings = settings_for("execution", *checks) | {"nb_execution_mode": "cache"}
     book = make_book(
@@ -30,6 +30,6 @@ def book_with_kernels(root: Path, *checks: str) -> Book:
     return book
 
 
-def titled(book: Book, name: str, *parts: str, **options: str) -> None:
+def titled(book, name, *parts, **options) -> None:
     """Write a page with a title."""
     book.page(name, f"# {Path(name).stem.title()}\n", *parts, **options)

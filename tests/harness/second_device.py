@@ -8,8 +8,6 @@ without a fault on a CPU. Here such a cell fails. `cpu:1` is a device for torch,
 """
 
 import os
-from collections.abc import Iterator
-from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode, resolve_name
@@ -24,9 +22,7 @@ ACROSS = {"copy_", "__setitem__", "__set__", "_has_compatible_shallow_copy_type"
 class SecondDevice(TorchFunctionMode):
     """Marks the memory that is on the second device."""
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = (resolve_name(func) or func.__name__).rpartition(".")[2]
         if func in READ_DEVICES or name in ACROSS:
@@ -50,7 +46,7 @@ class SecondDevice(TorchFunctionMode):
         return marked(result) if target == SECOND else result
 
 
-def compute(name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def compute(name, func, args, kwargs):
     """Compute where the operands are; single numbers, and an index, may come from the CPU."""
     operands = [*tensors_in((args, kwargs))]
     if not any(map(is_second, operands)):
@@ -62,23 +58,23 @@ def compute(name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     return marked(func(*args, **kwargs))
 
 
-def marked(result: Any) -> Any:
+def marked(result):
     """Mark the memory of a result as that of the second device."""
     for storage in filter(None, map(storage_of, tensors_in(result))):
         storage.is_second = True  # type: ignore[attr-defined]
     return result
 
 
-def is_second(tensor: torch.Tensor) -> bool:
+def is_second(tensor):
     return getattr(storage_of(tensor), "is_second", False)
 
 
-def is_single(tensor: torch.Tensor) -> bool:
+def is_single(tensor):
     with torch._C.DisableTorchFunction():
         return tensor.dim() == 0
 
 
-def storage_of(tensor: torch.Tensor) -> torch.UntypedStorage | None:
+def storage_of(tensor):
     """Return a tensor's memory, if it has some of its own."""
     with torch._C.DisableTorchFunction():
         try:
@@ -88,18 +84,18 @@ def storage_of(tensor: torch.Tensor) -> torch.UntypedStorage | None:
         return storage if storage.nbytes() and storage.device == FIRST else None
 
 
-def as_device(value: Any) -> torch.device | None:
+def as_device(value):
     """Return a device that is given as such, or by its name."""
     if isinstance(value, str) and value.partition(":")[0] in {"cpu", "meta"}:
         return torch.device(value)
     return value if isinstance(value, torch.device) else None
 
 
-def devices_in(values: tuple[Any, ...]) -> Iterator[torch.device]:
+def devices_in(values):
     yield from filter(None, map(as_device, values))
 
 
-def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+def tensors_in(value):
     """Yield the tensors in nested lists, tuples and dicts."""
     if isinstance(value, torch.Tensor):
         yield value

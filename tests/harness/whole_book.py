@@ -3,9 +3,7 @@
 import runpy
 import shutil
 import sys
-from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 from unittest.mock import MagicMock, patch
 
 from harness import forks
@@ -19,7 +17,7 @@ from executable_book.run.page_execution import CACHES
 NOT_COPIED = (".git", ".nox", ".venv", ".*_cache", "__pycache__", "_build")
 
 
-def command(builder: str, *options: str) -> list[str]:
+def command(builder, *options):
     """Return what `nox -s docs` runs, as the noxfile has it."""
     session = MagicMock()
     with patch.dict(sys.modules, nox=MagicMock()):
@@ -34,7 +32,7 @@ class WholeBook(Book):
     """A copy of this book."""
 
     @property
-    def written(self) -> dict[str, str]:
+    def written(self):
         """The pages, as their authors wrote them, by name."""
         pages = sorted(self.folder.rglob("*.md"))
         return {
@@ -44,13 +42,13 @@ class WholeBook(Book):
         }
 
     @property
-    def pages(self) -> dict[str, str]:
+    def pages(self):
         """The pages that execute something."""
         return {
             name: text for name, text in self.written.items() if is_myst_markdown_notebook(text)
         }
 
-    def command(self, *options: str) -> list[str]:
+    def command(self, *options):
         """Return the command that builds in a process of its own, with the edition of the original."""
         edition = {
             "book_commit": commit_of(ROOT),
@@ -60,11 +58,11 @@ class WholeBook(Book):
         switches = [part for name, value in edition.items() for part in ("-D", f"{name}={value}")]
         return command("html", *switches, *options)
 
-    def run(self, *options: str, **environment: str) -> Build:
+    def run(self, *options, **environment):
         """Build in a process of its own, by the modules of the copy."""
         return super().run(*options, PYTHONPATH=str(self.root / "src"), **environment)
 
-    def draft(self, pages: Collection[str], **environment: str) -> Build:
+    def draft(self, pages, **environment):
         """Read and check pages, and write none: a build that is quick, and judges as every build.
 
         Args:
@@ -78,7 +76,7 @@ class WholeBook(Book):
         return Build(status, said, err, self.html)
 
 
-def copied(folder: Path) -> WholeBook:
+def copied(folder):
     """Copy this book, with what was computed here, which is found as far as it is not stale."""
     shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*NOT_COPIED))
     for name in (CACHES, "live_figures"):

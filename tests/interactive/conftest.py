@@ -2,9 +2,6 @@
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from harness.browser import chromium
@@ -19,7 +16,7 @@ AS_ON_THEIR_PAGES = {"trained_heads": DOCS / "learned" / "trained_heads.md"}
 
 
 @pytest.fixture(scope="session")
-def figures_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def figures_site(tmp_path_factory):
     """Return the built book of all live figures, with the real book's numbers where they are not stale."""
     folder = tmp_path_factory.mktemp("figures") / "docs"
     if NUMBERS.exists():
@@ -41,17 +38,17 @@ def figures_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")  # left open, it would be in the way of other event loops
-def figures_browser() -> Iterator[Any]:
+def figures_browser():
     with chromium() as running:
         yield running
 
 
 @pytest.fixture
-def open_figure(figures_site: Path, figures_browser: Any) -> Iterator[Callable[..., Any]]:
+def open_figure(figures_site, figures_browser):
     """Return a function that opens a figure from its file, and watch for errors and foreign requests."""
     with scripted_pages.opening(figures_browser) as open_page:
 
-        def open_one(name: str, width: str = "desk", fragment: str = "", **options: Any) -> Any:
+        def open_one(name, width="desk", fragment="", **options):
             address = (figures_site / f"{name}.html").as_uri()
             page = open_page(f"{address}#{fragment}", width, **options)
             if options.get("java_script_enabled", True):

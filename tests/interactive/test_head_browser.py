@@ -1,14 +1,11 @@
 """The head browser shows the library's maps of the real model, and opens the head with the highest score."""
 
-from collections.abc import Callable
 from functools import cache
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import torch
 from harness.reading.scripted_pages import percent, press_in_place, table_texts
-from torch import Tensor
 
 import literate_attention as la
 from interactive.head_browser_numbers import NAMES, SENTENCE
@@ -20,20 +17,15 @@ smollm2 = cache(la.load_smollm2)
 
 ONCE, TWICE = 6, 13
 """How many words the sentences have: the second says the first twice, with a full stop between."""
-KINDS = {
-    "previous token": "the token before",
-    "first token": "the first token",
-    "induction": "what followed an earlier copy",
-}
 
 
 @pytest.fixture
-def page(open_figure: Callable[..., Any]) -> Any:
+def page(open_figure):
     return open_figure("head_browser")
 
 
 @pytest.fixture(scope="module")
-def library() -> SimpleNamespace:
+def library():
     """Return what the library says of both sentences: maps and scores, head by head."""
     model, tokenizer = smollm2()
     once = tokenizer.encode(SENTENCE)
@@ -54,7 +46,7 @@ def library() -> SimpleNamespace:
     return SimpleNamespace(maps=maps, scores=scores)
 
 
-def ranked(library: SimpleNamespace, size: int, kind: str) -> list[int]:
+def ranked(library, size, kind):
     """Return the heads, those with the highest scores first."""
     order: list[int] = (
         library.scores[size, kind].sort(descending=True, stable=True).indices.tolist()
@@ -62,25 +54,25 @@ def ranked(library: SimpleNamespace, size: int, kind: str) -> list[int]:
     return order
 
 
-def opened_map(page: Any) -> Tensor:
+def opened_map(page):
     """Return the weights that the opened head shows; what is hidden is zero."""
     texts = table_texts(page.get_by_role("grid", name="Weights"), "tbody tr", "td")
     return torch.tensor([[float(text or 0) / 100 for text in row] for row in texts])
 
 
-def opened_head(page: Any) -> int:
+def opened_head(page):
     """Return the number of the opened head, as the page names it."""
     _, layer, _, head = page.locator(".lp-title").inner_text().replace(",", "").split()
     return int(layer) * NUM_HEADS + int(head)
 
 
-def assert_opened(page: Any, maps: Tensor, head: int) -> None:
+def assert_opened(page, maps, head) -> None:
     """The page names this head and shows its map."""
     assert opened_head(page) == head
     torch.testing.assert_close(opened_map(page), maps[head], rtol=0, atol=0.005001)
 
 
-def test_all_maps_and_scores_are_the_librarys(page: Any, library: SimpleNamespace) -> None:
+def test_all_maps_and_scores_are_the_librarys(page, library) -> None:
     got = page.evaluate(
         """() => literateParts.numbers.head_browser.sentences.map(literateParts.heads.unpack)
             .map(({ count, map, scores, words }) => ({
@@ -99,52 +91,8 @@ def test_all_maps_and_scores_are_the_librarys(page: Any, library: SimpleNamespac
             torch.testing.assert_close(scores, library.scores[size, kind])
 
 
-def test_heads_are_sorted_and_named_with_their_scores(page: Any, library: SimpleNamespace) -> None:
-    assert_opened(page, library.maps[ONCE], ranked(library, ONCE, "previous token")[0])
-    for size, kind in ((ONCE, "previous token"), (ONCE, "first token"), (TWICE, "induction")):
-        page.get_by_label("Sentence").select_option("0" if size == ONCE else "1")
-        page.get_by_label("Sorted by the weight on", exact=True).select_option(KINDS[kind])
-        page.locator(".lp-heads [role=option]").first.click()
-        order = ranked(library, size, kind)
-        assert_opened(page, library.maps[size], order[0])
-        scores = library.scores[size, kind]
-        said = page.locator(".lp-opened .lp-facts").inner_text()
-        assert said.startswith("Number 1 of 270 in this order. On average, ")
-        assert percent(scores[order[0]].item()) in said
-        labels = page.locator(".lp-heads [role=option]").evaluate_all(
-            "options => options.map(one => Number(/(\\d+)\\s%/.exec(one.ariaLabel)[1]))"
-        )
-        expected = (100 * scores).sort(descending=True).values
-        torch.testing.assert_close(torch.tensor(labels).float(), expected, rtol=0, atol=0.6)
-
-
-def test_the_chosen_head_stays_when_the_sentence_or_the_order_changes(
-    open_figure: Callable[..., Any], library: SimpleNamespace
-) -> None:
-    """As the chapter begins: the repeated text, sorted by induction, with a head that it names."""
-    page = open_figure("trained_heads")
-    head = 18 * NUM_HEADS + 6
-    order = page.get_by_label("Sorted by the weight on", exact=True)
-
-    def assert_ranked(size: int, kind: str) -> None:
-        assert_opened(page, library.maps[size], head)
-        assert order.evaluate("select => select.selectedOptions[0].label") == KINDS[kind]
-        rank = ranked(library, size, kind).index(head) + 1
-        said = page.locator(".lp-opened .lp-facts").inner_text()
-        assert said.startswith(f"Number {rank} of 270")
-
-    assert_ranked(TWICE, "induction")
-    page.get_by_label("Sentence").select_option("0")  # in which nothing comes twice
-    assert_opened(page, library.maps[ONCE], head)
-    assert page.get_by_role("option", name="earlier copy: there is none").is_disabled()
-    page.get_by_label("Sentence").select_option("1")
-    assert_ranked(TWICE, "induction")
-    order.select_option(KINDS["first token"])
-    assert_ranked(TWICE, "first token")
-
-
 @pytest.fixture(scope="module")
-def without() -> dict[int, tuple[Tensor, Tensor]]:
+def without():
     """Return how probable each next word is with all heads, and without some: named ones and random ones."""
     model, tokenizer = smollm2()
     once = tokenizer.encode(SENTENCE)
@@ -160,7 +108,7 @@ def without() -> dict[int, tuple[Tensor, Tensor]]:
     return found
 
 
-def most_changed(whole: Tensor, left: Tensor, sign: int) -> list[tuple[str, float, float]]:
+def most_changed(whole, left, sign):
     """Return the five words that change most this way, each with its probability with and without a head."""
     _, tokenizer = smollm2()
     changes = (sign * (left - whole)).sort(descending=True, stable=True)
@@ -175,9 +123,7 @@ def most_changed(whole: Tensor, left: Tensor, sign: int) -> list[tuple[str, floa
     ]
 
 
-def test_all_consequences_are_the_librarys(
-    page: Any, without: dict[int, tuple[Tensor, Tensor]]
-) -> None:
+def test_all_consequences_are_the_librarys(page, without) -> None:
     """The library's ablation finds the same words, behind each word of both sentences."""
     got = page.evaluate(
         """heads => literateParts.numbers.head_browser.consequences.map(one =>
@@ -200,9 +146,7 @@ def test_all_consequences_are_the_librarys(
     assert count > 100
 
 
-def test_readers_without_scripts_learn_what_the_named_heads_change(
-    open_figure: Callable[..., Any], without: dict[int, tuple[Tensor, Tensor]]
-) -> None:
+def test_readers_without_scripts_learn_what_the_named_heads_change(open_figure, without) -> None:
     page = open_figure("trained_heads", java_script_enabled=False)
     rows = table_texts(page.get_by_role("table"), "tbody tr", "th, td")
     step = smollm2()[1].encode(SENTENCE)[-1]
@@ -214,33 +158,7 @@ def test_readers_without_scripts_learn_what_the_named_heads_change(
     assert dict(rows) == {name: f"{share:.3f}" for name, share in {"none": whole, **lost}.items()}
 
 
-def test_what_a_head_changes_is_shown_at_the_chosen_word(
-    open_figure: Callable[..., Any], without: dict[int, tuple[Tensor, Tensor]]
-) -> None:
-    page = open_figure("trained_heads")
-
-    def assert_shown(head: int, place: int) -> None:
-        (whole, left), shown = without[head], page.locator(".lp-without")
-        for sign, title in ((-1, "Less"), (1, "More")):
-            expected = [
-                (f"\u201c{word}\u201d", *(f"{100 * share:.1f}\u00a0%" for share in shares))
-                for word, *shares in most_changed(whole[place], left[place], sign)
-            ]
-            table = shown.get_by_role("table", name=f"{title} likely without this head")
-            found = [tuple(row) for row in table_texts(table, "tbody tr", "th, td")]
-            assert found == (expected or [("none",)])
-
-    assert_shown(18 * NUM_HEADS + 6, 11)  # as the page has it begin
-    page.get_by_role("button", name="16/0").press("Enter")
-    assert_shown(16 * NUM_HEADS, 11)
-    page.locator(".lp-words :checked").press("ArrowLeft")
-    assert_shown(16 * NUM_HEADS, 10)
-    page.get_by_label("Sentence").select_option("0")
-    page.get_by_role("button", name="18/6").press("Enter")
-    assert_shown(18 * NUM_HEADS + 6, 5)
-
-
-def test_heads_and_words_are_chosen_by_keyboard(page: Any, library: SimpleNamespace) -> None:
+def test_heads_and_words_are_chosen_by_keyboard(page, library) -> None:
     order = ranked(library, ONCE, "previous token")
     page.get_by_label("Head", exact=True).focus()
     page.keyboard.press("Tab")
@@ -265,16 +183,3 @@ def test_heads_and_words_are_chosen_by_keyboard(page: Any, library: SimpleNamesp
     press_in_place(page, "Space")
     itself = percent(library.maps[ONCE][order[1], 5, 5].item())
     assert f"itself with {itself}" in page.locator(".lp-said").inner_text()
-
-
-def test_words_stay_where_they_are_when_they_are_pointed_at(
-    open_figure: Callable[..., Any],
-) -> None:
-    """Or they would move away from below the pointer, and come back, and go again."""
-    words = open_figure("trained_heads").locator(".lp-word")
-    places = set()
-    for i in range(words.count()):
-        words.nth(i).hover(force=True)
-        boxes = words.evaluate_all("all => all.map(one => [one.offsetLeft, one.offsetTop])")
-        places.add(str(boxes))
-    assert len(places) == 1

@@ -2,9 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +10,6 @@ import torch
 from harness.library.models_in_pages import found_by, unpacked
 from harness.paths import DOCS
 from harness.reading.scripted_pages import percent, table_texts
-from torch import Tensor
 
 import literate_attention as la
 
@@ -22,36 +19,34 @@ WORD = "journeyjou"
 
 
 @pytest.fixture
-def page(open_figure: Callable[..., Any]) -> Any:
+def page(open_figure):
     return open_figure("induction_lab")
 
 
 @pytest.fixture(scope="module")
-def numbers(figures_site: Path) -> dict[str, Any]:
+def numbers(figures_site):
     """Return what the build has written for the page."""
     stored = figures_site.parent / "live_figures" / "induction_lab.json"
     found: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8"))["numbers"]
     return found
 
 
-def new_model() -> Any:
+def new_model():
     return la.attention_only_model(26, 32, num_layers=2)
 
 
-def model_at(numbers: dict[str, Any], moment: int) -> Any:
+def model_at(numbers, moment):
     """Return the library's model with the weights that the page has, unpacked here by other means."""
     model = new_model()
     model.load_state_dict(unpacked(numbers["checkpoints"][moment], numbers["shapes"], torch.int16))
     return model
 
 
-def tokens_of(text: str) -> Tensor:
+def tokens_of(text):
     return torch.tensor([ord(letter) - ord("a") for letter in text])
 
 
-def expected(
-    model: Any, tokens: Tensor, silent: tuple[int, ...] = (), cut: tuple[str, ...] = ()
-) -> tuple[Tensor, Tensor]:
+def expected(model, tokens, silent=(), cut=()):
     """Return the maps of both layers, and how probable each next token is."""
     with wires_cut(model, cut):
         maps, following = found_by(model, tokens, [(layer, 0) for layer in silent])
@@ -59,7 +54,7 @@ def expected(
 
 
 @contextmanager
-def wires_cut(model: Any, parts: tuple[str, ...]) -> Iterator[None]:
+def wires_cut(model, parts):
     """Make parts of layer 2 of what there is without the head of layer 1."""
     with ExitStack() as cut:
         for part in parts:
@@ -70,12 +65,12 @@ def wires_cut(model: Any, parts: tuple[str, ...]) -> Iterator[None]:
 # What is computed -------------------------------------------------------------------------------------
 
 
-def recorded() -> str:
+def recorded():
     """Return what the chapter prints."""
     return (DOCS / "recorded" / "learned" / "induction.txt").read_text(encoding="utf-8")
 
 
-def test_the_training_is_the_chapters(numbers: dict[str, Any]) -> None:
+def test_the_training_is_the_chapters(numbers) -> None:
     """The curve goes through what the chapter prints of its training."""
     course = numbers["course"]
     line = r"^ +(\d+) +[\d.]+ +([\d.]+) +([\d.]+) +([\d.]+)$"
@@ -86,7 +81,7 @@ def test_the_training_is_the_chapters(numbers: dict[str, Any]) -> None:
         assert [f"{course[name][at]:.2f}" for name in ("copies", "previous", "induction")] == rest
 
 
-def test_what_is_said_of_a_checkpoint_is_measured_and_the_chapters(numbers: dict[str, Any]) -> None:
+def test_what_is_said_of_a_checkpoint_is_measured_and_the_chapters(numbers) -> None:
     """The weights of the page do what is said of them, and at the end what the chapter prints."""
     rows = la.repeated_blocks(64, 32, 26, 16, 16, torch.Generator().manual_seed(7))
     assert numbers["tests"]["count"] == 64
@@ -124,14 +119,12 @@ def test_what_is_said_of_a_checkpoint_is_measured_and_the_chapters(numbers: dict
 # A reader types, switches, steps ----------------------------------------------------------------------
 
 
-def bars(page: Any) -> dict[str, str]:
+def bars(page):
     rows = table_texts(page.locator(".lp-bars"), "tbody tr", "th, td")
     return {letter: rest[-1] for letter, *rest in rows[:5]}
 
 
-def assert_shows(
-    page: Any, model: Any, text: str, silent: tuple[int, ...] = (), cut: tuple[str, ...] = ()
-) -> None:
+def assert_shows(page, model, text, silent=(), cut=()) -> None:
     """The bars and both maps are those of the library's model."""
     maps, following = expected(model, tokens_of(text), silent, cut)
     best = following[-1].sort(descending=True)
@@ -146,7 +139,7 @@ def assert_shows(
         torch.testing.assert_close(shown, maps[layer], rtol=0, atol=0.000501)
 
 
-def test_a_keyboard_types_writes_and_switches_heads_off(page: Any, numbers: dict[str, Any]) -> None:
+def test_a_keyboard_types_writes_and_switches_heads_off(page, numbers) -> None:
     """The trained model copies; without either head it does not."""
     model = model_at(numbers, -1)
     assert_shows(page, model, WORD)
@@ -179,7 +172,7 @@ def test_a_keyboard_types_writes_and_switches_heads_off(page: Any, numbers: dict
     assert next(iter(bars(page))) == "j"
 
 
-def test_a_keyboard_cuts_wires(page: Any, numbers: dict[str, Any]) -> None:
+def test_a_keyboard_cuts_wires(page, numbers) -> None:
     """Only the keys need what the first head writes, as in the drawing of the chapter."""
     model, found = model_at(numbers, -1), numbers["checkpoints"][-1]
     group = page.get_by_role("group", name="Wires from the head of layer 1 to layer 2")
@@ -198,48 +191,3 @@ def test_a_keyboard_cuts_wires(page: Any, numbers: dict[str, Any]) -> None:
     page.get_by_role("button", name="Start again").press("Enter")
     assert_shows(page, model, WORD)
     assert found["cut"]["key"] < 0.1 < 0.8 < found["cut"]["query"] < 0.9 < found["cut"]["value"]
-
-
-def test_the_slider_goes_back_in_time(page: Any, numbers: dict[str, Any]) -> None:
-    page.get_by_role("slider", name="Moment of the training").focus()
-    page.keyboard.press("Home")
-    for moment, checkpoint in enumerate(numbers["checkpoints"]):
-        assert_shows(page, model_at(numbers, moment), WORD)
-        said = page.locator(".lp-said").inner_text()
-        shares = [
-            checkpoint["copies"][""],
-            *(checkpoint[name] for name in ("previous", "own", "induction")),
-        ]
-        assert said.startswith(f"After {checkpoint['step']} steps, tested with both heads")
-        assert re.findall(r"(\d+)\u00a0%", said) == [f"{100 * share:.0f}" for share in shares]
-        assert page.locator(".lp-notches .lp-marked").inner_text() == str(checkpoint["step"])
-        page.keyboard.press("ArrowRight")
-
-
-def test_the_curve_is_the_training(page: Any, numbers: dict[str, Any]) -> None:
-    """Each line is drawn through the shares of the training, and looks unlike the others."""
-    lines = page.locator(".lp-curve polyline")
-    points = lines.evaluate_all("all => all.map(one => [...one.points].map(({ y }) => y))")
-    axis = page.locator(".lp-level").evaluate_all("all => all.map(one => one.y1.baseVal.value)")
-    bottom, _, top = axis
-    for line, name in zip(points, ("copies", "previous", "induction"), strict=True):
-        shares = [(bottom - y) / (bottom - top) for y in line]
-        assert shares == pytest.approx(numbers["course"][name], abs=0.001)
-    looks = lines.evaluate_all("all => all.map(one => getComputedStyle(one).strokeDasharray)")
-    assert len(set(looks)) == 3
-
-
-def test_examples_are_read_and_outlined_is_where_a_head_should_look(
-    page: Any, numbers: dict[str, Any]
-) -> None:
-    """Of letters that come once there is nothing to copy."""
-    for example, right in (("blacksmithbla", "c"), ("abcdefgh", None), (WORD, "r")):
-        page.get_by_role("button", name=example).press("Enter")
-        assert_shows(page, model_at(numbers, -1), example)
-        assert (page.locator(".lp-right").count() > 0) == (right is not None)
-        assert right in {None, next(iter(bars(page)))}
-    targets = la.previous_token_targets(10), la.induction_targets(tokens_of(WORD))
-    for layer, wanted in enumerate(targets):
-        cells = page.get_by_role("grid", name=f"Layer {layer + 1}").locator("tbody td")
-        outlined = cells.evaluate_all("all => all.map(one => one.classList.contains('lp-ideal'))")
-        assert torch.equal(torch.tensor(outlined).reshape(10, 10), wanted)

@@ -1,8 +1,6 @@
 """The language model in the page computes what the library computes, whatever its weights and sizes."""
 
-from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
 
 import pytest
 import torch
@@ -15,11 +13,11 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def page(open_figure: Callable[..., Any]) -> Any:
+def page(open_figure):
     return open_figure("induction_lab")
 
 
-def small_model(num_heads: int, head_dim: int, base: float, qk_norm: bool) -> Any:
+def small_model(num_heads, head_dim, base, qk_norm):
     width = num_heads * head_dim
     rope = la.RotaryEmbedding(head_dim, 32, base)
     heads = {"num_heads": num_heads, "num_kv_heads": num_heads}
@@ -33,7 +31,7 @@ def small_model(num_heads: int, head_dim: int, base: float, qk_norm: bool) -> An
 
 @pytest.mark.parametrize(("num_heads", "head_dim", "base"), [(1, 6, 100.0), (3, 4, 10_000.0)])
 def test_random_models_read_random_texts_with_and_without_heads(
-    page: Any, num_heads: int, head_dim: int, base: float
+    page, num_heads, head_dim, base
 ) -> None:
     torch.manual_seed(2017)
     for number in range(10):
@@ -48,13 +46,13 @@ def test_random_models_read_random_texts_with_and_without_heads(
 # Wires that are cut ---------------------------------------------------------------------------------
 
 
-def random_places(count: int, first: int, end: int) -> list[tuple[int, int]]:
+def random_places(count, first, end):
     """Return heads of the layers from the first on."""
     layers, heads = torch.randint(first, end, (count,)), torch.randint(3, (count,))
     return list(zip(layers.tolist(), heads.tolist(), strict=True))
 
 
-def test_queries_keys_and_values_that_do_not_hear_a_head_are_the_librarys(page: Any) -> None:
+def test_queries_keys_and_values_that_do_not_hear_a_head_are_the_librarys(page) -> None:
     """As `cut_wires` has it, with and without heads that are off."""
     torch.manual_seed(2022)
     for number in range(20):
@@ -78,9 +76,7 @@ def test_queries_keys_and_values_that_do_not_hear_a_head_are_the_librarys(page: 
 
 
 @pytest.mark.parametrize(("bits", "kind"), [(8, torch.int8), (16, torch.int16)])
-def test_packed_weights_are_close_and_the_same_on_both_sides(
-    open_figure: Callable[..., Any], bits: int, kind: torch.dtype
-) -> None:
+def test_packed_weights_are_close_and_the_same_on_both_sides(open_figure, bits, kind) -> None:
     """Each number is off by half a step of its row at most, and the page unpacks what Python does."""
     torch.manual_seed(1)
     weights = {

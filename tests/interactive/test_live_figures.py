@@ -1,9 +1,5 @@
 """Live figures can be used by everybody, everywhere, and what they start from is fresh."""
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 from harness.reading import scripted_pages
 from harness.reading.axe import axe_finds
@@ -27,7 +23,7 @@ print(json.dumps({"x": x, "tables": [[["", "x"], ["one", f"{x:.4f}"]]]}))
 
 
 @pytest.fixture
-def book(new_book: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Any:
+def book(new_book, monkeypatch):
     """Return a book whose only figure has numbers of its own."""
     book = new_book("live-figures", extensions=("interactive.live_figures",))
     book.write("toy_numbers.py", TOY_NUMBERS)
@@ -38,7 +34,7 @@ def book(new_book: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Any:
     return book
 
 
-def test_numbers_follow_the_module_and_reach_readers_with_and_without_scripts(book: Any) -> None:
+def test_numbers_follow_the_module_and_reach_readers_with_and_without_scripts(book) -> None:
     script = book.html / "_static" / "toy" / "toy_numbers.js"
     for before, now in (("0.25", "0.25"), ("0.25", "0.75")):
         book.change("toy_numbers.py", f"x = {before}", f"x = {now}")
@@ -49,7 +45,7 @@ def test_numbers_follow_the_module_and_reach_readers_with_and_without_scripts(bo
         assert book.build().written == []
 
 
-def test_numbers_that_cannot_be_computed_are_said_at_every_build(book: Any) -> None:
+def test_numbers_that_cannot_be_computed_are_said_at_every_build(book) -> None:
     book.change("toy_numbers.py", "x = 0.25", "raise ValueError('no numbers\\nfor you')")
     for _ in range(2):
         (warning,) = book.build().warnings
@@ -59,7 +55,7 @@ def test_numbers_that_cannot_be_computed_are_said_at_every_build(book: Any) -> N
     assert (build.warnings, "0.2500" in build.html("page")) == ([], True)
 
 
-def test_numbers_that_another_builder_computed_are_shown(book: Any) -> None:
+def test_numbers_that_another_builder_computed_are_shown(book) -> None:
     book.build()
     numbers = book.built / "live_figures" / "toy.json"
     numbers.write_text(numbers.read_text().replace("0.25", "0.75"))
@@ -72,7 +68,7 @@ def test_numbers_that_another_builder_computed_are_shown(book: Any) -> None:
 
 
 @browser_test
-def test_only_a_page_with_a_figure_loads_its_scripts(figures_site: Path) -> None:
+def test_only_a_page_with_a_figure_loads_its_scripts(figures_site) -> None:
     for figure in FIGURES:
         text = (figures_site / f"{figure}.html").read_text(encoding="utf-8")
         assert [name for name in FIGURES if f"_static/{name}/" in text] == [figure]
@@ -82,9 +78,7 @@ def test_only_a_page_with_a_figure_loads_its_scripts(figures_site: Path) -> None
 
 @browser_test
 @each_figure
-def test_without_javascript_and_on_paper_its_place_is_taken(
-    open_figure: Callable[..., Any], figure: str
-) -> None:
+def test_without_javascript_and_on_paper_its_place_is_taken(open_figure, figure) -> None:
     page = open_figure(figure, java_script_enabled=False)
     assert page.locator(".live-figure").inner_text().startswith("Without a script.")
     page = open_figure(figure)
@@ -95,9 +89,7 @@ def test_without_javascript_and_on_paper_its_place_is_taken(
 
 @browser_test
 @each_figure
-def test_what_is_too_wide_scrolls_by_keyboard_and_has_a_name(
-    open_figure: Callable[..., Any], figure: str
-) -> None:
+def test_what_is_too_wide_scrolls_by_keyboard_and_has_a_name(open_figure, figure) -> None:
     page = open_figure(figure, fragment="attention=1")
     add_style(page, ".live-figure table { letter-spacing: 1em !important; }")
     unfold(page)
@@ -111,7 +103,7 @@ def test_what_is_too_wide_scrolls_by_keyboard_and_has_a_name(
 
 
 @browser_test
-def test_an_ebook_has_what_stands_there_and_no_scripts(figures_site: Path) -> None:
+def test_an_ebook_has_what_stands_there_and_no_scripts(figures_site) -> None:
     out = scripted_pages.build(figures_site.parents[1], "epub")
     text = (out / "playground.xhtml").read_text(encoding="utf-8")
     assert "Without a script." in text

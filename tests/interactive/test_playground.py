@@ -1,35 +1,28 @@
 """The playground computes and tells what the library computes, and can be used by keyboard alone."""
 
-import math
 import re
-from collections.abc import Callable
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 import torch
 from harness.library.playground_vectors import stops, vectors
 from harness.paths import DOCS
-from harness.reading.axe import axe_finds
 from harness.reading.frames import boxes, drawn
 from harness.reading.scripted_pages import table_texts
-from torch import Tensor
 
 import literate_attention as la
 from interactive.playground_numbers import beginning
 
 pytestmark = pytest.mark.browser
 
-ALL_STEPS = "projections,scores,scaling,mask,softmax,dropout"
-EVERYTHING = f"attention=1&steps={ALL_STEPS},heads"
 CONTEXT = "Z: context vectors"
 
 
 @pytest.fixture
-def open_page(open_figure: Callable[..., Any]) -> Callable[..., Any]:
+def open_page(open_figure):
     """Return a function that opens the playground, with all that it has unfolded."""
 
-    def open_one(fragment: str = "", width: str = "desk", **options: Any) -> Any:
+    def open_one(fragment="", width="desk", **options):
         page = open_figure("playground", width, fragment, **options)
         page.locator(".pg-own").evaluate("own => { own.open = true; }")
         return page
@@ -37,61 +30,61 @@ def open_page(open_figure: Callable[..., Any]) -> Callable[..., Any]:
     return open_one
 
 
-def cell(page: Any, name: str) -> Any:
+def cell(page, name):
     return page.get_by_label(name, exact=True)
 
 
-def grid(page: Any, caption: str) -> Any:
+def grid(page, caption):
     return page.get_by_role("grid", name=caption)
 
 
-def matrix(rows: Any) -> Tensor:
+def matrix(rows):
     return torch.tensor(rows, dtype=torch.float64)
 
 
-def readings(page: Any, caption: str = CONTEXT) -> Tensor:
+def readings(page, caption=CONTEXT):
     """Return the numbers that a matrix shows."""
     rows = table_texts(grid(page, caption), "tbody tr", "td")
     return matrix([[float(text.replace("\u2212", "-")) for text in row] for row in rows])
 
 
-def assert_shows(page: Any, expected: Tensor, digits: int = 4) -> None:
+def assert_shows(page, expected, digits=4) -> None:
     """The context vectors on the page are these."""
     half = 0.5 * 10**-digits + 1e-9
     torch.testing.assert_close(readings(page), expected, rtol=0.0, atol=half)
 
 
-def texts(table: Any) -> list[str]:
+def texts(table):
     """Return what stands in the cells of a table, typed or printed."""
     cells = table.locator("tbody td, tbody input")
     return cells.evaluate_all("cells => cells.map(cell => cell.value ?? cell.textContent)")
 
 
-def at_stop(page: Any, stop: int) -> Any:
+def at_stop(page, stop):
     """Go to a stop of the tour."""
     page.get_by_role("slider", name="Tour").fill(str(stop))
     drawn(page)
     return page
 
 
-def precise(page: Any) -> Any:
+def precise(page):
     """Have all numbers with four decimals."""
     page.get_by_role("switch", name="Four decimals").check()
     return page
 
 
-def assert_is_the_librarys(page: Any) -> list[list[float]]:
+def assert_is_the_librarys(page):
     """Compare the context vectors of what is shown with the library's; return the vectors."""
     embeddings: list[list[float]] = page.evaluate("literateAttention.shown.state.embeddings")
     assert_shows(page, la.dot_product_attention(matrix(embeddings)), digits=2)
     return embeddings
 
 
-def notice(page: Any) -> str:
+def notice(page):
     return str(page.locator(".pg-notice p").inner_text())
 
 
-def wait_for_spoken(page: Any, *texts: str) -> None:
+def wait_for_spoken(page, *texts) -> None:
     """Wait until this is said to those who listen."""
     for text in texts:
         page.locator(".pg-spoken[role=status]", has_text=text).wait_for(state="attached")
@@ -100,14 +93,14 @@ def wait_for_spoken(page: Any, *texts: str) -> None:
 # What is computed -----------------------------------------------------------------------------------
 
 
-def tensors(value: Any) -> Any:
+def tensors(value):
     """Return what JSON brought with its matrices as tensors."""
     if isinstance(value, dict):
         return {name: tensors(one) for name, one in value.items() if name != "draws"}
     return [tensors(one) for one in value] if isinstance(value[0], dict) else matrix(value)
 
 
-def test_script_equals_library_on_random_settings(open_page: Callable[..., Any]) -> None:
+def test_script_equals_library_on_random_settings(open_page) -> None:
     """With every choice of steps, both streams of dropout, and whatever stands between."""
     every = vectors()
     settings = [one["settings"] for one in every]
@@ -118,7 +111,7 @@ def test_script_equals_library_on_random_settings(open_page: Callable[..., Any])
         )
 
 
-def test_the_tour_shows_what_the_books_classes_return(open_page: Callable[..., Any]) -> None:
+def test_the_tour_shows_what_the_books_classes_return(open_page) -> None:
     """Eight stops by keyboard alone, one sentence each; then dropout, as the sources print it."""
     page, expected = precise(open_page()), stops()
     forward = page.get_by_role("button", name="Next")
@@ -142,28 +135,17 @@ def test_the_tour_shows_what_the_books_classes_return(open_page: Callable[..., A
     assert torch.equal(readings(page, "After dropout") != 0.0, kept.tril())
 
 
-def test_each_stop_has_a_chapter_that_the_page_links_to(open_page: Callable[..., Any]) -> None:
+def test_each_stop_has_a_chapter_that_the_page_links_to(open_page) -> None:
     chapters = open_page().evaluate("literateAttention.TOUR.map(({ chapter }) => chapter)")
     text = (DOCS / "playground.md").read_text(encoding="utf-8")
     assert len(chapters) == 8
     assert all(f"{{doc}}`/story/{chapter}`" in text for chapter in chapters)
 
 
-def test_what_a_stop_is_about_is_seen_below_the_tour(open_page: Callable[..., Any]) -> None:
-    page = open_page("", "phone")
-    page.locator(".pg-own").evaluate("own => { own.open = false; }")
-    page.get_by_role("button", name="Next").focus()
-    for stop in range(2, 9):
-        page.keyboard.press("Enter")
-        tour, first = boxes(*map(page.locator, (".pg-tour", ".pg-told + * table >> nth=0")))
-        assert 40 <= tour["y"] < tour["y"] + tour["height"] <= first["y"], stop
-        assert first["y"] + first["height"] <= 900, stop
-
-
 # A reader types, presses keys, points ---------------------------------------------------------------
 
 
-def test_context_vectors_follow_as_one_types(open_page: Callable[..., Any]) -> None:
+def test_context_vectors_follow_as_one_types(open_page) -> None:
     page = precise(open_page("attention=1"))
     embeddings = matrix(beginning()["embeddings"])
     assert_shows(page, la.dot_product_attention(embeddings))
@@ -176,7 +158,7 @@ def test_context_vectors_follow_as_one_types(open_page: Callable[..., Any]) -> N
     assert field.input_value() == "-1.6"
 
 
-def test_vectors_are_moved_by_arrow_keys_and_dragged(open_page: Callable[..., Any]) -> None:
+def test_vectors_are_moved_by_arrow_keys_and_dragged(open_page) -> None:
     page = at_stop(open_page(), 4)
     handle = page.get_by_role("slider", name="one", exact=True)
     handle.focus()
@@ -207,60 +189,12 @@ def test_vectors_are_moved_by_arrow_keys_and_dragged(open_page: Callable[..., An
     assert float(cell(page, "X: vectors: one, 2").input_value()) == x
 
 
-def test_a_finger_drags_a_tip_and_scrolls_nothing(open_page: Callable[..., Any]) -> None:
-    page = at_stop(open_page("", "phone", has_touch=True), 4)
-    page.locator(".pg-plane").evaluate("one => one.scrollIntoView({ block: 'center' })")
-    tip = page.get_by_role("slider", name="one", exact=True).locator(".pg-tip")
-    (box,) = boxes(tip)
-    before = page.evaluate("scrollY")
-    finger = page.context.new_cdp_session(page)
-    kinds = ["touchStart", *["touchMove"] * 8, "touchEnd"]
-    for step, kind in enumerate(kinds):
-        points = [{"x": box["x"] + 5, "y": box["y"] + 5 - 10 * step}] if step < 9 else []
-        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    (moved,) = boxes(tip)
-    assert box["y"] - moved["y"] == pytest.approx(80, abs=3)
-    assert page.evaluate("scrollY") == before
-
-
-def test_words_can_be_changed(open_page: Callable[..., Any]) -> None:
-    """A word that is known has its vector, a new one keeps it, and what is no word is refused."""
-    page = at_stop(open_page(), 4)
-    field = cell(page, "Word 5")
-    before = assert_is_the_librarys(page)
-    for typed, vector in (("dog", 4), ("journey", 1), ("a, b", 1)):
-        field.fill(typed)
-        field.press("Enter")
-        assert notice(page) != ""
-        assert assert_is_the_librarys(page)[4] == before[vector]
-        if typed == "dog":
-            assert all("dog" in grid(page, one).inner_text() for one in ("Attention", CONTEXT))
-    page.keyboard.press("Escape")
-    assert notice(page) == ""
-    assert field.evaluate("one => one === document.activeElement")
-
-
-def test_what_is_no_number_is_refused_with_a_sentence(open_page: Callable[..., Any]) -> None:
-    page = open_page(f"attention=1&steps={ALL_STEPS}")
-    before = texts(grid(page, CONTEXT))
-    vector = "X: vectors: one, 2"
-    for name, typed in ((vector, "abc"), (vector, "1e9"), ("Dropout rate", "1"), ("Seed", "-1")):
-        field = cell(page, name)
-        kept = field.input_value()
-        field.fill(typed)
-        field.press("Enter")
-        field.blur()
-        assert notice(page).endswith(f"; {kept} was kept.")
-        assert field.input_value() == kept
-        assert texts(grid(page, CONTEXT)) == before
-
-
-def test_steps_are_switched_by_keyboard(open_page: Callable[..., Any]) -> None:
+def test_steps_are_switched_by_keyboard(open_page) -> None:
     """The equation follows, and a step that waits for another says so."""
     page = open_page("attention=1")
     formula = page.locator(".pg-formulas")
 
-    def press(step: str) -> Any:
+    def press(step):
         switch = page.get_by_role("switch", name=step)
         switch.press("Space")
         return switch
@@ -284,70 +218,10 @@ def test_steps_are_switched_by_keyboard(open_page: Callable[..., Any]) -> None:
         assert switch.get_attribute("aria-disabled") == "true"
 
 
-def test_arrow_keys_leave_a_field_only_at_its_end(open_page: Callable[..., Any]) -> None:
-    page = open_page("attention=1")
-    cell(page, "X: vectors: with, 1").click()  # all of it is selected
-    for keys, name in (
-        (["ArrowRight"], "with, 2"),
-        (["1", "2", "ArrowLeft"], "with, 2"),
-        (["ArrowRight", "ArrowRight"], "with, 3"),
-        (["ArrowUp"], "starts, 3"),
-    ):
-        for key in keys:
-            page.keyboard.press(key)
-        label = page.evaluate("document.activeElement.getAttribute('aria-label')")
-        assert label == f"X: vectors: {name}"
-
-
-def story_tables(page: Any) -> list[list[list[str]]]:
-    tables = page.locator(".pg-story table").all()
-    return [table_texts(table, "tbody tr, tfoot tr", "th, td") for table in tables]
-
-
-def test_a_number_shows_the_vectors_and_products_that_made_it(
-    open_page: Callable[..., Any],
-) -> None:
-    """Whether it has the focus or is pointed at; and what has the focus is told again afterwards."""
-    page = precise(open_page("attention=1"))
-    title = page.locator(".pg-story h2")
-    weights = grid(page, "Attention weights").locator("tbody td")
-    weights.nth(6 * 1 + 1).focus()
-    looks = title.inner_text()
-    wait_for_spoken(page, looks)
-    weights.nth(6 * 1 + 5).hover()
-    assert title.inner_text() != looks
-    score, softmax, passed = story_tables(page)
-    assert score == [
-        ["1", "0.5500", "0.0500", "0.0275"],
-        ["2", "0.8700", "0.8000", "0.6960"],
-        ["3", "0.6600", "0.5500", "0.3630"],
-        ["sum", "", "", "1.0865"],
-    ]
-    assert softmax[5] == ["step", "1.0865", f"{math.exp(1.0865 - 1.4950):.4f}", "0.1581"]
-    assert passed[1] == ["2", "0.8000", "0.1265"]
-    page.mouse.move(0, 0)
-    assert title.inner_text() == looks
-
-
-def test_every_step_of_a_weight_is_told(open_page: Callable[..., Any]) -> None:
-    page = precise(open_page(EVERYTHING))
-    grid(page, "Head 2").locator("tbody td").nth(6 * 3 + 5).focus()
-    text = page.locator(".pg-story").inner_text()
-    for step in (
-        "head 2: 0.0000",
-        "\u00f7 \u221a2 = ",
-        "\u2212\u221e",
-        "Dropout",
-        "context vector",
-    ):
-        assert step in text
-    assert axe_finds(page, ".live-figure") == []
-
-
 # Links ----------------------------------------------------------------------------------------------
 
 
-def test_a_state_travels_as_a_link(open_page: Callable[..., Any]) -> None:
+def test_a_state_travels_as_a_link(open_page) -> None:
     page = open_page(permissions=["clipboard-read", "clipboard-write"])
     at_stop(page, 8)
     page.get_by_role("switch", name="Dropout").check()
@@ -381,7 +255,7 @@ BAD_LINKS = (
 )
 
 
-def test_a_bad_link_is_refused_with_a_sentence(open_page: Callable[..., Any]) -> None:
+def test_a_bad_link_is_refused_with_a_sentence(open_page) -> None:
     page = precise(open_page())
     for fragment in BAD_LINKS:
         page.evaluate("fragment => { location.hash = fragment; }", fragment)
@@ -389,9 +263,3 @@ def test_a_bad_link_is_refused_with_a_sentence(open_page: Callable[..., Any]) ->
         assert_shows(page, stops()["4"])
         page.get_by_role("button", name="Close").click()
         assert notice(page) == ""
-
-
-def test_other_fragments_are_left_alone(open_page: Callable[..., Any]) -> None:
-    page = open_page("three-things-to-try")
-    assert notice(page) == ""
-    assert page.url.endswith("#three-things-to-try")

@@ -1,7 +1,6 @@
 """The training lab learns in the page as the library's models learn, and shows what they have learned."""
 
 import re
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -39,7 +38,7 @@ TRAIN = """([kind, parameters, task, settings, steps]) => {
 
 @cache
 @torch.enable_grad()
-def trained(kind: str) -> tuple[la.TaskModel, list[float]]:
+def trained(kind):
     """Return the library's model of a kind of attention, trained as the page does, and its losses."""
     torch.manual_seed(SEED)
     model = new_model(kind)
@@ -47,24 +46,24 @@ def trained(kind: str) -> tuple[la.TaskModel, list[float]]:
     return model, la.train(model, tasks(KINDS[kind])[0], **settings)
 
 
-def choose(page: Any, kind: str) -> None:
+def choose(page, kind) -> None:
     """Choose a question and a kind of attention by keyboard."""
     second = KINDS[kind] == "both"
     page.get_by_role("radio", name="What do I beat?").press("ArrowRight" if second else "Space")
     page.get_by_role("radio", name=NAMES[kind]).press("Space")
 
 
-def press(page: Any, name: str) -> None:
+def press(page, name) -> None:
     page.get_by_role("button", name=name, exact=True).press("Enter")
 
 
-def finish(page: Any) -> None:
+def finish(page) -> None:
     """Train until the training has ended."""
     press(page, "Train")
     page.get_by_role("button", name="Train further").wait_for()
 
 
-def stop_after(page: Any, steps: int) -> None:
+def stop_after(page, steps) -> None:
     """Press Stop in the frame in which a training has taken more steps than these."""
     page.evaluate(
         """steps => new Promise((done) => {
@@ -80,16 +79,14 @@ def stop_after(page: Any, steps: int) -> None:
     )
 
 
-def results(page: Any, kind: str) -> list[str]:
+def results(page, kind):
     """Return what the table says of a kind of attention: steps, and both accuracies."""
     rows = table_texts(page.locator(".lp-table"), "tbody tr", "th, td")
     return {name: rest for name, *rest in rows}[NAMES[kind]]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_script_equals_library_on_random_settings(
-    open_figure: Callable[..., Any], kind: str
-) -> None:
+def test_script_equals_library_on_random_settings(open_figure, kind) -> None:
     """Loss, gradients and steps are the library's to 1e-6, whatever the parameters and the settings."""
     page = open_figure("training_lab")
     torch.manual_seed(2017)
@@ -116,7 +113,7 @@ def test_script_equals_library_on_random_settings(
             same(got[what], numbers, f"{kind}, {std}: {what}")
 
 
-def same(got: Any, expected: Any, about: str) -> None:
+def same(got, expected, about) -> None:
     """Compare numbers, also those of parameters by their names."""
     if isinstance(expected, dict):
         assert got.keys() == expected.keys(), about
@@ -129,7 +126,7 @@ def same(got: Any, expected: Any, about: str) -> None:
     )
 
 
-def test_training_by_keyboard_ends_where_the_librarys_does(open_figure: Callable[..., Any]) -> None:
+def test_training_by_keyboard_ends_where_the_librarys_does(open_figure) -> None:
     """From the numbers of the chapters' seed, for every kind of attention; what was trained stays."""
     page = open_figure("training_lab", reduced_motion="reduce")
     said = page.get_by_role("status")
@@ -151,76 +148,7 @@ def test_training_by_keyboard_ends_where_the_librarys_does(open_figure: Callable
     assert len(set(looks)) == 3
 
 
-@torch.no_grad()
-def test_arrows_and_planes_show_the_model(open_figure: Callable[..., Any]) -> None:
-    """Arrows are as thick as weights; queries, keys and values lie in the plane as in the library."""
-    page = open_figure("training_lab", reduced_motion="reduce")
-    finish(page)
-    model, _ = trained("self")
-    words = la.gloves_task()[0].words
-    dealt = [words.index(word) for word in ("red-rock", "yellow-paper", "blue-scissors")]
-    context, weights = model.attention(model.embedding(torch.tensor(dealt)), need_weights=True)
-    widths = page.locator(".tl-circle .tl-line").evaluate_all(
-        "all => all.map(one => +one.getAttribute('stroke-width'))"
-    )
-    off_diagonal = weights[~torch.eye(3, dtype=torch.bool)]
-    assert widths == pytest.approx((0.5 + 7.5 * off_diagonal).tolist(), abs=0.06)
-    label = page.locator(".tl-circle").get_attribute("aria-label")
-    assert f"red rock looks most at scissors, with {percent(weights[0, 2])}, and says" in label
-
-    embeddings = model.embedding.weight
-    query, key, value = (
-        getattr(model.attention, f"W_{name}")(embeddings) for name in ("query", "key", "value")
-    )
-    others = [word for word in range(12) if word not in dealt]
-    for place, expected in enumerate(
-        (
-            torch.cat([key[others], key[dealt], query[dealt]]),
-            torch.cat([value[others], value[dealt], context]),
-        )
-    ):
-        circles = page.locator(".tl-plane").nth(place).locator("circle")
-        points = circles.evaluate_all(
-            "all => all.map(one => [one.cx.baseVal.value - 170, 115 - one.cy.baseVal.value])"
-        )
-        longest = expected.norm(dim=-1).max()
-        drawn = torch.tensor(points, dtype=torch.float64)
-        torch.testing.assert_close(drawn, 95 * expected / longest, rtol=0, atol=0.06)
-
-
-def test_hands_are_dealt_and_answers_judged(open_figure: Callable[..., Any]) -> None:
-    """A hand says what the model answers; a deal is called unseen if the library holds it back."""
-    page = open_figure("training_lab", reduced_motion="reduce")
-    choose(page, "oneHead")
-    finish(page)
-    model, _ = trained("oneHead")
-    _, unseen = la.gloves_task()
-    held_back = set(map(tuple, unseen.examples.tolist()))
-    for _ in range(3):
-        press(page, "Deal unseen hands")
-        selects = [page.get_by_label(name, exact=True) for name in ("Rock", "Paper", "Scissors")]
-        dealt = [4 * hand + int(select.input_value()) for hand, select in enumerate(selects)]
-        assert tuple(dealt) in held_back
-        assert "never sees these hands" in page.locator(".live-figure").inner_text()
-        label = page.locator(".tl-circle").get_attribute("aria-label")
-        for hand in range(3):
-            ids = [*dealt[:hand], *dealt[hand + 1 :], dealt[hand]]
-            with torch.no_grad():
-                chosen = model(torch.tensor(ids))[-1].reshape(2, 4).argmax(dim=-1).tolist()
-            beaten, beating = dealt[(hand - 1) % 3] % 4, dealt[(hand + 1) % 3] % 4
-            first, second = (
-                f"{la.tasks.COLOURS[choice]}{verb} ({'right' if choice == right else 'wrong'})"
-                for choice, verb, right in zip(
-                    chosen, ("", " beats me"), (beaten, beating), strict=True
-                )
-            )
-            assert f"says: I beat {first}, {second}." in label
-    rock = selects[0]
-    rock.select_option(index=(int(rock.input_value()) + 1) % 4)
-    assert label != page.locator(".tl-circle").get_attribute("aria-label")
-
-
-def test_a_training_is_stopped_continued_and_begun_anew(open_figure: Callable[..., Any]) -> None:
+def test_a_training_is_stopped_continued_and_begun_anew(open_figure) -> None:
     """It goes on where it was stopped, says little, and begins with the same numbers or with others."""
     page = open_figure("training_lab")
     page.evaluate(HEAR, "[role=status]")
@@ -236,7 +164,7 @@ def test_a_training_is_stopped_continued_and_begun_anew(open_figure: Callable[..
     assert results(page, "self") == ["300", percent(1), percent(1)]
     assert 3 <= len(page.evaluate("heard")) <= 6
 
-    def first_loss() -> str:
+    def first_loss():
         press(page, "Train")
         stop_after(page, 1)
         label = page.locator(".tl-course").get_attribute("aria-label")

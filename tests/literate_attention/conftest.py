@@ -1,15 +1,13 @@
 """What tests of the library share: no type checker, and no network."""
 
 import socket
-from collections.abc import Iterator
-from typing import NoReturn
 
 import jaxtyping
 import pytest
 
 
 @pytest.fixture
-def unchecked() -> Iterator[None]:
+def unchecked():
     """Switch the type checker off that test runs install: readers meet the package's own errors."""
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
@@ -17,10 +15,10 @@ def unchecked() -> Iterator[None]:
 
 
 @pytest.fixture
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_network(monkeypatch) -> None:
     """Make every use of the network fail, with an error that no code expects."""
 
-    def refuse(*_: object, **__: object) -> NoReturn:
+    def refuse(*_, **__):
         raise AssertionError("something asked for the network")
 
     for name in ("socket", "create_connection", "getaddrinfo"):

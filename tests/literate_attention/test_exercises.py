@@ -1,7 +1,7 @@
 """Each check knows the right answer, and what people do wrong; nothing that a reader hands in stops it."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -69,20 +69,18 @@ CHECKS: dict[str, Callable[..., Verdict]] = {
 class Returning(nn.Module):
     """A module that returns the same, whatever it gets."""
 
-    def __init__(self, result: object) -> None:
+    def __init__(self, result) -> None:
         super().__init__()
         self.result = result
 
-    def forward(self, *_: object, **__: object) -> object:
+    def forward(self, *_, **__):
         return self.result
 
 
-def one_pass(
-    weigh: Callable[[Tensor], Tensor], finish: Callable[[Tensor], Tensor] = torch.sum
-) -> Callable[..., Tensor]:
+def one_pass(weigh, finish=torch.sum):
     """Attend to a stream with weights made of all scores, divided at the end by what `finish` says."""
 
-    def attend(query: Tensor, pairs: Iterable[tuple[Tensor, Tensor]]) -> Tensor:
+    def attend(query, pairs):
         keys, values = map(torch.stack, zip(*pairs, strict=True))
         weights = weigh(keys @ query)
         return weights @ values / finish(weights)
@@ -90,22 +88,17 @@ def one_pass(
     return attend
 
 
-def without_head(contexts: Tensor, weight: Tensor, head: int) -> Tensor:
+def without_head(contexts, weight, head):
     left = contexts.clone()
     left[head] = 0.0
     return merge_heads(left) @ weight.T
 
 
-def attend(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
+def attend(query, key, value, is_causal):
     return scaled_dot_product_attention(query, key, value, is_causal=is_causal)
 
 
-def last_state(
-    b: Tensor = B_INPUT + B_STATE,
-    squash: Callable[[Tensor], Tensor] = torch.tanh,
-    u: Tensor = U,
-    text: Tensor = TEXT[0],
-) -> Tensor:
+def last_state(b=B_INPUT + B_STATE, squash=torch.tanh, u=U, text=TEXT[0]):
     """Read a text token by token, in one's own way."""
     state = torch.zeros(5, dtype=torch.float64)
     for x in text:
@@ -113,17 +106,17 @@ def last_state(
     return state
 
 
-def attend_by(change: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
+def attend_by(change):
     """Return an attention whose weights are made in another way from scaled scores and the mask."""
 
-    def attention(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
+    def attention(query, key, value, is_causal):
         mask = causal_mask(query.shape[-2]) if is_causal else torch.ones(5, 5, dtype=torch.bool)
         return change(query @ key.mT / query.shape[-1] ** 0.5, mask) @ value
 
     return attention
 
 
-def copied(**others: Tensor) -> SelfAttention_v1:
+def copied(**others):
     """Return a module with the weights of the original, but for those that are given."""
     copy = SelfAttention_v1(3, 3)
     for name in ("W_query", "W_key", "W_value"):
@@ -132,15 +125,15 @@ def copied(**others: Tensor) -> SelfAttention_v1:
     return copy
 
 
-def wrapper(d_out: int, num_heads: int) -> nn.Module:
+def wrapper(d_out, num_heads):
     return MultiHeadAttentionWrapper(3, d_out, 6, dropout=0.0, num_heads=num_heads)
 
 
-def hidden(mask: Tensor = MASK, scores: Tensor = SCALED) -> Tensor:
+def hidden(mask=MASK, scores=SCALED):
     return scores.masked_fill(~mask, -torch.inf)
 
 
-def successor(tokens: list[int]) -> int | None:
+def successor(tokens):
     """Return what came after the latest earlier copy of the last token."""
     *past, last = tokens
     places = [place for place, token in enumerate(past) if token == last]
@@ -185,7 +178,7 @@ RIGHT: dict[str, list[object]] = {
 @pytest.mark.parametrize(
     ("name", "answer"), [(name, answer) for name, right in RIGHT.items() for answer in right]
 )
-def test_a_right_answer_is_right(name: str, answer: object) -> None:
+def test_a_right_answer_is_right(name, answer) -> None:
     verdict = CHECKS[name](answer)
     assert verdict, verdict
     assert repr(verdict) == "Right."
@@ -353,7 +346,7 @@ WRONG: dict[str, list[tuple[object, str]]] = {
 @pytest.mark.parametrize(
     ("name", "answer", "says"), [(name, *each) for name, wrong in WRONG.items() for each in wrong]
 )
-def test_a_wrong_answer_is_told_what_is_wrong(name: str, answer: object, says: str) -> None:
+def test_a_wrong_answer_is_told_what_is_wrong(name, answer, says) -> None:
     verdict = CHECKS[name](answer)
     assert re.search(says, repr(verdict), re.IGNORECASE), verdict
     assert not verdict
@@ -385,7 +378,7 @@ JUNK: dict[str, object] = {
 
 @pytest.mark.parametrize("answer", JUNK.values(), ids=JUNK)
 @pytest.mark.parametrize("check", [check for name, check in CHECKS.items()], ids=CHECKS)
-def test_no_answer_stops_a_check(check: Callable[[object], Verdict], answer: object) -> None:
+def test_no_answer_stops_a_check(check, answer) -> None:
     verdict = check(answer)
     assert isinstance(verdict, Verdict)
     assert not verdict

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +25,7 @@ LATER = {
 
 
 @pytest.mark.parametrize("part", LATER)
-def test_no_part_imports_a_later_one(part: str) -> None:
+def test_no_part_imports_a_later_one(part) -> None:
     for path in (SOURCE / part).rglob("*.py"):
         imported = re.findall(r"^\s*(?:from|import) (\S+)", path.read_text("utf-8"), re.MULTILINE)
         assert not [name for name in imported if re.match(LATER[part], name)], path
@@ -35,7 +34,7 @@ def test_no_part_imports_a_later_one(part: str) -> None:
 # What is shipped, and what it costs
 
 
-def test_the_wheel_holds_the_package_its_types_and_its_licence(wheel: Path) -> None:
+def test_the_wheel_holds_the_package_its_types_and_its_licence(wheel) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         (info,) = {name.split("/")[0] for name in names if ".dist-info/" in name}
@@ -75,7 +74,7 @@ print(json.dumps({
 
 
 @pytest.fixture(scope="module")
-def watched_import(wheel: Path) -> dict[str, Any]:
+def watched_import(wheel):
     """Import what is shipped in a process of its own, and report what that did."""
     command = [sys.executable, "-B", "-I", "-c", WATCHED_IMPORT, str(wheel)]
     result = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -85,7 +84,7 @@ def watched_import(wheel: Path) -> dict[str, Any]:
     return report
 
 
-def test_importing_costs_what_torch_costs(watched_import: dict[str, Any]) -> None:
+def test_importing_costs_what_torch_costs(watched_import) -> None:
     """No Sphinx, no IPython, no matplotlib, no test tools: nothing but what is needed at once."""
     packages = set(watched_import["packages"]) - sys.stdlib_module_names
     assert packages <= {
@@ -100,7 +99,7 @@ def test_importing_costs_what_torch_costs(watched_import: dict[str, Any]) -> Non
     }
 
 
-def test_importing_does_nothing(watched_import: dict[str, Any]) -> None:
+def test_importing_does_nothing(watched_import) -> None:
     """No file is written, no network asked, no process started, no generator or setting touched."""
     assert watched_import["events"] == []
     assert not watched_import["changed"]

@@ -4,7 +4,6 @@ To open a page takes longest, so each is opened once in each way, and asked ever
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -30,7 +29,6 @@ from harness.reading.visits import (
     read_to_the_end,
     resize,
 )
-from playwright.sync_api import Browser, BrowserContext, Page
 
 pytestmark = pytest.mark.browser
 
@@ -65,14 +63,14 @@ CRAMPED_ON_PAPER = """() => [
 
 
 @pytest.fixture(scope="module")
-def desk(browser: Browser) -> Iterator[BrowserContext]:
+def desk(browser):
     context = browser.new_context(viewport=SIZES["desk"], reduced_motion="reduce")
     yield context
     context.close()
 
 
 @pytest.fixture(scope="module")
-def found(desk: BrowserContext, address: str) -> Found:
+def found(desk, address):
     """Return what is wrong on all pages, by what was asked."""
     wrong: Found = defaultdict(list)
     visit = Visit(desk, address)
@@ -92,19 +90,19 @@ def found(desk: BrowserContext, address: str) -> Found:
     return wrong
 
 
-def on_a_screen(page: Page) -> None:
+def on_a_screen(page) -> None:
     """Show a page no longer as on paper."""
     page.emulate_media(media="screen")
     resize(page, **SIZES["desk"])
 
 
-def transferred(visit: Visit) -> int:
+def transferred(visit):
     """Return how many bytes a page takes, compressed, with all that it has asked for by now."""
     names = {urlsplit(url.removeprefix(visit.home)).path for url in visit.requests}
     return sum(len(compressed(SITE / name)) for name in names if (SITE / name).is_file())
 
 
-def ask(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
+def ask(page, name):
     """Ask a page all that is asked on a desk, and then how it looks on paper."""
     add_style(page, STILL, LAID_OUT)
     page.wait_for_function(ALL_ALIVE)
@@ -133,7 +131,7 @@ LETTERS = "math :is(mi, mn, mo, mtext)"
 """A browser tells the fonts of what lies near to an element, and not of what lies deep in it."""
 
 
-def other_fonts(page: Page) -> list[str]:
+def other_fonts(page):
     """Return the fonts of formulas that are not the book's own."""
     devtools = page.context.new_cdp_session(page)
     devtools.send("DOM.enable")
@@ -159,14 +157,12 @@ def other_fonts(page: Page) -> list[str]:
         *("axe, light", "axe, dark"),
     ],
 )
-def test_every_page_on_a_desk(question: str, found: Found) -> None:
+def test_every_page_on_a_desk(question, found) -> None:
     """No foreign request, no error, no code cut, every glyph, on paper all that is folded, and so on."""
     fail_if_any(found[question])
 
 
-def test_text_is_readable_before_any_script_has_run(
-    browser: Browser, found: Found, address: str
-) -> None:
+def test_text_is_readable_before_any_script_has_run(browser, found, address) -> None:
     page = browser.new_page(java_script_enabled=False, viewport=SIZES["desk"])
     wrong = []
     for name, full in (one.split(": ", 1) for one in found["words"]):
@@ -182,9 +178,7 @@ def test_text_is_readable_before_any_script_has_run(
     assert len(found["words"]) > 20
 
 
-def test_no_page_goes_without_when_it_comes_from_a_disk(
-    desk: BrowserContext, unpacked: Path
-) -> None:
+def test_no_page_goes_without_when_it_comes_from_a_disk(desk, unpacked) -> None:
     """The first page of each room, and those at the door: the others load nothing of another kind."""
     wrong = []
     names = [name for name in pages(SITE) if name != "404.html"]  # whose links start at the root

@@ -3,16 +3,12 @@
 import json
 import re
 import shutil
-from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from harness.books import wait_until
 from harness.browser import SITE, compressed, serve
 from harness.reading.visits import ALL_PICTURES, HEAR, MENU_WORKS
-from playwright.sync_api import Locator, Page
 
 from executable_book.reading_aids.offline_copy import LIST, write_worker
 
@@ -29,12 +25,12 @@ NEW_TITLE = "A new title"
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Path:
+def site(tmp_path):
     """Return a copy of the site that a test may change."""
     return shutil.copytree(SITE, tmp_path / "site", ignore=shutil.ignore_patterns("notebooks"))
 
 
-def change_title(site: Path) -> None:
+def change_title(site) -> None:
     """Publish another edition."""
     page = site / ANOTHER
     text = page.read_text(encoding="utf-8")
@@ -44,15 +40,13 @@ def change_title(site: Path) -> None:
     compressed.cache_clear()
 
 
-def offer(page: Page, name: str) -> Locator:
+def offer(page, name):
     """Open the menu, and return what it offers."""
     page.get_by_role("button", name="Get page or book").click()
     return page.get_by_role("button", name=re.compile(name))
 
 
-def test_a_kept_book_is_read_without_a_network_and_renewed(
-    site: Path, opened: Callable[..., Any]
-) -> None:
+def test_a_kept_book_is_read_without_a_network_and_renewed(site, opened) -> None:
     with serve(site) as home, opened(CHAPTER, home=home) as visit:
         page = visit.page
         assert page.evaluate(EDITIONS) == 0
@@ -87,9 +81,7 @@ def test_a_kept_book_is_read_without_a_network_and_renewed(
         assert (page.evaluate(EDITIONS), page.evaluate(REGISTERED)) == (0, 0)
 
 
-def test_a_book_that_does_not_come_whole_is_not_kept(
-    site: Path, opened: Callable[..., Any]
-) -> None:
+def test_a_book_that_does_not_come_whole_is_not_kept(site, opened) -> None:
     (site / ANOTHER).unlink()
     with serve(site) as home, opened(CHAPTER, home=home) as visit:
         offer(visit.page, "^Keep it offline").click()
@@ -97,7 +89,7 @@ def test_a_book_that_does_not_come_whole_is_not_kept(
         assert (visit.page.evaluate(EDITIONS), visit.page.evaluate(REGISTERED)) == (0, 0)
 
 
-def test_a_book_on_a_disk_is_not_offered_again(unpacked: Path, opened: Callable[..., Any]) -> None:
+def test_a_book_on_a_disk_is_not_offered_again(unpacked, opened) -> None:
     with opened(CHAPTER, home=f"{unpacked.as_uri()}/") as visit:
         offered = offer(visit.page, "Keep it offline")
         visit.page.locator(MENU_WORKS).wait_for(state="attached")

@@ -4,7 +4,6 @@ In the dark, a phone has no colours that a desk has not: see `test_desk.py`.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
 
 import pytest
 from harness.browser import SITE, pages
@@ -25,7 +24,6 @@ from harness.reading.visits import (
     resize,
     unfold,
 )
-from playwright.sync_api import Browser, Page
 from playwright.sync_api import TimeoutError as TooLate
 
 pytestmark = pytest.mark.browser
@@ -92,7 +90,7 @@ COLOURS = """() => [...new Set([...document.querySelectorAll("body *")]
 
 
 @pytest.fixture(scope="module")
-def found(browser: Browser, address: str) -> Found:
+def found(browser, address):
     """Return what is wrong on all pages, by what was asked."""
     wrong: Found = defaultdict(list)
     page = browser.new_page(viewport=SIZES["phone"], reduced_motion="reduce")
@@ -107,7 +105,7 @@ def found(browser: Browser, address: str) -> Found:
     return wrong
 
 
-def ask(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
+def ask(page, name):
     """Ask a page all that is asked on a phone, and at last whether a larger phone cuts its code."""
     add_style(page, STILL, LAID_OUT)
     page.wait_for_function(ALL_ALIVE)
@@ -130,7 +128,7 @@ def ask(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
     page.evaluate("document.head.lastElementChild.remove()")
 
 
-def scroll_by_keyboard(page: Page) -> Iterator[tuple[str, list[str]]]:
+def scroll_by_keyboard(page):
     """Go to each wide box, and scroll the last of them."""
     page.evaluate("dispatchEvent(new Event('resize'))")
     boxes = page.evaluate_handle(SCROLLS)
@@ -162,12 +160,12 @@ def scroll_by_keyboard(page: Page) -> Iterator[tuple[str, list[str]]]:
         *("large text", "axe, light"),
     ],
 )
-def test_every_page_on_a_phone(question: str, found: Found) -> None:
+def test_every_page_on_a_phone(question, found) -> None:
     """Nothing but wide boxes scrolls sideways, no code is cut, axe finds nothing, and so on."""
     fail_if_any(found[question])
 
 
-def test_no_page_has_colours_of_its_own(found: Found) -> None:
+def test_no_page_has_colours_of_its_own(found) -> None:
     """In which axe looks for contrast on a desk: on pages of each kind."""
     pairs = [told.split(": ", 1) for told in found["colours"]]
     known = {pair for name, pair in pairs if name in OF_EACH_KIND}

@@ -1,13 +1,11 @@
 """The book remembers where a reader was: in the browser, and only there."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from harness.reading.axe import axe_finds
-from harness.reading.visits import NEXT_FRAME, Visit
+from harness.reading.visits import NEXT_FRAME
 
 from literate_attention.exercises import Verdict
 from literate_attention.workshop import Checked, Result
@@ -46,24 +44,22 @@ REFUSED = """Object.defineProperty(window, "localStorage", {
     configurable: true, get() { throw new DOMException("refused", "SecurityError") }})"""
 
 
-def mark_of(visit: Visit, chapter: str) -> str:
+def mark_of(visit, chapter):
     links = visit.page.locator(".bd-links").first.get_by_role("link", name=chapter)
     return str(links.first.evaluate(MARK))
 
 
-def complaints(visit: Visit) -> list[str]:
+def complaints(visit):
     """Return what went wrong, but for what was still on its way when the reader went on."""
     return [one for one in visit.complaints if not one.startswith("failed:")]
 
 
-def go_to(visit: Visit, name: str) -> None:
+def go_to(visit, name) -> None:
     visit.page.goto(visit.home + name, wait_until="load")
 
 
 @pytest.mark.parametrize("place", ["host", "disk"])
-def test_a_reader_goes_on_where_they_stopped(
-    place: str, opened: Callable[..., Any], address: str, unpacked: Path
-) -> None:
+def test_a_reader_goes_on_where_they_stopped(place, opened, address, unpacked) -> None:
     home = address if place == "host" else f"{unpacked.as_uri()}/"
     with opened(CHAPTER, home=home) as visit:
         page = visit.page
@@ -108,9 +104,7 @@ def test_a_reader_goes_on_where_they_stopped(
         assert complaints(visit) == []
 
 
-def test_a_look_at_a_chapter_is_no_reading_and_a_chapter_offers_to_go_on(
-    opened: Callable[..., Any],
-) -> None:
+def test_a_look_at_a_chapter_is_no_reading_and_a_chapter_offers_to_go_on(opened) -> None:
     """Nor is a look at what is only looked up, or played with, however long."""
     with opened(CHAPTER) as visit:
         page = visit.page
@@ -137,7 +131,7 @@ def test_a_look_at_a_chapter_is_no_reading_and_a_chapter_offers_to_go_on(
         assert not page.locator(".reading-place a").first.inner_text().startswith(TITLE)
 
 
-def printed(*right: str) -> str:
+def printed(*right):
     """Return what `check` prints, below it the beginning of the next line in a terminal."""
     verdicts = {"softmax": "x", "dot_product_attention": "The softmax is missing.", "KVCache": "x"}
     results = [
@@ -150,16 +144,14 @@ TICKED = "[...document.querySelectorAll('a.was-written')].map(link => link.textC
 
 
 @pytest.mark.parametrize(("size", "scheme"), [("desk", "light"), ("phone", "dark")])
-def test_what_check_prints_marks_pieces_and_their_exercises(
-    size: str, scheme: str, opened: Callable[..., Any]
-) -> None:
+def test_what_check_prints_marks_pieces_and_their_exercises(size, scheme, opened) -> None:
     """What is no code is told so, and marks nothing; so is all that was printed, where nothing is right."""
     with opened(CODE_PAGE, size, color_scheme=scheme) as visit:
         page = visit.page
         field = page.get_by_role("textbox", name="What check has printed")
         said = page.get_by_role("status").filter(visible=True)
 
-        def hand_in(text: str) -> str:
+        def hand_in(text):
             field.fill(text)
             field.press("Tab")
             page.keyboard.press("Enter")
@@ -188,7 +180,7 @@ def test_what_check_prints_marks_pieces_and_their_exercises(
         assert complaints(visit) == []
 
 
-def test_where_nothing_can_be_kept_nothing_is_offered(opened: Callable[..., Any]) -> None:
+def test_where_nothing_can_be_kept_nothing_is_offered(opened) -> None:
     with opened("index.html", color_scheme="dark") as visit:
         visit.page.add_init_script(REFUSED)
         go_to(visit, CODE_PAGE)
@@ -219,7 +211,7 @@ DAMAGED = (
 
 
 @pytest.mark.parametrize("page", ["index.html", CHAPTER, CODE_PAGE])
-def test_whatever_is_stored_a_page_works(page: str, opened: Callable[..., Any]) -> None:
+def test_whatever_is_stored_a_page_works(page, opened) -> None:
     """What is not ours is left out, and mended when something is kept; so is a mode that is none."""
     with opened(page) as visit:
         name = visit.page.evaluate(AS_PATH)
@@ -238,22 +230,7 @@ def test_whatever_is_stored_a_page_works(page: str, opened: Callable[..., Any]) 
             assert set(kept) == {"read", "solved", "written", "begun", "place"}, stored
 
 
-def test_a_full_store_does_not_hold_a_page_up(opened: Callable[..., Any]) -> None:
-    """As much as this browser keeps: it is no reader's progress, so it goes."""
-    with opened("index.html") as visit:
-        page = visit.page
-        page.evaluate(
-            """([name, many]) => localStorage.setItem(name, JSON.stringify({ solved: Object.fromEntries(
-                [...Array(many).keys()].map(i => [`story/${i}.html#ex`, "Exercise"])) }))""",
-            [page.evaluate(AS_PATH), 150_000],
-        )
-        assert page.evaluate("Object.values(localStorage).join('').length") > 4e6
-        go_to(visit, "index.html")
-        assert page.get_by_role("group", name="Where you were").count() == 0
-        assert page.evaluate("Object.values(localStorage).join('').length") < 1000
-
-
-def test_two_books_on_one_host_keep_their_own(opened: Callable[..., Any]) -> None:
+def test_two_books_on_one_host_keep_their_own(opened) -> None:
     with opened("index.html") as visit:
         page = visit.page
         other = """localStorage.setItem("reading /another/", '{"written": ["softmax"]}')"""

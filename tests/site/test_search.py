@@ -2,15 +2,12 @@
 
 import json
 import tomllib
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from harness.browser import SITE
 from harness.reading.axe import axe_finds
 from harness.reading.visits import SIZES, STILL, Visit, add_style
-from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 
@@ -32,9 +29,7 @@ CHAPTER = "story/simple_attention.html"
 
 
 @pytest.fixture(scope="module", params=["host", "disk"])
-def visit(
-    request: pytest.FixtureRequest, browser: Browser, address: str, unpacked: Path
-) -> Iterator[Visit]:
+def visit(request, browser, address, unpacked):
     """Return a page that comes from a host, or from an archive that was unpacked."""
     home = address if request.param == "host" else f"{unpacked.as_uri()}/"
     visit = Visit(browser.new_context(viewport=SIZES["desk"]), home)
@@ -43,7 +38,7 @@ def visit(
 
 
 @pytest.fixture
-def page(visit: Visit) -> Iterator[Page]:
+def page(visit):
     """Return a chapter with its search open, as the test before has left it or anew."""
     if not visit.page.locator("dialog[open]").count():
         visit.go(CHAPTER)
@@ -52,7 +47,7 @@ def page(visit: Visit) -> Iterator[Page]:
     assert visit.complaints == []
 
 
-def ask(page: Page, query: str) -> list[str]:
+def ask(page, query):
     """Type into the search, and return where the hits lead."""
     page.locator("dialog input").fill(query)
     page.wait_for_function("() => document.querySelector('dialog .search-count').textContent")
@@ -60,7 +55,7 @@ def ask(page: Page, query: str) -> list[str]:
     return hits
 
 
-def test_a_search_leads_to_the_section_that_answers(page: Page) -> None:
+def test_a_search_leads_to_the_section_that_answers(page) -> None:
     """The first hit for 46 of the 50, and among the first three for all."""
     found = {query: ask(page, query)[:3] for query in SEARCHES}
     assert len(SEARCHES) == 50
@@ -70,7 +65,7 @@ def test_a_search_leads_to_the_section_that_answers(page: Page) -> None:
 
 
 @pytest.mark.parametrize("visit", ["host"], indirect=True)
-def test_every_name_of_a_thing_leads_to_it(page: Page) -> None:
+def test_every_name_of_a_thing_leads_to_it(page) -> None:
     """The first hit for each name in the glossary is among the first three for the name that stands first."""
     script = (SITE / "sections.js").read_text("utf-8")
     glossary = json.loads(script.partition("{detail: ")[2].removesuffix("}));\n"))["synonyms"]
@@ -80,7 +75,7 @@ def test_every_name_of_a_thing_leads_to_it(page: Page) -> None:
         assert {ask(page, name)[0] for name in names} <= set(expected), names
 
 
-def test_a_hit_shows_the_sentence_that_answers(page: Page) -> None:
+def test_a_hit_shows_the_sentence_that_answers(page) -> None:
     """Wherever in its section it stands, and in whatever form it has the words."""
     ask(page, "obvious remedies")
     context = page.locator("dialog .context").first
@@ -88,12 +83,12 @@ def test_a_hit_shows_the_sentence_that_answers(page: Page) -> None:
     assert context.locator("mark").all_inner_texts() == ["obvious", "remedy"]
 
 
-def test_what_is_not_there_is_said(page: Page) -> None:
+def test_what_is_not_there_is_said(page) -> None:
     assert ask(page, "zymurgy") == []
     assert "zymurgy" in page.locator("dialog [role=status]").inner_text()
 
 
-def test_the_keyboard_goes_to_hits_and_back(page: Page) -> None:
+def test_the_keyboard_goes_to_hits_and_back(page) -> None:
     ask(page, "dropout")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
@@ -106,7 +101,7 @@ def test_the_keyboard_goes_to_hits_and_back(page: Page) -> None:
     page.wait_for_url("**/causal_attention.html#dropout")
 
 
-def test_the_search_goes_away_when_it_has_done_its_work(page: Page) -> None:
+def test_the_search_goes_away_when_it_has_done_its_work(page) -> None:
     """A hit on the page where one is already closes it; so do Escape, from anywhere, and a button."""
     dialog = page.locator("dialog[open]")
     ask(page, "a word and its company")
@@ -122,7 +117,7 @@ def test_the_search_goes_away_when_it_has_done_its_work(page: Page) -> None:
     dialog.wait_for(state="detached")
 
 
-def test_all_hits_have_a_page_of_their_own(page: Page) -> None:
+def test_all_hits_have_a_page_of_their_own(page) -> None:
     ask(page, "softmax")
     told = page.locator("dialog [role=status]").inner_text()
     page.get_by_role("link", name="Show all of them").click()
@@ -135,7 +130,7 @@ def test_all_hits_have_a_page_of_their_own(page: Page) -> None:
 
 
 @pytest.mark.parametrize("size", ["phone", "desk"])
-def test_hits_can_be_read_by_everybody(size: str, opened: Callable[..., Any]) -> None:
+def test_hits_can_be_read_by_everybody(size, opened) -> None:
     with opened(CHAPTER, size) as visit:
         visit.page.get_by_role("button", name="Search").first.click()
         assert ask(visit.page, "causal_mask")

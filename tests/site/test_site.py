@@ -2,10 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from os.path import normpath
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
@@ -16,11 +14,9 @@ from harness.reading.visits import (
     ALL_FONTS,
     HEAR,
     MENU_WORKS,
-    Html,
     fail_if_any,
     is_written,
 )
-from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.browser
 
@@ -32,7 +28,7 @@ POLICY = (
 )
 
 
-def book_pages(html: dict[str, Html]) -> dict[str, Html]:
+def book_pages(html):
     """Return the pages that were written, not generated."""
     return {page: one for page, one in html.items() if is_written(page)}
 
@@ -40,7 +36,7 @@ def book_pages(html: dict[str, Html]) -> dict[str, Html]:
 # Self-sufficient ------------------------------------------------------------------------------
 
 
-def test_each_page_lets_nothing_in_from_elsewhere(html: dict[str, Html]) -> None:
+def test_each_page_lets_nothing_in_from_elsewhere(html) -> None:
     """A strict Content-Security-Policy (no `unsafe-inline` for scripts) stands in every page."""
     wrong = []
     for page, one in html.items():
@@ -60,7 +56,7 @@ def test_each_page_lets_nothing_in_from_elsewhere(html: dict[str, Html]) -> None
     fail_if_any(wrong)
 
 
-def test_every_link_within_the_site_leads_somewhere(html: dict[str, Html]) -> None:
+def test_every_link_within_the_site_leads_somewhere(html) -> None:
     """Numbered figures and equations with references that resolve."""
     wrong = []
     for page, one in html.items():
@@ -79,12 +75,12 @@ def test_every_link_within_the_site_leads_somewhere(html: dict[str, Html]) -> No
     fail_if_any(wrong)
 
 
-def test_every_id_is_there_once(html: dict[str, Html]) -> None:
+def test_every_id_is_there_once(html) -> None:
     ids = {page: Counter(one.ids) for page, one in html.items()}
     fail_if_any([f"{page}: {name}" for page in ids for name, n in ids[page].items() if n > 1])
 
 
-def test_what_is_not_there_says_so_in_the_style_of_the_book(opened: Callable[..., Any]) -> None:
+def test_what_is_not_there_says_so_in_the_style_of_the_book(opened) -> None:
     with opened("no/such/page.html") as visit:
         assert visit.page.locator("h1").inner_text().strip("#") == "Page not found"
         assert visit.page.locator("nav a", has_text="Causal attention").is_visible()
@@ -93,7 +89,7 @@ def test_what_is_not_there_says_so_in_the_style_of_the_book(opened: Callable[...
         assert all(one.startswith(("404", "console: Failed")) for one in visit.complaints)
 
 
-def test_every_page_leads_to_its_commit_and_to_the_releases(html: dict[str, Html]) -> None:
+def test_every_page_leads_to_its_commit_and_to_the_releases(html) -> None:
     """And a page that verifies something leads to the ledger."""
     repository = "https://github.com/literate-attention/literate-attention/"
     for page, one in book_pages(html).items():
@@ -109,7 +105,7 @@ def test_every_page_leads_to_its_commit_and_to_the_releases(html: dict[str, Html
 
 
 @pytest.mark.parametrize("name", ["learning_to_write", "training_lab", "parts"])
-def test_no_class_of_a_live_figure_loses_its_looks(name: str) -> None:
+def test_no_class_of_a_live_figure_loses_its_looks(name) -> None:
     classes = [
         set(re.findall(r"\.((?:lw|tl|lp)-[\w-]+)", css.read_text("utf-8")))
         for css in (folder / "_static" / name / f"{name}.css" for folder in (DOCS, SITE))
@@ -117,7 +113,7 @@ def test_no_class_of_a_live_figure_loses_its_looks(name: str) -> None:
     assert classes[0] == classes[1]
 
 
-def test_the_first_tab_leads_past_the_navigation(opened: Callable[..., Any]) -> None:
+def test_the_first_tab_leads_past_the_navigation(opened) -> None:
     with opened(FIRST) as visit:
         visit.page.keyboard.press("Tab")
         assert visit.page.evaluate("document.activeElement.innerText") == "Skip to main content"
@@ -125,7 +121,7 @@ def test_the_first_tab_leads_past_the_navigation(opened: Callable[..., Any]) -> 
         visit.page.wait_for_url("**/simple_attention.html#main-content")
 
 
-def test_the_reader_chooses_the_colours(opened: Callable[..., Any]) -> None:
+def test_the_reader_chooses_the_colours(opened) -> None:
     """The choice holds on the next page, and paper is white all the same."""
     theme = "document.documentElement.dataset.theme"
     with opened(FIRST, color_scheme="light") as visit:
@@ -142,7 +138,7 @@ def test_the_reader_chooses_the_colours(opened: Callable[..., Any]) -> None:
         assert visit.complaints == []
 
 
-def test_colours_need_no_script(opened: Callable[..., Any]) -> None:
+def test_colours_need_no_script(opened) -> None:
     """Those of code, and those of a system that is dark."""
     grounds = set()
     for scheme in ("light", "dark"):
@@ -161,7 +157,7 @@ def test_style_sheets_can_be_read() -> None:
         assert [rule for rule in rules if rule.type == "error"] == [], path
 
 
-def test_code_can_be_copied_and_outputs_have_no_button(opened: Callable[..., Any]) -> None:
+def test_code_can_be_copied_and_outputs_have_no_button(opened) -> None:
     permissions = ["clipboard-read", "clipboard-write"]
     with opened(FIRST, permissions=permissions) as visit:
         cell = visit.page.locator(".cell_input", has_text="query = inputs[1]").first
@@ -173,7 +169,7 @@ def test_code_can_be_copied_and_outputs_have_no_button(opened: Callable[..., Any
         assert visit.complaints == []
 
 
-def test_a_page_can_be_copied_as_markdown(opened: Callable[..., Any], unpacked: Path) -> None:
+def test_a_page_can_be_copied_as_markdown(opened, unpacked) -> None:
     """From a disk a page can read no other file, so there it is a link only."""
     permissions = ["clipboard-read", "clipboard-write"]
     with opened(FIRST, permissions=permissions) as visit:
@@ -194,7 +190,7 @@ def test_a_page_can_be_copied_as_markdown(opened: Callable[..., Any], unpacked: 
 
 
 @pytest.mark.parametrize("name", ["Toggle primary sidebar", "Toggle secondary sidebar"])
-def test_a_phone_reaches_both_lists_of_contents(name: str, opened: Callable[..., Any]) -> None:
+def test_a_phone_reaches_both_lists_of_contents(name, opened) -> None:
     link = {"Toggle primary sidebar": "Causal attention", "Toggle secondary sidebar": "Exercises"}
     with opened(FIRST, "phone") as visit:
         wanted = visit.page.get_by_role("dialog").get_by_role("link", name=link[name])
@@ -206,9 +202,7 @@ def test_a_phone_reaches_both_lists_of_contents(name: str, opened: Callable[...,
         assert visit.complaints == []
 
 
-def test_solutions_are_hidden_until_asked_for(
-    opened: Callable[..., Any], html: dict[str, Html]
-) -> None:
+def test_solutions_are_hidden_until_asked_for(opened, html) -> None:
     folds = [fold for one in html.values() for fold in one.all("details")]
     solutions = [fold for fold in folds if "solution" in fold.get("class", "").split()]
     assert len(solutions) > 40
@@ -221,13 +215,13 @@ def test_solutions_are_hidden_until_asked_for(
         answer.wait_for()
 
 
-def test_the_sitemap_lists_every_page(html: dict[str, Html]) -> None:
+def test_the_sitemap_lists_every_page(html) -> None:
     listed = re.findall(r"<loc>(.*?)</loc>", (SITE / "sitemap.xml").read_text(encoding="utf-8"))
     home = "https://literate-attention.github.io/literate-attention/"
     assert {url.removeprefix(home) for url in listed} >= set(book_pages(html))
 
 
-def test_pictures_have_alternative_texts_and_are_drawings(html: dict[str, Html]) -> None:
+def test_pictures_have_alternative_texts_and_are_drawings(html) -> None:
     """Figures crisp (SVG), as large as they say, with alt text from the data, never a file name."""
     wrong = [
         f"{page}: {image}"
@@ -242,7 +236,7 @@ def test_pictures_have_alternative_texts_and_are_drawings(html: dict[str, Html])
     assert sum(len(one.all("img")) for one in html.values()) >= 20
 
 
-def test_every_icon_has_a_glyph(opened: Callable[..., Any], html: dict[str, Html]) -> None:
+def test_every_icon_has_a_glyph(opened, html) -> None:
     """The icon font was cut down to what is used, and no further."""
     empty = """() => {
         return [...document.querySelectorAll("[class*='fa-']")].filter(icon => {
@@ -260,9 +254,7 @@ def test_every_icon_has_a_glyph(opened: Callable[..., Any], html: dict[str, Html
 
 
 @pytest.mark.parametrize("width", [1280, 900, 360])
-def test_marks_stand_at_their_cells_and_unfold_by_keyboard(
-    width: int, browser: Browser, address: str
-) -> None:
+def test_marks_stand_at_their_cells_and_unfold_by_keyboard(width, browser, address) -> None:
     page = browser.new_page(viewport={"width": width, "height": 900})
     page.goto(address + "story/simple_attention.html", wait_until="load")
     page.evaluate(ALL_FONTS)

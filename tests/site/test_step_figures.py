@@ -1,11 +1,7 @@
 """A figure to step through: by mouse, by keyboard, whole without a script. The book has to be built first."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from harness.reading.visits import LAID_OUT, add_style, emulate_print
-from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 
@@ -13,7 +9,7 @@ CHAPTERS = ("story/simple_attention.html", "story/self_attention.html")
 FIGURE = "[class*='tag_steps-']"
 
 
-def seen(page: Page) -> tuple[float, float]:
+def seen(page):
     """Return where the visible frame begins, and how high it is, as parts of the picture."""
     first, height = page.evaluate(
         """figure => {
@@ -27,7 +23,7 @@ def seen(page: Page) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_one_frame_is_seen_at_a_time(opened: Callable[..., Any], chapter: str) -> None:
+def test_one_frame_is_seen_at_a_time(opened, chapter) -> None:
     with opened(chapter, reduced_motion="reduce") as visit:
         page = visit.page
         add_style(page, LAID_OUT)
@@ -44,7 +40,7 @@ def test_one_frame_is_seen_at_a_time(opened: Callable[..., Any], chapter: str) -
         assert (said.inner_text(), seen(page)) == ("Step 3 of 4", (0.5, 0.25))
 
 
-def test_without_a_script_all_frames_are_seen(opened: Callable[..., Any]) -> None:
+def test_without_a_script_all_frames_are_seen(opened) -> None:
     with opened(CHAPTERS[0], java_script_enabled=False) as visit:
         page = visit.page
         assert page.locator(f"{FIGURE} .frame").count() == 0
@@ -53,7 +49,7 @@ def test_without_a_script_all_frames_are_seen(opened: Callable[..., Any]) -> Non
         assert box["height"] > 2 * box["width"]
 
 
-def test_paper_shows_all_frames(opened: Callable[..., Any]) -> None:
+def test_paper_shows_all_frames(opened) -> None:
     with opened(CHAPTERS[0], reduced_motion="reduce") as visit:
         page = visit.page
         page.get_by_role("button", name="Next").click()

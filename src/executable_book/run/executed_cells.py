@@ -75,12 +75,12 @@ class ExecutedCell:
 
 
 def cells(env: BuildEnvironment, doctree: nodes.document) -> list[ExecutedCell]:
-    """Return the code cells of the page that is being read, in order; those of an `.ipynb` have no lines."""
-    lines = env.metadata[env.docname].get("source_map")
+    """Return the code cells of the page that is being read, in order."""
+    lines = env.metadata[env.docname].get("source_map", ())
     return [
         ExecutedCell(
             node,
-            lines[node["cell_index"]] if lines else 0,
+            lines[node["cell_index"]],
             "\n".join(one.astext() for one in node.children if _is(one, "cell_code_source")),
         )
         for node in doctree.findall(nodes.container)

@@ -22,7 +22,6 @@ from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 
-import nbformat
 from docutils import nodes
 from jupyter_cache import get_cache  # type: ignore[import-untyped]
 from jupyter_cache.cache.main import JupyterCacheBase  # type: ignore[import-untyped]
@@ -90,6 +89,7 @@ def _processors() -> list[str]:
 
 def configure(app: Sphinx, config: Config) -> None:
     """Have MyST-NB execute pages with our kernels, and keep their outputs where they belong."""
+    app.registry.source_suffix.pop(".ipynb", None)  # pages are texts, whose lines findings name
     config.suppress_warnings = [*config.suppress_warnings, "mystnb.exec"]  # see `judge_cells`
     kernels.install_kernelspec(app.outdir.parent / "jupyter")
     if config.nb_execution_mode != "cache":
@@ -194,14 +194,9 @@ def executed_notebook(app: Sphinx, docname: str) -> NotebookNode | None:
     page: ExecutedPage | None = page_data(app.env, EXECUTIONS).get(docname)
     if page is None or page.failed or app.config.nb_execution_mode != "cache":
         return None
-    path = Path(app.env.doc2path(docname))
-    notebook: NotebookNode
-    if path.suffix == ".ipynb":
-        notebook = nbformat.read(path, as_version=4)
-    else:
-        config = app.env.myst_config  # type: ignore[attr-defined]
-        text = path.read_text(encoding="utf-8")
-        notebook = read_myst_markdown_notebook(text, config, add_source_map=True)
+    text = Path(app.env.doc2path(docname)).read_text(encoding="utf-8")
+    config = app.env.myst_config  # type: ignore[attr-defined]
+    notebook = read_myst_markdown_notebook(text, config, add_source_map=True)
     try:
         return get_cache(app.config.nb_execution_cache_path).merge_match_into_notebook(notebook)[1]
     except KeyError:

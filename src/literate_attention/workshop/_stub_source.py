@@ -18,8 +18,7 @@ WIDTH_OF_SUMMARY = 100
 
 INDENT = " " * 4
 OWN_DECORATORS = ("property", "staticmethod", "classmethod")
-
-Function = ast.FunctionDef
+NOT_WRITTEN = ast.parse("raise NotImplementedError")
 
 
 @dataclass(frozen=True)
@@ -67,14 +66,17 @@ def stub(piece: Piece, hints: bool = True) -> Part:
         hints: whether the stub has the equation, and says where the book explains it.
     """
     source = textwrap.dedent(inspect.getsource(piece.library)).replace("*batch ", piece.batch)
-    (node,) = ast.parse(source).body
-    cutter = Cutter(source, piece, hints)
+    cut = Cutter(source, piece, hints).visit(ast.parse(source))
     where = f'# Explained in "{piece.section}":\n# {address(piece)}\n' if hints else ""
-    code = "\n".join(cutter.definition(node, ""))
+    lines = ast.unparse(cut).split("\n")
+    code = "\n".join(
+        broken(line.replace("'", '"')) if line.lstrip().startswith("def ") else line
+        for line in lines
+    )
     return Part(piece.name, f"{where}{code}\n", imports_of(code, piece))
 
 
-class Cutter:
+class Cutter(ast.NodeTransformer):
     """Cuts definitions down to what a reader is given.
 
     Args:
@@ -89,95 +91,55 @@ class Cutter:
         self.attributes = piece.attributes
         self.hints = hints
 
-    def definition(self, node: ast.AST, indent: str) -> Iterator[str]:
-        """Write a function or a class."""
-        inside = indent + INDENT
-        if isinstance(node, ast.ClassDef):
-            bases = ", ".join(map(ast.unparse, node.bases))
-            yield f"{indent}class {node.name}({bases}):" if bases else f"{indent}class {node.name}:"
-            yield from self.docstring(node, inside)
-            for method in node.body:
-                if isinstance(method, Function) and method.name not in self.leave_out:
-                    yield ""
-                    yield from self.definition(method, inside)
-        elif isinstance(node, Function):
-            for decorator in map(ast.unparse, node.decorator_list):
-                if decorator in OWN_DECORATORS:
-                    yield f"{indent}@{decorator}"
-            yield from self.signature(node, indent)
-            yield from self.docstring(node, inside)
-            if ast.unparse(node.body[0]).startswith("super().__init__"):
-                yield f"{inside}super().__init__()"
-            yield f"{inside}raise NotImplementedError"
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        """Leave the docstring and the methods of a class."""
+        methods = [one for one in node.body if isinstance(one, ast.FunctionDef)]
+        kept = [self.visit_FunctionDef(one) for one in methods if one.name not in self.leave_out]
+        node.body = [*self.docstring(node), *kept]
+        return node
 
-    def signature(self, node: Function, indent: str) -> Iterator[str]:
-        """Write the first line of a function, on as many lines as it needs."""
-        returns = self.returned(node)
-        end = f" -> {quoted(returns)}:" if returns else ":"
-        parameters = list(self.parameters(node))
-        texts = [text for text, _ in parameters]
-        begin = f"{indent}def {node.name}("
-        if len(line := f"{begin}{', '.join(texts)}){end}") <= WIDTH:
-            yield line
-            return
-        yield begin
-        together = f"{indent}{INDENT}{', '.join(texts)}{',' * (len(texts) == 1)}"
-        if len(together) <= WIDTH:
-            yield together
-        else:
-            for text, annotation in parameters:
-                yield from laid_out(text, annotation, ",", indent + INDENT)
-        yield from laid_out(f"){end[:-1]}", returns, ":", indent)
-
-    def parameters(self, node: Function) -> Iterator[tuple[str, ast.expr | None]]:
-        """Yield what is written for each parameter, and its annotation."""
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """Leave the parameters that are asked for, and what is returned then."""
         given = node.args
-        positional = [*given.posonlyargs, *given.args]
-        missing = [None] * (len(positional) - len(given.defaults))
-        for one, default in zip(positional, [*missing, *given.defaults], strict=True):
-            if one.arg not in self.leave_out:
-                yield self.parameter(one, default)
-        keyword_only = [
-            self.parameter(one, default)
-            for one, default in zip(given.kwonlyargs, given.kw_defaults, strict=True)
-            if one.arg not in self.leave_out
+        missing = [None] * (len(given.args) - len(given.defaults))
+        given.args = self.asked(given.args, [*missing, *given.defaults])
+        given.kwonlyargs = self.asked(given.kwonlyargs, given.kw_defaults)
+        given.defaults, given.kw_defaults = [], [None] * len(given.kwonlyargs)
+        if given.kwarg and given.kwarg.arg in self.leave_out:
+            given.kwarg = None
+        if isinstance(node.returns, ast.BinOp) and "need_weights" in self.leave_out:
+            node.returns = node.returns.left
+        node.decorator_list = [
+            one for one in node.decorator_list if ast.unparse(one) in OWN_DECORATORS
         ]
-        if given.vararg:
-            yield self.parameter(given.vararg, stars="*")
-        elif keyword_only:
-            yield "*", None
-        yield from keyword_only
-        if given.kwarg and given.kwarg.arg not in self.leave_out:
-            yield self.parameter(given.kwarg, stars="**")
+        first = [one for one in node.body[:1] if "super().__init__" in ast.unparse(one)]
+        node.body = [*self.docstring(node), *first, *NOT_WRITTEN.body]
+        return node
 
-    def parameter(
-        self, one: ast.arg, default: ast.expr | None = None, stars: str = ""
-    ) -> tuple[str, ast.expr | None]:
-        """Write a parameter, and return its annotation too."""
-        annotation = f": {quoted(one.annotation)}" if one.annotation else ""
-        equals = " = " if annotation else "="
-        value = f"{equals}{ast.get_source_segment(self.source, default)}" if default else ""
-        return f"{stars}{one.arg}{annotation}{value}", one.annotation
+    def asked(self, given: list[ast.arg], defaults: list[ast.expr | None]) -> list[ast.arg]:
+        """Leave the parameters that are asked for; what stands behind the colon has the default, too."""
+        for one, default in zip(given, defaults, strict=True):
+            if default and one.annotation:
+                value = ast.get_source_segment(self.source, default)
+                one.annotation = ast.Name(f"{ast.unparse(one.annotation)} = {value}")
+        return [one for one in given if one.arg not in self.leave_out]
 
-    def returned(self, node: Function) -> ast.expr | None:
-        """Return the type of what a function returns: one tensor, unless it can be asked for weights."""
-        match node.returns:
-            case ast.BinOp(left=alone) if "need_weights" in self.leave_out:
-                return alone
-        return node.returns
-
-    def docstring(self, node: Function | ast.ClassDef, indent: str) -> Iterator[str]:
+    def docstring(self, node: ast.FunctionDef | ast.ClassDef) -> list[ast.stmt]:
         """Write what is left of a docstring, if there is one."""
-        whole = ast.get_docstring(node)
-        if whole:
-            paragraphs = list(self.paragraphs(whole, WIDTH - len(indent)))
-            if isinstance(node, ast.ClassDef) and self.attributes:
-                names = ", ".join(f"`{name}`" for name in self.attributes)
-                by_names = f"A checkpoint is read by the names of these attributes: {names}."
-                paragraphs.append(filled(by_names, WIDTH - len(indent)))
-            paragraphs[0] = filled(f'"""{paragraphs[0]}', WIDTH_OF_SUMMARY - len(indent))
-            end = "\n" if len(paragraphs) > 1 else ""
-            yield textwrap.indent("\n\n".join(paragraphs) + f'{end}"""', indent)
+        whole, indent = ast.get_docstring(node), " " * node.col_offset + INDENT
+        if not whole:
+            return []
+        width = WIDTH - len(indent)
+        paragraphs = list(self.paragraphs(whole, width))
+        if isinstance(node, ast.ClassDef) and self.attributes:
+            names = ", ".join(f"`{name}`" for name in self.attributes)
+            by_names = f"A checkpoint is read by the names of these attributes: {names}."
+            paragraphs.append(filled(by_names, width))
+        quotes = '"""'
+        paragraphs[0] = filled(quotes + paragraphs[0], WIDTH_OF_SUMMARY - len(indent))
+        text = textwrap.indent("\n\n".join(paragraphs), indent).removeprefix(indent + quotes)
+        end = f"\n{indent}" if len(paragraphs) > 1 else ""
+        return [ast.Expr(ast.Constant(text + end))]
 
     def paragraphs(self, docstring: str, width: int) -> Iterator[str]:
         """Yield the summary, the equation and what its letters mean, what is given, and what is returned."""
@@ -217,26 +179,21 @@ class Cutter:
         return " ".join(said).rstrip(";.") + "."
 
 
-def quoted(expression: ast.expr | None) -> str:
-    """Write an expression on one line, with the quotes that the library has."""
-    return ast.unparse(expression).replace("'", '"') if expression else ""
-
-
-def laid_out(text: str, annotation: ast.expr | None, end: str, indent: str) -> Iterator[str]:
-    """Write what has an annotation; if it is too long, the parts of a tuple go on lines of their own."""
-    if len(f"{indent}{text}{end}") <= WIDTH or not isinstance(annotation, ast.Subscript):
-        yield f"{indent}{text}{end}"
-        return
-    before, _, _ = text.partition(quoted(annotation))
-    parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
-    yield f"{indent}{before}{ast.unparse(annotation.value)}["
-    together = f"{indent}{INDENT}{', '.join(map(quoted, parts))}"
-    if len(together) <= WIDTH:
-        yield together
-    else:
-        for one in parts:
-            yield from laid_out(quoted(one), one, ",", indent + INDENT)
-    yield f"{indent}]{end}"
+def broken(line: str) -> str:
+    """Break a line that is too long at its first brackets, and again what is too long then."""
+    if len(line) <= WIDTH:
+        return line
+    opened = len(re.split(r"[(\[]", line)[0]) + 1
+    parts, depth, closed = [""], 1, opened
+    while depth := depth + (line[closed] in "([") - (line[closed] in ")]"):
+        if line[closed] == "," and depth == 1:
+            parts.append("")
+        else:
+            parts[-1] += line[closed]
+        closed += 1
+    indent = " " * (len(line) - len(line.lstrip()))
+    inside = [broken(f"{indent}{INDENT}{part.strip()},") for part in parts]
+    return "\n".join([line[:opened], *inside, broken(indent + line[closed:])])
 
 
 def filled(text: str, width: int, first: str = "", rest: str | None = None) -> str:

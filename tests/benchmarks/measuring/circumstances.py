@@ -7,7 +7,6 @@ import subprocess
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -16,24 +15,24 @@ MEASURED = ("src", "tests", "docs", ".ci", "pyproject.toml", "noxfile.py", ":!do
 """What a measurement depends on."""
 
 
-def cores() -> int:
+def cores():
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def today() -> str:
+def today():
     """Return the date."""
     return datetime.now(UTC).date().isoformat()
 
 
-def commit() -> str:
+def commit():
     """Return the commit that is checked out, and whether what is measured was changed since."""
     head = _git("rev-parse", "HEAD")
     changed = _git("status", "--porcelain", "--", *MEASURED)
     return f"{head} with changes" if changed else head
 
 
-def machine(device: torch.device) -> dict[str, Any]:
+def machine(device):
     """Describe the machine, without its name."""
     about = {
         "system": f"{platform.system()} {platform.machine()}",
@@ -48,7 +47,7 @@ def machine(device: torch.device) -> dict[str, Any]:
     return about
 
 
-def versions(*packages: str) -> dict[str, str]:
+def versions(*packages):
     """Return the versions of Python and of the named packages, as far as they are installed."""
     found = {"python": platform.python_version(), "torch": torch.__version__}
     for name in packages:
@@ -59,17 +58,17 @@ def versions(*packages: str) -> dict[str, str]:
     return found
 
 
-def load() -> float | None:
+def load():
     """Return how many processes wanted a core in the last minute, on average."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
-def _git(*command: str) -> str:
+def _git(*command):
     result = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True, check=True)
     return result.stdout.strip()
 
 
-def _processor() -> str:
+def _processor():
     if (cpuinfo := Path("/proc/cpuinfo")).exists() and (
         named := re.search(r"^model name\s*: (.*)$", cpuinfo.read_text(), re.MULTILINE)
     ):
@@ -77,5 +76,5 @@ def _processor() -> str:
     return platform.processor()
 
 
-def _memory_gib() -> int:
+def _memory_gib():
     return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)

@@ -4,7 +4,7 @@ Each function takes a module of ours and returns a contender that has copies of 
 still different is said in its note. A library that is not installed has no contender.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,6 @@ import torch
 from harness.library.source_classes import SourceMultiHeadAttention
 from torch import Tensor, nn
 from torch.nn import functional
-
-from literate_attention import MultiHeadAttention
 
 PACKAGES = ("llms-from-scratch", "transformers", "x-transformers")
 
@@ -32,12 +30,12 @@ class Contender:
     note: str = ""
     """In what it differs."""
 
-    def parameters(self) -> int:
+    def parameters(self):
         """Return how many numbers it learns."""
         return sum(parameter.numel() for parameter in self.module.parameters())
 
 
-def source(ours: MultiHeadAttention) -> Contender:
+def source(ours):
     """Return the sources' class, the explicit rung."""
     sizes = (ours.d_out, ours.d_out, ours.context_length, 0.0, ours.num_heads)
     module = SourceMultiHeadAttention(*sizes).to(_like(ours))
@@ -45,12 +43,12 @@ def source(ours: MultiHeadAttention) -> Contender:
     return Contender("the sources' class", module, module, part="source")
 
 
-def bare(ours: MultiHeadAttention) -> Contender:
+def bare(ours):
     """Return the matrix products and torch's kernel, with nothing around them."""
     layers = (ours.W_query, ours.W_key, ours.W_value)
     shape = (ours.num_heads, ours.head_dim)
 
-    def run(x: Tensor) -> Tensor:
+    def run(x):
         query, key, value = (
             functional.linear(x, layer.weight).unflatten(-1, shape).transpose(1, 2)
             for layer in layers
@@ -62,7 +60,7 @@ def bare(ours: MultiHeadAttention) -> Contender:
     return Contender("bare matmuls and kernel", run, ours, part="bare")
 
 
-def bare_joined(ours: MultiHeadAttention) -> Contender:
+def bare_joined(ours):
     """Return the same with one matrix product for query, key and value, of a matrix stored as one."""
     module = nn.Module()
     module.joined = nn.Parameter(_joined(ours).detach())
@@ -70,7 +68,7 @@ def bare_joined(ours: MultiHeadAttention) -> Contender:
     module.out_proj.load_state_dict(ours.out_proj.state_dict())
     shape = (3, ours.num_heads, ours.head_dim)
 
-    def run(x: Tensor) -> Tensor:
+    def run(x):
         query, key, value = (
             functional.linear(x, module.joined).unflatten(-1, shape).permute(2, 0, 3, 1, 4)
         )
@@ -80,7 +78,7 @@ def bare_joined(ours: MultiHeadAttention) -> Contender:
     return Contender("bare, query, key and value in one matmul", run, module, part="aside")
 
 
-def explicit(ours: MultiHeadAttention) -> Contender:
+def explicit(ours):
     """Return our own explicit path: what it costs to ask for the weights."""
     return Contender(
         "ours, with the weights",
@@ -91,7 +89,7 @@ def explicit(ours: MultiHeadAttention) -> Contender:
     )
 
 
-def torch_module(ours: MultiHeadAttention) -> Contender:
+def torch_module(ours):
     """Return torch's own module, told that its mask is causal and that nobody wants weights."""
     module = nn.MultiheadAttention(ours.d_out, ours.num_heads, batch_first=True).to(_like(ours))
     _set(module.in_proj_weight, _joined(ours))
@@ -102,14 +100,14 @@ def torch_module(ours: MultiHeadAttention) -> Contender:
         ours.context_length, device=_like(ours).device, dtype=_like(ours).dtype
     )
 
-    def run(x: Tensor) -> Tensor:
+    def run(x):
         mask = future[: x.shape[1], : x.shape[1]]
         return module(x, x, x, attn_mask=mask, is_causal=True, need_weights=False)[0]
 
     return Contender("nn.MultiheadAttention", run, module, biased=True)
 
 
-def gpt2(ours: MultiHeadAttention) -> Contender:
+def gpt2(ours):
     """Return the attention of transformers' GPT-2."""
     from transformers.models.gpt2 import modeling_gpt2
 
@@ -129,7 +127,7 @@ def gpt2(ours: MultiHeadAttention) -> Contender:
     return Contender("transformers GPT2Attention", lambda x: module(x)[0], module, biased=True)
 
 
-def x_transformers(ours: MultiHeadAttention) -> Contender:
+def x_transformers(ours):
     """Return the attention of x-transformers, on its fused path."""
     from x_transformers import Attention
 
@@ -146,7 +144,7 @@ def x_transformers(ours: MultiHeadAttention) -> Contender:
     return Contender("x-transformers", module, module, note=note)
 
 
-def llms_from_scratch_fused(ours: MultiHeadAttention) -> Contender:
+def llms_from_scratch_fused(ours):
     """Return the class of llms-from-scratch with torch's kernel, and one matrix for query, key and value."""
     from llms_from_scratch.ch03 import PyTorchMultiHeadAttention as Theirs
 
@@ -156,11 +154,11 @@ def llms_from_scratch_fused(ours: MultiHeadAttention) -> Contender:
     return Contender("llms-from-scratch, fused", module, module)
 
 
-def flex(ours: MultiHeadAttention) -> Contender:
+def flex(ours):
     """Return FlexAttention, compiled, between our projections."""
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-    def may_attend(batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+    def may_attend(batch, head, query, key):
         return query >= key
 
     length, device = ours.context_length, ours.out_proj.weight.device
@@ -168,7 +166,7 @@ def flex(ours: MultiHeadAttention) -> Contender:
     torch.compiler.reset()  # else the ninth size of input would quietly run without being compiled
     compiled = torch.compile(flex_attention, dynamic=False)
 
-    def run(x: Tensor) -> Tensor:
+    def run(x):
         query, key, value = (
             layer(x).unflatten(-1, (ours.num_heads, ours.head_dim)).transpose(1, 2)
             for layer in _projections(ours)
@@ -190,9 +188,7 @@ PLAIN = (
 BIASED = (torch_module, gpt2)
 
 
-def contenders(
-    plain: MultiHeadAttention, biased: MultiHeadAttention, *, with_flex: bool = False
-) -> Iterator[Contender]:
+def contenders(plain, biased, *, with_flex=False):
     """Yield all contenders that are installed, our own modules first.
 
     Args:
@@ -210,24 +206,24 @@ def contenders(
             continue
 
 
-def expected(contender: Contender, ours: MultiHeadAttention, x: Tensor) -> Tensor:
+def expected(contender, ours, x):
     """Return what a contender has to compute, of our module that has biases where it has them."""
     output = ours(x)
     return output - ours.out_proj.bias if contender.name == "x-transformers" else output
 
 
-def _projections(ours: MultiHeadAttention) -> tuple[nn.Linear, nn.Linear, nn.Linear]:
+def _projections(ours):
     return ours.W_query, ours.W_key, ours.W_value
 
 
-def _joined(ours: MultiHeadAttention) -> Tensor:
+def _joined(ours):
     return torch.cat([layer.weight for layer in _projections(ours)])
 
 
-def _like(ours: MultiHeadAttention) -> Tensor:
+def _like(ours):
     return ours.out_proj.weight
 
 
-def _set(parameter: Tensor, value: Tensor) -> None:
+def _set(parameter, value) -> None:
     with torch.no_grad():
         parameter.copy_(value)

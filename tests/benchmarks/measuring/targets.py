@@ -1,9 +1,7 @@
 """Goals that were set before anything was measured."""
 
-from typing import Any
 
-
-def target(what: str, where: str, measured: float, most: float) -> dict[str, Any]:
+def target(what, where, measured, most):
     """Hold what was measured against the most that was allowed."""
     return {
         "target": what,

@@ -10,7 +10,6 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -18,19 +17,12 @@ import torch
 Times = dict[str, list[float]]
 
 
-def finish_on(device: torch.device) -> Callable[[], object]:
+def finish_on(device):
     """Return what waits for a device, which is called once work has been begun on it."""
     return torch.cuda.synchronize if device.type == "cuda" else lambda: None
 
 
-def interleaved(
-    contenders: Mapping[str, Callable[[], object]],
-    *,
-    rounds: int,
-    warm_up: int = 2,
-    finish: Callable[[], object] = lambda: None,
-    named: str = "",
-) -> Times:
+def interleaved(contenders, *, rounds, warm_up=2, finish=lambda: None, named=""):
     """Time all contenders in turns.
 
     Args:
@@ -63,13 +55,13 @@ def interleaved(
     return times
 
 
-def say(what: str) -> None:
+def say(what) -> None:
     """Tell whoever waits how far it is."""
     print(what, file=sys.stderr, flush=True)
 
 
 @contextmanager
-def no_garbage_collection() -> Iterator[None]:
+def no_garbage_collection():
     """Collect garbage now, and not while the context lasts."""
     gc.collect()
     gc.disable()
@@ -79,12 +71,12 @@ def no_garbage_collection() -> Iterator[None]:
         gc.enable()
 
 
-def ratios(times: Sequence[float], others: Sequence[float]) -> list[float]:
+def ratios(times, others):
     """Divide times by others' times of the same round."""
     return [time / other for time, other in zip(times, others, strict=True)]
 
 
-def spread(values: Sequence[float], digits: int = 4) -> dict[str, float]:
+def spread(values, digits=4):
     """Sum up repeated measurements: median, quartiles and the smallest.
 
     Args:

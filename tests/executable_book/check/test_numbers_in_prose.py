@@ -1,21 +1,19 @@
 """A number with a decimal point in prose fails the build."""
 
-from collections.abc import Callable
-
 import pytest
 
 
 @pytest.fixture
-def book(new_book: Callable[..., object]) -> object:
+def book(new_book):
     return new_book("prose-numbers")
 
 
-def numbers_found(build) -> list[str]:
+def numbers_found(build):
     found = (line for line in build.warnings if "[book.prose-numbers]" in line)
     return [line.partition("docs/")[2].partition(" [book")[0] for line in found]
 
 
-def numbers_on_pages(book, texts: list[str]) -> list[list[str]]:
+def numbers_on_pages(book, texts):
     """Build a book with a page for each text, and return what is found on each."""
     for number, text in enumerate(texts):
         book.page(f"page{number}", f"# Page {number}\n\n{text}\n")

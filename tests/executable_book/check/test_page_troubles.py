@@ -1,11 +1,10 @@
 """Of a page that is not as it should be, nobody is told that it is: neither there, nor elsewhere."""
 
 import re
-from collections.abc import Callable
 from html import unescape
 
 import pytest
-from harness.books import LEDGER, Book, Build, cell, unversioned
+from harness.books import LEDGER, cell, unversioned
 
 STOPPED = "did not run to its end"
 WARNS = """
@@ -31,7 +30,7 @@ CASES = {
 
 
 @pytest.fixture
-def book(new_book: Callable[..., Book]) -> Book:
+def book(new_book):
     book = new_book("execution", "ledger", "recorded", book_ledger="sources.toml")
     book.write("sources.toml", LEDGER)
     book.page("good", "# Good\n", cell("print(3)", ":verifies: three"))
@@ -42,12 +41,12 @@ def book(new_book: Callable[..., Book]) -> Book:
     return book
 
 
-def text_of(build: Build, page: str) -> str:
+def text_of(build, page):
     return unescape(build.text(page))
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_went_wrong_is_told_until_it_is_mended(book: Book, case: str) -> None:
+def test_what_went_wrong_is_told_until_it_is_mended(book, case) -> None:
     code, of_page, of_book, told = CASES[case]
     assert "Not as it should be" not in book.build().said
     before = book.published()
@@ -81,7 +80,7 @@ def test_what_went_wrong_is_told_until_it_is_mended(book: Book, case: str) -> No
         assert unversioned(after[page]) == unversioned(before[page])
 
 
-def test_a_finding_is_no_failure(book: Book) -> None:
+def test_a_finding_is_no_failure(book) -> None:
     """Of a page that writes a line on stderr, all else is as of any: its foot, its notebook, its records."""
     book.change("page.md", "print('ours')", WARNS)
     for _ in range(2):

@@ -25,7 +25,7 @@ from executable_book.check.printed_values import difference, values_in
         "True",
     ],
 )
-def test_a_value_is_found_whole(value: str) -> None:
+def test_a_value_is_found_whole(value) -> None:
     assert values_in(value) == ([value], ["", ""])
     assert values_in(f"Sum 2: {value}\nmore") == ([value], ["Sum 2: ", "\nmore"])
 
@@ -43,7 +43,7 @@ def test_a_value_is_found_whole(value: str) -> None:
         "information, nano",
     ],
 )
-def test_text_is_no_value(text: str) -> None:
+def test_text_is_no_value(text) -> None:
     assert values_in(text) == ([], [text])
 
 
@@ -74,7 +74,7 @@ def test_several_values_keep_their_order_and_the_text_between_them() -> None:
         ("tensor([0.5])", "tensor([0.5], device='cuda:0')"),
     ],
 )
-def test_agree(printed: str, got: str) -> None:
+def test_agree(printed, got) -> None:
     assert difference(printed, got) == ""
 
 
@@ -115,7 +115,7 @@ DIFFERENT = [
 
 
 @pytest.mark.parametrize(("printed", "got"), DIFFERENT)
-def test_differ(printed: str, got: str) -> None:
+def test_differ(printed, got) -> None:
     assert difference(printed, got)
     assert difference(printed, got, "cuda:0")
 

@@ -1,8 +1,5 @@
 """What our own cells print is recorded, and a build whose outputs differ from the records fails."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 from harness.books import RAN_WITH
 
@@ -11,12 +8,12 @@ from executable_book.check.recorded_outputs import dump, read
 SCORES = "tensor([0.9544, 1.4950])"
 
 
-def cell(code: str, option: str = "") -> str:
+def cell(code, option=""):
     return f"```{{code-cell}}\n{option}\n{code}\n```\n\n"
 
 
 @pytest.fixture
-def book(new_book: Callable[..., object]) -> object:
+def book(new_book):
     book = new_book("recorded")
     book.page(
         "page",
@@ -29,14 +26,14 @@ def record(book):
     return book.build(book_record=True)
 
 
-def records(book, page: str = "page") -> str:
+def records(book, page="page"):
     return (book.folder / "recorded" / f"{page}.txt").read_text(encoding="utf-8")
 
 
 # Files
 
 
-def test_a_file_of_records_reads_as_it_was_written(tmp_path: Path) -> None:
+def test_a_file_of_records_reads_as_it_was_written(tmp_path) -> None:
     written = {"print(a)": "one\n\n  two", "print(a) (2)": ">>> three", "x = 1": "four"}
     text = dump(written.items())
     (tmp_path / "page.txt").write_text(text)
@@ -113,7 +110,7 @@ def test_equal_first_lines_are_numbered(book) -> None:
     assert records(book) == ">>> print('a')\n    a\n\n>>> print('a') (2)\n    a\n"
 
 
-def test_recording_leaves_alone_what_agrees(book, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recording_leaves_alone_what_agrees(book, monkeypatch) -> None:
     """On another device the last of many digits may differ; that is no change."""
     monkeypatch.setitem(RAN_WITH, "device", "cuda")
     page = "# Page\n\n" + cell("scores = None\nprint('tensor([0.123456])')")

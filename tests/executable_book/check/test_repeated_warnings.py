@@ -1,14 +1,6 @@
 """What is wrong is said at every build, until it is mended; by others, too."""
 
-from collections.abc import Callable
-
 import pytest
-from docutils import nodes
-from harness.books import settings_for
-from sphinx.application import Sphinx
-from sphinx.util import logging
-
-from executable_book.check import numbers_in_prose
 
 BROKEN = {
     "while reading": "{nosuchrole}`x`",
@@ -18,7 +10,7 @@ BROKEN = {
 
 
 @pytest.fixture
-def book(new_book: Callable[..., object]) -> object:
+def book(new_book):
     book = new_book()
     book.page("other", "# Other\n")
     return book
@@ -39,18 +31,6 @@ def test_warnings_of_others_come_back_until_they_are_mended(book) -> None:
     assert book.build().written == []
 
 
-def test_a_warning_that_names_no_page_comes_back(book, monkeypatch: pytest.MonkeyPatch) -> None:
-    def warn(app: Sphinx, doctree: nodes.document) -> None:
-        if app.env.docname == "other":
-            logging.getLogger("sphinx.somewhere").warning("something is wrong")
-
-    book.page("third", "# Third\n")
-    monkeypatch.setattr(numbers_in_prose, "collect", warn)
-    builds = [book.build(), book.build(), book.build(jobs=2)]
-    assert "third" not in builds[1].written
-    assert [build.warnings for build in builds] == [["WARNING: something is wrong"]] * 3
-
-
 def test_a_warning_about_settings_is_no_reason_to_read_pages(book) -> None:
     builds = [book.build(html_static_path=["not there"]) for _ in range(2)]
     for build in builds:
@@ -66,14 +46,6 @@ def test_our_own_warnings_come_back_where_nobody_judges_them_again(new_book) -> 
     builds = [book.build(**settings), book.build(**settings), book.build(jobs=2, **settings)]
     assert [build.status for build in builds] == [1, 1, 1]
     assert len({tuple(build.warnings) for build in builds}) == 1
-
-
-def test_a_suppressed_warning_is_none(book) -> None:
-    book.page("page", "# Page\n\n{ref}`nowhere`\n")
-    settings = settings_for()
-    settings["suppress_warnings"].append("ref.ref")
-    assert book.build(**settings).status == 0
-    assert book.build(**settings).written == []
 
 
 def test_pages_are_read_again_when_a_check_changed(book) -> None:

@@ -1,7 +1,6 @@
 """Every entry of the ledger is claimed by a cell that reproduces it, or the build says where not."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from harness.books import RAN_WITH
@@ -10,14 +9,14 @@ SCORES = "tensor([0.9544, 1.4950])"
 SHAPE = "torch.Size([2, 6, 3])"
 
 
-def source(**changes: object) -> str:
+def source(**changes):
     keys = {"id": "000", "kind": "blog post", "what": "Notes.", "lines": 9, "sha256": "0" * 64}
     return "[[source]]\n" + "".join(
         f"{k} = {v!r}\n".replace("'", '"') for k, v in (keys | changes).items()
     )
 
 
-def output(output_id: str, printed: str, places: str = "") -> str:
+def output(output_id, printed, places=""):
     places = places or '{ source = "000", line = 54, section = "Scores" }'
     return f'[[output]]\nid = "{output_id}"\nprinted = """{printed}"""\nplaces = [{places}]\n'
 
@@ -26,7 +25,7 @@ GOOD = source() + output("scores", SCORES) + output("shape", SHAPE)
 
 
 @pytest.fixture
-def book(new_book: Callable[..., object]) -> object:
+def book(new_book):
     book = new_book("ledger", book_ledger="sources.toml")
     book.write("sources.toml", GOOD)
     book.page("sources", "# Sources\n\n```{source-outputs}\n```\n")
@@ -34,11 +33,11 @@ def book(new_book: Callable[..., object]) -> object:
     return book
 
 
-def cell(claims: str, code: str) -> str:
+def cell(claims, code):
     return f"```{{code-cell}}\n:verifies: {claims}\n\n{code}\n```\n"
 
 
-def claim_scores(book, code: str = f"print('scores', '{SCORES}')", claims: str = "scores") -> None:
+def claim_scores(book, code=f"print('scores', '{SCORES}')", claims="scores") -> None:
     book.page("page", "# Page\n\n" + cell(claims, code))
 
 
@@ -94,9 +93,7 @@ def test_a_difference_is_shown_in_its_line(book) -> None:
     assert "1 of 2 source outputs verified" in build.said
 
 
-def test_the_device_that_ran_the_page_sets_the_tolerance(
-    book, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_device_that_ran_the_page_sets_the_tolerance(book, monkeypatch) -> None:
     code = "print('tensor([0.9544, 1.495003])')\n"
     claim_scores(book, code)
     assert book.build().status == 1
@@ -114,13 +111,6 @@ def test_an_entry_that_no_cell_claims_fails_every_build(book) -> None:
         assert "1 of 2 source outputs verified" in build.said
 
 
-def test_removing_a_page_removes_its_claims(book) -> None:
-    claim_scores(book)
-    assert book.build().status == 0
-    (book.folder / "page.md").unlink()
-    assert any("'scores' is claimed by no cell" in line for line in book.build().warnings)
-
-
 def test_a_change_of_the_ledger_alone_is_noticed_and_mended(book) -> None:
     claim_scores(book)
     assert book.build().status == 0
@@ -133,16 +123,6 @@ def test_a_change_of_the_ledger_alone_is_noticed_and_mended(book) -> None:
     build = book.build()
     assert build.status == 0
     assert "Not as printed" not in build.html("page")
-
-
-def test_a_page_that_ended_early_is_reported_once(book, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The failing cell is reported by `execution`; the cells after it need no message each."""
-    code = "print('tensor([0.9544, 1.4850])')"
-    book.page("page", "# Page\n\n" + cell("scores", "pass") + cell("scores", code))
-    monkeypatch.setattr("executable_book.check.source_ledger.failed_pages", lambda env: {"page"})
-    build = book.build()
-    assert build.warnings == []
-    assert "1 of 2 source outputs verified" in build.said
 
 
 # For readers
@@ -164,16 +144,8 @@ def test_a_claim_is_met_and_cell_and_entry_are_linked_both_ways(book) -> None:
     assert "2 of 2 source outputs verified" in page
 
 
-def test_two_claims_of_one_entry_on_one_page_have_their_own_anchors(book) -> None:
-    code = f"print('{SCORES}')"
-    book.page("page", "# Page\n\n" + cell("scores", code) + "\n" + cell("scores", code))
-    page = book.build().html("sources")
-    assert 'href="page.html#reproduces-scores"' in page
-    assert 'href="page.html#reproduces-scores--2"><span>Page (2)</span>' in page
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_the_ledgers_page_follows_when_only_another_page_changed(book, jobs: int) -> None:
+def test_the_ledgers_page_follows_when_only_another_page_changed(book, jobs) -> None:
     claim_scores(book)
     assert "Not verified" not in book.build(jobs=jobs).html("sources")
     claim_scores(book, "print('tensor([0.9544, 1.4850])')")
@@ -189,7 +161,7 @@ def test_the_ledgers_page_follows_when_only_another_page_changed(book, jobs: int
 TITLED = source(title="Attention") + source(id="001") + source(id="003", title="Attention")
 
 
-def link(number: str, text: str) -> str:
+def link(number, text):
     address = f"sources.html#source-{number}"
     return f'<a class="reference internal" href="{address}"><span class="std std-ref">{text}</span></a>'
 

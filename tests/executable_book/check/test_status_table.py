@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ print("ours")
 
 
 @pytest.fixture
-def book(new_book: Callable[..., object]) -> object:
+def book(new_book):
     book = new_book("execution", "ledger", "recorded", book_ledger="sources.toml")
     book.write("sources.toml", LEDGER)
     book.write("recorded/one.txt", '>>> print("ours")\n    ours\n')
@@ -32,7 +31,7 @@ def book(new_book: Callable[..., object]) -> object:
     return book
 
 
-def line(build) -> list[str]:
+def line(build):
     """Return what the only page's line says."""
     table = build.html("state").partition('class="status')[2].partition("</table>")[0]
     (found,) = re.findall("<tr.*?</tr>", table.partition("<tbody>")[2], re.DOTALL)
@@ -47,18 +46,6 @@ def test_each_page_has_a_line(book) -> None:
     assert build.warnings == []
     assert line(build) == ["A title", "2", "1", "1", "not measured"]
     assert 'href="one.html"' in build.html("state")
-
-
-def test_pages_stand_in_the_order_of_the_book(book) -> None:
-    book.page("before", "# Before\n\n```{code-cell}\n:verifies: three\n\nprint(3)\n```\n")
-    book.page("another", "# Another\n\n```{code-cell}\n:verifies: three\n\nprint(3)\n```\n")
-    book.write("index.md", "# Index\n\n```{toctree}\nstate\none\nbefore\nanother\n```\n")
-    table = book.build().html("state").partition('class="status')[2]
-    assert re.findall('href="([^"]*)"', table.partition("</table>")[0]) == [
-        "one.html",
-        "before.html",
-        "another.html",
-    ]
 
 
 def test_a_title_that_changed_is_shown_and_what_is_not_reproduced_does_not_count(book) -> None:

@@ -1,7 +1,5 @@
 """What tests of code share: a small package, read from its files."""
 
-from pathlib import Path
-
 import pytest
 
 from executable_book.code import package_source
@@ -50,7 +48,7 @@ class Thing:
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> package_source.Library:
+def small(tmp_path):
     for name, text in PACKAGE.items():
         path = tmp_path / "small" / name
         path.parent.mkdir(parents=True, exist_ok=True)

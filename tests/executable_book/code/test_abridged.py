@@ -8,12 +8,12 @@ import pytest
 from executable_book.code.abridged import abridge, is_taught, new_lines
 
 
-def shown(source: str, *until: str) -> str:
+def shown(source, *until):
     source = dedent(source).lstrip("\n")
     return abridge(source, ast.parse(source).body[-1:], until).code
 
 
-def same(found: str, expected: str) -> None:
+def same(found, expected) -> None:
     assert found == dedent(expected).strip("\n")
 
 
@@ -74,7 +74,7 @@ def test_docstrings_types_and_refusals_are_left_out() -> None:
 
 
 def test_it_says_what_was_left_out() -> None:
-    def kinds(source: str) -> list[str]:
+    def kinds(source):
         return abridge(source, ast.parse(source).body).left_out
 
     assert kinds("x = 1\n") == []
@@ -106,7 +106,7 @@ def test_fields_are_more_than_types() -> None:
         "def f(\n    first: int,\n    second: str,\n) -> None:\n    first = second\n",
     ],
 )
-def test_what_is_left_is_the_same_program(source: str) -> None:
+def test_what_is_left_is_the_same_program(source) -> None:
     """What Python reads in the listing is what it reads in the file, types aside."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
@@ -121,78 +121,6 @@ def test_what_is_left_is_the_same_program(source: str) -> None:
                 for one in node.body
             ]
     assert ast.dump(ast.parse(shown(source))) == ast.dump(ast.parse(ast.unparse(tree)))
-
-
-def test_a_signature_without_types_is_joined() -> None:
-    assert shown("def f(\n    first: int,\n    second: int,\n) -> int:\n    return 1\n") == (
-        "def f(first, second):\n    return 1"
-    )
-
-
-def test_a_comment_that_makes_a_line_too_long_stands_above_it() -> None:
-    long = "why it is so, at some length"
-    same(
-        shown(
-            f"def f(x):\n    y = {' + '.join(['x' * 10] * 4)}  # {long}\n    return y  # short\n"
-        ),
-        f"""
-        def f(x):
-            # {long}
-            y = {" + ".join(["x" * 10] * 4)}
-            return y  # short
-        """,
-    )
-
-
-def test_a_block_of_which_nothing_would_be_left_stays() -> None:
-    source = """
-        def f(x):
-            if x:
-                require_it(x)
-            else:
-                # slowly
-
-                y = 1
-            try:
-                y = open(x)
-            except OSError:
-                require_it(y)
-
-            for one in x:
-                require_it(one)
-            return y
-    """
-    same(
-        shown(source),
-        """
-        def f(x):
-            if x:
-                require_it(x)
-            else:
-                # slowly
-
-                y = 1
-            try:
-                y = open(x)
-            except OSError:
-                require_it(y)
-
-            return y
-        """,
-    )
-    docstring = 'class E:\n    """Do."""'
-    assert shown(docstring) == docstring
-
-
-def test_definitions_that_are_longer_than_a_line_stand_apart() -> None:
-    source = "A = 1\nB: int = 2\nC = [\n    3,\n]\ndef f(x: int):\n    return x\n"
-    found = abridge(source, ast.parse(source).body)
-    assert found.code == "A = 1\nB = 2\n\n\nC = [\n    3,\n]\n\n\ndef f(x):\n    return x"
-
-
-def test_a_refusal_that_is_asked_for_is_shown() -> None:
-    source = "def require_it(x: int) -> None:\n    '''Do.'''\n    if not x:\n        raise ValueError(x)\n"
-    assert shown(source) == "def require_it(x):\n    if not x:\n        raise ValueError(x)"
 
 
 def test_refusals_within_are_shown_where_they_are_asked_for() -> None:
@@ -255,11 +183,6 @@ def test_what_comes_later_is_left_out() -> None:
             return softmax(q @ k.mT) * scale
         """,
     )
-
-
-def test_a_method_comes_later_too() -> None:
-    source = "class A:\n    def f(self):\n        return 1\n\n    def g(self):\n        return 2\n"
-    assert shown(source, "g") == "class A:\n    def f(self):\n        return 1"
 
 
 def test_what_is_new_is_what_was_left_out() -> None:

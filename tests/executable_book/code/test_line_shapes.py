@@ -1,8 +1,6 @@
 """The lines of a listing say which shapes they make: those of an execution, of the very statement."""
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from harness.browser import chromium
@@ -65,7 +63,7 @@ LINE = re.compile(r'<span data-shapes="([^"]*)" class="line[^>]*>(.*?)</span>\n'
 
 
 @pytest.fixture
-def book(new_book: Callable[..., Any]) -> Any:
+def book(new_book):
     book = new_book(
         book_package="../src/small",
         book_line_shapes=True,
@@ -79,12 +77,12 @@ def book(new_book: Callable[..., Any]) -> Any:
     return book
 
 
-def shapes(html: str) -> dict[str, str]:
+def shapes(html):
     """Return the lines that have shapes, and the shapes."""
     return {re.sub("<[^>]*>", "", line).strip(): said for said, line in LINE.findall(html)}
 
 
-def test_each_line_has_the_shapes_of_one_execution(book: Any) -> None:
+def test_each_line_has_the_shapes_of_one_execution(book) -> None:
     build = book.build()
     assert build.warnings == []
     assert shapes(build.html("page")) == SHAPES
@@ -96,14 +94,7 @@ def test_each_line_has_the_shapes_of_one_execution(book: Any) -> None:
     }
 
 
-def test_the_first_listing_of_a_page_says_what_its_marks_are(book: Any) -> None:
-    book.write("page.md", "# Page\n\n```{library} Maker\n```\n\n```{library} Other\n```\n")
-    html = book.build().html("page")
-    assert html.count("in the example of the docstring") == 1
-    assert html.index("in the example") < html.rindex("data-shapes")
-
-
-def test_the_shapes_follow_the_library(book: Any) -> None:
+def test_the_shapes_follow_the_library(book) -> None:
     book.build()
     # Of what is as long, Python does not see that it has changed within a second.
     book.change("../src/small/grids.py", "make(2, 3)", "make(12, 3)")
@@ -112,7 +103,7 @@ def test_the_shapes_follow_the_library(book: Any) -> None:
     assert shapes(build.html("page"))["grid = Grid(rows, columns)"] == "grid (12, 3)"
 
 
-def test_a_library_that_cannot_be_imported_is_said(book: Any) -> None:
+def test_a_library_that_cannot_be_imported_is_said(book) -> None:
     book.change("../src/small/grids.py", '"""Grids."""', "import no_such_thing")
     for _ in range(3):
         build = book.build()
@@ -121,7 +112,7 @@ def test_a_library_that_cannot_be_imported_is_said(book: Any) -> None:
 
 
 @pytest.mark.browser
-def test_a_line_shows_its_shapes_by_mouse_touch_and_keyboard(book: Any) -> None:
+def test_a_line_shows_its_shapes_by_mouse_touch_and_keyboard(book) -> None:
     address = (book.build().out / "page.html").as_uri()
     said = "line => getComputedStyle(line, '::after').content"
     behind = "line => getComputedStyle(line, '::after').backgroundColor"

@@ -1,24 +1,21 @@
 """A page shows the package's code without docstrings: never a second copy."""
 
 import re
-from collections.abc import Callable
 from html import unescape
 
 import pytest
 
-from executable_book.code import package_source
-
 
 @pytest.fixture
-def book(new_book: Callable[..., object], small: package_source.Library) -> object:
+def book(new_book, small):
     return new_book()
 
 
-def block(name: str, caption: str = "What it does.") -> str:
+def block(name, caption="What it does."):
     return f"# Page\n\n```{{library}} {name}\n{caption}\n```\n"
 
 
-def test_a_page_shows_code_under_its_name(book, small: package_source.Library) -> None:
+def test_a_page_shows_code_under_its_name(book, small) -> None:
     book.page("page", block("act", "It *acts*."))
     build = book.build(book_package=str(small.folder))
     html = build.html("page")
@@ -34,7 +31,7 @@ def test_a_page_shows_code_under_its_name(book, small: package_source.Library) -
     )
 
 
-def code_in(html: str) -> list[str]:
+def code_in(html):
     """Return the code of the listings on a page."""
     return [
         unescape(re.sub("<[^>]*>", "", block)).strip("\n")
@@ -42,19 +39,7 @@ def code_in(html: str) -> list[str]:
     ]
 
 
-def test_a_listing_may_show_several_definitions(book, small: package_source.Library) -> None:
-    book.page("page", block("_hidden CONSTANT"))
-    build = book.build(book_package=str(small.folder))
-    html = build.html("page")
-    assert code_in(html) == ["def _hidden(x):\n    return x\n\n\nCONSTANT = 3"]
-    first, last = re.search(r"one.py#L(\d+)-L(\d+)", html).groups()
-    assert int(first) < int(last)
-    assert build.warnings == []
-
-
-def test_a_folded_listing_is_closed_and_takes_no_number_from_what_is_seen(
-    book, small: package_source.Library
-) -> None:
+def test_a_folded_listing_is_closed_and_takes_no_number_from_what_is_seen(book, small) -> None:
     folded = block("act", ":folded:\nHow it acts.")
     book.page("page", folded + block("Thing").removeprefix("# Page\n"))
     html = book.build(book_package=str(small.folder), numfig=True).html("page")
@@ -65,7 +50,7 @@ def test_a_folded_listing_is_closed_and_takes_no_number_from_what_is_seen(
     assert re.findall(r"Listing (\d+)", html) == ["1"]
 
 
-def test_a_folded_listing_shows_what_is_refused(book, small: package_source.Library) -> None:
+def test_a_folded_listing_shows_what_is_refused(book, small) -> None:
     (small.folder / "alone.py").write_text(
         "def check(x):\n    if x:\n        raise ValueError(x)\n    return 2\n"
     )
@@ -87,7 +72,7 @@ What it does.
 
 
 @pytest.fixture
-def growing(book, small: package_source.Library) -> object:
+def growing(book, small):
     (small.folder / "one.py").write_text(
         "CONSTANT = 1\n\n\ndef act(): ...\n\n\nclass Thing:\n    def method(self):\n"
         "        if self.fast:\n            return aside()\n        return 1\n"
@@ -98,9 +83,7 @@ def growing(book, small: package_source.Library) -> object:
     return book
 
 
-def test_what_comes_later_is_left_out_and_marked_where_it_comes(
-    growing, small: package_source.Library
-) -> None:
+def test_what_comes_later_is_left_out_and_marked_where_it_comes(growing, small) -> None:
     build = growing.build(book_package=str(small.folder))
     assert build.warnings == []
     early, late = build.html("second"), build.html("first")
@@ -114,29 +97,13 @@ def test_what_comes_later_is_left_out_and_marked_where_it_comes(
 
 
 @pytest.mark.parametrize("option", ["until", "new"])
-def test_an_option_that_does_nothing_fails_the_build(
-    option: str, book, small: package_source.Library
-) -> None:
+def test_an_option_that_does_nothing_fails_the_build(option, book, small) -> None:
     book.page("page", block("act", f":{option}: nothing\n\nIt acts."))
     build = book.build(book_package=str(small.folder))
     assert any("nothing in the listing uses nothing" in line for line in build.warnings)
 
 
-def test_code_of_two_files_is_no_listing(book, small: package_source.Library) -> None:
-    book.page("page", block("act alone.check"))
-    build = book.build(book_package=str(small.folder))
-    assert any("a listing shows code of one file" in line for line in build.warnings)
-
-
-def test_a_page_follows_the_file(book, small: package_source.Library) -> None:
-    book.page("page", block("alone.check"))
-    settings = {"book_package": str(small.folder)}
-    assert '<span class="mi">2</span>' in book.build(**settings).html("page")
-    (small.folder / "alone.py").write_text("def check():\n    return 4\n")
-    assert '<span class="mi">4</span>' in book.build(**settings).html("page")
-
-
-def test_a_name_that_is_not_there_fails_the_build(book, small: package_source.Library) -> None:
+def test_a_name_that_is_not_there_fails_the_build(book, small) -> None:
     book.page("page", block("missing"))
     build = book.build(book_package=str(small.folder))
     assert any("the package small has no 'missing'" in line for line in build.warnings)

@@ -7,7 +7,7 @@ from executable_book.code.name_usage import Scope, find_tests
 PUBLIC = frozenset({"softmax", "causal_mask", "figures.lines", "exercises.check_mask"})
 
 
-def used(*cells: str) -> list[list[str]]:
+def used(*cells):
     """Return the names used in each of some cells, and assert that they are where they are said to be."""
     scope = Scope("literate_attention", PUBLIC)
     found = [scope.uses(cell) for cell in cells]
@@ -53,7 +53,7 @@ def used(*cells: str) -> list[list[str]]:
         ),
     ],
 )
-def test_a_name_counts_where_it_means_the_library(code: str, names: list[str]) -> None:
+def test_a_name_counts_where_it_means_the_library(code, names) -> None:
     assert used(code) == [names]
 
 

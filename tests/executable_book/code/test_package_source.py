@@ -11,9 +11,7 @@ from executable_book.code import package_source
 from literate_attention import exercises, figures, workshop
 
 
-def test_public_names_are_found_with_their_entries_in_the_reference(
-    small: package_source.Library,
-) -> None:
+def test_public_names_are_found_with_their_entries_in_the_reference(small) -> None:
     assert {name: item.full for name, item in small.public.items()} == {
         "CONSTANT": "small.one.CONSTANT",
         "Thing": "small.one.Thing",
@@ -24,26 +22,7 @@ def test_public_names_are_found_with_their_entries_in_the_reference(
     assert small.public["part.draw"].module.file.name == "inner.py"
 
 
-def test_code_comes_without_docstrings(small: package_source.Library) -> None:
-    act = small.find("act")
-    assert act.code == (
-        "@functools.cache\ndef act(x: int) -> int:\n    y = x  # a comment\n    return _hidden(y)"
-    )
-    assert act.lines == (9, 17)
-    assert small.find("Thing").code == (
-        'class Thing:\n    def method(self):\n        return "of a thing"\n\n    def silent(self):'
-    )
-    assert small.find("CONSTANT").code == "CONSTANT: int = 3"
-
-
-def test_of_an_overloaded_function_it_is_the_last_definition(small: package_source.Library) -> None:
-    path = small.folder / "alone.py"
-    path.write_text("@overload\ndef f(x: int): ...\ndef f(x):\n    return x\n")
-    item = package_source.library_in(small.folder).find("alone.f")
-    assert item.code == "def f(x):\n    return x"
-
-
-def test_what_is_not_public_is_found_too(small: package_source.Library) -> None:
+def test_what_is_not_public_is_found_too(small) -> None:
     assert small.find("one._hidden").code == "def _hidden(x):\n    return x"
     assert small.find("_hidden").own == "one._hidden"
     assert small.find("_hidden").full == "small.one._hidden"
@@ -52,17 +31,12 @@ def test_what_is_not_public_is_found_too(small: package_source.Library) -> None:
 
 
 @pytest.mark.parametrize("name", ["nothing", "one.nothing", "nowhere.act"])
-def test_what_is_not_there_is_an_error(small: package_source.Library, name: str) -> None:
+def test_what_is_not_there_is_an_error(small, name) -> None:
     with pytest.raises(LookupError, match=f"the package small has no '{name}'"):
         small.find(name)
 
 
-def test_a_change_of_a_file_is_seen(small: package_source.Library) -> None:
-    (small.folder / "alone.py").write_text("def other(): ...\n")
-    assert package_source.library_in(small.folder).find("alone.other").lines == (1, 1)
-
-
-def test_a_name_that_two_modules_define_is_none_of_them(small: package_source.Library) -> None:
+def test_a_name_that_two_modules_define_is_none_of_them(small) -> None:
     (small.folder / "other.py").write_text("def _hidden(): ...\n")
     changed = package_source.library_in(small.folder)
     with pytest.raises(LookupError, match="the package small has no '_hidden'"):
@@ -75,7 +49,7 @@ def test_without_a_package_there_is_nothing() -> None:
     assert (nothing.public, nothing.modules) == ({}, {})
 
 
-def test_what_a_star_imports_is_what_the_module_offers(tmp_path: Path) -> None:
+def test_what_a_star_imports_is_what_the_module_offers(tmp_path) -> None:
     folder = tmp_path / "src" / "small"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("from small.one import *\n")

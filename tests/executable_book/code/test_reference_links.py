@@ -1,8 +1,6 @@
 """Names in code lead to the API reference; each entry there leads to code, tests and pages."""
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from sphinx.highlighting import PygmentsBridge
@@ -21,7 +19,7 @@ def test_links_are_put_around_the_names_and_change_nothing_else() -> None:
 
 
 @pytest.fixture
-def book(new_book: Callable[..., object], tmp_path: Path) -> object:
+def book(new_book, tmp_path):
     """Return a book of a small package, with a reference and tests."""
     source = tmp_path / "src" / "small"
     source.mkdir(parents=True)
@@ -53,12 +51,12 @@ SETTINGS = {
 }
 
 
-def cell(code: str) -> str:
+def cell(code):
     """Return a page with a cell, as myst-nb marks it once it has run."""
     return f"# Using\n\n```{{code-block}} ipython3\n{code}\n```\n"
 
 
-def entry(html: str, name: str) -> str:
+def entry(html, name):
     return html.partition(f'id="small.one.{name}"')[2].partition('<dl class="py')[0]
 
 
@@ -89,7 +87,7 @@ def test_an_entry_shows_code_tests_and_pages(book) -> None:
     assert "Act." not in html.partition("<summary>Source")[2]
 
 
-def test_an_entry_follows_pages_and_tests(book, tmp_path: Path) -> None:
+def test_an_entry_follows_pages_and_tests(book, tmp_path) -> None:
     """The reference is written again when another page, or a test, begins to use a name."""
     book.write("page.md", cell("x = 1"))
     html = entry(book.build(**SETTINGS).html("api"), "other")

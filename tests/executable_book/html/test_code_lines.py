@@ -17,13 +17,13 @@ CODE = '''def f(x):
 '''
 
 
-def text_of(html: str) -> str:
+def text_of(html):
     return unescape(re.sub("<[^>]*>", "", html))
 
 
 @pytest.mark.parametrize("emphasized", [[], [1, 6]])
 @pytest.mark.parametrize("language", ["python", "text"])
-def test_the_text_is_the_same(language: str, emphasized: list[int]) -> None:
+def test_the_text_is_the_same(language, emphasized) -> None:
     html = PygmentsBridge("html").highlight_block(CODE, language, hl_lines=emphasized)
     found = in_lines(html, {})
     assert text_of(found) == text_of(html)
@@ -54,9 +54,7 @@ def test_words_that_look_like_any_text_have_no_box_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(("letters", "said"), [(0, 3), (55, 58), (56, None)])
-def test_an_output_says_how_wide_it_is_unless_it_is_too_wide(
-    letters: int, said: int | None
-) -> None:
+def test_an_output_says_how_wide_it_is_unless_it_is_too_wide(letters, said) -> None:
     line = "x < " + "y" * (letters - 1) if letters else "a\nabc"
     html = with_width(in_lines(PygmentsBridge("html").highlight_block(line, "text"), {}))
     assert re.findall(r'<pre style="--columns:(\d+)">', html) == ([str(said)] if said else [])

@@ -13,5 +13,5 @@ from executable_book.html.dark_style import dark_rules
         ("html[data-theme=light]{a:b}.dark{c:d}", ""),
     ],
 )
-def test_dark_rules_hold_for_a_page_that_says_it_is_light(css: str, dark: str) -> None:
+def test_dark_rules_hold_for_a_page_that_says_it_is_light(css, dark) -> None:
     assert dark_rules(css) == dark

@@ -10,7 +10,7 @@ from executable_book.html.mathml import keep_with_punctuation, to_mathml
 
 
 @pytest.mark.parametrize("display", [True, False])
-def test_formulas_are_xml(display: bool) -> None:
+def test_formulas_are_xml(display) -> None:
     """HTML knows characters by names that XML, and so every e-book reader, stumbles over."""
     mathml = to_mathml(
         r"\max_k x_k < \log \left( 1 + \operatorname{Var}(y) \right)", nodes.math(), display=display
@@ -37,7 +37,7 @@ def test_a_formula_that_cannot_be_read_shows_as_it_was_typed() -> None:
     ("after", "kept", "left"),
     [(", and so on", ",", " and so on"), (").", ").", ""), (" is", "", " is")],
 )
-def test_a_formula_keeps_the_comma_after_it(after: str, kept: str, left: str) -> None:
+def test_a_formula_keeps_the_comma_after_it(after, kept, left) -> None:
     page = new_document("page")
     page += nodes.paragraph("", "", nodes.Text("Let "), nodes.math("x", "x"), nodes.Text(after))
     keep_with_punctuation(None, page, "page")

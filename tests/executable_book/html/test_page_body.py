@@ -1,9 +1,6 @@
 """Drawings say how large they are, and the parameters of a signature are lines."""
 
-from collections.abc import Callable
-
 import pytest
-from harness.books import Book
 
 SVG = '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg" {} viewBox="0 0 3 2"/>'
 
@@ -18,16 +15,14 @@ SVG = '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg" {} viewBox
         ('width="100%" height="100%"', '<img alt="a dot" src="_images/dot.svg" />'),
     ],
 )
-def test_a_drawing_has_the_size_of_its_file(
-    size: str, attributes: str, new_book: Callable[..., Book]
-) -> None:
+def test_a_drawing_has_the_size_of_its_file(size, attributes, new_book) -> None:
     book = new_book(html_scaled_image_link=False)
     book.write("dot.svg", SVG.format(size))
     book.write("page.md", "# Page\n\n```{figure} dot.svg\n:alt: a dot\n\nA dot.\n```\n")
     assert attributes in book.build().html("page")
 
 
-def test_parameters_of_a_signature_are_lines(new_book: Callable[..., Book]) -> None:
+def test_parameters_of_a_signature_are_lines(new_book) -> None:
     book = new_book(python_maximum_signature_line_length=10)
     book.write(
         "page.md",
@@ -41,9 +36,7 @@ def test_parameters_of_a_signature_are_lines(new_book: Callable[..., Book]) -> N
     assert "<dd>" not in signature
 
 
-def test_an_entry_of_a_bibliography_has_no_role_that_is_out_of_use(
-    new_book: Callable[..., Book],
-) -> None:
+def test_an_entry_of_a_bibliography_has_no_role_that_is_out_of_use(new_book) -> None:
     book = new_book()
     book.write("page.md", "# Page\n\n```{eval-rst}\n.. [one] A paper.\n\nSee [one]_.\n```\n")
     page = book.build().html("page")

@@ -1,9 +1,6 @@
 """Each page says what it is about, to search engines and to messengers."""
 
-from collections.abc import Callable
-
 import pytest
-from harness.books import Book
 
 HEAD = """---
 myst:
@@ -14,14 +11,14 @@ myst:
 
 
 @pytest.fixture
-def book(new_book: Callable[..., Book]) -> Book:
+def book(new_book):
     made = new_book("descriptions", project="A book", html_baseurl="https://example.org/")
     made.write("index.md", HEAD + made.text("index.md"))
     made.page("page", "# A page\n", head=HEAD)
     return made
 
 
-def test_a_page_carries_its_title_address_and_description(book: Book) -> None:
+def test_a_page_carries_its_title_address_and_description(book) -> None:
     build = book.build()
     assert build.warnings == []
     tags = {"title": "A page", "description": "Half &lt; whole", "type": "article"}
@@ -30,7 +27,7 @@ def test_a_page_carries_its_title_address_and_description(book: Book) -> None:
     assert '<meta property="og:type" content="website" />' in build.html("index")
 
 
-def test_a_page_without_a_description_is_named_at_every_build(book: Book) -> None:
+def test_a_page_without_a_description_is_named_at_every_build(book) -> None:
     book.page("page", "# A page\n", head="")
     for _ in range(2):
         build = book.build()

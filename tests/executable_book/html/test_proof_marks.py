@@ -1,7 +1,6 @@
 """What vouches for a cell is a small mark beside it that unfolds; for a page, it is a line at its foot."""
 
 import re
-from collections.abc import Callable
 from html import unescape
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 PRINTED = {"three": "3", "four": "4"}
 
 
-def ledger(place: str = '{ source = "000", line = 7, section = "Scores" }') -> str:
+def ledger(place='{ source = "000", line = 7, section = "Scores" }'):
     sources = "".join(
         f'[[source]]\nid = "{key}"\nkind = "x"\nwhat = "x"\nlines = 9\nsha256 = "0"\n'
         for key in ("000", "002")
@@ -22,25 +21,25 @@ def ledger(place: str = '{ source = "000", line = 7, section = "Scores" }') -> s
 
 
 @pytest.fixture
-def book(new_book: Callable[..., object]) -> object:
+def book(new_book):
     book = new_book("ledger", book_ledger="sources.toml")
     book.write("sources.toml", ledger())
     book.page("sources", "# Sources\n\n```{source-outputs}\n```\n")
     return book
 
 
-def cell(code: str, option: str = "verifies: three four") -> str:
+def cell(code, option="verifies: three four"):
     return f"# Page\n\n```{{code-cell}}\n:{option}\n\n{code}\n```\n\nMore.\n"
 
 
 BOTH = "print('3')\nprint('4')"
 
 
-def marks(html: str) -> list[str]:
+def marks(html):
     return re.findall(r'<details class="proof">(.*?)</details>', html, re.DOTALL)
 
 
-def text_of(html: str) -> str:
+def text_of(html):
     return " ".join(unescape(re.sub("<[^>]*>", " ", html)).split())
 
 
@@ -86,7 +85,7 @@ def test_a_cell_that_cannot_print_the_same_twice_says_why(book) -> None:
 
 
 @pytest.mark.parametrize("option", ["tags: [x]", "verifies: unknown"])
-def test_other_cells_have_no_mark(option: str, book) -> None:
+def test_other_cells_have_no_mark(option, book) -> None:
     book.page("page", cell("print('3')", option))
     assert marks(book.build().html("page")) == []
 
@@ -96,7 +95,7 @@ def test_other_cells_have_no_mark(option: str, book) -> None:
 RAN = "Executed on cpu with torch 2.13.0 and Python 3.11"
 
 
-def foot(build) -> str:
+def foot(build):
     return build.html("page").partition('<p class="page-foot">')[2].partition("</p>")[0]
 
 

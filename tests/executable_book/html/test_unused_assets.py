@@ -1,7 +1,6 @@
 """What is cut from the site is what no page uses, and nothing else."""
 
 from io import BytesIO
-from pathlib import Path
 
 import pytest
 from fontTools.ttLib import TTFont
@@ -38,7 +37,7 @@ IS_USED = names_in("cell note main", "")
         ("/*! MIT License */.cell{a:b}", "/*! MIT License */.cell{a:b}"),
     ],
 )
-def test_rules_stay_if_pages_name_what_they_need(css: str, left: str) -> None:
+def test_rules_stay_if_pages_name_what_they_need(css, left) -> None:
     assert prune(css, IS_USED) == left
     assert prune(left, IS_USED) == left
 
@@ -70,7 +69,7 @@ def test_a_font_holds_what_is_wanted() -> None:
     assert len(small) < 20_000
 
 
-def test_files_are_used_that_pages_lead_to(tmp_path: Path) -> None:
+def test_files_are_used_that_pages_lead_to(tmp_path) -> None:
     for name, text in {
         "a.css": "@import 'ab.css'; url(font.woff2) url(a.css.map)",
         "b.css": "",
@@ -84,7 +83,7 @@ def test_files_are_used_that_pages_lead_to(tmp_path: Path) -> None:
     assert {path.name for path in found} == {"a.css", "ab.css", "font.woff2"}
 
 
-def test_all_files_but_those_that_are_wanted_are_removed(tmp_path: Path) -> None:
+def test_all_files_but_those_that_are_wanted_are_removed(tmp_path) -> None:
     wanted = {tmp_path / "a.css", tmp_path / "below" / "b.css"}
     for path in (*wanted, tmp_path / "b.css", tmp_path / "below" / "a.css"):
         path.parent.mkdir(exist_ok=True)

@@ -1,20 +1,13 @@
 """Every page is there as plain Markdown, with its outputs, and listed for programs that read."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from docutils import nodes
-from harness.books import Book, cell
+from harness.books import cell
 
-from executable_book.html.foldable import folded
 from executable_book.publish.plain_markdown import (
-    PlainMarkdown,
-    code_span,
     escape,
-    fenced,
-    marked,
 )
 
 # sphinx-exercise still asks for what Sphinx 11 will remove.
@@ -91,7 +84,7 @@ Multiply.
 
 
 @pytest.fixture
-def built(new_book: Callable[..., Book]) -> Book:
+def built(new_book):
     """Return a book of three pages in two rooms."""
     book = new_book(
         extensions=("sphinxcontrib.bibtex",),
@@ -117,11 +110,11 @@ def built(new_book: Callable[..., Book]) -> Book:
     return book
 
 
-def text_of(book: Book, name: str) -> str:
+def text_of(book, name):
     return (book.html / name).read_text(encoding="utf-8")
 
 
-def test_a_page_is_plain_markdown_with_its_outputs(built: Book) -> None:
+def test_a_page_is_plain_markdown_with_its_outputs(built) -> None:
     (drawn,) = Path(built.html, "_images").glob("*.svg")
     assert (
         text_of(built, "story/one.md")
@@ -201,7 +194,7 @@ From *A Book*, <{HOME}story/one.html>. Built from commit 0123456.
     )
 
 
-def test_a_list_says_what_each_page_is_about(built: Book) -> None:
+def test_a_list_says_what_each_page_is_about(built) -> None:
     assert text_of(built, "llms.txt") == (
         "# A Book\n\n> All of it.\n\n"
         "Each page is listed as plain Markdown, with the outputs of its code. "
@@ -212,12 +205,12 @@ def test_a_list_says_what_each_page_is_about(built: Book) -> None:
     )
 
 
-def test_the_whole_book_is_one_file_in_the_order_of_its_contents(built: Book) -> None:
+def test_the_whole_book_is_one_file_in_the_order_of_its_contents(built) -> None:
     pages = [text_of(built, f"{name}.md") for name in ("index", "story/one", "two")]
     assert text_of(built, "llms-full.txt") == "\n---\n\n".join(pages)
 
 
-def test_a_build_that_writes_one_page_loses_no_other(built: Book) -> None:
+def test_a_build_that_writes_one_page_loses_no_other(built) -> None:
     sitemap = text_of(built, "sitemap.xml")
     assert re.findall("<loc>(.*)</loc>", sitemap) == [
         f"{HOME}{page}.html" for page in ("index", "story/one", "two")
@@ -226,13 +219,6 @@ def test_a_build_that_writes_one_page_loses_no_other(built: Book) -> None:
     assert "story/one" not in built.build().written
     assert text_of(built, "sitemap.xml") == sitemap
     assert text_of(built, "story/one.md") in text_of(built, "llms-full.txt")
-
-
-def test_what_markdown_has_no_word_for_is_its_text(new_book: Callable[..., Book]) -> None:
-    book = new_book()
-    book.page("page", "# P\n\n:::{sidebar} Beside\nText\n:::\n", head="")
-    book.build()
-    assert text_of(book, "page.md").startswith("# P\n\n# Beside\n\nText\n")
 
 
 TABLE = """
@@ -245,9 +231,7 @@ FROM_ELSEWHERE = (
 )
 
 
-def test_what_a_page_shows_of_other_files_is_a_link_or_stands_there(
-    new_book: Callable[..., Book],
-) -> None:
+def test_what_a_page_shows_of_other_files_is_a_link_or_stands_there(new_book) -> None:
     book = new_book(html_baseurl=HOME)
     book.page("page", f"# Page\n\n{FROM_ELSEWHERE}\n", cell(TABLE))
     book.write("one.csv", "1,2")
@@ -269,21 +253,5 @@ def test_what_a_page_shows_of_other_files_is_a_link_or_stands_there(
         ("[not](a link)", r"\[not](a link)"),
     ],
 )
-def test_text_stays_text(text: str, escaped: str) -> None:
+def test_text_stays_text(text, escaped) -> None:
     assert escape(text) == escaped
-
-
-def test_a_folded_title_is_written_as_it_is_read() -> None:
-    page = nodes.section("", *folded("Torch's own <kernel>"))
-    assert PlainMarkdown("", {}).text(page) == "*Torch's own \\<kernel>*\n"
-
-
-def test_lines_that_a_page_marks_are_marked() -> None:
-    code = nodes.literal_block("", "a\nb\nc", highlight_args={"hl_lines": [1, 3]})
-    assert marked(code) == "a  # new\nb\nc  # new"
-
-
-def test_backticks_stay_within_code() -> None:
-    assert code_span("a`b") == "``a`b``"
-    assert code_span("`") == "`` ` ``"
-    assert fenced("```\nx\n```", "default") == "````python\n```\nx\n```\n````"

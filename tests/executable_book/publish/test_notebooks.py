@@ -4,18 +4,14 @@ What its text looks like, `test_markdown_pages.py` tells; that the notebooks of 
 ours is, `tests/book/test_downloads.py`.
 """
 
-import re
-from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import jinja2
 import nbformat
 import pytest
-from harness.books import Book, cell, settings_for
+from harness.books import cell
 from harness.paths import ROOT
-from nbformat import NotebookNode
 from packaging.requirements import Requirement
 
 from executable_book.publish.notebooks import OFFLINE, setup_cell
@@ -54,7 +50,7 @@ So easy.
 
 
 @pytest.fixture
-def book(new_book: Callable[..., Book]) -> Book:
+def book(new_book):
     """Return a book of a page with an exercise, one with data, and one without code."""
     book = new_book(
         html_baseurl="https://example.org/book/",
@@ -76,18 +72,18 @@ def book(new_book: Callable[..., Book]) -> Book:
     return book
 
 
-def notebook_of(book: Book, name: str) -> NotebookNode:
+def notebook_of(book, name):
     notebook = nbformat.read(book.html / "notebooks" / f"{name}.ipynb", as_version=4)
     nbformat.validate(notebook)
     return notebook
 
 
-def kinds(notebook: NotebookNode) -> list[str]:
+def kinds(notebook):
     """Return the first line of each cell between the one that installs and the page's foot."""
     return [one.source.partition("\n")[0] for one in notebook.cells[1:-1]]
 
 
-def test_a_cell_that_writes_text_of_the_page_is_followed_by_that_text(book: Book) -> None:
+def test_a_cell_that_writes_text_of_the_page_is_followed_by_that_text(book) -> None:
     """Its links and roles are those of the book, which nothing else can follow."""
     code = """
 from nbformat.v4 import new_output
@@ -111,7 +107,7 @@ LEFT_OUT = {
 
 
 @pytest.mark.parametrize("tag", LEFT_OUT)
-def test_what_a_page_leaves_out_is_there_for_the_cells_that_follow(book: Book, tag: str) -> None:
+def test_what_a_page_leaves_out_is_there_for_the_cells_that_follow(book, tag) -> None:
     hidden = cell("left_out = 1\nleft_out", f":tags: [{tag}]")
     answer = cell("print(solved)", ":tags: [remove-cell]") + "So easy."
     exercise = EXERCISE.replace("So easy.", answer)
@@ -126,16 +122,7 @@ def test_what_a_page_leaves_out_is_there_for_the_cells_that_follow(book: Book, t
         assert codes[1].metadata == {"jupyter": LEFT_OUT[tag]}
 
 
-def test_tags_that_jupyter_knows_stay(book: Book) -> None:
-    raises = cell("1 / 0", ":tags: [raises-exception, hide-input, mine]")
-    book.page("page", "# A title\n", raises, cell("x = 1", ":tags: [skip-execution]"))
-    assert book.build().err == ""
-    _, first, second = (one for one in notebook_of(book, "page").cells if one.cell_type == "code")
-    assert first.metadata.tags == ["raises-exception"]
-    assert second.metadata == {"tags": ["skip-execution"]}
-
-
-def test_a_page_that_stopped_has_no_notebook_any_more(book: Book) -> None:
+def test_a_page_that_stopped_has_no_notebook_any_more(book) -> None:
     book.build()
     book.page("page", "# A title\n", cell("1 / 0"))
     context = book.build().contexts["page"]
@@ -144,26 +131,7 @@ def test_a_page_that_stopped_has_no_notebook_any_more(book: Book) -> None:
     assert not (book.html / "notebooks/page.ipynb").exists()
 
 
-def test_a_notebook_that_is_a_page_is_published(book: Book) -> None:
-    page = nbformat.v4.new_notebook(
-        cells=[
-            nbformat.v4.new_markdown_cell("# Page\n\n{download}`numbers <numbers/one.json>`"),
-            nbformat.v4.new_code_cell("print(6 * 7)"),
-        ]
-    )
-    nbformat.write(page, book.folder / "another.ipynb")
-    assert book.build().err == ""
-    title, code, _ = notebook_of(book, "another").cells[1:]
-    assert re.search(
-        r"\[`numbers`\]\(https://example.org/book/_downloads/\w+/one.json\)", title.source
-    )
-    assert code.outputs[0].text == "42\n"
-    book.write("another.ipynb", book.text("another.ipynb").replace("6 * 7", "1 / 0"))
-    build = book.build(**settings_for("execution") | {"nb_execution_mode": "cache"})
-    assert "another.ipynb:1: WARNING: this cell failed: ZeroDivisionError" in build.err
-
-
-def test_a_page_is_a_notebook_for_students_and_one_with_solutions(book: Book) -> None:
+def test_a_page_is_a_notebook_for_students_and_one_with_solutions(book) -> None:
     built = book.build()
     assert built.err == ""
     students, instructors = (notebook_of(book, f"page{end}") for end in ("", "_with_solutions"))
@@ -198,7 +166,7 @@ def test_a_page_is_a_notebook_for_students_and_one_with_solutions(book: Book) ->
         assert f'href="{address}"' in menu
 
 
-def test_the_first_cell_installs_what_the_page_needs(book: Book) -> None:
+def test_the_first_cell_installs_what_the_page_needs(book) -> None:
     book.build()
     package = f'"literate-attention @ git+https://github.com/someone/book@{COMMIT}"'
     first = ["# https://example.org/book/page.html", OFFLINE, f"%pip install --quiet {package}"]
@@ -208,9 +176,7 @@ def test_the_first_cell_installs_what_the_page_needs(book: Book) -> None:
     assert with_solutions == first + further
 
 
-def test_what_a_page_reads_comes_along(
-    book: Book, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_page_reads_comes_along(book, tmp_path, monkeypatch, capsys) -> None:
     book.build()
     monkeypatch.chdir(tmp_path)
     for one in notebook_of(book, "part/data").cells[1:]:
@@ -224,7 +190,7 @@ def test_what_a_page_reads_comes_along(
     assert (tmp_path / "numbers" / "weights.pt").read_bytes() == bytes(range(256))
 
 
-def test_a_later_build_leaves_nothing_of_before(book: Book) -> None:
+def test_a_later_build_leaves_nothing_of_before(book) -> None:
     book.build()
     assert "page" not in book.build(book_commit="f" * 40).executed
     for path in (book.html / "notebooks").rglob("*.ipynb"):
@@ -232,11 +198,6 @@ def test_a_later_build_leaves_nothing_of_before(book: Book) -> None:
     book.page("page", "# Page\n", cell("1"))
     book.build()
     assert not (book.html / "notebooks/page_with_solutions.ipynb").exists()
-
-
-def test_workflow_puts_notebooks_where_colab_finds_them() -> None:
-    publish = (ROOT / ".github/workflows/publish.yml").read_text(encoding="utf-8")
-    assert re.search(r"git push --force \S+ notebooks$", publish, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -247,9 +208,7 @@ def test_workflow_puts_notebooks_where_colab_finds_them() -> None:
         ("", "", " @ git+https://example.org/x"),
     ],
 )
-def test_a_notebook_installs_the_release_or_the_commit(
-    commit: str, release: str, exactly: str
-) -> None:
+def test_a_notebook_installs_the_release_or_the_commit(commit, release, exactly) -> None:
     config: Any = SimpleNamespace(
         book_commit=commit,
         book_release=release,

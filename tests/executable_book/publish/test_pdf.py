@@ -1,20 +1,13 @@
 """The book as one page, which becomes the PDF."""
 
-import re
-from pathlib import Path
-from types import SimpleNamespace
-
 import pikepdf
 import pytest
 
 from executable_book.publish.pdf import (
     chromium,
-    contents_of,
     first_pages,
-    front_of,
     one_page,
     print_whole,
-    running_heads,
     store_pictures_once,
 )
 
@@ -77,24 +70,6 @@ def test_chapters_stand_below_their_parts_behind_the_front() -> None:
     assert text.index("<p>By us") < text.index("Book</h1>")
 
 
-def test_the_front_is_the_cover_and_which_edition_it_is(tmp_path: Path) -> None:
-    (tmp_path / "paper.css").write_text(".imprint { break-after: page }")
-    config = SimpleNamespace(
-        project="Book",
-        author="<us>",
-        book_release="1.2.3",
-        epub_copyright="© us",
-        epub_cover=("_static/cover.svg", "cover.html"),
-        book_pdf_style="paper.css",
-        html_baseurl="https://example.org/",
-    )
-    front = front_of(config, tmp_path)
-    assert f'src="{(tmp_path / "_static/cover.svg").as_uri()}"' in front
-    for fact in ("Book", "&lt;us&gt;", "Edition 1.2.3", "© us"):
-        assert f"<p>{fact}</p>" in front
-    assert "<style>.imprint { break-after: page }</style>" in front
-
-
 def test_a_picture_is_stored_once() -> None:
     """Pictures are the same if they have the same size, too: the bytes of two others may be alike."""
     with pikepdf.new() as pdf:
@@ -112,30 +87,9 @@ def test_a_picture_is_stored_once() -> None:
 TITLES = {"index": "Book", "part/third": "Third & last"}
 
 
-def test_contents_name_each_chapter_and_its_page_below_its_part() -> None:
-    contents = contents_of(TITLES, {"part/third": "Part"}, {"index": 4, "part/third": 17})
-    assert re.findall("<h2>(.*?)</h2>", contents) == ["Part"]
-    lines = re.findall('<p><a href="(.*?)">(.*?)</a> <span class="number">(.*?)</span>', contents)
-    assert lines == [
-        ("#index--", "Book", "4"),
-        ("#part/third--", "Third &amp; last", "17"),
-    ]
-
-
-def test_each_page_names_the_chapter_that_began_last() -> None:
-    heads = re.findall("<div>(.*?)</div>", running_heads(TITLES, {"index": 2, "part/third": 4}, 5))
-    assert [re.sub("<.*?>", " ", head).split() for head in heads] == [
-        [],
-        ["Book", "2"],
-        ["Book", "3"],
-        ["Third", "&amp;", "last", "4"],
-        ["Third", "&amp;", "last", "5"],
-    ]
-
-
 @pytest.mark.browser
-def test_chromium_prints_contents_and_heads_and_the_book_says_what_it_is(tmp_path: Path) -> None:
-    def whole(contents: str) -> str:
+def test_chromium_prints_contents_and_heads_and_the_book_says_what_it_is(tmp_path) -> None:
+    def whole(contents):
         breaks = "<style>div + div { break-before: page }</style>"
         return f'{breaks}{contents}<div id="index--">One</div><div id="part/third--">Two</div>'
 

@@ -1,7 +1,6 @@
 """Where the book comes from: a repository, a commit that git knows, and perhaps a release."""
 
 import subprocess
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -14,7 +13,7 @@ WHOEVER = ("-c", "user.name=a tester", "-c", "user.email=tester@example.org")
 UNSIGNED = ("-c", "commit.gpgsign=false", "-c", "tag.gpgsign=false")
 
 
-def git(folder: Path, *command: str) -> str:
+def git(folder, *command):
     """Run git in a folder, and return what it prints."""
     ran = ["git", *WHOEVER, *UNSIGNED, *command]
     return subprocess.run(
@@ -31,11 +30,11 @@ def git(folder: Path, *command: str) -> str:
         ("", "", "Built from files of no known commit"),
     ],
 )
-def test_a_page_says_of_which_edition_it_is(commit: str, release: str, said: str) -> None:
+def test_a_page_says_of_which_edition_it_is(commit, release, said) -> None:
     assert edition(SimpleNamespace(book_commit=commit, book_release=release)) == said  # type: ignore[arg-type]
 
 
-def test_the_commit_comes_from_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commit_comes_from_git(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     assert commit_of(tmp_path) == ""
     git(tmp_path, "init", "--quiet")
@@ -48,7 +47,7 @@ def test_the_commit_comes_from_git(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert commit_of(tmp_path / "new") == ""  # an archive unpacked in the checkout of another
 
 
-def test_a_release_is_a_tag_of_the_version_without_changes(tmp_path: Path) -> None:
+def test_a_release_is_a_tag_of_the_version_without_changes(tmp_path) -> None:
     pyproject = tmp_path / "pyproject.toml"
     pyproject.write_text('[project]\nversion = "1.2.3"\n')
     assert release_of(tmp_path) == ""
@@ -69,6 +68,6 @@ def test_a_release_is_a_tag_of_the_version_without_changes(tmp_path: Path) -> No
         assert release_of(tmp_path) == ""
 
 
-def test_the_repository_is_named_in_one_place(tmp_path: Path) -> None:
+def test_the_repository_is_named_in_one_place(tmp_path) -> None:
     assert repository_in(ROOT / "pyproject.toml").startswith("https://github.com/")
     assert repository_in(tmp_path / "pyproject.toml") == ""

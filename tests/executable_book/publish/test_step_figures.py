@@ -1,7 +1,5 @@
 """A drawing of several frames is a picture for each of them in an e-book."""
 
-from pathlib import Path
-
 from executable_book.publish.step_figures import draw_frames, framed, split_frames
 
 CELL = """<div class="cell tag_hide-input tag_steps-2 docutils container">
@@ -24,7 +22,7 @@ def test_each_frame_is_a_picture_and_the_first_says_what_is_seen() -> None:
     )
 
 
-def test_frames_are_drawn_of_the_whole_and_stay_when_it_is_gone(tmp_path: Path) -> None:
+def test_frames_are_drawn_of_the_whole_and_stay_when_it_is_gone(tmp_path) -> None:
     whole = tmp_path / "a.svg"
     whole.write_text(DRAWING, encoding="utf-8")
     frames = [tmp_path / f"a.frame-{number}-of-2.svg" for number in (1, 2)]

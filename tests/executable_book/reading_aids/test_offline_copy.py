@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 from executable_book.reading_aids.offline_copy import LIST, WORKER, write_worker
 
@@ -17,7 +16,7 @@ FILES = {
 }
 
 
-def site(folder: Path, **changed: str) -> SimpleNamespace:
+def site(folder, **changed):
     for name, text in (FILES | changed).items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -25,21 +24,21 @@ def site(folder: Path, **changed: str) -> SimpleNamespace:
     return SimpleNamespace(outdir=folder)
 
 
-def written(app: Any) -> tuple[str, dict[str, Any]]:
+def written(app):
     write_worker(app)
     folder = Path(app.outdir)
     edition = (folder / WORKER).read_text(encoding="utf-8").splitlines()[0]
     return edition, json.loads((folder / LIST).read_text(encoding="utf-8"))
 
 
-def test_it_keeps_what_readers_need_and_says_how_much_that_is(tmp_path: Path) -> None:
+def test_it_keeps_what_readers_need_and_says_how_much_that_is(tmp_path) -> None:
     _, kept = written(site(tmp_path))
     names = ["_static/book.css", "index.html", "index.md"]
     assert [*kept["files"]] == names
     assert kept["bytes"] == sum(len(FILES[name]) for name in names)
 
 
-def test_the_same_site_is_the_same_edition_and_another_is_not(tmp_path: Path) -> None:
+def test_the_same_site_is_the_same_edition_and_another_is_not(tmp_path) -> None:
     first = written(site(tmp_path / "first"))
     assert written(site(tmp_path / "again")) == first
     assert written(site(tmp_path / "again")) == first  # what was written before is no part of it

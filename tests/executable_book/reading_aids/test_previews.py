@@ -2,9 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from harness.books import make_book, settings_for
@@ -131,7 +128,7 @@ ELSEWHERE = ("Another word", "One, two, three", "Not this", "Nor this", "A dot."
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     """Return a built book of pages that looks like ours, and has our scripts."""
     look = {
         "book_cut_assets": True,
@@ -159,7 +156,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build.out
 
 
-def previews(site: Path, page: str) -> dict[str, str]:
+def previews(site, page):
     """Return the pieces that the script of a page brings."""
     script = (site / "previews" / f"{page}.js").read_text(encoding="utf-8")
     detail = script.removeprefix('dispatchEvent(new CustomEvent("previews", {detail: ')
@@ -168,13 +165,13 @@ def previews(site: Path, page: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser():
     with chromium() as running:
         yield running
 
 
 @pytest.fixture
-def here(site: Path, browser: Any) -> Iterator[Callable[..., Any]]:
+def here(site, browser):
     """Return a function that opens the page of references from its file."""
     with opening(browser) as open_page:
         yield lambda *size, **options: open_page(
@@ -182,22 +179,22 @@ def here(site: Path, browser: Any) -> Iterator[Callable[..., Any]]:
         )
 
 
-def reference(page: Any, address: str) -> Any:
+def reference(page, address):
     return page.locator(f"article a.internal[href*='{address}']").first
 
 
-def seen(page: Any, *texts: str) -> None:
+def seen(page, *texts) -> None:
     """Wait until a preview with all of the texts is seen."""
     box = page.locator(".preview:popover-open")
     for text in texts:
         box.filter(has_text=text).wait_for()
 
 
-def unseen(page: Any) -> None:
+def unseen(page) -> None:
     page.locator(".preview").wait_for(state="hidden")
 
 
-def focused(page: Any) -> str:
+def focused(page):
     """Return the address of the link that has the focus, without the page's folder."""
     found: str = page.evaluate("document.activeElement.href.split('/').at(-1)")
     return found
@@ -206,14 +203,14 @@ def focused(page: Any) -> str:
 # What is cut -----------------------------------------------------------------------------------
 
 
-def test_what_pages_refer_to_is_cut_and_nothing_else(site: Path) -> None:
+def test_what_pages_refer_to_is_cut_and_nothing_else(site) -> None:
     there = previews(site, "there")
     assert {f"#{anchor}" for anchor in there} == {*REFERENCES} - {"books.html#"}
     assert len(previews(site, "books")) == 1
     assert previews(site, "below/here") == {}
 
 
-def test_a_piece_has_no_link_no_name_and_nothing_of_its_neighbours(site: Path) -> None:
+def test_a_piece_has_no_link_no_name_and_nothing_of_its_neighbours(site) -> None:
     for anchor, piece in previews(site, "there").items():
         assert not re.search(r"<a\b|\b(?:id|role)=", piece)
         text = " ".join(re.sub("<[^>]*>", "", piece).split())
@@ -225,7 +222,7 @@ def test_a_piece_has_no_link_no_name_and_nothing_of_its_neighbours(site: Path) -
 
 
 @pytest.mark.browser
-def test_pointing_at_a_reference_shows_what_it_leads_to(here: Callable[..., Any]) -> None:
+def test_pointing_at_a_reference_shows_what_it_leads_to(here) -> None:
     page = here()
     assert page.locator("script[src*='previews/']").count() == 0  # nothing before it is asked for
     for address, texts in REFERENCES.items():
@@ -243,7 +240,7 @@ def test_pointing_at_a_reference_shows_what_it_leads_to(here: Callable[..., Any]
 
 
 @pytest.mark.browser
-def test_the_keyboard_shows_a_preview_enters_it_and_leaves_it(here: Callable[..., Any]) -> None:
+def test_the_keyboard_shows_a_preview_enters_it_and_leaves_it(here) -> None:
     page = here()
     reference(page, "#there").evaluate("link => link.focus({focusVisible: true})")
     seen(page, "It all begins here.")
@@ -272,7 +269,7 @@ def test_the_keyboard_shows_a_preview_enters_it_and_leaves_it(here: Callable[...
 
 
 @pytest.mark.browser
-def test_a_first_tap_shows_and_a_second_goes(here: Callable[..., Any]) -> None:
+def test_a_first_tap_shows_and_a_second_goes(here) -> None:
     page = here("phone", has_touch=True)
     link = reference(page, "#ex-count")
     link.tap()
@@ -295,39 +292,9 @@ def test_a_first_tap_shows_and_a_second_goes(here: Callable[..., Any]) -> None:
 
 
 @pytest.mark.browser
-def test_a_preview_stays_on_its_side_while_one_scrolls(here: Callable[..., Any]) -> None:
-    page = here("phone")
-    page.add_style_tag(content="article {padding-block: 60vh 200vh !important}")
-    reference(page, "#ex-count").evaluate("link => link.focus({focusVisible: true})")
-    seen(page, "Count to three.")
-    side = "document.querySelector('.preview').dataset.side"
-    before = page.evaluate(side)
-    page.evaluate("scrollBy(0, 400)")
-    drawn(page)
-    assert page.evaluate(side) == before
-
-
-@pytest.mark.browser
-def test_a_reference_without_a_preview_is_a_link(here: Callable[..., Any]) -> None:
-    page = here("phone", has_touch=True)
-    reference(page, "#deep").evaluate("link => { link.hash = '#unknown'; }")
-    reference(page, "#unknown").tap()
-    page.wait_for_url("**/there.html#unknown")
-
-
-@pytest.mark.browser
-def test_without_scripts_a_reference_is_a_link(here: Callable[..., Any]) -> None:
-    page = here(java_script_enabled=False)
-    reference(page, "#deep").click()
-    page.wait_for_url("**/there.html#deep")
-
-
-@pytest.mark.browser
 @pytest.mark.parametrize("size", ["phone", "desk"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_preview_can_be_read_by_everybody(
-    scheme: str, size: str, site: Path, here: Callable[..., Any]
-) -> None:
+def test_a_preview_can_be_read_by_everybody(scheme, size, site, here) -> None:
     page = here(size, color_scheme=scheme)
     reference(page, "#deep").evaluate("link => link.focus({focusVisible: true})")
     seen(page, "Deep")

@@ -1,10 +1,9 @@
 """What a search can find: every section, its sentences as they are read, its code, its entries."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
-from harness.books import Build, cell
+from harness.books import cell
 
 PAGE = """# Counting
 
@@ -30,7 +29,7 @@ The root $\\sqrt{d_k}$ of *one*.
 """
 
 
-def sections(build: Build) -> dict[str, Any]:
+def sections(build):
     """Return what the script of a build hands out."""
     script = (build.out / "sections.js").read_text(encoding="utf-8")
     detail = script.removeprefix('dispatchEvent(new CustomEvent("sections", {detail: ')
@@ -38,7 +37,7 @@ def sections(build: Build) -> dict[str, Any]:
     return found
 
 
-def test_each_section_is_found_by_itself(new_book: Callable[..., Any]) -> None:
+def test_each_section_is_found_by_itself(new_book) -> None:
     book = new_book(book_search=True)
     book.write("counting.md", PAGE)
     found = sections(book.build())
@@ -51,14 +50,14 @@ def test_each_section_is_found_by_itself(new_book: Callable[..., Any]) -> None:
     ]
 
 
-def test_code_and_what_it_printed_are_found(new_book: Callable[..., Any]) -> None:
+def test_code_and_what_it_printed_are_found(new_book) -> None:
     book = new_book(book_search=True)
     book.page("page", "# Page\n\n", cell("print('x' * 5)"))
     (code,) = (section[5] for section in sections(book.build())["sections"] if section[2] == "Page")
     assert code.split() == ["print('x'", "*", "5)", "xxxxx"]
 
 
-def test_an_entry_of_a_reference_is_a_section(new_book: Callable[..., Any]) -> None:
+def test_an_entry_of_a_reference_is_a_section(new_book) -> None:
     book = new_book(book_search=True, book_search_last=["reference"])
     entry = ".. py:function:: small.act(x)\n\n   Act on it."
     book.write("reference/api.md", f"# API\n\n```{{eval-rst}}\n{entry}\n```\n")
@@ -68,7 +67,7 @@ def test_an_entry_of_a_reference_is_a_section(new_book: Callable[..., Any]) -> N
     assert found["pages"][page] == ["reference/api.html", "API", 0.25]
 
 
-def test_a_page_that_is_not_written_again_is_still_found(new_book: Callable[..., Any]) -> None:
+def test_a_page_that_is_not_written_again_is_still_found(new_book) -> None:
     book = new_book(book_search=True)
     book.write("one.md", "# One\n")
     book.write("two.md", "# Two\n")
@@ -81,15 +80,7 @@ def test_a_page_that_is_not_written_again_is_still_found(new_book: Callable[...,
     assert [section[4] for section in after["sections"] if section[2] == "Two"] == ["New."]
 
 
-def test_a_book_may_keep_the_search_of_sphinx(new_book: Callable[..., Any]) -> None:
-    book = new_book()
-    book.write("one.md", "# One\n")
-    build = book.build()
-    assert (build.out / "searchindex.js").exists()
-    assert not (build.out / "sections.js").exists()
-
-
-def test_the_names_of_one_thing_are_handed_out_together(new_book: Callable[..., Any]) -> None:
+def test_the_names_of_one_thing_are_handed_out_together(new_book) -> None:
     book = new_book(book_search=True)
     book.write("terms.md", "# Terms\n\n```{glossary}\nheap, Pile\n  Much.\n\nbit\n  Little.\n```\n")
     assert sections(book.build())["synonyms"] == [["heap", "pile"]]

@@ -1,8 +1,6 @@
 """A word that the glossary explains is a link where a page first uses it, and nowhere in the way."""
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -31,7 +29,7 @@ A **window** is seen. So is the window.
 """
 
 
-def links(html: str) -> list[tuple[str, str]]:
+def links(html):
     """Return the terms that are linked, and what is linked."""
     found = re.findall(
         r'<a class="[^"]*\bterm\b[^"]*" href="words.html#term-([^"]*)">(.*?)</a>', html
@@ -41,14 +39,14 @@ def links(html: str) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def book(new_book: Callable[..., Any]) -> Any:
+def book(new_book):
     book = new_book()
     book.write("words.md", WORDS)
     book.write("text.md", TEXT)
     return book
 
 
-def test_the_first_use_of_each_term_is_a_link(book: Any) -> None:
+def test_the_first_use_of_each_term_is_a_link(book) -> None:
     build = book.build()
     assert build.warnings == []
     assert links(build.html("text")) == [
@@ -60,12 +58,12 @@ def test_the_first_use_of_each_term_is_a_link(book: Any) -> None:
     assert 'class="term' not in build.html("words")
 
 
-def test_what_a_page_introduces_in_bold_is_no_link(book: Any) -> None:
+def test_what_a_page_introduces_in_bold_is_no_link(book) -> None:
     book.write("text.md", "# Text\n\nA **token** is a piece. Each token is.\n")
     assert links(book.build().html("text")) == []
 
 
-def test_pages_follow_the_glossary(book: Any) -> None:
+def test_pages_follow_the_glossary(book) -> None:
     book.build()
     book.change("words.md", "token id\n  Its number.\n", "")
     build = book.build()

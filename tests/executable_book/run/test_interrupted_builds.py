@@ -5,11 +5,10 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from harness import forks
-from harness.books import PICTURE, Book, cell, execute_without_kernels, make_book, unversioned
+from harness.books import PICTURE, cell, execute_without_kernels, make_book, unversioned
 from harness.kernels import alive
 from sphinx.application import ENV_PICKLE_FILENAME
 from sphinx.cmd.build import main
@@ -38,14 +37,14 @@ def setup(app):
 """
 
 
-def build(book: Book, *, kill_at: str = "") -> str:
+def build(book, *, kill_at=""):
     """Build in a process of its own, to the end or to an event; return what the build said."""
     status, said, complaints = forks.run(_build, book, kill_at)
     assert status == (KILLED if kill_at else 0), complaints
     return said
 
 
-def _build(book: Book, kill_at: str) -> None:
+def _build(book, kill_at) -> None:
     os.chdir(book.root)
     os.environ |= {"KILL_AT": kill_at, "SOURCE_DATE_EPOCH": "0"}
     with pytest.MonkeyPatch.context() as monkeypatch:
@@ -53,7 +52,7 @@ def _build(book: Book, kill_at: str) -> None:
         sys.exit(main(book.command()[3:]))
 
 
-def tear(book: Book) -> None:
+def tear(book) -> None:
     """Leave half of every file that a build has written, but for what a later build would take for right.
 
     That is what Sphinx knows of an earlier build, and the outputs of cells.
@@ -64,7 +63,7 @@ def tear(book: Book) -> None:
 
 
 @pytest.fixture(scope="module")
-def clean(tmp_path_factory: pytest.TempPathFactory) -> Book:
+def clean(tmp_path_factory):
     """Return a book that was built once."""
     book = make_book(tmp_path_factory.mktemp("clean"))
     book.add("conf.py", KILLS_ITSELF)
@@ -77,7 +76,7 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Book:
 
 @pytest.mark.parametrize("event", EVENTS[1:])
 def test_a_build_that_was_killed_is_followed_by_one_that_begins_afresh(
-    clean: Book, tmp_path: Path, event: str
+    clean, tmp_path, event
 ) -> None:
     victim = clean.copied(tmp_path / "victim")
     build(victim)
@@ -96,7 +95,7 @@ def test_a_build_that_was_killed_is_followed_by_one_that_begins_afresh(
     assert "cut short" not in build(victim)
 
 
-def test_what_others_keep_in_the_folder_stays(clean: Book, tmp_path: Path) -> None:
+def test_what_others_keep_in_the_folder_stays(clean, tmp_path) -> None:
     """Neither the first build nor a later one makes the folder ours: after a kill, all stays."""
     victim = clean.copied(tmp_path / "victim")
     victim.html.mkdir(parents=True)
@@ -109,7 +108,7 @@ def test_what_others_keep_in_the_folder_stays(clean: Book, tmp_path: Path) -> No
     assert "Another text." in (victim.html / "three.html").read_text()
 
 
-def test_a_build_that_is_asked_to_end_leaves_nobody_behind(project: Book) -> None:
+def test_a_build_that_is_asked_to_end_leaves_nobody_behind(project) -> None:
     """Pages that are read side by side, by processes with kernels that would never end."""
     waits = "import os, time\nopen('{}.pid', 'w').write(str(os.getpid()))\ntime.sleep(1e6)"
     for name in ("one", "two"):

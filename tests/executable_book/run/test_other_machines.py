@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from harness.books import Book, cell
+from harness.books import cell
 from harness.kernels import titled
 from sphinx.errors import SphinxError
 
@@ -19,7 +19,7 @@ SVG("drawn.svg")
 """
 
 
-def test_each_machine_is_tried_and_what_moves_is_named_with_its_place(project: Book) -> None:
+def test_each_machine_is_tried_and_what_moves_is_named_with_its_place(project) -> None:
     titled(
         project,
         "moves",
@@ -46,7 +46,7 @@ def test_each_machine_is_tried_and_what_moves_is_named_with_its_place(project: B
     assert not list(build.out.rglob("*.html"))
 
 
-def test_noise_is_a_machine_for_each_seed_and_one_page_may_be_tried_alone(project: Book) -> None:
+def test_noise_is_a_machine_for_each_seed_and_one_page_may_be_tried_alone(project) -> None:
     titled(project, "one", cell("import os\nprint(os.environ.get('BOOK_NOISE', 'none'))"))
     titled(project, "two", cell("import os\nprint(os.environ.get('BOOK_NOISE', 'none'))"))
     noise = {"book_noise": "contextlib:nullcontext", "book_noises": 2}
@@ -66,7 +66,7 @@ def test_noise_is_a_machine_for_each_seed_and_one_page_may_be_tried_alone(projec
     assert spared.err.count("one.md") == 2
 
 
-def test_a_noise_that_cannot_be_had_is_no_quiet_machine(project: Book) -> None:
+def test_a_noise_that_cannot_be_had_is_no_quiet_machine(project) -> None:
     titled(project, "one", cell("print('one')"))
     with pytest.raises(SphinxError, match=r"cannot be had: (?s:.*)nothing"):
         project.build(builder="machines", book_noise="contextlib:nothing", book_noises=1)

@@ -1,21 +1,16 @@
 """Pages are executed in warm kernels, side by side, once; and nothing stale, broken or half-done is shown."""
 
-import json
 import os
 import re
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from harness.books import FRONT_MATTER, Book, Build, cell
+from harness.books import cell
 from harness.kernels import book_with_kernels, titled
-from jupyter_cache import get_cache
 from sphinx.errors import ConfigError
 
 from executable_book.run import page_execution
-from executable_book.run.warm_python import ADDRESS
 
 FIGURE = """
 import matplotlib.pyplot as plt
@@ -29,7 +24,7 @@ SVG("{name}.svg")
 
 
 @pytest.fixture(scope="module")
-def book(tmp_path_factory: pytest.TempPathFactory, warm: None) -> tuple[Book, Build]:
+def book(tmp_path_factory, warm):
     """Return a book that was built once, and its build. Tests leave it as it is."""
     project = book_with_kernels(tmp_path_factory.mktemp("book"))
     titled(
@@ -51,7 +46,7 @@ def book(tmp_path_factory: pytest.TempPathFactory, warm: None) -> tuple[Book, Bu
     return project, project.build()
 
 
-def text_of(project: Book, page: str) -> str:
+def text_of(project, page):
     """Return the text of a page that was built."""
     return re.sub("<[^>]*>", "", (project.html / f"{page}.html").read_text())
 
@@ -61,47 +56,36 @@ USES_LIBRARY = cell(
 )
 
 
-def test_each_page_runs_once(book: tuple[Book, Build]) -> None:
+def test_each_page_runs_once(book) -> None:
     _, build = book
     assert build.status == 0, build.err
     assert build.executed == ["figure", "sub/error", "values", "where"]
 
 
-def test_outputs_appear_beside_their_cells(book: tuple[Book, Build]) -> None:
+def test_outputs_appear_beside_their_cells(book) -> None:
     project, _ = book
     assert "tensor([0.1235,    inf])\nlabel 7" in text_of(project, "values")
     assert "tensor([0, 1, 2])" in text_of(project, "values")
 
 
-def test_a_figure_says_in_words_what_it_shows(book: tuple[Book, Build]) -> None:
+def test_a_figure_says_in_words_what_it_shows(book) -> None:
     project, _ = book
     assert 'alt="a rising line"' in (project.html / "figure.html").read_text()
 
 
-def test_an_expected_error_is_shown_without_the_way_there(book: tuple[Book, Build]) -> None:
+def test_an_expected_error_is_shown_without_the_way_there(book) -> None:
     project, _ = book
     assert "IndexError: pop from empty list" in text_of(project, "sub/error")
     assert "Traceback" not in text_of(project, "sub/error")
 
 
-def test_a_kernel_knows_its_folder_and_nothing_of_the_build(book: tuple[Book, Build]) -> None:
-    project, _ = book
-    assert "docs 0\n" in text_of(project, "where")
-    assert "\n[]\n" in text_of(project, "where")
-
-
-def test_a_kernel_is_reached_by_no_port_that_another_may_take(book: tuple[Book, Build]) -> None:
-    project, _ = book
-    assert "\nTrue\n" in text_of(project, "where")
-
-
-def test_a_plain_page_is_an_ordinary_page(book: tuple[Book, Build]) -> None:
+def test_a_plain_page_is_an_ordinary_page(book) -> None:
     project, _ = book
     assert "Nothing is executed here." in text_of(project, "plain")
     assert len(project.stored) == 4  # as many as there are executed pages
 
 
-def test_what_changed_runs_again_and_nothing_else(project: Book) -> None:
+def test_what_changed_runs_again_and_nothing_else(project) -> None:
     """After any change to `src/` the next build executes all pages; after none, it starts no kernel."""
     titled(project, "one", USES_LIBRARY)
     titled(project, "two", cell("print('two')"))
@@ -127,7 +111,7 @@ def test_what_changed_runs_again_and_nothing_else(project: Book) -> None:
     assert "answer 42" in text_of(project, "one")
 
 
-def test_two_cold_builds_give_the_same_bytes(book: tuple[Book, Build], tmp_path: Path) -> None:
+def test_two_cold_builds_give_the_same_bytes(book, tmp_path) -> None:
     project, _ = book
     again = project.copied(tmp_path / "again")
     assert again.build(jobs=2).status == 0
@@ -136,7 +120,7 @@ def test_two_cold_builds_give_the_same_bytes(book: tuple[Book, Build], tmp_path:
     assert svg == (again.folder / "line.svg").read_bytes()
 
 
-def test_a_failing_cell_fails_three_builds_and_no_other_page(project: Book) -> None:
+def test_a_failing_cell_fails_three_builds_and_no_other_page(project) -> None:
     titled(
         project,
         "bad",
@@ -169,7 +153,7 @@ NOT_TO_BE_SEEN = {
 }
 
 
-def test_what_a_reader_should_not_see_is_said_at_every_build(project: Book) -> None:
+def test_what_a_reader_should_not_see_is_said_at_every_build(project) -> None:
     for name, (code, _) in NOT_TO_BE_SEEN.items():
         titled(project, name, "Text.\n", cell("x = 1"), cell(code))
     for _ in range(2):
@@ -180,7 +164,7 @@ def test_what_a_reader_should_not_see_is_said_at_every_build(project: Book) -> N
             assert re.search(rf"{name}.md:{line}: WARNING: .*{message}", build.err), build.err
 
 
-def test_an_endless_cell_fails_its_page_alone(project: Book) -> None:
+def test_an_endless_cell_fails_its_page_alone(project) -> None:
     titled(project, "endless", cell("x = 1"), cell("import time\nwhile True:\n    time.sleep(1)"))
     titled(project, "good", cell("print('good')"))
     build = project.build(nb_execution_timeout=3)  # the good page has as long
@@ -189,7 +173,7 @@ def test_an_endless_cell_fails_its_page_alone(project: Book) -> None:
     assert "\ngood\n" in text_of(project, "good")
 
 
-def test_a_kernel_that_dies_fails_its_page_alone(project: Book) -> None:
+def test_a_kernel_that_dies_fails_its_page_alone(project) -> None:
     titled(project, "dead", cell("import os"), cell("import os\nos._exit(7)"), cell("1"))
     titled(project, "good", cell("print('good')"))
     for _ in range(2):
@@ -203,7 +187,7 @@ def test_a_kernel_that_dies_fails_its_page_alone(project: Book) -> None:
     assert project.build().status == 0
 
 
-def test_a_damaged_output_is_computed_again(project: Book) -> None:
+def test_a_damaged_output_is_computed_again(project) -> None:
     titled(project, "page", cell("print('right')"))
     project.build()
     for damage in (lambda path: path.write_text("{"), Path.unlink):
@@ -214,16 +198,16 @@ def test_a_damaged_output_is_computed_again(project: Book) -> None:
         assert "\nright\n" in text_of(project, "page")
 
 
-def garbled(cache: Path) -> None:
+def garbled(cache) -> None:
     (cache / "global.db").write_bytes(b"no database")
 
 
-def emptied(cache: Path) -> None:
+def emptied(cache) -> None:
     (cache / "global.db").write_bytes(b"")
 
 
 @pytest.mark.parametrize("damage", [garbled, emptied])
-def test_a_damaged_cache_is_made_anew(project: Book, damage: Callable[[Path], None]) -> None:
+def test_a_damaged_cache_is_made_anew(project, damage) -> None:
     titled(project, "page", cell("print('right')"))
     project.build()
     damage(project.stored[0].parents[2])
@@ -232,7 +216,7 @@ def test_a_damaged_cache_is_made_anew(project: Book, damage: Callable[[Path], No
     assert "\nright\n" in text_of(project, "page")
 
 
-def test_what_others_put_among_the_caches_stays(project: Book) -> None:
+def test_what_others_put_among_the_caches_stays(project) -> None:
     others = [project.built / "executions" / name for name in (".DS_Store", "2024-run/results.csv")]
     for path in others:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -244,68 +228,14 @@ def test_what_others_put_among_the_caches_stays(project: Book) -> None:
     assert [path.read_text() for path in others] == ["mine", "mine"]
 
 
-@pytest.mark.parametrize("name", ["page.md", "data.txt"])
-def test_an_older_file_that_is_copied_over_a_newer_one_is_read(project: Book, name: str) -> None:
-    text = "# {}\n\n```{{literalinclude}} data.txt\n```\n"
-    project.write("page.md", text.format("New"))
-    project.write("data.txt", "New")
-    project.build()
-    project.write(name, text.format("Old") if name == "page.md" else "Old")
-    os.utime(project.folder / name, (0, 0))
-    assert "Old" in project.build().text("page")
-    assert project.build().written == []
-
-
-def test_what_a_book_depends_on_is_there(project: Book) -> None:
+def test_what_a_book_depends_on_is_there(project) -> None:
     with pytest.raises(ConfigError, match=r"book_depends names what is not there: .*/scr"):
         project.build(book_depends=["../src", "../scr"])
     titled(project, "page", "Text.\n", head="")
     assert project.build().status == 0  # and does not wait for the one that failed
 
 
-def test_kernels_start_wherever_temporary_files_are(
-    project: Book, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / ("long" * 20)
-    folder.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(folder))
-    monkeypatch.delenv(ADDRESS)
-    titled(project, "page", cell("print('right')"))
-    assert project.build().err == ""
-    assert "\nright\n" in text_of(project, "page")
-
-
-def test_a_kernel_of_the_author_is_found(
-    project: Book, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    spec = {"argv": argv, "display_name": "Mine", "language": "python", "env": {"WHOSE": "mine"}}
-    for name in ("mine", "python3"):
-        path = tmp_path / "author/kernels" / name / "kernel.json"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(spec))
-    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "author"))
-    for name in ("mine", "python3"):
-        head = FRONT_MATTER.replace("python3", name)
-        titled(project, name, cell("import os\nprint(os.environ.get('WHOSE', 'ours'))"), head=head)
-    for _ in range(2):
-        assert project.build().err == ""
-    assert "\nmine\n" in text_of(project, "mine")
-    assert "\nours\n" in text_of(project, "python3")
-
-
-def test_no_cache_is_too_full(project: Book) -> None:
-    """Where jupyter-cache looks after a limit, it may delete what another process has just stored."""
-    titled(project, "one", cell("print('one')"))
-    project.build()
-    (cache,) = (project.built / "executions").iterdir()
-    get_cache(str(cache)).change_cache_limit(1)
-    titled(project, "two", cell("print('two')"))
-    project.build()
-    assert len(project.stored) == 2
-
-
-def test_outputs_that_nobody_has_used_for_long_are_removed(project: Book) -> None:
+def test_outputs_that_nobody_has_used_for_long_are_removed(project) -> None:
     titled(project, "page", cell("print('old')"))
     project.build()
     (cache,) = (project.built / "executions").iterdir()
@@ -319,13 +249,13 @@ def test_outputs_that_nobody_has_used_for_long_are_removed(project: Book) -> Non
 
 
 @pytest.fixture
-def digest(tmp_path: Path) -> Callable[..., str]:
+def digest(tmp_path):
     """Return a function that computes the digest of a book, with a library and settings."""
     (tmp_path / "library" / "deep").mkdir(parents=True)
     (tmp_path / "library" / "deep" / "module.py").write_text("x = 1\n")
     (tmp_path / "lock.txt").write_text("torch==1\n")
 
-    def compute(**settings: object) -> str:
+    def compute(**settings):
         names = ("book_variables", "book_versions", "book_kernel_preload")
         defaults = {name: [] for name in names} | {"book_machines": {}}
         config = SimpleNamespace(**defaults | settings)
@@ -336,9 +266,7 @@ def digest(tmp_path: Path) -> Callable[..., str]:
     return compute
 
 
-def test_any_file_of_the_library_changes_the_digest(
-    digest: Callable[..., str], tmp_path: Path
-) -> None:
+def test_any_file_of_the_library_changes_the_digest(digest, tmp_path) -> None:
     seen = {digest()}
     for path, text in (
         ("library/deep/module.py", "x = 2\n"),
@@ -354,26 +282,7 @@ def test_any_file_of_the_library_changes_the_digest(
     assert digest() in seen
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("sys.version", "4.0"),
-        ("platform.platform", lambda: "Another"),
-        ("metadata.version", lambda name: "99"),
-        ("_processors", lambda: ["another"]),
-    ],
-)
-def test_the_machine_and_what_is_installed_change_the_digest(
-    digest: Callable[..., str], monkeypatch: pytest.MonkeyPatch, name: str, value: object
-) -> None:
-    before = digest()
-    monkeypatch.setattr(f"executable_book.run.page_execution.{name}", value)
-    assert digest() != before
-
-
-def test_settings_and_variables_change_the_digest(
-    digest: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_and_variables_change_the_digest(digest, monkeypatch) -> None:
     plain = digest(book_variables=["SOME_DEVICE"])
     assert digest(book_variables=["SOME_DEVICE"], book_kernel_preload=["torch.nn"]) != plain
     monkeypatch.setenv("SOME_DEVICE", "meta")
@@ -382,3 +291,15 @@ def test_settings_and_variables_change_the_digest(
         before = digest(book_machines={"another": {"HOW_IT_COMPUTES": "otherwise"}})
         monkeypatch.setenv(name, "1 contextlib:nullcontext")
         assert digest(book_machines={"another": {"HOW_IT_COMPUTES": "otherwise"}}) != before
+
+
+@pytest.mark.parametrize("name", ["page.md", "data.txt"])
+def test_an_older_file_that_is_copied_over_a_newer_one_is_read(project, name: str) -> None:
+    text = "# {}\n\n```{{literalinclude}} data.txt\n```\n"
+    project.write("page.md", text.format("New"))
+    project.write("data.txt", "New")
+    project.build()
+    project.write(name, text.format("Old") if name == "page.md" else "Old")
+    os.utime(project.folder / name, (0, 0))
+    assert "Old" in project.build().text("page")
+    assert project.build().written == []

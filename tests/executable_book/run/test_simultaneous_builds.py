@@ -3,12 +3,11 @@
 import fcntl
 import os
 import subprocess
-from pathlib import Path
 
 from harness.books import make_book
 
 
-def test_a_build_waits_until_another_has_ended(tmp_path: Path) -> None:
+def test_a_build_waits_until_another_has_ended(tmp_path) -> None:
     book = make_book(tmp_path, nb_execution_mode="off")
     book.page("page", "# Page\n")
     book.built.mkdir()

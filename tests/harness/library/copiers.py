@@ -1,14 +1,11 @@
 """The model that learns to copy, trained as its page trains it, from other seeds, and its circuit."""
 
-from collections.abc import Callable, Iterable
 from functools import partial
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from literate_attention import (
-    Checkpoint,
-    LanguageModel,
     attention_maps,
     attention_only_model,
     copy_accuracy,
@@ -26,15 +23,7 @@ where it does not. It was fixed before the next ten seeds were trained."""
 LENGTHS_SHOWN = (10, 13, 16)
 
 
-def copier(
-    seed: int,
-    *,
-    num_steps: int,
-    every: int,
-    embed_dim: int = 32,
-    num_layers: int = 2,
-    num_heads: int = 1,
-) -> tuple[LanguageModel, list[Checkpoint]]:
+def copier(seed, *, num_steps, every, embed_dim=32, num_layers=2, num_heads=1):
     """Train as the page does."""
     torch.manual_seed(seed)
     model = attention_only_model(26, embed_dim, num_layers, num_heads=num_heads)
@@ -42,24 +31,24 @@ def copier(
     return model, checkpoints
 
 
-def mixed_rows() -> list[Tensor]:
+def mixed_rows():
     """Return 32 rows for each length of a block in training."""
     generator = torch.Generator().manual_seed(1000)
     return [repeated_blocks(32, 2 * n, 26, n, n, generator) for n in range(10, 17)]
 
 
-def copies_mixed(model: LanguageModel) -> float:
+def copies_mixed(model):
     """Return the share of letters that are copied, over all lengths of a block in training."""
     return round(sum(copy_accuracy(model, rows) for rows in mixed_rows()) / 7, 3)
 
 
-def letters_of(model: LanguageModel) -> Tensor:
+def letters_of(model):
     """Return the embeddings, as a first norm leaves them but for its weight."""
     letters = model.token_embedding.weight.detach()
     return letters / letters.square().mean(dim=-1, keepdim=True).sqrt()
 
 
-def weight_before(model: LanguageModel) -> float:
+def weight_before(model):
     """Read from the first head's weights how much it looks at the token before, whatever the letters."""
     letters = letters_of(model)
     circuits = torch.stack([qk_circuit(model, 0, 0, distance) for distance in range(32)])
@@ -68,7 +57,7 @@ def weight_before(model: LanguageModel) -> float:
 
 
 @torch.no_grad()
-def copies_with_notes(model: LanguageModel, back: int) -> float:
+def copies_with_notes(model, back):
     """Let the second head's keys read a note on the letter so many places back, and nothing else.
 
     Such notes are made of the embeddings and the first head's weights, as if it looked nowhere else.
@@ -80,7 +69,7 @@ def copies_with_notes(model: LanguageModel, back: int) -> float:
 
 
 @torch.no_grad()
-def copies_with_written(model: LanguageModel, *backs: int) -> float:
+def copies_with_written(model, *backs):
     """Let the keys read the notes on the letters so many places back, as loud as they are written."""
     rows = mixed_rows()
     return copies_if_given(
@@ -89,7 +78,7 @@ def copies_with_written(model: LanguageModel, *backs: int) -> float:
 
 
 @torch.no_grad()
-def copies_without_written(model: LanguageModel, back: int) -> float:
+def copies_without_written(model, back):
     """Let the keys read all that the first head writes but its note on the letter so many places back."""
     rows = mixed_rows()
     return copies_if_given(
@@ -97,9 +86,7 @@ def copies_without_written(model: LanguageModel, back: int) -> float:
     )
 
 
-def copies_if_given(
-    model: LanguageModel, rows: list[Tensor], instead: list[Callable[[Tensor], Tensor]]
-) -> float:
+def copies_if_given(model, rows, instead):
     """Return the share of letters that are copied if the second head's keys read what is given to them."""
     shares = []
     for some, notes in zip(rows, instead, strict=True):
@@ -108,17 +95,17 @@ def copies_if_given(
     return round(sum(shares) / len(shares), 3)
 
 
-def given(notes: Tensor, _: Tensor) -> Tensor:
+def given(notes, _):
     """Return these notes, whatever the head has written."""
     return notes
 
 
-def all_but(notes: Tensor, everything: Tensor) -> Tensor:
+def all_but(notes, everything):
     """Return what the head has written, less these notes."""
     return everything - notes
 
 
-def written(model: LanguageModel, rows: Tensor, backs: Iterable[int]) -> Tensor:
+def written(model, rows, backs):
     """Return the sum of the notes on the letters so many places back, as loud as they are written."""
     looks = attention_maps(model, rows)[:, 0, 0]
     found = []
@@ -128,7 +115,7 @@ def written(model: LanguageModel, rows: Tensor, backs: Iterable[int]) -> Tensor:
     return torch.stack(found).sum(dim=0)
 
 
-def notes_on(model: LanguageModel, rows: Tensor, back: int) -> Tensor:
+def notes_on(model, rows, back):
     """Return what the first head would write if it looked at nothing but the letter so many places back."""
     notes = (letters_of(model) @ ov_circuit(model, 0, 0))[rows].roll(back, dims=1)
     notes[:, :back] = 0.0
@@ -136,27 +123,27 @@ def notes_on(model: LanguageModel, rows: Tensor, back: int) -> Tensor:
 
 
 @torch.no_grad()
-def looks_back(model: LanguageModel) -> list[float]:
+def looks_back(model):
     """Return the first head's weight on the letter itself, on the one before, and so on up to five back."""
     maps = torch.cat([attention_maps(model, rows)[:, 0, 0, 9:20, :20] for rows in mixed_rows()])
     return [round(maps.diagonal(9 - back, -2, -1).mean().item(), 3) for back in range(6)]
 
 
 @torch.no_grad()
-def looks_after_copy(model: LanguageModel) -> dict[int, list[float]]:
+def looks_after_copy(model):
     """Return the second head's weight on the copy, on what followed it, and so on up to six, by length."""
     lengths = {rows.shape[1] // 2: rows for rows in mixed_rows()}
     return {length: looks_so_far_back(model, lengths[length], length) for length in LENGTHS_SHOWN}
 
 
 @torch.no_grad()
-def looks_without_copy(model: LanguageModel) -> dict[int, list[float]]:
+def looks_without_copy(model):
     """Return its weight from the same places at the same distances in rows of 26 different letters."""
     rows = repeated_blocks(32, 26, 26, 26, 26, torch.Generator().manual_seed(1000))
     return {length: looks_so_far_back(model, rows, length) for length in LENGTHS_SHOWN}
 
 
-def looks_so_far_back(model: LanguageModel, rows: Tensor, length: int) -> list[float]:
+def looks_so_far_back(model, rows, length):
     """Return the second head's weight on what stands so many places back, and on the six places after it.
 
     It looks from the second block of a row, up to place 25.

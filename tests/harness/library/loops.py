@@ -4,16 +4,9 @@ import itertools
 import math
 
 import torch
-from torch import Tensor
 
 
-def attend_by_loops(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    allowed: Tensor | None = None,
-    scale: float | None = None,
-) -> tuple[Tensor, Tensor]:
+def attend_by_loops(query, key, value, allowed=None, scale=None):
     """Compute scaled dot-product attention as its formula reads, one float64 at a time."""
     *batch, q_len, head_dim = query.shape
     kv_len = key.shape[-2]

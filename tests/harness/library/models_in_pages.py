@@ -1,11 +1,8 @@
 """A model that reads in a page, beside the library's."""
 
 import base64
-from collections.abc import Sequence
-from typing import Any
 
 import torch
-from torch import Tensor
 
 import literate_attention as la
 
@@ -15,13 +12,13 @@ READ = (
 
 
 @torch.no_grad()
-def found_by(model: Any, tokens: Tensor, silent: Sequence[Any] = ()) -> tuple[Tensor, Tensor]:
+def found_by(model, tokens, silent=()):
     """Return the maps of all heads, and how probable each next token is, while some heads are off."""
     with la.ablate_heads(model, silent):
         return la.attention_maps(model, tokens), model(tokens).softmax(dim=-1)
 
 
-def assert_reads(got: Any, model: Any, tokens: Tensor, silent: Sequence[Any] = ()) -> None:
+def assert_reads(got, model, tokens, silent=()) -> None:
     """The page has found in the tokens what the library's model finds in them, to 1e-5."""
     maps, following = found_by(model, tokens, silent)
     padded = [
@@ -32,12 +29,10 @@ def assert_reads(got: Any, model: Any, tokens: Tensor, silent: Sequence[Any] = (
     torch.testing.assert_close(torch.tensor(got["next"]).double(), following, rtol=0, atol=1e-5)
 
 
-def unpacked(
-    packed: dict[str, Any], shapes: dict[str, list[int]], kind: torch.dtype
-) -> dict[str, Tensor]:
+def unpacked(packed, shapes, kind):
     """Return weights by their names, from whole numbers and a factor for each row, by other means."""
 
-    def numbers(name: str, kind: torch.dtype) -> Tensor:
+    def numbers(name, kind):
         return torch.frombuffer(bytearray(base64.b64decode(packed[name])), dtype=kind).double()
 
     factors = numbers("factors", torch.float32)

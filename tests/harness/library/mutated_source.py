@@ -6,15 +6,14 @@ import inspect
 import random
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult)
 COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 Change = Callable[[], None]
 
 
-def mutants(original: Any, number: int, seed: int) -> Iterator[tuple[str, Any]]:
+def mutants(original, number, seed):
     """Yield so many different mutants, one or two changes each, with their source."""
     draw, seen = random.Random(seed), set()
     for _ in range(20 * number):
@@ -35,13 +34,13 @@ def mutants(original: Any, number: int, seed: int) -> Iterator[tuple[str, Any]]:
             return
 
 
-def without_docstrings(tree: ast.AST) -> None:
+def without_docstrings(tree) -> None:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
             node.body = node.body[1:]
 
 
-def changes(tree: ast.AST, draw: random.Random) -> Iterator[Change]:
+def changes(tree, draw):
     """Yield all that may be changed, each with what it is changed into."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
@@ -54,10 +53,10 @@ def changes(tree: ast.AST, draw: random.Random) -> Iterator[Change]:
                 yield from changes_of(child, draw)
 
 
-def changes_of(node: ast.AST, draw: random.Random) -> Iterator[Change]:
+def changes_of(node, draw):
     """Yield what may be changed in one place."""
 
-    def put(**values: Any) -> Change:
+    def put(**values):
         return lambda: vars(node).update(values)
 
     match node:

@@ -5,7 +5,6 @@ import random
 from typing import Any
 
 import torch
-from torch import Tensor
 
 import literate_attention as la
 from interactive.playground_numbers import LONGER, NUM_HEADS, PROJECTIONS, decimals, tensor
@@ -16,15 +15,15 @@ ROUNDS = 3
 Settings = dict[str, Any]
 
 
-def stops() -> dict[str, Tensor]:
+def stops():
     """Return the context vectors that the book's own functions and classes give at stops of the tour."""
     x = tensor(decimals(la.toy_embeddings()))
 
-    def seeded(module: type[torch.nn.Module], seed: int, *sizes: Any) -> Any:
+    def seeded(module, seed, *sizes):
         torch.manual_seed(seed)
         return module(*sizes).double()
 
-    def longer(module: torch.nn.Module) -> Any:
+    def longer(module):
         for name, weight in module.named_parameters():
             if "W_query" in name or "W_key" in name:
                 weight.data *= LONGER
@@ -44,7 +43,7 @@ def stops() -> dict[str, Tensor]:
     }
 
 
-def vectors(seed: int = 2017) -> list[dict[str, Any]]:
+def vectors(seed=2017):
     """Return random settings for every choice of steps, each with all that the library makes of it."""
     draw = random.Random(seed)
     choices = itertools.product((False, True), repeat=len(STEPS))
@@ -56,7 +55,7 @@ def vectors(seed: int = 2017) -> list[dict[str, Any]]:
     return [{"settings": one, "expected": attend(one)} for one in settings]
 
 
-def attend(settings: Settings) -> dict[str, Any]:
+def attend(settings):
     """Compute with the library what the playground shows for these settings."""
     steps = set(settings["steps"])
     x = tensor(settings["embeddings"])
@@ -66,9 +65,7 @@ def attend(settings: Settings) -> dict[str, Any]:
     return {"heads": heads, "context": torch.cat([head["context"] for head in heads], dim=-1)}
 
 
-def _head(
-    settings: Settings, steps: set[str], x: Tensor, weights: dict[str, Any]
-) -> dict[str, Any]:
+def _head(settings, steps, x, weights):
     query, key, value = (
         x @ tensor(weights[name]) if "projections" in steps else x for name in PROJECTIONS
     )
@@ -84,7 +81,7 @@ def _head(
     }
 
 
-def _stages(settings: Settings, steps: set[str], query: Tensor, key: Tensor) -> dict[str, Tensor]:
+def _stages(settings, steps, query, key):
     """Compute the matrix after each step that is on. Without a softmax, what is hidden is zero."""
     mask = la.causal_mask(len(query))
     rate, stream = settings["dropout"]["rate"], settings["dropout"]["stream"]
@@ -103,10 +100,10 @@ def _stages(settings: Settings, steps: set[str], query: Tensor, key: Tensor) -> 
     return stages
 
 
-def _random_settings(draw: random.Random, steps: list[str]) -> Settings:
+def _random_settings(draw, steps):
     size = draw.choice((0.1, 1.0, 10.0, 100.0))
 
-    def matrix(rows: int, columns: int, size: float) -> list[list[float]]:
+    def matrix(rows, columns, size):
         return [[round(draw.uniform(-size, size), 3) for _ in range(columns)] for _ in range(rows)]
 
     return {

@@ -3,11 +3,7 @@
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from multiprocessing.connection import Connection
-from pathlib import Path
-from typing import Any
 
 import torch
 from harness import forks
@@ -17,10 +13,10 @@ from torch import distributed as dist
 class Processes:
     """Some processes that wait for work; the first few of them can form a group of their own."""
 
-    def __init__(self, lines: list[Connection]) -> None:
+    def __init__(self, lines) -> None:
         self.lines = lines
 
-    def run(self, count: int, work: Callable[..., Any], *arguments: Any) -> list[Any]:
+    def run(self, count, work, *arguments):
         """Call `work(group, *arguments)` in the first `count` processes, and return what each one returns.
 
         An error that a process raises is returned in the place of its result.
@@ -31,7 +27,7 @@ class Processes:
 
 
 @contextmanager
-def processes(count: int, folder: Path) -> Iterator[Processes]:
+def processes(count, folder):
     """Start processes, and end them."""
     pipes = [forks.forks().Pipe() for _ in range(count)]
     started = [
@@ -50,7 +46,7 @@ def processes(count: int, folder: Path) -> Iterator[Processes]:
             process.join()
 
 
-def _wait_for_work(rank: int, size: int, store: Path, line: Connection) -> None:
+def _wait_for_work(rank, size, store, line) -> None:
     torch.set_num_threads(1)
     dist.init_process_group(
         "gloo", store=dist.FileStore(str(store), size), rank=rank, world_size=size
@@ -66,7 +62,7 @@ def _wait_for_work(rank: int, size: int, store: Path, line: Connection) -> None:
     dist.destroy_process_group()
 
 
-def by_torchrun(count: int, module: str, *arguments: str) -> tuple[int, str, str]:
+def by_torchrun(count, module, *arguments):
     """Run a module in some processes as readers do; return its status and what it wrote, on either stream."""
     command = [sys.executable, "-m", "torch.distributed.run"]
     command += ["--standalone", "--nproc-per-node", str(count), "-m"]  # at a port that nobody has

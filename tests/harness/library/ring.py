@@ -1,12 +1,9 @@
 """What each process does in the tests of ring attention, and what is counted there."""
 
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 from unittest.mock import patch
 
 import torch
-from torch import Tensor
 from torch import distributed as dist
 
 from literate_attention.models import ring_attention
@@ -18,9 +15,7 @@ from literate_attention.models.ring_attention import (
 )
 
 
-def attend(
-    group: dist.ProcessGroup, whole: list[Tensor], upstream: Tensor, options: dict[str, Any]
-) -> list[Tensor]:
+def attend(group, whole, upstream, options):
     """Attend to a whole sequence of which this process takes its shard; return context and gradients."""
     rank, size = dist.get_rank(group), dist.get_world_size(group)
     shard = ring_shards(upstream.shape[-2], size, zigzag=options.get("zigzag", True))[rank]
@@ -36,7 +31,7 @@ def attend_unevenly(group: dist.ProcessGroup) -> None:
     attend_in_ring(x, x, x, group=group)
 
 
-def count_scores(group: dist.ProcessGroup, *arguments: Any) -> int:
+def count_scores(group, *arguments):
     """Count the scores that this process computes, forward and backward."""
     with counted_scores() as counts:
         attend(group, *arguments)
@@ -44,11 +39,11 @@ def count_scores(group: dist.ProcessGroup, *arguments: Any) -> int:
 
 
 @contextmanager
-def counted_scores() -> Iterator[list[int]]:
+def counted_scores():
     """Count the scores of each tile that is computed."""
     counts: list[int] = []
 
-    def counted(*arguments: Any) -> Tensor:
+    def counted(*arguments):
         scores = partial_scores(*arguments)
         counts.append(scores.numel())
         return scores

@@ -18,11 +18,11 @@ from literate_attention import accuracy, answer_logits, train
 SEED = re.compile(r"torch\.manual_seed\(\d+\)")
 
 
-def _answers_unseen(page: dict[str, Any], name: str = "model") -> bool:
+def _answers_unseen(page, name="model"):
     return accuracy(page[name], page["unseen"]) >= 0.99
 
 
-def _reaches_the_floor(page: dict[str, Any]) -> bool:
+def _reaches_the_floor(page):
     task = page["task"]
     with torch.no_grad():
         chances = answer_logits(page["model"], task).log_softmax(-1)
@@ -31,9 +31,7 @@ def _reaches_the_floor(page: dict[str, Any]) -> bool:
     return abs(loss - floor) < 0.005
 
 
-def _learns_what_it_is_shown(
-    page: dict[str, Any], scale: float, large: bool, weight_decay: float
-) -> bool:
+def _learns_what_it_is_shown(page, scale, large, weight_decay):
     """Tell whether the wide model does so at any of three learning rates."""
     return any(
         min(train(page["wide_model"](scale, large), page["seen"], 400, lr, weight_decay)) < 0.1
@@ -64,7 +62,7 @@ RUNGS: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
 
 
 @cache
-def cells(rung: str) -> str:
+def cells(rung):
     """Return the code of a page that trains one model."""
     notebook = jupytext.read(ROOT / "docs" / "story" / f"{RUNGS[rung][0]}.md")
     tag = f"rung-{rung.partition('_')[0]}"
@@ -74,7 +72,7 @@ def cells(rung: str) -> str:
     return code
 
 
-def succeeds(rung: str, seed: int) -> bool:
+def succeeds(rung, seed):
     """Tell whether the page's own cells train a model that can do its task, from another seed."""
     page: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()):
@@ -82,6 +80,6 @@ def succeeds(rung: str, seed: int) -> bool:
     return RUNGS[rung][1](page)
 
 
-def successes(rung: str, seeds: range) -> list[int]:
+def successes(rung, seeds):
     """Return the seeds that succeed."""
     return [seed for seed in seeds if succeeds(rung, seed)]

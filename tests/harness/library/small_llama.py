@@ -17,7 +17,7 @@ SIZES = {
 TEXT = torch.tensor([[1, 7, 2, 22, 5, 0, 13]])
 
 
-def small_llama() -> Assembly:
+def small_llama():
     """Return the library's own; its weights are large, since small ones hide mistakes."""
     rope = RotaryEmbedding(SIZES["head_dim"], CONTEXT_LENGTH, ROPE_BASE)
     model = llama_model(**SIZES, rope=rope).eval()

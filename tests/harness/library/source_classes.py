@@ -3,18 +3,14 @@
 They hold their mask as a float buffer, and compute step by step: all scores, all weights.
 """
 
-from typing import Any
-
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 
 class SourceCausalAttention(nn.Module):
     """Three projections, and ones above the diagonal where a token is hidden."""
 
-    def __init__(
-        self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False
-    ) -> None:
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False) -> None:
         super().__init__()
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
@@ -22,7 +18,7 @@ class SourceCausalAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("mask", torch.ones(context_length, context_length).triu(diagonal=1))
 
-    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def attend(self, query, key, value):
         """Attend, as a reader of the sources would write it: one line for each step."""
         num_tokens, width = query.shape[-2:]
         scores = query @ key.transpose(-2, -1)
@@ -30,47 +26,31 @@ class SourceCausalAttention(nn.Module):
         weights = self.dropout(torch.softmax(scores / width**0.5, dim=-1))
         return weights @ value
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         return self.attend(self.W_query(x), self.W_key(x), self.W_value(x))
 
 
 class SourceWrapper(nn.Module):
     """Several of them, side by side."""
 
-    def __init__(
-        self,
-        d_in: int,
-        d_out: int,
-        context_length: int,
-        dropout: float,
-        num_heads: int,
-        qkv_bias: bool = False,
-    ) -> None:
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False) -> None:
         super().__init__()
         one = (d_in, d_out, context_length, dropout, qkv_bias)
         self.heads = nn.ModuleList([SourceCausalAttention(*one) for _ in range(num_heads)])
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         return torch.cat([head(x) for head in self.heads], dim=-1)
 
 
 class SourceMultiHeadAttention(SourceCausalAttention):
     """All heads at once, and a projection of what they find."""
 
-    def __init__(
-        self,
-        d_in: int,
-        d_out: int,
-        context_length: int,
-        dropout: float,
-        num_heads: int,
-        **bias: Any,
-    ) -> None:
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, **bias) -> None:
         super().__init__(d_in, d_out, context_length, dropout, **bias)
         self.out_proj = nn.Linear(d_out, d_out)
         self.heads = (num_heads, d_out // num_heads)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         query, key, value = (
             projection(x).unflatten(-1, self.heads).transpose(1, 2)
             for projection in (self.W_query, self.W_key, self.W_value)

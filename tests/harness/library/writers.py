@@ -1,12 +1,8 @@
 """The small model that writes, trained as its page trains it, from other seeds or changed in one thing."""
 
-from collections.abc import Callable, Collection, Iterable
-from typing import Any
-
 import torch
 
 from literate_attention import (
-    LanguageModel,
     World,
     entropy,
     next_words,
@@ -21,19 +17,13 @@ MOMENTS = (100, 200, 400, 700)
 WORLD = World()
 
 
-def unchanged(model: LanguageModel) -> None:
+def unchanged(model) -> None:
     """Change nothing."""
 
 
 def trained(
-    name: str,
-    seed: int = 123,
-    change: Callable[[LanguageModel], None] = unchanged,
-    num_texts: int = STEPS * 32,
-    learning_rate: float = 3e-3,
-    moments: Collection[int] = (),
-    **sizes: int,
-) -> dict[str, Any]:
+    name, seed=123, change=unchanged, num_texts=STEPS * 32, learning_rate=3e-3, moments=(), **sizes
+):
     """Train a model as the page does, but for one thing."""
     generator = torch.Generator().manual_seed(seed)
     fresh = WORLD.draw(300, LENGTH, generator)
@@ -43,7 +33,7 @@ def trained(
     change(model)
     on_the_way = {}
 
-    def watch(step: int) -> None:
+    def watch(step) -> None:
         if step in moments:
             on_the_way[step] = take_snapshot(model, step, WORLD, fresh).excess
 
@@ -68,12 +58,12 @@ def trained(
     return result
 
 
-def who_has_what(above: dict[str, float], asked: str = "which") -> tuple[float, float]:
+def who_has_what(above, asked="which"):
     """Return what is about colours and things that have been told, or about which of these it is."""
     return above[f"{asked} colour"], above[f"{asked} thing"]
 
 
-def claims(result: dict[str, Any]) -> dict[str, bool]:
+def claims(result):
     """Tell which claims of the page hold in a training of which MOMENTS were measured."""
     way, end = result["on_the_way"], result["excess"]
     return {
@@ -87,7 +77,7 @@ def claims(result: dict[str, Any]) -> dict[str, bool]:
     }
 
 
-def exceptions(seeds: Iterable[int]) -> dict[str, list[int]]:
+def exceptions(seeds):
     """Train the page's model from some seeds, and return for each claim those for which it does not hold."""
     found: dict[str, list[int]] = {}
     for seed in seeds:

@@ -1,13 +1,11 @@
 """What axe-core complains of on a page that is open."""
 
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import axe_playwright_python
 from harness.reading.visits import STILL, add_style, can_reach_wide_boxes, unfold
-from playwright.sync_api import Page
 
 RUN = """([where, options]) => axe.run(
     where ?? document, {preload: false, resultTypes: ["violations"], ...options})"""
@@ -37,11 +35,11 @@ SHOW_IN = "scheme => { document.documentElement.dataset.theme = scheme; }"
 
 
 @cache
-def source() -> str:
+def source():
     return (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 
 
-def axe_finds(page: Page, selector: str, **options: Any) -> list[tuple[str, list[str], str]]:
+def axe_finds(page, selector, **options):
     """Return what axe complains of in a part of a page: the rule, the element, and what to do."""
     if page.evaluate("typeof axe === 'undefined'"):
         page.evaluate(source())
@@ -54,7 +52,7 @@ def axe_finds(page: Page, selector: str, **options: Any) -> list[tuple[str, list
     ]
 
 
-def ask_axe(page: Page, *, colours: bool) -> Iterator[tuple[str, list[str]]]:
+def ask_axe(page, *, colours):
     """Ask what axe finds on a page, unfolded, and if asked, of its colours, by day and in the dark.
 
     To look at colours takes longest. The page loses some words.

@@ -1,7 +1,5 @@
 """What is seen of a page when it has been drawn: some of what follows a change comes with the next frame."""
 
-from playwright.sync_api import Locator, Page
-
 DRAWN = """() => new Promise(
     done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"""
 BOXES = """all => all.map(one => {
@@ -10,12 +8,12 @@ BOXES = """all => all.map(one => {
 })"""
 
 
-def drawn(page: Page) -> None:
+def drawn(page) -> None:
     """Wait until a page has been drawn as it is now, so that observers and anchored places have moved."""
     page.evaluate(DRAWN)
 
 
-def boxes(*elements: Locator) -> list[dict[str, float]]:
+def boxes(*elements):
     """Return where elements are, at one and the same moment, when the page has been drawn."""
     page = elements[0].page
     drawn(page)

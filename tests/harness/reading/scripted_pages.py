@@ -1,15 +1,11 @@
 """A small book of elements that scripts fill: its settings, its build, its pages opened from files."""
 
 import runpy
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import Any
 
 from harness import forks
 from harness.paths import DOCS
 from harness.reading.visits import Visit
-from playwright.sync_api import Browser, Page
 
 REAL = runpy.run_path(str(DOCS / "conf.py"))
 SAME = tuple(REAL[f"book_{name}"] for name in ("kernel_preload", "variables", "versions"))
@@ -17,7 +13,7 @@ SAME = tuple(REAL[f"book_{name}"] for name in ("kernel_preload", "variables", "v
 WIDTHS = {"phone": 360, "desk": 1280}
 
 
-def write_settings(folder: Path, extension: str) -> None:
+def write_settings(folder, extension) -> None:
     """Write the settings that such a page needs of the real book's."""
     (folder / "conf.py").write_text(
         f"extensions = ['myst_nb', {extension!r}]\n"
@@ -35,7 +31,7 @@ def write_settings(folder: Path, extension: str) -> None:
     )
 
 
-def build(folder: Path, builder: str = "html") -> Path:
+def build(folder, builder="html"):
     """Build the book in a process of its own, without a warning; return where it is."""
     out = folder / "_build" / builder
     doctrees = folder / "_build" / f"doctrees-{builder}"
@@ -45,18 +41,18 @@ def build(folder: Path, builder: str = "html") -> Path:
     return out
 
 
-def heard(visit: Visit) -> list[str]:
+def heard(visit):
     """Return what went wrong, but for scripts that were asked for where none may run."""
     return [one for one in visit.complaints if not one.startswith("failed:")]
 
 
 @contextmanager
-def opening(browser: Browser) -> Iterator[Callable[..., Page]]:
+def opening(browser):
     """Yield a function that opens pages; in the end no error, warning or foreign request was seen."""
     complaints: list[str] = []
     with ExitStack() as taken:
 
-        def open_one(address: str, width: str = "desk", **options: Any) -> Page:
+        def open_one(address, width="desk", **options):
             viewport = {"width": WIDTHS[width], "height": 900}
             context = taken.enter_context(browser.new_context(viewport=viewport, **options))
             visit = Visit(context, "file:")
@@ -68,7 +64,7 @@ def opening(browser: Browser) -> Iterator[Callable[..., Page]]:
     assert complaints == [], complaints
 
 
-def press_in_place(page: Page, key: str) -> None:
+def press_in_place(page, key) -> None:
     """Press a key that the page would scroll by, and see that what has the focus takes it for itself."""
     page.evaluate(
         "addEventListener('keydown', ({defaultPrevented}) => (taken = defaultPrevented), {once: true})"
@@ -77,12 +73,12 @@ def press_in_place(page: Page, key: str) -> None:
     assert page.evaluate("taken")
 
 
-def percent(share: float) -> str:
+def percent(share):
     """Return a share as pages write it."""
     return f"{100 * share:.0f}\u00a0%"
 
 
-def table_texts(table: Any, rows: str, cells: str) -> list[list[str]]:
+def table_texts(table, rows, cells):
     """Return what is read in the cells of a table, row by row."""
     texts: list[list[str]] = table.locator(rows).evaluate_all(
         "(rows, cells) => rows.map(row => [...row.querySelectorAll(cells)].map(cell => cell.innerText))",

@@ -1,9 +1,7 @@
 """Pages that are open in a browser, or parsed, and what is wrong with them."""
 
 from html.parser import HTMLParser
-from pathlib import Path
 
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response
 from playwright.sync_api import TimeoutError as TooLate
 
 Found = dict[str, list[str]]
@@ -67,7 +65,7 @@ LAID_OUT = "* {content-visibility: visible !important}"
 class Visit:
     """A page that is open, and what went wrong on it: each complaint once."""
 
-    def __init__(self, context: BrowserContext, home: str):
+    def __init__(self, context, home):
         self.page = context.new_page()
         self.page.set_default_timeout(PATIENCE)
         self.home = home
@@ -79,26 +77,26 @@ class Visit:
         self.page.on("requestfailed", self._failed)
         self.page.on("response", self._answered)
 
-    def go(self, name: str) -> None:
+    def go(self, name) -> None:
         """Go to a page, whose requests and complaints are told from those of the page before."""
         self.page.goto("about:blank")  # after this, nothing is heard of that page any more
         self.requests, self.complaints = [], []
         self.page.goto(self.home + name, wait_until="load")
 
-    def _heard(self, message: ConsoleMessage) -> None:
+    def _heard(self, message) -> None:
         if message.type in {"error", "warning"}:
             self.complaints.append(f"console: {message.text}")
 
-    def _asked(self, request: Request) -> None:
+    def _asked(self, request) -> None:
         self.requests.append(request.url)
         if not request.url.startswith((self.home, "data:", "blob:")):
             self.complaints.append(f"asked for {request.url}")
 
-    def _failed(self, request: Request) -> None:
+    def _failed(self, request) -> None:
         if request.failure != "net::ERR_ABORTED":  # the reader went on, and it was still on its way
             self.complaints.append(f"failed: {request.url}")
 
-    def _answered(self, response: Response) -> None:
+    def _answered(self, response) -> None:
         if response.status >= 400:
             self.complaints.append(f"{response.status}: {response.url}")
 
@@ -106,42 +104,42 @@ class Visit:
 class Html(HTMLParser):
     """The elements of a page, as far as they are looked at without a browser."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path):
         super().__init__()
         self.elements: list[tuple[str, dict[str, str]]] = []
         self.text = path.read_text(encoding="utf-8")
         self.feed(self.text)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs) -> None:
         self.elements.append((tag, {name: value or "" for name, value in attrs}))
 
-    def all(self, tag: str) -> list[dict[str, str]]:
+    def all(self, tag):
         return [attributes for name, attributes in self.elements if name == tag]
 
     @property
-    def ids(self) -> list[str]:
+    def ids(self):
         return [attributes["id"] for _, attributes in self.elements if "id" in attributes]
 
 
-def is_written(page: str) -> bool:
+def is_written(page):
     """Tell whether somebody wrote a page, which is not generated."""
     return page.removesuffix(".html") not in GENERATED
 
 
-def add_style(page: Page, *rules: str) -> None:
+def add_style(page, *rules) -> None:
     page.evaluate(
         "css => { document.head.appendChild(document.createElement('style')).textContent = css; }",
         "\n".join(rules),
     )
 
 
-def unfold(page: Page) -> None:
+def unfold(page) -> None:
     """Unfold all that is folded, until what stands there has its fonts."""
     page.evaluate(UNFOLD)
     page.evaluate(ALL_FONTS)
 
 
-def read_to_the_end(page: Page) -> None:
+def read_to_the_end(page) -> None:
     """Unfold all that is folded, and go to the end, until every figure and every picture has come."""
     page.wait_for_function(ALL_ALIVE)
     unfold(page)
@@ -149,7 +147,7 @@ def read_to_the_end(page: Page) -> None:
     page.wait_for_function(ALL_PICTURES)
 
 
-def resize(page: Page, width: int, height: int) -> None:
+def resize(page, width, height) -> None:
     """Give a page another size, until it has it."""
     page.set_viewport_size({"width": width, "height": height})
     page.wait_for_function(
@@ -157,13 +155,13 @@ def resize(page: Page, width: int, height: int) -> None:
     )
 
 
-def emulate_print(page: Page) -> None:
+def emulate_print(page) -> None:
     """Show a page as on paper, until it is."""
     page.emulate_media(media="print")
     page.wait_for_function("() => matchMedia('print').matches")
 
 
-def can_reach_wide_boxes(page: Page) -> bool:
+def can_reach_wide_boxes(page):
     """Tell whether what scrolls can be reached by keyboard: the theme looks a while after a change."""
     try:
         page.wait_for_function(REACHED)
@@ -172,6 +170,6 @@ def can_reach_wide_boxes(page: Page) -> bool:
     return True
 
 
-def fail_if_any(wrong: list[str]) -> None:
+def fail_if_any(wrong) -> None:
     """Fail with all that is wrong, a fault a line."""
     assert not wrong, f"{len(wrong)} faults:\n" + "\n".join(wrong)

@@ -16,7 +16,7 @@ X = la.toy_embeddings()
 WEIGHTS = la.softmax(la.score_all_queries(X))
 
 
-def random(*shape: int, seed: int = 0) -> Tensor:
+def random(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
@@ -87,7 +87,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_drawing_holds_its_numbers(name: str) -> None:
+def test_a_drawing_holds_its_numbers(name) -> None:
     drawing, matrices, bars = CASES[name]
     found = meshes(drawing)
     for title, matrix in matrices.items():

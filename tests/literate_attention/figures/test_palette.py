@@ -1,8 +1,6 @@
 """One colour means one thing, and numbers and letters can be read on it."""
 
-from collections.abc import Callable
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +23,7 @@ from literate_attention.figures._palette import (
 
 
 @pytest.mark.parametrize("shade", [0, 1], ids=["tint", "strong"])
-def test_no_two_things_look_alike(shade: int) -> None:
+def test_no_two_things_look_alike(shade) -> None:
     """A difference of 2.3 in CIELAB is just noticeable; these are told apart at a glance."""
     numbers = {"above": Colour(PALE_BLUE, BLUE), "below": Colour(PALE_ORANGE, ORANGE)}
     colours = {name: lab(colour[shade]) for name, colour in (COLOURS | numbers).items()}
@@ -34,7 +32,7 @@ def test_no_two_things_look_alike(shade: int) -> None:
         assert difference > 15, f"{one} and {other} differ by {difference:.1f}"
 
 
-def lab(colour: str) -> Any:
+def lab(colour):
     rgb = np.array(to_rgb(colour))
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     to_xyz = np.array(
@@ -51,7 +49,7 @@ def test_tints_carry_letters_and_paper_carries_strong_colours() -> None:
 
 
 @pytest.mark.parametrize("mode", [lambda rgb: rgb, in_the_dark], ids=["light", "dark"])
-def test_numbers_can_be_read_on_every_shade(mode: Callable[[Any], Any]) -> None:
+def test_numbers_can_be_read_on_every_shade(mode) -> None:
     for place in np.linspace(0, 1, 257):
         shade = np.array(HEAT(place)[:3])
         ink = np.array(to_rgb(ink_on(shade)))

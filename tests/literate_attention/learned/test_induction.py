@@ -158,18 +158,6 @@ def test_the_same_seed_gives_the_same_weights_to_the_last_digit() -> None:
     assert one[-1].loss != other[-1].loss
 
 
-def test_progress_wraps_the_steps() -> None:
-    seen = []
-
-    def watched(steps: range) -> Iterator[int]:
-        for step in steps:
-            seen.append((step, torch.get_num_threads()))
-            yield step
-
-    trained(progress=watched)
-    assert seen == [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)]
-
-
 def test_training_gives_the_threads_back_however_it_ends() -> None:
     def breaks_off(steps: range) -> Iterator[int]:
         yield 1 // (torch.get_num_threads() - 1)

@@ -95,14 +95,6 @@ def test_targets_by_hand() -> None:
     ]
 
 
-def test_induction_targets_by_loops() -> None:
-    token_ids = tokens(3, 13)
-    targets = induction_targets(token_ids)
-    for row, i, j in itertools.product(range(3), range(13), range(13)):
-        expected = 0 < j < i and token_ids[row, j - 1] == token_ids[row, i]
-        assert targets[row, i, j] == bool(expected)
-
-
 # Scores
 
 

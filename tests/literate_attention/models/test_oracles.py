@@ -3,8 +3,6 @@
 import importlib
 import random
 from itertools import pairwise
-from types import ModuleType
-from typing import Any
 
 import pytest
 import torch
@@ -13,7 +11,6 @@ from torch.testing import assert_close
 
 from literate_attention import (
     LLAMA_NAMES,
-    LanguageModel,
     RollingCache,
     RotaryEmbedding,
     empty_caches,
@@ -44,11 +41,11 @@ each_dtype = pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 
 
 @pytest.fixture(scope="session")
-def transformers() -> ModuleType:
+def transformers():
     return importlib.import_module("transformers")
 
 
-def sizes(seed: int) -> dict[str, int]:
+def sizes(seed):
     """Draw sizes of a model: heads that share keys in all ways, a head's width that is free."""
     draw = random.Random(seed)
     num_kv_heads = draw.choice([1, 2, 3])
@@ -64,7 +61,7 @@ def sizes(seed: int) -> dict[str, int]:
     }
 
 
-def theirs(transformers: ModuleType, kind: str, seed: int, window: int | None) -> nn.Module:
+def theirs(transformers, kind, seed, window):
     size = sizes(seed)
     torch.manual_seed(seed)
     config = getattr(transformers, f"{kind}Config")(
@@ -89,7 +86,7 @@ def theirs(transformers: ModuleType, kind: str, seed: int, window: int | None) -
     return model
 
 
-def ours(model: nn.Module, kind: str, seed: int, window: int | None) -> LanguageModel:
+def ours(model, kind, seed, window):
     size = sizes(seed)
     rope = RotaryEmbedding(size["head_dim"], CONTEXT, BASE)
     built = llama_model(**size, rope=rope, window=window, qk_norm=kind == "Qwen3")
@@ -97,27 +94,25 @@ def ours(model: nn.Module, kind: str, seed: int, window: int | None) -> Language
     return built
 
 
-def renamed(model: nn.Module, num_layers: int) -> dict[str, Tensor]:
+def renamed(model, num_layers):
     weights = model.state_dict()
     del weights["lm_head.weight"]  # it is that of the embedding
     return rename_weights(weights, num_layers)
 
 
-def pair(
-    transformers: ModuleType, kind: str, seed: int, dtype: torch.dtype = torch.float32
-) -> tuple[nn.Module, LanguageModel]:
+def pair(transformers, kind, seed, dtype=torch.float32):
     window = 4 + seed if kind == "Mistral" else None
     reference = theirs(transformers, kind, seed, window)
     model = ours(reference, kind, seed, window)
     return reference.to(dtype), model.to(dtype)
 
 
-def text(seed: int, length: int = 23, batch: int | None = None) -> Tensor:
+def text(seed, length=23, batch=None):
     generator = torch.Generator().manual_seed(seed)
     return torch.randint(53, (batch or 1 + seed % 3, length), generator=generator)
 
 
-def scaled(expected: Tensor, tolerance: float) -> dict[str, float]:
+def scaled(expected, tolerance):
     return {"rtol": 0.0, "atol": tolerance * max(1.0, expected.abs().max().item())}
 
 
@@ -127,9 +122,7 @@ def scaled(expected: Tensor, tolerance: float) -> dict[str, float]:
 @each_kind
 @each_seed
 @each_dtype
-def test_logits_are_equal(
-    transformers: ModuleType, kind: str, seed: int, dtype: torch.dtype
-) -> None:
+def test_logits_are_equal(transformers, kind, seed, dtype) -> None:
     reference, model = pair(transformers, kind, seed, dtype)
     with torch.no_grad():
         expected = reference(text(seed)).logits
@@ -138,7 +131,7 @@ def test_logits_are_equal(
 
 @each_kind
 @each_seed
-def test_gradients_are_equal(transformers: ModuleType, kind: str, seed: int) -> None:
+def test_gradients_are_equal(transformers, kind, seed) -> None:
     reference, model = pair(transformers, kind, seed, torch.float64)
     token_ids = text(seed)
     for each in (reference, model):
@@ -154,7 +147,7 @@ def test_gradients_are_equal(transformers: ModuleType, kind: str, seed: int) -> 
 
 
 @each_kind
-def test_texts_of_unequal_length_are_padded_alike(transformers: ModuleType, kind: str) -> None:
+def test_texts_of_unequal_length_are_padded_alike(transformers, kind) -> None:
     """On the right nothing has to be hidden; on the left, padding is hidden and positions are shifted."""
     reference, model = pair(transformers, kind, seed=0, dtype=torch.float64)
     token_ids = text(0, length=11, batch=3)
@@ -172,9 +165,7 @@ def test_texts_of_unequal_length_are_padded_alike(transformers: ModuleType, kind
 
 @each_seed
 @each_dtype
-def test_gpt2s_attention_is_multi_head_attention(
-    transformers: ModuleType, seed: int, dtype: torch.dtype
-) -> None:
+def test_gpt2s_attention_is_multi_head_attention(transformers, seed, dtype) -> None:
     heads = 1 + seed
     torch.manual_seed(seed)
     config = transformers.GPT2Config(
@@ -201,7 +192,7 @@ def test_gpt2s_attention_is_multi_head_attention(
 
 @each_kind
 @each_seed
-def test_any_split_equals_their_whole(transformers: ModuleType, kind: str, seed: int) -> None:
+def test_any_split_equals_their_whole(transformers, kind, seed) -> None:
     reference, model = pair(transformers, kind, seed, torch.float64)
     token_ids, draw = text(seed), random.Random(seed)
     with torch.no_grad():
@@ -219,7 +210,7 @@ def test_any_split_equals_their_whole(transformers: ModuleType, kind: str, seed:
 
 @each_kind
 @each_seed
-def test_the_same_text_is_generated(transformers: ModuleType, kind: str, seed: int) -> None:
+def test_the_same_text_is_generated(transformers, kind, seed) -> None:
     reference, model = pair(transformers, kind, seed, torch.float64)
     token_ids = text(seed, length=7)
     expected = reference.generate(
@@ -233,7 +224,7 @@ def test_the_same_text_is_generated(transformers: ModuleType, kind: str, seed: i
     assert torch.equal(generate(model, token_ids, max_new_tokens=30), expected)
 
 
-def test_the_same_tokens_stay_in_the_running(transformers: ModuleType) -> None:
+def test_the_same_tokens_stay_in_the_running(transformers) -> None:
     logits = torch.randn(50, 101, generator=torch.Generator().manual_seed(7))
     for k in (1, 2, 7, 101):
         assert_close(keep_top_k(logits, k), transformers.TopKLogitsWarper(k)(None, logits))
@@ -246,11 +237,11 @@ def test_the_same_tokens_stay_in_the_running(transformers: ModuleType) -> None:
 
 @pytest.mark.parametrize("head_dim", [4, 10, 64, 128])
 @pytest.mark.parametrize("base", [100.0, 10_000.0, 500_000.0])
-def test_scaled_frequencies_are_equal(transformers: ModuleType, head_dim: int, base: float) -> None:
+def test_scaled_frequencies_are_equal(transformers, head_dim, base) -> None:
     functions = transformers.modeling_rope_utils.ROPE_INIT_FUNCTIONS
     plain = rotary_frequencies(head_dim, base)
 
-    def expected(kind: str, **settings: Any) -> tuple[Tensor, float]:
+    def expected(kind, **settings):
         config = transformers.LlamaConfig(
             head_dim=head_dim,
             max_position_embeddings=32_768,
@@ -271,7 +262,7 @@ def test_scaled_frequencies_are_equal(transformers: ModuleType, head_dim: int, b
         assert yarn_attention_factor(factor) == pytest.approx(attention_factor)
 
 
-def test_the_table_has_every_name_of_their_checkpoints(transformers: ModuleType) -> None:
+def test_the_table_has_every_name_of_their_checkpoints(transformers) -> None:
     names = {
         name
         for kind in KINDS

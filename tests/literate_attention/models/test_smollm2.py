@@ -6,18 +6,14 @@ import random
 import re
 import unicodedata
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
-import tiktoken
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.testing import assert_close
 
 from literate_attention import (
     SAMPLE_TEXT,
-    LanguageModel,
     chat_prompt,
     continue_text,
     generate,
@@ -77,32 +73,32 @@ NASTY = (
 
 
 @pytest.fixture(scope="module")
-def transformers() -> ModuleType:
+def transformers():
     return importlib.import_module("transformers")
 
 
 @pytest.fixture(scope="module")
-def smollm2() -> tuple[LanguageModel, tiktoken.Encoding]:
+def smollm2():
     return load_smollm2("cpu")
 
 
 @pytest.fixture(scope="module")
-def model(smollm2: tuple[LanguageModel, tiktoken.Encoding]) -> LanguageModel:
+def model(smollm2):
     return smollm2[0]
 
 
 @pytest.fixture(scope="module")
-def tokenizer(smollm2: tuple[LanguageModel, tiktoken.Encoding]) -> tiktoken.Encoding:
+def tokenizer(smollm2):
     return smollm2[1]
 
 
-def read_by(kind: Any) -> Any:
+def read_by(kind):
     file = find_smollm2()
     return kind.from_pretrained(file.parent, gguf_file=file.name)
 
 
 @pytest.fixture(scope="module")
-def their_model(transformers: ModuleType) -> nn.Module:
+def their_model(transformers):
     """Their model, their reading of the file; `from_pretrained` would ask for one more package."""
     reader = importlib.import_module("transformers.modeling_gguf_pytorch_utils")
     model = transformers.LlamaForCausalLM(read_by(transformers.AutoConfig)).eval()
@@ -114,12 +110,12 @@ def their_model(transformers: ModuleType) -> nn.Module:
 
 
 @pytest.fixture(scope="module")
-def as_they_read_it(transformers: ModuleType) -> Any:
+def as_they_read_it(transformers):
     return read_by(transformers.AutoTokenizer)
 
 
 @pytest.fixture(scope="module")
-def as_the_file_says(transformers: ModuleType) -> Any:
+def as_the_file_says(transformers):
     """Their tokenizer with digits cut first, as the file asks (`tokenizer.ggml.pre = smollm`)."""
     pre_tokenizers = importlib.import_module("tokenizers").pre_tokenizers
     tokenizer = read_by(transformers.AutoTokenizer)
@@ -132,7 +128,7 @@ def as_the_file_says(transformers: ModuleType) -> Any:
     return tokenizer
 
 
-def encoded(tokenizer: tiktoken.Encoding, text: str) -> Tensor:
+def encoded(tokenizer, text):
     return torch.tensor([tokenizer.encode(text, allowed_special="all")])
 
 
@@ -141,7 +137,7 @@ def encoded(tokenizer: tiktoken.Encoding, text: str) -> Tensor:
 
 @pytest.mark.parametrize("text", NASTY, ids=ascii)
 def test_nasty_texts_have_the_same_tokens(
-    tokenizer: tiktoken.Encoding, as_they_read_it: Any, as_the_file_says: Any, text: str
+    tokenizer, as_they_read_it, as_the_file_says, text
 ) -> None:
     token_ids = tokenizer.encode(text, allowed_special="all")
     assert token_ids == as_the_file_says(text)["input_ids"]
@@ -150,9 +146,7 @@ def test_nasty_texts_have_the_same_tokens(
         assert token_ids == as_they_read_it(text)["input_ids"]
 
 
-def test_random_texts_have_the_same_tokens(
-    tokenizer: tiktoken.Encoding, as_the_file_says: Any
-) -> None:
+def test_random_texts_have_the_same_tokens(tokenizer, as_the_file_says) -> None:
     ranges = ((0, 0x250), (0x370, 0x700), (0x900, 0x980), (0x2000, 0x2100), (0x3040, 0x3100))
     rare = [chr(code) for start, stop in ranges for code in range(start, stop)]
     rare = [letter for letter in rare if letter not in "\x04\x06\x13\x14\x16\x1d"]
@@ -166,9 +160,7 @@ def test_random_texts_have_the_same_tokens(
         assert tokenizer.encode(text) == as_the_file_says(text)["input_ids"], ascii(text)
 
 
-def test_every_token_becomes_itself_or_the_same_others(
-    tokenizer: tiktoken.Encoding, as_the_file_says: Any
-) -> None:
+def test_every_token_becomes_itself_or_the_same_others(tokenizer, as_the_file_says) -> None:
     """tiktoken joins any neighbours that make a token, theirs only those in the list of merges."""
     texts = [tokenizer.decode([number]) for number in range(17, 49_152)]
     texts = [text for text in texts if "\ufffd" not in text]
@@ -178,16 +170,14 @@ def test_every_token_becomes_itself_or_the_same_others(
 
 
 @pytest.mark.parametrize("letter", ["\x04", "\x1d", "\U00050000"], ids=ascii)
-def test_characters_without_a_token_are_left_out(
-    tokenizer: tiktoken.Encoding, as_they_read_it: Any, letter: str
-) -> None:
+def test_characters_without_a_token_are_left_out(tokenizer, as_they_read_it, letter) -> None:
     left = [tokenizer.encode_single_token(token) for token in ("a", "b", " ")]
     assert tokenizer.encode(f"a{letter}b {letter}") == left
     if letter < "\x80":
         assert tokenizer.encode(f"a{letter}b") == as_they_read_it(f"a{letter}b")["input_ids"]
 
 
-def test_a_question_is_written_as_the_file_says(as_they_read_it: Any) -> None:
+def test_a_question_is_written_as_the_file_says(as_they_read_it) -> None:
     messages = [{"role": "user", "content": "Who are you?"}]
     expected = as_they_read_it.apply_chat_template(
         messages, tokenize=False, add_generation_prompt=True
@@ -199,16 +189,14 @@ def test_a_question_is_written_as_the_file_says(as_they_read_it: Any) -> None:
 
 
 @pytest.mark.parametrize("text", PROMPTS, ids=ascii)
-def test_logits_are_equal(
-    model: LanguageModel, tokenizer: tiktoken.Encoding, their_model: nn.Module, text: str
-) -> None:
+def test_logits_are_equal(model, tokenizer, their_model, text) -> None:
     token_ids = encoded(tokenizer, text)
     with torch.no_grad():
         expected = their_model(token_ids).logits
         assert_close(model(token_ids), expected, atol=1e-4, rtol=0)
 
 
-def long_text(tokenizer: tiktoken.Encoding) -> Tensor:
+def long_text(tokenizer):
     """Return 512 tokens of English that is on every machine: from Python's own documentation."""
     pydoc_topics = importlib.import_module("pydoc_data.topics").topics
     token_ids = encoded(tokenizer, pydoc_topics["objects"])[:, :512]
@@ -216,22 +204,18 @@ def long_text(tokenizer: tiktoken.Encoding) -> Tensor:
     return token_ids
 
 
-def loss(logits: Tensor, token_ids: Tensor) -> float:
+def loss(logits, token_ids):
     return nn.functional.cross_entropy(logits[0, :-1], token_ids[0, 1:]).item()
 
 
-def test_the_loss_of_a_long_text_is_equal(
-    model: LanguageModel, tokenizer: tiktoken.Encoding, their_model: nn.Module
-) -> None:
+def test_the_loss_of_a_long_text_is_equal(model, tokenizer, their_model) -> None:
     token_ids = long_text(tokenizer)
     with torch.no_grad():
         expected = loss(their_model(token_ids).logits, token_ids)
         assert loss(model(token_ids), token_ids) == pytest.approx(expected, abs=1e-5)
 
 
-def test_the_loss_that_the_chapter_prints_is_theirs(
-    tokenizer: tiktoken.Encoding, their_model: nn.Module
-) -> None:
+def test_the_loss_that_the_chapter_prints_is_theirs(tokenizer, their_model) -> None:
     """`real_model`: it "has the same loss on this text, down to the last digit printed here"."""
     outputs = Path(__file__).parents[3] / "docs/recorded/models/real_model.txt"
     printed = re.findall(r"right pairing: +loss (\S+)", outputs.read_text("utf-8"))
@@ -240,9 +224,7 @@ def test_the_loss_that_the_chapter_prints_is_theirs(
         assert printed == [f"{loss(their_model(token_ids).logits, token_ids):.2f}"]
 
 
-def test_the_same_text_is_generated(
-    model: LanguageModel, tokenizer: tiktoken.Encoding, their_model: nn.Module
-) -> None:
+def test_the_same_text_is_generated(model, tokenizer, their_model) -> None:
     """They would have written each of our 64 tokens, in ten texts: their model gives it the most.
 
     Where two tokens are closer than logits may differ, either is right.
@@ -257,9 +239,7 @@ def test_the_same_text_is_generated(
     assert_close(ours, logits.amax(dim=-1), atol=2e-4, rtol=0)
 
 
-def test_their_generation_is_ours(
-    model: LanguageModel, tokenizer: tiktoken.Encoding, their_model: nn.Module
-) -> None:
+def test_their_generation_is_ours(model, tokenizer, their_model) -> None:
     """Both go on by themselves, and end with the token that ends an answer."""
     token_ids = encoded(tokenizer, chat_prompt("What is the capital of France?"))
     stop_token = tokenizer.encode_single_token("<|im_end|>")
@@ -275,6 +255,6 @@ def test_their_generation_is_ours(
     assert torch.equal(generate(model, token_ids, 64, stop_token=stop_token), expected)
 
 
-def test_a_question_gets_an_answer(model: LanguageModel, tokenizer: tiktoken.Encoding) -> None:
+def test_a_question_gets_an_answer(model, tokenizer) -> None:
     answer = continue_text(model, tokenizer, chat_prompt("What is the capital of France?"))
     assert answer == "The capital of France is Paris."

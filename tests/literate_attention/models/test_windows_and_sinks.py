@@ -1,16 +1,12 @@
 """A window sees its own last keys, sinks the first; a rolling cache is exactly a mask, chunk by chunk."""
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 from torch.testing import assert_close
 
 from literate_attention import (
-    LanguageModel,
     RollingCache,
     RotaryEmbedding,
     causal_mask,
@@ -23,7 +19,7 @@ NUM_TOKENS, WINDOW, LAYERS = 17, 5, 3
 CUTS = [(17,), (1,) * 17, (7, 1, 1, 8), (2, 3, 5, 7), (13, 4)]
 
 
-def seeded_model(**attention: Any) -> LanguageModel:
+def seeded_model(**attention):
     torch.manual_seed(123)
     model = llama_model(
         11, 12, 16, num_layers=LAYERS, num_heads=6, num_kv_heads=2, head_dim=4, **attention
@@ -31,13 +27,11 @@ def seeded_model(**attention: Any) -> LanguageModel:
     return model.to(torch.float64)
 
 
-def random_ids(batch: int = 2, num_tokens: int = NUM_TOKENS) -> Tensor:
+def random_ids(batch=2, num_tokens=NUM_TOKENS):
     return torch.randint(11, (batch, num_tokens), generator=torch.Generator().manual_seed(7))
 
 
-def in_chunks(
-    model: LanguageModel, token_ids: Tensor, sizes: tuple[int, ...], num_sinks: int = 0
-) -> Tensor:
+def in_chunks(model, token_ids, sizes, num_sinks=0):
     caches = [RollingCache(WINDOW, num_sinks) for _ in range(LAYERS)]
     return torch.cat([model(chunk, caches) for chunk in token_ids.split(sizes, dim=-1)], dim=1)
 
@@ -48,9 +42,7 @@ def in_chunks(
 @pytest.mark.parametrize(("q_len", "kv_len"), [(7, 7), (1, 7), (3, 7), (7, 3), (0, 5)])
 @pytest.mark.parametrize("window", [1, 2, 5, 11])
 @pytest.mark.parametrize("num_sinks", [0, 1, 3])
-def test_a_query_sees_its_window_and_the_sinks(
-    q_len: int, kv_len: int, window: int, num_sinks: int
-) -> None:
+def test_a_query_sees_its_window_and_the_sinks(q_len, kv_len, window, num_sinks) -> None:
     mask = window_mask(q_len, kv_len, window, num_sinks)
     assert mask.shape == (q_len, kv_len)
     for i in range(q_len):
@@ -67,13 +59,13 @@ def test_a_query_sees_its_window_and_the_sinks(
 
 @pytest.mark.parametrize("layers", [1, 2, 3, 7])
 @pytest.mark.parametrize("window", [1, 2, 4])
-def test_each_layer_reaches_a_window_less_one_further(window: int, layers: int) -> None:
+def test_each_layer_reaches_a_window_less_one_further(window, layers) -> None:
     reached = receptive_field(window_mask(NUM_TOKENS, NUM_TOKENS, window), layers)
     assert torch.equal(reached, window_mask(NUM_TOKENS, NUM_TOKENS, layers * (window - 1) + 1))
 
 
 @pytest.mark.parametrize("num_sinks", [0, 1])
-def test_the_receptive_field_is_where_a_change_is_felt(num_sinks: int) -> None:
+def test_the_receptive_field_is_where_a_change_is_felt(num_sinks) -> None:
     """Change a token, and see what moves: in a model with the mask, not in the formula."""
     model, token_ids = seeded_model(), random_ids(1)
     mask = window_mask(NUM_TOKENS, NUM_TOKENS, 3, num_sinks)
@@ -90,7 +82,7 @@ def test_the_receptive_field_is_where_a_change_is_felt(num_sinks: int) -> None:
 
 
 @pytest.mark.parametrize("sizes", CUTS, ids=str)
-def test_any_cut_of_a_text_equals_the_whole(sizes: tuple[int, ...]) -> None:
+def test_any_cut_of_a_text_equals_the_whole(sizes) -> None:
     """Positions go on counting, and a chunk sees what has not left its window yet."""
     rope = RotaryEmbedding(4, context_length=64)
     model, token_ids = seeded_model(rope=rope, window=WINDOW), random_ids()
@@ -99,7 +91,7 @@ def test_any_cut_of_a_text_equals_the_whole(sizes: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("num_sinks", [1, 2, 4])
 @pytest.mark.parametrize("sizes", CUTS, ids=str)
-def test_with_sinks_too(sizes: tuple[int, ...], num_sinks: int) -> None:
+def test_with_sinks_too(sizes, num_sinks) -> None:
     """Beside its window, every token sees the sinks that the cache keeps."""
     token_ids, whole = random_ids(), window_mask(NUM_TOKENS, NUM_TOKENS, WINDOW, num_sinks)
     expected = seeded_model()(token_ids, attn_mask=whole)
@@ -109,7 +101,7 @@ def test_with_sinks_too(sizes: tuple[int, ...], num_sinks: int) -> None:
 
 @pytest.mark.parametrize("window", [1, 2, 5])
 @pytest.mark.parametrize("num_sinks", [0, 1, 3])
-def test_it_keeps_no_more_than_the_next_token_can_see(window: int, num_sinks: int) -> None:
+def test_it_keeps_no_more_than_the_next_token_can_see(window, num_sinks) -> None:
     cache = RollingCache(window, num_sinks)
     for token in range(NUM_TOKENS):
         key = torch.full((1, 1, 1, 1), float(token))
@@ -135,7 +127,7 @@ def test_it_keeps_no_more_than_the_next_token_can_see(window: int, num_sinks: in
         (lambda: receptive_field(causal_mask(3, 5), 1), ValueError, "got shape (3, 5)"),
     ],
 )
-def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
+def test_refuses(call, error, message) -> None:
     with pytest.raises(error, match=re.escape(message)):
         call()
 
@@ -149,9 +141,7 @@ def test_refuses(call: Callable[[], object], error: type[Exception], message: st
     ],
 )
 @pytest.mark.usefixtures("unchecked")
-def test_what_does_not_continue_is_not_kept(
-    key: tuple[int, ...], value: tuple[int, ...], error: type[Exception], message: str
-) -> None:
+def test_what_does_not_continue_is_not_kept(key, value, error, message) -> None:
     cache, dtype = RollingCache(3), torch.float64 if error is TypeError else torch.float32
     cache.append(torch.ones(1, 2, 5, 4), torch.ones(1, 2, 5, 4))
     with pytest.raises(error, match=re.escape(message)):

@@ -1,12 +1,10 @@
 """The causal mask, both ways to apply it, and the class that attends under it."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 import torch
 from harness.library.loops import attend_by_loops
-from torch import Tensor
 from torch.testing import assert_close
 
 from literate_attention import (
@@ -20,12 +18,12 @@ from literate_attention import (
 BATCH, Q_LEN, KV_LEN = 2, 3, 5
 
 
-def random_tensor(*shape: int, seed: int = 0) -> Tensor:
+def random_tensor(*shape, seed=0):
     generator = torch.Generator().manual_seed(seed)
     return torch.randn(shape, generator=generator, dtype=torch.float64)
 
 
-def random_mask(*shape: int) -> Tensor:
+def random_mask(*shape):
     return random_tensor(*shape, seed=5) > -0.3
 
 
@@ -35,7 +33,7 @@ def random_mask(*shape: int) -> Tensor:
 @pytest.mark.parametrize(
     ("q_len", "kv_len"), [(0, 0), (0, 2), (2, 0), (1, 1), (1, 5), (3, 5), (5, 5), (5, 3)], ids=str
 )
-def test_a_query_sees_its_own_key_and_all_before(q_len: int, kv_len: int) -> None:
+def test_a_query_sees_its_own_key_and_all_before(q_len, kv_len) -> None:
     """The last query stands at the last key."""
     expected = [[kv_len - j >= q_len - i for j in range(kv_len)] for i in range(q_len)]
     mask = causal_mask(q_len, kv_len)
@@ -59,7 +57,7 @@ def test_the_mask_is_put_where_it_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("mask_shape", [(3, 5), (1, 5), (3, 1), (2, 1, 5)], ids=str)
-def test_both_ways_to_mask_give_the_same_weights(mask_shape: tuple[int, ...]) -> None:
+def test_both_ways_to_mask_give_the_same_weights(mask_shape) -> None:
     scores, attn_mask = random_tensor(BATCH, Q_LEN, KV_LEN), random_mask(*mask_shape)
     attn_mask[..., 0] = True  # the softmax of a row without a key is not a number
     after = mask_weights(softmax(scores), attn_mask)
@@ -89,7 +87,7 @@ def test_gradients_pass_through_both_ways() -> None:
 
 
 @pytest.mark.parametrize("mask_shape", [None, (5, 5), (2, 1, 5), (2, 5, 1)], ids=str)
-def test_the_class_agrees_with_loops(mask_shape: tuple[int, ...] | None) -> None:
+def test_the_class_agrees_with_loops(mask_shape) -> None:
     """Under a mask, some tokens have no key left; the future stays hidden, whatever it says."""
     torch.manual_seed(123)
     attention = CausalAttention(7, 3, 11, 0.0, qkv_bias=True).double()
@@ -130,6 +128,6 @@ MASK, SMALL = torch.ones(5, 5, dtype=torch.bool), CausalAttention(7, 3, 11, 0.0)
         (lambda: SMALL(X, attn_mask=MASK[:1, :3]), ValueError, "fit scores of shape (2, 5, 5)"),
     ],
 )
-def test_refuses_a_mask(call: Callable[[], object], error: type[Exception], message: str) -> None:
+def test_refuses_a_mask(call, error, message) -> None:
     with pytest.raises(error, match=re.escape(message)):
         call()

@@ -257,12 +257,6 @@ def test_the_embedding_does_not_wait_for_a_gpu(monkeypatch: pytest.MonkeyPatch) 
     assert embed(token_ids).shape == (1, 2, WIDTH)
 
 
-def test_what_is_just_allowed() -> None:
-    """The highest token, the last position, a text of one window and one token."""
-    assert embedding()(torch.full((1, CONTEXT), VOCAB - 1)).shape == (1, CONTEXT, WIDTH)
-    assert len(GPTDatasetV1("one two three four five", gpt2_tokenizer(), 4, 1)) == 1
-
-
 # The story
 
 STORY = "A short story — with a dash,\nand two lines.\n".encode()

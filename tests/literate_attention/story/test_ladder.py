@@ -29,9 +29,7 @@ print(json.dumps({rung: len(successes(rung, range(1000, 1000 + n))) for rung, n 
         pytest.param(40, {"ATEN_CPU_CAPABILITY": "default"}, marks=pytest.mark.seeds),
     ],
 )
-def test_no_more_trainings_succeed_or_fail_than_the_pages_say(
-    most_seeds: int, instructions: dict[str, str]
-) -> None:
+def test_no_more_trainings_succeed_or_fail_than_the_pages_say(most_seeds, instructions) -> None:
     """Of all forty exactly as many do; the first ten of them cannot hold more successes or failures."""
     seeds = {rung: min(MEASURED[rung]["seeds"], most_seeds) for rung in RUNGS}
     environment = os.environ | {"PYTHONPATH": str(ROOT / "tests")} | instructions

@@ -1,12 +1,11 @@
 """Heads: how they are cut and put together, and the two classes that run them."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 import torch
 from harness.library.loops import attend_by_loops
-from torch import Tensor, nn
+from torch import nn
 from torch.testing import assert_close
 
 from literate_attention import (
@@ -25,12 +24,12 @@ D_OUT = HEADS * HEAD_DIM
 both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "explicit"])
 
 
-def tokens(*batch: int, width: int = D_IN) -> Tensor:
+def tokens(*batch, width=D_IN):
     generator = torch.Generator().manual_seed(7)
     return torch.randn(*batch, NUM_TOKENS, width, generator=generator, dtype=torch.float64)
 
 
-def seeded(kind: type[nn.Module], d_out: int, d_in: int = D_IN) -> nn.Module:
+def seeded(kind, d_out, d_in=D_IN):
     torch.manual_seed(123)
     return kind(d_in, d_out, CONTEXT, 0.0, HEADS, qkv_bias=True).double()
 
@@ -39,7 +38,7 @@ def seeded(kind: type[nn.Module], d_out: int, d_in: int = D_IN) -> nn.Module:
 
 
 @pytest.mark.parametrize("batch", [(), (2, 3), (0,)], ids=str)
-def test_a_head_holds_its_own_columns(batch: tuple[int, ...]) -> None:
+def test_a_head_holds_its_own_columns(batch) -> None:
     """Splitting moves no number, and merging undoes it."""
     x = tokens(*batch, width=D_OUT)
     heads = split_heads(x, HEADS)
@@ -56,7 +55,7 @@ def test_a_head_holds_its_own_columns(batch: tuple[int, ...]) -> None:
 
 @both_paths
 @pytest.mark.parametrize("padded", [False, True])
-def test_multi_head_attention_agrees_with_torchs_module(need_weights: bool, padded: bool) -> None:
+def test_multi_head_attention_agrees_with_torchs_module(need_weights, padded) -> None:
     """There, True in a mask means: hidden. A batch of unequal texts is padded at the end."""
     attention = seeded(MultiHeadAttention, D_OUT, d_in=D_OUT)
     theirs = nn.MultiheadAttention(D_OUT, HEADS, batch_first=True, dtype=torch.float64)
@@ -93,11 +92,7 @@ def test_multi_head_attention_agrees_with_torchs_module(need_weights: bool, padd
     ],
     ids=str,
 )
-def test_under_a_mask_it_agrees_with_loops(
-    need_weights: bool,
-    batch: tuple[int, ...],
-    mask_shape: tuple[int, ...],
-) -> None:
+def test_under_a_mask_it_agrees_with_loops(need_weights, batch, mask_shape) -> None:
     """Some tokens have no key left; the future stays hidden, whatever the mask says."""
     attention, x = seeded(MultiHeadAttention, D_OUT), tokens(*batch)
     attn_mask = torch.rand(mask_shape, generator=torch.Generator().manual_seed(3)) < 0.5
@@ -132,11 +127,11 @@ def test_under_a_mask_it_agrees_with_loops(
     ids=str,
 )
 def test_one_place_decides_between_the_kernel_and_the_steps(
-    dropout: nn.Module, need_weights: bool, fused: bool, monkeypatch: pytest.MonkeyPatch
+    dropout, need_weights, fused, monkeypatch
 ) -> None:
     calls = []
 
-    def spy(*arguments: Tensor, **options: object) -> Tensor:
+    def spy(*arguments, **options):
         calls.append(options)
         return scaled_dot_product_attention(*arguments, **options)
 
@@ -186,6 +181,6 @@ NOT_BOOLEAN = "attn_mask must be boolean, True = may attend, got torch.float32"
         ),
     ],
 )
-def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
+def test_refuses(call, error, message) -> None:
     with pytest.raises(error, match=re.escape(message)):
         call()

@@ -1,11 +1,9 @@
 """Scaled dot-product attention in two functions, and the two classes that put weights before it."""
 
-from collections.abc import Callable
-
 import pytest
 import torch
 from harness.library.loops import attend_by_loops
-from torch import Tensor, nn
+from torch import nn
 from torch.testing import assert_close
 
 from literate_attention import (
@@ -31,16 +29,16 @@ each_batch = pytest.mark.parametrize("batch", [(), (2, 3), (0,)], ids=str)
 each_module = pytest.mark.parametrize("build", MODULES.values(), ids=MODULES)
 
 
-def seeded(build: Callable[[], nn.Module], dtype: torch.dtype = torch.float64) -> nn.Module:
+def seeded(build, dtype=torch.float64):
     torch.manual_seed(123)
     return build().to(dtype)
 
 
-def random_tensor(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+def random_tensor(*shape, seed=0, dtype=torch.float64):
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
-def query_key_value(*batch: int) -> tuple[Tensor, Tensor, Tensor]:
+def query_key_value(*batch):
     return (
         random_tensor(*batch, Q_LEN, HEAD_DIM, seed=1),
         random_tensor(*batch, KV_LEN, HEAD_DIM, seed=2),
@@ -48,7 +46,7 @@ def query_key_value(*batch: int) -> tuple[Tensor, Tensor, Tensor]:
     )
 
 
-def projected(attention: nn.Module, x: Tensor) -> list[Tensor]:
+def projected(attention, x):
     """Compute queries, keys and values as the definition says: x times a (d_in, d_out) matrix."""
     results = []
     for name in ("W_query", "W_key", "W_value"):
@@ -65,10 +63,7 @@ def projected(attention: nn.Module, x: Tensor) -> list[Tensor]:
 
 @each_batch
 @pytest.mark.parametrize("scale", [None, 0.3])
-def test_weights_and_output_agree_with_loops(
-    batch: tuple[int, ...],
-    scale: float | None,
-) -> None:
+def test_weights_and_output_agree_with_loops(batch, scale) -> None:
     query, key, value = query_key_value(*batch)
     context, weights = attend_by_loops(query, key, value, scale=scale)
     assert_close(attention_weights(query, key, scale=scale), weights)
@@ -86,10 +81,7 @@ def test_weights_and_output_agree_with_loops(
     ],
     ids=str,
 )
-def test_weights_agree_with_loops_under_any_mask(
-    batch: tuple[int, ...],
-    mask_shape: tuple[int, ...],
-) -> None:
+def test_weights_agree_with_loops_under_any_mask(batch, mask_shape) -> None:
     query, key, value = query_key_value(*batch)
     attn_mask = random_tensor(*mask_shape, seed=5) > -0.3
     _, weights = attend_by_loops(query, key, value, attn_mask)
@@ -114,10 +106,7 @@ def test_a_row_without_keys_is_zero_and_its_gradient_finite() -> None:
 
 @each_module
 @each_batch
-def test_a_module_agrees_with_loops(
-    build: Callable[[], nn.Module],
-    batch: tuple[int, ...],
-) -> None:
+def test_a_module_agrees_with_loops(build, batch) -> None:
     attention = seeded(build)
     x = random_tensor(*batch, NUM_TOKENS, D_IN)
     expected, expected_weights = attend_by_loops(*projected(attention, x))
@@ -146,9 +135,7 @@ def test_parameters_are_drawn_in_the_order_that_the_sources_draw_them() -> None:
 @pytest.mark.parametrize(
     ("build", "saturated"), [(SelfAttention_v1, True), (SelfAttention_v2, False)]
 )
-def test_only_version_1_begins_saturated_where_inputs_are_wide(
-    build: Callable[[int, int], nn.Module], saturated: bool
-) -> None:
+def test_only_version_1_begins_saturated_where_inputs_are_wide(build, saturated) -> None:
     attention = seeded(lambda: build(256, 256))
     _, weights = attention(random_tensor(6, 256), need_weights=True)
     largest = weights.amax(dim=-1)
@@ -156,11 +143,11 @@ def test_only_version_1_begins_saturated_where_inputs_are_wide(
 
 
 @pytest.mark.parametrize(("seed", "learned"), [(6, False), (4, True)])
-def test_without_the_square_root_training_is_a_matter_of_luck(seed: int, learned: bool) -> None:
+def test_without_the_square_root_training_is_a_matter_of_luck(seed, learned) -> None:
     """With the numbers that linear layers draw, some models learn to play, and others do not."""
 
     class Unscaled(SelfAttention_v2):
-        def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        def forward(self, x):  # type: ignore[override]
             weights = attention_weights(self.W_query(x), self.W_key(x), scale=1.0)
             return attention_output(weights, self.W_value(x))
 

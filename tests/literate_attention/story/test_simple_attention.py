@@ -6,7 +6,6 @@ import re
 import pytest
 import torch
 from harness.library.loops import attend_by_loops
-from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention as torch_attention
 from torch.testing import assert_close
 
@@ -25,17 +24,17 @@ NUM_TOKENS, EMBED_DIM = 7, 5
 each_batch = pytest.mark.parametrize("batch", [(), (2, 3), (0,)], ids=str)
 
 
-def random_inputs(*batch: int, dtype: torch.dtype = torch.float64) -> Tensor:
+def random_inputs(*batch, dtype=torch.float64):
     generator = torch.Generator().manual_seed(sum(batch))
     return torch.randn(*batch, NUM_TOKENS, EMBED_DIM, generator=generator, dtype=dtype)
 
 
-def dot(left: Tensor, right: Tensor) -> float:
+def dot(left, right):
     return sum(a * b for a, b in zip(left.tolist(), right.tolist(), strict=True))
 
 
 @each_batch
-def test_a_score_is_a_dot_product(batch: tuple[int, ...]) -> None:
+def test_a_score_is_a_dot_product(batch) -> None:
     inputs = random_inputs(*batch)
     scores = score_all_queries(inputs)
     assert scores.shape == (*batch, NUM_TOKENS, NUM_TOKENS)
@@ -48,7 +47,7 @@ def test_a_score_is_a_dot_product(batch: tuple[int, ...]) -> None:
 
 
 @each_batch
-def test_one_query_gives_its_row_of_all_scores(batch: tuple[int, ...]) -> None:
+def test_one_query_gives_its_row_of_all_scores(batch) -> None:
     inputs = random_inputs(*batch)
     for i in range(NUM_TOKENS):
         one = score_one_query(inputs[..., i, :], inputs)
@@ -56,7 +55,7 @@ def test_one_query_gives_its_row_of_all_scores(batch: tuple[int, ...]) -> None:
 
 
 @each_batch
-def test_a_context_vector_is_a_weighted_sum(batch: tuple[int, ...]) -> None:
+def test_a_context_vector_is_a_weighted_sum(batch) -> None:
     inputs = random_inputs(*batch)
     weights = random_inputs(*batch)[..., 1]
     expected = torch.zeros(*batch, EMBED_DIM, dtype=torch.float64)
@@ -66,7 +65,7 @@ def test_a_context_vector_is_a_weighted_sum(batch: tuple[int, ...]) -> None:
 
 
 @each_batch
-def test_attention_agrees_with_loops_and_with_torch(batch: tuple[int, ...]) -> None:
+def test_attention_agrees_with_loops_and_with_torch(batch) -> None:
     inputs = random_inputs(*batch)
     context, weights = dot_product_attention(inputs, need_weights=True)
     by_loops, weights_by_loops = attend_by_loops(inputs, inputs, inputs, scale=1.0)
@@ -94,7 +93,7 @@ def test_both_softmaxes_agree_until_the_naive_one_overflows() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("device", ["cpu", "meta"])
-def test_the_result_is_where_the_input_is(dtype: torch.dtype, device: str) -> None:
+def test_the_result_is_where_the_input_is(dtype, device) -> None:
     inputs = random_inputs(2, dtype=dtype).to(device)
     for result in dot_product_attention(inputs, need_weights=True):
         assert result.dtype == dtype

@@ -8,7 +8,6 @@ from torch import nn
 
 from literate_attention import (
     InputEmbedding,
-    Task,
     TaskModel,
     accuracy,
     answer_logits,
@@ -20,12 +19,12 @@ from literate_attention import (
 
 
 @pytest.fixture
-def lookup() -> tuple[TaskModel, Task]:
+def lookup():
     torch.manual_seed(7)
     return TaskModel(nn.Embedding(15, 5), dot_product_attention, nn.Linear(5, 4)), lookup_task()[0]
 
 
-def test_the_model_is_embedding_then_attention_then_answers(lookup: tuple[TaskModel, Task]) -> None:
+def test_the_model_is_embedding_then_attention_then_answers(lookup) -> None:
     model, task = lookup
     x = model.embedding(task.examples)
     context = (x @ x.mT).softmax(-1) @ x
@@ -50,9 +49,7 @@ def test_all_embeddings_begin_small() -> None:
         assert table.std().item() == pytest.approx(0.3, rel=0.05)
 
 
-def test_the_loss_is_that_of_the_right_answers_and_a_step_is_adams(
-    lookup: tuple[TaskModel, Task],
-) -> None:
+def test_the_loss_is_that_of_the_right_answers_and_a_step_is_adams(lookup) -> None:
     model, task = lookup
     chances = answer_logits(model, task).softmax(-1)
     loss = -chances.gather(-1, task.answers.unsqueeze(-1)).log().mean()

@@ -6,14 +6,12 @@ NumPy's `RandomState` starts the twister as torch's CPU generator does.
 
 import random
 import re
-from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.testing import assert_close
 
 from literate_attention import (
@@ -40,11 +38,11 @@ each_stream = pytest.mark.parametrize("stream", STREAMS)
 
 
 @pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def machine(monkeypatch):
     """Return a function that makes torch report the accelerators of another machine."""
     monkeypatch.delenv("LITERATE_DEVICE", raising=False)
 
-    def pretend(cuda: int = 0, mps: bool = False) -> None:
+    def pretend(cuda=0, mps=False) -> None:
         monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda > 0)
         monkeypatch.setattr(torch.cuda, "device_count", lambda: cuda)
         monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
@@ -61,16 +59,12 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         ({"cuda": 1, "mps": True}, "cuda"),
     ],
 )
-def test_picks_the_best_device_present(
-    machine: Callable[..., None], present: dict[str, Any], best: str
-) -> None:
+def test_picks_the_best_device_present(machine, present, best) -> None:
     machine(**present)
     assert pick_device() == torch.device(best)
 
 
-def test_an_argument_wins_over_the_environment_and_both_over_the_best(
-    machine: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_argument_wins_over_the_environment_and_both_over_the_best(machine, monkeypatch) -> None:
     machine(cuda=2, mps=True)
     monkeypatch.setenv("LITERATE_DEVICE", "mps")
     assert pick_device() == torch.device("mps")
@@ -81,9 +75,7 @@ def test_an_argument_wins_over_the_environment_and_both_over_the_best(
 
 
 @pytest.mark.parametrize("name", ["cuda", "mps", "xpu", "cuda:2", "gpu"])
-def test_refuses_a_device_that_is_not_there(
-    machine: Callable[..., None], monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_refuses_a_device_that_is_not_there(machine, monkeypatch, name) -> None:
     machine(cuda=2 if name == "cuda:2" else 0)
     message = f"device '{name}' is not on this machine; use 'cpu', or unset LITERATE_DEVICE"
     if name == "gpu":
@@ -98,12 +90,12 @@ def test_refuses_a_device_that_is_not_there(
 # Seeds
 
 
-def draw_from_everything() -> tuple[float, float, float]:
+def draw_from_everything():
     return random.random(), float(np.random.rand()), float(torch.rand(()))
 
 
 @pytest.mark.parametrize("seed", [0, 123, 2**32 - 1])
-def test_a_seed_repeats_every_generator(seed: int) -> None:
+def test_a_seed_repeats_every_generator(seed) -> None:
     seed_everything(seed)
     first, second = draw_from_everything(), draw_from_everything()
     seed_everything(seed)
@@ -122,7 +114,7 @@ def test_tf32_can_be_switched_off() -> None:
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32])
-def test_a_seed_that_not_all_generators_take_changes_none(seed: int) -> None:
+def test_a_seed_that_not_all_generators_take_changes_none(seed) -> None:
     before = torch.get_rng_state(), random.getstate()
     with pytest.raises(ValueError, match="between 0 and"):
         seed_everything(seed)
@@ -133,14 +125,14 @@ def test_a_seed_that_not_all_generators_take_changes_none(seed: int) -> None:
 # The two streams
 
 
-def twister(seed: int) -> Iterator[int]:
+def twister(seed):
     """Yield the 32-bit words of the Mersenne Twister."""
     words = np.random.RandomState(seed)
     while True:
         yield int.from_bytes(words.bytes(4), "little")
 
 
-def torch_stream(words: Iterator[int], count: int, p: float) -> list[bool]:
+def torch_stream(words, count, p):
     """Keep where the low 53 of 64 random bits, as a fraction, are below 1 - p."""
     kept = []
     for _ in range(count):
@@ -149,7 +141,7 @@ def torch_stream(words: Iterator[int], count: int, p: float) -> list[bool]:
     return kept
 
 
-def mkl_stream(words: Iterator[int], count: int, p: float) -> list[bool]:
+def mkl_stream(words, count, p):
     """Keep where the state of MCG31m1, as a fraction, is below 1 - p; one word starts it."""
     kept, state = [], next(words) % (2**31 - 1)
     for _ in range(count):
@@ -164,7 +156,7 @@ PLAIN = {"torch": torch_stream, "mkl": mkl_stream}
 @each_stream
 @pytest.mark.parametrize("p", [0.0, *RATES])
 @pytest.mark.parametrize("seed", [0, 123, 2**32 - 1])
-def test_masks_follow_the_definition_one_after_the_other(stream: str, p: float, seed: int) -> None:
+def test_masks_follow_the_definition_one_after_the_other(stream, p, seed) -> None:
     """Three masks in a row: the generator is left just where the next one has to start."""
     words = twister(seed)
     torch.manual_seed(seed)
@@ -176,7 +168,7 @@ def test_masks_follow_the_definition_one_after_the_other(stream: str, p: float, 
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
-def test_exactly_one_stream_is_this_processors_own(dtype: torch.dtype) -> None:
+def test_exactly_one_stream_is_this_processors_own(dtype) -> None:
     """Bit for bit, and the generator afterwards too, for every rate and shape; the other never.
 
     The module stands in the place of torch's, and has its defaults.
@@ -184,12 +176,12 @@ def test_exactly_one_stream_is_this_processors_own(dtype: torch.dtype) -> None:
     module = ReproducibleDropout()
     assert (isinstance(module, nn.Dropout), module.p, module.stream) == (True, 0.5, "torch")
 
-    def outcome(dropout: Callable[[Tensor], Tensor], shape: tuple[int, ...]) -> list[Tensor]:
+    def outcome(dropout, shape):
         torch.manual_seed(7)
         x = torch.rand(shape, generator=torch.Generator().manual_seed(1)).to(dtype)
         return [dropout(x), dropout(x), torch.get_rng_state()]
 
-    def is_native(stream: str, p: float, shape: tuple[int, ...]) -> bool:
+    def is_native(stream, p, shape):
         ours = outcome(ReproducibleDropout(p, stream), shape)
         return all(map(torch.equal, ours, outcome(nn.Dropout(p), shape)))
 
@@ -199,7 +191,7 @@ def test_exactly_one_stream_is_this_processors_own(dtype: torch.dtype) -> None:
 
 
 @each_stream
-def test_nothing_is_drawn_where_nothing_can_be_dropped(stream: str) -> None:
+def test_nothing_is_drawn_where_nothing_can_be_dropped(stream) -> None:
     x = torch.rand(6, 6)
     before = torch.get_rng_state()
     assert torch.equal(ReproducibleDropout(0.0, stream)(x), x)
@@ -210,7 +202,7 @@ def test_nothing_is_drawn_where_nothing_can_be_dropped(stream: str) -> None:
 
 @each_stream
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
-def test_what_is_kept_is_scaled_up(stream: str, dtype: torch.dtype) -> None:
+def test_what_is_kept_is_scaled_up(stream, dtype) -> None:
     x = torch.linspace(-3, 5, 35, dtype=dtype).reshape(5, 7).requires_grad_()
     torch.manual_seed(123)
     kept = dropout_mask(5, 7, p=0.2, stream=stream)
@@ -224,7 +216,7 @@ def test_what_is_kept_is_scaled_up(stream: str, dtype: torch.dtype) -> None:
 
 
 @each_stream
-def test_a_mask_is_drawn_on_the_cpu_whatever_the_device(stream: str) -> None:
+def test_a_mask_is_drawn_on_the_cpu_whatever_the_device(stream) -> None:
     torch.manual_seed(123)
     expected, after = dropout_mask(6, 6, p=0.5, stream=stream), torch.get_rng_state()
     for device in ("meta", torch.device("meta")):
@@ -256,7 +248,7 @@ def test_a_mask_is_drawn_on_the_cpu_whatever_the_device(stream: str) -> None:
         (0.5, "intel", "stream must be one of ('torch', 'mkl'), got 'intel'"),
     ],
 )
-def test_refuses(call: Callable[[float, str], object], p: float, stream: str, message: str) -> None:
+def test_refuses(call, p, stream, message) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         call(p, stream)
 
@@ -289,7 +281,7 @@ def test_what_is_exact_stays_and_gradients_pass() -> None:
 
 
 def test_noise_reaches_modules_and_steps_and_ends() -> None:
-    def train(noisy: bool) -> list[Tensor]:
+    def train(noisy):
         torch.manual_seed(123)
         layer = nn.Linear(37, 41)
         optimizer = torch.optim.SGD(layer.parameters(), lr=0.5)

@@ -1,25 +1,23 @@
 """A model that is put together of a reader's pieces computes what ours does, whichever are theirs."""
 
-from collections.abc import Iterable
-
 import pytest
 import torch
 from harness.library import naive_pieces
 from harness.library.small_llama import SIZES, TEXT, small_llama
-from torch import Tensor, nn
+from torch import nn
 from torch.testing import assert_close
 
-from literate_attention.workshop.assembling import Assembly, assemble, share_weights
+from literate_attention.workshop.assembling import assemble, share_weights
 
 NAIVE = naive_pieces.PIECES
 
 
 @pytest.fixture
-def ours() -> Assembly:
+def ours():
     return small_llama()
 
 
-def greedily(assembly: Assembly, most: int = 12) -> list[int]:
+def greedily(assembly, most=12):
     return list(assembly.write(TEXT, most, lambda logits: logits.argmax(dim=-1)))
 
 
@@ -28,7 +26,7 @@ def greedily(assembly: Assembly, most: int = 12) -> list[int]:
     [(), tuple(NAIVE), *((name,) for name in NAIVE), *({*NAIVE} - {name} for name in NAIVE)],
     ids=lambda names: f"{len(names)}{'' if len(names) != 1 else names[0]}",
 )
-def test_whatever_is_theirs_the_model_is_ours(ours: Assembly, names: Iterable[str]) -> None:
+def test_whatever_is_theirs_the_model_is_ours(ours, names) -> None:
     theirs = assemble({name: NAIVE[name] for name in names}, ours.model.state_dict(), SIZES)
     outputs, expected = theirs.outputs(TEXT), ours.outputs(TEXT)
     assert len(outputs) == len(expected) == 5
@@ -38,12 +36,10 @@ def test_whatever_is_theirs_the_model_is_ours(ours: Assembly, names: Iterable[st
 
 
 @pytest.mark.parametrize("name", NAIVE)
-def test_each_piece_that_is_theirs_runs_even_if_all_around_it_is_ours(
-    ours: Assembly, name: str
-) -> None:
+def test_each_piece_that_is_theirs_runs_even_if_all_around_it_is_ours(ours, name) -> None:
     called: list[str] = []
 
-    def piece(*arguments: object, **options: object) -> object:
+    def piece(*arguments, **options):
         called.append(name)
         return NAIVE[name](*arguments, **options)
 
@@ -52,16 +48,16 @@ def test_each_piece_that_is_theirs_runs_even_if_all_around_it_is_ours(
 
 
 @pytest.mark.parametrize("name", ["LanguageModel", "TransformerBlock", "GroupedQueryAttention"])
-def test_without_caches_the_whole_text_runs_again(ours: Assembly, name: str) -> None:
+def test_without_caches_the_whole_text_runs_again(ours, name) -> None:
     class Forgetful(NAIVE[name]):
         if name == "LanguageModel":
 
-            def hidden_states(self, token_ids: Tensor) -> Tensor:
+            def hidden_states(self, token_ids):
                 return super().hidden_states(token_ids)
 
         else:
 
-            def forward(self, x: Tensor) -> Tensor:
+            def forward(self, x):
                 return super().forward(x)
 
     theirs = assemble({**NAIVE, name: Forgetful}, ours.model.state_dict(), SIZES)
@@ -70,14 +66,14 @@ def test_without_caches_the_whole_text_runs_again(ours: Assembly, name: str) -> 
     assert greedily(theirs) == greedily(ours)
 
 
-def test_weights_are_shared_and_tied_ones_stay_tied(ours: Assembly) -> None:
+def test_weights_are_shared_and_tied_ones_stay_tied(ours) -> None:
     class Tied(NAIVE["LanguageModel"]):
-        def __init__(self, *arguments: object) -> None:
+        def __init__(self, *arguments) -> None:
             super().__init__(*arguments)
             self.head = nn.Linear(1, 1, bias=False)
             self.head.weight = self.token_embedding.weight
 
-        def logits(self, hidden: Tensor) -> Tensor:
+        def logits(self, hidden):
             return self.head(hidden)
 
     weights = ours.model.state_dict()
@@ -93,6 +89,6 @@ def test_weights_are_shared_and_tied_ones_stay_tied(ours: Assembly) -> None:
         ("W", (3, 2), "the checkpoint has W, and Linear has weight"),
     ],
 )
-def test_weights_that_do_not_fit_are_refused(name: str, shape: tuple[int, ...], says: str) -> None:
+def test_weights_that_do_not_fit_are_refused(name, shape, says) -> None:
     with pytest.raises(ValueError, match=says):
         share_weights(nn.Linear(2, 3, bias=False), {name: torch.ones(shape)})

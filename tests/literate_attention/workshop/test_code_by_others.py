@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from literate_attention.workshop.pieces import check_piece
 
@@ -14,7 +14,7 @@ CHAPTER_3 = ("SelfAttention_v1", "SelfAttention_v2", "CausalAttention", "MultiHe
 
 
 @pytest.mark.parametrize("name", CHAPTER_3)
-def test_the_classes_of_llms_from_scratch(name: str) -> None:
+def test_the_classes_of_llms_from_scratch(name) -> None:
     ch03 = importlib.import_module("llms_from_scratch.ch03")
     assert check_piece(getattr(ch03, name))
 
@@ -32,7 +32,7 @@ def test_the_rotary_embedding_of_transformers() -> None:
     )
 
     class Wrapped(nn.Module):
-        def __init__(self, head_dim: int, context_length: int, base: float = 10_000.0) -> None:
+        def __init__(self, head_dim, context_length, base=10_000.0) -> None:
             super().__init__()
             self.theirs = LlamaRotaryEmbedding(
                 LlamaConfig(
@@ -43,7 +43,7 @@ def test_the_rotary_embedding_of_transformers() -> None:
                 )
             )
 
-        def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        def forward(self, x, start=0):
             positions = torch.arange(start, start + x.shape[-2]).unsqueeze(0)
             cos, sin = self.theirs(x, positions)
             turned = apply_rotary_pos_emb(x, x, cos, sin, unsqueeze_dim=0)[0]
@@ -57,11 +57,11 @@ def test_the_norms_and_the_feed_forward_part_of_transformers() -> None:
     from transformers.models.llama.modeling_llama import LlamaMLP, LlamaRMSNorm
 
     class Norm(LlamaRMSNorm):
-        def __init__(self, embed_dim: int, eps: float = 1e-5) -> None:
+        def __init__(self, embed_dim, eps=1e-5) -> None:
             super().__init__(embed_dim, eps)
 
     class FeedForward(LlamaMLP):
-        def __init__(self, embed_dim: int, hidden_dim: int) -> None:
+        def __init__(self, embed_dim, hidden_dim) -> None:
             super().__init__(
                 LlamaConfig(
                     hidden_size=embed_dim, intermediate_size=hidden_dim, num_attention_heads=1
@@ -70,7 +70,7 @@ def test_the_norms_and_the_feed_forward_part_of_transformers() -> None:
             for ours, theirs in (("W_gate", "gate"), ("W_up", "up"), ("W_down", "down")):
                 self.register_module(ours, self._modules.pop(f"{theirs}_proj"))
 
-        def forward(self, x: Tensor) -> Tensor:
+        def forward(self, x):
             return self.W_down(self.act_fn(self.W_gate(x)) * self.W_up(x))
 
     assert check_piece(Norm, "RMSNorm")

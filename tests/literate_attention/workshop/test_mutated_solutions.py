@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 import torch
 from harness.library.mutated_source import mutants
-from torch import Tensor, nn
+from torch import nn
 
 from literate_attention import causal_mask
 from literate_attention.workshop.judge import trials
 from literate_attention.workshop.judge.judged import Judged
-from literate_attention.workshop.judge.trials import Given, all_same, copied, drawn, tensors
+from literate_attention.workshop.judge.trials import all_same, copied, drawn, tensors
 from literate_attention.workshop.pieces import (
     BY_NAME,
     PIECES,
@@ -31,10 +31,10 @@ NUMBER = int(os.environ.get("MUTANTS", "20"))
 Behaviour = Callable[[Any], Iterator[Any]]
 
 
-def module_on(sizes: list[tuple[Any, ...]], *shape: int) -> Behaviour:
+def module_on(sizes, *shape):
     """Make modules, give them numbers, and run them on numbers."""
 
-    def behaviour(implementation: Any) -> Iterator[Any]:
+    def behaviour(implementation):
         for number, one in enumerate(sizes):
             torch.manual_seed(number)
             module: nn.Module = implementation(*one)
@@ -50,10 +50,10 @@ def module_on(sizes: list[tuple[Any, ...]], *shape: int) -> Behaviour:
     return behaviour
 
 
-def calls(*arguments: Callable[[], tuple[Any, ...]]) -> Behaviour:
+def calls(*arguments):
     """Call a function several times."""
 
-    def behaviour(implementation: Any) -> Iterator[Any]:
+    def behaviour(implementation):
         for seed, one in enumerate(arguments * 3):
             torch.manual_seed(100 + seed)
             yield implementation(*one())
@@ -61,17 +61,17 @@ def calls(*arguments: Callable[[], tuple[Any, ...]]) -> Behaviour:
     return behaviour
 
 
-def embedding(implementation: Any) -> Iterator[Any]:
+def embedding(implementation):
     torch.manual_seed(3)
     for shape in ((1, 5), (3, 2)):
         yield implementation(9, 6, 5)(torch.randint(9, shape))
 
 
-def run_on(*inputs: Given) -> Callable[[Piece], Behaviour]:
+def run_on(*inputs):
     """Run a piece as its checks do, one after the other, on inputs that they do not have."""
 
-    def of_piece(piece: Piece) -> Behaviour:
-        def behaviour(implementation: Any) -> Iterator[Any]:
+    def of_piece(piece):
+        def behaviour(implementation):
             judge: Any = piece.check
             while isinstance(judge, Judged):
                 for given in inputs:
@@ -171,7 +171,7 @@ INPUTS: dict[str, Callable[[Piece], Behaviour]] = {
 BEHAVIOURS |= {name: of_piece(BY_NAME[name]) for name, of_piece in INPUTS.items()}
 
 
-def results(behaviour: Behaviour, implementation: Any) -> list[Tensor] | None:
+def results(behaviour, implementation):
     """Return what comes of it; nothing if it stops."""
     try:
         with torch.no_grad():
@@ -182,9 +182,7 @@ def results(behaviour: Behaviour, implementation: Any) -> list[Tensor] | None:
 
 @pytest.mark.filterwarnings("ignore:The use of `x.T`:UserWarning")
 @pytest.mark.parametrize("piece", PIECES, ids=lambda p: p.name)
-def test_no_mutant_that_behaves_otherwise_is_right(
-    piece: Piece, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_mutant_that_behaves_otherwise_is_right(piece, monkeypatch) -> None:
     monkeypatch.setattr(trials, "mistakes_that_explain", lambda *_: [])  # right or wrong is enough
     behaviour = BEHAVIOURS[piece.name]
     right = results(behaviour, piece.library)

@@ -1,7 +1,6 @@
 """What holds for every piece: the library's own is right, and nothing that is handed in stops a check."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,13 +9,13 @@ from harness.library.naive_pieces import Unwritten, unwritten
 from torch import nn
 
 from literate_attention.workshop.judge.judged import Judged
-from literate_attention.workshop.pieces import BY_NAME, PIECES, Piece, check_piece
+from literate_attention.workshop.pieces import BY_NAME, PIECES, check_piece
 
 of_each_piece = pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
 
 
 @of_each_piece
-def test_the_librarys_own_is_right_and_a_check_changes_nothing(piece: Piece) -> None:
+def test_the_librarys_own_is_right_and_a_check_changes_nothing(piece) -> None:
     assert BY_NAME[piece.name] is piece
     state = torch.get_rng_state()
     check = piece.check if isinstance(piece.check, Judged) else check_piece
@@ -29,8 +28,8 @@ LEARN_NOTHING = {"causal_mask", "window_mask", "rotary_frequencies", "KVCache", 
 """What has no gradients, or is written in place."""
 
 
-def detached(function: Callable[..., Any]) -> Callable[..., Any]:
-    def changed(*given: Any, **options: Any) -> Any:
+def detached(function):
+    def changed(*given, **options):
         cut = (one.detach() if isinstance(one, torch.Tensor) else one for one in given)
         return function(*cut, **options)
 
@@ -39,7 +38,7 @@ def detached(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("cut", [torch.no_grad(), detached], ids=["no_grad", "detach"])
 @of_each_piece
-def test_what_cannot_be_learned_through_is_wrong(piece: Piece, cut: Any) -> None:
+def test_what_cannot_be_learned_through_is_wrong(piece, cut) -> None:
     """All numbers are right, as the library computes them."""
     mine: Any = piece.library
     if not isinstance(mine, type):
@@ -56,15 +55,15 @@ def test_what_cannot_be_learned_through_is_wrong(piece: Piece, cut: Any) -> None
 class Returning:
     """Something that may be called and made, and returns the same from everything."""
 
-    def __init__(self, result: object) -> None:
+    def __init__(self, result) -> None:
         self.result = result
 
-    def __call__(self, *_: object, **__: object) -> Any:
+    def __call__(self, *_, **__):
         return self.result
 
 
 @of_each_piece
-def test_what_is_not_written_is_called_so(piece: Piece) -> None:
+def test_what_is_not_written_is_called_so(piece) -> None:
     of_modules = piece.chapter.startswith("story") and isinstance(piece.library, type)
     for stub in (Unwritten,) if of_modules else (Unwritten, unwritten):
         verdict = piece.check(stub)
@@ -87,7 +86,7 @@ def test_what_is_not_written_is_called_so(piece: Piece) -> None:
     ],
 )
 @of_each_piece
-def test_no_answer_stops_a_check(piece: Piece, junk: object) -> None:
+def test_no_answer_stops_a_check(piece, junk) -> None:
     for answer in (junk, Returning(junk), Returning(Returning(junk))):
         verdict = piece.check(answer)
         assert not verdict

@@ -1,7 +1,6 @@
 """Each piece of the models is judged by itself: what is right is right, and what is wrong is named."""
 
 import re
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pytest
@@ -28,14 +27,14 @@ from literate_attention import (
 from literate_attention.workshop.judge.edits import Source, mistakes_in
 from literate_attention.workshop.judge.judged import Judged
 from literate_attention.workshop.judge.verdict import wrong
-from literate_attention.workshop.pieces import BY_NAME, PIECES, Piece, check_piece
+from literate_attention.workshop.pieces import BY_NAME, PIECES, check_piece
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # as readers have it, and many calls
 JUDGED = [piece for piece in PIECES if isinstance(piece.check, Judged)]
 of_each_table = pytest.mark.parametrize("piece", JUDGED, ids=lambda piece: piece.name)
 
 
-def tables(piece: Piece) -> Iterator[Judged]:
+def tables(piece):
     judge: Any = piece.check
     while isinstance(judge, Judged):
         yield judge
@@ -43,7 +42,7 @@ def tables(piece: Piece) -> Iterator[Judged]:
 
 
 @of_each_table
-def test_every_mistake_is_named_as_what_it_is(piece: Piece) -> None:
+def test_every_mistake_is_named_as_what_it_is(piece) -> None:
     """Each old text stands in the source exactly once, or this stops."""
     for judge in tables(piece):
         assert judge.judge(Source(*(judge.code or (judge.right,))).edited()), "without an edit"
@@ -56,7 +55,7 @@ def test_every_mistake_is_named_as_what_it_is(piece: Piece) -> None:
 
 
 @of_each_table
-def test_two_mistakes_at_once_are_never_right(piece: Piece) -> None:
+def test_two_mistakes_at_once_are_never_right(piece) -> None:
     mistakes = next(tables(piece)).mistakes
     pairs = [one for one in mistakes if len(one[0]) == 2]
     sentences = {wrong(*says).says for says, _ in mistakes}
@@ -71,6 +70,8 @@ def test_two_mistakes_at_once_are_never_right(piece: Piece) -> None:
 @pytest.mark.parametrize(
     ("name", "first", "second"),
     [
+        ("softmax", "largest scores lack keepdim", "sums lack keepdim"),
+        ("causal_mask", "true and false", "the queries are the last tokens"),
         ("RMSNorm", "mean is subtracted", "weight is one too large"),
         ("RMSNorm", "root of the sum", "weight is not used"),
         ("SwiGLU", "are swapped", "activation is GELU"),
@@ -99,9 +100,7 @@ def test_two_mistakes_at_once_are_never_right(piece: Piece) -> None:
         ("merge_partials", "count alike", "larger of both"),
     ],
 )
-def test_common_mistakes_that_come_together_are_both_named(
-    name: str, first: str, second: str
-) -> None:
+def test_common_mistakes_that_come_together_are_both_named(name, first, second) -> None:
     judge = next(tables(BY_NAME[name]))
     says, mistake = next(
         (says, mistake)
@@ -122,17 +121,17 @@ def test_a_table_that_does_not_fit_the_source_is_refused() -> None:
 
 
 class TorchsNorm(nn.Module):
-    def __init__(self, width: int, epsilon: float = 1e-5) -> None:
+    def __init__(self, width, epsilon=1e-5) -> None:
         super().__init__()
         self.epsilon = epsilon
         self.weight = nn.Parameter(torch.ones(width))
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         return rms_norm(x, self.weight.shape, self.weight, self.epsilon)
 
 
 class ByNorm(TorchsNorm):
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         wide = x.float()
         length = torch.linalg.vector_norm(wide, dim=-1, keepdim=True)
         size = (length**2 / x.shape[-1] + self.epsilon) ** 0.5
@@ -141,7 +140,7 @@ class ByNorm(TorchsNorm):
 
 def test_names_of_parameters_are_those_of_a_checkpoint() -> None:
     class Scaling(nn.Module):
-        def __init__(self, width: int, eps: float = 1e-5) -> None:
+        def __init__(self, width, eps=1e-5) -> None:
             super().__init__()
             self.scale = nn.Parameter(torch.ones(width))
 
@@ -154,7 +153,7 @@ def test_names_of_parameters_are_those_of_a_checkpoint() -> None:
 # Rotary embeddings
 
 
-def turn_complex(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def turn_complex(x, cos, sin):
     turned = torch.complex(*x.chunk(2, dim=-1)) * torch.complex(cos, sin)
     return torch.cat((turned.real, turned.imag), dim=-1)
 
@@ -162,12 +161,12 @@ def turn_complex(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 class OnTheFly(nn.Module):
     inv_freq: Tensor
 
-    def __init__(self, dim: int, max_positions: int, theta: float = 10_000.0) -> None:
+    def __init__(self, dim, max_positions, theta=10_000.0) -> None:
         super().__init__()
         exponents = torch.linspace(0, 1 - 2 / dim, dim // 2)
         self.register_buffer("inv_freq", theta**-exponents)
 
-    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+    def forward(self, x, offset=0):
         positions = torch.arange(offset, offset + x.size(-2), dtype=torch.float32)
         rotations = torch.polar(
             torch.ones(x.size(-2), x.size(-1) // 2), torch.outer(positions, self.inv_freq)
@@ -177,14 +176,14 @@ class OnTheFly(nn.Module):
         return torch.cat([turned.real, turned.imag], -1)
 
 
-def frequencies_by_loops(head_dim: int, base: float = 10_000.0) -> Tensor:
+def frequencies_by_loops(head_dim, base=10_000.0):
     return torch.tensor([1 / base ** (2 * i / head_dim) for i in range(head_dim // 2)])
 
 
 # Masks, attention and caches
 
 
-def mask_by_loops(q_len: int, kv_len: int, window: int, num_sinks: int = 0) -> Tensor:
+def mask_by_loops(q_len, kv_len, window, num_sinks=0):
     mask = torch.zeros(q_len, kv_len, dtype=torch.bool)
     for i in range(q_len):
         place = kv_len - q_len + i
@@ -194,9 +193,7 @@ def mask_by_loops(q_len: int, kv_len: int, window: int, num_sinks: int = 0) -> T
 
 
 class Projecting(nn.Module):
-    def __init__(
-        self, width: int, out: int, heads: int, kv: int, *, rope: nn.Module | None = None
-    ) -> None:
+    def __init__(self, width, out, heads, kv, *, rope=None) -> None:
         super().__init__()
         self.h, self.kv, self.d, self.rope = heads, kv, out // heads, rope
         self.W_query = nn.Linear(width, out, bias=False)
@@ -204,7 +201,7 @@ class Projecting(nn.Module):
         self.W_value = nn.Linear(width, kv * self.d, bias=False)
         self.out_proj = nn.Linear(out, out, bias=False)
 
-    def heads(self, x: Tensor, cache: Any) -> tuple[Tensor, Tensor, Tensor]:
+    def heads(self, x, cache):
         b, n, _ = x.shape
         q = self.W_query(x).view(b, n, self.h, self.d).transpose(1, 2)
         k = self.W_key(x).view(b, n, self.kv, self.d).transpose(1, 2)
@@ -214,19 +211,19 @@ class Projecting(nn.Module):
             q, k = self.rope(q, start), self.rope(k, start)
         return (q, *cache.append(k, v)) if cache is not None else (q, k, v)
 
-    def attended(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    def attended(self, q, k, v):
         mask = causal_mask(q.shape[-2], k.shape[-2])
         z = scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
         return self.out_proj(z.transpose(1, 2).flatten(2))
 
 
 class Fused(Projecting):
-    def forward(self, x: Tensor, cache: Any = None) -> Tensor:
+    def forward(self, x, cache=None):
         return self.attended(*self.heads(x, cache))
 
 
 class Grouping(Projecting):
-    def forward(self, x: Tensor, *, cache: Any = None) -> Tensor:
+    def forward(self, x, *, cache=None):
         q, k, v = self.heads(x, cache)
         q = q.unflatten(1, (self.kv, -1))
         scores = torch.einsum("bkgnd,bkmd->bkgnm", q, k) * self.d**-0.5
@@ -240,7 +237,7 @@ class Grouping(Projecting):
 class UnturnedKeys(Projecting):
     """It keeps keys as they are, and turns all of them whenever they are needed."""
 
-    def forward(self, x: Tensor, *, cache: Any = None) -> Tensor:
+    def forward(self, x, *, cache=None):
         rope, self.rope = self.rope, None
         start = 0 if cache is None else cache.num_tokens
         q, k, v = self.heads(x, cache)
@@ -251,19 +248,19 @@ class UnturnedKeys(Projecting):
 
 
 class Listing:
-    def __init__(self, *_: int) -> None:
+    def __init__(self, *_) -> None:
         self.k: list[Tensor] = []
         self.v: list[Tensor] = []
 
     @property
-    def num_tokens(self) -> int:
+    def num_tokens(self):
         return sum(k.shape[2] for k in self.k)
 
     @property
-    def num_keys(self) -> int:
+    def num_keys(self):
         return self.num_tokens
 
-    def append(self, key: Tensor, value: Tensor) -> list[Tensor]:
+    def append(self, key, value):
         self.k.append(key)
         self.v.append(value)
         return [torch.cat(self.k, 2), torch.cat(self.v, 2)]
@@ -272,15 +269,15 @@ class Listing:
 class Lazy:
     """Room for keys and values in one tensor, of the type of what comes first."""
 
-    def __init__(self, _: int, __: int, max_tokens: int, ___: int) -> None:
+    def __init__(self, _, __, max_tokens, ___) -> None:
         self.max_tokens, self.num_tokens = max_tokens, 0
         self.stored = torch.empty(0)
 
     @property
-    def num_keys(self) -> int:
+    def num_keys(self):
         return self.num_tokens
 
-    def append(self, key: Tensor, value: Tensor) -> Tensor:
+    def append(self, key, value):
         new = torch.stack([key, value])
         if not self.num_tokens:
             self.stored = new.new_empty(*new.shape[:3], self.max_tokens, new.shape[4])
@@ -293,15 +290,15 @@ class Lazy:
 class ByPosition:
     """A rolling cache that keeps positions, and drops by them."""
 
-    def __init__(self, window: int, sinks: int = 0) -> None:
+    def __init__(self, window, sinks=0) -> None:
         self.window, self.sinks, self.num_tokens = window, sinks, 0
         self.held: list[tuple[int, Tensor, Tensor]] = []
 
     @property
-    def num_keys(self) -> int:
+    def num_keys(self):
         return len(self.held)
 
-    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    def append(self, key, value):
         for k, v in zip(key.split(1, dim=2), value.split(1, dim=2), strict=True):
             self.held.append((self.num_tokens, k, v))
             self.num_tokens += 1
@@ -315,13 +312,13 @@ class ByPosition:
 # Sampling and merging
 
 
-def top_k_by_sorting(logits: Tensor, k: int) -> Tensor:
+def top_k_by_sorting(logits, k):
     ordered = logits.sort(dim=-1, descending=True).values
     threshold = ordered[..., min(k, logits.shape[-1]) - 1].unsqueeze(-1)
     return torch.where(logits >= threshold, logits, torch.tensor(float("-inf")))
 
 
-def top_p_by_shifting(logits: Tensor, p: float) -> Tensor:
+def top_p_by_shifting(logits, p):
     ordered, indices = torch.sort(logits, descending=True)
     remove = ordered.softmax(-1).cumsum(-1) >= p
     remove[..., 1:] = remove[..., :-1].clone()
@@ -330,27 +327,25 @@ def top_p_by_shifting(logits: Tensor, p: float) -> Tensor:
     return torch.empty_like(logits).scatter_(-1, indices, ordered)
 
 
-def merge_by_softmax(
-    one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]
-) -> tuple[Tensor, Tensor]:
+def merge_by_softmax(one, other):
     weights = torch.stack([one[1], other[1]]).softmax(dim=0).nan_to_num()
     both = torch.stack([one[1], other[1]]).logsumexp(dim=0)
     return (weights * torch.stack([one[0], other[0]])).sum(dim=0), both
 
 
 class OneLine(nn.Module):
-    def __init__(self, attention: nn.Module, width: int, inside: int, eps: float = 1e-5) -> None:
+    def __init__(self, attention, width, inside, eps=1e-5) -> None:
         super().__init__()
         self.feed_forward, self.attention = SwiGLU(width, inside), attention
         self.attention_norm, self.feed_forward_norm = TorchsNorm(width, eps), ByNorm(width, eps)
 
-    def forward(self, x: Tensor, cache: Any = None) -> Tensor:
+    def forward(self, x, cache=None):
         h = self.attention(self.attention_norm(x), cache=cache) + x
         return self.feed_forward(self.feed_forward_norm(h)) + h
 
 
 class WithHead(nn.Module):
-    def __init__(self, vocab: int, width: int, blocks: Any, eps: float = 1e-5) -> None:
+    def __init__(self, vocab, width, blocks, eps=1e-5) -> None:
         super().__init__()
         self.token_embedding = nn.Embedding(vocab, width)
         self.blocks = nn.ModuleList(blocks)
@@ -358,16 +353,16 @@ class WithHead(nn.Module):
         self.head = nn.Linear(width, vocab, bias=False)
         self.head.weight = self.token_embedding.weight
 
-    def hidden_states(self, ids: Tensor, caches: Any = None) -> Tensor:
+    def hidden_states(self, ids, caches=None):
         x = self.token_embedding(ids)
         for block, cache in zip(self.blocks, caches or [None] * len(self.blocks), strict=True):
             x = block(x, cache=cache)
         return self.final_norm(x)
 
-    def logits(self, hidden: Tensor) -> Tensor:
+    def logits(self, hidden):
         return self.head(hidden)
 
-    def forward(self, ids: Tensor, caches: Any = None) -> Tensor:
+    def forward(self, ids, caches=None):
         return self.logits(self.hidden_states(ids, caches))
 
 
@@ -394,14 +389,12 @@ class WithHead(nn.Module):
         *NAIVE.items(),
     ],
 )
-def test_what_is_right_in_another_style_is_right(name: str, mine: object) -> None:
+def test_what_is_right_in_another_style_is_right(name, mine) -> None:
     verdict = check_piece(mine, name)
     assert verdict, verdict
 
 
-def test_a_class_is_judged_apart_from_the_parts_it_is_made_of(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_class_is_judged_apart_from_the_parts_it_is_made_of(monkeypatch) -> None:
     class Unready(Unwritten):
         pass
 
@@ -415,7 +408,7 @@ def test_a_class_is_judged_apart_from_the_parts_it_is_made_of(
     assert check_piece(window_of_parts, "window_mask")
 
 
-def window_of_parts(q_len: int, kv_len: int, window: int, num_sinks: int = 0) -> Tensor:
+def window_of_parts(q_len, kv_len, window, num_sinks=0):
     past = causal_mask(q_len, kv_len)
     return past & (past.triu(kv_len - q_len - window + 1) | (torch.arange(kv_len) < num_sinks))
 
@@ -423,7 +416,7 @@ def window_of_parts(q_len: int, kv_len: int, window: int, num_sinks: int = 0) ->
 class OfParts(nn.Module):
     forward = TransformerBlock.forward
 
-    def __init__(self, attention: nn.Module, width: int, inside: int, eps: float = 1e-5) -> None:
+    def __init__(self, attention, width, inside, eps=1e-5) -> None:
         super().__init__()
         self.attention_norm, self.feed_forward_norm = RMSNorm(width, eps), RMSNorm(width, eps)
         self.feed_forward, self.attention = SwiGLU(width, inside), attention
@@ -431,7 +424,7 @@ class OfParts(nn.Module):
 
 def test_what_differs_before_it_stops_is_shown_first() -> None:
     class Beside(Listing):
-        def append(self, key: Tensor, value: Tensor) -> list[Tensor]:
+        def append(self, key, value):
             super().append(key, value)
             return [torch.cat(self.k, 1), torch.cat(self.v, 1)]
 
@@ -442,7 +435,7 @@ def test_what_differs_before_it_stops_is_shown_first() -> None:
 
 def test_what_a_checkpoint_or_a_cache_needs_is_asked_for() -> None:
     class Biased(Fused):
-        def __init__(self, *sizes: int, rope: nn.Module | None = None) -> None:
+        def __init__(self, *sizes, rope=None) -> None:
             super().__init__(*sizes, rope=rope)
             self.out_proj = nn.Linear(sizes[1], sizes[1])
 
@@ -451,7 +444,7 @@ def test_what_a_checkpoint_or_a_cache_needs_is_asked_for() -> None:
     )
 
     class Listed(LanguageModel):
-        def __init__(self, vocab_size: int, embed_dim: int, blocks: Any, eps: float = 1e-5) -> None:
+        def __init__(self, vocab_size, embed_dim, blocks, eps=1e-5) -> None:
             super().__init__(vocab_size, embed_dim, [], eps)
             del self.blocks
             self.blocks = list(blocks)
@@ -460,7 +453,7 @@ def test_what_a_checkpoint_or_a_cache_needs_is_asked_for() -> None:
     assert "use nn.ModuleList" in check_piece(Listed, "LanguageModel").says
 
     class Learned(RotaryEmbedding):
-        def __init__(self, head_dim: int, context_length: int, base: float) -> None:
+        def __init__(self, head_dim, context_length, base) -> None:
             super().__init__(head_dim, context_length, base)
             cos = self.cos
             del self.cos
@@ -471,7 +464,7 @@ def test_what_a_checkpoint_or_a_cache_needs_is_asked_for() -> None:
     assert "is a buffer" in says
 
     class Forgetful:
-        def __init__(self, *_: int) -> None:
+        def __init__(self, *_) -> None:
             pass
 
     assert "num_tokens" in check_piece(Forgetful, "KVCache").says
@@ -480,20 +473,20 @@ def test_what_a_checkpoint_or_a_cache_needs_is_asked_for() -> None:
 
 def test_a_type_that_is_not_that_of_x_is_named() -> None:
     class Wide(TorchsNorm):
-        def forward(self, x: Tensor) -> Tensor:
+        def forward(self, x):
             return super().forward(x).float()
 
     assert "expected that of x" in check_piece(Wide, "RMSNorm").says
 
 
 class Copying(KVCache):
-    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    def append(self, key, value):
         keys, values = super().append(key, value)
         return keys.clone(), values.clone()
 
 
 @pytest.mark.parametrize("mine", [Listing, NAIVE["KVCache"], Copying])
-def test_a_cache_that_copies_what_it_keeps_is_right_and_told_so(mine: type) -> None:
+def test_a_cache_that_copies_what_it_keeps_is_right_and_told_so(mine) -> None:
     verdict = check_piece(mine, "KVCache")
     assert verdict
     assert "it copies all that it keeps with every append" in str(verdict).lower()
@@ -513,28 +506,24 @@ def test_a_property_that_is_a_method_is_named() -> None:
         )
 
 
-def merge_by_formula(
-    one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]
-) -> tuple[Tensor, Tensor]:
+def merge_by_formula(one, other):
     merged = (one[1].exp() + other[1].exp()).log()
     return (one[1] - merged).exp() * one[0] + (other[1] - merged).exp() * other[0], merged
 
 
-def merge_without_a_guard(
-    one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]
-) -> tuple[Tensor, Tensor]:
+def merge_without_a_guard(one, other):
     merged = torch.logaddexp(one[1], other[1])
     return (one[1] - merged).exp() * one[0] + (other[1] - merged).exp() * other[0], merged
 
 
-def top_p_beyond(logits: Tensor, p: float) -> Tensor:
+def top_p_beyond(logits, p):
     own, places = logits.softmax(-1).sort(descending=True)
     hidden = torch.zeros_like(own).scatter(-1, places, (own.cumsum(-1) > p).float())
     return logits.masked_fill(hidden > 0, -torch.inf)
 
 
 class Restarting(ByPosition):
-    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    def append(self, key, value):
         self.num_tokens = self.seen = getattr(self, "seen", 0)
         together = super().append(key, value)
         self.seen, self.num_tokens = self.num_tokens, key.shape[2]
@@ -542,16 +531,16 @@ class Restarting(ByPosition):
 
 
 class BlockWithOwnEps(TransformerBlock):
-    def __init__(self, attention: nn.Module, width: int, inside: int, eps: float = 1e-5) -> None:
+    def __init__(self, attention, width, inside, eps=1e-5) -> None:
         super().__init__(attention, width, inside)
 
 
 class ModelWithOwnEps(LanguageModel):
-    def __init__(self, vocab: int, width: int, blocks: Any, eps: float = 1e-5) -> None:
+    def __init__(self, vocab, width, blocks, eps=1e-5) -> None:
         super().__init__(vocab, width, blocks)
 
 
-def top_p_with_ties(logits: Tensor, p: float) -> Tensor:
+def top_p_with_ties(logits, p):
     places = logits.argsort(dim=-1, descending=True)
     own = logits.softmax(dim=-1).gather(-1, places)
     stays = own.cumsum(dim=-1) - own <= p
@@ -564,10 +553,10 @@ class Simple:
     kept: tuple[Tensor, Tensor] | None = None
     num_tokens = num_keys = 0
 
-    def __init__(self, window: int, sinks: int = 0) -> None:
+    def __init__(self, window, sinks=0) -> None:
         self.last = -window
 
-    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    def append(self, key, value):
         if self.kept is not None:
             key, value = torch.cat([self.kept[0], key], 2), torch.cat([self.kept[1], value], 2)
         self.kept = key[:, :, self.last :], value[:, :, self.last :]
@@ -575,34 +564,34 @@ class Simple:
 
 
 class WithoutSinks(Simple):
-    def __init__(self, window: int, sinks: int = 0) -> None:
+    def __init__(self, window, sinks=0) -> None:
         self.last = 1 - window
 
-    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    def append(self, key, value):
         self.num_tokens += key.shape[2]
         return super().append(key, value)
 
 
 class RepeatedKeys(Projecting):
-    def forward(self, x: Tensor, *, cache: Any = None) -> Tensor:
+    def forward(self, x, *, cache=None):
         q, k, v = self.heads(x, cache)
         k, v = k.repeat(1, self.h // self.kv, 1, 1), v.repeat_interleave(self.h // self.kv, 1)
         return self.attended(q, k, v)
 
 
 class NormWithoutKeepdim(TorchsNorm):
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         return x / (x.square().mean(dim=-1) + self.epsilon).sqrt() * self.weight
 
 
 class NormByTheFormula(TorchsNorm):
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         size = (x.square().mean(dim=-1, keepdim=True) + self.epsilon).sqrt()
         return x / size * self.weight
 
 
 class LayerNormByTheFormula(NormByTheFormula):
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         return super().forward(x - x.mean(dim=-1, keepdim=True))
 
 
@@ -611,7 +600,7 @@ class Sharing(KVCache):
 
     stores: ClassVar[dict[tuple[int, ...], KVCache]] = {}
 
-    def __init__(self, *sizes: int) -> None:
+    def __init__(self, *sizes) -> None:
         super().__init__(*sizes)
         store = self.stores.setdefault(sizes, self)
         self.keys, self.values = store.keys, store.values
@@ -620,30 +609,30 @@ class Sharing(KVCache):
 class Turned(RotaryEmbedding):
     """The positions are counted in bfloat16."""
 
-    def __init__(self, *sizes: Any) -> None:
+    def __init__(self, *sizes) -> None:
         super().__init__(*sizes)
         far = torch.arange(len(self.cos), dtype=torch.bfloat16).long()
         self.cos, self.sin = self.cos[far], self.sin[far]
 
 
 class Dropping(TransformerBlock):
-    def forward(self, x: Tensor, **options: Any) -> Tensor:
+    def forward(self, x, **options):
         return nn.functional.dropout(super().forward(x, **options), 0.1, self.training)
 
 
 class Seeding(CausalAttention):
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         torch.manual_seed(0)
         return super().forward(x)
 
 
 class Residual(MultiHeadAttention):
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         context = super().forward(x)
         return context + x if context.shape == x.shape else context
 
 
-def coarse_frequencies(*given: Any) -> Tensor:
+def coarse_frequencies(*given):
     return rotary_frequencies(*given).half().float()
 
 
@@ -676,13 +665,13 @@ def coarse_frequencies(*given: Any) -> Tensor:
         ("RMSNorm", LayerNormByTheFormula, "which is LayerNorm: here nothing is subtracted."),
     ],
 )
-def test_mistakes_as_they_are_written(name: str, mine: object, says: str) -> None:
+def test_mistakes_as_they_are_written(name, mine, says) -> None:
     assert says.lower() in check_piece(mine, name).says.lower()
 
 
 def test_numbers_are_shown_where_they_differ_and_with_their_type() -> None:
     class Late(Projecting):
-        def forward(self, x: Tensor, *, cache: Any = None) -> Tensor:
+        def forward(self, x, *, cache=None):
             result = Fused.forward(self, x, cache)  # type: ignore[arg-type]
             result[..., 9:] *= 1.5
             return result

@@ -9,10 +9,10 @@ from torch import nn
 
 from literate_attention.workshop._road import CHAPTERS, TITLES
 from literate_attention.workshop._stub_source import stub
-from literate_attention.workshop.pieces import BY_NAME, PIECES, Piece
+from literate_attention.workshop.pieces import BY_NAME, PIECES
 
 
-def page(chapter: str) -> str:
+def page(chapter):
     return (DOCS / f"{chapter}.md").read_text("utf-8")
 
 
@@ -27,7 +27,7 @@ def test_the_chapters_come_in_the_order_of_the_book_under_its_titles() -> None:
 
 @pytest.mark.parametrize("chapter", TITLES)
 def test_a_chapter_explains_its_pieces_in_their_order_and_says_how_to_ask_for_a_verdict(
-    chapter: str,
+    chapter,
 ) -> None:
     text, stem = page(chapter), chapter.rpartition("/")[2]
     headings = re.findall(r"^##+ (.+)$", text, re.MULTILINE)
@@ -52,7 +52,7 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
-def test_a_stub_shows_the_names_by_which_a_checkpoint_is_read(piece: Piece) -> None:
+def test_a_stub_shows_the_names_by_which_a_checkpoint_is_read(piece) -> None:
     names = []
     if piece.name in EXAMPLES:
         module = piece.library(*EXAMPLES[piece.name])

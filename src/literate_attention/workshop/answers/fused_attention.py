@@ -13,9 +13,6 @@ def check_one_pass(answer: object) -> Verdict:
         answer: your function; it is called with a query and an iterator of pairs of a key and its value,
             and returns the context vector.
 
-    Returns:
-        The verdict.
-
     Example:
         >>> def attend(query, pairs):
         ...     keys, values = map(torch.stack, zip(*pairs))

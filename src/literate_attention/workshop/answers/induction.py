@@ -1,7 +1,5 @@
 """Checks: what an induction head computes."""
 
-import torch
-
 from literate_attention.workshop.judge.verdict import RIGHT, Verdict, judge_result, result_of, wrong
 
 TEXT = [7, 1, 4, 8, 1, 6, 9, 2, 1]
@@ -15,9 +13,6 @@ def check_successor(answer: object) -> Verdict:
         answer: your function; it is called with a list of tokens, and returns what came after the last token
             when it was there before, or None if it never was.
 
-    Returns:
-        The verdict.
-
     Example:
         >>> check_successor(lambda tokens: tokens[tokens.index(tokens[-1]) + 1])
         Not yet. This came after the first copy of the token; the latest is asked for.
@@ -25,22 +20,13 @@ def check_successor(answer: object) -> Verdict:
     result = result_of(answer, list(TEXT))
     if result is None:
         return wrong(f"it finds nothing in {TEXT}, although {TEXT[-1]} was there before")
-    verdict = judge_result(
-        result,
-        torch.tensor(6),
-        [
-            (
-                "this came after the first copy of the token; the latest is asked for",
-                torch.tensor(4),
-            ),
-            ("this came before the copy, not after it", torch.tensor(8)),
-            ("this is the token itself, not what came after it", torch.tensor(1)),
-            (
-                "this is the place of the answer; the token that stands there is asked for",
-                torch.tensor(5),
-            ),
-        ],
-    )
+    mistakes = {
+        "this came after the first copy of the token; the latest is asked for": 4,
+        "this came before the copy, not after it": 8,
+        "this is the token itself, not what came after it": 1,
+        "this is the place of the answer; the token that stands there is asked for": 5,
+    }
+    verdict = judge_result(result, 6, mistakes.items())
     if not verdict:
         return verdict
     never = result_of(answer, [2, 7, 1])

@@ -16,9 +16,6 @@ def check_windows(answer: object, num_tokens: int, max_length: int, stride: int)
         max_length: how many tokens a window has.
         stride: how far the window moves.
 
-    Returns:
-        The verdict.
-
     Example:
         >>> check_windows(7, num_tokens=10, max_length=4, stride=1)
         Not yet. One token has to be left over: the last window needs a target after its last token.
@@ -35,10 +32,7 @@ def check_windows(answer: object, num_tokens: int, max_length: int, stride: int)
             num_tokens // stride
         ),
     }
-    right = torch.tensor((num_tokens - 1 - max_length) // stride + 1)
-    return judge(
-        answer, right, ((says, torch.tensor(mistake)) for says, mistake in mistakes.items())
-    )
+    return judge(answer, (num_tokens - 1 - max_length) // stride + 1, mistakes.items())
 
 
 def check_lookup(
@@ -52,9 +46,6 @@ def check_lookup(
         answer: your embeddings.
         table: one row for each token of the vocabulary.
         token_ids: the tokens that were looked up.
-
-    Returns:
-        The verdict.
 
     Example:
         >>> table = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])

@@ -19,9 +19,6 @@ def check_last_state(
         encoder: the network of torch whose weights you took.
         text: what both have read.
 
-    Returns:
-        The verdict.
-
     Example:
         >>> encoder, text = nn.RNN(input_size=3, hidden_size=2, batch_first=True), torch.ones(1, 4, 3)
         >>> check_last_state(encoder(text)[0][0], encoder, text)
@@ -64,25 +61,15 @@ def check_cost(steps: object, scores: object, longer: int) -> Verdict:
         scores: how many times as many scores attention computes.
         longer: how many times as long the text has become.
 
-    Returns:
-        The verdict.
-
     Example:
         >>> check_cost(steps=10, scores=10, longer=10)
         Not yet. Attention scores every pair of tokens, so its cost grows with the square.
     """
-    for_steps = judge(
-        steps,
-        torch.tensor(longer),
-        [
-            ("a recurrent network takes one step for each token", torch.tensor(longer**2)),
-            ("a recurrent network has to take more steps for more tokens", torch.tensor(1)),
-        ],
-    )
+    mistakes = {
+        "a recurrent network takes one step for each token": longer**2,
+        "a recurrent network has to take more steps for more tokens": 1,
+    }
+    for_steps = judge(steps, longer, mistakes.items())
     pairs = "attention scores every pair of tokens, so its cost grows with the square"
-    for_scores = judge(
-        scores,
-        torch.tensor(longer**2),
-        [(pairs, torch.tensor(longer)), (pairs, torch.tensor(2 * longer))],
-    )
+    for_scores = judge(scores, longer**2, [(pairs, longer), (pairs, 2 * longer)])
     return for_scores if for_steps else for_steps

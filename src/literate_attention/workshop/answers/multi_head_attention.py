@@ -15,9 +15,6 @@ def check_heads(module: object, num_heads: int, width: int, d_in: int) -> Verdic
         width: how wide its context vectors should be, all heads together.
         d_in: how wide its inputs are.
 
-    Returns:
-        The verdict.
-
     Example:
         >>> from literate_attention import MultiHeadAttentionWrapper
         >>> wrapper = MultiHeadAttentionWrapper(3, 2, 6, dropout=0.0, num_heads=2)
@@ -58,9 +55,6 @@ def check_parameter_count(
         d_out: how wide a context vector is, all heads together.
         qkv_bias: whether the projections to query, key and value add a bias.
 
-    Returns:
-        The verdict.
-
     Example:
         >>> check_parameter_count(4 * 768 * 768, d_in=768, d_out=768)
         Not yet. The bias of out_proj is missing.
@@ -78,8 +72,4 @@ def check_parameter_count(
         "all biases are missing": right - biases - out_bias,
         "query, key and value have no bias here": right + 3 * bias,
     }
-    return judge(
-        answer,
-        torch.tensor(right),
-        ((says, torch.tensor(mistake)) for says, mistake in mistakes.items()),
-    )
+    return judge(answer, right, mistakes.items())

@@ -33,9 +33,6 @@ def check_projected_context(
         W_value: what turns embeddings into values.
         query: the row of the token that asks.
 
-    Returns:
-        The verdict.
-
     Example:
         >>> import torch
         >>> x, one = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.eye(2)
@@ -69,9 +66,6 @@ def check_copied_weights(copy: object, original: SelfAttention_v2) -> Verdict:
     Args:
         copy: the module that should have got them.
         original: the module that has them.
-
-    Returns:
-        The verdict.
 
     Example:
         >>> check_copied_weights(SelfAttention_v1(3, 3), SelfAttention_v2(3, 3))

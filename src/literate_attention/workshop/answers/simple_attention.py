@@ -22,9 +22,6 @@ def check_context_vector(
         inputs: the embeddings.
         query: the row of the token that asks.
 
-    Returns:
-        The verdict.
-
     Example:
         >>> import torch
         >>> inputs = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])

@@ -12,9 +12,6 @@ def check_attention(function: object) -> Verdict:
     Args:
         function: takes query, key, value and ``is_causal``, returns the context vectors.
 
-    Returns:
-        The verdict.
-
     Example:
         >>> check_attention(lambda q, k, v, is_causal: (q @ k.mT / q.shape[-1]).softmax(dim=-1) @ v)
         Not yet. One sequence: the scores are scaled by d_k, not by its square root.

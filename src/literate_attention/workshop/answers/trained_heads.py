@@ -13,9 +13,6 @@ def check_copies(function: object) -> Verdict:
         function: your function; it takes the token ids of a sequence, and returns a boolean table: True in
             row i, column j, if token j is an earlier copy of token i.
 
-    Returns:
-        The verdict.
-
     Example:
         >>> check_copies(lambda token_ids: token_ids[:, None] == token_ids)
         Not yet. A token is not an earlier copy of itself, and the future is hidden.
@@ -47,9 +44,6 @@ def check_ablation(function: object) -> Verdict:
         function: your function; it takes the context vectors of all heads, of shape
             ``(num_heads, num_tokens, head_dim)``, the weight of the output projection as ``nn.Linear`` stores
             it, of shape ``(d_out, num_heads * head_dim)``, and which head is off.
-
-    Returns:
-        The verdict.
 
     Example:
         >>> check_ablation(lambda contexts, weight, head: contexts.mT.flatten(0, 1).T @ weight.T)

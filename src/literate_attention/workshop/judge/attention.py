@@ -63,18 +63,7 @@ def judge_attention(
     *,
     has_heads: bool = False,
 ) -> Verdict:
-    """Judge a class of attention.
-
-    Args:
-        mine: a reader's class.
-        attend: what may come out.
-        constructor: the names of what the constructor takes, in this order.
-        inputs: what to try it on, the smallest first.
-        has_heads: whether there are several heads, and an output projection.
-
-    Returns:
-        The verdict.
-    """
+    """Judge a class of attention, whose constructor takes these sizes in this order."""
     if not isinstance(mine, type):
         return wrong(f"a class is expected, got {mine!r}")
     sizes = {name: SIZES[name] for name in constructor}

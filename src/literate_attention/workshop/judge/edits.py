@@ -80,13 +80,7 @@ def read_table(table: str) -> Iterator[tuple[tuple[str, ...], list[tuple[str, st
 def mistakes_in(
     source: Source, table: str, most: int
 ) -> Iterator[tuple[tuple[str, ...], Callable[[], Any]]]:
-    """Yield what to say and what makes the wrong code: all that is wrong in one way, then in several.
-
-    Args:
-        source: what is right.
-        table: the mistakes, the likeliest first.
-        most: how many mistakes come together, if they do not concern the same place.
-    """
+    """Yield what to say and what makes the wrong code: all that is wrong in one way, then in several."""
     rows = [(says, [source.edit(*one) for one in edits]) for says, edits in read_table(table)]
     single = [row for row in rows if len(row[0]) == 1]
     several = [row for row in rows if len(row[0]) > 1]

@@ -1,10 +1,10 @@
 """What the pieces of the models share: how a module is judged, and how mistakes are put together."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
-from unittest.mock import patch
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +20,17 @@ from literate_attention.workshop.judge.trials import (
     judge_by_ways,
 )
 from literate_attention.workshop.judge.verdict import Verdict, wrong
+
+
+@contextmanager
+def swapped(names: dict[str, Any], others: Mapping[str, Any]) -> Iterator[None]:
+    """Let names of a reader's module mean something else for a while."""
+    before = {name: names[name] for name in others.keys() & names.keys()}
+    names.update({name: others[name] for name in before})
+    try:
+        yield
+    finally:
+        names.update(before)
 
 
 class UnusableError(Exception):
@@ -69,7 +80,7 @@ class Judged:
         ours = {part.__name__: part for part in self.parts if part.__name__ in names}
         if verdict or all(names[name] is part for name, part in ours.items()):
             return verdict
-        with patch.dict(names, ours):
+        with swapped(names, ours):
             return self.judge(mine)
 
     def judge(self, mine: object) -> Verdict:

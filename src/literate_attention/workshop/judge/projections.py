@@ -51,16 +51,8 @@ def find_projections(
     """Find out which parameters may make queries, keys, values, and outputs if there are heads.
 
     Names of the book mean what they mean there. Under other names every order is possible, the module's own
-    first: three matrices, one for all three, or one for each head.
-
-    Args:
-        module: a reader's.
-        d_in: how wide its inputs are.
-        d_out: how wide its outputs are.
-        num_heads: how many heads it has; None if it is no multi-head attention.
-
-    Returns:
-        What is possible; nothing if there are no matrices of such shapes.
+    first: three matrices, one for all three, or one for each head. `num_heads` is None for attention that is
+    not multi-head attention.
     """
     return [
         replace(found, out=out)

@@ -189,15 +189,9 @@ def needs(name: str) -> Verdict:
 
 
 def explain(trials: Sequence[Trial], candidates: Iterable[Ways]) -> Verdict:
-    """Find out which way led to what came.
+    """Find the shortest list of mistakes that explains all that came.
 
-    Args:
-        trials: inputs, the smallest first, and what came.
-        candidates: if it is not known which parameter is which, the ways for each possibility.
-
-    Returns:
-        The verdict: right if one of the candidates is right, or the shortest list of mistakes that explains
-        all that came.
+    If it is not known which parameter is which, there are candidates: the ways for each possibility.
     """
     rights = []
     for ways in candidates:
@@ -265,10 +259,7 @@ def tensors(result: Any) -> list[Tensor]:
 
 def all_same(some: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
     """Tell whether two lists of tensors hold the same numbers."""
-    return len(some) == len(others) and all(
-        same(one.detach().cpu().double(), other.detach().cpu().double())
-        for one, other in zip(some, others, strict=True)
-    )
+    return len(some) == len(others) and all(map(same, some, others))
 
 
 def smallest(trials: Sequence[Trial], right: Sequence[list[Tensor]]) -> str:

@@ -3,9 +3,13 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
+
+Mistakes = Iterable[tuple[str, Tensor | int]]
+"""What to say of wrong answers, the likeliest first."""
 
 
 @dataclass(frozen=True)
@@ -58,16 +62,16 @@ def capitalized(text: str) -> str:
     return text if re.search(r"[_=.\d]", word) else f"{text[0].upper()}{text[1:]}"
 
 
-def judge(answer: object, right: Tensor, mistakes: Iterable[tuple[str, Tensor]]) -> Verdict:
+def judge(answer: object, right: Tensor | int, mistakes: Mistakes) -> Verdict:
     """Compare an answer with the right one, then with wrong ones, then say where it differs."""
     given = numbers(answer)
     if given is None:
         return wrong(f"a tensor is expected, got {type(answer).__name__}")
-    right = right.detach().cpu().double()
+    right = float64(right)
     if same(given, right):
         return RIGHT
     for says, mistake in mistakes:
-        if same(given, mistake.detach().cpu().double()):
+        if same(given, mistake):
             return wrong(says)
     if given.shape != right.shape:
         return wrong(f"the shape is {tuple(given.shape)}, expected {tuple(right.shape)}")
@@ -85,8 +89,9 @@ TOLERANCE = 1e-4
 """Loose enough for an answer that was typed from what torch prints."""
 
 
-def same(one: Tensor, other: Tensor) -> bool:
+def same(one: Tensor, other: Tensor | int) -> bool:
     """Tell whether two tensors hold the same numbers, as far as they are printed."""
+    one, other = float64(one), float64(other)
     return one.shape == other.shape and torch.allclose(
         one, other, rtol=0, atol=TOLERANCE, equal_nan=True
     )
@@ -95,9 +100,14 @@ def same(one: Tensor, other: Tensor) -> bool:
 def numbers(answer: object) -> Tensor | None:
     """Return an answer as a tensor of float64, None if it is none."""
     try:
-        return torch.as_tensor(answer).detach().cpu().double()
+        return float64(answer)
     except (TypeError, ValueError, RuntimeError):
         return None
+
+
+def float64(given: Any) -> Tensor:
+    """Return a number or several as a tensor of float64."""
+    return torch.as_tensor(given).detach().cpu().double()
 
 
 def result_of(function: object, *arguments: object, **options: object) -> object:
@@ -110,6 +120,6 @@ def result_of(function: object, *arguments: object, **options: object) -> object
         return wrong(f"it stops with {type(error).__name__}: {str(error).rstrip('.')}")
 
 
-def judge_result(result: object, right: Tensor, mistakes: Iterable[tuple[str, Tensor]]) -> Verdict:
+def judge_result(result: object, right: Tensor | int, mistakes: Mistakes) -> Verdict:
     """Judge what a reader's function returned, unless it is a verdict already."""
     return result if isinstance(result, Verdict) else judge(result, right, mistakes)

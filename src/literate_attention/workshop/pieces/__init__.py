@@ -3,10 +3,10 @@
 import inspect
 from contextlib import ExitStack
 from typing import Any
-from unittest.mock import patch
 
 import torch
 
+from literate_attention.workshop.judge.judged import swapped
 from literate_attention.workshop.judge.trials import NOT_WRITTEN, needs
 from literate_attention.workshop.judge.verdict import Verdict, remark
 from literate_attention.workshop.pieces import (
@@ -64,12 +64,7 @@ def check_piece(mine: object, name: str | None = None) -> Verdict:
 
 
 def judged_apart(mine: Any, name: str) -> Verdict:
-    """Judge a piece; where one that it calls is wrong, the book's takes its place.
-
-    Args:
-        mine: what a reader wrote.
-        name: how the book calls it.
-    """
+    """Judge a piece; where one that it calls is wrong, the book's takes its place."""
     check = BY_NAME[name].check
     verdict = check(mine)
     if verdict == needs(getattr(mine, "__name__", name)):
@@ -86,7 +81,7 @@ def judged_apart(mine: Any, name: str) -> Verdict:
         return verdict
     with ExitStack() as replaced:
         for function in functions:
-            replaced.enter_context(patch.dict(function.__globals__, blamed))
+            replaced.enter_context(swapped(function.__globals__, blamed))
         apart = check(mine)
     names = " and ".join(one for one in BY_NAME if one in blamed)
     return remark(f"it is judged with the book's {names}: yours is wrong") if apart else apart

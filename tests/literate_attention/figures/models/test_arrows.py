@@ -13,7 +13,7 @@ from literate_attention import figures
 PAIRS = torch.randn(3, 2, 2, generator=torch.Generator().manual_seed(0))
 
 
-def turned(degrees: float) -> torch.Tensor:
+def turned(degrees):
     """Turn the vectors of one pair together."""
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     return PAIRS[0] @ torch.tensor([[cosine, sine], [-sine, cosine]])
@@ -28,7 +28,7 @@ def test_arrows_point_where_their_vectors_do_on_one_scale() -> None:
 
 
 @pytest.mark.parametrize("degrees", [10, 90, 200])
-def test_what_is_turned_together_keeps_its_angle_and_its_score(degrees: float) -> None:
+def test_what_is_turned_together_keeps_its_angle_and_its_score(degrees) -> None:
     before, after = (
         figures.draw_turned_arrows({"": pair}).alt.partition("the angle")[2]
         for pair in (turned(0), turned(degrees))
@@ -39,7 +39,7 @@ def test_what_is_turned_together_keeps_its_angle_and_its_score(degrees: float) -
 
 
 @pytest.mark.parametrize("num_kv_heads", [6, 3, 2, 1])
-def test_each_query_head_leads_to_its_key_value_head(num_kv_heads: int) -> None:
+def test_each_query_head_leads_to_its_key_value_head(num_kv_heads) -> None:
     drawing = figures.draw_shared_heads(6, [num_kv_heads])
     boxes = [box.get_x() + box.get_width() / 2 for box in drawing.figure.findobj(FancyBboxPatch)]
     lines = sorted(line.get_xdata().tolist() for line in drawing.figure.axes[0].lines)

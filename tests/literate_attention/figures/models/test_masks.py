@@ -8,7 +8,7 @@ from literate_attention import TOY_TOKENS, figures
 
 
 @pytest.mark.parametrize("num_sinks", [0, 1, 2])
-def test_each_pair_of_a_mask_has_the_sign_of_its_part(num_sinks: int) -> None:
+def test_each_pair_of_a_mask_has_the_sign_of_its_part(num_sinks) -> None:
     window, seen = la.window_mask(6, 6, 3), la.window_mask(6, 6, 3, num_sinks)
     drawing = figures.draw_mask_parts({"window": window, "sink": seen & ~window}, TOY_TOKENS)
     legend = 1

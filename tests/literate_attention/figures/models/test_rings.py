@@ -11,7 +11,7 @@ from literate_attention.figures.models.rings import WAITS
 
 
 @pytest.mark.parametrize("zigzag", [False, True])
-def test_who_waits_is_drawn_for_as_long_as_it_waits(zigzag: bool) -> None:
+def test_who_waits_is_drawn_for_as_long_as_it_waits(zigzag) -> None:
     shards = la.ring_shards(8, 4, zigzag=zigzag)
     drawing = figures.draw_ring_work({"order": shards})
     waits: list[Tensor] = []

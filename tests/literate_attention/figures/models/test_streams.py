@@ -18,7 +18,7 @@ def test_the_lengths_are_those_of_the_vectors() -> None:
 
 
 @pytest.mark.parametrize(("tokens", "looks"), [(1, 0), (2, 1), (3, 3)])
-def test_every_token_looks_at_each_before_it_in_attention_only(tokens: int, looks: int) -> None:
+def test_every_token_looks_at_each_before_it_in_attention_only(tokens, looks) -> None:
     drawing = figures.draw_residual_streams(TOY_TOKENS[:tokens], STREAM[:, :tokens])
     blue = [
         arrow for arrow in drawing.figure.findobj(FancyArrowPatch) if arrow.get_linewidth() == 1.6

@@ -21,7 +21,7 @@ MASK = la.causal_mask(6)
 
 class TestNumbers:
     @pytest.mark.parametrize("decimals", [2, 3, 4])
-    def test_every_cell_is_annotated_with_its_own_number(self, decimals: int) -> None:
+    def test_every_cell_is_annotated_with_its_own_number(self, decimals) -> None:
         drawing = figures.draw_attention_matrix(SCORES, TOY_TOKENS, decimals=decimals)
         numbers = [text for text in written(drawing) if re.fullmatch(r"[\d.]+", text)]
         assert numbers == [f"{value:.{decimals}f}" for value in SCORES.flatten().tolist()]
@@ -30,16 +30,6 @@ class TestNumbers:
         values = torch.tensor([[-0.001, -1.0]])
         drawing = figures.draw_attention_matrix(values, ["a"], keys=["b", "c"])
         assert {"0.00", f"{MINUS}1.00"} <= set(written(drawing))
-
-    @pytest.mark.parametrize("lowest", [-0.9, 0.1])
-    @pytest.mark.parametrize("width", range(6, 14))
-    def test_numbers_in_narrow_cells_are_right_or_absent(self, width: int, lowest: float) -> None:
-        values = torch.linspace(lowest, 10.5, 2 * width).reshape(2, width)
-        drawing = figures.draw_attention_matrix(values, ["a", "b"], keys=["k"] * width)
-        numbers = [text for text in written(drawing) if re.fullmatch(rf"{MINUS}?\d+\.\d+", text)]
-        if "scale" not in meshes(drawing):
-            found = [round(float(text.replace(MINUS, "-")), 2) for text in numbers]
-            assert found == [round(value, 2) for value in values.flatten().tolist()]
 
 
 class TestMask:
@@ -50,15 +40,6 @@ class TestMask:
         assert np.array_equal(np.ma.getmaskarray(mesh), ~MASK.numpy())
         assert_close(torch.from_numpy(mesh.compressed()).float(), after[MASK])
         assert "0.00" not in written(drawing)
-
-    def test_a_border_runs_between_what_a_mask_allows_and_what_it_hides(self) -> None:
-        drawing = figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS, attn_mask=MASK)
-        (mesh,) = drawing.figure.findobj(QuadMesh)
-        corners = mesh.get_coordinates()
-        down = [(corners[i, i + 1], corners[i + 1, i + 1]) for i in range(5)]
-        across = [(corners[i, i], corners[i, i + 1]) for i in range(1, 6)]
-        border = [line for line in drawing.figure.axes[0].lines if line.get_linewidth() == 2]
-        np.testing.assert_allclose([line.get_xydata() for line in border], down + across)
 
 
 class TestColours:
@@ -72,11 +53,6 @@ class TestColours:
         )
         (first,), (second,) = (drawing.figure.findobj(QuadMesh) for drawing in (even, uneven))
         assert first.norm(1 / 6) == second.norm(1 / 6)
-
-    def test_weights_that_dropout_scaled_up_still_differ(self) -> None:
-        drawing = figures.draw_attention_matrix(torch.tensor([[1.0, 2.0]]), ["a"], keys=["b", "c"])
-        (mesh,) = drawing.figure.findobj(QuadMesh)
-        assert mesh.norm(2.0) > mesh.norm(1.0)
 
 
 class TestTargets:
@@ -107,7 +83,7 @@ class TestTargets:
 
 class TestWords:
     @pytest.mark.parametrize("seed", range(4))
-    def test_each_row_names_its_largest_number(self, seed: int) -> None:
+    def test_each_row_names_its_largest_number(self, seed) -> None:
         weights = torch.rand(5, 7, generator=torch.Generator().manual_seed(seed))
         queries, keys = [f"q{i}" for i in range(5)], [f"k{j}" for j in range(7)]
         alt = figures.draw_attention_matrix(weights, queries, keys=keys).alt
@@ -118,7 +94,7 @@ class TestWords:
         ]
 
     @pytest.mark.parametrize("row", [[-torch.inf, -torch.inf], [0.0, 0.0]])
-    def test_a_row_without_weights_attends_to_nothing(self, row: list[float]) -> None:
+    def test_a_row_without_weights_attends_to_nothing(self, row) -> None:
         drawing = figures.draw_attention_matrix(torch.tensor([row]), ["a"], keys=["b", "c"])
         assert drawing.alt.endswith("Row 1, 'a', attends to nothing.")
 

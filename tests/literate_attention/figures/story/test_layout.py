@@ -11,7 +11,6 @@ from matplotlib.text import Text
 from torch import Tensor
 
 from literate_attention import figures
-from literate_attention.figures import Drawing
 from literate_attention.figures._palette import HEADS
 
 X = torch.arange(2 * 3 * 10).view(2, 3, 10)[0]
@@ -25,7 +24,7 @@ VIEWS = {
 }
 
 
-def turns_below(drawing: Drawing, memory: list[int]) -> list[int]:
+def turns_below(drawing, memory):
     """Return for each place in memory when it is read, or 0."""
     texts = [t for t in drawing.figure.findobj(Text) if t.get_text().isdigit()]
     places = [text.get_position()[0] for text in texts[: len(memory)]]
@@ -34,7 +33,7 @@ def turns_below(drawing: Drawing, memory: list[int]) -> list[int]:
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_reading_leaps_where_the_numbers_do_not_lie_side_by_side(name: str) -> None:
+def test_reading_leaps_where_the_numbers_do_not_lie_side_by_side(name) -> None:
     tensor: Tensor = VIEWS[name]
     drawing = figures.draw_reading_order({name: tensor}, embed_dim=10, num_heads=2)
     memory = torch.empty(0, dtype=torch.long).set_(tensor.untyped_storage()).tolist()
@@ -47,7 +46,7 @@ def test_reading_leaps_where_the_numbers_do_not_lie_side_by_side(name: str) -> N
     assert ("without a leap" in drawing.alt) == tensor.is_contiguous()
 
 
-def colours_of_sheets(names: str, sizes: dict[str, int]) -> list[str]:
+def colours_of_sheets(names, sizes):
     """Return the colours of heads, from left to right and then down."""
     x = torch.ones(1, *(sizes[name] for name in names.split()[1:]))
     drawing = figures.draw_shapes([("x", x, names, "heads")])

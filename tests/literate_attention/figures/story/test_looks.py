@@ -2,7 +2,6 @@
 
 from itertools import permutations
 
-import numpy as np
 import pytest
 import torch
 from harness.drawings import arrow_widths
@@ -34,19 +33,6 @@ def test_looks_ahead_rise_above_the_words_and_looks_back_hang_below_each_as_thic
     )
 
 
-def test_arrows_of_two_heads_to_the_same_word_do_not_lie_on_each_other() -> None:
-    """In the ladder, the second head's arrow begins, runs and ends inside the first one's."""
-    both = torch.full((2, 3, 3), 1 / 3)
-    one = torch.zeros(3, 3)
-    drawing = figures.draw_ladder([("Who?", "one small step", [2], {"one": one, "two": both})])
-    arrows = drawing.figure.findobj(FancyArrowPatch)
-    paths = [arrow.get_path().get_extents() for arrow in arrows]
-    for first, second in zip(paths[:2], paths[3:5], strict=True):
-        assert first.x0 < second.x0 - 3
-        assert second.x1 < first.x1 - 3
-        assert second.height < first.height - 3
-
-
 def test_the_curve_is_as_high_as_the_loss_and_arcs_are_as_thick_as_weights() -> None:
     drawing = figures.draw_training(LOSSES, LOOKS, ["cherry", "fruit?"], query=1)
     lines = {
@@ -72,15 +58,3 @@ def test_arrows_are_as_thick_as_weights_are_large_and_each_head_has_its_colour()
             assert_close(own[f"{i}{j}"].get_linewidth(), 0.5 + 4 * weights[i, j].item())
         assert len({arrow.get_edgecolor() for arrow in own.values()}) == 1
     assert len({arrow.get_edgecolor() for arrow in arrows.values()}) == 3
-
-
-def test_an_arrow_leads_from_the_token_that_looks() -> None:
-    onward = torch.eye(3).roll(1, 1)
-    drawing = figures.draw_head_circles(onward[None], ["a", "b", "c"], alone=onward.T)
-    tips = {arrow.get_label(): arrow for arrow in drawing.figure.findobj(FancyArrowPatch)}
-    places = {
-        text.get_text(): np.array(text.get_position()) for text in drawing.figure.findobj(Text)
-    }
-    (tail, tip) = tips["head 1: 01"]._posA_posB
-    assert np.linalg.norm(places["a"] - tail) < np.linalg.norm(places["a"] - tip)
-    assert np.linalg.norm(places["b"] - tip) < np.linalg.norm(places["b"] - tail)

@@ -15,7 +15,7 @@ WEIGHTS = la.softmax(la.mask_scores(SCORES, la.causal_mask(6)))
 
 
 @pytest.mark.parametrize("query", range(6))
-def test_a_masked_row_ends_in_the_weights_of_the_library(query: int) -> None:
+def test_a_masked_row_ends_in_the_weights_of_the_library(query) -> None:
     drawing = figures.draw_masked_row(SCORES[query], TOY_TOKENS, query=query)
     assert_close(lengths(drawing, "÷ sum."), WEIGHTS[query])
     allowed = la.causal_mask(6)[query]

@@ -6,8 +6,6 @@ import literate_attention as la
 from literate_attention import TOY_TOKENS, figures
 
 X = la.toy_embeddings()
-SCORES = la.score_all_queries(X)
-WEIGHTS = la.softmax(SCORES)
 
 
 def test_each_frame_adds_one_thing() -> None:

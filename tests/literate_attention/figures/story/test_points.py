@@ -6,7 +6,6 @@ import torch
 from harness.drawings import arrow_widths, ways
 from matplotlib.patches import Circle, Polygon
 from matplotlib.text import Text
-from torch import Tensor
 from torch.testing import assert_close
 
 import literate_attention as la
@@ -14,7 +13,6 @@ from literate_attention import figures
 from literate_attention.figures._palette import BLUE
 
 X = la.toy_embeddings()
-WEIGHTS = la.softmax(X @ X.T)
 
 WORDS = la.gloves_task()[0].words
 TURNS = torch.tensor([0.3, 2.4, 4.5]).repeat_interleave(4)
@@ -25,13 +23,13 @@ DEAL = ("green-rock", "blue-paper", "red-scissors")
 LOOKS = torch.tensor([[0.1, 0.1, 0.8], [0.7, 0.2, 0.1], [0.05, 0.9, 0.05]])
 
 
-def random(*shape: int, seed: int = 0) -> Tensor:
+def random(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
 class TestShadows:
     @pytest.mark.parametrize("width", [2, 3, 7])
-    def test_keys_keep_their_length_and_their_angle_to_the_query(self, width: int) -> None:
+    def test_keys_keep_their_length_and_their_angle_to_the_query(self, width) -> None:
         query, keys = random(width, seed=1), random(5, width)
         drawing = figures.draw_shadows(query, keys, list("abcde"))
         arrows = torch.stack([way for _, way in ways(drawing, "key")])
@@ -61,7 +59,7 @@ class TestEmbeddingPoints:
         assert bold == {"journey", "starts"}
 
 
-def drawn_gloves(weights: torch.Tensor = LOOKS, values: torch.Tensor = VALUES) -> figures.Drawing:
+def drawn_gloves(weights=LOOKS, values=VALUES):
     return figures.draw_gloves(WORDS, QUERIES, KEYS, values, deal=DEAL, weights=weights)
 
 

@@ -1,6 +1,5 @@
 """Products of matrices are drawn with their numbers and shapes."""
 
-import torch
 from matplotlib.colors import to_rgb
 from matplotlib.patches import FancyBboxPatch
 
@@ -8,7 +7,6 @@ import literate_attention as la
 from literate_attention import figures
 
 X = la.toy_embeddings()
-W = torch.randn(3, 2, generator=torch.Generator().manual_seed(0))
 
 
 def test_products_as_shapes() -> None:
