@@ -305,7 +305,7 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path) -> None:
 def test_a_damaged_checkpoint_is_refused_in_words(tmp_path, name, weight, says) -> None:
     shapes = {"c_attn.weight": (64, 192), "c_attn.bias": (192,)}
     shapes |= {"c_proj.weight": (64, 64), "c_proj.bias": (64,)}
-    checkpoint: dict[Any, Any] = {
+    checkpoint = {
         f"h.{layer}.attn.{part}": torch.zeros(shapes[part]) for layer in (0, 1) for part in shapes
     }
     checkpoint |= {7: "no weight", name: weight}
