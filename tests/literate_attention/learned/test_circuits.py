@@ -19,7 +19,6 @@ from literate_attention import (
     attention_maps,
     attention_only_model,
     causal_mask,
-    composition_scores,
     cut_wires,
     head_outputs,
     llama_model,
@@ -179,6 +178,7 @@ def test_a_patched_place_is_a_run_with_one_vector_replaced(model: LanguageModel)
 def test_a_patched_head_is_a_run_with_one_part_replaced(model: LanguageModel) -> None:
     one, other = tokens(7), tokens(7, seed=2)
     patched = patch_heads(model, one, other)
+    assert_close(patch_heads(model, one, other, first=1), patched[1:])
     replacing, x = residual_stream(model, other), residual_stream(model, one)
     for layer, head in itertools.product(range(LAYERS), range(HEADS)):
         block = model.blocks[layer]
@@ -223,21 +223,6 @@ def test_the_weights_say_what_the_heads_write(model: LanguageModel) -> None:
     for layer, head in itertools.product(range(LAYERS), range(HEADS)):
         written = without_size(stream[layer]) @ ov_circuit(model, layer, head)
         assert_close(outputs[layer, head], maps[layer, head] @ written)
-
-
-@pytest.mark.parametrize("rotary", [True, False])
-def test_composition_is_measured_with_whole_matrices(rotary: bool) -> None:
-    model, num_distances = random_model(rotary=rotary), 5
-    for layer in (1, 2):
-        scores = composition_scores(model, layer, num_distances)
-        assert scores.shape == (layer, HEADS, HEADS)
-        for earlier, sender, reader in itertools.product(range(layer), range(HEADS), range(HEADS)):
-            writes = ov_circuit(model, earlier, sender)
-            reads = torch.stack([qk_circuit(model, layer, reader, d) for d in range(num_distances)])
-            expected = (reads @ writes.T).norm() / (reads.norm() * writes.norm())
-            assert_close(scores[earlier, sender, reader], expected)
-            unturned = (reads[0] @ writes.T).norm() / (reads[0].norm() * writes.norm())
-            assert torch.allclose(scores[earlier, sender, reader], unturned) == (not rotary)
 
 
 # A wire
@@ -337,8 +322,7 @@ def cut_twice(model: LanguageModel) -> None:
         (lambda m: qk_circuit(m, 3, 0), "there is no layer 3"),
         (lambda m: ov_circuit(m, 3, 0), "there is no layer 3"),
         (lambda _: qk_circuit(with_qk_norm(), 1, 0), "no matrix says how a head scores two tokens"),
-        (lambda m: composition_scores(m, 0), "layer 0 has none"),
-        (lambda m: composition_scores(m, 3), "there is no layer 3"),
+        (lambda m: patch_heads(m, tokens(7), tokens(7), first=3), "there is no layer 3"),
         (lambda m: cut_wires(m, {(0, 6): [(1, 0)]}).__enter__(), "there is no head 6"),
         (lambda m: cut_wires(m, {(1, 0): [(1, 0)]}).__enter__(), "can end in layers 2 to 2, got 1"),
         (lambda m: cut_wires(m, {(1, 0): [(3, 0)]}).__enter__(), "can end in layers 2 to 2, got 3"),
