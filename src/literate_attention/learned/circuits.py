@@ -16,7 +16,6 @@ from literate_attention.story.multi_head_attention import split_heads
 
 __all__ = [
     "Attribution",
-    "composition_scores",
     "cut_wires",
     "feed_forward_output",
     "head_outputs",
@@ -293,6 +292,7 @@ def patch_heads(
     model: LanguageModel,
     token_ids: Int[Tensor, " num_tokens"],
     other_ids: Int[Tensor, " num_tokens"],
+    first: int = 0,
 ) -> Float[Tensor, "num_layers num_heads vocab_size"]:
     r"""Carry the output of one head from another run over into this one, one head at a time.
 
@@ -302,13 +302,15 @@ def patch_heads(
         model: a stack of blocks.
         token_ids: what the model reads.
         other_ids: the text that the output of head :math:`g` comes from, of as many tokens.
+        first: the first layer whose heads are patched, counted from 0.
 
     Returns:
-        The logits after the last token, for each head.
+        The logits after the last token, for each head of each of these layers.
 
     Raises:
         TypeError: the token ids are not integers.
-        ValueError: a token id is outside the vocabulary, or the texts differ in length.
+        ValueError: a token id is outside the vocabulary, the texts differ in length, or there is no such
+            layer.
 
     Example:
         >>> from literate_attention import llama_model
@@ -318,16 +320,17 @@ def patch_heads(
         torch.Size([3, 6, 11])
     """
     require_same_length(token_ids, other_ids)
+    require_head([block.attention for block in model.blocks], first, head=0)
     stream = residual_stream(model, token_ids)
     heads, others = head_outputs(model, torch.stack([token_ids, other_ids]))
     runs = stream.new_empty(0, *stream[0].shape)
-    for layer, block in enumerate(model.blocks):
+    for layer, block in enumerate(model.blocks[first:], start=first):
         attended = stream[layer] + heads[layer].sum(dim=0)
         mixed = attended - heads[layer] + others[layer]  # a row for each head
         mixed = mixed + feed_forward_output(block, mixed)
         runs = torch.cat([block(runs), mixed])  # all go on together
     logits = model.logits(model.final_norm(runs[:, -1]))
-    return logits.unflatten(0, (len(model.blocks), -1))
+    return logits.unflatten(0, (len(model.blocks) - first, -1))
 
 
 @torch.no_grad()
@@ -426,76 +429,6 @@ def head_matrices(
     )
 
 
-@torch.no_grad()
-def composition_scores(
-    model: LanguageModel, layer: int, num_distances: int | None = None
-) -> Float[Tensor, "earlier_layers num_heads num_heads"]:
-    r"""Say from the weights alone how strongly the keys of later heads meet what earlier ones write.
-
-    .. math:: C = \frac{\sqrt{\sum_\Delta \lVert W_{QK}^{(\Delta)} \, W_{OV}^\top \rVert^2}}
-                       {\sqrt{\sum_\Delta \lVert W_{QK}^{(\Delta)} \rVert^2} \; \lVert W_{OV} \rVert}
-
-    It is 0 if the later head reads none of the directions in which the earlier head writes. It is 1 only if
-    there is a single one and both share it; if they share :math:`n` directions evenly, it is
-    :math:`1 / \sqrt{n}`. This is K-composition :cite:p:`elhage2021`, with the mean over distances because of
-    the rotation. No matrix as wide as the stream is made: the squared norm of :math:`A B` is the trace of
-    :math:`A^\top A \, B B^\top`.
-
-    Args:
-        model: a stack of blocks, without norms of queries and keys.
-        layer: of the later heads.
-        num_distances: how many distances there are, from 0 on, :math:`\Delta`; by default 64, or as many as
-            the model has positions.
-
-    Returns:
-        A score for each head of each earlier layer, and each head of this layer.
-
-    Raises:
-        ValueError: there is no such layer or none before it, no distance, or more of them than positions, or
-            there are norms of queries and keys.
-
-    Example:
-        >>> from literate_attention import llama_model
-        >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
-        >>> composition_scores(model, layer=2).shape
-        torch.Size([2, 6, 6])
-    """
-    require_earlier_layer(layer)
-    require_head([block.attention for block in model.blocks], layer, head=0)
-    if num_distances is not None:
-        require_at_least("num_distances", num_distances, 1)
-    query, key, _ = head_matrices(model, layer)
-    asks = query @ query.mT
-    attention: Any = model.blocks[layer].attention
-    shared_by = attention.num_heads // attention.num_kv_heads
-    if attention.rope is not None:  # the mean of R asks R^T, over all distances
-        if num_distances is None:
-            num_distances = min(64, len(attention.rope.cos))
-        turned = asks.unsqueeze(-2).expand(-1, -1, num_distances, -1)
-        for _ in range(2):
-            turned = attention.rope(turned).transpose(-3, -1)
-        asks = turned.mean(dim=-2)
-    reads = trace(asks, key @ key.mT).sqrt()
-    scores = []
-    for earlier, block in enumerate(model.blocks[:layer]):
-        _, _, value = head_matrices(model, earlier)
-        output, found = output_matrices(block.attention), value @ value.mT
-        writes = trace(output @ output.mT, found).sqrt()
-        # for each earlier head and each key
-        meets = torch.einsum("kid,hjd->hkij", key[::shared_by], output)
-        meets = meets.repeat_interleave(shared_by, dim=1)
-        both = trace(asks @ meets, found.unsqueeze(1) @ meets.mT).sqrt()
-        scores.append(both / (writes.unsqueeze(-1) * reads))
-    return torch.stack(scores)
-
-
-def trace(
-    left: Float[Tensor, "*batch rows columns"], right: Float[Tensor, "*batch columns rows"]
-) -> Float[Tensor, "*batch"]:
-    """Add up the diagonal of a product, without the rest of it."""
-    return (left * right.mT).sum(dim=(-2, -1))
-
-
 @contextmanager
 def cut_wires(
     model: LanguageModel,
@@ -509,8 +442,8 @@ def cut_wires(
               - \text{instead}(\text{output}_s)_j\bigr)\Bigr)
 
     All that else reads the stream goes on reading what the heads have written. So do these keys, where other
-    parts have passed it on: only the direct wires are cut. :cite:t:`wang2023`, who named this path patching,
-    put the output of another run in the place of the head's own.
+    parts have passed it on: only the direct wires are cut. Path patching :cite:p:`goldowskydill2023` puts the
+    output of another run in the place of the head's own.
 
     Args:
         model: a stack of blocks.
@@ -618,12 +551,6 @@ def require_same_length(token_ids: Tensor, other_ids: Tensor) -> None:
         raise ValueError(
             f"both texts must have as many tokens, got {len(token_ids)} and {len(other_ids)}"
         )
-
-
-def require_earlier_layer(layer: int) -> None:
-    """Refuse the first layer: no head has written anything that it could read."""
-    if layer < 1:
-        raise ValueError(f"heads compose with heads of earlier layers, and layer {layer} has none")
 
 
 def require_no_qk_norm(attention: Any) -> None:

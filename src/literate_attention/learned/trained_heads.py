@@ -13,6 +13,7 @@ from literate_attention._argument_checks import require_token_ids
 from literate_attention.models.transformer_block import LanguageModel
 
 __all__ = [
+    "SENTENCES",
     "ablate_heads",
     "attention_maps",
     "copy_accuracy",
@@ -24,6 +25,20 @@ __all__ = [
     "resume",
     "top_heads",
 ]
+
+SENTENCES = (
+    "The old ferry crosses the river twice a day in summer.",
+    "My sister painted the kitchen door green while nobody was looking.",
+    "Nobody had told the new teacher where the keys were.",
+    "On Sundays they walked to the harbour and looked at boats.",
+    "A small bakery opened next to the station in the spring.",
+    "He wrote the letter twice and then burnt it.",
+    "The children hid behind the barn until the rain stopped.",
+    "We sold the piano because it did not fit through the door.",
+    "Her uncle keeps bees and gives the honey to his neighbours.",
+    "After the storm two of the goats were missing.",
+)
+"""Ten ordinary sentences, on which no head was chosen."""
 
 
 @torch.no_grad()

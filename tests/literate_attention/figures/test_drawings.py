@@ -189,6 +189,11 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "head_scores": lambda: figures.draw_head_scores(
         {"Previous token": torch.arange(270).view(30, 9) / 269, "Induction": torch.zeros(30, 9)}
     ),
+    "wires": lambda: figures.draw_wires(
+        ["key 17", "the rest"],
+        ["random", "words"],
+        {"all cut": ("16/0", [False, False], torch.tensor([0.0, 1.0]))},
+    ),
     "claim": lambda: figures.draw_claim(
         {
             "all": (torch.ones(10), 1.0, 1.0, 1.0),

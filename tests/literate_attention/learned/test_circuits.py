@@ -19,7 +19,6 @@ from literate_attention import (
     attention_maps,
     attention_only_model,
     causal_mask,
-    composition_scores,
     cut_wires,
     head_outputs,
     llama_model,
@@ -180,6 +179,7 @@ def test_a_patched_place_is_a_run_with_one_vector_replaced(model: LanguageModel)
 def test_a_patched_head_is_a_run_with_one_part_replaced(model: LanguageModel) -> None:
     one, other = tokens(7), tokens(7, seed=2)
     patched = patch_heads(model, one, other)
+    assert_close(patch_heads(model, one, other, first=1), patched[1:])
     replacing, x = residual_stream(model, other), residual_stream(model, one)
     for layer, head in itertools.product(range(LAYERS), range(HEADS)):
         block = model.blocks[layer]
@@ -224,21 +224,6 @@ def test_the_weights_say_what_the_heads_write(model: LanguageModel) -> None:
     for layer, head in itertools.product(range(LAYERS), range(HEADS)):
         written = without_size(stream[layer]) @ ov_circuit(model, layer, head)
         assert_close(outputs[layer, head], maps[layer, head] @ written)
-
-
-@pytest.mark.parametrize("rotary", [True, False])
-def test_composition_is_measured_with_whole_matrices(rotary: bool) -> None:
-    model, num_distances = random_model(rotary=rotary), 5
-    for layer in (1, 2):
-        scores = composition_scores(model, layer, num_distances)
-        assert scores.shape == (layer, HEADS, HEADS)
-        for earlier, sender, reader in itertools.product(range(layer), range(HEADS), range(HEADS)):
-            writes = ov_circuit(model, earlier, sender)
-            reads = torch.stack([qk_circuit(model, layer, reader, d) for d in range(num_distances)])
-            expected = (reads @ writes.T).norm() / (reads.norm() * writes.norm())
-            assert_close(scores[earlier, sender, reader], expected)
-            unturned = (reads[0] @ writes.T).norm() / (reads[0].norm() * writes.norm())
-            assert torch.allclose(scores[earlier, sender, reader], unturned) == (not rotary)
 
 
 # A wire
@@ -322,11 +307,6 @@ def test_a_hook_of_the_readers_own_is_no_cut(model: LanguageModel) -> None:
     assert len(seen) == 1
 
 
-def test_of_attention_alone_wires_are_measured_at_all_distances_that_there_are() -> None:
-    alone = attention_only_model(11, 12, num_layers=2, num_heads=2, context_length=32)
-    assert torch.equal(composition_scores(alone, 1), composition_scores(alone, 1, 32))
-
-
 # What is refused
 
 
@@ -354,8 +334,7 @@ def cut_twice(model: LanguageModel) -> None:
         (lambda _: qk_circuit(with_qk_norm(), 1, 0), "no matrix says how a head scores two tokens"),
         (lambda m: logit_attribution(m, tokens(7), -1), "token id -1 is outside the vocabulary"),
         (lambda m: logit_attribution(m, tokens(7), 1, versus=11), "token id 11 is outside the voc"),
-        (lambda m: composition_scores(m, 0), "layer 0 has none"),
-        (lambda m: composition_scores(m, 3), "there is no layer 3"),
+        (lambda m: patch_heads(m, tokens(7), tokens(7), first=3), "there is no layer 3"),
         (lambda m: cut_wires(m, {(0, 6): [(1, 0)]}).__enter__(), "there is no head 6"),
         (lambda m: cut_wires(m, {(1, 0): [(1, 0)]}).__enter__(), "can end in layers 2 to 2, got 1"),
         (lambda m: cut_wires(m, {(1, 0): [(3, 0)]}).__enter__(), "can end in layers 2 to 2, got 3"),
@@ -363,7 +342,6 @@ def cut_twice(model: LanguageModel) -> None:
         (lambda m: cut_wires(m, {(1, 0): [(2, 6)]}, part="query").__enter__(), "has 6 heads,"),
         (cut_twice, "wires to layer 2 are already cut; name all of them in one call"),
         (lambda model: qk_circuit(model, 0, 0, distance=-5), "distance must be at least 0, got -5"),
-        (lambda model: composition_scores(model, 1, 0), "num_distances must be at least 1, got 0"),
     ],
 )
 def test_refused(

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card, spread
+from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Ruler, card, spread
 from literate_attention.figures._lettering import (
     LINE,
     SMALL_TEXT,
@@ -26,7 +26,7 @@ from literate_attention.figures._palette import (
 )
 from literate_attention.figures._words import enumerated, format_number, plural, to_numpy
 
-__all__ = ["draw_claim", "draw_head_scores", "draw_induction"]
+__all__ = ["draw_claim", "draw_head_scores", "draw_induction", "draw_wires"]
 
 
 def draw_head_scores(scores: Mapping[str, Float[Tensor, "num_layers num_heads"]]) -> Drawing:
@@ -108,7 +108,9 @@ def draw_claim(
             interval = f"{format_number(low)} to {format_number(high)}"
             sentences.append(f"{name}: {format_number(mean)}, interval {interval}.")
             y += height
-        page.note(MARGIN, y + LINE / 2, "dots: draws, blue: interval of their mean", "left")
+        page.note(
+            MARGIN, y + LINE / 2, "0 to 1; dots: single tries, blue: interval of their mean", "left"
+        )
         return page.finish(y + LINE + MARGIN, *sentences)
 
 
@@ -156,3 +158,53 @@ def draw_induction(tokens: Sequence[str]) -> Drawing:
             f"The last token, '{asked}', looks for the note '{asked}' and finds it at place {places}. "
             f"So '{answer}' comes next.",
         )
+
+
+def draw_wires(
+    ends: Sequence[str],
+    kinds: Sequence[str],
+    trials: Mapping[str, tuple[str, Sequence[bool], Float[Tensor, " kinds"]]],
+) -> Drawing:
+    """Draw which later parts still hear what a head writes, and what the model can do with it.
+
+    Args:
+        ends: what reads the head's notes.
+        kinds: the names of what was measured.
+        trials: for each name the head that writes, which of the ends hear it, and the numbers from 0 to 1
+            that were measured.
+
+    Example:
+        >>> import torch
+        >>> trials = {"one wire cut": ("16/0", [True, False], torch.tensor([0.25]))}
+        >>> draw_wires(["layer 17", "the rest"], ["words"], trials).alt
+        'one wire cut: 16/0 is heard by layer 17; words: 0.25.'
+    """
+    start, end = MARGIN + 58, MARGIN + 104
+    right = end + max(map(text_width, ends)) + max(map(text_width, kinds)) + 24
+    ruler, row, sentences = Ruler(0, 1, WIDTH - MARGIN - right), 20.0, []
+    height = row * max(len(ends), len(kinds))
+    with card() as page:
+        y = MARGIN
+        for name, (writer, heard, measured) in trials.items():
+            page.heading(MARGIN, y + LINE / 2, name)
+            y += LINE + 4
+            middle, strong = y + height / 2, HEADS[0].strong
+            page.box(MARGIN, middle - 11, 56, 22, fill=HEADS[0].tint, edge=strong)
+            page.text(MARGIN + 28, middle, writer)
+            for place, (reader, whole) in enumerate(zip(ends, heard, strict=True)):
+                at = y + (place + 0.5) * height / len(ends)
+                if whole:
+                    page.arrow((start, middle), (end, at), color=strong, width=2, label=reader)
+                else:
+                    page.dashes((start, middle), (end, at))
+                page.text(end + 4, at, reader, ha="left", color=INK if whole else QUIET)
+            shares, top = to_numpy(measured, 1), middle - row * len(kinds) / 2
+            page.row_labels(kinds, right - 6, top, row)
+            page.bars(shares, right, top, row, ruler, name=name)
+            y += height + LINE / 2
+            readers = enumerated(r for r, whole in zip(ends, heard, strict=True) if whole)
+            found = ", ".join(
+                f"{kind}: {format_number(share)}" for kind, share in zip(kinds, shares, strict=True)
+            )
+            sentences.append(f"{name}: {writer} is heard by {readers or 'nobody'}; {found}.")
+        return page.finish(y + MARGIN / 2, *sentences)
