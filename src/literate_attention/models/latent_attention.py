@@ -241,7 +241,9 @@ class MultiHeadLatentAttention(nn.Module):
             scale=(self.head_dim + self.rope_dim) ** -0.5,
             need_weights=by_hand,
         )
-        context, weights = attended if by_hand else (attended, None)
+        if not by_hand:
+            return self.out_proj(merge_heads(attended))
+        context, weights = attended
         if absorb:
             context = context @ self.W_value.weight.unflatten(0, (self.num_heads, -1)).mT
         output = self.out_proj(merge_heads(context))
