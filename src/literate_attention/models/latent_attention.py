@@ -221,16 +221,17 @@ class MultiHeadLatentAttention(nn.Module):
             latent, rope_key = kept.split([self.latent_dim, self.rope_dim], dim=-1)
         if absorb is None:
             absorb = self.absorbing_saves_work(q_len, kv_len)
+        by_head = (self.num_heads, -1)
         if absorb:
             # One wide key for all heads, whose first part is the value.
-            query = query @ self.W_key.weight.unflatten(0, (self.num_heads, -1))
+            query = query @ self.W_key.weight.unflatten(0, by_head)
             key, value = kept.unsqueeze(-3), latent.unsqueeze(-3)
         else:
             key = split_heads(self.W_key(latent), self.num_heads)
             value = split_heads(self.W_value(latent), self.num_heads)
             shared = rope_key.unsqueeze(-3).expand(*key.shape[:-1], -1)
             key = torch.cat([key, shared], dim=-1)
-        # torch's kernels would copy the one key for each head.
+        # If absorbed, torch's kernels would copy the one key for each head.
         by_hand = absorb or need_weights
         attended: Any = grouped_attention(
             torch.cat([query, turned], dim=-1),
@@ -245,7 +246,7 @@ class MultiHeadLatentAttention(nn.Module):
             return self.out_proj(merge_heads(attended))
         context, weights = attended
         if absorb:
-            context = context @ self.W_value.weight.unflatten(0, (self.num_heads, -1)).mT
+            context = context @ self.W_value.weight.unflatten(0, by_head).mT
         output = self.out_proj(merge_heads(context))
         return (output, weights) if need_weights else output
 
@@ -261,9 +262,10 @@ class MultiHeadLatentAttention(nn.Module):
             comes out, to compare and to average latents; or to expand all latents, and do so with narrow
             keys and values.
         """
-        between = self.latent_dim * (self.head_dim + self.value_dim)
+        own_widths = self.head_dim + self.value_dim
+        between = self.latent_dim * own_widths
         absorbed = q_len * between + q_len * kv_len * 2 * self.latent_dim
-        expanded = kv_len * between + q_len * kv_len * (self.head_dim + self.value_dim)
+        expanded = kv_len * between + q_len * kv_len * own_widths
         return absorbed < expanded
 
 
