@@ -174,7 +174,7 @@ class MultiHeadLatentAttention(nn.Module):
         self,
         x: Float[Tensor, "*batch num_tokens d_in"],
         *,
-        cache: LatentCache | None = None,
+        cache: Any | None = None,
         attn_mask: Bool[Tensor, "*some #num_tokens #kv_len"] | None = None,
         absorb: bool | None = None,
         need_weights: bool = False,
@@ -189,7 +189,8 @@ class MultiHeadLatentAttention(nn.Module):
 
         Args:
             x: one vector for each token.
-            cache: what keeps the latents and rotated keys of the tokens before these, and takes theirs.
+            cache: what keeps the latents and rotated keys of the tokens before these, and takes theirs: a
+                :class:`LatentCache`.
             attn_mask: True in row i, column j: token i may attend to key j, unless j comes after i.
             absorb: whether the queries absorb ``W_key``, or keys and values are made for every head; by
                 default what takes fewer multiplications.
@@ -271,5 +272,5 @@ class MultiHeadLatentAttention(nn.Module):
 
 def require_latent_cache(cache: Any) -> None:
     """Refuse a cache of keys and values, which holds no latents."""
-    if not isinstance(cache, LatentCache | None):
+    if cache is not None and not hasattr(cache, "kept"):
         raise TypeError(f"latent attention needs a LatentCache, got a {type(cache).__name__}")
