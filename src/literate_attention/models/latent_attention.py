@@ -225,7 +225,8 @@ class MultiHeadLatentAttention(nn.Module):
         by_head = (self.num_heads, -1)
         if absorb:
             # One wide key for all heads, whose first part is the value.
-            query = query @ self.W_key.weight.unflatten(0, by_head)
+            widen = self.W_key.weight.unflatten(0, by_head)
+            query = torch.einsum("...hqd,hdc->...hqc", query, widen)
             key, value = kept.unsqueeze(-3), latent.unsqueeze(-3)
         else:
             key = split_heads(self.W_key(latent), self.num_heads)
@@ -247,7 +248,8 @@ class MultiHeadLatentAttention(nn.Module):
             return self.out_proj(merge_heads(attended))
         context, weights = attended
         if absorb:
-            context = context @ self.W_value.weight.unflatten(0, by_head).mT
+            narrow = self.W_value.weight.unflatten(0, by_head)
+            context = torch.einsum("...hqc,hvc->...hqv", context, narrow)
         output = self.out_proj(merge_heads(context))
         return (output, weights) if need_weights else output
 

@@ -156,20 +156,23 @@ def test_the_form_with_fewer_multiplications_is_taken(q_len: int, head_dim: int)
     assert counts[2] == min(counts)
 
 
-def test_absorbed_copies_no_latent_for_a_head() -> None:
+@pytest.mark.parametrize(("batch", "head_dim", "num_tokens"), [(1, 4, 4096), (8, 256, 16)])
+def test_absorbed_copies_no_latent_for_a_head_and_no_matrix_for_a_text(
+    batch: int, head_dim: int, num_tokens: int
+) -> None:
     attention = MultiHeadLatentAttention(
-        6, 6, 16, head_dim=4, latent_dim=64, rope=RotaryEmbedding(8, 4096)
+        6, 6, 16, head_dim=head_dim, latent_dim=64, rope=RotaryEmbedding(8, num_tokens)
     ).requires_grad_(False)
-    cache = LatentCache(1, 4096, 64, 8)
-    cache.append(torch.zeros(1, 4095, 72))
+    cache = LatentCache(batch, num_tokens, 64, 8)
+    cache.append(torch.zeros(batch, num_tokens - 1, 72))
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
-        attention(torch.ones(1, 1, 6), cache=cache)
+        attention(torch.ones(batch, 1, 6), cache=cache, absorb=True)
     taken = sum(
         max(event.self_cpu_memory_usage, 0)
         for event in recorded.events()
         if event.name != "[memory]"
     )
-    assert taken < cache.nbytes
+    assert taken < max(cache.nbytes, attention.W_key.weight.nbytes)
 
 
 def test_a_model_of_it_writes_with_its_caches() -> None:

@@ -156,7 +156,7 @@ def test_any_split_equals_theirs(seed: int, absorb: bool | None) -> None:
 
 TWINS = {
     "as it is": ("", ""),
-    "a rotation inside the absorbed part": ("query = query @", "query = self.rope(query, start) @"),
+    "a rotation inside the absorbed part": ("query, widen)", "self.rope(query, start), widen)"),
     "a scale of the width that is compared": ("(self.head_dim + self.rope_dim)", "key.shape[-1]"),
     "neighbours are pairs": ("self.rope(", "interleaved(self.rope, "),
     "positions begin anew": (
