@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from literate_attention._argument_checks import require_mask, require_room
+from literate_attention._argument_checks import require_head_mask, require_room
 from literate_attention._call_types import ReturnsWeights
 from literate_attention.models.grouped_query_attention import grouped_attention
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
@@ -214,7 +214,7 @@ class MultiHeadLatentAttention(nn.Module):
         latent = self.latent_norm(self.W_latent(x))
         rope_key = self.rope(self.W_rope_key(x), start)
         if attn_mask is not None:
-            require_mask(attn_mask, (*query.shape[:-1], kv_len))
+            require_head_mask(attn_mask, (*query.shape[:-1], kv_len))
             attn_mask = attn_mask & causal_mask(q_len, kv_len, device=x.device)
         kept = torch.cat([latent, rope_key], dim=-1)
         if cache is not None:
