@@ -10,6 +10,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+_CACHED = {3: "(batch, num_tokens, width)", 4: "(batch, num_kv_heads, num_tokens, head_dim)"}
+"""What the dimensions of a cache are called."""
+
 
 def require_floating(name: str, tensor: Tensor) -> None:
     """Refuse integer and boolean tensors: attention is a weighted average of real numbers."""
@@ -117,7 +120,7 @@ def require_to_follow(name: str, new: Tensor, cached: Tensor, num_tokens: int) -
     expected = (*cached.shape[:-2], num_tokens, cached.shape[-1])
     if new.shape != expected:
         raise ValueError(
-            f"the cache is for a {name} of shape (batch, num_kv_heads, num_tokens, head_dim) = "
+            f"the cache is for a {name} of shape {_CACHED[cached.ndim]} = "
             f"{expected}, got {tuple(new.shape)}; make a cache for each batch"
         )
     device = cached.device.type
@@ -128,6 +131,22 @@ def require_to_follow(name: str, new: Tensor, cached: Tensor, num_tokens: int) -
             f"the cache holds {cached.dtype} on {cached.device}, "
             f"got a {name} of {new.dtype} on {new.device}; make a cache like the model"
         )
+
+
+def require_room(num_cached: int, new_tokens: int, **kept: tuple[Tensor, Tensor]) -> None:
+    """Refuse what is not made for a cache, or is too much for it; nothing is kept then."""
+    for name, (new, room) in kept.items():
+        require_to_follow(name, new, room, new_tokens)
+        if torch.is_grad_enabled() and new.requires_grad:
+            raise RuntimeError(
+                "a cache is written in place, and gradients are lost in it; "
+                "call the model under torch.no_grad()"
+            )
+        if num_cached + new_tokens > room.shape[-2]:
+            raise ValueError(
+                f"the cache has room for {room.shape[-2]} tokens and holds {num_cached}, "
+                f"got {new_tokens} more; make it with max_tokens={num_cached + new_tokens}"
+            )
 
 
 def require_sha256(path: Path, expected: str, way_out: str = "") -> None:

@@ -9,6 +9,7 @@ import it, ``from literate_attention import figures`` does.
 from literate_attention.figures._card import Drawing
 from literate_attention.figures.learned.heads import *
 from literate_attention.figures.models.arrows import *
+from literate_attention.figures.models.latents import *
 from literate_attention.figures.models.masks import *
 from literate_attention.figures.models.rings import *
 from literate_attention.figures.models.streams import *

@@ -146,6 +146,7 @@ def grouped_attention(
     *,
     attn_mask: Tensor | None = None,
     is_causal: bool = False,
+    scale: float | None = None,
     need_weights: Literal[False] = False,
 ) -> Tensor: ...
 @overload
@@ -156,6 +157,7 @@ def grouped_attention(
     *,
     attn_mask: Tensor | None = None,
     is_causal: bool = False,
+    scale: float | None = None,
     need_weights: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...
 @overload
@@ -166,20 +168,22 @@ def grouped_attention(
     *,
     attn_mask: Tensor | None = None,
     is_causal: bool = False,
+    scale: float | None = None,
     need_weights: bool,
 ) -> Tensor | tuple[Tensor, Tensor]: ...
 def grouped_attention(
     query: Float[Tensor, "*batch num_heads q_len head_dim"],
     key: Float[Tensor, "*batch num_kv_heads kv_len head_dim"],
-    value: Float[Tensor, "*batch num_kv_heads kv_len head_dim"],
+    value: Float[Tensor, "*batch num_kv_heads kv_len value_dim"],
     *,
     attn_mask: Bool[Tensor, "*some #q_len #kv_len"] | None = None,
     is_causal: bool = False,
+    scale: float | None = None,
     need_weights: bool = False,
 ) -> (
-    Float[Tensor, "*batch num_heads q_len head_dim"]
+    Float[Tensor, "*batch num_heads q_len value_dim"]
     | tuple[
-        Float[Tensor, "*batch num_heads q_len head_dim"],
+        Float[Tensor, "*batch num_heads q_len value_dim"],
         Float[Tensor, "*batch num_heads q_len kv_len"],
     ]
 ):
@@ -196,6 +200,7 @@ def grouped_attention(
         value: what is averaged.
         attn_mask: True in row i, column j: query i may attend to key j.
         is_causal: hide the keys of later tokens; the queries are those of the last tokens.
+        scale: what scores are multiplied by; by default :math:`1/\sqrt{d}`.
         need_weights: whether the weights that were used are returned too.
 
     Returns:
@@ -230,11 +235,14 @@ def grouped_attention(
     if is_causal and (need_weights or q_len != kv_len):
         attn_mask, is_causal = causal_mask(q_len, kv_len, device=query.device), False
     if not need_weights:
-        return torch_attention(query, key, value, attn_mask, is_causal=is_causal, enable_gqa=True)
+        return torch_attention(
+            query, key, value, attn_mask, is_causal=is_causal, scale=scale, enable_gqa=True
+        )
     if attn_mask is not None:
         attn_mask = attn_mask.expand(*query.shape[:-1], kv_len)
         attn_mask = stack_groups(attn_mask, num_kv_heads)
-    weights = attention_weights(stack_groups(query, num_kv_heads), key, attn_mask=attn_mask)
+    stacked = stack_groups(query, num_kv_heads)
+    weights = attention_weights(stacked, key, attn_mask=attn_mask, scale=scale)
     context = attention_output(weights, value)
     return unstack_groups(context, num_heads), unstack_groups(weights, num_heads)
 

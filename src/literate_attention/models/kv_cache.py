@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 from literate_attention._argument_checks import (
     require_at_least,
     require_context,
-    require_to_follow,
+    require_room,
     require_token_ids,
 )
 from literate_attention.models.transformer_block import LanguageModel
@@ -91,8 +91,9 @@ class KVCache:
             ValueError: they are for another batch, other heads or another width, or there is no room.
             RuntimeError: gradients are recorded.
         """
-        require_room(self, key, value)
-        start, self.num_tokens = self.num_tokens, self.num_tokens + key.shape[-2]
+        new_tokens = key.shape[-2]
+        require_room(self.num_tokens, new_tokens, key=(key, self.keys), value=(value, self.values))
+        start, self.num_tokens = self.num_tokens, self.num_tokens + new_tokens
         self.keys[:, :, start : self.num_tokens] = key
         self.values[:, :, start : self.num_tokens] = value
         return self.keys[:, :, : self.num_tokens], self.values[:, :, : self.num_tokens]
@@ -364,23 +365,6 @@ def generate(
     return token_ids
 
 
-def require_room(cache: KVCache, key: Tensor, value: Tensor) -> None:
-    """Refuse what is not made for this cache, or is too much for it; nothing is kept then."""
-    num_tokens, max_tokens = key.shape[-2], cache.keys.shape[-2]
-    require_to_follow("key", key, cache.keys, num_tokens)
-    require_to_follow("value", value, cache.values, num_tokens)
-    if torch.is_grad_enabled() and (key.requires_grad or value.requires_grad):
-        raise RuntimeError(
-            "a KVCache is written in place, and gradients are lost in it; "
-            "call the model under torch.no_grad()"
-        )
-    if cache.num_tokens + num_tokens > max_tokens:
-        raise ValueError(
-            f"the cache has room for {max_tokens} tokens and holds {cache.num_tokens}, "
-            f"got {num_tokens} more; make it with max_tokens={cache.num_tokens + num_tokens}"
-        )
-
-
 def require_room_for_all(model: LanguageModel, caches: Sequence[Any], num_positions: int) -> None:
     """Refuse more tokens than there are positions or places, before the first of them is chosen."""
     blocks: Iterable[Any] = model.blocks
@@ -425,7 +409,7 @@ def require_cached_attention(attentions: Sequence[Any]) -> None:
         if not hasattr(attention, "num_kv_heads"):
             raise TypeError(
                 f"{type(attention).__name__} takes no cache of keys and values; "
-                f"build the model with GroupedQueryAttention"
+                f"build the model with GroupedQueryAttention, or pass caches that it does take"
             )
 
 

@@ -167,6 +167,13 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
             "two": torch.tensor([[0.5, -1.0], [2.0, 0.5]]),
         }
     ),
+    "latent": lambda: figures.draw_latent(3),
+    "half_planes": lambda: figures.draw_half_planes(
+        torch.tensor([[1.0, 0.8], [-0.8, 1.0], [-0.8, 1.0], [-1.0, -1.0]]),
+        torch.tensor([[1.0, 0.0], [0.0, -2.0], [0.0, 0.5]]),
+        0.1,
+        ["1", "$5$", "none", LONG[0]],
+    ),
     "residual_streams": lambda: figures.draw_residual_streams(
         TOY_TOKENS[:3], torch.arange(108.0).view(3, 3, 12)
     ),

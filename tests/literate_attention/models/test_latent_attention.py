@@ -1,0 +1,242 @@
+"""Latent attention: expanded, absorbed, by loops and in chunks, all the same; and what it keeps."""
+
+import copy
+import re
+from collections.abc import Callable
+
+import pytest
+import torch
+from harness.library.loops import attend_by_loops
+from torch import Tensor
+from torch.profiler import ProfilerActivity, profile
+from torch.testing import assert_close
+from torch.utils.flop_counter import FlopCounterMode
+
+from literate_attention import (
+    KVCache,
+    LanguageModel,
+    LatentCache,
+    MultiHeadLatentAttention,
+    RotaryEmbedding,
+    TransformerBlock,
+    causal_mask,
+    generate,
+)
+
+BATCH, NUM_TOKENS, D_IN, D_OUT, HEADS, HEAD_DIM, VALUE_DIM, LATENT, ROPE, CONTEXT = (
+    2,
+    11,
+    7,
+    12,
+    3,
+    5,
+    9,
+    8,
+    4,
+    13,
+)
+
+each_form = pytest.mark.parametrize("absorb", [False, True], ids=["expanded", "absorbed"])
+both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "explicit"])
+
+
+def random_tensor(*shape: int, seed: int = 7, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+X = random_tensor(BATCH, NUM_TOKENS, D_IN)
+
+
+def seeded(**options: object) -> MultiHeadLatentAttention:
+    torch.manual_seed(123)
+    settings = {
+        "head_dim": HEAD_DIM,
+        "latent_dim": LATENT,
+        "value_dim": VALUE_DIM,
+        "rope": RotaryEmbedding(ROPE, CONTEXT, base=100.0),
+        **options,
+    }
+    attention = MultiHeadLatentAttention(D_IN, D_OUT, HEADS, **settings).double()
+    attention.latent_norm.weight.data = random_tensor(attention.latent_dim, seed=1)
+    return attention
+
+
+def empty(max_tokens: int = NUM_TOKENS, batch: int = BATCH) -> LatentCache:
+    return LatentCache(batch, max_tokens, LATENT, ROPE, dtype=torch.float64)
+
+
+# Against loops, and each other
+
+
+@both_paths
+@each_form
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_module_agrees_with_loops(need_weights: bool, absorb: bool, masked: bool) -> None:
+    """Under the mask, the first token of the first text may attend to nothing."""
+    attention = seeded()
+    latent = attention.latent_norm(X @ attention.W_latent.weight.T)
+    rope_key = attention.rope(X @ attention.W_rope_key.weight.T)
+    query, key, value = [], [], []
+    for head in range(HEADS):
+        of_query, of_key, of_value = (
+            layer.weight.view(HEADS, -1, layer.in_features)[head].T
+            for layer in (attention.W_query, attention.W_key, attention.W_value)
+        )
+        plain, turned = (X @ of_query).split([HEAD_DIM, ROPE], dim=-1)
+        query.append(torch.cat([plain, attention.rope(turned)], dim=-1))
+        key.append(torch.cat([latent @ of_key, rope_key], dim=-1))
+        value.append(latent @ of_value)
+    allowed, by_hand = causal_mask(NUM_TOKENS), None
+    if masked:
+        by_hand = random_tensor(BATCH, 1, NUM_TOKENS, NUM_TOKENS) > 0
+        by_hand[0, 0, 0, 0] = False
+        allowed = allowed & by_hand
+    heads = (torch.stack(each, dim=1) for each in (query, key, value))
+    context, weights = attend_by_loops(*heads, allowed)
+    expected = context.transpose(1, 2).flatten(2) @ attention.out_proj.weight.T
+    result = attention(X, absorb=absorb, attn_mask=by_hand, need_weights=need_weights)
+    assert_close(result, (expected, weights) if need_weights else expected)
+
+
+@pytest.mark.parametrize("query_latent_dim", [None, 6])
+def test_absorbed_equals_expanded_with_gradients(query_latent_dim: int | None) -> None:
+    found = []
+    for absorb in (False, True):
+        attention, x = seeded(query_latent_dim=query_latent_dim), X.clone().requires_grad_()
+        output = attention(x, absorb=absorb)
+        (output * random_tensor(*output.shape)).sum().backward()
+        gradients = [parameter.grad for parameter in attention.parameters()]
+        found.append([output.detach(), x.grad, *gradients])
+    for expanded, absorbed in zip(*found, strict=True):
+        assert_close(absorbed, expanded, rtol=1e-12, atol=1e-12)
+
+
+@each_form
+@pytest.mark.parametrize("sizes", [[1] * 11, [5, 6], [4, 1, 1, 5]], ids=str)
+def test_any_split_equals_the_whole(absorb: bool, sizes: list[int]) -> None:
+    attention, mask = seeded().requires_grad_(False), random_tensor(NUM_TOKENS, NUM_TOKENS) > -1
+    whole, cache, pieces = attention(X, absorb=False, attn_mask=mask), empty(), []
+    for piece in X.split(sizes, dim=1):
+        start, stop = cache.num_keys, cache.num_keys + piece.shape[1]
+        seen = mask[start:stop, :stop]
+        pieces.append(attention(piece, cache=cache, absorb=absorb, attn_mask=seen))
+    assert_close(torch.cat(pieces, dim=1), whole)
+
+
+# What is kept, and what it costs
+
+
+def test_what_a_cache_keeps_can_be_counted_by_hand() -> None:
+    """DeepSeek-V3: 576 numbers for each token, not 32,768."""
+    cache = LatentCache(1, 10, latent_dim=512, rope_dim=64, dtype=torch.bfloat16, device="meta")
+    assert cache.nbytes == 10 * 576 * 2
+
+
+def test_a_cache_returns_views_of_all_that_it_was_given() -> None:
+    cache, kept = empty(), random_tensor(BATCH, NUM_TOKENS, LATENT + ROPE)
+    for start, stop in ((0, 5), (5, 6), (6, 6), (6, 11)):
+        found = cache.append(kept[:, start:stop])
+        assert torch.equal(found, kept[:, :stop])
+        assert found.data_ptr() == cache.kept.data_ptr()
+        assert cache.num_tokens == cache.num_keys == stop
+
+
+@pytest.mark.parametrize("q_len", [1, 2, 3, 4, 5, 12])
+@pytest.mark.parametrize("head_dim", [1, 20])
+def test_the_form_with_fewer_multiplications_is_taken(q_len: int, head_dim: int) -> None:
+    """torch counts them; with as many in both forms, either may be taken."""
+    attention = seeded(head_dim=head_dim, value_dim=head_dim).requires_grad_(False)
+    counts = []
+    for absorb in (False, True, None):
+        cache = empty(CONTEXT)
+        attention(X[:, : CONTEXT - 12], cache=cache)
+        with FlopCounterMode(display=False) as counter:
+            attention(X[:, :1].expand(-1, q_len, -1), cache=cache, absorb=absorb, need_weights=True)
+        counts.append(counter.get_total_flops())
+    assert counts[2] == min(counts)
+
+
+@pytest.mark.parametrize(("batch", "head_dim", "num_tokens"), [(1, 4, 4096), (8, 256, 16)])
+def test_absorbed_copies_no_latent_for_a_head_and_no_matrix_for_a_text(
+    batch: int, head_dim: int, num_tokens: int
+) -> None:
+    attention = MultiHeadLatentAttention(
+        6, 6, 16, head_dim=head_dim, latent_dim=64, rope=RotaryEmbedding(8, num_tokens)
+    ).requires_grad_(False)
+    cache = LatentCache(batch, num_tokens, 64, 8)
+    cache.append(torch.zeros(batch, num_tokens - 1, 72))
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+        attention(torch.ones(batch, 1, 6), cache=cache, absorb=True)
+    taken = sum(
+        max(event.self_cpu_memory_usage, 0)
+        for event in recorded.events()
+        if event.name != "[memory]"
+    )
+    assert taken < max(cache.nbytes, attention.W_key.weight.nbytes)
+
+
+def test_a_model_of_it_writes_with_its_caches() -> None:
+    rope = RotaryEmbedding(ROPE, 20)
+    blocks = [
+        TransformerBlock(
+            MultiHeadLatentAttention(10, 10, 3, head_dim=5, latent_dim=LATENT, rope=rope), 10, 17
+        )
+        for _ in range(2)
+    ]
+    model, prompt = LanguageModel(11, 10, blocks).double(), torch.tensor([[3, 1, 4], [1, 5, 9]])
+    longer = generate(model, prompt, 8, caches=[empty(), empty()])
+    for place in range(3, 11):
+        with torch.no_grad():
+            assert torch.equal(model(longer[:, :place])[:, -1].argmax(-1), longer[:, place])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+@each_form
+def test_a_module_can_change_its_dtype(absorb: bool, dtype: torch.dtype) -> None:
+    attention = seeded()
+    expected = attention(X, absorb=absorb)
+    context = copy.deepcopy(attention).to(dtype)(X.to(dtype), absorb=absorb)
+    assert context.dtype == dtype
+    # about ten roundings in a row, of numbers up to ten
+    assert_close(context.double(), expected, rtol=0, atol=100 * torch.finfo(dtype).eps)
+
+
+# What is refused
+
+KEPT = torch.ones(BATCH, 3, LATENT + ROPE, dtype=torch.float64)
+OTHER = KVCache(BATCH, HEADS, NUM_TOKENS, HEAD_DIM)
+MASK = torch.ones(NUM_TOKENS, NUM_TOKENS, dtype=torch.bool)
+FOR = "the cache is for a latent of shape (batch, num_tokens, width) = (2, 3, 12), got "
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: empty().append(KEPT[:1]), ValueError, f"{FOR}(1, 3, 12)"),
+        (lambda: empty().append(KEPT[..., 1:]), ValueError, f"{FOR}(2, 3, 11)"),
+        (lambda: empty().append(KEPT.float()), TypeError, "got a latent of torch.float32"),
+        (lambda: empty(2).append(KEPT), ValueError, "room for 2 tokens and holds 0, got 3 more"),
+        (lambda: empty().append(KEPT.clone().requires_grad_()), RuntimeError, "written in place"),
+        (lambda: seeded()(X, cache=OTHER), TypeError, "needs a LatentCache, got a KVCache"),
+        (lambda: seeded()(X, attn_mask=MASK[1:]), ValueError, "scores of shape (2, 3, 11, 11)"),
+        (lambda: seeded()(X, attn_mask=MASK.int()), TypeError, "must be boolean"),
+        (lambda: seeded()(X.repeat(1, 2, 1)), ValueError, "the sequence has 22 tokens"),
+    ],
+)
+def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        call()
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_what_does_not_fit_leaves_the_cache_as_it_was() -> None:
+    cache, attention = empty(), seeded().requires_grad_(False)
+    attention(X[:, :5], cache=cache)
+    before = cache.kept[:, :5].clone()
+    with pytest.raises(ValueError, match="attn_mask must fit scores"):
+        attention(X[:, 5:], cache=cache, attn_mask=MASK)
+    with pytest.raises(ValueError, match="room for 11 tokens and holds 5, got 8 more"):
+        attention(X[:, :8], cache=cache)
+    assert cache.num_tokens == 5
+    assert torch.equal(cache.kept[:, :5], before)
