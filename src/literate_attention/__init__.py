@@ -8,6 +8,7 @@ from literate_attention.learned.trained_heads import *
 from literate_attention.models.grouped_query_attention import *
 from literate_attention.models.kv_cache import *
 from literate_attention.models.latent_attention import *
+from literate_attention.models.linear_attention import *
 from literate_attention.models.real_model import *
 from literate_attention.models.ring_attention import *
 from literate_attention.models.rotary_embeddings import *

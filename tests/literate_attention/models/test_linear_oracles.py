@@ -1,0 +1,101 @@
+"""What the gated delta rule of Qwen3-Next in transformers says: `nox -s oracles`."""
+
+import importlib
+import inspect
+import random
+from contextlib import nullcontext
+from unittest.mock import patch
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import logsigmoid, normalize
+from torch.testing import assert_close
+
+from literate_attention import linear_attention
+from literate_attention.models import linear_attention as module
+
+pytestmark = pytest.mark.oracle
+
+THEIRS = "torch_recurrent_gated_delta_rule", "torch_chunk_gated_delta_rule"
+
+
+def draw(seed: int, dtype: torch.dtype = torch.float32) -> dict[str, Tensor]:
+    """Draw all that goes in, of sizes that a seed draws."""
+    sizes = random.Random(seed)
+    batch, heads, tokens = sizes.choice([1, 2]), sizes.choice([1, 3]), sizes.choice([1, 7, 70, 131])
+    key_dim, value_dim = sizes.choice([5, 16]), sizes.choice([4, 11])
+    torch.manual_seed(seed)
+    shape = (batch, heads, tokens)
+    found = {
+        "query": normalize(torch.randn(*shape, key_dim), dim=-1),
+        "key": normalize(torch.randn(*shape, key_dim), dim=-1),
+        "value": torch.randn(*shape, value_dim),
+        "log_decay": logsigmoid(torch.randn(shape) + sizes.choice([-2, 1, 4])),
+        "beta": torch.randn(shape).sigmoid(),
+        "state": torch.randn(batch, heads, key_dim, value_dim),
+    }
+    return {name: each.to(dtype).requires_grad_() for name, each in found.items()}
+
+
+def theirs(name: str, given: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    qwen = importlib.import_module("transformers.models.qwen3_next.modeling_qwen3_next")
+    by_token = {each: given[each].transpose(1, 2) for each in given if each != "state"}
+    output, state = inspect.unwrap(getattr(qwen, name))(
+        by_token["query"] * given["query"].shape[-1] ** 0.5,  # it divides by this
+        by_token["key"],
+        by_token["value"],
+        g=by_token["log_decay"],
+        beta=by_token["beta"],
+        initial_state=given["state"],
+        output_final_state=True,
+    )
+    return output.transpose(1, 2), state
+
+
+def compare(seed: int, name: str, chunk_size: int | None) -> None:
+    """Hold outputs, the last state and all gradients against theirs, sums of 131 tokens in float32."""
+    given = draw(seed)
+    results = []
+    for found in (linear_attention(**given, chunk_size=chunk_size), theirs(name, given)):
+        torch.manual_seed(seed)
+        loss = sum((each * torch.randn(each.shape)).sum() for each in found)
+        results.append([*found, *torch.autograd.grad(loss, list(given.values()))])
+    for ours, other in zip(*results, strict=True):
+        assert_close(ours, other, rtol=0.0, atol=1e-5 * max(1.0, other.abs().max().item()))
+
+
+@pytest.mark.parametrize("chunk_size", [None, 1, 8, 64])
+@pytest.mark.parametrize("name", THEIRS)
+@pytest.mark.parametrize("seed", range(8))
+def test_outputs_states_and_gradients_are_equal(
+    seed: int, name: str, chunk_size: int | None
+) -> None:
+    compare(seed, name, chunk_size)
+
+
+DECAY = "    state = log_decay.exp() * state\n"
+READ = "    if beta is not None:\n        value = beta * (value - key @ state)\n"
+WRITE = "    state = state + key.mT @ value\n"
+TWINS = {
+    "as it is": ("", ""),
+    "decay after the read": (DECAY + READ, READ + DECAY),
+    "decay after the write": (DECAY + READ + WRITE, READ + WRITE + DECAY),
+    "beta for the value alone": ("beta * (value - key @ state)", "beta * value - key @ state"),
+    "the query scaled": ("query @ state", "query @ state * key.shape[-1] ** -0.5"),
+    "beta and decay exchanged": (DECAY, "    beta, log_decay = log_decay, beta\n" + DECAY),
+    "beta for each channel": (READ, READ.replace("beta * (", "beta * value.new_ones(()) * (", 1)),
+}
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_a_wrong_twin_is_noticed(twin: str) -> None:
+    before, after = TWINS[twin]
+    source = inspect.getsource(module.attend_by_token)
+    assert before in source
+    names = vars(module).copy()
+    exec(source.replace(before, after), names)
+    with patch.object(module, "attend_by_token", names["attend_by_token"]):
+        noticed = pytest.raises(AssertionError, match="not close") if before else nullcontext()
+        with noticed:
+            compare(1, THEIRS[0], chunk_size=None)
