@@ -92,28 +92,29 @@ def linear_attention(
     key: Float[Tensor, "*batch num_tokens key_dim"],
     value: Float[Tensor, "*batch num_tokens value_dim"],
     *,
-    log_decay: Float[Tensor, "..."] | None = None,
-    beta: Float[Tensor, "..."] | None = None,
-    state: Float[Tensor, "..."] | None = None,
+    log_decay: Float[Tensor, "*batch num_tokens"] | None = None,
+    beta: Float[Tensor, "*batch num_tokens"] | None = None,
+    state: Float[Tensor, "*batch key_dim value_dim"] | None = None,
     chunk_size: int | None = None,
 ) -> tuple[Float[Tensor, "*batch num_tokens value_dim"], Float[Tensor, "*batch key_dim value_dim"]]:
     r"""Causal attention without a softmax: a state of fixed size holds what all tokens so far have written.
 
     .. math::
-        S_t = a_t S_{t-1} + k_t^\top u_t, \qquad
-        u_t = \beta_t \, (v_t - k_t \, a_t S_{t-1}), \qquad
-        z_t = q_t S_t
+        H_t = \gamma_t H_{t-1} + k_t^\top \tilde v_t, \qquad
+        \tilde v_t = \beta_t \, (v_t - k_t \, \gamma_t H_{t-1}), \qquad
+        z_t = q_t H_t
 
-    With :math:`u_t = v_t` and no decay :math:`a_t` this is linear attention :cite:p:`katharopoulos2020`; with
-    :math:`\beta_t`, it is the delta rule :cite:p:`schlag2021`, and with both, the gated delta rule
-    :cite:p:`yang2025`. It is computed one token at a time, or in chunks, which gives the same.
+    With :math:`\tilde v_t = v_t` and no decay :math:`\gamma_t` this is linear attention
+    :cite:p:`katharopoulos2020`; with :math:`\beta_t`, it is the delta rule :cite:p:`schlag2021`, and with
+    both, the gated delta rule :cite:p:`yang2025`. It is computed one token at a time, or in chunks, which
+    gives the same.
 
     Args:
         query: what each token reads. Nothing is scaled.
         key: where each token writes; with ``beta``, of length one, or the state may grow without bound.
         value: what each token writes.
-        log_decay: for each token the logarithm of :math:`a_t`, finite and at most zero, of shape ``(*batch,
-            num_tokens)``; by default nothing decays. Elsewhere ``g``.
+        log_decay: for each token the logarithm of :math:`\gamma_t`, finite and at most zero, of shape
+            ``(*batch, num_tokens)``; by default nothing decays. Elsewhere ``g``.
         beta: for each token the part of what its key finds that is replaced by its value, of the same shape;
             by default values are added.
         state: what tokens before these have left; by default nothing.
@@ -180,7 +181,7 @@ class GatedDeltaNet(nn.Module):
 
     .. math::
         \beta_t = \sigma(x_t W_\beta), \qquad
-        \log a_t = -e^{r} \operatorname{softplus}(x_t W_a + b_a), \qquad
+        \log \gamma_t = -e^{r} \operatorname{softplus}(x_t W_\gamma + b_\gamma), \qquad
         y_t = \bigl(\operatorname{norm}(z_t) \odot \operatorname{SiLU}(x_t W_{gate})\bigr) W_o
 
     :math:`z_t` is what :func:`linear_attention` reads with queries and keys of length one, in each head

@@ -122,7 +122,7 @@ def test_the_future_does_not_change_the_past(chunk_size: int | None) -> None:
 
 
 def test_chunks_stay_finite_where_almost_nothing_is_kept() -> None:
-    """The decay of a long chunk is zero in any type, and that between two tokens is a quotient of two such."""
+    """What is kept over a chunk is zero in any type, and over a part of it a quotient of such numbers."""
     given = drawn()
     given["log_decay"] = torch.full(SHAPE, -800.0, dtype=torch.float64).requires_grad_()
     output, _ = linear_attention(**given, chunk_size=TOKENS)
@@ -166,6 +166,7 @@ def test_as_many_orthogonal_keys_as_a_key_is_wide_are_all_found(delta: bool) -> 
 # What is refused
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("name", "wrong", "error", "message"),
     [
@@ -184,6 +185,7 @@ def test_what_does_not_fit_is_refused(
         linear_attention(**drawn() | {name: wrong})
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_a_cache_of_keys_or_of_another_batch_is_refused() -> None:
     attention, cache = GatedDeltaNet(8, 8, 2, head_dim=4), StateCache()
     with pytest.raises(TypeError, match="needs a StateCache, got a KVCache"):

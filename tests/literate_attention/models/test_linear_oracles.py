@@ -84,7 +84,6 @@ TWINS = {
     "beta for the value alone": ("beta * (value - key @ state)", "beta * value - key @ state"),
     "the query scaled": ("query @ state", "query @ state * key.shape[-1] ** -0.5"),
     "beta and decay exchanged": (DECAY, "    beta, log_decay = log_decay, beta\n" + DECAY),
-    "beta for each channel": (READ, READ.replace("beta * (", "beta * value.new_ones(()) * (", 1)),
 }
 
 
