@@ -15,8 +15,6 @@ from literate_attention.story.multi_head_attention import merge_heads, split_hea
 __all__ = [
     "GatedDeltaNet",
     "StateCache",
-    "attend_by_chunk",
-    "attend_by_token",
     "linear_attention",
 ]
 
@@ -29,20 +27,7 @@ def attend_by_token(
     log_decay: Float[Tensor, "*batch 1 1"],
     beta: Float[Tensor, "*batch 1 1"] | None = None,
 ) -> tuple[Float[Tensor, "*batch 1 value_dim"], Float[Tensor, "*batch key_dim value_dim"]]:
-    """Let a state decay, write one token into it and read it: a step of :func:`linear_attention`.
-
-    Args:
-        state: what the tokens before have left.
-        query: what is read.
-        key: where to write.
-        value: what to write.
-        log_decay: the logarithm of how much of the state is kept.
-        beta: how much of what the key finds in the state is replaced by the value; without it, the value is
-            added.
-
-    Returns:
-        What the query finds, and the new state.
-    """
+    """Let a state decay, correct it by one token and read it; return what is read, and the new state."""
     state = log_decay.exp() * state
     if beta is not None:
         value = beta * (value - key @ state)
@@ -58,19 +43,7 @@ def attend_by_chunk(
     log_decay: Float[Tensor, "*batch num_tokens 1"],
     beta: Float[Tensor, "*batch num_tokens 1"] | None = None,
 ) -> tuple[Float[Tensor, "*batch num_tokens value_dim"], Float[Tensor, "*batch key_dim value_dim"]]:
-    """Do at once what :func:`attend_by_token` does with one token after the other.
-
-    Args:
-        state: what the tokens before have left.
-        query: what each token reads.
-        key: where each token writes.
-        value: what each token writes.
-        log_decay: the logarithm of how much of the state each token keeps.
-        beta: how much each token replaces; without it, values are added.
-
-    Returns:
-        What each query finds, and the state after the last token.
-    """
+    """Do for many tokens at once what :func:`attend_by_token` does for one after the other."""
     later = ~causal_mask(key.shape[-2], device=key.device)
     total = log_decay.cumsum(dim=-2)
     kept = (total - total.mT).masked_fill(later, -torch.inf).exp()  # at i, of what j wrote
@@ -126,7 +99,6 @@ def linear_attention(
     Raises:
         ValueError: there is not one decay or beta for each token, a decay (on the CPU) is above zero, or the
             state is of another shape.
-        TypeError: the state is on another device.
 
     Example:
         The key finds 3 in the state, so with a beta of one half it adds half of what is missing to 5.
@@ -241,7 +213,7 @@ class GatedDeltaNet(nn.Module):
             One vector for each token.
 
         Raises:
-            TypeError: the cache is of another kind, or on another device.
+            TypeError: the cache is of another kind.
             ValueError: the cache holds states of another shape.
         """
         require_state_cache(cache)
@@ -291,8 +263,6 @@ def require_fitting(
             f"the state must be of shape (*batch, key_dim, value_dim) = {expected}, "
             f"got {tuple(state.shape)}; begin each batch of texts without a state"
         )
-    if state is not None and state.device != key.device:
-        raise TypeError(f"the state is on {state.device}, and the keys are on {key.device}")
 
 
 def require_state_cache(cache: Any) -> None:

@@ -1,5 +1,7 @@
 """Linear attention: by loops, by token and in chunks, all the same; what a state holds; what is refused."""
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -30,7 +32,7 @@ def random_tensor(*shape: int, seed: int = 7) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def drawn(delta: bool = True, decay: bool = True) -> dict[str, Tensor]:
+def drawn(delta: bool = True, decay: bool = True) -> dict[str, Any]:
     found = {
         "query": random_tensor(*SHAPE, KEY, seed=1),
         "key": normalize(random_tensor(*SHAPE, KEY, seed=2), dim=-1),
@@ -44,37 +46,28 @@ def drawn(delta: bool = True, decay: bool = True) -> dict[str, Tensor]:
     return found
 
 
-def cut(given: dict[str, Tensor], start: int, stop: int) -> dict[str, Tensor]:
-    return {name: x[:, :, start:stop] for name, x in given.items() if name != "state"}
-
-
-# Against loops and itself
+# Against another formula, and itself
 
 
 @each_size
 @each_rule
 @pytest.mark.parametrize("decay", [False, True], ids=["", "decay"])
-def test_it_agrees_with_loops_over_numbers(
+def test_it_agrees_with_a_product_of_matrices(
     delta: bool, decay: bool, chunk_size: int | None
 ) -> None:
+    """Each token multiplies the state with a matrix, and adds another."""
     given = drawn(delta, decay)
     output, last = linear_attention(**given, chunk_size=chunk_size)
-    for b in range(BATCH):
-        for h in range(HEADS):
-            state = given["state"][b, h].tolist()
-            for t in range(TOKENS):
-                query, key, value = (given[x][b, h, t].tolist() for x in ("query", "key", "value"))
-                kept = given["log_decay"][b, h, t].exp().item() if decay else 1.0
-                state = [[kept * number for number in row] for row in state]
-                for c in range(VALUE):
-                    found = sum(key[r] * state[r][c] for r in range(KEY))
-                    beta = given["beta"][b, h, t].item() if delta else 1.0
-                    new = beta * (value[c] - (found if delta else 0.0))
-                    for r in range(KEY):
-                        state[r][c] += key[r] * new
-                    read = sum(query[r] * state[r][c] for r in range(KEY))
-                    assert output[b, h, t, c].item() == pytest.approx(read, abs=1e-12)
-            assert_close(last[b, h], torch.tensor(state, dtype=torch.float64))
+    state, ones = given["state"], torch.ones(SHAPE, dtype=torch.float64)
+    for t in range(TOKENS):
+        query, key, value = (given[name][:, :, t] for name in ("query", "key", "value"))
+        beta = given.get("beta", ones)[:, :, t, None, None]
+        outer = torch.einsum("bhi,bhj->bhij", key, key)
+        change = torch.eye(KEY, dtype=torch.float64) - (beta * outer if delta else 0.0)
+        change = change * given.get("log_decay", 0 * ones)[:, :, t, None, None].exp()
+        state = change @ state + beta * torch.einsum("bhi,bhj->bhij", key, value)
+        assert_close(output[:, :, t], torch.einsum("bhi,bhij->bhj", query, state))
+    assert_close(last, state)
 
 
 @each_rule
@@ -83,42 +76,10 @@ def test_chunks_equal_tokens_with_gradients(delta: bool) -> None:
     results = []
     for chunk_size in (None, 4):
         found = linear_attention(**given, chunk_size=chunk_size)
-        loss = sum((x * random_tensor(*x.shape)).sum() for x in found)
+        loss: Any = sum((x * random_tensor(*x.shape)).sum() for x in found)
         results.append([*found, *torch.autograd.grad(loss, list(given.values()))])
     for by_token, by_chunk in zip(*results, strict=True):
         assert_close(by_chunk, by_token, rtol=0.0, atol=1e-10)
-
-
-@each_size
-def test_a_text_may_arrive_in_pieces(chunk_size: int | None) -> None:
-    given = drawn()
-    output, last = linear_attention(**given)
-    state, pieces = given["state"], []
-    for start, stop in ((0, 4), (4, 5), (5, TOKENS)):
-        piece, state = linear_attention(
-            **cut(given, start, stop), state=state, chunk_size=chunk_size
-        )
-        pieces.append(piece)
-    assert_close(torch.cat(pieces, dim=2), output)
-    assert_close(state, last)
-
-
-def test_a_sum_is_attention_whose_softmax_was_left_out() -> None:
-    given = drawn(delta=False, decay=False)
-    del given["state"]
-    scores = (given["query"] @ given["key"].mT).tril()
-    assert_close(linear_attention(**given, chunk_size=4)[0], scores @ given["value"])
-
-
-@each_size
-def test_the_future_does_not_change_the_past(chunk_size: int | None) -> None:
-    given = drawn()
-    before, _ = linear_attention(**given, chunk_size=chunk_size)
-    for x in cut(given, 6, TOKENS).values():
-        x.mul_(0.5)
-    after, _ = linear_attention(**given, chunk_size=chunk_size)
-    assert_close(after[:, :, :6], before[:, :, :6])
-    assert not torch.allclose(after[:, :, 6], before[:, :, 6])
 
 
 def test_chunks_stay_finite_where_almost_nothing_is_kept() -> None:
@@ -141,59 +102,42 @@ def test_of_a_small_type_the_state_is_kept_in_float32(chunk_size: int | None) ->
     assert_close(output, wide.bfloat16())
 
 
-# What a state holds
-
-
-def test_the_delta_rule_replaces_and_a_sum_adds() -> None:
-    key = normalize(random_tensor(1, KEY), dim=-1)
-    old, new = random_tensor(1, VALUE, seed=1), random_tensor(1, VALUE, seed=2)
-    keys, values = torch.cat([key, key]), torch.cat([old, new])
-    _, added = linear_attention(keys, keys, values)
-    _, replaced = linear_attention(keys, keys, values, beta=torch.ones(2, dtype=key.dtype))
-    assert_close(key @ added, old + new)
-    assert_close(key @ replaced, new)
-
-
-@each_rule
-def test_as_many_orthogonal_keys_as_a_key_is_wide_are_all_found(delta: bool) -> None:
-    keys = torch.linalg.qr(random_tensor(KEY, KEY)).Q
-    values = random_tensor(KEY, VALUE, seed=1)
-    beta = torch.ones(KEY, dtype=keys.dtype) if delta else None
-    _, state = linear_attention(keys, keys, values, beta=beta)
-    assert_close(keys @ state, values)
-
-
 # What is refused
+
+
+FILLED = StateCache()
+FILLED.state = torch.ones(1, 2, 4, 4)
+OTHER = KVCache(1, 2, max_tokens=4, head_dim=4)
+
+
+def read(cache: Any) -> Tensor:
+    return GatedDeltaNet(8, 8, 2, head_dim=4)(torch.ones(2, 3, 8), cache=cache)
+
+
+def attend(**wrong: Tensor) -> Any:
+    return linear_attention(**drawn() | wrong)
 
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
-    ("name", "wrong", "error", "message"),
+    ("call", "error", "message"),
     [
-        ("beta", torch.ones(*SHAPE, VALUE), ValueError, r"beta must be one number .* got \(2, 3, 11, 7\)"),
-        ("log_decay", torch.zeros(SHAPE[:2]), ValueError, r"log_decay must be one number .* \(2, 3, 11\)"),
-        ("log_decay", torch.full(SHAPE, 0.9), ValueError, r"at most 0, got 0.9; is it .* or a beta\?"),
-        ("state", torch.ones(1, HEADS, KEY, VALUE), ValueError, r"\(2, 3, 5, 7\), got \(1, 3, 5, 7\)"),
-        ("state", torch.ones(BATCH, HEADS, VALUE, KEY), ValueError, r"got \(2, 3, 7, 5\)"),
-        ("state", torch.ones(BATCH, HEADS, KEY, VALUE, device="meta"), TypeError, "meta.* cpu"),
+        (lambda: attend(beta=torch.ones(*SHAPE, VALUE)), ValueError, "beta must be one number for"),
+        (lambda: attend(beta=torch.ones(*SHAPE, VALUE)), ValueError, "11), got (2, 3, 11, 7)"),
+        (lambda: attend(log_decay=torch.zeros(2, 3)), ValueError, "log_decay must be one number"),
+        (lambda: attend(log_decay=torch.full(SHAPE, 0.9)), ValueError, "0, got 0.9; is it that"),
+        (
+            lambda: attend(state=torch.ones(2, 3, 7, 5)),
+            ValueError,
+            "(2, 3, 5, 7), got (2, 3, 7, 5)",
+        ),
+        (lambda: read(FILLED), ValueError, "(2, 2, 4, 4), got (1, 2, 4, 4)"),
+        (lambda: read(OTHER), TypeError, "needs a StateCache, got a KVCache"),
     ],
-)  # fmt: skip
-def test_what_does_not_fit_is_refused(
-    name: str, wrong: Tensor, error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        linear_attention(**drawn() | {name: wrong})
-
-
-@pytest.mark.usefixtures("unchecked")
-def test_a_cache_of_keys_or_of_another_batch_is_refused() -> None:
-    attention, cache = GatedDeltaNet(8, 8, 2, head_dim=4), StateCache()
-    with pytest.raises(TypeError, match="needs a StateCache, got a KVCache"):
-        attention(torch.ones(1, 3, 8), cache=KVCache(1, 2, max_tokens=4, head_dim=4))
-    attention(torch.ones(1, 3, 8), cache=cache)
-    with pytest.raises(ValueError, match=r"\(2, 2, 4, 4\), got \(1, 2, 4, 4\)"):
-        attention(torch.ones(2, 3, 8), cache=cache)
-    assert cache.num_tokens == 3
+)
+def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        call()
 
 
 # The module, and a hybrid

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import random
 from contextlib import nullcontext
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.oracle
 THEIRS = "torch_recurrent_gated_delta_rule", "torch_chunk_gated_delta_rule"
 
 
-def draw(seed: int, dtype: torch.dtype = torch.float32) -> dict[str, Tensor]:
+def draw(seed: int, dtype: torch.dtype = torch.float32) -> dict[str, Any]:
     """Draw all that goes in, of sizes that a seed draws."""
     sizes = random.Random(seed)
     batch, heads, tokens = sizes.choice([1, 2]), sizes.choice([1, 3]), sizes.choice([1, 7, 70, 131])
@@ -38,7 +39,7 @@ def draw(seed: int, dtype: torch.dtype = torch.float32) -> dict[str, Tensor]:
     return {name: each.to(dtype).requires_grad_() for name, each in found.items()}
 
 
-def theirs(name: str, given: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+def theirs(name: str, given: dict[str, Any]) -> tuple[Tensor, Tensor]:
     qwen = importlib.import_module("transformers.models.qwen3_next.modeling_qwen3_next")
     by_token = {each: given[each].transpose(1, 2) for each in given if each != "state"}
     output, state = inspect.unwrap(getattr(qwen, name))(
@@ -59,7 +60,7 @@ def compare(seed: int, name: str, chunk_size: int | None) -> None:
     results = []
     for found in (linear_attention(**given, chunk_size=chunk_size), theirs(name, given)):
         torch.manual_seed(seed)
-        loss = sum((each * torch.randn(each.shape)).sum() for each in found)
+        loss: Any = sum((each * torch.randn(each.shape)).sum() for each in found)
         results.append([*found, *torch.autograd.grad(loss, list(given.values()))])
     for ours, other in zip(*results, strict=True):
         assert_close(ours, other, rtol=0.0, atol=1e-5 * max(1.0, other.abs().max().item()))
