@@ -201,13 +201,14 @@ class GatedDeltaNet(nn.Module):
         self.out_proj = nn.Linear(width, d_out, bias=False)
 
     def forward(
-        self, x: Float[Tensor, "*batch num_tokens d_in"], *, cache: StateCache | None = None
+        self, x: Float[Tensor, "*batch num_tokens d_in"], *, cache: Any | None = None
     ) -> Float[Tensor, "*batch num_tokens d_out"]:
         """Let every token write into the state of each head, and read from it.
 
         Args:
             x: one vector for each token.
-            cache: what keeps the states that the tokens before these have left, and takes the new ones.
+            cache: what keeps the states that the tokens before these have left, and takes the new ones: a
+                :class:`StateCache`, or one like it.
 
         Returns:
             One vector for each token.
@@ -267,5 +268,5 @@ def require_fitting(
 
 def require_state_cache(cache: Any) -> None:
     """Refuse a cache of keys and values, which holds no state."""
-    if not isinstance(cache, StateCache | None):
+    if cache is not None and not hasattr(cache, "state"):
         raise TypeError(f"linear attention needs a StateCache, got a {type(cache).__name__}")
