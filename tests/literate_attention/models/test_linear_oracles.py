@@ -13,11 +13,12 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid, normalize
 from torch.testing import assert_close
 
-from literate_attention import linear_attention
+from literate_attention import GatedDeltaNet, linear_attention
 from literate_attention.models import linear_attention as module
 
 pytestmark = pytest.mark.oracle
 
+QWEN = "transformers.models.qwen3_next.modeling_qwen3_next"
 THEIRS = "torch_recurrent_gated_delta_rule", "torch_chunk_gated_delta_rule"
 
 
@@ -40,7 +41,7 @@ def draw(seed: int, dtype: torch.dtype = torch.float32) -> dict[str, Any]:
 
 
 def theirs(name: str, given: dict[str, Any]) -> tuple[Tensor, Tensor]:
-    qwen = importlib.import_module("transformers.models.qwen3_next.modeling_qwen3_next")
+    qwen = importlib.import_module(QWEN)
     by_token = {each: given[each].transpose(1, 2) for each in given if each != "state"}
     output, state = inspect.unwrap(getattr(qwen, name))(
         by_token["query"] * given["query"].shape[-1] ** 0.5,  # it divides by this
@@ -73,6 +74,40 @@ def test_outputs_states_and_gradients_are_equal(
     seed: int, name: str, chunk_size: int | None
 ) -> None:
     compare(seed, name, chunk_size)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_module_equals_theirs_without_its_convolution(seed: int) -> None:
+    """Their queries are smaller by the root of head_dim, so that their eps is larger by head_dim."""
+    heads, head_dim, width = 1 + seed, 5 + seed, 12
+    config = importlib.import_module("transformers").Qwen3NextConfig(
+        hidden_size=width,
+        linear_num_key_heads=heads,
+        linear_num_value_heads=heads,
+        linear_key_head_dim=head_dim,
+        linear_value_head_dim=head_dim,
+        linear_conv_kernel_dim=1,
+        hidden_act="linear",
+    )
+    torch.manual_seed(seed)
+    theirs = importlib.import_module(QWEN).Qwen3NextGatedDeltaNet(config, layer_idx=0)
+    for weight in theirs.parameters():
+        torch.nn.init.normal_(weight)
+    torch.nn.init.ones_(theirs.conv1d.weight)
+    by_head = theirs.in_proj_qkvz.weight.unflatten(0, (heads, 4, head_dim))
+    rows = by_head.transpose(0, 1).flatten(1, 2)
+    weights = dict(zip(("W_query", "W_key", "W_value", "W_gate"), rows, strict=True))
+    by_head = theirs.in_proj_ba.weight.unflatten(0, (heads, 2)).transpose(0, 1)
+    weights |= dict(zip(("W_beta", "W_decay"), by_head, strict=True))
+    weights |= {"norm": theirs.norm.weight, "out_proj": theirs.out_proj.weight}
+    ours = GatedDeltaNet(width, width, heads, head_dim=head_dim, eps=1e-6 * head_dim)
+    ours.load_state_dict(
+        {f"{name}.weight": weight for name, weight in weights.items()}
+        | {"W_decay.bias": theirs.dt_bias, "log_rate": theirs.A_log}
+    )
+    x = torch.randn(2, 70, width)
+    expected = theirs(x)
+    assert_close(ours(x), expected, rtol=0.0, atol=1e-5 * expected.abs().max().item())
 
 
 DECAY = "    state = log_decay.exp() * state\n"
