@@ -54,9 +54,10 @@ def attend_by_chunk(
         value = torch.linalg.solve_triangular(
             others, beta * (value - found), upper=False, unitriangular=True
         )
-    output = kept_of_state * (query @ state) + (kept * (query @ key.mT)) @ value
-    kept_at_end = kept[..., -1:, :]
-    state = kept_of_state[..., -1:, :] * state + (kept_at_end * key.mT) @ value
+    output = kept_of_state * (query @ state)
+    output = output + (kept * (query @ key.mT)) @ value
+    left = kept[..., -1:, :] * key.mT
+    state = kept_of_state[..., -1:, :] * state + left @ value
     return output, state
 
 
