@@ -43,7 +43,7 @@ class Judged:
 
     Args:
         right: the library's own.
-        table: the mistakes that are known by name, as edits of right code (see :mod:`._edits`).
+        table: the mistakes that are known by name, as edits of right code (see :mod:`.edits`).
         inputs: what to try it on, the smallest first.
         run: runs an implementation on one input, and returns a tensor, or several.
         code: what is edited, and what that calls; by default the library's own.
