@@ -47,8 +47,8 @@ class SecondDevice(TorchFunctionMode):
 
 
 def compute(name, func, args, kwargs):
-    """Compute where the operands are; single numbers, and an index, may come from the CPU."""
-    operands = [*tensors_in((args, kwargs))]
+    """Compute where the operands are; single numbers, an index and copies so far may come from the CPU."""
+    operands = [*tensors_in((args[:1] if name == "__deepcopy__" else args, kwargs))]
     if not any(map(is_second, operands)):
         return func(*args, **kwargs)
     here = [one for one in operands if storage_of(one) and not is_second(one)]
