@@ -13,7 +13,9 @@ import shutil
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from myst_nb.sphinx_ext import OUTPUT_FOLDER  # type: ignore[import-untyped]
 from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
@@ -38,11 +40,17 @@ def begin(app: Sphinx, config: Config) -> None:
         for folder in (app.outdir.parent / OUTPUT_FOLDER, app.outdir / "_static"):
             shutil.rmtree(folder, ignore_errors=True)
     mark.touch()
-    if threading.current_thread() is threading.main_thread():  # no other may say so
-        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    on_request_to_end(lambda number, frame: sys.exit(128 + number))
 
 
 def end(app: Sphinx, exception: Exception | None) -> None:
     """Take the mark away, when all is written."""
+    on_request_to_end(signal.SIG_DFL)
     if exception is None:
         Path(app.doctreedir, MARK).unlink(missing_ok=True)
+
+
+def on_request_to_end(handler: Callable[..., Any] | signal.Handlers) -> None:
+    """Choose what SIGTERM does; only the main thread may."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)

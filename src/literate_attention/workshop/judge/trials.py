@@ -145,7 +145,7 @@ def backward(compute: Way, given: Given) -> Backward | None:
     grads = dict(zip(map(id, reached), gradients, strict=True))
     return Backward(
         len(found),
-        {n: grads.get(id(v), torch.zeros_like(v)).double() for n, v in watched.items()},
+        {n: grads.get(id(v), torch.zeros_like(v)) for n, v in watched.items()},
         sum(one.numel() for one in reached)
         - sum(v.numel() for v in watched.values() if id(v) in grads),
     )
