@@ -49,13 +49,9 @@ class Task:
     """
 
     words: tuple[str, ...]
-    """The vocabulary; the id of a word is its place in it."""
     choices: tuple[str, ...]
-    """What may be answered; an answer is a place in it."""
     examples: Int[Tensor, "num_examples num_tokens"]
-    """The ids of the words, one example a row."""
     answers: Int[Tensor, "num_examples num_answers *several"]
-    """What the last words of each example are to be answered with."""
 
     def token_ids(self, sentence: str) -> Int[Tensor, " num_tokens"]:
         """Turn words into ids.

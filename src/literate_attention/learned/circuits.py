@@ -122,11 +122,6 @@ def feed_forward_output(
 class Attribution(NamedTuple):
     """A logit as a sum: what each part of a model contributes to it, from :func:`logit_attribution`.
 
-    Args:
-        embedding: what the token's own embedding contributes.
-        heads: what each head contributes, layer by layer.
-        feed_forward: what each layer's feed-forward part contributes.
-
     Example:
         >>> parts = Attribution(torch.tensor(0.5), torch.tensor([[1.0, -0.5]]), torch.tensor([2.0]))
         >>> parts.total()

@@ -21,12 +21,6 @@ __all__ = [
 class Estimate(NamedTuple):
     """What was measured several times, and how far to trust the mean, from :func:`measure_claim`.
 
-    Args:
-        values: one number for each draw.
-        mean: of these numbers.
-        low: where the interval of the mean begins.
-        high: where it ends.
-
     Example:
         >>> one = Estimate(torch.tensor([0.4, 0.6]), mean=0.5, low=0.4, high=0.6)
         >>> print(one)

@@ -209,14 +209,6 @@ def attention_only_model(
 class Checkpoint(NamedTuple):
     """What a model was like at one moment of its training, from :func:`take_checkpoint`.
 
-    Args:
-        step: how many steps of training it had behind it.
-        loss: its loss on rows that it is not trained on.
-        copy_accuracy: the share of right answers on them, when a block comes for the second time.
-        previous_token: how much each head looks at the previous token, layer by layer.
-        induction: how much each head looks at what came after earlier copies of a token, layer by layer.
-        weights: its parameters, for ``load_state_dict``.
-
     Example:
         >>> model = attention_only_model(vocab_size=26, embed_dim=8, num_layers=2)
         >>> checkpoint = take_checkpoint(model, 0, torch.tensor([[0, 1, 2, 0, 1, 2]]))

@@ -36,13 +36,9 @@ __all__ = [
 ]
 
 OWNERS: Final = ("Tom's", "Lily's", "Ben's", "Mia's", "Sam's", "Eve's", "Max's", "Ann's")
-"""Who may have something in the world of the chapter."""
 COLOURS: Final = ("red", "blue", "green", "yellow", "black", "white", "pink", "brown")
-"""What colour it may be."""
 THINGS: Final = ("cup", "kite", "ball", "hat", "book", "drum", "boat", "bell")
-"""What it may be."""
 STATES: Final = ("here", "gone", "lost", "found")
-"""What may be said of it."""
 MOST_OWNERS: Final = 3
 """How many people a text may tell of."""
 KINDS: Final = ("grammar", "whose", "new colour or thing", "echo", "its colour", "its thing")
@@ -73,13 +69,9 @@ class World:
     """
 
     owners: tuple[str, ...] = OWNERS
-    """Who may have something."""
     colours: tuple[str, ...] = COLOURS
-    """What colour it may be."""
     things: tuple[str, ...] = THINGS
-    """What it may be."""
     states: tuple[str, ...] = STATES
-    """What may be said of it."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -169,11 +161,11 @@ class World:
         require_token_ids(texts, len(self.words))
         rules: dict[tuple[str, ...], Callable[[Tensor], Tensor]] = {
             (".", "and"): self._owner,
-            self.owners: self._colour,
-            self.colours: self._thing,
+            self.owners: lambda texts: self._as_before(texts, 1, self.colours),
+            self.colours: lambda texts: self._as_before(texts, 2, self.things),
             self.things: self._link,
-            ("is", "are"): self._state,
-            self.states: self._stop,
+            ("is", "are"): lambda _: self._even(self.states),
+            self.states: lambda _: self._even((".",)),
         }
         probs = torch.zeros(len(texts), len(self.words), dtype=torch.float64)
         for words, rule in rules.items():
@@ -213,14 +205,6 @@ class World:
         chance = (0.5 * may_be_new).masked_fill(~known.any(dim=1), 1.0)[:, None]
         return chance * _share(new) + (1 - chance) * _share(known)
 
-    def _colour(self, texts: Tensor) -> Tensor:
-        """Say what followed this owner before, or draw."""
-        return self._as_before(texts, 1, self.colours)
-
-    def _thing(self, texts: Tensor) -> Tensor:
-        """Say what came two words after this owner before, or draw."""
-        return self._as_before(texts, 2, self.things)
-
     def _as_before(self, texts: Tensor, distance: int, words: tuple[str, ...]) -> Tensor:
         """Say what came so far after the owner when it was named first, or draw one of the words."""
         owner = texts[:, -distance, None]
@@ -233,14 +217,6 @@ class World:
         """After one thing say *and* or *is*, after two say *are*."""
         many = self.among(("and",))[texts[:, -4], None]
         return torch.where(many, self._even(("are",)), self._even(("and", "is")))
-
-    def _state(self, texts: Tensor) -> Tensor:
-        """Draw one of the states."""
-        return self._even(self.states).expand(len(texts), -1)
-
-    def _stop(self, texts: Tensor) -> Tensor:
-        """End the sentence."""
-        return self._even((".",)).expand(len(texts), -1)
 
     def draw(
         self, num_texts: int, num_tokens: int, generator: torch.Generator | None = None
@@ -569,15 +545,7 @@ def train_in_batches(
 
 
 class Snapshot(NamedTuple):
-    """What a model knew at one moment of its training, from :func:`take_snapshot`.
-
-    Args:
-        step: how many steps of training it had behind it.
-        loss: its loss on texts that it is not trained on.
-        excess: for each of ``KINDS`` how far it is above the floor, and how much of this is about *which
-            colour* and *which thing* it is, of those that the text has told.
-        weights: its parameters, for ``load_state_dict``.
-    """
+    """What a model knew at one moment of its training, from :func:`take_snapshot`."""
 
     step: int
     """How many steps of training it had behind it."""
