@@ -9,7 +9,7 @@ from measuring.contenders import Contender, explicit, flex, source, torch_module
 from measuring.timing import finish_on, interleaved, spread
 from torch.profiler import ProfilerActivity, profile
 
-from literate_attention import MultiHeadAttention, causal_mask, scaled_dot_product_attention
+from literate_attention import MultiHeadAttention, causal_mask, fused_attention
 
 QUESTION = "How does the time of causal multi-head attention grow with the text, and what takes it?"
 METHOD = """
@@ -78,7 +78,7 @@ def steps(device):
         "mask": lambda: scores.masked_fill(hidden, -torch.inf),
         "softmax": lambda: torch.softmax(scores, dim=-1),
         "weighted sum": lambda: scores @ value,
-        "fused kernel": lambda: scaled_dot_product_attention(query, key, value, is_causal=True),
+        "fused kernel": lambda: fused_attention(query, key, value, is_causal=True),
     }
     times = interleaved(
         {name: torch.no_grad()(run) for name, run in runs.items()},

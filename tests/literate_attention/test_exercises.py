@@ -17,9 +17,9 @@ from literate_attention import (
     causal_mask,
     dot_product_attention,
     exercises,
+    fused_attention,
     induction_targets,
     merge_heads,
-    scaled_dot_product_attention,
     toy_embeddings,
 )
 from literate_attention.exercises import Verdict
@@ -95,7 +95,7 @@ def without_head(contexts, weight, head):
 
 
 def attend(query, key, value, is_causal):
-    return scaled_dot_product_attention(query, key, value, is_causal=is_causal)
+    return fused_attention(query, key, value, is_causal=is_causal)
 
 
 def last_state(b=B_INPUT + B_STATE, squash=torch.tanh, u=U, text=TEXT[0]):

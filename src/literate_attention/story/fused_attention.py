@@ -8,11 +8,11 @@ from literate_attention._argument_checks import require_mask, require_one_mask, 
 from literate_attention.story.causal_attention import causal_mask
 
 __all__ = [
-    "scaled_dot_product_attention",
+    "fused_attention",
 ]
 
 
-def scaled_dot_product_attention(
+def fused_attention(
     query: Float[Tensor, "*batch q_len head_dim"],
     key: Float[Tensor, "*batch kv_len head_dim"],
     value: Float[Tensor, "*batch kv_len value_dim"],
@@ -38,8 +38,8 @@ def scaled_dot_product_attention(
         attn_mask: True in row i, column j: query i may attend to key j.
         dropout_p: the probability that a weight is dropped. Nothing asks whether this is training.
         is_causal: use :func:`~literate_attention.story.causal_attention.causal_mask`: the queries are the
-            last of the sequence (lower-right alignment). torch's function of the same name takes them to be
-            the first (upper-left), which is another result wherever there are more keys than queries.
+            last of the sequence (lower-right alignment). torch's ``scaled_dot_product_attention`` takes them
+            to be the first (upper-left): another result wherever there are more keys than queries.
         scale: what scores are multiplied by; by default :math:`1/\sqrt{d_k}`.
 
     Returns:
@@ -56,7 +56,7 @@ def scaled_dot_product_attention(
         >>> import torch
         >>> query, key = torch.zeros(2, 4, 3), torch.zeros(2, 6, 3)
         >>> value = torch.arange(6.0).unsqueeze(-1).expand(2, 6, 3)
-        >>> scaled_dot_product_attention(query, key, value, is_causal=True)[0, :, 0]
+        >>> fused_attention(query, key, value, is_causal=True)[0, :, 0]
         tensor([1.0000, 1.5000, 2.0000, 2.5000])
     """
     require_one_mask(attn_mask, is_causal)

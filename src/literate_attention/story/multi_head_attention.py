@@ -18,7 +18,7 @@ from literate_attention.story.causal_attention import (
 )
 
 # The next chapter's kernel: the class grows by one branch there, and stays one class.
-from literate_attention.story.fused_attention import scaled_dot_product_attention
+from literate_attention.story.fused_attention import fused_attention
 
 __all__ = [
     "MultiHeadAttention",
@@ -243,7 +243,7 @@ class MultiHeadAttention(nn.Module):
             require_head_mask(attn_mask, (*query.shape[:-1], num_tokens))
             attn_mask = attn_mask & causal_mask(num_tokens, device=x.device)
         if not need_weights and type(self.dropout) in (nn.Dropout, nn.Identity):
-            attended = scaled_dot_product_attention(
+            attended = fused_attention(
                 query,
                 key,
                 value,

@@ -16,12 +16,12 @@ from torch.testing import assert_close
 from literate_attention import (
     attend_in_ring,
     causal_mask,
+    fused_attention,
     join_shards,
     merge_partials,
     partial_attention,
     partial_gradients,
     ring_shards,
-    scaled_dot_product_attention,
     take_shard,
 )
 from literate_attention.models.ring_attention import blocks, tiles
@@ -67,7 +67,7 @@ def test_parts_in_any_order_merge_to_the_whole(sizes, is_causal) -> None:
         for part in rest:
             first = merge_partials(first, part)
         context, logsumexp = first
-        assert_close(context, scaled_dot_product_attention(query, key, value, attn_mask=mask))
+        assert_close(context, fused_attention(query, key, value, attn_mask=mask))
         assert_close(logsumexp, scores.logsumexp(dim=-1, keepdim=True))
 
 
@@ -89,7 +89,7 @@ def test_a_query_without_a_key_in_one_part_is_still_right(hidden) -> None:
         for part in (slice(0, 6), slice(6, None))
     ]
     context, logsumexp = merge_partials(*parts)
-    assert_close(context, scaled_dot_product_attention(query, key, value, attn_mask=mask))
+    assert_close(context, fused_attention(query, key, value, attn_mask=mask))
     assert (logsumexp == -torch.inf).any() == (hidden == "both")
     gradients = partial_gradients(
         query, key, value, context, logsumexp, torch.ones_like(context), attn_mask=mask
@@ -103,7 +103,7 @@ def test_large_scores_do_not_overflow(size) -> None:
     halves = [slice(0, 6), slice(6, None)]
     parts = [partial_attention(size * query, key[:, half], value[:, half]) for half in halves]
     context, _ = merge_partials(*parts)
-    assert_close(context, scaled_dot_product_attention(size * query, key, value))
+    assert_close(context, fused_attention(size * query, key, value))
 
 
 @pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
@@ -111,7 +111,7 @@ def test_large_scores_do_not_overflow(size) -> None:
 def test_gradients_of_the_parts_are_those_of_the_whole(sizes, is_causal) -> None:
     leaves = [x.requires_grad_() for x in query_key_value()]
     mask = causal_mask(Q_LEN, KV_LEN) if is_causal else torch.ones(Q_LEN, KV_LEN, dtype=torch.bool)
-    expected = scaled_dot_product_attention(*leaves, attn_mask=mask, scale=0.3)
+    expected = fused_attention(*leaves, attn_mask=mask, scale=0.3)
     upstream = random_tensor(*expected.shape, seed=9)
     of_query, of_key, of_value = torch.autograd.grad(expected, leaves, upstream)
 

@@ -16,7 +16,7 @@ from literate_attention import (
     attention_output,
     attention_weights,
     causal_mask,
-    scaled_dot_product_attention,
+    fused_attention,
 )
 
 Q_LEN, KV_LEN, HEAD_DIM, VALUE_DIM = 3, 5, 7, 11
@@ -62,7 +62,7 @@ def context_and_gradients(attend, arguments, **options):
 
 
 def assert_agrees_with_steps(arguments, **options) -> None:
-    fused = context_and_gradients(scaled_dot_product_attention, arguments, **options)
+    fused = context_and_gradients(fused_attention, arguments, **options)
     explicit = context_and_gradients(in_steps, arguments, **options)
     for name, ours, expected in zip(["context", *"qkv"], fused, explicit, strict=True):
         assert ours.isfinite().all(), name
@@ -102,7 +102,7 @@ def test_at_any_scale(scale) -> None:
 
 
 @each_dtype
-@pytest.mark.parametrize("attend", [scaled_dot_product_attention, in_steps])
+@pytest.mark.parametrize("attend", [fused_attention, in_steps])
 def test_a_row_without_keys_is_zero(attend, dtype) -> None:
     arguments = query_key_value(2, dtype=dtype)
     attn_mask = torch.ones(Q_LEN, KV_LEN, dtype=torch.bool)
@@ -140,7 +140,7 @@ def test_on_arguments_drawn_at_random(seed) -> None:
 def test_second_derivatives_are_those_of_the_explicit_form() -> None:
     arguments = [tensor.requires_grad_() for tensor in query_key_value(2)]
     with sdpa_kernel(SDPBackend.MATH):
-        assert torch.autograd.gradgradcheck(scaled_dot_product_attention, arguments)
+        assert torch.autograd.gradgradcheck(fused_attention, arguments)
 
 
 # What its arguments mean
@@ -150,9 +150,9 @@ def test_arguments_come_in_torchs_order() -> None:
     arguments = query_key_value(2, q_len=KV_LEN)
     attn_mask = random_mask(KV_LEN, KV_LEN)
     for options in [(attn_mask, 0.0, False), (None, 0.0, True)]:
-        ours = scaled_dot_product_attention(*arguments, *options)
+        ours = fused_attention(*arguments, *options)
         assert_close(ours, torch_attention(*arguments, *options))
-    ours = scaled_dot_product_attention(*arguments, None, 0.0, True, 0.3)
+    ours = fused_attention(*arguments, None, 0.0, True, 0.3)
     assert_close(ours, torch_attention(*arguments, is_causal=True, scale=0.3))
 
 
@@ -170,7 +170,7 @@ def test_dropout_takes_each_weight_away_with_the_same_chance() -> None:
     zeros = torch.zeros(batch, heads, length, 2)
     value = torch.eye(length).expand(shape)
     torch.manual_seed(123)
-    context = scaled_dot_product_attention(zeros, zeros, value, None, p, True)
+    context = fused_attention(zeros, zeros, value, None, p, True)
 
     allowed = causal_mask(length)
     weights = (allowed / allowed.sum(dim=-1, keepdim=True)).expand(shape)
@@ -229,7 +229,7 @@ def test_memory_grows_linearly_on_the_fused_path_only(need_weights, tmp_path) ->
 def test_no_mask_is_too_short_for_the_kernel(batch, mask_batch) -> None:
     x = random_tensor(*batch, 64, HEAD_DIM)
     with profile(activities=[ProfilerActivity.CPU]) as recorded:
-        scaled_dot_product_attention(x, x, x, attn_mask=random_mask(*mask_batch, 64, 64))
+        fused_attention(x, x, x, attn_mask=random_mask(*mask_batch, 64, 64))
     names = {event.key for event in recorded.key_averages()}
     assert "aten::_scaled_dot_product_flash_attention_for_cpu" in names
     assert not {"aten::bmm", "aten::_safe_softmax"} & names
@@ -267,4 +267,4 @@ MASK = torch.ones(5, 5, dtype=torch.bool)
 )
 def test_refuses(arguments, options, error, message) -> None:
     with pytest.raises(error, match=re.escape(message)):
-        scaled_dot_product_attention(*arguments, **options)
+        fused_attention(*arguments, **options)

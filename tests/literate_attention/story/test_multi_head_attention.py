@@ -12,8 +12,8 @@ from literate_attention import (
     MultiHeadAttention,
     MultiHeadAttentionWrapper,
     ReproducibleDropout,
+    fused_attention,
     merge_heads,
-    scaled_dot_product_attention,
     split_heads,
 )
 from literate_attention.story import multi_head_attention
@@ -133,9 +133,9 @@ def test_one_place_decides_between_the_kernel_and_the_steps(
 
     def spy(*arguments, **options):
         calls.append(options)
-        return scaled_dot_product_attention(*arguments, **options)
+        return fused_attention(*arguments, **options)
 
-    monkeypatch.setattr(multi_head_attention, "scaled_dot_product_attention", spy)
+    monkeypatch.setattr(multi_head_attention, "fused_attention", spy)
     attention = seeded(MultiHeadAttention, D_OUT)
     attention.dropout = dropout
     attention(tokens(), need_weights=need_weights)
