@@ -32,7 +32,9 @@ extensions = [
 exclude_patterns = ["_build"]
 nitpicky = True
 numfig = True
+numfig_secnum_depth = 0  # Figure 12, whatever the chapter
 math_numfig = True
+numfig_secnum_depth = 0  # Figure 12, whatever the chapter
 math_eqref_format = "({number})"
 
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
@@ -134,6 +136,7 @@ html_theme_options = {
     "footer_content_items": ["edition.html", "copyright.html"],
     "navbar_persistent": [],
     "primary_sidebar_end": [],
+    "show_navbar_depth": 0,  # a part that one is not in is folded
     "show_toc_level": 2,
     "use_download_button": False,
     "use_fullscreen_button": False,

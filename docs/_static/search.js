@@ -105,7 +105,12 @@ const follows = (text, terms) => {
 };
 
 // A name that is nowhere in the book may have parts that are: torch.tril, top-p.
-const known = (word) => (frequency.has(stem(word.toLowerCase())) ? [word] : [word, ...partsOf(word)]);
+const known = (word) => {
+  const whole = stem(word.toLowerCase());
+  const parts = partsOf(word);
+  if (frequency.has(whole) || !parts.length) return [word];
+  return meanings(whole).length ? [word, ...parts] : parts;
+};
 
 // What the glossary gives several names can be asked for by each: every question with a name of its own.
 const inOtherWords = (query) => {
@@ -143,7 +148,8 @@ const search = (query) => {
 const searchFor = (query) => {
   const terms = termsOf(namesIn(query).flatMap(known).join(" "));
   const wanted = terms.map((term, place) => meanings(term, place === terms.length - 1));
-  const whole = wanted.reduce((sum, words) => sum + Math.max(0, ...words.map(rarity)), 0);
+  // What the book has not is the rarest of all: who asks for diffusion models is not answered by every model.
+  const whole = wanted.reduce((sum, words) => sum + Math.max(...(words.length ? words : [""]).map(rarity)), 0);
   const asked = namesIn(query.toLowerCase()).find((word) => /^(?:why|how|when|what)$/.test(word));
   const phrase = stemsIn(query).join(" ");
   const hits = [];
@@ -156,7 +162,7 @@ const searchFor = (query) => {
       score += value;
       if (value) covered += rarity(word);
     }
-    if (!score) continue;
+    if (!score || covered < whole / 2) continue;
     const ofTitle = terms.filter((term) => section.counts.title.has(term));
     const ofPage = terms.filter((term) => section.counts.page.has(term) && !ofTitle.includes(term));
     const inTitle = ofTitle.length && ofTitle.length + ofPage.length;
@@ -169,6 +175,20 @@ const searchFor = (query) => {
     hits.push({ section, score });
   }
   return { terms: wanted.flat(), hits };
+};
+
+// Where the book has no answer, what it has that is spelt like what was asked: headings, and entries of the index.
+const trigrams = (text) => new Set([...` ${text.toLowerCase()} `].map((_, i, all) => all.slice(i, i + 3).join("")));
+const near = (query) => {
+  const asked = trigrams(query);
+  const best = new Map();
+  for (const section of sections)
+    for (const name of [section.title, ...section.keys.split("\n")]) {
+      const own = trigrams(name);
+      const likeness = [...own].filter((one) => asked.has(one)).length / (own.size + asked.size);
+      if (likeness > 0.2 && !best.has(name)) best.set(name, { section, name, likeness });
+    }
+  return [...best.values()].sort((a, b) => b.likeness - a.likeness).slice(0, 5);
 };
 
 // What is shown of a section: the sentence, or the line of code, that has most of what was asked for. If only an entry
@@ -218,21 +238,26 @@ const shorten = (text, terms) => {
   return `${from ? "… " : ""}${text.slice(from, from + 240)}${text.length > from + 240 ? " …" : ""}`;
 };
 
+const hit = (section, title, ...context) => {
+  const link = element("a", "", ...title);
+  link.href = `${document.documentElement.dataset.content_root}${section.address}${section.anchor && `#${section.anchor}`}`;
+  const where = section.anchor ? [element("span", "where", section.pageTitle)] : [];
+  return element("li", "", link, ...where, ...context);
+};
+
 const show = (query, most, said, list) => {
   const { terms, hits } = search(query);
-  const root = document.documentElement.dataset.content_root;
   const items = hits.slice(0, most).map(({ section }) => {
     const { line, isCode } = excerpt(section, terms);
-    const link = element("a", "", ...marked(section.title, terms));
-    link.href = `${root}${section.address}${section.anchor && `#${section.anchor}`}`;
-    const where = section.anchor ? [element("span", "where", section.pageTitle)] : [];
     const context = element(isCode ? "code" : "p", "context", ...marked(shorten(line.trim(), terms), terms));
-    return element("li", "", link, ...where, context);
+    return hit(section, marked(section.title, terms), context);
   });
+  const others = hits.length ? [] : near(query).map(({ section, name }) => hit(section, [name]));
   const all = `${hits.length} section${hits.length === 1 ? "" : "s"}`;
   const count = hits.length > most ? `The first ${most} of ${all}` : all;
-  said.textContent = hits.length ? count : `Nothing in this book answers “${query}”.`;
-  list.replaceChildren(...items);
+  const none = `Nothing in this book answers “${query}”.${others.length ? " It has something on:" : ""}`;
+  said.textContent = hits.length ? count : none;
+  list.replaceChildren(...items, ...others);
   return hits.length > most;
 };
 

@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from executable_book.files_on_disk import write_event, write_if_changed
+from executable_book.html.mathml import in_a_line
 from executable_book.html.proof_marks import ProofMark
 from executable_book.reading_aids.term_links import terms_of
 from executable_book.site_builds import in_order, is_site
@@ -33,7 +34,6 @@ SILENT = (
     | ProofMark
 )
 LETTER = re.compile(r"[^\W\d_]{2}")
-LATEX = re.compile(r"\\(?:[a-z]+rm|[a-z]*text|operatorname|math[a-z]+|left|right|,|;)|[\\{}]")
 
 
 class Section(NamedTuple):
@@ -90,10 +90,9 @@ def _own(part: nodes.Element) -> Iterator[nodes.Element]:
 
 
 def _words(node: nodes.Node) -> str:
-    """Return what a reader sees of a paragraph; a formula as it would be read aloud."""
+    """Return what a reader sees of a paragraph; a formula as one would type it in a line."""
     if isinstance(node, nodes.Text | nodes.math):
-        text = node.astext()
-        return text if isinstance(node, nodes.Text) else LATEX.sub("", text)
+        return node.astext() if isinstance(node, nodes.Text) else in_a_line(node.astext())
     return "" if isinstance(node, SILENT) else "".join(map(_words, node.children))
 
 
