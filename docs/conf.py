@@ -41,7 +41,6 @@ myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "
 myst_heading_anchors = 3
 book_package = "../src/literate_attention"
 book_distribution = "literate-attention"
-book_tests = "../tests"
 book_taught = ["story", "models", "learned", "trust"]
 book_line_shapes = True
 book_ledger = "sources.toml"

@@ -1,15 +1,21 @@
-"""What checks and listings remember from build to build, as data of a Sphinx domain.
+"""What parts ask of the book that is built, and what they remember of it from build to build.
 
 Sphinx does not read an unchanged page twice. So what a page says is stored while it is read, dropped when it
 is read again, and merged from parallel readers. What all pages say together is stored for the book; a part
 that finds it changed has the pages written again that show it.
+
+What can only be said once all pages are known has a `Placeholder` of its kind until then. `build_order` knows
+which function says what comes in its place, and which kinds authors write as directives.
 """
 
-from collections.abc import Set
+from collections.abc import Callable, Iterable, Set
 from typing import Any
 
+from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.domains import Domain
 from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
 
 
 class BookDomain(Domain):
@@ -56,3 +62,30 @@ def replace_book_data(env: BuildEnvironment, subject: str, value: Any) -> Any:
     before = book_data(env, subject)
     env.domaindata[BookDomain.name]["book"][subject] = value
     return before
+
+
+def in_order(env: BuildEnvironment) -> list[str]:
+    """Return the pages in the order of the contents."""
+    return [*env.collect_relations()]
+
+
+def is_site(app: Sphinx) -> bool:
+    """Tell whether a build makes a site, as opposed to an e-book."""
+    return app.builder.name == "html"
+
+
+class Placeholder(nodes.General, nodes.Inline, nodes.Element):
+    """Stands for something of a `kind`; further attributes say of what."""
+
+
+Fill = Callable[[Sphinx, str, Placeholder], Iterable[nodes.Node]]
+"""Given the page's name and the placeholder, returns the nodes that come in its place."""
+
+
+class PlaceholderDirective(SphinxDirective):
+    """Puts a placeholder of its name on a page, and notes that the page shows it."""
+
+    def run(self) -> list[nodes.Node]:
+        """Put the placeholder."""
+        set_page_data(self.env, self.name, self.env.docname, True)
+        return [Placeholder(kind=self.name)]

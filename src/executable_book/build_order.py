@@ -4,16 +4,20 @@ Each part offers functions and knows nothing of when they are called: that is wr
 event, functions run in the order in which they stand.
 """
 
+import atexit
+import gc
 from collections.abc import Callable
 from typing import Any
 
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
-from executable_book import book_domain, garbage_collection, placeholders, settings
+from executable_book import book_domain, settings
+from executable_book.book_domain import Fill, Placeholder, PlaceholderDirective, is_site
 from executable_book.check import (
     numbers_in_prose,
     page_troubles,
@@ -36,14 +40,11 @@ from executable_book.html import (
 from executable_book.publish import epub, markdown_pages, notebooks, pdf, repository
 from executable_book.reading_aids import offline_copy, previews, section_index, term_links
 from executable_book.run import (
-    changed_files,
+    build_folder,
     executed_cells,
-    interrupted_builds,
     other_machines,
     page_execution,
-    simultaneous_builds,
 )
-from executable_book.site_builds import is_site
 
 AMONG_OTHERS, AFTER_ALL_OTHERS = 500, 900
 """Sphinx and other extensions connect their functions with the first priority."""
@@ -58,7 +59,7 @@ CHECKS: dict[str, repeated_warnings.Judge] = {
 }
 """What is asked of all pages at every build, by the name that warnings carry."""
 
-PLACEHOLDERS: dict[str, placeholders.Fill] = {
+PLACEHOLDERS: dict[str, Fill] = {
     "api entry": reference_links.entry_details,
     "left out": listings.left_out,
     "output status": source_ledger.output_status,
@@ -83,20 +84,13 @@ def connect(app: Sphinx) -> None:
             app.connect(event, function, priority)
 
     # A build begins.
-    on("config-inited", garbage_collection.collect_seldom)
-    on("config-inited", simultaneous_builds.wait, interrupted_builds.begin)
-    on("config-inited", page_execution.configure)
+    on("config-inited", collect_seldom, build_folder.begin, page_execution.configure)
     on("builder-inited", section_index.drop_other_search)
 
     # Pages are read: those that changed, and those that there were warnings about.
-    on("env-get-outdated", changed_files.outdated, warnings.outdated)
+    on("env-get-outdated", warnings.outdated)
     on("env-before-read-docs", page_execution.deal_out, page_execution.start)
-    on(
-        "doctree-read",
-        changed_files.collect,
-        executed_cells.describe_figures,
-        page_execution.collect,
-    )
+    on("doctree-read", executed_cells.describe_figures, page_execution.collect)
     on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
     on("doctree-read", proof_marks.mark_ends)
@@ -121,13 +115,21 @@ def connect(app: Sphinx) -> None:
     for name, check in CHECKS.items():
         repeated_warnings.judge(app, name, check)
     on("build-finished", page_execution.finish, complete_site, priority=AFTER_ALL_OTHERS)
-    on("build-finished", other_machines.compare, priority=AFTER_ALL_OTHERS)
-    on("build-finished", warnings.store, interrupted_builds.end, priority=AFTER_ALL_OTHERS)
-    on("build-finished", page_troubles.say_at_the_end, priority=AFTER_ALL_OTHERS)
-    on("build-finished", simultaneous_builds.end, priority=AFTER_ALL_OTHERS)
+    on("build-finished", other_machines.compare, warnings.store, priority=AFTER_ALL_OTHERS)
+    on("build-finished", page_troubles.say_at_the_end, build_folder.end, priority=AFTER_ALL_OTHERS)
 
     add_to_markup(app)
     add_to_writers(app)
+
+
+def collect_seldom(app: Sphinx, config: Config) -> None:
+    """Let Python look for garbage seldom: nearly all that a build makes is needed until its end.
+
+    It makes millions of nodes that refer to each other, and each full search goes through all of them.
+    """
+    gc.set_threshold(50_000, 20, 20)
+    atexit.unregister(gc.freeze)  # of an earlier build in this process
+    atexit.register(gc.freeze)
 
 
 def complete_site(app: Sphinx, exception: Exception | None) -> None:
@@ -144,7 +146,7 @@ def complete_site(app: Sphinx, exception: Exception | None) -> None:
 
 def fill_placeholders(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Put what is known by now in the place of all placeholders of a page."""
-    for one in [*doctree.findall(placeholders.Placeholder)]:
+    for one in [*doctree.findall(Placeholder)]:
         one.replace_self([*PLACEHOLDERS[one["kind"]](app, docname, one)])
 
 
@@ -152,8 +154,8 @@ def add_to_markup(app: Sphinx) -> None:
     """Add what authors can write."""
     app.add_directive("library", listings.LibraryCode)
     app.add_directive(source_ledger.LEDGER, source_ledger.SourceOutputs)
-    app.add_directive(source_ledger.SUMMARY, placeholders.PlaceholderDirective)
-    app.add_directive(status_table.STATUS, placeholders.PlaceholderDirective)
+    app.add_directive(source_ledger.SUMMARY, PlaceholderDirective)
+    app.add_directive(status_table.STATUS, PlaceholderDirective)
     app.add_role("source", source_ledger.SourceRole())
 
 

@@ -17,7 +17,6 @@ def declare(app: Sphinx) -> None:
         ("package", "", "env"),  # its folder, e.g. "../src/package"
         ("distribution", "", "html"),  # what pip calls it
         ("line_shapes", False, "html"),  # run its examples, and show the shapes that lines make
-        ("tests", "", "env"),  # the folder of its tests
         ("taught", [], ""),  # the parts of it that pages show whole
         # Execution
         ("depends", [], ""),  # files and folders that change outputs

@@ -1,7 +1,6 @@
 """How long the book takes to build: beside stock MyST-NB, after no change, and after edits."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -12,9 +11,7 @@ from pathlib import Path
 from measuring.circumstances import ROOT
 from measuring.targets import target
 from measuring.timing import interleaved, ratios, spread
-from sphinx.util.console import strip_escape_sequences
 
-from executable_book.check.status_table import MEASURED as PAGE_TIME
 from executable_book.run import warm_python
 
 QUESTION = "How long does it take to build the book, beside stock MyST-NB?"
@@ -31,7 +28,6 @@ EXECUTION_OFF = (
     *AS_NOX,
     *("-D", "nb_execution_mode=off", "-D", "suppress_warnings=ref.numref,ref.ref"),
 )
-EXECUTED = re.compile(r"/docs/(\S+)\.md: Executed notebook in (\S+) seconds")
 """What a build says of a page whose cells ran: which, and for how many seconds."""
 ROUNDS_COLD = 2
 ROUNDS_UNCHANGED = 15
@@ -61,7 +57,6 @@ class Project:
     root: Path
     options: tuple[str, ...] = AS_NOX
     environment: dict[str, str] = field(default_factory=dict)
-    said: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for name in ("docs", "src", ".ci", "tests"):
@@ -86,7 +81,6 @@ class Project:
         )
         if result.returncode:
             raise RuntimeError(f"the build failed:\n{result.stdout}\n{result.stderr}")
-        self.said.append(strip_escape_sequences(result.stdout))
 
     def build_cold(self) -> None:
         """Build with nothing left of an earlier build."""
@@ -114,7 +108,6 @@ def builds(folder):
     cold = {"whole": whole.build_cold, "stock MyST-NB": stock.build_cold}
     times = interleaved(cold, rounds=ROUNDS_COLD, warm_up=0, named="the book, cold")
     yield from seconds("the book, cold", times)
-    yield from page_times(whole.said)
     share = ratios(times["whole"], times["stock MyST-NB"])
     yield value("cold build, as a share of stock MyST-NB's", share)
 
@@ -132,15 +125,6 @@ def builds(folder):
 
         times = interleaved({"whole": build_edited}, rounds=ROUNDS_COLD, warm_up=0, named=what)
         yield from seconds(f"the book, {what}", times)
-
-
-def page_times(said):
-    """Report how long each page's cells took, by what several builds said."""
-    times: dict[str, list[float]] = {}
-    for page, took in EXECUTED.findall("\n".join(said)):
-        times.setdefault(page, []).append(float(took))
-    for page, values in sorted(times.items()):
-        yield {"measured": PAGE_TIME, "where": page, "seconds": spread(values)}
 
 
 def seconds(where, times):

@@ -15,14 +15,18 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from executable_book.book_domain import book_data, page_data, replace_book_data
+from executable_book.book_domain import (
+    Placeholder,
+    book_data,
+    in_order,
+    page_data,
+    replace_book_data,
+)
 from executable_book.check.recorded_outputs import NEW, WAY_OUT, judge_records
 from executable_book.check.repeated_warnings import Finding
 from executable_book.check.source_ledger import LEDGER, SUMMARY, judge_ledger, report_of
-from executable_book.placeholders import Placeholder
 from executable_book.publish.repository import edition
 from executable_book.run.executed_cells import EXECUTED_WITH, EXECUTIONS, failed_pages
-from executable_book.site_builds import in_order
 
 LOGGER = logging.getLogger(__name__)
 TROUBLES = "troubles"

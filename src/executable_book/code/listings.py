@@ -26,11 +26,10 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-from executable_book.book_domain import set_page_data
+from executable_book.book_domain import Placeholder, set_page_data
 from executable_book.code.abridged import abridge, new_lines
 from executable_book.code.package_source import Item, Library, defined_in, library_in
 from executable_book.html.foldable import folded
-from executable_book.placeholders import Placeholder
 from executable_book.publish.repository import source_link
 
 LISTINGS = "listings"

@@ -7,8 +7,8 @@ import ast
 from collections.abc import Collection
 from typing import NamedTuple
 
-from executable_book.code.abridged import Positions, first_line, last_line
-from executable_book.code.package_source import defined_by, parsed
+from executable_book.code.abridged import Positions
+from executable_book.code.package_source import parsed
 
 
 class Use(NamedTuple):
@@ -32,10 +32,10 @@ class Scope(ast.NodeVisitor):
         self._found: list[Use] = []
         self._positions = Positions("")
 
-    def uses(self, code: str, part: ast.stmt | None = None) -> list[Use]:
-        """Return the uses in some code, or a part of it, and remember what it imports and redefines."""
+    def uses(self, code: str) -> list[Use]:
+        """Return the uses in some code, and remember what it imports and redefines."""
         self._found, self._positions = [], Positions(code)
-        self.visit(part or parsed(code))
+        self.visit(parsed(code))
         return sorted(self._found, key=lambda use: use.start)
 
     def read_imports(self, code: str) -> None:
@@ -97,45 +97,3 @@ class Scope(ast.NodeVisitor):
                 meaning = f"{owner}.{attr}".lstrip(".")
                 return meaning if owner is not None and meaning in self.known else None
         return None
-
-
-class UnitTest(NamedTuple):
-    """A test function, and its first and last line in its file."""
-
-    name: str
-    first: int
-    last: int
-
-
-def find_tests(code: str, package: str, public: Collection[str]) -> dict[str, list[UnitTest]]:
-    """Return, for each public name, the tests in a module that use it.
-
-    A test uses what its body and its decorators use, and what the module's own functions, fixtures and
-    constants use that it names.
-    """
-    if package not in code:
-        return {}
-    scope = Scope(package, public)
-    scope.read_imports(code)
-    parts = {name: part for part in parsed(code).body for name in defined_by(part)}
-    uses = {name: {use.name for use in scope.uses(code, part)} for name, part in parts.items()}
-    needs = {name: _names_in(part) & parts.keys() for name, part in parts.items()}
-    found: dict[str, list[UnitTest]] = {}
-    for name, part in parts.items():
-        if name.startswith("test_"):
-            reached = {name}
-            while more := set().union(*(needs[one] for one in reached)) - reached:
-                reached |= more
-            for used in sorted(set().union(*(uses[one] for one in reached))):
-                test = UnitTest(name, first_line(part), last_line(part))
-                found.setdefault(used, []).append(test)
-    return found
-
-
-def _names_in(part: ast.stmt) -> set[str]:
-    """Return all names in a part of a module, and those of its arguments, which may be fixtures."""
-    return {
-        node.id if isinstance(node, ast.Name) else node.arg
-        for node in ast.walk(part)
-        if isinstance(node, ast.Name | ast.arg)
-    }

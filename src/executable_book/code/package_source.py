@@ -5,8 +5,6 @@ public is found by its name alone, or with its module: `reproducibility._mcg31_u
 """
 
 import ast
-import textwrap
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -83,14 +81,6 @@ class Item:
         """Its first line and its last."""
         return first_line(self.node), last_line(self.node)
 
-    @property
-    def code(self) -> str:
-        """Its source, without docstrings."""
-        first, last = self.lines
-        shown = set(range(first, last + 1)) - {*_docstring_lines(self.node)}
-        lines = self.module.text.splitlines()
-        return textwrap.dedent("\n".join(lines[number - 1] for number in sorted(shown)))
-
 
 @dataclass(frozen=True)
 class Library:
@@ -166,12 +156,3 @@ def _name(file: Path, folder: Path) -> str:
     """Return the name of a module within its package; that of a part is the name of its `__init__`."""
     parts = file.relative_to(folder).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def _docstring_lines(node: ast.AST) -> Iterator[int]:
-    """Yield the lines of a definition's docstrings, also of those within it, and blank lines below."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(each) is not None:
-            docstring, *rest = each.body
-            below = first_line(rest[0]) if rest else last_line(docstring) + 1
-            yield from range(docstring.lineno, below)

@@ -1,8 +1,7 @@
 """Ties pages and API reference together: names in code lead to their entries, entries to code and use.
 
 Names in the cells of a page, and in the library's code that a page shows, link to the API reference. There,
-each entry shows its source, the tests that use the name, and the pages that do. All of it is read from
-files; nothing is imported.
+each entry shows its source, and the pages that use the name. All of it is read from files.
 
 sphinx-codeautolink does the first part too. But it imports the library into each build, stumbles over the
 exercises of sphinx-exercise, and links only the pages that Sphinx found outdated before the build began, so
@@ -12,7 +11,6 @@ that one that is written again for another reason would lose its links.
 import re
 from collections.abc import Iterator
 from html import escape, unescape
-from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
@@ -21,14 +19,20 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 from sphinx.writers.html5 import HTML5Translator
 
-from executable_book.book_domain import book_data, page_data, replace_book_data, set_page_data
+from executable_book.book_domain import (
+    Placeholder,
+    book_data,
+    page_data,
+    replace_book_data,
+    set_page_data,
+)
+from executable_book.code.abridged import abridge
 from executable_book.code.line_shapes import NOTE
 from executable_book.code.listings import library_of
-from executable_book.code.name_usage import Scope, UnitTest, find_tests
+from executable_book.code.name_usage import Scope
 from executable_book.code.package_source import Library, Module
 from executable_book.html.code_lines import in_lines, with_width
 from executable_book.html.foldable import folded
-from executable_book.placeholders import Placeholder
 from executable_book.publish.repository import source_link
 
 USES, REFERENCES, ENTRIES = "api-uses", "api-references", "api-entries"
@@ -71,37 +75,23 @@ def scope_of(module: Module, library: Library) -> Scope:
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Gather who uses and who tests each name; return the references, if that has changed."""
-    pages: dict[str, list[tuple[str, str]]] = {}
+    """Gather which pages use each name; return the references, if that has changed."""
+    now: dict[str, list[tuple[str, str]]] = {}
     for docname, names in page_data(env, USES).items():
         for name in names:
-            pages.setdefault(name, []).append((docname, env.titles[docname].astext()))
-    now = (pages, tests_of(app))
+            now.setdefault(name, []).append((docname, env.titles[docname].astext()))
     before = replace_book_data(env, ENTRIES, now)
     return [] if before in (None, now) else list(page_data(env, REFERENCES))
 
 
-def tests_of(app: Sphinx) -> dict[str, dict[str, list[UnitTest]]]:
-    """Return the tests of each public name, by the file that they stand in."""
-    library = library_of(app.config, app.srcdir)
-    found: dict[str, dict[str, list[UnitTest]]] = {}
-    root = Path(app.srcdir, app.config.book_tests).resolve()
-    for path in sorted(root.rglob("test_*.py")):
-        file, code = path.relative_to(root.parent).as_posix(), path.read_text(encoding="utf-8")
-        for name, tests in find_tests(code, library.folder.name, library.public).items():
-            found.setdefault(name, {})[file] = tests
-    return found
-
-
 def entry_details(app: Sphinx, docname: str, place: Placeholder) -> Iterator[nodes.Node]:
-    """Yield what an entry shows of a public name: the pages that use it, its source, its tests."""
+    """Yield what an entry shows of a public name: the pages that use it, and its source."""
     name = place["name"]
-    used, tested = book_data(app.env, ENTRIES)
     library = library_of(app.config, app.srcdir)
     item = library.public[name]
     if links := [
         make_refnode(app.builder, docname, page, "", nodes.inline("", title))
-        for page, title in used.get(name, ())
+        for page, title in book_data(app.env, ENTRIES).get(name, ())
         if page != docname
     ]:
         line = nodes.paragraph("", "Used in ", classes=["api-used-in"])
@@ -109,27 +99,11 @@ def entry_details(app: Sphinx, docname: str, place: Placeholder) -> Iterator[nod
             line += [link, nodes.Text("." if link is links[-1] else ", ")]
         yield line
     where = library.path_of(item.module)
-    code = nodes.literal_block(item.code, item.code, language="python")
+    source = abridge(item.module.text, [item.node], refusals=True).code
+    code = nodes.literal_block(source, source, language="python")
     address = source_link(app.config, where, *item.lines)
     link = nodes.reference("", where, refuri=address)
     yield from folded("Source", code, nodes.paragraph("", "", link))
-    if tests := tested.get(name):
-        count = sum(map(len, tests.values()))
-        yield from folded(f"Tests ({count})", tests_list(app, tests))
-
-
-def tests_list(app: Sphinx, tests: dict[str, list[UnitTest]]) -> nodes.bullet_list:
-    """List tests by the file that they stand in."""
-    files = nodes.bullet_list(classes=["tests"])
-    for file, of_file in tests.items():
-        links = nodes.bullet_list()
-        for test in of_file:
-            text = test.name.removeprefix("test_").replace("_", " ")
-            address = source_link(app.config, file, test.first, test.last)
-            link = nodes.reference("", text, refuri=address)
-            links += nodes.list_item("", nodes.paragraph("", "", link))
-        files += nodes.list_item("", nodes.paragraph("", "", nodes.literal("", file)), links)
-    return files
 
 
 def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> None:

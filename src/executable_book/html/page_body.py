@@ -12,8 +12,8 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from executable_book.book_domain import is_site
 from executable_book.html.code_lines import PLAIN_WORD, without_boxes
-from executable_book.site_builds import is_site
 
 SIZE = re.compile(r'<svg\b[^>]*?\swidth="([\d.]+)pt" height="([\d.]+)pt"')
 BIBLIOGRAPHY_ROLES = ('role="doc-biblioentry"', 'role="listitem"')

@@ -15,12 +15,11 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from executable_book.book_domain import page_data
+from executable_book.book_domain import in_order, is_site, page_data
 from executable_book.files_on_disk import write_if_changed
 from executable_book.html.page_metadata import DESCRIPTIONS
 from executable_book.publish.plain_markdown import PlainMarkdown
 from executable_book.publish.repository import edition
-from executable_book.site_builds import in_order, is_site
 
 LIST, WHOLE, SITEMAP = "llms.txt", "llms-full.txt", "sitemap.xml"
 HOW = "Each page is listed as plain Markdown, with the outputs of its code. The whole book is one file: "

@@ -27,9 +27,9 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
 
+from executable_book.book_domain import in_order
 from executable_book.publish import step_figures
 from executable_book.publish.repository import edition
-from executable_book.site_builds import in_order
 
 TEXT = re.compile(r'(<article class="bd-article">)(.*?)(</article>)', re.DOTALL)
 NAMES = re.compile(r'(?<=\s)(id|for|headers|aria-(?:labelled|described)by|href|src)="([^"]*)"')

@@ -1,8 +1,6 @@
 """The state of the book: a line for each page, with what was executed, verified and recorded."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 from harness.books import LEDGER
@@ -44,7 +42,7 @@ def line(build):
 def test_each_page_has_a_line(book) -> None:
     build = book.build()
     assert build.warnings == []
-    assert line(build) == ["A title", "2", "1", "1", "not measured"]
+    assert line(build) == ["A title", "2", "1", "1"]
     assert 'href="one.html"' in build.html("state")
 
 
@@ -52,17 +50,3 @@ def test_a_title_that_changed_is_shown_and_what_is_not_reproduced_does_not_count
     assert line(book.build())[2] == "1"
     book.page("one", (PAGE % "4").replace("A title", "Another title"))
     assert line(book.build())[:3] == ["Another title: 1 output differs", "2", "0"]
-
-
-def test_run_times_are_those_that_were_measured(book) -> None:
-    rows = [
-        {
-            "measured": "seconds that a page's cells took",
-            "where": "one",
-            "seconds": {"median": 1.25},
-        }
-    ]
-    folder = Path(book.folder, "measurements")
-    folder.mkdir()
-    (folder / "build.json").write_text(json.dumps({"results": rows}), encoding="utf-8")
-    assert line(book.build())[4] == "1.2 s"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from executable_book.code.name_usage import Scope, find_tests
+from executable_book.code.name_usage import Scope
 
 PUBLIC = frozenset({"softmax", "causal_mask", "figures.lines", "exercises.check_mask"})
 
@@ -64,35 +64,6 @@ def test_cells_share_their_names() -> None:
         ["softmax"],
         ["softmax"],
     ]
-
-
-def test_tests_are_found_by_what_they_reach() -> None:
-    code = """
-from literate_attention import causal_mask, figures, softmax
-CASES = [softmax]
-
-def helper():
-    return causal_mask(3)
-
-@fixture
-def mask():
-    return helper()
-
-@mark.parametrize("case", CASES)
-def test_cases(case): ...
-
-def test_fixture(mask):
-    figures.lines(3)
-
-def test_nothing(): ...
-"""
-    found = find_tests(code, "literate_attention", PUBLIC)
-    assert {name: [test.name for test in tests] for name, tests in found.items()} == {
-        "softmax": ["test_cases"],
-        "causal_mask": ["test_fixture"],
-        "figures.lines": ["test_fixture"],
-    }
-    assert found["softmax"] == [("test_cases", 12, 13)]
 
 
 def test_of_a_module_only_the_imports_at_its_top_are_read() -> None:

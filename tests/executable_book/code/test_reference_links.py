@@ -1,4 +1,4 @@
-"""Names in code lead to the API reference; each entry there leads to code, tests and pages."""
+"""Names in code lead to the API reference; each entry there leads to code and pages."""
 
 import re
 
@@ -20,16 +20,12 @@ def test_links_are_put_around_the_names_and_change_nothing_else() -> None:
 
 @pytest.fixture
 def book(new_book, tmp_path):
-    """Return a book of a small package, with a reference and tests."""
+    """Return a book of a small package, with a reference."""
     source = tmp_path / "src" / "small"
     source.mkdir(parents=True)
     (source / "__init__.py").write_text("from small.one import act, other\n")
     (source / "one.py").write_text(
         'def act():\n    """Act."""\n    return other()\n\n\ndef other():\n    """Do else."""\n'
-    )
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "tests" / "test_one.py").write_text(
-        "from small import act\n\n\ndef test_it_acts():\n    act()\n"
     )
     book = new_book()
     book.page("page", "# Using\n\n```{code-cell}\nfrom math import pi\n```\n")
@@ -44,7 +40,6 @@ def book(new_book, tmp_path):
 
 SETTINGS = {
     "book_package": "../src/small",
-    "book_tests": "../tests",
     "book_commit": "c0ffee",
     "book_repository": "https://example.org/repo",
     "nb_custom_formats": {},
@@ -74,7 +69,7 @@ def test_names_in_code_lead_to_their_entries(book) -> None:
     assert "api-link" not in build.html("plain")
 
 
-def test_an_entry_shows_code_tests_and_pages(book) -> None:
+def test_an_entry_shows_code_and_pages(book) -> None:
     book.write("page.md", cell("from small import act"))
     html = entry(book.build(**SETTINGS).html("api"), "act")
     assert re.search(
@@ -82,27 +77,17 @@ def test_an_entry_shows_code_tests_and_pages(book) -> None:
     )
     assert '<details class="folded"><summary>Source</summary>' in html
     assert "https://example.org/repo/blob/c0ffee/src/small/one.py#L1-L3" in html
-    assert "<summary>Tests (1)</summary>" in html
-    assert 'https://example.org/repo/blob/c0ffee/tests/test_one.py#L4-L5">it acts</a>' in html
     assert "Act." not in html.partition("<summary>Source")[2]
 
 
-def test_an_entry_follows_pages_and_tests(book, tmp_path) -> None:
-    """The reference is written again when another page, or a test, begins to use a name."""
+def test_an_entry_follows_pages(book) -> None:
+    """The reference is written again when another page begins to use a name."""
     book.write("page.md", cell("x = 1"))
     html = entry(book.build(**SETTINGS).html("api"), "other")
     assert "Used in" not in html
-    assert "Tests" not in html
     book.write("page.md", cell("from small import other"))
     build = book.build(**SETTINGS)
     assert "Using" in entry(build.html("api"), "other")
-    (tmp_path / "tests" / "test_two.py").write_text(
-        "import small\n\ndef test_b():\n    small.other()\n"
-    )
-    build = book.build(**SETTINGS)
-    assert "api" in build.written
-    assert "page" not in build.written
-    assert "Tests (1)" in entry(build.html("api"), "other")
     assert book.build(**SETTINGS).written == []
     book.write("page.md", cell("from small import other").replace("Using", "Taking"))
     assert "Taking" in entry(book.build(**SETTINGS).html("api"), "other")

@@ -291,15 +291,3 @@ def test_settings_and_variables_change_the_digest(digest, monkeypatch) -> None:
         before = digest(book_machines={"another": {"HOW_IT_COMPUTES": "otherwise"}})
         monkeypatch.setenv(name, "1 contextlib:nullcontext")
         assert digest(book_machines={"another": {"HOW_IT_COMPUTES": "otherwise"}}) != before
-
-
-@pytest.mark.parametrize("name", ["page.md", "data.txt"])
-def test_an_older_file_that_is_copied_over_a_newer_one_is_read(project, name: str) -> None:
-    text = "# {}\n\n```{{literalinclude}} data.txt\n```\n"
-    project.write("page.md", text.format("New"))
-    project.write("data.txt", "New")
-    project.build()
-    project.write(name, text.format("Old") if name == "page.md" else "Old")
-    os.utime(project.folder / name, (0, 0))
-    assert "Old" in project.build().text("page")
-    assert project.build().written == []

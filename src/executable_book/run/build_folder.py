@@ -1,4 +1,4 @@
-"""A build that was cut short is noticed by the next one, which begins afresh.
+"""The folder of a build: one build at a time writes there, and one that was cut short is noticed by the next.
 
 Killed at the wrong moment, a build leaves half a page, half a picture, or pages that do not know of each
 other, and Sphinx takes what is there for right. So a build leaves a mark beside its doctrees until all is
@@ -9,6 +9,8 @@ twice. All else in the output folder stays, since others may have put files of t
 Asked to end, a build ends as Ctrl-C would end it: the processes that read for it, and their kernels, end too.
 """
 
+import contextlib
+import os
 import shutil
 import signal
 import sys
@@ -26,10 +28,13 @@ from executable_book.check.repeated_warnings import NOTE
 
 LOGGER = logging.getLogger(__name__)
 MARK = ".building"
+_lock = contextlib.ExitStack()
+"""What lets go of the folder; so does the end of this process, however it comes."""
 
 
 def begin(app: Sphinx, config: Config) -> None:
-    """Mark the beginning of a build; if the last one was cut short, begin afresh."""
+    """Wait for other builds and mark the beginning of this; if the last one was cut short, begin afresh."""
+    wait(app.outdir.parent)
     mark = Path(app.doctreedir, MARK)
     mark.parent.mkdir(parents=True, exist_ok=True)
     if mark.exists():
@@ -44,10 +49,27 @@ def begin(app: Sphinx, config: Config) -> None:
 
 
 def end(app: Sphinx, exception: Exception | None) -> None:
-    """Take the mark away, when all is written."""
+    """Take the mark away, when all is written, and let the next build begin."""
     on_request_to_end(signal.SIG_DFL)
     if exception is None:
         Path(app.doctreedir, MARK).unlink(missing_ok=True)
+    _lock.close()
+
+
+def wait(folder: Path) -> None:
+    """Take the folder that all builders share, as soon as no other build has it."""
+    _lock.close()  # of a build that failed
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    folder.mkdir(parents=True, exist_ok=True)
+    _lock.callback(os.close, taken := os.open(folder, os.O_RDONLY))
+    try:
+        fcntl.flock(taken, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        LOGGER.info(f"another build is at work in {folder}: waiting for its end")
+        fcntl.flock(taken, fcntl.LOCK_EX)
 
 
 def on_request_to_end(handler: Callable[..., Any] | signal.Handlers) -> None:

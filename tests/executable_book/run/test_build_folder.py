@@ -1,5 +1,6 @@
-"""After a build that was killed at any moment, the next one ends as if nothing had happened."""
+"""One build at a time in a folder; after one that was killed, the next ends as if nothing had happened."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -122,3 +123,19 @@ def test_a_build_that_is_asked_to_end_leaves_nobody_behind(project) -> None:
     assert build.wait() == 128 + signal.SIGTERM
     while any(alive(int(path.read_text())) for path in numbers):
         time.sleep(0.1)
+
+
+def test_a_build_waits_until_another_has_ended(tmp_path) -> None:
+    book = make_book(tmp_path, nb_execution_mode="off")
+    book.page("page", "# Page\n")
+    book.built.mkdir()
+    other = os.open(book.built, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    with subprocess.Popen(book.command(), cwd=tmp_path, stdout=subprocess.PIPE, text=True) as build:
+        assert build.stdout is not None
+        waits = any("waiting for its end" in line for line in build.stdout)
+        before = book.published()
+        os.close(other)
+        build.communicate()
+    assert (waits, before, build.returncode) == (True, {}, 0)
+    assert book.published()
