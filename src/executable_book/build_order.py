@@ -24,12 +24,10 @@ from executable_book.check import (
     recorded_outputs,
     repeated_warnings,
     source_ledger,
-    status_table,
     taught_code,
 )
 from executable_book.code import line_shapes, listings, reference_links
 from executable_book.html import (
-    dark_style,
     foldable,
     mathml,
     page_body,
@@ -66,7 +64,7 @@ PLACEHOLDERS: dict[str, Fill] = {
     "page foot": proof_marks.page_foot,
     "page note": page_troubles.page_note,
     source_ledger.SUMMARY: page_troubles.say_summary,
-    status_table.STATUS: status_table.status_table,
+    page_troubles.STATUS: page_troubles.status_table,
 }
 """What is written once all pages have been read, by the kind of its placeholder."""
 
@@ -97,7 +95,7 @@ def connect(app: Sphinx) -> None:
 
     # All pages are known: what do they say together, and which are to be written again?
     on("env-updated", source_ledger.update, line_shapes.update)
-    on("env-updated", page_troubles.update, status_table.update)
+    on("env-updated", page_troubles.update)
     on("env-updated", reference_links.update, term_links.update)
 
     # Pages are written.
@@ -139,7 +137,6 @@ def complete_site(app: Sphinx, exception: Exception | None) -> None:
         section_index.write_sections(app)
         previews.write_previews(app)
         unused_assets.cut_site(app)
-        dark_style.write_style(app)
         offline_copy.write_worker(app)
         pdf.print_book(app)
 
@@ -155,7 +152,7 @@ def add_to_markup(app: Sphinx) -> None:
     app.add_directive("library", listings.LibraryCode)
     app.add_directive(source_ledger.LEDGER, source_ledger.SourceOutputs)
     app.add_directive(source_ledger.SUMMARY, PlaceholderDirective)
-    app.add_directive(status_table.STATUS, PlaceholderDirective)
+    app.add_directive(page_troubles.STATUS, PlaceholderDirective)
     app.add_role("source", source_ledger.SourceRole())
 
 

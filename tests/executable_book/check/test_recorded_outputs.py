@@ -3,8 +3,6 @@
 import pytest
 from harness.books import RAN_WITH
 
-from executable_book.check.recorded_outputs import dump, read
-
 SCORES = "tensor([0.9544, 1.4950])"
 
 
@@ -33,24 +31,7 @@ def records(book, page="page"):
 # Files
 
 
-def test_a_file_of_records_reads_as_it_was_written(tmp_path) -> None:
-    written = {"print(a)": "one\n\n  two", "print(a) (2)": ">>> three", "x = 1": "four"}
-    text = dump(written.items())
-    (tmp_path / "page.txt").write_text(text)
-    assert read(tmp_path / "page.txt") == written
-    assert read(tmp_path / "none.txt") == {}
-    assert not any(line != line.rstrip() for line in text.splitlines())
-
-
 # Books
-
-
-def test_records_are_written_once_and_agree_from_then_on(book) -> None:
-    build = record(book)
-    assert (build.status, build.warnings) == (0, [])
-    assert records(book) == (f">>> scores = 1\n    {SCORES}\n\n>>> n = 6\n    six tokens\n")
-    for jobs in (1, 2):
-        assert book.build(jobs=jobs, html_title=f"{jobs}").warnings == []
 
 
 def test_an_output_without_a_record_fails_every_build(book) -> None:
@@ -104,12 +85,6 @@ def test_an_inserted_cell_leaves_the_other_records_alone(book) -> None:
     assert records(book) == ">>> print('new')\n    new\n\n" + before
 
 
-def test_equal_first_lines_are_numbered(book) -> None:
-    book.page("page", "# Page\n\n" + cell("print('a')") + cell("print('a')"))
-    record(book)
-    assert records(book) == ">>> print('a')\n    a\n\n>>> print('a') (2)\n    a\n"
-
-
 def test_recording_leaves_alone_what_agrees(book, monkeypatch) -> None:
     """On another device the last of many digits may differ; that is no change."""
     monkeypatch.setitem(RAN_WITH, "device", "cuda")
@@ -134,3 +109,9 @@ def test_what_sources_or_nobody_vouch_for_is_not_recorded(book) -> None:
     assert book.build().warnings == []
     record(book)
     assert not (book.folder / "recorded").exists()
+
+
+def test_equal_first_lines_are_numbered(book) -> None:
+    book.page("page", "# Page\n\n" + cell("print('a')") + cell("print('a')"))
+    record(book)
+    assert records(book) == ">>> print('a')\n    a\n\n>>> print('a') (2)\n    a\n"

@@ -39,15 +39,6 @@ def test_a_warning_about_settings_is_no_reason_to_read_pages(book) -> None:
     assert builds[1].written == []
 
 
-def test_our_own_warnings_come_back_where_nobody_judges_them_again(new_book) -> None:
-    book = new_book()
-    book.page("page", "# Page\n\n{math}`\\frac{1}{`\n")
-    settings = {"html_math_renderer": "mathml"}
-    builds = [book.build(**settings), book.build(**settings), book.build(jobs=2, **settings)]
-    assert [build.status for build in builds] == [1, 1, 1]
-    assert len({tuple(build.warnings) for build in builds}) == 1
-
-
 def test_pages_are_read_again_when_a_check_changed(book) -> None:
     book.build()
     assert set(book.build(book_tools="another").written) == {"index", "other"}

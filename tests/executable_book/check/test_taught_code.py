@@ -84,15 +84,6 @@ def test_what_is_left_for_later_counts_where_it_is_shown(book) -> None:
     assert complaints(book.build(**SETTINGS)) == []
 
 
-def test_a_statement_that_is_added_is_noticed(book, tmp_path) -> None:
-    """In a book that shows everything in order."""
-    book.page("page", listings(*ALL))
-    assert book.build(**SETTINGS).warnings == []
-    path = tmp_path / "small" / "story" / "second.py"
-    path.write_text(path.read_text() + "\n\ndef new():\n    return 1\n")
-    assert complaints(book.build(**SETTINGS)) == ["stands on no page: def new():"]
-
-
 @pytest.mark.parametrize(
     ("names", "late"),
     [

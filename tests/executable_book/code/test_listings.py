@@ -50,17 +50,6 @@ def test_a_folded_listing_is_closed_and_takes_no_number_from_what_is_seen(book, 
     assert re.findall(r"Listing (\d+)", html) == ["1"]
 
 
-def test_a_folded_listing_shows_what_is_refused(book, small) -> None:
-    (small.folder / "alone.py").write_text(
-        "def check(x):\n    if x:\n        raise ValueError(x)\n    return 2\n"
-    )
-    folded = block("alone.check", ":folded:\nIt checks.").removeprefix("# Page\n")
-    book.page("page", block("alone.check") + folded)
-    without, whole = code_in(book.build(book_package=str(small.folder)).html("page"))
-    assert without == "def check(x):\n    return 2"
-    assert whole == "def check(x):\n    if x:\n        raise ValueError(x)\n    return 2"
-
-
 LATER = """# {title}
 
 ```{{library}} Thing
@@ -101,9 +90,3 @@ def test_an_option_that_does_nothing_fails_the_build(option, book, small) -> Non
     book.page("page", block("act", f":{option}: nothing\n\nIt acts."))
     build = book.build(book_package=str(small.folder))
     assert any("nothing in the listing uses nothing" in line for line in build.warnings)
-
-
-def test_a_name_that_is_not_there_fails_the_build(book, small) -> None:
-    book.page("page", block("missing"))
-    build = book.build(book_package=str(small.folder))
-    assert any("the package small has no 'missing'" in line for line in build.warnings)

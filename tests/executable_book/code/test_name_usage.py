@@ -64,12 +64,3 @@ def test_cells_share_their_names() -> None:
         ["softmax"],
         ["softmax"],
     ]
-
-
-def test_of_a_module_only_the_imports_at_its_top_are_read() -> None:
-    scope = Scope("literate_attention", PUBLIC)
-    scope.read_imports(
-        "from literate_attention import softmax\nsoftmax = 3\n"
-        "def f():\n    from literate_attention import causal_mask\n"
-    )
-    assert scope.meaning == {"softmax": "softmax"}

@@ -1,7 +1,6 @@
 """The package is read from its files: its public names, and all that its modules define."""
 
 from inspect import ismodule
-from pathlib import Path
 
 import pytest
 from harness.paths import ROOT
@@ -42,11 +41,6 @@ def test_a_name_that_two_modules_define_is_none_of_them(small) -> None:
     with pytest.raises(LookupError, match="the package small has no '_hidden'"):
         changed.find("_hidden")
     assert changed.find("other._hidden").own == "other._hidden"
-
-
-def test_without_a_package_there_is_nothing() -> None:
-    nothing = package_source.library_in(Path("no-package"))
-    assert (nothing.public, nothing.modules) == ({}, {})
 
 
 def test_what_a_star_imports_is_what_the_module_offers(tmp_path) -> None:

@@ -45,14 +45,6 @@ def test_each_line_is_a_box_that_knows_where_it_begins() -> None:
         assert line.count("<span") == line.count("</span>")
 
 
-def test_words_that_look_like_any_text_have_no_box_of_their_own() -> None:
-    html = in_lines(PygmentsBridge("html").highlight_block("x = f(y, 1)", "python"), {})
-    line = '<span class="line">x <span class="o">=</span> f(y, <span class="mi">1</span>)</span>'
-    assert line in html
-    linked = '<pre><span></span><span class="n"><a href="#f">f</a></span>\n</pre>'
-    assert in_lines(linked, {}) == '<pre><span class="line"><a href="#f">f</a></span>\n</pre>'
-
-
 @pytest.mark.parametrize(("letters", "said"), [(0, 3), (55, 58), (56, None)])
 def test_an_output_says_how_wide_it_is_unless_it_is_too_wide(letters, said) -> None:
     line = "x < " + "y" * (letters - 1) if letters else "a\nabc"

@@ -84,12 +84,6 @@ def test_a_cell_that_cannot_print_the_same_twice_says_why(book) -> None:
     assert '≈<span class="says"> Yours may differ: it measures time</span>' in mark
 
 
-@pytest.mark.parametrize("option", ["tags: [x]", "verifies: unknown"])
-def test_other_cells_have_no_mark(option, book) -> None:
-    book.page("page", cell("print('3')", option))
-    assert marks(book.build().html("page")) == []
-
-
 # The foot of a page
 
 RAN = "Executed on cpu with torch 2.13.0 and Python 3.11"

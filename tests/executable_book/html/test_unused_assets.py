@@ -7,10 +7,8 @@ from fontTools.ttLib import TTFont
 
 from executable_book.html.unused_assets import (
     characters,
-    icons,
     names_in,
     prune,
-    remove_others,
     subset_font,
     used_files,
     whole_math_font,
@@ -47,10 +45,6 @@ def test_rules_stay_for_classes_that_a_script_puts_together() -> None:
     assert prune(".cell-red{a:b}.gone-red{a:b}", is_used) == ".cell-red{a:b}"
 
 
-def test_icons_are_found_written_out_and_as_characters() -> None:
-    assert icons('.a{--fa:"\\f0c9"}.b{content:"\uf104"}.c{color:#f00}') == {0xF0C9, 0xF104}
-
-
 def test_characters_are_those_of_formulas_with_their_italics() -> None:
     found = characters("Zzz <math><mi>h</mi><mo>-</mo><mi>\u03b2</mi></math>")
     assert found == {ord("h"), 0x210E, ord("-"), 0x2212, 0x3B2, 0x1D6FD}
@@ -81,12 +75,3 @@ def test_files_are_used_that_pages_lead_to(tmp_path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
     found = used_files(tmp_path, '<link href="_static/a.css?v=1">')
     assert {path.name for path in found} == {"a.css", "ab.css", "font.woff2"}
-
-
-def test_all_files_but_those_that_are_wanted_are_removed(tmp_path) -> None:
-    wanted = {tmp_path / "a.css", tmp_path / "below" / "b.css"}
-    for path in (*wanted, tmp_path / "b.css", tmp_path / "below" / "a.css"):
-        path.parent.mkdir(exist_ok=True)
-        path.touch()
-    remove_others(tmp_path, wanted)
-    assert {path for path in tmp_path.rglob("*") if path.is_file()} == wanted

@@ -205,11 +205,6 @@ def test_a_list_says_what_each_page_is_about(built) -> None:
     )
 
 
-def test_the_whole_book_is_one_file_in_the_order_of_its_contents(built) -> None:
-    pages = [text_of(built, f"{name}.md") for name in ("index", "story/one", "two")]
-    assert text_of(built, "llms-full.txt") == "\n---\n\n".join(pages)
-
-
 def test_a_build_that_writes_one_page_loses_no_other(built) -> None:
     sitemap = text_of(built, "sitemap.xml")
     assert re.findall("<loc>(.*)</loc>", sitemap) == [

@@ -190,16 +190,6 @@ def test_what_a_page_reads_comes_along(book, tmp_path, monkeypatch, capsys) -> N
     assert (tmp_path / "numbers" / "weights.pt").read_bytes() == bytes(range(256))
 
 
-def test_a_later_build_leaves_nothing_of_before(book) -> None:
-    book.build()
-    assert "page" not in book.build(book_commit="f" * 40).executed
-    for path in (book.html / "notebooks").rglob("*.ipynb"):
-        assert "f" * 40 in path.read_text(encoding="utf-8"), path
-    book.page("page", "# Page\n", cell("1"))
-    book.build()
-    assert not (book.html / "notebooks/page_with_solutions.ipynb").exists()
-
-
 @pytest.mark.parametrize(
     ("commit", "release", "exactly"),
     [

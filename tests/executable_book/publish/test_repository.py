@@ -4,9 +4,8 @@ import subprocess
 from types import SimpleNamespace
 
 import pytest
-from harness.paths import ROOT
 
-from executable_book.publish.repository import commit_of, edition, release_of, repository_in
+from executable_book.publish.repository import commit_of, edition, release_of
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 WHOEVER = ("-c", "user.name=a tester", "-c", "user.email=tester@example.org")
@@ -66,8 +65,3 @@ def test_a_release_is_a_tag_of_the_version_without_changes(tmp_path) -> None:
         git(tmp_path, "commit", "--quiet", "-m", "another")
         git(tmp_path, "tag", "--force", "v1.2.3")
         assert release_of(tmp_path) == ""
-
-
-def test_the_repository_is_named_in_one_place(tmp_path) -> None:
-    assert repository_in(ROOT / "pyproject.toml").startswith("https://github.com/")
-    assert repository_in(tmp_path / "pyproject.toml") == ""

@@ -1,6 +1,6 @@
 """A drawing of several frames is a picture for each of them in an e-book."""
 
-from executable_book.publish.step_figures import draw_frames, framed, split_frames
+from executable_book.publish.step_figures import draw_frames, split_frames
 
 CELL = """<div class="cell tag_hide-input tag_steps-2 docutils container">
 <pre>code</pre>
@@ -36,8 +36,3 @@ def test_frames_are_drawn_of_the_whole_and_stay_when_it_is_gone(tmp_path) -> Non
         assert all(text.endswith('<svg height="3"/></svg>') for text in texts)
         whole.unlink(missing_ok=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == [frame.name for frame in frames]
-
-
-def test_a_frame_is_cut_where_it_begins() -> None:
-    opening = '<svg height="1428pt" viewBox="0 0 320 952">'
-    assert framed(opening, 4, 4) == '<svg height="357pt" viewBox="0 714 320 238">'

@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-from harness.books import cell
-
 PAGE = """# Counting
 
 All begins with {ref}`more <more>`.
@@ -48,13 +46,6 @@ def test_each_section_is_found_by_itself(new_book) -> None:
         ["deeper", "Deeper", "", "a point", ""],
         ["more", "More", "", "many\nmore\nfew\nfewer", ""],
     ]
-
-
-def test_code_and_what_it_printed_are_found(new_book) -> None:
-    book = new_book(book_search=True)
-    book.page("page", "# Page\n\n", cell("print('x' * 5)"))
-    (code,) = (section[5] for section in sections(book.build())["sections"] if section[2] == "Page")
-    assert code.split() == ["print('x'", "*", "5)", "xxxxx"]
 
 
 def test_an_entry_of_a_reference_is_a_section(new_book) -> None:

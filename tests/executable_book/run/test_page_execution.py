@@ -62,12 +62,6 @@ def test_each_page_runs_once(book) -> None:
     assert build.executed == ["figure", "sub/error", "values", "where"]
 
 
-def test_outputs_appear_beside_their_cells(book) -> None:
-    project, _ = book
-    assert "tensor([0.1235,    inf])\nlabel 7" in text_of(project, "values")
-    assert "tensor([0, 1, 2])" in text_of(project, "values")
-
-
 def test_a_figure_says_in_words_what_it_shows(book) -> None:
     project, _ = book
     assert 'alt="a rising line"' in (project.html / "figure.html").read_text()
@@ -77,12 +71,6 @@ def test_an_expected_error_is_shown_without_the_way_there(book) -> None:
     project, _ = book
     assert "IndexError: pop from empty list" in text_of(project, "sub/error")
     assert "Traceback" not in text_of(project, "sub/error")
-
-
-def test_a_plain_page_is_an_ordinary_page(book) -> None:
-    project, _ = book
-    assert "Nothing is executed here." in text_of(project, "plain")
-    assert len(project.stored) == 4  # as many as there are executed pages
 
 
 def test_what_changed_runs_again_and_nothing_else(project) -> None:
@@ -198,24 +186,6 @@ def test_a_damaged_output_is_computed_again(project) -> None:
         assert "\nright\n" in text_of(project, "page")
 
 
-def garbled(cache) -> None:
-    (cache / "global.db").write_bytes(b"no database")
-
-
-def emptied(cache) -> None:
-    (cache / "global.db").write_bytes(b"")
-
-
-@pytest.mark.parametrize("damage", [garbled, emptied])
-def test_a_damaged_cache_is_made_anew(project, damage) -> None:
-    titled(project, "page", cell("print('right')"))
-    project.build()
-    damage(project.stored[0].parents[2])
-    project.add("page.md", "\nMore.\n")
-    assert project.build().executed == ["page"]
-    assert "\nright\n" in text_of(project, "page")
-
-
 def test_what_others_put_among_the_caches_stays(project) -> None:
     others = [project.built / "executions" / name for name in (".DS_Store", "2024-run/results.csv")]
     for path in others:
@@ -226,13 +196,6 @@ def test_what_others_put_among_the_caches_stays(project) -> None:
     titled(project, "page", cell("1"))
     assert project.build().status == 0
     assert [path.read_text() for path in others] == ["mine", "mine"]
-
-
-def test_what_a_book_depends_on_is_there(project) -> None:
-    with pytest.raises(ConfigError, match=r"book_depends names what is not there: .*/scr"):
-        project.build(book_depends=["../src", "../scr"])
-    titled(project, "page", "Text.\n", head="")
-    assert project.build().status == 0  # and does not wait for the one that failed
 
 
 def test_outputs_that_nobody_has_used_for_long_are_removed(project) -> None:
@@ -291,3 +254,19 @@ def test_settings_and_variables_change_the_digest(digest, monkeypatch) -> None:
         before = digest(book_machines={"another": {"HOW_IT_COMPUTES": "otherwise"}})
         monkeypatch.setenv(name, "1 contextlib:nullcontext")
         assert digest(book_machines={"another": {"HOW_IT_COMPUTES": "otherwise"}}) != before
+
+
+def test_what_a_book_depends_on_is_there(project) -> None:
+    with pytest.raises(ConfigError, match=r"book_depends names what is not there: .*/scr"):
+        project.build(book_depends=["../src", "../scr"])
+    titled(project, "page", "Text.\n", head="")
+    assert project.build().status == 0  # and does not wait for the one that failed
+
+
+def test_a_damaged_cache_is_made_anew(project) -> None:
+    titled(project, "page", cell("print('right')"))
+    project.build()
+    (project.stored[0].parents[2] / "global.db").write_bytes(b"no database")
+    project.add("page.md", "\nMore.\n")
+    assert project.build().executed == ["page"]
+    assert "\nright\n" in text_of(project, "page")

@@ -1,1 +1,0 @@
-"""A library for the second book."""
