@@ -4,7 +4,6 @@
 // disk. Without this script, a reference is a link like any other.
 {
   const REFERENCES = ".bd-article :is(a.internal, a.api-link)";
-  const LISTS = "nav, .toctree-wrapper"; // who reads a list of contents wants to go
   const PAUSE = 250; // ms: who only passes over a reference sees nothing
   const root = new URL(document.documentElement.dataset.content_root, location).href;
 
@@ -54,7 +53,7 @@
 
   const referenceAt = (node) => {
     const link = node.closest?.(REFERENCES);
-    return link && !link.closest(LISTS) && pageOf(link) ? link : null;
+    return link && !link.closest("nav") && pageOf(link) ? link : null;
   };
 
   // What is seen ---------------------------------------------------------------------------------------

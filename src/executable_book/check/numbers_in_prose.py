@@ -4,10 +4,9 @@ Such a number is a result, and a result typed by hand is wrong after the next ch
 the sentence says what it means. Inline code may hold one, as in `dropout=0.5`: there it is an argument that a
 reader types. A number alone does not turn into code by being marked as code.
 
-The rule holds for headings, captions, tables, alternative texts, and for mathematics too: an equation
-is read as the surest part of a page, and no cell can check what stands in it. Equations have symbols;
-what a symbol is worth is said beside them. Whole numbers are free, and so are versions (`2.13.0`),
-names (GPT-3.5), links that contain the number, the reference of the library, and bibliographies.
+The rule holds for headings, captions, tables, alternative texts, and for mathematics too. Whole numbers are
+free, and so are versions (`2.13.0`), names (GPT-3.5), links that contain the number, the reference of the
+library, and bibliographies.
 """
 
 from collections.abc import Iterator

@@ -4,11 +4,9 @@ Sources vouch for what `:verifies:` claims. Every other text output is recorded 
 `docs/recorded/<page>.txt`, with what its figures say, and each build compares: a change in the library that
 changes a page fails, until the records are rewritten, and then the diff shows what it did.
 
-A record stands under the first line of its cell's code, so that cells may be moved and inserted: below
-`>>> print(scores)` follows, indented, what the cell printed.
-
-They are compared as values (see `printed_values`). A cell whose output cannot be the same twice says why:
-`:nondeterministic: it measures time`. With `-D book_record=1`, a build rewrites the records that disagree.
+A record stands under the first line of its cell's code, so that cells may be moved and inserted. A cell whose
+output cannot be the same twice says why: `:nondeterministic: it measures time`. With `-D book_record=1`, a
+build rewrites the records that disagree.
 """
 
 from collections import Counter

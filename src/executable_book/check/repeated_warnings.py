@@ -1,10 +1,8 @@
 """What is found wrong is said again at every build.
 
 Sphinx does not read an unchanged page twice, and skips its consistency check when nothing changed: a warning
-given while reading is heard once, and the second build of a broken book passes. So a check here works in two
-steps. While a page is read, it stores what it must know of it (see `book_domain`). At the end of every build
-it judges all that is stored of all pages anew, and each finding becomes a warning (an error under `-W`). What
-is judged must not depend on which pages were read in this build.
+given while reading is heard once, and the second build of a broken book passes. So a check here stores what
+it must know of a page as that is read, and judges all pages anew at the end of every build.
 
 Pages that others warned about (an unknown role, a dead reference) are read again by the next build. A warning
 that names no page is taken to be about the page at hand, or else about all. What is said before that is about

@@ -1,9 +1,8 @@
 """The ledger: every output that the sources print, and the cells that reproduce them.
 
 `docs/sources.toml` holds the outputs. A cell claims some with `:verifies: id other-id`: it must
-print exactly their values, in that order. What pages claim is stored as they are read; at every build
-all claims are compared with all entries anew, so that no check hangs on what happened to change.
-An entry that no cell claims is as much an error as a value that differs.
+print exactly their values, in that order. An entry that no cell claims is as much an error as a value that
+differs.
 
 The directive `{source-outputs}` shows the ledger to readers, and the role `{source}` names a source. The
 mark beside a claiming cell leads to the ledger (`html.proof_marks`), and from there a link leads back.
@@ -39,9 +38,6 @@ from executable_book.run.executed_cells import cells, executed_with, failed_page
 CLAIMS, REPORT = "claims", "ledger-report"
 LEDGER, SUMMARY = "source-outputs", "source-outputs-summary"
 """The directives that show the ledger; each is the subject under which its pages are stored, too."""
-
-
-# The file --------------------------------------------------------------------------------------
 
 
 class Source(NamedTuple):
@@ -93,14 +89,10 @@ def ledger_path(env: BuildEnvironment) -> Path:
 
 
 def ledger_of(env: BuildEnvironment) -> Ledger:
-    """Return the ledger of a book; one that names none has an empty one."""
+    """Return the ledger of a book; one that names none has an empty one. A page that asks depends on it."""
+    if env.current_document.docname:
+        env.note_dependency(ledger_path(env))
     return _read(ledger_path(env).read_text(encoding="utf-8") if env.config.book_ledger else "")
-
-
-def ledger_on_page(env: BuildEnvironment) -> Ledger:
-    """Return the ledger for the page that is being read, and is read again when the file changes."""
-    env.note_dependency(ledger_path(env))
-    return ledger_of(env)
 
 
 @lru_cache(maxsize=1)
@@ -112,9 +104,6 @@ def _read(text: str) -> Ledger:
     )
     sources = tuple(Source(**table) for table in data.get("source", ()))
     return Ledger(sources, {output.id: output for output in outputs})
-
-
-# Claims ----------------------------------------------------------------------------------------
 
 
 class Claim(NamedTuple):
@@ -242,15 +231,12 @@ def judge_ledger(app: Sphinx) -> Iterator[Finding]:
             yield Finding(str(ledger_path(app.env)), 0, message)
 
 
-# For readers -----------------------------------------------------------------------------------
-
-
 class SourceOutputs(SphinxDirective):
     """Shows the ledger: the sources, and every output with its places and its result."""
 
     def run(self) -> list[nodes.Node]:
         """Build what the file says; results are filled in after all pages have been read."""
-        ledger = ledger_on_page(self.env)
+        ledger = ledger_of(self.env)
         set_page_data(self.env, LEDGER, self.env.docname, True)
         parts = {
             "The sources": map(self._about_source, ledger.sources),
@@ -274,16 +260,12 @@ class SourceOutputs(SphinxDirective):
 
 
 class SourceRole(SphinxRole):
-    """Names sources by their numbers in a sentence, with their title, and links to the ledger.
-
-    `` {source}`002` `` becomes "Source 002 (its title)", and `` {source}`000 003` ``, which have one title,
-    "Sources 000 and 003 (their title)". A reader, of paper too, then knows which text that is.
-    """
+    """Names sources in a sentence, with links: "Sources 000 and 003 (their title)" for {source}`000 003`."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Look the title up; a label that the ledger does not have is reported by Sphinx."""
         first, *others = self.text.split()
-        title = ledger_on_page(self.env).titles.get(first, "unknown")
+        title = ledger_of(self.env).titles.get(first, "unknown")
         named = [self._label(first, f"Source{'s' * bool(others)} {first}")]
         for number in others:
             named += [nodes.Text(" and "), self._label(number, number)]
@@ -340,18 +322,15 @@ def ledger_link(app: Sphinx, docname: str, anchor: str, text: str) -> nodes.Node
 
 
 def output_status(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
-    """Say in the ledger: verified on this build, reproduced in the chapter on scores."""
+    """Say in the ledger whether an output is verified, and by which chapters."""
     report, output_id = report_of(app.env), place["output_id"]
     verified = report.is_verified(output_id)
     classes = ["source-output-status", "verified" if verified else "not-verified"]
     text = "Verified on this build" if verified else "Not verified on this build"
     status = nodes.paragraph("", text, classes=classes)
-    seen: Counter[str] = Counter()
-    for check in report.claims_of(output_id):
-        status += nodes.Text(", and in " if seen else ", reproduced in ")
-        title = report.titles[check.docname]
-        seen[title] += 1
-        name = nodes.inline("", f"{title} ({seen[title]})" if seen[title] > 1 else title)
+    for number, check in enumerate(report.claims_of(output_id)):
+        status += nodes.Text(", and in " if number else ", reproduced in ")
+        name = nodes.inline("", report.titles[check.docname])
         status += make_refnode(app.builder, docname, check.docname, check.anchor, name)
     status += nodes.Text(".")
     return [status]

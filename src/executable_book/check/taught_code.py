@@ -1,14 +1,8 @@
 """The library is read on the pages: whole, and in an order that can be followed.
 
-Two checks, at every build:
-
-* Every statement of a taught module stands on a page, in a listing. Docstrings, imports, `__all__`, types
-  and refusals of bad input are no part of the story (see `abridged`). A definition of which
-  something waits for a later chapter counts where it is shown whole.
-* A listing uses no name of the library that was not shown before, by an earlier page, earlier on its page, or
-  by itself; or that a cell defined.
-
-And the lines of listings that are not folded fit the page.
+Every statement of a taught module stands on a page, in a listing, but for what `abridged` leaves out. A
+listing uses no name of the library that was not shown before, by an earlier page, earlier on its page, or by
+itself; or that a cell defined. And the lines of listings that are not folded fit the page.
 """
 
 from collections.abc import Iterator

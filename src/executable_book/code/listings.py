@@ -4,14 +4,11 @@
     From all numbers to the primes.
     ```
 
-The text is the caption. Docstrings, types and refusals of bad input are left out (see `abridged`); the
-caption says so, and leads to the API reference and to the file. Several names, of one file, make one listing.
+The text is the caption. It says what is left out (see `abridged`). Several names make one listing.
 
 * `:until: name` leaves out what uses a name that a later chapter adds.
 * `:new: name` is that later listing: the lines that use the name are marked.
 * `:folded:` is for what is no story: it is there, with its refusals, and closed.
-
-While a page is read, it stores what its listings show, for the checks in `check.taught_code`.
 """
 
 from collections.abc import Iterator

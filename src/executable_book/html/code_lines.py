@@ -3,8 +3,7 @@
 Where a line continues depends on where it begins: each says its indentation, in letters. Line breaks stand
 between the boxes, as ever, so that what is selected and copied is the original.
 
-Most words of a program are names and punctuation, which look like any text. Pygments boxes each of them all
-the same, and a long page of code would be made of boxes that change nothing: they are left out.
+Boxes that Pygments makes of names and punctuation, which look like any text, are left out.
 """
 
 import re

@@ -1,9 +1,8 @@
 """Formulas as MathML, which browsers draw and screen readers speak: no script, no request to another site.
 
-math-core turns LaTeX into MathML when the book is built. Brackets and roots grow with what they hold only in
-a font that is made for mathematics, and not every machine has one. So the book brings STIX Two Math: see
-`unused_assets`. Browsers of text alone write a formula's letters in a row; where that loses a fraction, a
-root or an index, the formula carries its LaTeX, which they write after it.
+math-core turns LaTeX into MathML when the book is built; the font is STIX Two Math (see `unused_assets`).
+Browsers of text alone write a formula's letters in a row; where that loses a fraction, a root or an index,
+the formula carries its LaTeX, which they write after it.
 """
 
 import re

@@ -1,8 +1,7 @@
 """What is mended in the text of a page once it is written.
 
 Pictures do not say how large they are, so that the text below jumps when they come. Sphinx makes the
-parameters of a signature a list of definitions without terms, which screen readers stumble over. And
-docutils gives the entries of a bibliography a role that has been taken out of the standard.
+parameters of a signature a list without terms, and docutils uses a role that is out of the standard.
 """
 
 import re

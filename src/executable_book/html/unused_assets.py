@@ -1,15 +1,9 @@
 """Leaves out what the theme brings and no page uses: styles, glyphs of fonts, files.
 
-The theme's style sheets hold a whole framework, its icon font two thousand icons, and the font for formulas
-five thousand characters. A page needs few of them, and a reader on a phone waits for all. So after a build
-the files in `_static` are cut down to what the pages name:
-
-* a rule of a style sheet stays if each class and id in its selector is a word of some page or script, and a
-  comment if it is about a licence;
-* a font keeps the icons that a style sheet names, or the characters that formulas hold;
-* a file that no page names, not even by way of another file, goes.
-
-Sphinx brings the files back at each build, and they are cut again: 0.6 seconds of processor.
+After a build the files in `_static` are cut to what the pages name: a rule of a style sheet stays if each
+class and id in its selector is a word of some page or script, and a comment if it is about a licence; a font
+keeps the icons that a style sheet names, or the characters that formulas hold; a file that no page names, not
+even by way of another file, goes. A reader on a phone waits for 80 kB instead of 132.
 """
 
 import logging

@@ -1,9 +1,7 @@
 """The whole book as an EPUB: Sphinx writes it, and this completes it by what the format asks for.
 
-Formulas are MathML with its namespace, or a reader shows letters in a row; the package says which pages hold
-formulas or drawings; and it holds no file that no page names, but the font for formulas. What is folded on a
-screen is open here, as not every reader can unfold it, and drawings of several frames are cut apart. In the
-contents, chapters stand below their parts.
+What is folded on a screen is open here, as not every reader can unfold it, and drawings of several frames are
+cut apart. In the contents, chapters stand below their parts.
 """
 
 import re

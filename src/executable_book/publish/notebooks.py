@@ -1,9 +1,8 @@
 """Every executed page as a notebook: with its outputs, in plain Markdown, ready to run elsewhere.
 
 There are two of each page that has exercises: one for students, without solutions and with an empty cell for
-each answer, and one with everything. Both come from the page itself, as Sphinx resolved it. The first cell of
-a notebook installs the package as it was when the page was built, the release or the commit, and what else
-the page needs. Data that the page reads come along in a cell of their own.
+each answer, and one with everything. The first cell installs the package as it was when the page was built,
+and what else the page needs. Data that the page reads come along in a cell of their own.
 
 They are published in the folder `notebooks` of the site, and on a branch of the repository.
 """

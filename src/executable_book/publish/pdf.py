@@ -3,16 +3,13 @@
 The text of all pages, in the order of the contents, becomes one page, behind the e-book's cover and a list of
 contents. Its links lead within it, its figures and equations keep their numbers, and
 Chromium prints it with an outline, in which chapters stand below their parts. It prints it twice, as only the
-first print tells on which page a chapter begins, and then the running heads, which are laid over the pages.
-
-What no page of the site has, such as a cover, has a style sheet of its own, as its rules are cut from the
-site's.
+first print tells on which page a chapter begins.
 """
 
+import json
 import os
 import re
 import shutil
-from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from html import escape
@@ -37,13 +34,6 @@ NAMES = re.compile(r'(?<=\s)(id|for|headers|aria-(?:labelled|described)by|href|s
 SAME = ("/Width", "/Height", "/ColorSpace", "/BitsPerComponent", "/Filter", "/DecodeParms")
 """What tells pictures of a PDF apart whose bytes are alike."""
 HEADING = re.compile(r"<h([1-5])(?=[\s>])")
-RUNNING_HEADS = """<style>
-@page { margin: 0; size: A4; }
-body { margin: 0; }
-div { display: flex; justify-content: space-between; padding: 9mm 23mm; font: 8pt sans-serif; color: #555; }
-div + div { break-before: page; }
-</style>"""
-
 Print = Callable[[str, Path], None]
 
 
@@ -65,6 +55,16 @@ def front_of(config: Config, folder: Path) -> str:
     address = f'<p><a href="{config.html_baseurl}">{config.html_baseurl}</a></p>'
     imprint = f'<div class="imprint">{lines}{address}</div>'
     return f'<style>{styles}</style><img class="cover" src="{image}" alt="" />{imprint}'
+
+
+def running_heads(titles: Mapping[str, str]) -> str:
+    """Return the styles that put a chapter's title and a number at the head of each of its pages."""
+    return "".join(
+        f'[id="{name}--"] {{ page: chapter-{number} }} '
+        f"@page chapter-{number} {{ @top-left {{ content: {json.dumps(title, ensure_ascii=False)} }} "
+        "@top-right { content: counter(page) } }\n"
+        for number, (name, title) in enumerate(titles.items())
+    )
 
 
 def contents_of(
@@ -154,17 +154,6 @@ def first_pages(pdf: Any) -> dict[str, int]:
     }
 
 
-def running_heads(titles: Mapping[str, str], numbers: Mapping[str, int], count: int) -> str:
-    """Return pages with nothing on them but their numbers and the last chapter that has begun."""
-    begun = [numbers[name] for name in titles]
-    chapters = ["", *map(escape, titles.values())]
-    heads = ((chapters[bisect(begun, number)], number) for number in range(1, count + 1))
-    return RUNNING_HEADS + "".join(
-        f"<div><span>{chapter}</span><span>{number if chapter else ''}</span></div>"
-        for chapter, number in heads
-    )
-
-
 def print_whole(
     print_page: Print,
     whole: Callable[[str], str],
@@ -180,19 +169,13 @@ def print_whole(
     with pikepdf.open(target) as pdf:
         numbers = first_pages(pdf)
     print_page(whole(contents_of(titles, parts, numbers)), target)
-    heads = target.with_suffix(".heads")
     with pikepdf.open(target, allow_overwriting_input=True) as pdf:
-        print_page(running_heads(titles, numbers, len(pdf.pages)), heads)
-        with pikepdf.open(heads) as over:
-            for page, head in zip(pdf.pages, over.pages, strict=True):
-                page.add_overlay(head, pikepdf.Rectangle(page.trimbox))
-            store_pictures_once(pdf)
-            with pdf.open_metadata(set_pikepdf_as_editor=False) as metadata:
-                metadata.load_from_docinfo(pdf.docinfo)  # or what Chromium says of itself is lost
-                metadata.update(facts)
-            # A hundred thousand tags, which Chromium leaves unpacked.
-            pdf.save(target, object_stream_mode=pikepdf.ObjectStreamMode.generate)
-    heads.unlink()
+        store_pictures_once(pdf)
+        with pdf.open_metadata(set_pikepdf_as_editor=False) as metadata:
+            metadata.load_from_docinfo(pdf.docinfo)  # or what Chromium says of itself is lost
+            metadata.update(facts)
+        # A hundred thousand tags, which Chromium leaves unpacked.
+        pdf.save(target, object_stream_mode=pikepdf.ObjectStreamMode.generate)
 
 
 def store_pictures_once(pdf: Any) -> None:
@@ -220,7 +203,8 @@ def print_book(app: Sphinx) -> None:
     written = {name: (site / f"{name}.html").read_text(encoding="utf-8") for name in names}
     pages = {name: step_figures.split_frames(text) for name, text in written.items()}
     titles = {name: app.env.titles[name].astext() for name in names}
-    parts, front = parts_of(app.env), front_of(config, Path(app.confdir))
+    parts = parts_of(app.env)
+    front = f"{front_of(config, Path(app.confdir))}<style>{running_heads(titles)}</style>"
     facts = {
         "dc:title": config.project,
         "dc:creator": [config.author],

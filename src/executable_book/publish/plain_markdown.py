@@ -1,11 +1,8 @@
 """Writes a page in the Markdown that every viewer reads, as a text or as the cells of a notebook.
 
-A notebook, an editor or a program that reads text knows nothing of directives, labels and citations. So what
-they get is the page as Sphinx resolved it: outputs and numbers are in their places, references are links to
-the site, equations carry their numbers.
-
-sphinx-markdown-builder and sphinx-llm-friendly write Markdown too, but for documents without cells, exercises
-and numbered equations, and with links that lead nowhere from a notebook.
+It is the page as Sphinx resolved it: outputs and numbers are in their places, and references are links to the
+site. sphinx-markdown-builder and sphinx-llm-friendly write Markdown too, but for documents without cells,
+exercises and numbered equations, and with links that lead nowhere from a notebook.
 """
 
 import re
@@ -29,7 +26,6 @@ LIST_START = re.compile(r"(?:[-*]|\d+\.) ")
 SUMMARY = re.compile(r"<summary>(.*?)</summary>")
 STYLES = re.compile(r"<(style|script)\b.*?</\1>", re.DOTALL)
 SILENT = (nodes.Invisible, nodes.meta, nodes.raw)
-CONTENTS = "toctree-wrapper"
 LANGUAGES = {"default": "python", "ipython3": "python", "myst-ansi": "", "none": ""}
 MARKS: dict[type[nodes.Node], tuple[str, str]] = {
     nodes.emphasis: ("*", "*"),
@@ -46,13 +42,12 @@ class PlainMarkdown:
 
     Attributes:
         address: where the page is on the web; links start from there.
-        site: where the site is, with the files that pages offer.
         numbers: the numbers of figures, equations and exercises, by kind and id.
-        pictures: the addresses of pictures, by what the document calls them; a picture without an address
-            is its alternative text.
+        pictures: the addresses of pictures, by what the document calls them; one without is its text.
         solutions: whether the solutions of exercises are written.
-        code: the executed code cells, by their place among all cells of the page, each with those behind it
-            that the page leaves out: for a notebook alone.
+        code: for a notebook alone, the executed code cells, by their place among all cells of the page, each
+            with those behind it that the page leaves out.
+        site: where the site is, with the files that pages offer.
     """
 
     address: str
@@ -86,8 +81,6 @@ class PlainMarkdown:
 
     def _block(self, node: nodes.Node, level: int) -> Iterator[str | NotebookNode]:
         match node:
-            case nodes.Element() if CONTENTS in node.get("classes", ()):
-                pass
             case nodes.container(attributes={"nb_element": "cell_code"}) if self.code is not None:
                 cell, *left_out = self.code[node["cell_index"]]
                 if any("text/markdown" in output.get("data", ()) for output in cell.outputs):

@@ -1,8 +1,6 @@
 """A drawing of several frames, one below the other, becomes a picture for each where nobody can step through.
 
-A cell says how many frames there are, as in `tags: [steps-4]`. On the site a script shows one at a time. But
-a page of an e-book may be as high as a phone, and all frames would be made to fit it, too small to read; and
-on paper all of them would need a page of their own.
+A cell says how many frames there are, as in `tags: [steps-4]`. On the site a script shows one at a time.
 """
 
 import re

@@ -1,10 +1,8 @@
 """The book, kept by a reader's browser, to be read without a network.
 
-A browser keeps a site if a script of the site's own asks for it: a service worker, which has to stand at the
-root of what it keeps. So a build writes `worker.js` there, made of `offline_worker.js` and the name of this
-edition, a digest of all that is kept: another edition is another script, which browsers notice.
-`offline.json` says what is kept, and how large it is, before a reader decides. Both do nothing until the
-book's own script registers the worker.
+A service worker has to stand at the root of what it keeps. So a build writes `worker.js` there, made of
+`offline_worker.js` and the name of this edition, a digest of all that is kept: another edition is another
+script, which browsers notice. `offline.json` says what is kept, and how large it is, before a reader decides.
 """
 
 import json

@@ -1,9 +1,8 @@
 """What a reference leads to, cut out of the book so that readers can see it without leaving their place.
 
-A preview is what a reader would find there, with its numbers and its formulas: it is cut out of the page as
-it was written. A figure, a formula, a term, an exercise or an entry of a bibliography is shown whole; of a
-section, the beginning; of an entry of an API reference, its signature and what it does. Links, names of
-places and what is folded stay behind, for a preview has only one way out: to the place itself.
+A preview is cut out of the page as it was written. A figure, a formula, a term, an exercise or an entry of a
+bibliography is shown whole; of a section, the beginning; of an entry of an API reference, its signature and
+what it does. Links, names of places and what is folded stay behind.
 
 The pieces of each page to which some page refers end up in a script of their own, which a reader's browser
 asks for when a preview is first wanted.
@@ -24,10 +23,7 @@ from executable_book.files_on_disk import write_event
 
 FOLDER = "previews"
 ARTICLE = "//article[contains(@class, 'bd-article')]"
-REFERENCES = (
-    ".//a[@href][contains(@class, 'internal') or contains(@class, 'api-link')]"
-    "[not(ancestor::*[contains(@class, 'toctree-wrapper')])]"
-)
+REFERENCES = ".//a[@href][contains(@class, 'internal') or contains(@class, 'api-link')]"
 LEFT_OUT = (
     ".//details | .//script | .//annotation"
     " | .//*[contains(@class, 'headerlink') or contains(@class, 'api-used-in')]"

@@ -1,9 +1,8 @@
 """What the search of a book finds: each section, with its text, its code and its entries of the index.
 
-Sphinx's own search knows pages, and which words they hold. A reader wants the section that answers, and the
-sentence. So a page's sections are written down as it is written, when all references and outputs are in their
-places, and all of them end up in one script. The names that the glossary gives to one thing come along, so
-that readers find it by the name that another text taught them.
+A page's sections are written down as it is written, when all references and outputs are in their places, and
+all of them end up in one script. The names that the glossary gives to one thing come along, so that readers
+find it by the name that another text taught them.
 """
 
 import json

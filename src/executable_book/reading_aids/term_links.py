@@ -1,10 +1,7 @@
 """The words that the glossary explains lead there, so that a preview can remind a reader of what they mean.
 
-A page links a term where its text first uses it, and not again. Where the page introduces the term itself, in
-bold, nobody needs to be reminded: from there on it is no link. The links are for previews, so they come late,
-and only where previews do: notebooks, Markdown and e-books are without.
-
-Nothing tells a term from the same word in another sense, so a page says that with another word.
+A page links a term where its text first uses it, unless it has introduced the term itself, in bold. The links
+are for previews, so they come late, and only where previews do: notebooks, Markdown and e-books are without.
 """
 
 import re

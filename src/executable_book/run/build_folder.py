@@ -4,9 +4,7 @@ Killed at the wrong moment, a build leaves half a page, half a picture, or pages
 other, and Sphinx takes what is there for right. So a build leaves a mark beside its doctrees until all is
 written. One that finds the mark forgets what Sphinx knew, and removes the folders that only a build writes;
 then every page is read and written again. Outputs of cells are kept, so no page that ran to its end runs
-twice. All else in the output folder stays, since others may have put files of their own there.
-
-Asked to end, a build ends as Ctrl-C would end it: the processes that read for it, and their kernels, end too.
+twice. All else in the output folder stays. Asked to end, a build ends as Ctrl-C would end it.
 """
 
 import contextlib

@@ -8,6 +8,7 @@ from executable_book.publish.pdf import (
     first_pages,
     one_page,
     print_whole,
+    running_heads,
     store_pictures_once,
 )
 
@@ -84,22 +85,27 @@ def test_a_picture_is_stored_once() -> None:
         assert [one.objgen == pictures[0].objgen for one in pictures] == [True, True, False]
 
 
-TITLES = {"index": "Book", "part/third": "Third & last"}
+TITLES = {"index": "Book", "part/third": 'Third & "last"'}
+
+
+def letters(page):
+    """Return how many pieces of text a page shows; Chromium shows letter by letter."""
+    return sum(str(operator) == "Tj" for _, operator in pikepdf.parse_content_stream(page))
 
 
 @pytest.mark.browser
 def test_chromium_prints_contents_and_heads_and_the_book_says_what_it_is(tmp_path) -> None:
     def whole(contents):
-        breaks = "<style>div + div { break-before: page }</style>"
-        return f'{breaks}{contents}<div id="index--">One</div><div id="part/third--">Two</div>'
+        heads = f"<style>{running_heads(TITLES)}</style>"
+        return f'{heads}{contents}<div id="index--">One</div><div id="part/third--">Two</div>'
 
     target = tmp_path / "book.pdf"
     facts = {"dc:title": "Book", "dc:creator": ["us & them"]}
     with chromium(tmp_path) as print_page:
         print_whole(print_page, whole, TITLES, {}, target, facts)
     with pikepdf.open(target) as pdf:
-        assert first_pages(pdf) == {"index": 1, "part/third": 2}
-        assert all("/XObject" in page.Resources for page in pdf.pages)
+        assert first_pages(pdf) == {"index": 2, "part/third": 3}
+        assert letters(pdf.pages[2]) == len('Third & "last"3Two'.replace(" ", ""))
         old = {name: str(said) for name, said in pdf.docinfo.items()}
         assert old | {"/Title": "Book", "/Author": "us & them"} == old
         assert "/Creator" in old  # Chromium's own name
