@@ -31,8 +31,8 @@ from executable_book.code.line_shapes import NOTE
 from executable_book.code.listings import library_of
 from executable_book.code.name_usage import Scope
 from executable_book.code.package_source import Library, Module
-from executable_book.html.code_lines import in_lines, with_width
 from executable_book.html.foldable import folded
+from executable_book.html.page_body import in_lines, with_width
 from executable_book.publish.repository import source_link
 
 USES, REFERENCES, ENTRIES = "api-uses", "api-references", "api-entries"

@@ -41,16 +41,8 @@ class EBook(Epub3Builder):
         super().handle_page(pagename, addctx, *args, **kwargs)
 
     def build_navlist(self, navnodes: list[dict[str, Any]]) -> Any:
-        """List the contents, for EPUB 3."""
+        """List the contents, chapters below their parts."""
         return super().build_navlist([*self._in_parts(navnodes)])
-
-    def build_navpoints(self, nodes: list[dict[str, Any]]) -> Any:
-        """List the contents, for EPUB 2."""
-        return super().build_navpoints([*self._in_parts(nodes)])
-
-    def new_navpoint(self, node: dict[str, Any], level: int, incr: bool = True) -> Any:
-        """Count places: a part and its first chapter are one."""
-        return super().new_navpoint(node, level, incr and not node.get("same_place"))
 
     def _in_parts(self, entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """Put chapters below their parts, whose pages are those of their first chapters; add the index."""
@@ -60,7 +52,7 @@ class EBook(Epub3Builder):
             if title := parts.get(entry["refuri"], ""):
                 in_parts = True
                 yield entry | {"level": 1, "text": escape(title)}
-            yield entry | {"level": entry["level"] + in_parts, "same_place": bool(title)}
+            yield entry | {"level": entry["level"] + in_parts}
         if self.use_index:
             yield {"level": 1, "refuri": f"genindex{self.out_suffix}", "text": _("Index")}
 

@@ -7,7 +7,6 @@ and what else the page needs. Data that the page reads come along in a cell of t
 They are published in the folder `notebooks` of the site, and on a branch of the repository.
 """
 
-import json
 import re
 from base64 import b64encode
 from pathlib import Path
@@ -65,16 +64,12 @@ def data_cell(folder: Path, code: str) -> NotebookNode:
         "from pathlib import Path\n",
         f'Path("{folder.name}").mkdir(exist_ok=True)',
     ]
-    for path in sorted(folder.glob("*.json")):
-        if f'"{path.stem}' in code or ".glob(" in code:
-            text = json.dumps(json.loads(path.read_text(encoding="utf-8")))
-            lines.append(f'_ = Path("{folder.name}/{path.name}").write_text({text!r})')
-    for path in sorted(folder.glob("*.pt")):
-        if f'"{path.name}"' in code:
+    for path in sorted(folder.iterdir()):
+        some = path.suffix == ".json" and (f'"{path.stem}' in code or ".glob(" in code)
+        if some or f'"{path.name}"' in code:
             letters = b64encode(path.read_bytes()).decode()
-            lines.append(
-                f'_ = Path("{folder.name}/{path.name}").write_bytes(b64decode("{letters}"))'
-            )
+            where = f"{folder.name}/{path.name}"
+            lines.append(f'_ = Path("{where}").write_bytes(b64decode("{letters}"))')
     hidden = {"jupyter": {"source_hidden": True}}
     return nbformat.v4.new_code_cell("\n".join(lines), metadata=hidden)
 

@@ -69,9 +69,3 @@ def test_a_page_that_is_not_written_again_is_still_found(new_book) -> None:
     after = sections(build)
     assert after["pages"] == before["pages"]
     assert [section[4] for section in after["sections"] if section[2] == "Two"] == ["New."]
-
-
-def test_the_names_of_one_thing_are_handed_out_together(new_book) -> None:
-    book = new_book(book_search=True)
-    book.write("terms.md", "# Terms\n\n```{glossary}\nheap, Pile\n  Much.\n\nbit\n  Little.\n```\n")
-    assert sections(book.build())["synonyms"] == [["heap", "pile"]]
