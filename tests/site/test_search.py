@@ -83,9 +83,22 @@ def test_a_hit_shows_the_sentence_that_answers(page) -> None:
     assert context.locator("mark").all_inner_texts() == ["obvious", "remedy"]
 
 
-def test_what_is_not_there_is_said(page) -> None:
-    assert ask(page, "zymurgy") == []
-    assert "zymurgy" in page.locator("dialog [role=status]").inner_text()
+@pytest.mark.parametrize(
+    ("query", "near"),
+    [
+        ("zymurgy", None),
+        ("zymurgy of tokens", "Tokens"),  # that the book has tokens is no answer
+        ("scaled dot-prodct atention", "dot_product_attention"),
+    ],
+)
+def test_what_is_not_there_is_said_and_what_is_near(query, near, page) -> None:
+    found = [hit.partition(" | ")[2] for hit in ask(page, query)]
+    assert (
+        f"Nothing in this book answers “{query}”"
+        in page.locator("dialog [role=status]").inner_text()
+    )
+    assert found == [] if near is None else near in " ".join(found)
+    assert len(found) <= 5
 
 
 def test_the_keyboard_goes_to_hits_and_back(page) -> None:

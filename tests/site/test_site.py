@@ -83,6 +83,7 @@ def test_every_id_is_there_once(html) -> None:
 def test_what_is_not_there_says_so_in_the_style_of_the_book(opened) -> None:
     with opened("no/such/page.html") as visit:
         assert visit.page.locator("h1").inner_text().strip("#") == "Page not found"
+        visit.page.locator("nav summary", has_text="The story").click()
         assert visit.page.locator("nav a", has_text="Causal attention").is_visible()
         colour = visit.page.evaluate("getComputedStyle(document.querySelector('h1')).fontFamily")
         assert "Times" not in colour

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from harness.books import make_book, settings_for
+from harness.books import INDEX, make_book, settings_for
 from harness.browser import chromium
 from harness.paths import DOCS
 from harness.reading.axe import axe_finds
@@ -147,7 +147,7 @@ def site(tmp_path_factory):
     }
     settings = settings_for() | look
     book = make_book(tmp_path_factory.mktemp("book"), "sphinxcontrib.bibtex", **settings)
-    for name, text in FILES.items():
+    for name, text in (FILES | {"index.md": INDEX.replace(":glob:", ":glob:\n:hidden:")}).items():
         book.write(name, text)
     build = book.run_forked(
         "-q"
