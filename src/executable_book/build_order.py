@@ -87,7 +87,7 @@ def connect(app: Sphinx) -> None:
     # Pages are read.
     on("env-before-read-docs", page_execution.deal_out, page_execution.start)
     on("doctree-read", executed_cells.describe_figures, page_execution.collect)
-    on("doctree-read", source_ledger.collect, recorded_outputs.collect, numbers_in_prose.collect)
+    on("doctree-read", recorded_outputs.collect, numbers_in_prose.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
     on("doctree-read", proof_marks.mark_ends)
 

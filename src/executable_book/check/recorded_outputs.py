@@ -1,6 +1,6 @@
-"""Recorded outputs: what our own cells printed when somebody last looked at it.
+"""What cells print is what they printed before: what a source prints, or else what somebody has recorded.
 
-Sources vouch for what `:verifies:` claims. Every other text output is recorded in
+Sources vouch for what `:verifies:` claims (see `source_ledger`). Every other text output is recorded in
 `docs/recorded/<page>.txt`, with what its figures say, and each build compares: a change in the library that
 changes a page fails, until the records are rewritten, and then the diff shows what it did.
 
@@ -30,34 +30,45 @@ from executable_book.run.executed_cells import (
     figure_in_words,
 )
 
-RECORDS = "records"
+RECORDS, CLAIMS = "records", "claims"
 NEW = "is not recorded"
 WAY_OUT = "if that is right, record it (`nox -s docs -- --record`)"
 
 
-class Record(NamedTuple):
-    """A text output: the key that it is recorded under, its cell's line, and the text."""
+class Printed(NamedTuple):
+    """What a cell printed: its line, the key that it is recorded under, and the text.
 
-    key: str
+    If it claims to print what sources print, the key is the cell's anchor, and `ids` name those outputs.
+    """
+
     line: int
-    printed: str
+    key: str
+    text: str
+    ids: tuple[str, ...] = ()
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Store what a page prints, but for what its sources or nobody can vouch for."""
+    """Store what the cells of a page print, but for what nobody can vouch for."""
     keys: Counter[str] = Counter()
-    records = []
+    found: dict[str, list[Printed]] = {RECORDS: [], CLAIMS: []}
     for cell in cells(app.env, doctree):
-        is_vouched_for = "verifies" in cell.options or cell.options.get("nondeterministic")
+        if "verifies" in cell.options:
+            ids = (*str(cell.options["verifies"] or "").split(),)
+            keys[anchor := "-".join(["reproduces", *ids[:1]])] += 1
+            anchor += f"--{keys[anchor]}" if keys[anchor] > 1 else ""
+            cell.node["ids"].append(anchor)
+            found[CLAIMS].append(Printed(cell.line, anchor, cell.printed, ids))
+            continue
         said = [cell.printed, *(figure_in_words(svg) for _, svg in cell.drawings(app))]
-        if any(said) and not is_vouched_for:
+        if any(said) and not cell.options.get("nondeterministic"):
             keys[key := _first_line(cell)] += 1
-            key = f"{key} ({keys[key]})" if keys[key] > 1 else key
+            key += f" ({keys[key]})" if keys[key] > 1 else ""
             # Nobody sees white space at the ends of lines and of the text.
             lines = "\n".join(filter(None, said)).strip("\n").splitlines()
-            records.append(Record(key, cell.line, "\n".join(map(str.rstrip, lines)).rstrip()))
-    if records:
-        set_page_data(app.env, RECORDS, app.env.docname, records)
+            text = "\n".join(map(str.rstrip, lines)).rstrip()
+            found[RECORDS].append(Printed(cell.line, key, text))
+    for subject in (one for one in found if found[one]):
+        set_page_data(app.env, subject, app.env.docname, found[subject])
 
 
 def _first_line(cell: ExecutedCell) -> str:
@@ -90,7 +101,7 @@ def file_of(app: Sphinx, docname: str) -> Path:
 
 def judge_records(app: Sphinx) -> Iterator[Finding]:
     """Compare all pages with all records, or rewrite the records if that is asked for."""
-    pages: dict[str, list[Record]] = page_data(app.env, RECORDS)
+    pages: dict[str, list[Printed]] = page_data(app.env, RECORDS)
     failed = failed_pages(app.env)
     for docname, records in pages.items():
         if docname not in failed:
@@ -103,22 +114,23 @@ def judge_records(app: Sphinx) -> Iterator[Finding]:
             yield Finding(str(path), 0, f"no page prints what is recorded here; {WAY_OUT}")
 
 
-def _judge_page(app: Sphinx, docname: str, records: list[Record]) -> Iterator[Finding]:
+def _judge_page(app: Sphinx, docname: str, records: list[Printed]) -> Iterator[Finding]:
     path = file_of(app, docname)
     old = read(path)
     device = executed_with(app.env, docname).get("device", "cpu")
-    changes = {key: difference(old[key], now, device) for key, _, now in records if key in old}
+    now = {one.key: one.text for one in records}
+    changes = {key: difference(old[key], now[key], device) for key in now if key in old}
     if app.config.book_record:
         agree = {key for key, change in changes.items() if not change}
-        new = [(key, old[key] if key in agree else now) for key, _, now in records]
+        new = [(key, old[key] if key in agree else text) for key, text in now.items()]
         write_if_changed(path, dump(new))
         return
-    for key, line, _ in records:
+    for line, key, *_ in records:
         if key not in old:
             yield Finding(docname, line, f"the output of `{key}` {NEW}; {WAY_OUT}")
         elif changes[key]:
             message = f"the output of `{key}` is not the one recorded; {WAY_OUT}:\n{changes[key]}"
             yield Finding(docname, line, message)
-    for key in old.keys() - {record.key for record in records}:
+    for key in old.keys() - now.keys():
         message = f"no cell of the page prints what is recorded of `{key}`; {WAY_OUT}"
         yield Finding(str(path), 0, message)

@@ -9,7 +9,6 @@ mark beside a claiming cell leads to the ledger (`html.proof_marks`), and from t
 """
 
 import tomllib
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,11 +30,12 @@ from executable_book.book_domain import (
     set_page_data,
 )
 from executable_book.check.printed_values import DECIMAL, difference, values_in
+from executable_book.check.recorded_outputs import CLAIMS, Printed
 from executable_book.check.repeated_warnings import Finding
 from executable_book.html.foldable import folded
-from executable_book.run.executed_cells import cells, executed_with, failed_pages
+from executable_book.run.executed_cells import executed_with, failed_pages
 
-CLAIMS, REPORT = "claims", "ledger-report"
+REPORT = "ledger-report"
 LEDGER, SUMMARY = "source-outputs", "source-outputs-summary"
 """The directives that show the ledger; each is the subject under which its pages are stored, too."""
 
@@ -106,15 +106,6 @@ def _read(text: str) -> Ledger:
     return Ledger(sources, {output.id: output for output in outputs})
 
 
-class Claim(NamedTuple):
-    """A cell that says which outputs it reproduces, and what it printed."""
-
-    line: int
-    anchor: str
-    ids: tuple[str, ...]
-    printed: str
-
-
 class Check(NamedTuple):
     """One claim of one entry, and what is wrong with it (nothing if it agrees)."""
 
@@ -159,9 +150,9 @@ class Report:
         ]
 
 
-def compare(claim: Claim, ledger: Ledger, device: str) -> Iterator[tuple[str, str]]:
+def compare(claim: Printed, ledger: Ledger, device: str) -> Iterator[tuple[str, str]]:
     """Yield each entry that a cell claims with what is wrong, nothing if it agrees."""
-    got, labels = values_in(claim.printed)
+    got, labels = values_in(claim.text)
     unchecked = next((found[0] for one in labels if (found := DECIMAL.search(one))), "")
     problem = ""
     if not claim.ids:
@@ -179,21 +170,6 @@ def compare(claim: Claim, ledger: Ledger, device: str) -> Iterator[tuple[str, st
         yield output_id, problem or differs
 
 
-def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Store what a page claims, and give each claiming cell an anchor."""
-    claims: list[Claim] = []
-    seen: Counter[str] = Counter()
-    for cell in cells(app.env, doctree):
-        if "verifies" in cell.options:
-            ids = tuple(str(cell.options["verifies"] or "").split())
-            seen[anchor := "-".join(["reproduces", *ids[:1]])] += 1
-            anchor += f"--{seen[anchor]}" if seen[anchor] > 1 else ""
-            claims.append(Claim(cell.line, anchor, ids, cell.printed))
-            cell.node["ids"].append(anchor)
-    if claims:
-        set_page_data(app.env, CLAIMS, app.env.docname, claims)
-
-
 def report_of(env: BuildEnvironment) -> Report:
     """Return what the build found out, once all pages have been read."""
     report: Report = book_data(env, REPORT)
@@ -203,12 +179,13 @@ def report_of(env: BuildEnvironment) -> Report:
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Compare all claims with all entries; return the pages that now show something else."""
     ledger = ledger_of(env)
-    pages: dict[str, list[Claim]] = page_data(env, CLAIMS)
+    pages: dict[str, list[Printed]] = page_data(env, CLAIMS)
     checks = (
-        Check(docname, claim.line, claim.anchor, *found)
-        for docname, claims in pages.items()
-        for claim in claims
-        for found in compare(claim, ledger, executed_with(env, docname).get("device", "cpu"))
+        Check(docname, one.line, one.key, *found)
+        for docname, printed in pages.items()
+        for device in [executed_with(env, docname).get("device", "cpu")]
+        for one in printed
+        for found in compare(one, ledger, device)
     )
     report = Report(ledger, (*checks,), {page: env.titles[page].astext() for page in pages})
     before: Report | None = replace_book_data(env, REPORT, report)
