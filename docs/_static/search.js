@@ -148,21 +148,26 @@ const search = (query) => {
 const searchFor = (query) => {
   const terms = termsOf(namesIn(query).flatMap(known).join(" "));
   const wanted = terms.map((term, place) => meanings(term, place === terms.length - 1));
+  const whole = wanted.reduce((sum, words) => sum + Math.max(0, ...words.map(rarity)), 0);
   // What the book has not is the rarest of all: who asks for diffusion models is not answered by every model.
-  const whole = wanted.reduce((sum, words) => sum + Math.max(...(words.length ? words : [""]).map(rarity)), 0);
+  const weights = wanted.map((words) => Math.min(...(words.length ? words : [""]).map(rarity)));
+  const enough = weights.reduce((sum, weight) => sum + weight, 0) / 2;
   const asked = namesIn(query.toLowerCase()).find((word) => /^(?:why|how|when|what)$/.test(word));
   const phrase = stemsIn(query).join(" ");
   const hits = [];
   for (const section of sections) {
     let score = 0;
     let covered = 0;
-    for (const words of wanted) {
+    let met = 0;
+    for (const [place, words] of wanted.entries()) {
       const best = words.map((word) => [found(section, word) * rarity(word), word]);
       const [value, word] = best.reduce((a, b) => (b[0] > a[0] ? b : a), [0]);
       score += value;
-      if (value) covered += rarity(word);
+      if (!value) continue;
+      covered += rarity(word);
+      met += weights[place];
     }
-    if (!score || covered < whole / 2) continue;
+    if (!score || met < enough) continue;
     const ofTitle = terms.filter((term) => section.counts.title.has(term));
     const ofPage = terms.filter((term) => section.counts.page.has(term) && !ofTitle.includes(term));
     const inTitle = ofTitle.length && ofTitle.length + ofPage.length;

@@ -246,26 +246,3 @@ def test_every_icon_has_a_glyph(opened, html) -> None:
         assert visit.page.evaluate(empty) == []
         fonts = [url for url in visit.requests if url.endswith("fa-solid-900.woff2")]
         assert len(fonts) == 1
-
-
-@pytest.mark.parametrize("width", [1280, 900, 360])
-def test_marks_stand_at_their_cells_and_unfold_by_keyboard(width, browser, address) -> None:
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    page.goto(address + "story/simple_attention.html", wait_until="load")
-    page.evaluate(ALL_FONTS)
-    mark = page.locator(".proof > summary").first
-    box, cell = mark.bounding_box(), page.locator(".cell:has(+ .proof)").first.bounding_box()
-    assert box is not None
-    assert cell is not None
-    assert min(box["width"], box["height"]) >= 24
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= width
-    assert abs(box["y"] + box["height"] - cell["y"] - cell["height"]) <= 16
-    assert (box["x"] >= cell["x"] + cell["width"]) == (width >= 960)
-    body = page.locator(".proof > div").first
-    assert not body.is_visible()
-    mark.focus()
-    page.keyboard.press("Enter")
-    body.wait_for()
-    assert body.locator("a").first.get_attribute("href").startswith("../trust/sources.html#")
-    page.close()
