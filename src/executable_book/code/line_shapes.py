@@ -41,11 +41,11 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     program = start_python(traced_examples.__file__, *where, *library.modules)
     printed, errors = program.communicate()
     if program.returncode:
-        state = None  # so that the next build says it again
         why = errors.strip().rpartition("\n")[2]
         LOGGER.warning("the examples cannot be run: %s", why, type="book", subtype="line-shapes")
     now = {} if program.returncode else {tuple(key): made for key, made in json.loads(printed)}
-    replace_book_data(env, SHAPES, (state, now))
+    known = None if program.returncode else state  # or the next build would not say it again
+    replace_book_data(env, SHAPES, (known, now))
     changed = {statement[0] for statement, _ in now.items() ^ before.items()}
     return [
         page

@@ -202,7 +202,11 @@ def print_book(app: Sphinx) -> None:
     names = [name for name in in_order(app.env) if name not in config.book_pdf_leaves_out]
     written = {name: (site / f"{name}.html").read_text(encoding="utf-8") for name in names}
     pages = {name: step_figures.split_frames(text) for name, text in written.items()}
-    titles = {name: app.env.titles[name].astext() for name in names}
+    numbers = {name: app.env.toc_secnumbers.get(name, {}).get("", ()) for name in names}
+    titles = {
+        name: "".join(f"{number}. " for number in numbers[name]) + app.env.titles[name].astext()
+        for name in names
+    }
     parts = parts_of(app.env)
     front = f"{front_of(config, Path(app.confdir))}<style>{running_heads(titles)}</style>"
     facts = {

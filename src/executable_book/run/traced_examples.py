@@ -69,9 +69,10 @@ class Tracer:
         def follow(frame: FrameType, event: str, value: Any) -> Any:
             nonlocal running
             now = statements.get(frame.f_lineno) if event == "line" else None
-            is_over = running and running is not now and event != "exception"
-            if is_over and (made := ", ".join(made_by(running[1], frame.f_locals, value))):
-                shapes.setdefault(running[0], made)
+            if running and running is not now and event != "exception":
+                made = ", ".join(made_by(running[1], frame.f_locals, value))
+                if made:
+                    shapes.setdefault(running[0], made)
             running = now
             if event == "return" and shapes:
                 before = self.best.get(code, (False, 0, {}))
