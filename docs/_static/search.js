@@ -188,7 +188,7 @@ const near = (query) => {
   const asked = trigrams(query);
   const best = new Map();
   for (const section of sections)
-    for (const name of [section.title, ...section.keys.split("\n")]) {
+    for (const name of [section.title, ...section.keys.split("\n")].filter(Boolean)) {
       const own = trigrams(name);
       const likeness = [...own].filter((one) => asked.has(one)).length / (own.size + asked.size);
       if (likeness > 0.2 && !best.has(name)) best.set(name, { section, name, likeness });
