@@ -9,6 +9,7 @@ mark beside a claiming cell leads to the ledger (`html.proof_marks`), and from t
 """
 
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -305,9 +306,11 @@ def output_status(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.N
     classes = ["source-output-status", "verified" if verified else "not-verified"]
     text = "Verified on this build" if verified else "Not verified on this build"
     status = nodes.paragraph("", text, classes=classes)
-    for number, check in enumerate(report.claims_of(output_id)):
-        status += nodes.Text(", and in " if number else ", reproduced in ")
-        name = nodes.inline("", report.titles[check.docname])
+    seen: Counter[str] = Counter()
+    for check in report.claims_of(output_id):
+        status += nodes.Text(", and in " if seen else ", reproduced in ")
+        seen[title := report.titles[check.docname]] += 1
+        name = nodes.inline("", f"{title} ({seen[title]})" if seen[title] > 1 else title)
         status += make_refnode(app.builder, docname, check.docname, check.anchor, name)
     status += nodes.Text(".")
     return [status]
