@@ -1,0 +1,134 @@
+"""Thousands of damaged files and hundreds of hostile ones: none is taken for whole, and nothing is left."""
+
+import os
+import random
+from collections import Counter
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+import torch
+
+from literate_attention import workshop
+from literate_attention.models.model_file import read_kept
+from literate_attention.workshop._road import CHAPTERS, WorkshopError
+from literate_attention.workshop.gpt2 import WIDTHS, read_whole
+
+pytestmark = pytest.mark.whole
+
+# Damaged files
+
+DAMAGES = (
+    lambda old, at, to: old[:at],
+    lambda old, at, to: old[at:],
+    lambda old, at, to: old[:at] + bytes([old[at] ^ 16]) + old[at + 1 :],
+    lambda old, at, to: old[:at] + bytes(to - at) + old[to:],
+    lambda old, at, to: old[:at] + random.randbytes(to - at) + old[to:],
+    lambda old, at, to: old[:at] + old[to:],
+    lambda old, at, to: old[:to] + old[at:],
+)
+
+
+def damaged(content, number):
+    """Yield so many damaged forms, half of them at the ends, where formats say most."""
+    for damage, _ in zip(cycle(DAMAGES), range(number), strict=False):
+        at = random.randrange(random.choice([64, len(content)]))
+        at = random.choice([at, len(content) - 1 - at])
+        yield damage(content, at, min(at + random.choice([1, 8, 4096]), len(content)))
+
+
+def save_safely(weights, file) -> None:
+    pytest.importorskip("safetensors.torch").save_file(weights, file)
+
+
+@pytest.mark.parametrize(("end", "save"), [("bin", torch.save), ("safetensors", save_safely)])
+def test_a_damaged_checkpoint_is_whole_or_refused_in_words(tmp_path, end, save) -> None:
+    shapes = {f"h.0.attn.{part}": [64 * one for one in WIDTHS[part]] for part in WIDTHS}
+    file, ends = tmp_path / f"gpt2.{end}", Counter()
+    save({one: torch.randn(shape) for one, shape in shapes.items()}, file)
+    for content in damaged(file.read_bytes(), 5000):
+        file.write_bytes(content)
+        try:
+            weights, _ = read_whole(file)
+        except WorkshopError:
+            ends["refused"] += 1
+        else:
+            ends["read"] += 1
+            for one, shape in shapes.items():
+                assert weights[one].isfinite().all()
+                assert list(weights[one].shape) == shape
+    assert min(ends["refused"], ends["read"]) > 100
+
+
+def test_a_damaged_copy_is_read_as_it_was_or_not_at_all(tmp_path) -> None:
+    file = tmp_path / "model.pt"
+    weights, tokens = torch.randn(50, 70), "\n".join(map(str, range(999)))
+    torch.save({"weights": {"x": weights}, "tokens": tokens}, file)
+    for content in damaged(file.read_bytes(), 500):
+        file.write_bytes(content)
+        if kept := read_kept(file):
+            assert kept.keys() == {"weights", "tokens"}
+            assert torch.equal(kept["weights"]["x"], weights)
+            assert kept["tokens"] == tokens
+
+
+# Hostile code
+
+ENDINGS = """\
+os._exit(0)
+os.abort()
+os.kill(os.getpid(), signal.SIGKILL)
+os.kill(0, signal.SIGTERM)
+sys.exit()
+raise KeyboardInterrupt
+raise type("E", (Exception,), {"__str__": lambda self: 1 / 0})()
+raise ValueError(chr(0xD800) + chr(27) + "[2J" + "x" * 10**7)
+while True: pass
+re.match("(a+)+b", 40 * "a")
+os.closerange(0, 300)
+bytearray(2**40)
+ctypes.string_at(0)
+subprocess.Popen(["sleep", "600"])
+os.fork()
+os.fork() or time.sleep(600)
+threading.Thread(target=time.sleep, args=(600,)).start()
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+print("x" * 10**6); os.write(1, b"[1]"); os.write(2, bytes(range(256)))
+sys.stdout = sys.stderr = json.dumps = None
+sys.modules.clear()
+""".splitlines()
+PLACES = ["end()", "", "threading.Thread(target=end).start()", "atexit.register(end)"]
+"""At the import of a file, only when a piece is called, beside, and at the end."""
+HOSTILE = """\
+import atexit, ctypes, json, os, re, signal, subprocess, sys, threading, time
+def end(*_, **__):
+    exec({ending!r}, globals())
+{names} = end
+{place}
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="who is left is seen there")
+@pytest.mark.parametrize("first", range(0, 200, len(CHAPTERS)))
+def test_code_that_ends_badly_gets_a_verdict_and_leaves_nothing(tmp_path, first) -> None:
+    random.seed(first)
+    for stem, pieces in CHAPTERS.items():
+        names = " = ".join(piece.name for piece in pieces)
+        ending, place = random.choice(ENDINGS), random.choice(PLACES)
+        code = HOSTILE.format(ending=ending, names=names, place=place)
+        (tmp_path / f"{stem}.py").write_text(code, "utf-8")
+    checked = workshop.check(tmp_path, seconds=1.0)
+    assert len(checked.results) == sum(map(len, CHAPTERS.values()))
+    assert not checked.named("right"), checked
+    assert "Traceback" not in str(checked)
+    for one in checked.results:
+        assert len(one.says) < 10_000
+        assert one.says.replace("\n", "").isprintable()
+    assert not [one for one in os.listdir("/proc") if one.isdigit() and works_in(one, tmp_path)]
+
+
+def works_in(process, folder):
+    try:
+        return Path(f"/proc/{process}/cwd").resolve(strict=True) == folder.resolve()
+    except OSError:
+        return False
