@@ -105,8 +105,8 @@
       steps: course.steps,
       lines: [
         { name: "copied right", label: "copied", values: course.copies },
-        { name: "first layer: weight on the letter before", label: "first layer", values: course.previous },
-        { name: "second layer: weight behind an earlier copy", label: "second layer", values: course.induction },
+        { name: "first layer: weight on the letter before", label: "first", values: course.previous },
+        { name: "second layer: weight behind an earlier copy", label: "second", values: course.induction },
       ],
     });
     const steps = stepper({
