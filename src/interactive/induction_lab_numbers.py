@@ -18,7 +18,7 @@ MOMENTS = (0, 100, 120, 130, 140, 160, 300)
 Part = Literal["query", "key", "value"]
 PARTS: tuple[Part, ...] = ("query", "key", "value")
 WIRES = tuple(chain(*(combinations(PARTS, count) for count in (1, 2, 3))))
-"""Which parts of layer 2 may be kept from reading what the head of layer 1 has written."""
+"""Which parts of the second layer may be kept from reading what the first head has written."""
 
 
 def train() -> list[la.Checkpoint]:
@@ -37,7 +37,7 @@ def test_rows() -> Tensor:
 
 
 def copies_with_cut_wires(model: la.LanguageModel, rows: Tensor, parts: tuple[Part, ...]) -> float:
-    """Return how much is copied if some parts of layer 2 cannot read what the head of layer 1 has written."""
+    """Return how much is copied if parts of the second layer cannot read what the first head has written."""
     with ExitStack() as cut:
         for part in parts:
             cut.enter_context(la.cut_wires(model, {(0, 0): [(1, 0)]}, part=part))

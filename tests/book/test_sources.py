@@ -133,25 +133,34 @@ def test_the_ledger_holds_every_output_of_the_sources_and_no_other() -> None:
 
 # Errata
 
-PLACE = re.compile(r"^- \{source\}`(\d{3})(?: (\d{3}))?`, line (\d+), .+?: `(.+)`$", re.MULTILINE)
-ERRATA = re.split(
-    r"^\(erratum-[a-z0-9-]+\)=\n",
-    (DOCS / "trust/errata.md").read_text(encoding="utf-8"),
-    flags=re.MULTILINE,
-)[1:]
+PLACE = re.compile(r"\b(\d{3})(?: (\d{3}))?`?, line (\d+): `([^`\n]+)`")
+SHOWN = re.compile(r"^ *show\((\d+),", re.MULTILINE)
+PAGE = (DOCS / "trust/errata.md").read_text(encoding="utf-8")
+TEXTS = [line for line in PAGE.splitlines() if line.startswith(("- {source}", "| "))]
+ROWS = [text.split(" | ") for text in TEXTS if re.match(r"\| \d", text)]
 
 
-def test_each_erratum_is_shown_by_a_cell_and_names_places() -> None:
-    assert ERRATA
-    for erratum in ERRATA:
-        bullets = [line for line in erratum.split("\n") if line.startswith("- {source}")]
-        assert len(PLACE.findall(erratum)) == len(bullets) > 0, erratum
-        assert "```{code-cell} python\n" in erratum
+def test_each_erratum_is_shown_by_a_cell() -> None:
+    """Each section has a cell, and each row of a table is shown under its number."""
+    sections = re.split(r"^\([a-z0-9-]+\)=\n###", PAGE, flags=re.MULTILINE)[1:]
+    assert sections
+    for section in sections:
+        assert "\n- {source}" in section
+        assert "```{code-cell} python\n" in section
+    assert [int(row[0].strip("| ")) for row in ROWS] == [*range(1, len(ROWS) + 1)]
+    assert sorted({int(number) for number in SHOWN.findall(PAGE)}) == [*range(1, len(ROWS) + 1)]
+
+
+def test_each_erratum_names_places() -> None:
+    for place in (one for one in TEXTS if one.startswith("- ")):
+        assert PLACE.search(place), place
+    for row in ROWS:
+        assert all(map(PLACE.fullmatch, row[1].split("; "))), row
 
 
 @needs_sources
 def test_what_errata_quote_stands_where_they_say() -> None:
-    for *sources, line, quotation in PLACE.findall("\n".join(ERRATA)):
+    for *sources, line, quotation in PLACE.findall("\n".join(TEXTS)):
         for source in filter(None, sources):
             text = read_source(source).read_text(encoding="utf-8").splitlines()
             assert quotation in text[int(line) - 1], (source, line)

@@ -55,7 +55,7 @@ def expected(model, tokens, silent=(), cut=()):
 
 @contextmanager
 def wires_cut(model, parts):
-    """Make parts of layer 2 of what there is without the head of layer 1."""
+    """Make parts of the second layer of what there is without the first head."""
     with ExitStack() as cut:
         for part in parts:
             cut.enter_context(la.cut_wires(model, {(0, 0): [(1, 0)]}, part=part))
@@ -175,8 +175,8 @@ def test_a_keyboard_types_writes_and_switches_heads_off(page, numbers) -> None:
 def test_a_keyboard_cuts_wires(page, numbers) -> None:
     """Only the keys need what the first head writes, as in the drawing of the chapter."""
     model, found = model_at(numbers, -1), numbers["checkpoints"][-1]
-    group = page.get_by_role("group", name="Wires from the head of layer 1 to layer 2")
-    page.get_by_role("switch", name="Head of layer 2").focus()
+    group = page.get_by_role("group", name="Wires from the head of the first layer to the second")
+    page.get_by_role("switch", name="Head of the second layer").focus()
     for part in ("query", "key", "value"):
         page.keyboard.press("Tab")
         page.keyboard.press("Space")
@@ -186,7 +186,7 @@ def test_a_keyboard_cuts_wires(page, numbers) -> None:
     for name in ("queries", "values"):
         group.get_by_role("switch", name=name).press("Space")
     assert_shows(page, model, WORD, cut=("query", "value"))
-    page.get_by_role("switch", name="Head of layer 1").press("Space")
+    page.get_by_role("switch", name="Head of the first layer").press("Space")
     assert_shows(page, model, WORD, silent=(0,))  # it has written nothing that could be hidden
     page.get_by_role("button", name="Start again").press("Enter")
     assert_shows(page, model, WORD)

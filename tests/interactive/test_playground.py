@@ -239,6 +239,14 @@ def test_a_state_travels_as_a_link(open_page) -> None:
     assert notice(other) == "Everything is as it was at the start."
 
 
+def test_a_chapter_leads_to_a_stop(open_page) -> None:
+    page = open_page("playground-stop-4")
+    assert_shows(page, stops()["4"], digits=2)
+    page.evaluate("location.hash = '#playground-stop-7'")
+    page.get_by_text("Tour, 7 of 8:").first.wait_for()
+    assert_shows(page, stops()["7"], digits=2)
+
+
 BAD_LINKS = (
     *("attention=2", "attention=1&colour=red", "attention=1&steps=scores&steps=mask"),
     *("attention=1&steps=scores,magic", "attention=1&x=1,2,3", "attention=1&x=%3Cscript%3E"),

@@ -89,7 +89,8 @@
       input.addEventListener("change", show);
       return { input, element: make("label", { class: "lp-switch" }, input, ` ${name}`) };
     };
-    const switches = range(2).map((layer) => turnedOn(`Head of layer ${layer + 1}`));
+    const LAYERS = ["First", "Second"];
+    const switches = range(2).map((layer) => turnedOn(`Head of the ${LAYERS[layer].toLowerCase()} layer`));
     const silent = () => range(2).filter((layer) => !switches[layer].input.checked);
     const wires = PARTS.map((part) => turnedOn(PLURAL[part]));
     const cut = () => PARTS.filter((_, i) => !wires[i].input.checked);
@@ -104,8 +105,8 @@
       steps: course.steps,
       lines: [
         { name: "copied right", label: "copied", values: course.copies },
-        { name: "layer 1: weight on the letter before", label: "layer 1", values: course.previous },
-        { name: "layer 2: weight behind an earlier copy", label: "layer 2", values: course.induction },
+        { name: "first layer: weight on the letter before", label: "first", values: course.previous },
+        { name: "second layer: weight behind an earlier copy", label: "second", values: course.induction },
       ],
     });
     const steps = stepper({
@@ -129,9 +130,9 @@
       const { step, copies, previous, own, induction: behind } = checkpoints[moment];
       return (
         `After ${step} steps, tested with both heads on ${tests.count} rows like ${quoted(`${tests.example}\u2026`)}, it ` +
-        `copies ${percent(copies[""])} of the letters right. Layer 1 gives ${percent(previous)} of its weight to the ` +
+        `copies ${percent(copies[""])} of the letters right. The first layer gives ${percent(previous)} of its weight to the ` +
         `letter before and ${percent(own)} to the letter itself. ` +
-        `Layer 2 gives ${percent(behind)} to what followed an earlier copy.`
+        `The second layer gives ${percent(behind)} to what followed an earlier copy.`
       );
     }
 
@@ -140,7 +141,7 @@
       const off = silent();
       const parts = cut();
       if (!off.length) return parts.length ? testedCut(parts) : "";
-      const without = off.length > 1 ? "either head" : `the head of layer ${off[0] + 1}`;
+      const without = off.length > 1 ? "either head" : `the head of the ${LAYERS[off[0]].toLowerCase()} layer`;
       const { copies } = checkpoints[moment];
       return (
         ` Without ${without} it copies ${percent(copies[off.join("")])} of the letters of ${tests.count} test rows, with both ${percent(copies[""])}.` +
@@ -152,7 +153,7 @@
       const { copies, cut: found } = checkpoints[moment];
       const ends = list(parts.map((part) => PLURAL[part]));
       const those = parts.length > 1 ? "the wires to" : "the wire to";
-      return ` With ${those} the ${ends} of layer 2 cut, it copies ${percent(found[parts.join(" ")])} of the letters of ${tests.count} test rows, with all wires ${percent(copies[""])}.`;
+      return ` With ${those} the ${ends} of the second layer cut, it copies ${percent(found[parts.join(" ")])} of the letters of ${tests.count} test rows, with all wires ${percent(copies[""])}.`;
     }
 
     function ranked() {
@@ -221,7 +222,7 @@
       const letters = [...text];
       const isIdeal = (i, j) => (layer === 0 ? j === i - 1 : behindCopies(text, i).includes(j));
       const map = matrix({
-        name: `Layer ${layer + 1}${isSilent ? ", not heard" : ""}`,
+        name: `${LAYERS[layer]} layer${isSilent ? ", not heard" : ""}`,
         rows: letters,
         columns: letters,
         onLook(place) {
@@ -249,7 +250,7 @@
       const [who, whom] = [i, j].map((place) => `${quoted(text[place])} (${place + 1})`);
       const share = result.maps[layer][0][i][j];
       if (share === undefined) return `${who} cannot see ${whom}, which comes later.`;
-      return `Layer ${layer + 1}: ${who} looks at ${whom} with ${percent(share)}.`;
+      return `${LAYERS[layer]} layer: ${who} looks at ${whom} with ${percent(share)}.`;
     }
 
     const [line, told] = steps.element.children;
@@ -262,15 +263,15 @@
       row(...switches.map(({ element }) => element)),
       make(
         "div",
-        { class: "lp-settings lp-row", role: "group", "aria-label": "Wires from the head of layer 1 to layer 2" },
-        make("span", { "aria-hidden": "true" }, "Wires from head 1 to layer 2\u2019s"),
+        { class: "lp-settings lp-row", role: "group", "aria-label": "Wires from the head of the first layer to the second" },
+        make("span", { "aria-hidden": "true" }, "Wires from the first head to the second layer\u2019s"),
         ...wires.map(({ element }) => element),
       ),
       make(
         "p",
         { class: "lp-facts" },
-        "A head that is off writes nothing for anybody; a wire that is cut hides what the head of layer 1 has written from one part of " +
-          "layer 2 only, and all others still read it.",
+        "A head that is off writes nothing for anybody; a wire that is cut hides what the first head has written from one part of " +
+          "the second layer only, and all others still read it.",
       ),
       make("div", { class: "lp-columns lp-even lp-answers" }, make("div", {}, said), guesses),
       looking,
@@ -278,8 +279,8 @@
       make(
         "p",
         { class: "lp-facts" },
-        "A row is the letter that looks; the last one predicts. Outlined is the letter before (layer 1), and what " +
-          "followed an earlier copy (layer 2).",
+        "A row is the letter that looks; the last one predicts. Outlined is the letter before (first layer), and what " +
+          "followed an earlier copy (second layer).",
       ),
       line,
       make("div", { class: "lp-columns lp-even" }, make("div", {}, told), curve.element),

@@ -115,6 +115,13 @@
     return true;
   }
 
+  /** A chapter leads to its stop of the tour. */
+  function openStop() {
+    const [, stop] = /^#playground-stop-([1-8])$/.exec(location.hash) ?? [];
+    if (stop) tour.go(stop - 1);
+    return Boolean(stop);
+  }
+
   function refresh() {
     const { state } = shown;
     shown.before ??= shown.result;
@@ -176,7 +183,7 @@
   playground.refresh = refresh;
   bring("playground", (_, fill) => {
     own.open = openLink();
-    if (!own.open) tour.go(0);
+    if (!own.open && !openStop()) tour.go(0);
     const guide = make("section", { class: "pg-tour", "aria-label": "A tour of eight stops" }, tour.element);
     // What sticks to the top covers as much as it is high.
     new ResizeObserver(() => root.style.setProperty("--pg-bar", `${guide.offsetHeight}px`)).observe(guide);
@@ -189,6 +196,6 @@
       bar("Share or start over", share, reset, linkField),
       spoken,
     );
-    globalThis.addEventListener("hashchange", openLink);
+    globalThis.addEventListener("hashchange", () => openLink() || openStop());
   });
 })();

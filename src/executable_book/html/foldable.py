@@ -22,8 +22,13 @@ def folded(summary: str, *content: nodes.Node, kind: str = "folded") -> list[nod
 
 
 def visit(self: HTML5Translator, node: nodes.Element) -> None:
-    """Open a fold around a cell's code or output, or else around what has a title, under this title."""
+    """Open a fold around a cell's code or output, or else around what has a title, under this title.
+
+    The code of a figure stands above it, and says whose it is.
+    """
     summary = node.get("prompt_show") or node.pop(0).astext()
+    if summary == getattr(self.config, "nb_code_prompt_show", None) and node.parent:
+        summary += " for this figure" * any(node.parent.findall(nodes.figure))
     self.body.append(self.starttag(node, "details", CLASS="folded"))
     self.body.append(f"<summary>{self.encode(summary)}</summary>\n")
 

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from literate_attention._argument_checks import require_at_least, require_token_ids
-from literate_attention.learned.trained_heads import require_head
+from literate_attention.learned.induction import require_head
 from literate_attention.models.transformer_block import LanguageModel, RMSNorm
 from literate_attention.story.multi_head_attention import split_heads
 

@@ -2,13 +2,16 @@
 
 import importlib
 import random
+import re
 from itertools import pairwise
 
 import pytest
 import torch
+from harness.paths import DOCS
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+import literate_attention
 from literate_attention import (
     LLAMA_NAMES,
     RollingCache,
@@ -30,6 +33,12 @@ from literate_attention import (
 pytestmark = pytest.mark.oracle
 
 CONTEXT, BASE = 64, 1000.0
+GPT2_PARTS = {
+    "attention_norm": "ln_1",
+    "feed_forward_norm": "ln_2",
+    "feed_forward.0": "mlp.c_fc",
+    "feed_forward.2": "mlp.c_proj",
+}
 KINDS = ("Llama", "Mistral", "Qwen3")
 SEEDS = range(5)
 # Bounds of a whole model's logits of about one: both compute norms and angles in float32 even in float64.
@@ -167,15 +176,7 @@ def test_texts_of_unequal_length_are_padded_alike(transformers, kind) -> None:
 @each_dtype
 def test_gpt2s_attention_is_multi_head_attention(transformers, seed, dtype) -> None:
     heads = 1 + seed
-    torch.manual_seed(seed)
-    config = transformers.GPT2Config(
-        vocab_size=53, n_embd=6 * heads, n_layer=3, n_head=heads, n_positions=CONTEXT
-    )
-    reference = transformers.GPT2LMHeadModel(config).eval()
-    for name, parameter in reference.named_parameters():
-        if name.endswith("bias"):  # they begin as zeros, which would hide one in the wrong place
-            nn.init.normal_(parameter)
-    reference = reference.to(dtype)
+    reference = gpt2_reference(transformers, seed, heads).to(dtype)
     for layer in range(3):
         attention = gpt2_attention(reference.state_dict(), layer, heads, CONTEXT).to(dtype)
         theirs = reference.transformer.h[layer].attn
@@ -185,6 +186,43 @@ def test_gpt2s_attention_is_multi_head_attention(transformers, seed, dtype) -> N
         if dtype == torch.float64:
             gradients = [torch.autograd.grad(each, x, x)[0] for each in (expected, output)]
             assert_close(gradients[1], gradients[0])
+
+
+@each_seed
+def test_a_page_builds_gpt2(transformers, seed) -> None:
+    """docs/models/transformer_block.md has the whole model, made of the book's parts."""
+    page = (DOCS / "models/transformer_block.md").read_text(encoding="utf-8")
+    (cell,) = re.findall(r"```{code-cell} python\n((?:(?!```).)*class GPT2.*?)```", page, re.DOTALL)
+    names = vars(literate_attention) | {"torch": torch}
+    exec(cell, names)
+    heads = 1 + seed
+    reference = gpt2_reference(transformers, seed, heads).double()
+    weights = reference.transformer.state_dict()
+    model = names["GPT2"](53, 6 * heads, CONTEXT, heads, 3).double()
+    model.embed.token_embedding.weight.data = weights["wte.weight"]
+    model.embed.position_embedding.weight.data = weights["wpe.weight"]
+    model.final_norm.load_state_dict(reference.transformer.ln_f.state_dict())
+    for layer, block in enumerate(model.blocks):
+        block.attention = gpt2_attention(weights, layer, heads, CONTEXT).double()
+        for part, name in GPT2_PARTS.items():
+            module = block.get_submodule(part)
+            for kind in ("weight", "bias"):
+                theirs = weights[f"h.{layer}.{name}.{kind}"]
+                module.get_parameter(kind).data = theirs.T if theirs.ndim == 2 else theirs
+    token_ids = torch.randint(53, (2, 23))
+    assert_close(model(token_ids), reference(token_ids).logits)
+
+
+def gpt2_reference(transformers, seed, heads):
+    torch.manual_seed(seed)
+    config = transformers.GPT2Config(
+        vocab_size=53, n_embd=6 * heads, n_layer=3, n_head=heads, n_positions=CONTEXT
+    )
+    reference = transformers.GPT2LMHeadModel(config).eval()
+    for name, parameter in reference.named_parameters():
+        if name.endswith("bias"):  # they begin as zeros, which would hide one in the wrong place
+            nn.init.normal_(parameter)
+    return reference
 
 
 # A cache, and what is chosen
