@@ -11,6 +11,7 @@ from torch.testing import assert_close
 
 from literate_attention import (
     LLAMA_NAMES,
+    PartialRotaryEmbedding,
     RollingCache,
     RotaryEmbedding,
     empty_caches,
@@ -18,7 +19,9 @@ from literate_attention import (
     gpt2_attention,
     keep_top_k,
     keep_top_p,
+    lenders,
     llama_model,
+    modified_attention,
     rename_weights,
     rotary_frequencies,
     scale_linear,
@@ -260,6 +263,77 @@ def test_scaled_frequencies_are_equal(transformers, head_dim, base) -> None:
         frequencies, attention_factor = expected("yarn", **context)
         assert_close(scale_yarn(plain, factor, original, base), frequencies)
         assert yarn_attention_factor(factor) == pytest.approx(attention_factor)
+
+
+def test_a_part_is_turned_alike(transformers) -> None:
+    theirs = importlib.import_module("transformers.models.qwen3_next.modeling_qwen3_next")
+    rope = PartialRotaryEmbedding(6, CONTEXT, BASE)
+    cos, sin = (torch.cat([table, table], dim=-1)[None] for table in (rope.cos, rope.sin))
+    query, key = torch.randn(2, 2, 3, CONTEXT, 14, generator=torch.Generator().manual_seed(7))
+    for ours, expected in zip(
+        (query, key), theirs.apply_rotary_pos_emb(query, key, cos, sin), strict=True
+    ):
+        assert_close(rope(ours), expected)
+
+
+@each_seed
+def test_layers_without_rotation_are_theirs(transformers, seed) -> None:
+    size = {**sizes(seed), "num_layers": 3}
+    size["embed_dim"] = size["num_heads"] * size["head_dim"]
+    turned = [1, 0, 1] if seed % 2 else [0, 1, 1]
+    config = transformers.SmolLM3Config(
+        vocab_size=size["vocab_size"],
+        hidden_size=size["embed_dim"],
+        intermediate_size=size["hidden_dim"],
+        num_hidden_layers=3,
+        num_attention_heads=size["num_heads"],
+        num_key_value_heads=size["num_kv_heads"],
+        no_rope_layers=turned,
+        pad_token_id=0,
+        max_position_embeddings=CONTEXT,
+        rope_parameters={"rope_type": "default", "rope_theta": BASE},
+        rms_norm_eps=1e-5,
+        tie_word_embeddings=True,
+        initializer_range=0.2,
+    )
+    torch.manual_seed(seed)
+    reference = transformers.SmolLM3ForCausalLM(config).eval().double()
+    model = llama_model(**size, rope=RotaryEmbedding(size["head_dim"], CONTEXT, BASE)).double()
+    model.load_state_dict(renamed(reference, 3))
+    for block, turns in zip(model.blocks, turned, strict=True):
+        block.attention.rope = block.attention.rope if turns else None
+    with torch.no_grad():
+        expected = reference(text(seed)).logits
+        assert_close(model(text(seed)), expected, **scaled(expected, 1e-6))
+
+
+# Learned sinks, and layers that share a cache
+
+
+@each_seed
+def test_a_learned_sink_is_that_of_gpt_oss(transformers, seed) -> None:
+    theirs = importlib.import_module("transformers.models.gpt_oss.modeling_gpt_oss")
+    torch.manual_seed(seed)
+    module = nn.Module()
+    module.sinks, module.num_key_value_groups = torch.randn(4).double(), 2
+    query = torch.randn(2, 4, 7, 6).double()
+    key, value = torch.randn(2, 2, 2, 7, 6).double()
+    mask = torch.ones(7, 7, dtype=torch.bool).tril()
+    added = torch.zeros(7, 7).double().masked_fill(~mask, -torch.inf)
+    expected, _ = theirs.eager_attention_forward(module, query, key, value, added, 6**-0.5)
+    key, value = (each.repeat_interleave(2, dim=1) for each in (key, value))
+    context = modified_attention(query, key, value, sinks=module.sinks, attn_mask=mask)
+    assert_close(context, expected.transpose(1, 2))
+
+
+def test_caches_are_shared_as_in_gemma_3n(transformers) -> None:
+    """Their settings say which layers store what others use, the last of each kind."""
+    config = transformers.Gemma3nTextConfig()
+    num_own = config.num_hidden_layers - config.num_kv_shared_layers
+    borrowed = {*lenders(config.layer_types, num_own)[num_own:]}
+    assert borrowed == {
+        layer for layer, mode in enumerate(config.kv_sharing_modes) if mode == "store"
+    }
 
 
 def test_the_table_has_every_name_of_their_checkpoints(transformers) -> None:
