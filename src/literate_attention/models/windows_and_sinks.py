@@ -143,11 +143,11 @@ def modified_attention(
 ) -> Float[Tensor, "batch num_heads q_len value_dim"]:
     r"""Attend with scores that a function changes, and with a learned sink for each head.
 
-    .. math:: z_i = \sigma(\lambda_i - s) \sum_j e^{\omega_{ij} - \lambda_i} \, v_j, \qquad
+    .. math:: z_i = \sigma(\lambda_i - \kappa) \sum_j e^{\omega_{ij} - \lambda_i} \, v_j, \qquad
               \lambda_i = \log \sum_j e^{\omega_{ij}}, \qquad
               \omega_{ij} = f\!\left(\frac{q_i k_j^\top}{\sqrt{d}}\right)
 
-    That is what a softmax gives that has one more key, with the score :math:`s` and a value of zero, as in
+    That is what a softmax gives that has one more key, with the score :math:`\kappa` and a value of zero, as in
     GPT-OSS :cite:p:`openai2025`.
 
     Args:
@@ -157,7 +157,7 @@ def modified_attention(
         score_mod: makes the scores :math:`\omega` from scaled ones and from the numbers of batch, head, query
             and key, as in torch's FlexAttention :cite:p:`dong2024`. But it is called once, for all of them,
             and queries are numbered as the last tokens.
-        sinks: for each head the score of its sink, :math:`s`; by default there is none.
+        sinks: for each head the score of its sink, :math:`\kappa`; by default there is none.
         attn_mask: True in row i, column j: query i may attend to key j.
 
     Returns:
