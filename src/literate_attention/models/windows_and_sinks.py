@@ -147,8 +147,8 @@ def modified_attention(
               \lambda_i = \log \sum_j e^{\omega_{ij}}, \qquad
               \omega_{ij} = f\!\left(\frac{q_i k_j^\top}{\sqrt{d}}\right)
 
-    That is what a softmax gives that has one more key, with the score :math:`\kappa` and a value of zero, as in
-    GPT-OSS :cite:p:`openai2025`.
+    That is what a softmax gives that has one more key, with the score :math:`\kappa` and a value of zero, as
+    in GPT-OSS :cite:p:`openai2025`.
 
     Args:
         query: what asks.
