@@ -358,10 +358,8 @@ def test_a_layer_borrows_from_the_last_of_its_own_kind() -> None:
         kinds = ["full", "window", "window", "full", "window", "window", "full"]
         for layer, lender in enumerate(lenders(kinds, num_own)):
             assert kinds[lender] == kinds[layer]
-            if layer < num_own:
-                assert lender == layer
-            else:
-                assert kinds[layer] not in kinds[lender + 1 : num_own]
+            assert lender == layer or lender < num_own <= layer
+            assert layer < num_own or kinds[layer] not in kinds[lender + 1 : num_own]
 
 
 @pytest.mark.parametrize("bits", [1, 2, 4])
