@@ -2,7 +2,6 @@
 
 from typing import Any, Literal, overload
 
-import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention as torch_attention
@@ -18,6 +17,7 @@ from literate_attention._argument_checks import (
 from literate_attention._call_types import ReturnsWeights
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.models.transformer_block import RMSNorm
+from literate_attention.models.windows_and_sinks import window_mask
 from literate_attention.story.causal_attention import causal_mask
 from literate_attention.story.multi_head_attention import merge_heads, split_heads
 from literate_attention.story.self_attention import attention_output, attention_weights
@@ -27,57 +27,7 @@ __all__ = [
     "grouped_attention",
     "stack_groups",
     "unstack_groups",
-    "window_mask",
 ]
-
-
-def window_mask(
-    q_len: int,
-    kv_len: int,
-    window: int,
-    num_sinks: int = 0,
-    *,
-    device: torch.device | str | None = None,
-) -> Bool[Tensor, "q_len kv_len"]:
-    r"""Say which query may attend to which key, if it sees only the last few, and perhaps the very first.
-
-    .. math:: M_{ij} = \bigl[\, j \le p_i \,\bigr] \wedge \bigl[\, p_i - w < j \;\vee\; j < s \,\bigr],
-              \qquad p_i = i + (n_k - n_q)
-
-    As with :func:`~literate_attention.story.causal_attention.causal_mask` the queries are the last of the
-    sequence. A window of :math:`w` is :math:`w` keys, the query's own included. The first keys are
-    *attention sinks*: many trained models put much of their weight there :cite:p:`xiao2024`.
-
-    Args:
-        q_len: the number of queries, :math:`n_q`.
-        kv_len: the number of keys, :math:`n_k`.
-        window: how many keys a query sees, :math:`w`.
-        num_sinks: how many of the first keys it sees as well, :math:`s`.
-        device: where the mask is put.
-
-    Returns:
-        True in row i, column j: query i may attend to key j.
-
-    Raises:
-        ValueError: the window is below 1, or the number of sinks below 0.
-
-    Example:
-        >>> window_mask(3, 4, window=2)
-        tensor([[ True,  True, False, False],
-                [False,  True,  True, False],
-                [False, False,  True,  True]])
-        >>> window_mask(4, 6, window=2, num_sinks=1).int()
-        tensor([[1, 1, 1, 0, 0, 0],
-                [1, 0, 1, 1, 0, 0],
-                [1, 0, 0, 1, 1, 0],
-                [1, 0, 0, 0, 1, 1]], dtype=torch.int32)
-    """
-    require_at_least("window", window, 1)
-    require_at_least("num_sinks", num_sinks, 0)
-    past = causal_mask(q_len, kv_len, device=device)
-    mask = past.triu(kv_len - q_len - window + 1)
-    mask[:, :num_sinks] = past[:, :num_sinks]
-    return mask
 
 
 def stack_groups(

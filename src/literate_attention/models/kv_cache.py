@@ -23,6 +23,8 @@ __all__ = [
     "greedy",
     "keep_top_k",
     "keep_top_p",
+    "lenders",
+    "round_to_bits",
     "sample",
 ]
 
@@ -147,6 +149,72 @@ def empty_caches(model: LanguageModel, batch: int, max_tokens: int) -> list[KVCa
         )
         for attention in attentions
     ]
+
+
+def lenders(kinds: Sequence[str], num_own: int) -> list[int]:
+    r"""Say for each layer whose keys and values it attends to, if only the first layers make their own.
+
+    .. math:: \ell_i = \begin{cases} i & i < n \\
+              \max \{ j < n : \text{kind}_j = \text{kind}_i \} & \text{else} \end{cases}
+
+    A layer that borrows has a query projection alone, and takes the rest from the last layer of its own kind
+    that makes keys and values, as in Gemma 3n; others share in other ways :cite:p:`brandon2024`.
+
+    Args:
+        kinds: what kind of attention each layer has.
+        num_own: how many layers, the first ones, make keys and values, :math:`n`.
+
+    Returns:
+        The number of a layer for each layer.
+
+    Raises:
+        ValueError: no layer that makes keys and values is of a kind that others need.
+
+    Example:
+        >>> lenders(["window", "window", "full", "window", "window", "full"], num_own=4)
+        [0, 1, 2, 3, 3, 2]
+    """
+    require_lender(kinds, num_own)
+    last = {kind: layer for layer, kind in enumerate(kinds[:num_own])}
+    return [layer if layer < num_own else last[kind] for layer, kind in enumerate(kinds)]
+
+
+def round_to_bits(
+    x: Float[Tensor, "*shape"], bits: int, dim: int, group_size: int | None = None
+) -> Float[Tensor, "*shape"]:
+    r"""Round numbers to a few evenly spaced ones, from the lowest to the highest of their group.
+
+    .. math:: x \to a + \Delta \operatorname{round}\!\left(\frac{x - a}{\Delta}\right), \qquad
+              a = \min x, \qquad \Delta = \frac{\max x - \min x}{2^b - 1}
+
+    A cache would keep :math:`b` bits for each number, and :math:`a` and :math:`\Delta` for each group. Keys
+    are best grouped along tokens, values along channels :cite:p:`liu2024`.
+
+    Args:
+        x: keys or values.
+        bits: how many bits a number may take, :math:`b`.
+        dim: along which dimension numbers form a group: -2 for tokens, so that each channel has a scale of
+            its own, or -1 for channels, so that each token has.
+        group_size: how many neighbours form a group; by default all.
+
+    Returns:
+        The rounded numbers.
+
+    Raises:
+        ValueError: ``bits`` is below 1.
+
+    Example:
+        >>> round_to_bits(torch.tensor([0.0, 0.9, 2.0, 3.0]), bits=2, dim=-1)
+        tensor([0., 1., 2., 3.])
+    """
+    require_at_least("bits", bits, 1)
+    pieces = []
+    for group in x.split(group_size or max(1, x.shape[dim]), dim=dim):
+        lowest = group.amin(dim=dim, keepdim=True)
+        step = (group.amax(dim=dim, keepdim=True) - lowest) / (2**bits - 1)
+        step = step.clamp(min=torch.finfo(x.dtype).tiny)  # a group of equal numbers
+        pieces.append(lowest + step * ((group - lowest) / step).round())
+    return torch.cat(pieces, dim=dim)
 
 
 def greedy(logits: Float[Tensor, "*batch vocab_size"]) -> Int[Tensor, "*batch"]:
@@ -392,6 +460,15 @@ def require_padding(is_token: Tensor | None, token_ids: Tensor, caches: Sequence
         raise ValueError("a text goes on after its last token; put the padding in front")
     if any(getattr(cache, "num_sinks", 0) for cache in caches):
         raise ValueError("the sinks of a cache would be padding; continue such texts one by one")
+
+
+def require_lender(kinds: Sequence[str], num_own: int) -> None:
+    """Refuse a kind of layer that must borrow from a layer of its kind, where there is none."""
+    if missing := sorted({*kinds[num_own:]} - {*kinds[:num_own]}):
+        raise ValueError(
+            f"none of the first {num_own} layers is of the kind {missing[0]!r}, "
+            f"so there is nothing to borrow; raise num_own"
+        )
 
 
 def require_choice(chosen: Tensor, batch: int) -> None:

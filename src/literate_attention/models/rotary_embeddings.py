@@ -11,6 +11,7 @@ from literate_attention._argument_checks import require_context
 from literate_attention._call_types import ReturnsTensor
 
 __all__ = [
+    "PartialRotaryEmbedding",
     "RotaryEmbedding",
     "interleaved_to_half_split",
     "rotary_frequencies",
@@ -368,6 +369,45 @@ class RotaryEmbedding(nn.Module):
         stop = start + x.shape[-2]
         require_positions(start, stop, len(self.cos))
         return rotate_half_split(x, self.cos[start:stop], self.sin[start:stop])
+
+
+class PartialRotaryEmbedding(RotaryEmbedding):
+    r"""Turn only the first numbers of each query and key, and leave the others without a position.
+
+    .. math:: x \to (R_p \, x_{1 \dots r}, \; x_{r + 1 \dots d})
+
+    Elsewhere the share :math:`r / d` is known as ``partial_rotary_factor``.
+
+    Args:
+        head_dim: how many numbers are turned, :math:`r`. All arguments are those of :class:`RotaryEmbedding`.
+        context_length: how many positions there are.
+
+    Example:
+        >>> rope = PartialRotaryEmbedding(head_dim=2, context_length=32)
+        >>> rope(torch.tensor([1.0, 0.0, 5.0, 6.0]).expand(3, 4))
+        tensor([[ 1.0000,  0.0000,  5.0000,  6.0000],
+                [ 0.5403,  0.8415,  5.0000,  6.0000],
+                [-0.4161,  0.9093,  5.0000,  6.0000]])
+    """
+
+    def forward(
+        self, x: Float[Tensor, "*batch num_tokens head_dim"], start: int = 0
+    ) -> Float[Tensor, "*batch num_tokens head_dim"]:
+        """Turn the first numbers of each query or key by its position.
+
+        Args:
+            x: queries or keys of neighbouring tokens.
+            start: the position of the first of them.
+
+        Returns:
+            The queries or keys, turned in part.
+
+        Raises:
+            ValueError: `x` is narrower than ``head_dim``, or a position is below 0 or beyond
+                ``context_length``.
+        """
+        turned, left = x.tensor_split([2 * self.cos.shape[-1]], dim=-1)
+        return torch.cat([super().forward(turned, start), left], dim=-1)
 
 
 def require_positions(start: int, stop: int, context_length: int) -> None:

@@ -1,19 +1,75 @@
 """Windows and sinks: attention to the last few tokens, and to the first, with a cache that does not grow."""
 
+from collections.abc import Callable
+
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from literate_attention._argument_checks import (
     require_at_least,
     require_mask,
     require_to_follow,
+    require_values,
 )
+from literate_attention.story.causal_attention import causal_mask, mask_scores
 
 __all__ = [
     "RollingCache",
+    "document_mask",
+    "modified_attention",
     "receptive_field",
+    "window_mask",
 ]
+
+
+def window_mask(
+    q_len: int,
+    kv_len: int,
+    window: int,
+    num_sinks: int = 0,
+    *,
+    device: torch.device | str | None = None,
+) -> Bool[Tensor, "q_len kv_len"]:
+    r"""Say which query may attend to which key, if it sees only the last few, and perhaps the very first.
+
+    .. math:: M_{ij} = \bigl[\, j \le p_i \,\bigr] \wedge \bigl[\, p_i - w < j \;\vee\; j < s \,\bigr],
+              \qquad p_i = i + (n_k - n_q)
+
+    As with :func:`~literate_attention.story.causal_attention.causal_mask` the queries are the last of the
+    sequence. A window of :math:`w` is :math:`w` keys, the query's own included. The first keys are
+    *attention sinks*: many trained models put much of their weight there :cite:p:`xiao2024`.
+
+    Args:
+        q_len: the number of queries, :math:`n_q`.
+        kv_len: the number of keys, :math:`n_k`.
+        window: how many keys a query sees, :math:`w`.
+        num_sinks: how many of the first keys it sees as well, :math:`s`.
+        device: where the mask is put.
+
+    Returns:
+        True in row i, column j: query i may attend to key j.
+
+    Raises:
+        ValueError: the window is below 1, or the number of sinks below 0.
+
+    Example:
+        >>> window_mask(3, 4, window=2)
+        tensor([[ True,  True, False, False],
+                [False,  True,  True, False],
+                [False, False,  True,  True]])
+        >>> window_mask(4, 6, window=2, num_sinks=1).int()
+        tensor([[1, 1, 1, 0, 0, 0],
+                [1, 0, 1, 1, 0, 0],
+                [1, 0, 0, 1, 1, 0],
+                [1, 0, 0, 0, 1, 1]], dtype=torch.int32)
+    """
+    require_at_least("window", window, 1)
+    require_at_least("num_sinks", num_sinks, 0)
+    past = causal_mask(q_len, kv_len, device=device)
+    mask = past.triu(kv_len - q_len - window + 1)
+    mask[:, :num_sinks] = past[:, :num_sinks]
+    return mask
 
 
 def receptive_field(
@@ -38,7 +94,6 @@ def receptive_field(
         ValueError: the mask is not square, or there is no layer.
 
     Example:
-        >>> from literate_attention import window_mask
         >>> receptive_field(window_mask(4, 4, window=2), num_layers=2).int()
         tensor([[1, 0, 0, 0],
                 [1, 1, 0, 0],
@@ -51,6 +106,93 @@ def receptive_field(
     for _ in range(num_layers - 1):
         reached = (attn_mask.float() @ reached.float()) > 0
     return reached
+
+
+def document_mask(
+    document_ids: Int[Tensor, "*batch num_tokens"],
+) -> Bool[Tensor, "*batch num_tokens num_tokens"]:
+    r"""Let each token see those before it in its own text, where several texts are joined in one row.
+
+    .. math:: M_{ij} = \bigl[\, j \le i \,\bigr] \wedge \bigl[\, t_i = t_j \,\bigr]
+
+    Args:
+        document_ids: for each token the number of its text, :math:`t`.
+
+    Returns:
+        True in row i, column j: query i may attend to key j.
+
+    Example:
+        >>> document_mask(torch.tensor([0, 0, 1, 1])).int()
+        tensor([[1, 0, 0, 0],
+                [1, 1, 0, 0],
+                [0, 0, 1, 0],
+                [0, 0, 1, 1]], dtype=torch.int32)
+    """
+    same = document_ids.unsqueeze(-1) == document_ids.unsqueeze(-2)
+    return same & causal_mask(document_ids.shape[-1], device=document_ids.device)
+
+
+def modified_attention(
+    query: Float[Tensor, "batch num_heads q_len head_dim"],
+    key: Float[Tensor, "batch num_heads kv_len head_dim"],
+    value: Float[Tensor, "batch num_heads kv_len value_dim"],
+    *,
+    score_mod: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor] | None = None,
+    sinks: Float[Tensor, " num_heads"] | None = None,
+    attn_mask: Bool[Tensor, "*#batch #q_len #kv_len"] | None = None,
+) -> Float[Tensor, "batch num_heads q_len value_dim"]:
+    r"""Attend with scores that a function changes, and with a learned sink for each head.
+
+    .. math:: z_i = \sigma(\lambda_i - \kappa) \sum_j e^{\omega_{ij} - \lambda_i} \, v_j, \qquad
+              \lambda_i = \log \sum_j e^{\omega_{ij}}, \qquad
+              \omega_{ij} = f\!\left(\frac{q_i k_j^\top}{\sqrt{d}}\right)
+
+    That is what a softmax gives that has one more key, with the score :math:`\kappa` and a value of zero, as
+    in GPT-OSS :cite:p:`openai2025`.
+
+    Args:
+        query: what asks.
+        key: what is compared with the query.
+        value: what is averaged.
+        score_mod: makes the scores :math:`\omega` from scaled ones and from the numbers of batch, head, query
+            and key, as in torch's FlexAttention :cite:p:`dong2024`. But it is called once, for all of them,
+            and queries are numbered as the last tokens.
+        sinks: for each head the score of its sink, :math:`\kappa`; by default there is none.
+        attn_mask: True in row i, column j: query i may attend to key j.
+
+    Returns:
+        The context vectors.
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: there are not as many values as keys, or as many sinks as heads, or the mask does not fit.
+
+    Example:
+        Two keys with scores of zero and a sink of zero take a third each.
+
+        >>> query, value = torch.zeros(1, 1, 1, 4), torch.tensor([[[[3.0], [6.0]]]])
+        >>> modified_attention(query, torch.ones(1, 1, 2, 4), value, sinks=torch.zeros(1))
+        tensor([[[[3.]]]])
+    """
+    require_values(key, value)
+    require_sinks(sinks, query.shape[-3])
+    scores = (query * query.shape[-1] ** -0.5) @ key.mT
+    if score_mod is not None:
+        batch, head, row, column = (
+            torch.arange(n, device=scores.device).view(-1, *[1] * later)
+            for later, n in zip((3, 2, 1, 0), scores.shape, strict=True)
+        )
+        scores = score_mod(scores, batch, head, row + key.shape[-2] - query.shape[-2], column)
+    if attn_mask is not None:
+        has_key = attn_mask.any(dim=-1, keepdim=True)
+        scores = mask_scores(scores, attn_mask | ~has_key)
+    weights = torch.softmax(scores, dim=-1)
+    if attn_mask is not None:
+        weights = weights.masked_fill(~attn_mask, 0.0)
+    if sinks is not None:
+        logsumexp = scores.logsumexp(dim=-1, keepdim=True)
+        weights = torch.sigmoid(logsumexp - sinks.view(-1, 1, 1)) * weights
+    return weights @ value
 
 
 class RollingCache:
@@ -127,3 +269,11 @@ class RollingCache:
         """Leave out what lies between the sinks and the window of the next token."""
         last = max(self.num_sinks, x.shape[-2] - (self.window - 1))
         return torch.cat([x[..., : self.num_sinks, :], x[..., last:, :]], dim=-2)
+
+
+def require_sinks(sinks: Tensor | None, num_heads: int) -> None:
+    """Refuse another number of sinks than one for each head."""
+    if sinks is not None and sinks.shape != (num_heads,):
+        raise ValueError(
+            f"sinks must be one number for each of {num_heads} heads, got shape {tuple(sinks.shape)}"
+        )

@@ -245,8 +245,6 @@ MASK, FOR_EACH = torch.ones(3, 5, dtype=torch.bool), torch.ones(6, 1, 5, dtype=t
         (lambda: GroupedQueryAttention(8, 12, 6, 0), ValueError, f"{UNEVEN}6 and 0"),
         (lambda: GroupedQueryAttention(8, 10, 6, 2), ValueError, "d_out must be divisible by"),
         (lambda: seeded(window=0), ValueError, "window must be at least 1, got 0"),
-        (lambda: window_mask(2, 2, 0), ValueError, "window must be at least 1, got 0"),
-        (lambda: window_mask(2, 2, 1, -1), ValueError, "num_sinks must be at least 0, got -1"),
         (lambda: stack_groups(torch.ones(5, 2, 2), 2), ValueError, f"{UNEVEN}5 and 2"),
         (lambda: unstack_groups(torch.ones(2, 2, 2), 5), ValueError, f"{UNEVEN}5 and 2"),
         (lambda: grouped_attention(Q, KV[:, [0] * 4], KV), ValueError, f"{UNEVEN}6 and 4"),

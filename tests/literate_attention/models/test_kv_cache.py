@@ -25,6 +25,8 @@ from literate_attention import (
     greedy,
     keep_top_k,
     keep_top_p,
+    lenders,
+    round_to_bits,
     sample,
     window_mask,
 )
@@ -348,6 +350,40 @@ def test_a_seed_decides_what_is_drawn() -> None:
     assert drawn(1) == drawn(1) != drawn(2)
 
 
+# One cache for several layers, and few bits for a number
+
+
+def test_a_layer_borrows_from_the_last_of_its_own_kind() -> None:
+    for num_own in (2, 3, 5, 7):
+        kinds = ["full", "window", "window", "full", "window", "window", "full"]
+        for layer, lender in enumerate(lenders(kinds, num_own)):
+            assert kinds[lender] == kinds[layer]
+            assert lender == layer or lender < num_own <= layer
+            assert layer < num_own or kinds[layer] not in kinds[lender + 1 : num_own]
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4])
+@pytest.mark.parametrize("dim", [-1, -2])
+@pytest.mark.parametrize("group_size", [None, 3])
+def test_a_group_has_few_numbers_and_none_moves_further_than_half_a_step(
+    bits, dim, group_size
+) -> None:
+    x = random_tensor(2, 3, 11, 7)
+    rounded = round_to_bits(x, bits, dim, group_size)
+    groups = zip(*(each.split(group_size or 11, dim) for each in (x, rounded)), strict=True)
+    for before, after in groups:
+        step = (before.amax(dim, keepdim=True) - before.amin(dim, keepdim=True)) / (2**bits - 1)
+        assert ((after - before).abs() <= step / 2 + 1e-12).all()
+        for extreme in (torch.amax, torch.amin):
+            assert_close(extreme(after, dim), extreme(before, dim))
+        for line in after.movedim(dim, -1).flatten(0, -2):
+            assert len({round(number, 9) for number in line.tolist()}) <= 2**bits
+
+
+def test_numbers_that_are_equal_stay() -> None:
+    assert_close(round_to_bits(torch.full((2, 5), 3.0), bits=2, dim=-1), torch.full((2, 5), 3.0))
+
+
 # What is refused
 
 
@@ -430,6 +466,12 @@ def written(max_new_tokens, **options) -> None:
             "the sinks of a cache would be padding",
         ),
         (lambda: sample(torch.ones(1, 3), temperature=torch.nan), ValueError, "finite, got nan"),
+        (
+            lambda: lenders(["window", "full"], 1),
+            ValueError,
+            "first 1 layers is of the kind 'full'",
+        ),
+        (lambda: round_to_bits(torch.ones(3), 0, -1), ValueError, "bits must be at least 1, got 0"),
         (lambda: keep_top_k(torch.ones(3), 0), ValueError, "k must be at least 1, got 0"),
         (lambda: keep_top_p(torch.ones(3), 0.0), ValueError, "probability above 0, got 0.0"),
         (lambda: keep_top_p(torch.ones(3), 1.5), ValueError, "probability above 0, got 1.5"),

@@ -14,6 +14,7 @@ from torch.testing import assert_close
 import literate_attention
 from literate_attention import (
     LLAMA_NAMES,
+    PartialRotaryEmbedding,
     RollingCache,
     RotaryEmbedding,
     empty_caches,
@@ -21,7 +22,9 @@ from literate_attention import (
     gpt2_attention,
     keep_top_k,
     keep_top_p,
+    lenders,
     llama_model,
+    modified_attention,
     rename_weights,
     rotary_frequencies,
     scale_linear,
@@ -39,7 +42,7 @@ GPT2_PARTS = {
     "feed_forward.0": "mlp.c_fc",
     "feed_forward.2": "mlp.c_proj",
 }
-KINDS = ("Llama", "Mistral", "Qwen3")
+KINDS = ("Llama", "Mistral", "Qwen3", "SmolLM3")
 SEEDS = range(5)
 # Bounds of a whole model's logits of about one: both compute norms and angles in float32 even in float64.
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-5, torch.bfloat16: 3e-2}
@@ -87,6 +90,7 @@ def theirs(transformers, kind, seed, window):
         tie_word_embeddings=True,
         initializer_range=0.2,
         **({"sliding_window": window} if kind == "Mistral" else {}),
+        **({"no_rope_layers": turned(seed), "pad_token_id": None} if kind == "SmolLM3" else {}),
     )
     model: nn.Module = getattr(transformers, f"{kind}ForCausalLM")(config).eval()
     for name, parameter in model.named_parameters():
@@ -100,7 +104,15 @@ def ours(model, kind, seed, window):
     rope = RotaryEmbedding(size["head_dim"], CONTEXT, BASE)
     built = llama_model(**size, rope=rope, window=window, qk_norm=kind == "Qwen3")
     built.load_state_dict(renamed(model, size["num_layers"]))
+    for block, turns in zip(built.blocks, turned(seed), strict=True):
+        if kind == "SmolLM3" and not turns:
+            block.attention.rope = None
     return built
+
+
+def turned(seed):
+    """Say for each layer whether it turns queries and keys."""
+    return [(layer + seed) % 2 for layer in range(sizes(seed)["num_layers"])]
 
 
 def renamed(model, num_layers):
@@ -298,6 +310,46 @@ def test_scaled_frequencies_are_equal(transformers, head_dim, base) -> None:
         frequencies, attention_factor = expected("yarn", **context)
         assert_close(scale_yarn(plain, factor, original, base), frequencies)
         assert yarn_attention_factor(factor) == pytest.approx(attention_factor)
+
+
+def test_a_part_is_turned_alike(transformers) -> None:
+    theirs = importlib.import_module("transformers.models.qwen3_next.modeling_qwen3_next")
+    rope = PartialRotaryEmbedding(6, CONTEXT, BASE)
+    cos, sin = (torch.cat([table, table], dim=-1)[None] for table in (rope.cos, rope.sin))
+    query, key = torch.randn(2, 2, 3, CONTEXT, 14, generator=torch.Generator().manual_seed(7))
+    for ours, expected in zip(
+        (query, key), theirs.apply_rotary_pos_emb(query, key, cos, sin), strict=True
+    ):
+        assert_close(rope(ours), expected)
+
+
+# Learned sinks, and layers that share a cache
+
+
+@each_seed
+def test_a_learned_sink_is_that_of_gpt_oss(transformers, seed) -> None:
+    theirs = importlib.import_module("transformers.models.gpt_oss.modeling_gpt_oss")
+    torch.manual_seed(seed)
+    module = nn.Module()
+    module.sinks, module.num_key_value_groups = torch.randn(4).double(), 2
+    query = torch.randn(2, 4, 7, 6).double()
+    key, value = torch.randn(2, 2, 2, 7, 6).double()
+    mask = torch.ones(7, 7, dtype=torch.bool).tril()
+    added = torch.zeros(7, 7).double().masked_fill(~mask, -torch.inf)
+    expected, _ = theirs.eager_attention_forward(module, query, key, value, added, 6**-0.5)
+    key, value = (each.repeat_interleave(2, dim=1) for each in (key, value))
+    context = modified_attention(query, key, value, sinks=module.sinks, attn_mask=mask)
+    assert_close(context, expected.transpose(1, 2))
+
+
+def test_caches_are_shared_as_in_gemma_3n(transformers) -> None:
+    """Their settings say which layers store what others use, the last of each kind."""
+    config = transformers.Gemma3nTextConfig()
+    num_own = config.num_hidden_layers - config.num_kv_shared_layers
+    borrowed = {*lenders(config.layer_types, num_own)[num_own:]}
+    assert borrowed == {
+        layer for layer, mode in enumerate(config.kv_sharing_modes) if mode == "store"
+    }
 
 
 def test_the_table_has_every_name_of_their_checkpoints(transformers) -> None:

@@ -11,6 +11,8 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from literate_attention import (
+    GroupedQueryAttention,
+    PartialRotaryEmbedding,
     RotaryEmbedding,
     interleaved_to_half_split,
     rotary_frequencies,
@@ -180,6 +182,31 @@ def test_what_is_turned_keeps_its_type(rotate: Callable[..., Tensor], dtype: tor
     assert turned.dtype == dtype
 
 
+# Layers that turn a part, or nothing
+
+
+@pytest.mark.parametrize("start", [0, 7])
+def test_a_part_is_turned_and_the_rest_has_no_position(start: int) -> None:
+    x = random_tensor(BATCH, HEADS, NUM_TOKENS, HEAD_DIM)
+    rope = PartialRotaryEmbedding(6, CONTEXT, base=100.0, dtype=torch.float64)
+    turned = rope(x, start)
+    whole = RotaryEmbedding(6, CONTEXT, base=100.0, dtype=torch.float64)
+    assert_close(turned[..., :6], whole(x[..., :6], start))
+    assert torch.equal(turned[..., 6:], x[..., 6:])
+
+
+def test_only_order_that_the_mask_shows_is_seen_without_rotations() -> None:
+    """The last token cannot tell in which order the others stood; with a partial rotation it can."""
+    x = random_tensor(1, NUM_TOKENS, D_IN)
+    mixed = x[:, [2, 0, 3, 1, 4]]
+    for rope in (None, PartialRotaryEmbedding(2, CONTEXT, dtype=torch.float64)):
+        torch.manual_seed(7)
+        attention = GroupedQueryAttention(D_IN, 6, HEADS, HEADS, head_dim=4, rope=rope).double()
+        same = torch.allclose(attention(x)[:, -1], attention(mixed)[:, -1])
+        assert same == (rope is None)
+        assert not torch.allclose(attention(x)[:, 2], attention(mixed)[:, 0])
+
+
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("call", "message"),
@@ -188,6 +215,7 @@ def test_what_is_turned_keeps_its_type(rotate: Callable[..., Tensor], dtype: tor
         (lambda: rotary_frequencies(7), "head_dim must be even, since RoPE turns pairs"),
         (lambda: RotaryEmbedding(64, 8)(torch.ones(5, 64), start=4), "the sequence has 9 tokens"),
         (lambda: RotaryEmbedding(64, 8)(torch.ones(5, 2)), "number of angles = 64, got shape (5"),
+        (lambda: PartialRotaryEmbedding(4, 8)(torch.ones(5, 2)), "number of angles = 4, got shape"),
         (lambda: rotate_interleaved(*torch.ones(3, 5, 2)), "number of angles = 4, got shape (5, 2"),
     ],
 )

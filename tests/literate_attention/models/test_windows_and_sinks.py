@@ -1,5 +1,6 @@
 """A window sees its own last keys, sinks the first; a rolling cache is exactly a mask, chunk by chunk."""
 
+import importlib
 import re
 
 import pytest
@@ -10,7 +11,9 @@ from literate_attention import (
     RollingCache,
     RotaryEmbedding,
     causal_mask,
+    document_mask,
     llama_model,
+    modified_attention,
     receptive_field,
     window_mask,
 )
@@ -78,6 +81,100 @@ def test_the_receptive_field_is_where_a_change_is_felt(num_sinks) -> None:
     assert torch.equal(felt, receptive_field(mask, LAYERS))
 
 
+# Several texts, changed scores, learned sinks: torch's FlexAttention is given the same functions
+
+HEADS, Q_LEN = 3, 7
+SINKS = torch.tensor([-1.0, 0.5, 3.0], dtype=torch.float64)
+DOCUMENTS = torch.tensor([[0, 0, 0, 1, 1, 2, 2], [4, 4, 4, 4, 4, 4, 9]])
+
+
+def inputs():
+    generator = torch.Generator().manual_seed(7)
+    shape = (3, 2, HEADS, Q_LEN, 5)
+    return torch.randn(shape, generator=generator, dtype=torch.float64).requires_grad_()
+
+
+def modified(**options):
+    return modified_attention(*inputs(), **options)
+
+
+def alibi(score, batch, head, query, key):
+    return score - (query - key) / 2 ** (head + 1)
+
+
+def softcap(score, batch, head, query, key):
+    return 2 * torch.tanh(score / 2)
+
+
+def of_all_places(score, batch, head, query, key):
+    return score * (1 + batch) + torch.sin(0.3 * query * head - key)
+
+
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+@pytest.mark.parametrize("score_mod", [alibi, softcap, of_all_places])
+@pytest.mark.parametrize("sinks", [None, SINKS], ids=["without sinks", "with sinks"])
+def test_flex_attention_says_the_same(score_mod, sinks) -> None:
+    flex = importlib.import_module("torch.nn.attention.flex_attention")
+
+    def may_attend(batch, head, query, key):
+        return (query >= key) & (DOCUMENTS[batch, query] == DOCUMENTS[batch, key])
+
+    qkv = inputs().detach()
+    block_mask = flex.create_block_mask(may_attend, 2, None, Q_LEN, Q_LEN, device="cpu")
+    expected, aside = flex.flex_attention(
+        *qkv, score_mod=score_mod, block_mask=block_mask, return_aux=flex.AuxRequest(lse=True)
+    )
+    if sinks is not None:
+        expected = expected * torch.sigmoid(aside.lse - sinks[:, None])[..., None]
+    mask = document_mask(DOCUMENTS)[:, None]
+    context = modified_attention(*qkv, score_mod=score_mod, sinks=sinks, attn_mask=mask)
+    assert_close(context, expected.to(context.dtype), rtol=0, atol=1e-6)  # in float32 inside
+
+
+@pytest.mark.parametrize("attn_mask", [None, causal_mask(Q_LEN)], ids=["all", "causal"])
+def test_a_learned_sink_is_one_more_key_of_the_softmax(attn_mask) -> None:
+    qkv = inputs()
+    sinks = SINKS.clone().requires_grad_()
+    scores = qkv[0] @ qkv[1].mT / 5**0.5
+    if attn_mask is not None:
+        scores = scores.masked_fill(~attn_mask, -torch.inf)
+    column = sinks.view(1, -1, 1, 1).expand(2, -1, Q_LEN, 1)
+    expected = torch.cat([scores, column], dim=-1).softmax(dim=-1)[..., :-1] @ qkv[2]
+    context = modified_attention(*qkv, sinks=sinks, attn_mask=attn_mask)
+    assert_close(context, expected, rtol=0, atol=1e-12)
+    for wanted, got in zip(
+        *(torch.autograd.grad(each.square().sum(), (qkv, sinks)) for each in (expected, context)),
+        strict=True,
+    ):
+        assert_close(got, wanted, rtol=0, atol=1e-12)
+
+
+def test_queries_are_numbered_as_the_last_tokens() -> None:
+    query, key, value = inputs()
+    whole = modified_attention(query, key, value, score_mod=of_all_places)
+    last = modified_attention(query[:, :, 4:], key, value, score_mod=of_all_places)
+    assert_close(last, whole[:, :, 4:])
+
+
+def test_a_query_without_a_key_gets_zeros_with_a_sink_too() -> None:
+    qkv, nothing = inputs(), torch.zeros(Q_LEN, Q_LEN, dtype=torch.bool)
+    with torch.autograd.set_detect_anomaly(True):  # no step on the way back is nan either
+        context = modified_attention(*qkv, sinks=SINKS, attn_mask=nothing)
+        (gradient,) = torch.autograd.grad(context.sum(), qkv)
+    assert not context.any()
+    assert not gradient.any()
+
+
+@pytest.mark.parametrize("padding", [0, 2])
+def test_a_text_in_a_row_of_texts_is_as_if_alone(padding) -> None:
+    """No position and no other text matters to a model without rotations."""
+    model, token_ids = seeded_model(), random_ids(1, 12)
+    document_ids = torch.tensor([[0] * (5 + padding) + [1] * (7 - padding)])
+    joined = model(token_ids, attn_mask=document_mask(document_ids)[:, None])
+    pieces = token_ids.split([5 + padding, 7 - padding], dim=1)
+    assert_close(joined, torch.cat([model(piece) for piece in pieces], dim=1))
+
+
 # The rolling cache
 
 
@@ -120,6 +217,10 @@ def test_it_keeps_no_more_than_the_next_token_can_see(window, num_sinks) -> None
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
+        (lambda: window_mask(2, 2, 0), ValueError, "window must be at least 1, got 0"),
+        (lambda: window_mask(2, 2, 1, -1), ValueError, "num_sinks must be at least 0, got -1"),
+        (lambda: modified(sinks=torch.zeros(5)), ValueError, "each of 3 heads, got shape (5,)"),
+        (lambda: modified(attn_mask=causal_mask(5)), ValueError, "of shape (2, 3, 7, 7)"),
         (lambda: RollingCache(0), ValueError, "window must be at least 1, got 0"),
         (lambda: RollingCache(2, -1), ValueError, "num_sinks must be at least 0, got -1"),
         (lambda: receptive_field(causal_mask(3), 0), ValueError, "num_layers must be at least 1"),

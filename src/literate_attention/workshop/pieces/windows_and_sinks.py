@@ -5,8 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
-from literate_attention.models.grouped_query_attention import window_mask
-from literate_attention.models.windows_and_sinks import RollingCache
+from literate_attention.models.windows_and_sinks import RollingCache, window_mask
 from literate_attention.story.causal_attention import causal_mask
 from literate_attention.workshop.judge.judged import Judged, run_boolean, run_mask
 from literate_attention.workshop.judge.trials import Given, inputs
