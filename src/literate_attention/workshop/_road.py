@@ -41,8 +41,8 @@ TITLES = {
     "story/multi_head_attention": "Multi-head attention",
     "models/transformer_block": "The transformer block",
     "models/rotary_embeddings": "Rotary embeddings",
-    "models/grouped_query_attention": "Grouped-query attention",
     "models/kv_cache": "The key-value cache",
+    "models/grouped_query_attention": "Grouped-query attention",
     "models/windows_and_sinks": "Windows and sinks",
     "models/ring_attention": "Ring attention",
 }

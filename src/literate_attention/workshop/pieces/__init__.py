@@ -24,8 +24,8 @@ PIECES = (
     *story.PIECES,
     *transformer_block.PIECES,
     *rotary_embeddings.PIECES,
-    *grouped_query_attention.PIECES,
     *kv_cache.PIECES,
+    *grouped_query_attention.PIECES,
     *windows_and_sinks.PIECES,
     *ring_attention.PIECES,
 )
