@@ -53,7 +53,7 @@ SECTIONS = {
     "sparse": "",
     "window": "models/windows_and_sinks.md#the-last-few-tokens",
 }
-"""Where the book explains what models do: a page, and a section of it.
+"""The pages that explain what models do, and the sections of them.
 
 :meta hide-value:
 """
