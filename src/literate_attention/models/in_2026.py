@@ -8,6 +8,7 @@ __all__ = [
     "Feature",
     "Model",
     "Store",
+    "features_of",
     "index",
     "keys_and_values",
     "latents",
@@ -98,7 +99,8 @@ class Store:
         """
         if self.is_shared:
             return 0
-        return self.width * self.entries(num_tokens, self.window and self.window - 1)
+        limit = self.window and self.window - 1
+        return self.width * self.entries(num_tokens, limit)
 
     def read(self, num_tokens: int) -> int:
         """Return how many numbers the last of so many tokens reads."""
@@ -109,19 +111,22 @@ class Store:
         seen = self.entries(num_tokens, self.window or self.best)
         return self.per_token + self.per_entry * seen
 
-    def features(self) -> tuple[Feature, ...]:
-        """Return what it is, and what its other settings say."""
-        tokens = (
-            "tokens" if self.tokens_each == 1 else f"entries, each for {self.tokens_each} tokens"
-        )
-        features = [*self.new]
-        if self.window:
-            features.append(Feature("mask", f"the last {self.window:,} tokens", SECTIONS["window"]))
-        if self.best:
-            features.append(Feature("mask", f"the best {self.best:,} {tokens}", SECTIONS["sparse"]))
-        if self.is_shared:
-            features.append(Feature("cache", "that of an earlier layer", SECTIONS["cache"]))
-        return tuple(features)
+
+def features_of(store: Store) -> tuple[Feature, ...]:
+    """Return what a layer keeps, and what its settings say about who sees how much of it."""
+    each = f"entries, each for {store.tokens_each} tokens"
+    tokens = "tokens" if store.tokens_each == 1 else each
+    features = [*store.new]
+    if store.window:
+        words = f"the last {store.window:,} tokens"
+        features.append(Feature("mask", words, SECTIONS["window"]))
+    if store.best:
+        words = f"the best {store.best:,} {tokens}"
+        features.append(Feature("mask", words, SECTIONS["sparse"]))
+    if store.is_shared:
+        words = "that of an earlier layer"
+        features.append(Feature("cache", words, SECTIONS["cache"]))
+    return tuple(features)
 
 
 def keys_and_values(
@@ -266,7 +271,7 @@ class Model:
         """Return all that is new, and in how many layers."""
         found = Counter[Feature]()
         for count, stores in self.layers:
-            for feature in {one for store in stores for one in store.features()}:
+            for feature in {one for store in stores for one in features_of(store)}:
                 found[feature] += count
         for count, feature in self.also:
             found[feature] += count
