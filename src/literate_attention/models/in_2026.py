@@ -19,13 +19,7 @@ __all__ = [
 
 
 class Feature(NamedTuple):
-    """Something that a model does in its own way.
-
-    Args:
-        part: queries, keys and values, mask, positions, cache or output.
-        words: what it does there.
-        section: the page that explains it, and the section on it.
-    """
+    """Something that a model does in its own way."""
 
     part: str
     """Queries, keys and values, mask, positions, cache or output."""
