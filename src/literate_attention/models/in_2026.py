@@ -160,12 +160,9 @@ def latents(
         value_dim: how wide a value is.
         **settings: others of the :class:`Store`.
     """
+    words = f"made from {latent_dim} + {rope_dim} numbers"
     return Store(
-        new=(
-            Feature(
-                "keys, values", f"made from {latent_dim} + {rope_dim} numbers", SECTIONS["latent"]
-            ),
-        ),
+        new=(Feature("keys, values", words, SECTIONS["latent"]),),
         width=latent_dim + rope_dim,
         per_entry=num_heads * (2 * latent_dim + rope_dim),
         per_token=num_heads * latent_dim * (head_dim + value_dim),
@@ -181,9 +178,8 @@ def one_vector(num_heads: int, head_dim: int, **settings: Any) -> Store:
         head_dim: how wide the vector is.
         **settings: others of the :class:`Store`.
     """
-    new = (
-        Feature("keys, values", f"one vector is both, for {num_heads} heads", SECTIONS["grouped"]),
-    )
+    words = f"one vector is both, for {num_heads} heads"
+    new = (Feature("keys, values", words, SECTIONS["grouped"]),)
     return Store(new=new, width=head_dim, per_entry=2 * num_heads * head_dim, **settings)
 
 
@@ -265,7 +261,8 @@ class Model:
         """Return all that is new, and in how many layers."""
         found = Counter[Feature]()
         for count, stores in self.layers:
-            for feature in {one for store in stores for one in features_of(store)}:
+            of_layer = (feature for store in stores for feature in features_of(store))
+            for feature in dict.fromkeys(of_layer):  # two stores may share it
                 found[feature] += count
         for count, feature in self.also:
             found[feature] += count
