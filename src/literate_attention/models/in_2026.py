@@ -108,7 +108,7 @@ class Store:
 
 def features_of(store: Store) -> tuple[Feature, ...]:
     """Return what a layer keeps, and what its settings say about who sees how much of it."""
-    each = f"entries, each for {store.tokens_each} tokens"
+    each = f"entries of {store.tokens_each} tokens each"
     tokens = "tokens" if store.tokens_each == 1 else each
     features = [*store.new]
     if store.window:
@@ -178,7 +178,7 @@ def one_vector(num_heads: int, head_dim: int, **settings: Any) -> Store:
         head_dim: how wide the vector is.
         **settings: others of the :class:`Store`.
     """
-    words = f"one vector is both, for {num_heads} heads"
+    words = f"one vector is both for {num_heads} heads"
     new = (Feature("keys, values", words, SECTIONS["grouped"]),)
     return Store(new=new, width=head_dim, per_entry=2 * num_heads * head_dim, **settings)
 
@@ -205,7 +205,7 @@ def index(num_heads: int, head_dim: int, *, adds_heads: bool = True, **settings:
         adds_heads: whether their scores are added up, each with a weight, or each head chooses for itself.
         **settings: others of the :class:`Store`.
     """
-    new = (Feature("queries", f"{num_heads} more, of an index", SECTIONS["sparse"]),)
+    new = (Feature("queries", f"{num_heads} more for an index", SECTIONS["sparse"]),)
     per_entry = num_heads * (head_dim + adds_heads)
     return Store(new=new, width=head_dim, per_entry=per_entry, **settings)
 

@@ -32,11 +32,11 @@ GATE = Feature("output", "multiplied by a gate", SECTIONS["gates"])
 """What heads have found is scaled, number by number."""
 NO_ROPE = Feature("positions", "no rotation", SECTIONS["rotary"])
 """Queries and keys that are not rotated."""
-NORM = Feature("queries", "normalized, as are keys", SECTIONS["norm"])
+NORM = Feature("queries", "normalized like the keys", SECTIONS["norm"])
 """Queries and keys that are normalized."""
 SINK = Feature("mask", "a learned sink in each head", SECTIONS["sinks"])
 """A score in each head that takes weight and has no value."""
-STRETCHED = Feature("positions", "rotated less far, for longer texts", SECTIONS["longer"])
+STRETCHED = Feature("positions", "rotated less far for longer texts", SECTIONS["longer"])
 """Rotations made for shorter texts, and stretched."""
 
 

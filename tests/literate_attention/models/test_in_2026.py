@@ -92,4 +92,4 @@ def test_layers_add_up_and_a_shared_cache_is_kept_once() -> None:
     found = [total(model.layers, quantity, 7) for quantity in ("kept", "read", "work")]
     assert found == [2 * 7 * (6 + 5), 2 * 7 * (6 + 5) + 3 * 7 * 6, 2 * 7 * (12 + 10) + 3 * 7 * 12]
     counts = {feature.words: count for feature, count in model.features().items()}
-    assert counts == {"2 more, of an index": 2, "1 for 2 heads": 5, "that of an earlier layer": 3}
+    assert counts == {"2 more for an index": 2, "1 for 2 heads": 5, "that of an earlier layer": 3}
