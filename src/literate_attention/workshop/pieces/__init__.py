@@ -23,8 +23,8 @@ from literate_attention.workshop.pieces import (
 from literate_attention.workshop.pieces.piece import Piece
 
 CHAPTERS = (
-    *(story, transformer_block, rotary_embeddings, grouped_query_attention),
-    *(kv_cache, latent_attention, windows_and_sinks, linear_attention, ring_attention),
+    *(story, transformer_block, rotary_embeddings, kv_cache, grouped_query_attention),
+    *(latent_attention, windows_and_sinks, linear_attention, ring_attention),
 )
 PIECES = tuple(piece for chapter in CHAPTERS for piece in chapter.PIECES)
 BY_NAME = {piece.name: piece for piece in PIECES}
