@@ -36,9 +36,13 @@ __all__ = [
 ]
 
 OWNERS: Final = ("Tom's", "Lily's", "Ben's", "Mia's", "Sam's", "Eve's", "Max's", "Ann's")
+"""Who may have something in the world of the chapter."""
 COLOURS: Final = ("red", "blue", "green", "yellow", "black", "white", "pink", "brown")
+"""What colour it may be."""
 THINGS: Final = ("cup", "kite", "ball", "hat", "book", "drum", "boat", "bell")
+"""What it may be."""
 STATES: Final = ("here", "gone", "lost", "found")
+"""What may be said of it."""
 MOST_OWNERS: Final = 3
 """How many people a text may tell of."""
 KINDS: Final = ("grammar", "whose", "new colour or thing", "echo", "its colour", "its thing")
