@@ -7,6 +7,7 @@
 
   const LOOKED_UP = /^(reference\/|trust\/|playground)/; // nobody reads these to their ends
   const A_WHILE = 20; // seconds: who leaves before, and has not scrolled, has only had a look
+  const MOST = 200_000; // letters, many times what a reader of all chapters leaves behind
   const root = new URL(document.documentElement.dataset.content_root, location.href).href;
   const NAME = `reading ${new URL(root).pathname}`; // another book on the same host keeps its own
   const addressOf = (link) => new URL(link, location.href).href.replace(/[?#].*/, "").slice(root.length);
@@ -16,15 +17,39 @@
   );
   const chapter = chapters.find((link) => addressOf(link.href) === here);
 
-  /** What is kept; if something else stands there, nothing. Of each chapter that was begun: where, and what was passed. */
+  /** What is kept, whatever stands there: what is not ours, or damaged, is left out. */
   function kept() {
-    const nothing = { read: [], solved: {}, written: [], begun: {}, place: "" };
+    let found = null;
     try {
-      const found = { ...nothing, ...JSON.parse(localStorage.getItem(NAME)) };
-      return titleIn(found.place) && found.begun[found.place] ? found : { ...found, place: "" };
+      const text = localStorage.getItem(NAME) ?? "";
+      if (text.length < MOST) found = JSON.parse(text);
     } catch {
-      return nothing;
+      // Something else stands there: we begin anew.
     }
+    const isText = (what) => typeof what === "string";
+    const texts = (what) => (Array.isArray(what) ? what.filter(isText) : []);
+    const isOurs = (address) => URL.canParse(address, root) && new URL(address, root).href.startsWith(root);
+    const map = (what, change) =>
+      Object.fromEntries(
+        Object.entries(typeof what === "object" && !Array.isArray(what) ? (what ?? {}) : {})
+          .filter(([address]) => isOurs(address))
+          .map(([address, one]) => [address, change(one)]),
+      );
+    const text = (what) => (isText(what) ? what : "");
+    // begun: of each chapter, the section to go on from, with its heading, and those that were passed
+    const begun = map(found?.begun, (one) => ({
+      anchor: text(one?.anchor),
+      section: text(one?.section),
+      passed: texts(one?.passed),
+    }));
+    const place = text(found?.place);
+    return {
+      read: texts(found?.read),
+      solved: map(found?.solved, text),
+      written: texts(found?.written),
+      begun,
+      place: Object.hasOwn(begun, place) && titleIn(place) ? place : "",
+    };
   }
 
   /** Return whether the browser has kept it. */

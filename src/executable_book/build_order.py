@@ -39,6 +39,7 @@ from executable_book.publish import epub, markdown_pages, notebooks, pdf, reposi
 from executable_book.reading_aids import offline_copy, previews, section_index, term_links
 from executable_book.run import (
     build_folder,
+    changed_files,
     executed_cells,
     other_machines,
     page_execution,
@@ -75,6 +76,7 @@ def connect(app: Sphinx) -> None:
         app.setup_extension(extension)
     app.add_domain(book_domain.BookDomain)
     settings.declare(app)
+    warnings = repeated_warnings.PagesWithWarnings(app)
 
     def on(event: str, *functions: Callable[..., Any], priority: int = AMONG_OTHERS) -> None:
         for function in functions:
@@ -84,8 +86,10 @@ def connect(app: Sphinx) -> None:
     on("config-inited", collect_seldom, build_folder.begin, page_execution.configure)
     on("builder-inited", section_index.drop_other_search)
 
-    # Pages are read.
+    # Pages are read: those that changed, and those that there were warnings about.
+    on("env-get-outdated", changed_files.outdated, warnings.outdated)
     on("env-before-read-docs", page_execution.deal_out, page_execution.start)
+    on("doctree-read", changed_files.collect)
     on("doctree-read", executed_cells.describe_figures, page_execution.collect)
     on("doctree-read", recorded_outputs.collect, numbers_in_prose.collect)
     on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
@@ -108,11 +112,11 @@ def connect(app: Sphinx) -> None:
     on("html-page-context", page_metadata.add_tags, page_body.mend)
 
     # A build ends: checks speak, the site is completed and cut, and the next build may begin.
-    on("build-finished", repeated_warnings.forget_if_others_warned)
     for name, check in CHECKS.items():
         repeated_warnings.judge(app, name, check)
     on("build-finished", page_execution.finish, complete_site, priority=AFTER_ALL_OTHERS)
     on("build-finished", other_machines.compare, priority=AFTER_ALL_OTHERS)
+    on("build-finished", warnings.store, priority=AFTER_ALL_OTHERS)
     on("build-finished", page_troubles.say_at_the_end, build_folder.end, priority=AFTER_ALL_OTHERS)
 
     add_to_markup(app)

@@ -270,3 +270,15 @@ def test_a_damaged_cache_is_made_anew(project) -> None:
     project.add("page.md", "\nMore.\n")
     assert project.build().executed == ["page"]
     assert "\nright\n" in text_of(project, "page")
+
+
+@pytest.mark.parametrize("name", ["page.md", "data.txt"])
+def test_an_older_file_that_is_copied_over_a_newer_one_is_read(project, name: str) -> None:
+    text = "# {}\n\n```{{literalinclude}} data.txt\n```\n"
+    project.write("page.md", text.format("New"))
+    project.write("data.txt", "New")
+    project.build()
+    project.write(name, text.format("Old") if name == "page.md" else "Old")
+    os.utime(project.folder / name, (0, 0))
+    assert "Old" in project.build().text("page")
+    assert project.build().written == []
