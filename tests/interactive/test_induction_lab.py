@@ -15,7 +15,7 @@ import literate_attention as la
 
 pytestmark = pytest.mark.browser
 
-WORD = "journeyjou"
+WORD, LAYERS = "journeyjou", ("First", "Second")
 
 
 @pytest.fixture
@@ -132,8 +132,8 @@ def assert_shows(page, model, text, silent=(), cut=()) -> None:
         chr(ord("a") + token): percent(share)
         for share, token in zip(best.values[:5].tolist(), best.indices[:5].tolist(), strict=True)
     }
-    for layer in range(2):
-        cells = page.get_by_role("grid", name=f"Layer {layer + 1}").locator("tbody td")
+    for layer, name in enumerate(LAYERS):
+        cells = page.get_by_role("grid", name=f"{name} layer").locator("tbody td")
         shades = cells.evaluate_all("all => all.map(c => +c.style.getPropertyValue('--lp-heat'))")
         shown = torch.tensor(shades).double().reshape(len(text), len(text))
         torch.testing.assert_close(shown, maps[layer], rtol=0, atol=0.000501)
@@ -164,7 +164,7 @@ def test_a_keyboard_types_writes_and_switches_heads_off(page, numbers) -> None:
         assert "\u201cj\u201d followed it, so this is wrong." in answer
         copies = numbers["checkpoints"][-1]["copies"]
         without, both = (percent(copies[off]) for off in (str(layer), ""))
-        found = f"Without the head of layer {layer + 1} it copies {without} of the letters"
+        found = f"Without the head of the {LAYERS[layer].lower()} layer it copies {without} of the letters"
         assert f"{found} of 64 test rows, with both {both}." in answer
         assert page.locator(".lp-right th").inner_text() == "j"  # beside the five, if it is not one
         page.keyboard.press("Space")
