@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from literate_attention.exercises import Verdict
+from literate_attention.workshop.judge.edits import read_table
 from literate_attention.workshop.pieces import BY_NAME, check_piece
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # as readers have it, and many calls
@@ -150,7 +151,40 @@ class MultiHeadAttention(nn.Module):
         hidden = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
         return self.inner(x, x, x, attn_mask=hidden, need_weights=False)[0]
 """
+NEOX = MULTI_HEAD_ATTENTION.replace(
+    "self.qkv(x).chunk(3, dim=-1)",
+    "self.qkv(x).view(b, n, self.h, 3, self.d).movedim(3, 0).flatten(3)",
+)
+LAZY = MULTI_HEAD_ATTENTION.replace("nn.Linear(d_in, 3", "nn.LazyLinear(3")
+OUT_OF_HEADS = (
+    """(torch.einsum("bhqk,bhke->bqhe", weights, v).flatten(2) @ self.W_O.flatten(0, 1))"""
+)
+TRANSFORMER_LENS = (
+    EINSUM.replace("self.a, self.b, self.c", "self.W_Q, self.W_K, self.W_V")
+    .replace("self.last,", "self.W_O,")
+    .replace("nn.Linear(d_out, d_out)", "draw(num_heads, d, d_out)")
+    .replace('self.last(torch.einsum("bhqk,bhke->bqhe", weights, v).flatten(2))', OUT_OF_HEADS)
+    .replace("self.W_O.flatten(0, 1)", "self.W_O.flatten(0, 1) + self.b_O")
+    .replace("        d = ", "        self.b_O = nn.Parameter(torch.zeros(d_out))\n        d = ")
+)
+EMBEDDING = """
+class InputEmbedding(nn.Module):
+    def __init__(self, vocab_size, embed_dim, context_length):
+        super().__init__()
+        self.tokens = nn.Parameter(torch.randn(embed_dim, vocab_size))
+        self.places = nn.Parameter(torch.randn(embed_dim, context_length))
+
+    def forward(self, ids):
+        return self.tokens.T[ids] + self.places.T[: ids.shape[-1]]
+"""
+ONE_TABLE = EMBEDDING.replace("vocab_size))", "vocab_size + context_length))").replace(
+    "self.places.T[:", "self.tokens.T[11 : 11 +"
+)
+ONE_TABLE = ONE_TABLE.replace(
+    "self.places = nn.Parameter(torch.randn(embed_dim, context_length))", ""
+)
 RIGHT = (
+    *(NEOX, LAZY, TRANSFORMER_LENS, EMBEDDING, ONE_TABLE),
     SOFTMAX,
     ATTEND,
     MASK,
@@ -166,106 +200,99 @@ RIGHT = (
 )
 
 WRONG = {
-    ATTEND: [
-        ("dim=-1", "dim=1", "axis 1"),
-        ("dim=-1", "dim=-2", "the columns sum to one"),
-        ("dim=-1) @ x", "dim=-1)", "the weights, not the context"),
-        ("dim=-1) @ x", "dim=-1) @ x, x", "returns 2 tensors, expected 1"),
-        ("x @ x.mT", "x @ x.mT / x.shape[-1] ** 0.5", "scaled, and should not be"),
-        ("torch.softmax(x @ x.mT, dim=-1)", "(x @ x.mT)", "the softmax is missing"),
-        (".mT", ".T", ".T turns all axes"),
-    ],
-    MASK: [
-        ("<=", ">=", ""),
-        ("<=", "<", "no token sees itself"),
-        ("<=", ">", "true and false are swapped"),
-        ("arange(kv_len - q_len, kv_len)", "arange(q_len)", "the queries are the last tokens"),
-        ("kv_len)[:, None]", "kv_len)[:, None] + 1", "one token of the future"),
-    ],
-    TRIANGLE: [
-        (".bool()", "", "of type torch.float32, expected a boolean one"),
-        (
-            "torch.ones(q_len, kv_len).tril(kv_len - q_len).bool()",
-            "torch.full((q_len, kv_len), -torch.inf).triu(kv_len - q_len + 1)",
-            "of type torch.float32, expected a boolean one",
-        ),
-    ],
-    SELF_ATTENTION_V2: [
-        (", bias=qkv_bias", "", "qkv_bias=False has to leave out the biases"),
-        ("q @ k.T", "q @ k", "stops with RuntimeError"),
-    ],
-    SELF_ATTENTION: [
-        ("/ k.shape[-1] ** 0.5", "", "are not scaled"),
-        ("k.shape[-1] ** 0.5", "k.shape[-1]", "not by its square root"),
-        ("k.shape[-1] ** 0.5", "x.shape[-1] ** 0.5", "by the width of the inputs"),
-        ("k.shape[-1] ** 0.5", "len(k) ** 0.5", "by the number of keys"),
-        ("dim=-1", "dim=0", "softmax runs over the queries"),
-        ("q @ k.T", "k @ q.T", "query and key are swapped"),
-        ("weights @ v", "weights @ k", "the keys are averaged"),
-        ("weights @ v", "weights @ x", "the inputs are averaged"),
-        ("return weights @ v", "return weights", "the weights, not the context"),
-        ("q @ k.T", "q @ k", "stops with RuntimeError"),
-    ],
-    CAUSAL_ATTENTION: [
-        ("triu(1)", "tril(-1)", "hides the past and shows the future"),
-        ("triu(1)", "triu(0)", "no token sees itself"),
-        ("triu(1)", "triu(2)", "one token of the future is left visible"),
-        (".bool()[", ".bool().logical_not()[", "hides what it should show"),
-        ("-torch.inf", "0.0", "hidden scores are zero"),
-        (".masked_fill(self.mask.bool()[:n, :n], -torch.inf)", "", "nothing is hidden"),
-        ("[:n, :n]", "", "stops with RuntimeError"),
-        (", bias=qkv_bias", "", "qkv_bias=False has to leave out the biases"),
-        ("bias=qkv_bias", "bias=False", "qkv_bias=True adds no bias"),
-        ("k.transpose(1, 2)", "k.T", ".T turns all axes"),
-        (
-            "weights = self.dropout(weights)",
-            """\
-weights = torch.softmax(q @ k.mT / k.shape[-1] ** 0.5, dim=-1)
-        weights = weights * ~self.mask.bool()[:n, :n]
-        weights = self.dropout(weights / weights.sum(-1, keepdim=True))""",
-            "hide scores before the softmax, not weights after it",
-        ),
-        ("weights = self.dropout(weights)", "", "nothing is dropped in training"),
-        ("self.dropout(weights)", "nn.functional.dropout(weights, 0.5)", "even after .eval()"),
-        (
-            "weights = self.dropout(weights)",
-            "weights = torch.softmax(self.dropout(scores) / k.shape[-1] ** 0.5, dim=-1)",
-            "dropped before the softmax",
-        ),
-        ("self.dropout(weights)", "(weights,)[self.training]", "training it stops with IndexError"),
-        ("return weights @ v", "return (weights @ v)[self.training :]", "in training the shape is"),
-        ("weights @ v", "self.dropout(weights @ v)", "not the weights that are dropped"),
-        (
-            "torch.softmax(scores / k.shape[-1] ** 0.5, dim=-1)",
-            "torch.softmax(scores, dim=1)",
-            "not scaled, and the softmax runs over the queries",
-        ),
-    ],
-    MULTI_HEAD_ATTENTION: [
-        ("self.d**0.5", "self.width**0.5", "by the width of all heads together"),
-        ("self.d**0.5", "n**0.5", "by the number of keys"),
-        ("(weights @ v).transpose(1, 2)", "(weights @ v)", "merged without transposing"),
-        ("return self.proj(z)", "return z", "out_proj is never used"),
-        ("nn.Linear(d_out, d_out)", "nn.Identity()", "no output projection"),
-        ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=False)", "has no bias"),
-        (", bias=qkv_bias", "", "qkv_bias=False has to leave out the biases"),
-        ("k.view(b, n, self.h, self.d).transpose(1, 2)", "k.view(b, self.h, n, self.d)", ""),
-        (
-            ".view(b, n, self.h, self.d).transpose(1, 2)",
-            ".reshape(b, self.h, n, self.d)",
-            "cuts the sentence into heads",
-        ),
-        (
-            "view(b, n, self.h, self.d).transpose(1, 2)",
-            "view(b, n, self.d, self.h).permute(0, 3, 1, 2)",
-            "every second number",
-        ),
-        ("softmax(dim=-1)", "softmax(dim=1)", "runs over the heads"),
-        ("softmax(dim=-1)", "softmax(dim=2)", "runs over the queries"),
-        ("triu(1)", "triu(2)", "one token of the future"),
-        ("(weights @ v)", "(weights @ v).flip(1)", "merged in the wrong order"),
-        ("return self.proj(z)", "return self.proj(z), weights", ""),
-    ],
+    ATTEND: """
+axis 1 | dim=-1 -> dim=1
+the columns sum to one | dim=-1 -> dim=-2
+the weights, not the context | dim=-1) @ x -> dim=-1)
+returns 2 tensors, expected 1 | dim=-1) @ x -> dim=-1) @ x, x
+scaled, and should not be | x @ x.mT -> x @ x.mT / x.shape[-1] ** 0.5
+the softmax is missing | torch.softmax(x @ x.mT, dim=-1) -> (x @ x.mT)
+.T turns all axes | .mT -> .T
+""",
+    EMBEDDING: """
+tokens, places cannot be learned: make nn.Parameter of a plain tensor | nn.Parameter( -> (
+""",
+    MASK: """
+. | <= -> >=
+no token sees itself | <= -> <
+true and false are swapped | <= -> >
+the queries are the last tokens | arange(kv_len - q_len, kv_len) -> arange(q_len)
+one token of the future | kv_len)[:, None] -> kv_len)[:, None] + 1
+""",
+    TRIANGLE: """
+of type torch.float32, expected a boolean one | .bool() ->
+of type torch.float32, expected a boolean one
+    torch.ones(q_len, kv_len).tril(kv_len - q_len).bool()
+        -> torch.full((q_len, kv_len), -torch.inf).triu(kv_len - q_len + 1)
+""",
+    SELF_ATTENTION_V2: """
+qkv_bias=False has to leave out the biases | , bias=qkv_bias ->
+stops with RuntimeError | q @ k.T -> q @ k
+""",
+    SELF_ATTENTION: """
+are not scaled | / k.shape[-1] ** 0.5 ->
+not by its square root | k.shape[-1] ** 0.5 -> k.shape[-1]
+by the width of the inputs | k.shape[-1] ** 0.5 -> x.shape[-1] ** 0.5
+by the number of keys | k.shape[-1] ** 0.5 -> len(k) ** 0.5
+keys come from the wrong projection | x @ self.W_key -> x @ self.W_query
+queries come from the wrong projection | x @ self.W_query -> x @ self.W_key
+make nn.Parameter of a plain tensor | nn.Parameter(torch.rand(d_in, d_out)) -> torch.rand(d_in, d_out)
+softmax runs over the queries | dim=-1 -> dim=0
+query and key are swapped | q @ k.T -> k @ q.T
+the keys are averaged | weights @ v -> weights @ k
+the inputs are averaged | weights @ v -> weights @ x
+the weights, not the context | return weights @ v -> return weights
+stops with RuntimeError | q @ k.T -> q @ k
+""",
+    CAUSAL_ATTENTION: """
+hides the past and shows the future | triu(1) -> tril(-1)
+no token sees itself | triu(1) -> triu(0)
+one token of the future is left visible | triu(1) -> triu(2)
+hides what it should show | .bool()[ -> .bool().logical_not()[
+hidden scores are zero | -torch.inf -> 0.0
+a large negative number | -torch.inf -> -1e4
+nothing is hidden | .masked_fill(self.mask.bool()[:n, :n], -torch.inf) ->
+stops with RuntimeError | [:n, :n] ->
+qkv_bias=False has to leave out the biases | , bias=qkv_bias ->
+qkv_bias=True adds no bias | bias=qkv_bias -> bias=False
+.T turns all axes | k.transpose(1, 2) -> k.T
+hide scores before the softmax, not weights after it
+    weights = self.dropout(weights)
+        -> weights = torch.softmax(q @ k.mT / k.shape[-1] ** 0.5, dim=-1) * ~self.mask.bool()[:n, :n]
+        ; weights = self.dropout(weights / weights.sum(-1, keepdim=True))
+nothing is dropped in training | weights = self.dropout(weights) ->
+even after .eval() | self.dropout(weights) -> nn.functional.dropout(weights, 0.5)
+dropped before the softmax
+    weights = self.dropout(weights)
+        -> weights = torch.softmax(self.dropout(scores) / k.shape[-1] ** 0.5, dim=-1)
+training: it stops with IndexError | self.dropout(weights) -> (weights,)[self.training]
+in training the shape is | return weights @ v -> return (weights @ v)[self.training :]
+not the weights that are dropped | weights @ v -> self.dropout(weights @ v)
+not scaled, and the softmax runs over the queries
+    torch.softmax(scores / k.shape[-1] ** 0.5, dim=-1) -> torch.softmax(scores, dim=1)
+""",
+    MULTI_HEAD_ATTENTION: """
+by the width of all heads together | self.d**0.5 -> self.width**0.5
+by the number of keys | self.d**0.5 -> n**0.5
+by the number of heads | self.d**0.5 -> self.h**0.5
+merged without transposing | (weights @ v).transpose(1, 2) -> (weights @ v)
+out_proj is never used | return self.proj(z) -> return z
+no output projection | nn.Linear(d_out, d_out) -> nn.Identity()
+has no bias | nn.Linear(d_out, d_out) -> nn.Linear(d_out, d_out, bias=False)
+qkv_bias=False has to leave out the biases | , bias=qkv_bias ->
+. | k.view(b, n, self.h, self.d).transpose(1, 2) -> k.view(b, self.h, n, self.d)
+cuts the sentence into heads | .view(b, n, self.h, self.d).transpose(1, 2) -> .reshape(b, self.h, n, self.d)
+every second number
+    view(b, n, self.h, self.d).transpose(1, 2) -> view(b, n, self.d, self.h).permute(0, 3, 1, 2)
+runs over the heads | softmax(dim=-1) -> softmax(dim=1)
+runs over the queries | softmax(dim=-1) -> softmax(dim=2)
+one token of the future | triu(1) -> triu(2)
+merged in the wrong order | (weights @ v) -> (weights @ v).flip(1)
+the queries are averaged | weights @ v -> weights @ q
+this layout of parameters cannot be judged | self.qkv(x).chunk(3, dim=-1)
+        -> self.qkv(x).view(b, n, self.d, 3, self.h).movedim(3, 0).mT.flatten(3)
+. | return self.proj(z) -> return self.proj(z), weights
+""",
 }
 
 
@@ -277,11 +304,12 @@ def written(source):
 
 
 def cases():
-    return [
-        pytest.param(source.replace(old, new), says, id=f"{old} -> {new}"[:60])
-        for source, changes in WRONG.items()
-        for old, new, says in changes
-    ]
+    for source, table in WRONG.items():
+        for says, edits in read_table(table):
+            changed = source
+            for old, new in edits:
+                changed = changed.replace(old, new)
+            yield pytest.param(changed, says, id=f"{says}: {edits}"[:60])
 
 
 @pytest.mark.parametrize("source", RIGHT)
@@ -289,7 +317,7 @@ def test_what_is_right_is_called_right_however_it_is_written(source) -> None:
     assert check_piece(written(source))
 
 
-@pytest.mark.parametrize(("source", "says"), cases())
+@pytest.mark.parametrize(("source", "says"), list(cases()))
 def test_each_mistake_is_called_by_its_name(source, says) -> None:
     assert source not in RIGHT
     verdict = check_piece(written(source))

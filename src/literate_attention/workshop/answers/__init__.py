@@ -1,1 +1,1 @@
-"""Checks of single answers, chapter by chapter."""
+"""Checks of single answers, a module for each part of the book."""

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from literate_attention.story.multi_head_attention import merge_heads, split_heads
-from literate_attention.workshop.judge.edits import Source, mistakes_in
+from literate_attention.workshop.judge.edits import Mistake, Source, mistakes_in
 
-Known = tuple[Callable[..., Tensor], list[tuple[tuple[str, ...], Callable[[], Any]]]]
-"""Right code, and what to say of wrong code together with what makes it."""
+Known = tuple[Callable[..., Tensor], list[Mistake]]
+"""Right code, and what is known to be wrong."""
 
 
 def weigh(query: Tensor, key: Tensor, x: Tensor | None = None) -> Tensor:
@@ -47,30 +47,23 @@ CODE: dict[Callable[..., Tensor], tuple[Callable[..., Tensor], ...]] = {
 """What each of them is made of."""
 
 SCALES = """
-the scores are not scaled
-    / query.shape[-1] ** 0.5 ->
-the scores are scaled by d_k, not by its square root
-    query.shape[-1] ** 0.5 -> query.shape[-1]
+the scores are not scaled | / query.shape[-1] ** 0.5 ->
+the scores are scaled by d_k, not by its square root | query.shape[-1] ** 0.5 -> query.shape[-1]
 the scores are multiplied by the square root of d_k, not divided by it
     / query.shape[-1] ** 0.5 -> * query.shape[-1] ** 0.5
 """
 UNSCALED = """
-the scores are scaled, and should not be
-    query @ key.mT -> query @ key.mT / query.shape[-1] ** 0.5
+the scores are scaled, and should not be | query @ key.mT -> query @ key.mT / query.shape[-1] ** 0.5
 """
 MASKS = """
-nothing is hidden: every token sees the future
-    .tril(kv_len - q_len) ->
-the mask hides the past and shows the future
-    .tril(kv_len - q_len) -> .tril(kv_len - q_len).flip(0, 1)
-the mask hides what it should show and shows what it should hide
-    seen = torch -> seen = ~torch
-one token of the future is left visible
-    .tril(kv_len - q_len) -> .tril(1)
-no token sees itself
-    .tril(kv_len - q_len) -> .tril(-1)
-hidden scores are zero, not minus infinity: zero is a score like any other
-    -torch.inf -> 0.0
+nothing is hidden: every token sees the future | .tril(kv_len - q_len) ->
+the mask hides the past and shows the future | .tril(kv_len - q_len) -> .tril(kv_len - q_len).flip(0, 1)
+the mask hides what it should show and shows what it should hide | seen = torch -> seen = ~torch
+the mask hides what it should show and shows what it should hide | seen = torch -> seen = ~torch
+    scores.softmax(dim=-1) -> scores.softmax(dim=-1).nan_to_num()
+one token of the future is left visible | .tril(kv_len - q_len) -> .tril(kv_len - q_len + 1)
+no token sees itself | .tril(kv_len - q_len) -> .tril(kv_len - q_len - 1)
+hidden scores are zero, not minus infinity: zero is a score like any other | -torch.inf -> 0.0
 the mask comes after the softmax, and the rows were not made to sum to one again
     scores = scores.masked_fill(~seen, -torch.inf) -> pass
     return weights -> return weights.masked_fill(~seen, 0.0)
@@ -78,51 +71,55 @@ the mask comes after the softmax, and the rows were not made to sum to one again
 STEPS = """
 the softmax runs over the queries: the columns sum to one, not the rows
     scores.softmax(dim=-1) -> scores.softmax(dim=-2)
+the scores are divided by their sum, there is no softmax
+    scores.softmax(dim=-1) -> scores / scores.sum(dim=-1, keepdim=True)
+queries are compared with queries: keys come from the wrong projection | query @ key.mT -> query @ query.mT
+keys are compared with keys: queries come from the wrong projection | query @ key.mT -> key @ key.mT
+these are scores, the softmax is missing | scores.softmax(dim=-1) -> scores
+query and key are swapped | scores = query @ key.mT -> scores = key @ query.mT
+"""
+AXES = """
 the softmax runs over axis 1: in a batch these are the queries, the keys are axis -1
     scores.softmax(dim=-1) -> scores.softmax(dim=1)
 the softmax runs over axis 0: in a batch these are the texts, the keys are axis -1
     scores.softmax(dim=-1) -> scores.softmax(dim=0)
-the scores are divided by their sum, there is no softmax
-    scores.softmax(dim=-1) -> scores / scores.sum(dim=-1, keepdim=True)
-these are scores, the softmax is missing
-    scores.softmax(dim=-1) -> scores
-query and key are swapped
-    scores = query @ key.mT -> scores = key @ query.mT
 """
 BY_NUMBER = """
 the scores are scaled by the number of keys, not by their width
     query.shape[-1] ** 0.5 -> key.shape[-2] ** 0.5
 """
+NO_CONTEXT = """
+these are the weights, not the context vectors | return context -> return weights
+"""
 AVERAGES = """
-these are the weights, not the context vectors
-    return context -> return weights
-the keys are averaged, not the values
-    weights @ value -> weights @ key
+the keys are averaged, not the values | weights @ value -> weights @ key
+the queries are averaged, not the values | weights @ value -> weights @ query
 """
 PROJECTED = f"""
-the inputs are averaged, not the values
-    weights @ value -> weights @ x
+the inputs are averaged, not the values | weights @ value -> weights @ x
 the scores are scaled by the width of the inputs, not of the keys
     query.shape[-1] ** 0.5 -> x.shape[-1] ** 0.5
 {BY_NUMBER}"""
 IN_HEADS = f"""
-the softmax runs over the heads, not over the keys
-    scores.softmax(dim=-1) -> scores.softmax(dim=-3)
+the softmax runs over the heads, not over the keys | scores.softmax(dim=-1) -> scores.softmax(dim=-3)
 the view cuts the sentence into heads, not the vectors: view by token first, then transpose
     x.unflatten(-1, (num_heads, -1)).transpose(-3, -2) -> x.reshape(len(x), num_heads, x.shape[-2], -1)
+heads are merged without transposing them back
+    x.transpose(-3, -2).flatten(-2) -> x.reshape(len(x), x.shape[-2], -1)
+the scores are scaled by the width of all heads together
+    query.shape[-1] ** 0.5 -> (query.shape[-1] * query.shape[-3]) ** 0.5
+the scores are scaled by the number of heads, not by their width
+    query.shape[-1] ** 0.5 -> query.shape[-3] ** 0.5
+{BY_NUMBER}"""
+ONE_KEY_A_HEAD = f"""{IN_HEADS}
 each head gets every second number of a vector, not one piece of it
     (num_heads, -1)).transpose(-3, -2) -> (-1, num_heads)).movedim(-1, -3)
 nothing is split: there is one wide head
     x.unflatten(-1, (num_heads, -1)).transpose(-3, -2) -> x.unsqueeze(-3)
-heads are merged without transposing them back
-    x.transpose(-3, -2).flatten(-2) -> x.reshape(len(x), x.shape[-2], -1)
 the heads are merged in the wrong order
     x.transpose(-3, -2).flatten(-2) -> x.flip(-3).transpose(-3, -2).flatten(-2)
-out_proj is never used
-    return out( -> return (
-the scores are scaled by the width of all heads together
-    query.shape[-1] ** 0.5 -> (query.shape[-1] * query.shape[-3]) ** 0.5
-{BY_NUMBER}"""
+out_proj is never used | return out( -> return (
+"""
 
 
 @cache
@@ -135,9 +132,9 @@ def known_ways(
         source.change("scores = scores.masked_fill(~seen, -torch.inf)", "pass")
     if not is_scaled:
         source.change("/ query.shape[-1] ** 0.5", "")
-    table = [more, SCALES if is_scaled else UNSCALED, MASKS if is_causal else "", STEPS]
-    table += [] if function is weigh else [AVERAGES]
-    return source.edited(), list(mistakes_in(source, "".join(table), 2))
+    table = [more, SCALES if is_scaled else UNSCALED, MASKS if is_causal else "", STEPS, AXES]
+    table += [] if function is weigh else [NO_CONTEXT, AVERAGES]
+    return source.edited(), mistakes_in(source, "".join(table), 2)
 
 
 def ways_on(known: Known, *given: Any) -> Iterator[tuple[tuple[str, ...], Callable[[], Tensor]]]:
@@ -145,12 +142,7 @@ def ways_on(known: Known, *given: Any) -> Iterator[tuple[tuple[str, ...], Callab
     right, mistakes = known
     yield (), partial(right, *given)
     for says, make in mistakes:
-        yield says, partial(run_made, make, *given)
-
-
-def run_made(make: Callable[[], Any], *given: Any) -> Any:
-    """Make code with a mistake, and run it."""
-    return make()(*given)
+        yield says, partial(lambda make: make()(*given), make)
 
 
 def results(known: Known, *given: Any) -> Iterator[tuple[str, Tensor]]:

@@ -1,8 +1,7 @@
-"""Mistakes as edits of right code: what to say, what the source has, and what stands there instead.
+"""Mistakes as edits of right code, one a line: ``what to say | what the source has -> what replaces it``.
 
-A table of them is a text. A line at the left is a sentence. Below it stands what is changed, ``old -> new``;
-what is indented more goes on with the line above, and where nothing follows the arrow, the old text is left
-out. Below two sentences stand two mistakes at once that concern the same place.
+There may be several edits, divided by ``|`` or on lines of their own that are indented; what is indented more
+goes on with the line above. Where nothing follows the arrow, the old text is left out.
 """
 
 import __future__
@@ -10,11 +9,13 @@ import __future__
 import inspect
 import re
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
+
+Mistake = tuple[tuple[str, ...], Callable[[], Any]]
+"""What to say of wrong code, and what makes it."""
 
 DOCSTRING = re.compile(r'\n +r?"""(?:.|\n)*?"""(?=\n)')
 
@@ -68,26 +69,22 @@ class Source:
         return names[self.name]
 
 
-def read_table(table: str) -> Iterator[tuple[tuple[str, ...], list[tuple[str, str]]]]:
-    """Yield what to say of each mistake, in a sentence or in several, and its edits."""
-    for row in re.findall(r"(?:^\S.*\n)+(?:^ .*\n)+", textwrap.dedent(table), re.MULTILINE):
-        lines = re.sub(r"\n {5,}", " ", row).splitlines()
-        says = tuple(line for line in lines if not line.startswith(" "))
-        pairs = (line.strip().partition(" ->") for line in lines[len(says) :])
+def read_table(table: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Yield what to say of each mistake, and its edits."""
+    joined = re.sub(r"\n {4}", " | ", re.sub(r"\n {5,}", " ", table))
+    for row in filter(None, joined.splitlines()):
+        says, *edits = row.split(" | ")
+        pairs = (edit.partition(" ->") for edit in edits)
         yield says, [(old, new.strip()) for old, _, new in pairs]
 
 
-def mistakes_in(
-    source: Source, table: str, most: int
-) -> Iterator[tuple[tuple[str, ...], Callable[[], Any]]]:
-    """Yield what to say and what makes the wrong code: all that is wrong in one way, then in several."""
+def mistakes_in(source: Source, table: str, most: int) -> list[Mistake]:
+    """List what to say and what makes the wrong code: all that is wrong in one way, then in several."""
     rows = [(says, [source.edit(*one) for one in edits]) for says, edits in read_table(table)]
-    single = [row for row in rows if len(row[0]) == 1]
-    several = [row for row in rows if len(row[0]) > 1]
+    found: list[Mistake] = []
     for number in range(1, most + 1):
-        for chosen in combinations(single, number):
+        for chosen in combinations(rows, number):
             edits = sorted(edit for _, own in chosen for edit in own)
             if all(one.end <= other.start for one, other in pairwise(edits)):
-                yield tuple(says for (says,), _ in chosen), cache(partial(source.edited, edits))
-    for says, edits in several:
-        yield says, cache(partial(source.edited, edits))
+                found.append((tuple(s for s, _ in chosen), cache(partial(source.edited, edits))))
+    return found

@@ -10,16 +10,17 @@ import torch
 from torch import Tensor, nn
 
 from literate_attention.story.training import one_thread
-from literate_attention.workshop.judge.edits import Source, mistakes_in
+from literate_attention.workshop.judge.edits import Mistake, Source, mistakes_in
 from literate_attention.workshop.judge.trials import (
     Given,
     Run,
+    UnusableError,
     call,
     copied,
     drawn,
     judge_by_ways,
 )
-from literate_attention.workshop.judge.verdict import Verdict, wrong
+from literate_attention.workshop.judge.verdict import Verdict
 
 
 @contextmanager
@@ -31,10 +32,6 @@ def swapped(names: dict[str, Any], others: Mapping[str, Any]) -> Iterator[None]:
         yield
     finally:
         names.update(before)
-
-
-class UnusableError(Exception):
-    """What a reader wrote cannot be tried; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +60,9 @@ class Judged:
     most: int = 2
 
     @cached_property
-    def mistakes(self) -> list[tuple[tuple[str, ...], Callable[[], Any]]]:
+    def mistakes(self) -> list[Mistake]:
         """What to say of each mistake, or of several, and what makes the wrong code."""
-        return list(mistakes_in(Source(*(self.code or (self.right,))), self.table, self.most))
+        return mistakes_in(Source(*(self.code or (self.right,))), self.table, self.most)
 
     def __call__(self, mine: object) -> Verdict:
         """Judge a function or a class."""
@@ -85,59 +82,29 @@ class Judged:
 
     def judge(self, mine: object) -> Verdict:
         """Judge a function or a class, with whatever it is made of."""
-        unusable: list[UnusableError] = []
-        done: list[Given] = []
-
-        def run(implementation: Any, given: Given) -> Any:
-            try:
-                result = self.run(implementation, given)
-            except UnusableError as error:
-                unusable.append(error)
-                raise
-            done.append(given)
-            return result
-
         with torch.no_grad(), torch.random.fork_rng(devices=[]), one_thread():
-            verdict = judge_by_ways(mine, self.ways, self.inputs, run)
-            if unusable:
-                return wrong(str(unusable[0]), case=verdict.case)
-            if 0 < len(done) < len(self.inputs):  # it has stopped, but may have been wrong before
-                smaller = judge_by_ways(mine, self.ways, self.inputs[: len(done)], self.run)
-                return verdict if smaller else smaller
-        return verdict
+            return judge_by_ways(mine, self.ways, self.inputs, self.run)
 
     def ways(self, given: Given) -> Iterator[tuple[tuple[str, ...], Callable[[], Any]]]:
         """Yield the right way of computing, and then those with mistakes."""
         yield (), lambda: self.run(self.right, copied(given))
         for says, mistake in self.mistakes:
-            yield says, partial(self.try_mistake, mistake, given)
-
-    def try_mistake(self, mistake: Callable[[], Any], given: Given) -> Any:
-        """Run code with a mistake in it."""
-        return self.run(mistake(), given)
+            yield says, partial(lambda mistake: self.run(mistake(), given), mistake)
 
 
 def run_mask(implementation: Any, given: Given) -> Any:
     """Make a mask; zeros and ones are taken for what they say, so that the rest of it can be judged."""
     mask = call(implementation, given)
-    if not isinstance(mask, Tensor) or mask.dtype == torch.bool:
-        return mask
-    if not ((mask == 0) | (mask == 1)).all():
-        raise UnusableError(f"the mask is of type {mask.dtype}, expected a boolean one")
-    return mask != 0
+    is_binary = isinstance(mask, Tensor) and bool(((mask == 0) | (mask == 1)).all())
+    return mask != 0 if is_binary else run_boolean(lambda: mask, {})
 
 
-def run_boolean_mask(implementation: Any, given: Given) -> Any:
+def run_boolean(implementation: Any, given: Given) -> Any:
     """Make a mask, which has to be boolean."""
     mask = call(implementation, given)
-    if mask.dtype != torch.bool:
+    if isinstance(mask, Tensor) and mask.dtype != torch.bool:
         raise UnusableError(f"the mask is of type {mask.dtype}, expected a boolean one")
     return mask
-
-
-def without_none(**given: Any) -> Given:
-    """Write an input, and leave out what there is not."""
-    return {name: value for name, value in given.items() if value is not None}
 
 
 def loaded(module: Any, like: nn.Module) -> Any:
@@ -177,6 +144,11 @@ def what_does_not_fit(
             )
     if not lacking and all(name.endswith("bias") for name in has):
         return f"no biases are expected, found {', '.join(has)}: give nn.Linear bias=False"
+    parameters = dict(module.named_parameters())
+    for name, weight in has.items():
+        twins = (n for n, p in parameters.items() if n not in has and p.shape == weight.shape)
+        if not lacking and weight.ndim > 1 and (twin := next(twins, None)):
+            return f"{name} is one matrix with {twin}, as a checkpoint has it: assign that to it"
     if not lacking:
         return (
             f"no checkpoint has the parameter {', '.join(has)}: "
@@ -184,8 +156,16 @@ def what_does_not_fit(
         )
     return (
         "a checkpoint is read by the names of its parameters: "
-        f"expected {shapes(lacking)}, found {shapes(has)}"
+        f"expected {shapes(lacking)}, found {shapes(has)}{plain(module)}"
     )
+
+
+def plain(module: nn.Module) -> str:
+    """Say which tensors of a module are not learned, because they are no parameters."""
+    found = [n for one in module.modules() for n, v in vars(one).items() if isinstance(v, Tensor)]
+    if not found:
+        return ""
+    return f"; {', '.join(found)} cannot be learned: make nn.Parameter of a plain tensor"
 
 
 def shapes(parameters: Mapping[str, Tensor]) -> str:

@@ -1,17 +1,17 @@
 """Which of a module's parameters make queries, keys, values and outputs, whatever they are called."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import permutations
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 ROLES = ("W_query", "W_key", "W_value", "out_proj")
+TORCHS = (nn.Linear, nn.MultiheadAttention)
 
 
-@dataclass(frozen=True)
-class Projection:
+class Projection(NamedTuple):
     """What turns vectors into others: `x @ weight + bias`."""
 
     weight: Tensor
@@ -22,19 +22,13 @@ class Projection:
         return x @ self.weight if self.bias is None else x @ self.weight + self.bias
 
 
-@dataclass(frozen=True)
-class Projections:
+class Projections(NamedTuple):
     """What makes queries, keys, values and, with several heads, outputs."""
 
     query: Projection
     key: Projection
     value: Projection
     out: Projection | None = None
-
-    @property
-    def of_inputs(self) -> tuple[Projection, Projection, Projection]:
-        """Those that an input goes through."""
-        return self.query, self.key, self.value
 
 
 def redraw(module: nn.Module, seed: int = 123) -> None:
@@ -51,90 +45,86 @@ def find_projections(
     """Find out which parameters may make queries, keys, values, and outputs if there are heads.
 
     Names of the book mean what they mean there. Under other names every order is possible, the module's own
-    first: three matrices, one for all three, or one for each head. `num_heads` is None for attention that is
+    first: three matrices, one for all three, or some for each head. `num_heads` is None for attention that is
     not multi-head attention.
     """
-    return [
-        replace(found, out=out)
-        for turned in ((False, True) if d_in == d_out else (False,))
-        for found, out in _orders(module, d_in, d_out, num_heads, turned)
-    ]
-
-
-def _orders(
-    module: nn.Module, d_in: int, d_out: int, num_heads: int | None, turned: bool
-) -> Iterator[tuple[Projections, Projection | None]]:
-    wide = [
-        (name, projection)
-        for name, one in _matrices(module, turned)
-        for projection in _cut(one, d_in, d_out, num_heads)
-    ]
-    wide = _joined(wide, d_in, d_out, num_heads)
-    named = {
-        role: projection for role in ROLES for name, projection in wide if role in name.split(".")
+    found = []
+    owners = {
+        module.get_submodule(name.rpartition(".")[0]) for name, _ in module.named_parameters()
     }
-    outs: list[Projection | None] = [None]
-    if num_heads is not None:
-        outs = [p for _, p in _matrices(module, turned) if p.weight.shape == (d_out, d_out)]
-    if all(role in named for role in ROLES[:3]):
-        query, key, value = (named[role] for role in ROLES[:3])
-        for out in [named["out_proj"]] if "out_proj" in named else outs or [None]:
-            yield Projections(query, key, value), out
-        return
-    for out in outs or [None]:
-        others = [p for _, p in wide if out is None or p.weight.data_ptr() != out.weight.data_ptr()]
-        if len(others) == 3:
-            for query, key, value in permutations(others):
-                yield Projections(query, key, value), out
-
-
-def _matrices(module: nn.Module, turned: bool) -> Iterator[tuple[str, Projection]]:
-    """Yield all matrices as `x @ weight`, with the bias that stands beside them."""
-    biases = {n: p.detach() for n, p in module.named_parameters() if p.ndim == 1}
-    for name, parameter in module.named_parameters():
-        weight = parameter.detach()
-        owner = module.get_submodule(name.rpartition(".")[0])
-        if weight.ndim == 3:  # a matrix for each head
-            yield name, Projection(weight.transpose(0, 1).flatten(1))
-        if weight.ndim != 2:
-            continue
-        bias = biases.get(name.replace("weight", "bias"))
-        is_torchs = isinstance(owner, (nn.Linear, nn.MultiheadAttention))
-        yield name, Projection(weight.T if is_torchs or turned else weight, bias)
-
-
-def _cut(one: Projection, d_in: int, d_out: int, num_heads: int | None) -> list[Projection]:
-    """Bring a matrix into the form (d_in, d_out), or cut one that holds three into them."""
-    weight, bias = one.weight, one.bias
-    for candidate in (weight, weight.T):
-        if candidate.shape == (d_in, 3 * d_out):
-            biases = [None] * 3 if bias is None else bias.chunk(3)
-            return [Projection(w, b) for w, b in zip(candidate.chunk(3, -1), biases, strict=True)]
-    for candidate in (weight, weight.T):
-        if candidate.shape == (d_in, d_out):
-            return [Projection(candidate, bias)]
-        if num_heads is not None and candidate.shape == (d_in, d_out // num_heads):
-            return [Projection(candidate, bias)]
-    return []
-
-
-def _joined(
-    found: list[tuple[str, Projection]], d_in: int, d_out: int, num_heads: int | None
-) -> list[tuple[str, Projection]]:
-    """Put the matrices of single heads side by side; three for all heads serve each of them."""
-    if num_heads is None or any(p.weight.shape[-1] == d_out for _, p in found if d_in != d_out):
-        return found
-    narrow = [(n, p) for n, p in found if p.weight.shape == (d_in, d_out // num_heads)]
-    if len(narrow) == 3:
-        return [(n, _side_by_side([p] * num_heads)) for n, p in narrow]
-    if len(narrow) == 3 * num_heads:
-        return [
-            (narrow[role][0], _side_by_side([p for _, p in narrow[role::3]])) for role in range(3)
-        ]
+    for turned in (False, True)[: 1 if all(isinstance(one, TORCHS) for one in owners) else 2]:
+        outs = _matrices(module, d_out, turned, d_out) if num_heads is not None else {}
+        for out in [name for name in outs if ROLES[3] in name.split(".")] or outs or [""]:
+            wide = _matrices(module, d_in, turned)
+            wide.pop(out, None)
+            found += [
+                Projections(*three, out=outs.get(out))
+                for three in _threes(wide, d_out, num_heads or 1)
+            ]
     return found
 
 
-def _side_by_side(heads: list[Projection]) -> Projection:
-    biases = [head.bias for head in heads if head.bias is not None]
-    weight = torch.cat([head.weight for head in heads], dim=-1)
-    return Projection(weight, torch.cat(biases) if len(biases) == len(heads) else None)
+def is_plain(module: nn.Module) -> bool:
+    """Tell whether there are matrices of the book's names, or three, and no more than one for outputs."""
+    names = [name for name, one in module.named_parameters() if one.ndim > 1]
+    is_named = all(any(role in name.split(".") for name in names) for role in ROLES[:3])
+    return is_named or len(names) in (3, 4)
+
+
+def _matrices(
+    module: nn.Module, size: int, turned: bool, width: int | None = None
+) -> dict[str, Projection]:
+    """Read parameters as `x @ weight`, as far as they take so many numbers, with the biases beside them."""
+    parameters = {name: one.detach() for name, one in module.named_parameters()}
+    found = {}
+    for name, weight in parameters.items():
+        path, dot, last = name.rpartition(".")
+        owner = module.get_submodule(path)
+        if isinstance(owner, TORCHS):
+            weight = weight.mT if weight.ndim == 2 else weight
+        elif turned and weight.ndim == 2:
+            weight = weight.T
+        if width is not None:  # heads may stand apart in what comes in
+            weight = weight.flatten(0, -2) if weight.ndim > 2 else weight
+            if weight.shape != (size, width):
+                continue
+        if weight.ndim < 2 or size not in weight.shape:
+            continue
+        bias = parameters.get(path + dot + last.replace("weight", "bias").replace("W_", "b_"))
+        is_beside = bias is not None and bias.ndim < weight.ndim
+        matrix = weight.movedim(weight.shape.index(size), 0).flatten(1)
+        found[name] = Projection(matrix, bias.flatten() if bias is not None and is_beside else None)
+    return found
+
+
+def _threes(
+    wide: dict[str, Projection], d_out: int, num_heads: int
+) -> Iterator[tuple[Projection, Projection, Projection]]:
+    """Put all columns side by side, and cut them into those for queries, keys and values."""
+    roles = {
+        name: next((n for n, role in enumerate(ROLES) if role in name.split(".")), None)
+        for name in wide
+    }
+    is_named = {*roles.values()} == {0, 1, 2}
+    names = sorted(wide, key=lambda name: roles[name] or 0) if is_named else [*wide]
+    if not names:
+        return
+    biases = [wide[n].bias for n in names]
+    weight = torch.cat([wide[n].weight for n in names], dim=1)
+    bias = (
+        None if any(b is None for b in biases) else torch.cat([b for b in biases if b is not None])
+    )
+    columns = [one for one in (weight, bias) if one is not None]
+    if weight.shape[1] == 3 * (d_out // num_heads):  # three for all heads serve each of them
+        columns = [c.unflatten(-1, (3, -1)).repeat(*[1] * c.ndim, num_heads) for c in columns]
+    elif weight.shape[1] == 3 * d_out:
+        columns = [c.unflatten(-1, (3, -1)) for c in columns]
+    else:
+        return
+    readings = [columns]
+    if not is_named and len(names) != 3:
+        of_heads = [c.flatten(-2).unflatten(-1, (num_heads, 3, -1)) for c in columns]
+        readings.append([c.transpose(-3, -2).flatten(-2) for c in of_heads])
+    for reading in readings:
+        query, key, value = (Projection(*(c[..., n, :] for c in reading)) for n in range(3))
+        yield from [(query, key, value)] if is_named else permutations((query, key, value))

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from traceback import walk_tb
-from typing import Any, NamedTuple
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -35,61 +35,82 @@ def call(implementation: Any, given: Given) -> Any:
     return implementation(*given.values())
 
 
+def inputs(names: str, *rows: tuple[Any, ...]) -> list[Given]:
+    """Write inputs as a table; lists are tensors, and a row may have less than there are names."""
+    values = ([torch.tensor(one) if isinstance(one, list) else one for one in row] for row in rows)
+    return [dict(zip(names.split(", "), row, strict=False)) for row in values]
+
+
+class UnusableError(Exception):
+    """What a reader wrote cannot be tried; the message says why."""
+
+
+class Settled(Exception):  # noqa: N818 - it is no error
+    """It is known what is wrong, or that nothing is written yet; the only argument is the verdict."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Return the verdict."""
+        return cast("Verdict", self.args[0])
+
+
 def judge_by_ways(mine: object, ways: Ways, inputs: Iterable[Given], run: Run = call) -> Verdict:
     """Compare what an implementation returns with all that may come of an input, right or wrong."""
     if not callable(mine):
         return wrong(f"a function or a class is expected, got {type(mine).__name__}")
-    trials = try_out(mine, inputs, run)
-    if isinstance(trials, Verdict):
-        return trials
-    verdict = explain(trials, [ways])
-    if not verdict or not trials:
-        return verdict
+    trials: list[Trial] = []
+    stops = RIGHT
+    for given in inputs:
+        try:
+            trials.append((given, attempt(run, mine, given)))
+        except Settled as settled:
+            stops = settled.verdict
+            if isinstance(settled.__cause__, UnusableError):
+                return stops
+            break
+    verdict = explain(trials, [ways])  # it has stopped, but may have been wrong before
+    if not (verdict and stops):
+        return stops if verdict else verdict
+    tried = [given for given, _ in trials]
     return judge_gradients(
-        lambda given: run(mine, given),
-        lambda given: next(ways(given))[1](),
-        [given for given, _ in trials],
+        lambda given: run(mine, given), lambda given: next(ways(given))[1](), tried
     )
 
 
-def try_out(mine: object, inputs: Iterable[Given], run: Run) -> list[Trial] | Verdict:
-    """Run what a reader wrote on each input; an error becomes a verdict, and so does a changed input."""
-    trials = []
-    for given in inputs:
-        came = attempt(run, mine, given)
-        if isinstance(came, Verdict):
-            return came
-        trials.append((given, came))
-    return trials
+def attempt(run: Run, mine: object, given: Given) -> list[Tensor]:
+    """Run what a reader wrote on one input.
 
-
-def attempt(run: Run, mine: object, given: Given) -> list[Tensor] | Verdict:
-    """Run what a reader wrote on one input."""
+    Raises:
+        Settled: it stops, it changes the input, or it returns no tensors.
+    """
     copy, case = copied(given), described(given)
+
+    def settled(says: str) -> Settled:
+        return Settled(wrong(says, case=case))
+
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         torch.set_warn_always(True)
         try:
             result = run(mine, copy)
+        except UnusableError as error:
+            raise settled(str(error)) from error
         except Exception as error:
             if (lacking := not_written(error)) is not None:
-                return lacking
+                raise Settled(lacking) from error
+            says = f"it stops with {type(error).__name__}: {message_of(error)}"
             if any("The use of `x.T`" in str(one.message) for one in noted):
-                return wrong(
-                    ".T turns all axes of a batch around; .mT, or transpose(-2, -1), turns the last two",
-                    case=case,
-                )
-            return wrong(f"it stops with {type(error).__name__}: {message_of(error)}", case=case)
+                says = ".T turns all axes of a batch around; .mT, or transpose(-2, -1), turns the last two"
+            raise settled(says) from error
         finally:
             torch.set_warn_always(False)
-    several = result if isinstance(result, (tuple, list)) else [result]
-    for one in several:
+    for one in tensors(result):
         if not isinstance(one, Tensor):
-            return wrong(f"a tensor is expected, it returns {type(one).__name__}", case=case)
+            raise settled(f"a tensor is expected, it returns {type(one).__name__}")
     for name, value in given.items():
         if isinstance(value, Tensor) and not torch.equal(value, copy[name]):
-            return wrong(f"it changes {name}, which belongs to whoever calls it", case=case)
-    return [one.detach().clone() for one in several]
+            raise settled(f"it changes {name}, which belongs to whoever calls it")
+    return [one.detach().clone() for one in tensors(result)]
 
 
 def judge_gradients(mine: Way, right: Way, inputs: Sequence[Given]) -> Verdict:
@@ -101,30 +122,27 @@ def judge_gradients(mine: Way, right: Way, inputs: Sequence[Given]) -> Verdict:
     return RIGHT
 
 
-def compare_gradients(mine: Way, should: "Backward", given: Given) -> Verdict:
+Backward = tuple[int, dict[str, Tensor], int]
+"""What a backward pass brings: from how many tensors, to what was given, to how many parameters."""
+
+
+def compare_gradients(mine: Way, should: Backward, given: Given) -> Verdict:
     """Compare what a backward pass brings with what it should bring."""
+    nothing = "nothing can be learned through it:"
     try:
         came = backward(mine, given)
     except RuntimeError as error:
-        return wrong(f"nothing can be learned through it: backward stops with {message_of(error)}")
-    if came is None or came.num_outputs < should.num_outputs:
-        return wrong("nothing can be learned through it: no gradient flows back")
-    for name, gradient in should.gradients.items():
-        if not same(came.gradients[name], gradient):
+        return wrong(f"{nothing} backward stops with {message_of(error)}")
+    if came is None or came[0] < should[0]:
+        return wrong(f"{nothing} no gradient flows back")
+    for name, gradient in should[1].items():
+        if not same(came[1][name], gradient):
             return wrong(
                 f"the numbers are right, but not the gradient of {name}: is something detached?"
             )
-    if came.num_parameters < should.num_parameters:
+    if came[2] < should[2]:
         return wrong("the numbers are right, but no gradient reaches some of the parameters")
     return RIGHT
-
-
-class Backward(NamedTuple):
-    """What a backward pass brings: from how many tensors, to what was given, to how many parameters."""
-
-    num_outputs: int
-    gradients: dict[str, Tensor]
-    num_parameters: int
 
 
 def backward(compute: Way, given: Given) -> Backward | None:
@@ -142,13 +160,9 @@ def backward(compute: Way, given: Given) -> Backward | None:
         if not (reached := leaves(loss.grad_fn)):
             return None
         gradients = torch.autograd.grad(loss, reached)
-    grads = dict(zip(map(id, reached), gradients, strict=True))
-    return Backward(
-        len(found),
-        {n: grads.get(id(v), torch.zeros_like(v)) for n, v in watched.items()},
-        sum(one.numel() for one in reached)
-        - sum(v.numel() for v in watched.values() if id(v) in grads),
-    )
+    grads = {id(one): gradient for one, gradient in zip(reached, gradients, strict=True)}
+    to_given = {name: grads.pop(id(v), torch.zeros_like(v)) for name, v in watched.items()}
+    return len(found), to_given, sum(gradient.numel() for gradient in grads.values())
 
 
 def leaves(node: Any) -> list[Tensor]:
@@ -188,43 +202,35 @@ def needs(name: str) -> Verdict:
     return Verdict(False, f"It needs {name}, which is not written yet.", is_written=False)
 
 
+def fits(trials: Sequence[Trial], ways: Ways) -> bool:
+    """Tell whether the right way leads to all that came."""
+    return all(all_same(came, tensors(next(ways(given))[1]())) for given, came in trials)
+
+
 def explain(trials: Sequence[Trial], candidates: Iterable[Ways]) -> Verdict:
     """Find the shortest list of mistakes that explains all that came.
 
     If it is not known which parameter is which, there are candidates: the ways for each possibility.
     """
-    rights = []
-    for ways in candidates:
-        right = [tensors(next(ways(given))[1]()) for given, _ in trials]
-        if all(all_same(came, one) for (_, came), one in zip(trials, right, strict=True)):
-            return RIGHT
-        rights.append((ways, right))
+    candidates = list(candidates)
+    if any(fits(trials, ways) for ways in candidates):
+        return RIGHT
+    rights = [[tensors(next(ways(given))[1]()) for given, _ in trials] for ways in candidates]
     for number in (1, 2, 3):
-        for ways, right in rights:
+        for ways, right in zip(candidates, rights, strict=True):
             for says in mistakes_that_explain(trials, ways, number):
                 return wrong(*says, case=smallest(trials, right))
-    right = rights[0][1]
-    shapes = {
-        (tuple(a.shape), tuple(b.shape))
-        for (_, came), one in zip(trials, right, strict=True)
-        for a, b in zip(came, one, strict=False)
-        if a.shape != b.shape
-    }
-    counts = {
-        (len(came), len(one))
-        for (_, came), one in zip(trials, right, strict=True)
-        if len(came) != len(one)
-    }
-    if counts:
-        number, expected_number = min(counts)
-        returned = "1 tensor" if number == 1 else f"{number} tensors"
-        return wrong(
-            f"it returns {returned}, expected {expected_number}", case=smallest(trials, right)
-        )
-    if shapes:
-        found, expected = min(shapes)
-        return wrong(f"the shape is {found}, expected {expected}", case=smallest(trials, right))
-    return wrong("the numbers are not the right ones", case=smallest(trials, right))
+    pairs = [(came, one) for (_, came), one in zip(trials, rights[0], strict=True)]
+    says = "the numbers are not the right ones"
+    if lengths := {(len(a), len(b)) for a, b in pairs if len(a) != len(b)}:
+        returned, expected = min(lengths)
+        plural = "" if returned == 1 else "s"
+        says = f"it returns {returned} tensor{plural}, expected {expected}"
+    else:
+        both = [pair for a, b in pairs for pair in zip(a, b, strict=True)]
+        if shapes := {(tuple(a.shape), tuple(b.shape)) for a, b in both if a.shape != b.shape}:
+            says = "the shape is {}, expected {}".format(*min(shapes))
+    return wrong(says, case=smallest(trials, rights[0]))
 
 
 def mistakes_that_explain(
@@ -264,25 +270,21 @@ def all_same(some: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
 
 def smallest(trials: Sequence[Trial], right: Sequence[list[Tensor]]) -> str:
     """Write the smallest input that shows a mistake, what came of it, and what should have come."""
-    for (given, came), should in zip(trials, right, strict=True):
-        if all_same(came, should):
-            continue
-        if len(came) != len(should):
-            return f"{described(given)}\ncame: {len(came)} tensors\nshould be: {len(should)}"
-        pairs = zip(came, should, strict=True)
-        one, other = next(pair for pair in pairs if not all_same([pair[0]], [pair[1]]))
-        first = 0 if one.shape != other.shape else first_difference(one, other)
-        return (
-            f"{described(given)}\ncame:      {numbers_of(one, first)}"
-            f"\nshould be: {numbers_of(other, first)}"
-        )
-    return ""
-
-
-def first_difference(one: Tensor, other: Tensor) -> int:
-    """Return the place at which two tensors of one shape begin to differ."""
-    pairs = zip(one.flatten(), other.flatten(), strict=True)
-    return next(n for n, pair in enumerate(pairs) if not all_same([pair[0]], [pair[1]]))
+    given, came, should = next(
+        (given, came, should)
+        for (given, came), should in zip(trials, right, strict=True)
+        if not all_same(came, should)
+    )
+    if len(came) != len(should):
+        return f"{described(given)}\ncame: {len(came)} tensors\nshould be: {len(should)}"
+    one, other = next(pair for pair in zip(came, should, strict=True) if not same(*pair))
+    numbers = enumerate(zip(one.flatten(), other.flatten(), strict=False))
+    alike = one.shape == other.shape
+    first = next(n for n, pair in numbers if not same(*pair)) if alike else 0
+    return (
+        f"{described(given)}\ncame:      {numbers_of(one, first)}"
+        f"\nshould be: {numbers_of(other, first)}"
+    )
 
 
 def described(given: Given) -> str:
@@ -296,11 +298,11 @@ def numbers_of(value: object, first: int = 0) -> str:
         return str(value)
     is_usual = value.dtype in (torch.float32, torch.bool, torch.int64)
     of_type = "" if is_usual else f" ({str(value.dtype).removeprefix('torch.')})"
-    if value.numel() > MOST_NUMBERS_SHOWN:
-        some = ", ".join(f"{one:.4g}" for one in value.flatten()[first : first + 4].tolist())
-        begins = f"has at {place_of(first, value.shape)}" if first else "begins"
-        return f"a tensor of shape {tuple(value.shape)}{of_type} that {begins} {some}"
-    return f"{rounded(value.tolist())}{of_type}"
+    if value.numel() <= MOST_NUMBERS_SHOWN:
+        return f"{rounded(value.tolist())}{of_type}"
+    some = ", ".join(f"{one:.4g}" for one in value.flatten()[first : first + 4].tolist())
+    begins = f"has at {place_of(first, value.shape)}" if first else "begins"
+    return f"a tensor of shape {tuple(value.shape)}{of_type} that {begins} {some}"
 
 
 def place_of(number: int, shape: Sequence[int]) -> list[int]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -123,3 +123,17 @@ def result_of(function: object, *arguments: object, **options: object) -> object
 def judge_result(result: object, right: Tensor | int, mistakes: Mistakes) -> Verdict:
     """Judge what a reader's function returned, unless it is a verdict already."""
     return result if isinstance(result, Verdict) else judge(result, right, mistakes)
+
+
+def must_be_boolean(answer: object, verdict: Verdict, what: str) -> Verdict:
+    """Refuse a table of the right zeros and ones that is none of truth values."""
+    if verdict and not (isinstance(answer, Tensor) and answer.dtype == torch.bool):
+        return wrong(f"the right places, but {what} to be boolean: add .bool()")
+    return verdict
+
+
+def about(what: str, verdict: Verdict) -> Verdict:
+    """Say of what a verdict is."""
+    return replace(
+        verdict, says=capitalized(f"{what}: {verdict.says[0].lower()}{verdict.says[1:]}")
+    )

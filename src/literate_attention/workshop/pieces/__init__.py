@@ -20,15 +20,11 @@ from literate_attention.workshop.pieces import (
 )
 from literate_attention.workshop.pieces.piece import Piece
 
-PIECES = (
-    *story.PIECES,
-    *transformer_block.PIECES,
-    *rotary_embeddings.PIECES,
-    *grouped_query_attention.PIECES,
-    *kv_cache.PIECES,
-    *windows_and_sinks.PIECES,
-    *ring_attention.PIECES,
+CHAPTERS = (
+    *(story, transformer_block, rotary_embeddings, grouped_query_attention),
+    *(kv_cache, windows_and_sinks, ring_attention),
 )
+PIECES = tuple(piece for chapter in CHAPTERS for piece in chapter.PIECES)
 BY_NAME = {piece.name: piece for piece in PIECES}
 
 

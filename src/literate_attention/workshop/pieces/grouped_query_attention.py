@@ -9,10 +9,18 @@ from literate_attention.story.causal_attention import causal_mask
 from literate_attention.story.multi_head_attention import merge_heads, split_heads
 from literate_attention.story.self_attention import attention_output, attention_weights
 from literate_attention.story.simple_attention import softmax
-from literate_attention.workshop.judge.judged import Judged, loaded, without_none
+from literate_attention.workshop.judge.attending import (
+    IN_HEADS,
+    MASKS,
+    SCALES,
+    STEPS,
+    attend,
+    weigh,
+)
+from literate_attention.workshop.judge.judged import loaded
 from literate_attention.workshop.judge.trials import Given, drawn
-from literate_attention.workshop.pieces import _written_out as written_out
-from literate_attention.workshop.pieces.piece import Piece
+from literate_attention.workshop.pieces._written_out import grouped_attention
+from literate_attention.workshop.pieces.piece import judged
 
 
 def run_attention(implementation: Any, given: Given) -> Any:
@@ -40,26 +48,16 @@ class Turning(RotaryEmbedding):
 
 
 def vectors(
-    *shape: int,
-    d_out: int,
-    heads: tuple[int, int] = (1, 1),
-    rope: bool = False,
-    chunks: tuple[int, ...] | None = None,
+    *shape: int, d_out: int, heads: tuple[int, int] = (1, 1), rope: bool = False, **chunks: Any
 ) -> Given:
     """Write an input for the module."""
-    num_heads, num_kv_heads = heads
-    turning = Turning(d_out // num_heads, context_length=16, base=10.0) if rope else None
-    return without_none(
-        x=drawn(*shape),
-        d_out=d_out,
-        num_heads=num_heads,
-        num_kv_heads=num_kv_heads,
-        rope=turning,
-        **{"tokens at a time": chunks},
-    )
+    given = {"x": drawn(*shape), "d_out": d_out, "num_heads": heads[0], "num_kv_heads": heads[1]}
+    if rope:
+        given["rope"] = Turning(d_out // heads[0], context_length=16, base=10.0)
+    return given | {name.replace("_", " "): sizes for name, sizes in chunks.items()}
 
 
-WRONG_ATTENTION = """
+WRONG_GROUPS = """
 neighbouring heads should share a key: here the second head gets those of the next group
     key.repeat_interleave(times, dim=-3) -> key.repeat(1, times, 1, 1)
     value.repeat_interleave(times, dim=-3) -> value.repeat(1, times, 1, 1)
@@ -71,97 +69,59 @@ all heads use the first keys and values
     key.repeat_interleave(times, dim=-3) -> key[:, :1].expand(-1, times * key.shape[1], -1, -1)
     value.repeat_interleave(times, dim=-3) -> value[:, :1].expand(-1, times * value.shape[1], -1, -1)
 the mask stands at the upper left: beside a cache, the queries are the last tokens
-    kv_len - q_len + 0 -> 0
-the mask is missing: the future is visible
-    .tril(kv_len - q_len + 0) ->
-the mask hides the past and shows the future
-    .tril(kv_len - q_len + 0) -> .tril(kv_len - q_len).flip(0, 1)
-the mask hides what it should show: true and false are swapped
-    ~seen -> seen
-no token sees itself
-    q_len + 0 -> q_len - 1
-one token of the future is visible
-    q_len + 0 -> q_len + 1
-hidden scores are set to zero, which earns a weight; set them to minus infinity
-    -torch.inf -> 0.0
-the scores are not scaled
-    / query.shape[-1] ** 0.5 ->
-the scores are divided by head_dim, not by its square root
-    query.shape[-1] ** 0.5 -> query.shape[-1]
-the scores are divided by the root of the whole width, not of one head's
-    / query.shape[-1] ** 0.5 -> / (query.shape[-1] * query.shape[-3]) ** 0.5
-the scores are multiplied by the root of head_dim, not divided
-    / query.shape[-1] ** 0.5 -> * query.shape[-1] ** 0.5
-the softmax runs over the queries, not over the keys
-    softmax(dim=-1) -> softmax(dim=-2)
-queries and keys are not turned
-    query, key = self.rope(query, start), self.rope(key, start) -> pass
-the queries are not turned
-    self.rope(query, start) -> query
-the keys are not turned
-    self.rope(key, start) -> key
+    .tril(kv_len - q_len) -> .tril()
+queries and keys are not turned | query, key = self.rope(query, start), self.rope(key, start) -> pass
+the queries are not turned | self.rope(query, start) -> query
+the keys are not turned | self.rope(key, start) -> key
 the values are turned too, only queries and keys should be
     query, key = self.rope -> value = self.rope(value, start); query, key = self.rope
 the positions begin at 0 again, although there is a cache
     start = 0 if cache is None else cache.num_tokens -> start = 0
 the keys of the cache are turned once more, from the position of the new tokens on
     self.rope(key, start) -> self.rope(key, start) if cache is None else key
-    key, value = cache.append(key, value)
-        -> key, value = cache.append(key, value); key = self.rope(key, start) if self.rope else key
+    cache.append(key, value) -> cache.append(key, value); key = self.rope(key, start) if self.rope else key
 the keys of the cache are turned twice
-    key, value = cache.append(key, value)
-        -> key, value = cache.append(key, value); key = self.rope(key, 0) if self.rope else key
+    cache.append(key, value) -> cache.append(key, value); key = self.rope(key, 0) if self.rope else key
 the queries are turned too far: the cache has counted their tokens already
     self.rope(query, start) -> self.rope(query, start if cache is None else start + x.shape[-2])
-the cache is not used
-    key, value = cache.append(key, value) -> pass
-the keys are averaged, the values should be
-    self.W_value(x) -> self.W_key(x)
-the heads are cut out of the sentence: view by token first, then transpose
-    x.unflatten(-1, (num_heads, -1)).transpose(-3, -2) -> x.reshape(len(x), num_heads, x.shape[-2], -1)
-the heads are merged in the wrong order: transpose heads and tokens first
-    x.transpose(-3, -2).flatten(-2) -> x.reshape(len(x), x.shape[-2], -1)
+the cache is not used | key, value = cache.append(key, value) -> pass
+the keys are averaged, the values should be | self.W_value(x) -> self.W_key(x)
 the numbers of the heads alternate, each head should be one piece
     x.transpose(-3, -2).flatten(-2) -> x.movedim(-3, -1).flatten(-2)
-out_proj is forgotten
-    self.out_proj(merge_heads(attended)) -> merge_heads(attended)
+out_proj is forgotten | self.out_proj(merge_heads(attended)) -> merge_heads(attended)
 """
-ATTENTION = Judged(
-    GroupedQueryAttention,
-    WRONG_ATTENTION,
-    [
-        vectors(1, 1, 2, d_out=2),
-        vectors(1, 2, 2, d_out=2),
-        vectors(1, 1, 2, d_out=4, heads=(2, 1)),
-        vectors(1, 2, 2, d_out=4, heads=(2, 2)),
-        vectors(1, 1, 2, d_out=8, heads=(4, 2)),
-        vectors(1, 2, 2, d_out=2, rope=True),
-        vectors(1, 2, 2, d_out=2, chunks=(1, 1)),
-        vectors(1, 3, 2, d_out=2, chunks=(1, 2)),
-        vectors(1, 2, 2, d_out=2, rope=True, chunks=(1, 1)),
-        vectors(2, 5, 3, d_out=12, heads=(6, 2), rope=True),
-        vectors(2, 5, 3, d_out=16, heads=(4, 2), rope=True, chunks=(3, 2)),
-    ],
-    run_attention,
-    code=(GroupedQueryAttention, written_out.grouped_attention, split_heads, merge_heads),
-    parts=(
-        softmax,
-        attention_output,
-        attention_weights,
-        causal_mask,
-        merge_heads,
-        split_heads,
-        RotaryEmbedding,
-    ),
-)
+
 
 PIECES = (
-    Piece(
-        library=GroupedQueryAttention,
-        chapter="models/grouped_query_attention",
-        section="One function for all three",
-        hint="Project, split, turn, then the cache; after that it is the attention that you know.",
-        check=ATTENTION,
+    judged(
+        GroupedQueryAttention,
+        "One function for all three",
+        "Project, split, turn, then the cache; after that it is the attention that you know.",
+        WRONG_GROUPS + IN_HEADS + SCALES + MASKS + STEPS,
+        [
+            vectors(1, 1, 2, d_out=2),
+            vectors(1, 2, 2, d_out=2),
+            vectors(1, 1, 2, d_out=4, heads=(2, 1)),
+            vectors(1, 2, 2, d_out=4, heads=(2, 2)),
+            vectors(1, 1, 2, d_out=8, heads=(4, 2)),
+            vectors(1, 2, 2, d_out=2, rope=True),
+            vectors(1, 2, 2, d_out=2, tokens_at_a_time=(1, 1)),
+            vectors(1, 3, 2, d_out=2, tokens_at_a_time=(1, 2)),
+            vectors(1, 2, 2, d_out=2, rope=True, tokens_at_a_time=(1, 1)),
+            vectors(2, 5, 3, d_out=12, heads=(6, 2), rope=True),
+            vectors(2, 5, 3, d_out=16, heads=(4, 2), rope=True, tokens_at_a_time=(3, 2)),
+        ],
+        run_attention,
+        code=(GroupedQueryAttention, grouped_attention, attend, weigh, split_heads, merge_heads),
+        parts=(
+            softmax,
+            attention_output,
+            attention_weights,
+            causal_mask,
+            merge_heads,
+            split_heads,
+            RotaryEmbedding,
+        ),
         leave_out=("head_dim", "window", "qk_norm", "eps", "attn_mask", "need_weights"),
         batch="batch ",
         attributes=("W_query", "W_key", "W_value", "out_proj"),

@@ -1,9 +1,11 @@
 """What a reader may write in place of a part of this library, and how it is judged."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
+from literate_attention.workshop.judge.judged import Judged
+from literate_attention.workshop.judge.trials import Given, Run, call
 from literate_attention.workshop.judge.verdict import Verdict
 
 
@@ -13,8 +15,7 @@ class Piece:
 
     Args:
         library: the library's own, from which the stub is cut and whose name it has.
-        chapter: the page that explains it, such as ``"story/simple_attention"``.
-        section: the heading of the section that does.
+        section: the heading of the section that explains it.
         hint: one sentence that helps, and is no solution.
         check: judges what a reader wrote.
         leave_out: parameters and methods of the library's own that a reader need not write.
@@ -23,10 +24,10 @@ class Piece:
         attributes: the names by which a checkpoint is read: of parameters, and of what has them.
         in_model: whether SmolLM2 can run with the reader's own.
         exercise: the label of the exercise that asks for it, if the page has one.
+        page: the page that explains it, if it has not the name of the module.
     """
 
     library: Callable[..., object]
-    chapter: str
     section: str
     hint: str
     check: Callable[[object], Verdict] = field(repr=False)
@@ -35,8 +36,28 @@ class Piece:
     attributes: tuple[str, ...] = ()
     in_model: bool = False
     exercise: str | None = None
+    page: str | None = None
+
+    @property
+    def chapter(self) -> str:
+        """The page that explains it, such as ``"story/simple_attention"``."""
+        return self.page or "/".join(self.library.__module__.split(".")[1:])
 
     @property
     def name(self) -> str:
         """How the library calls it, and a stub."""
         return self.library.__name__
+
+
+def judged(
+    library: Callable[..., object],
+    section: str,
+    hint: str,
+    table: str,
+    given: Sequence[Given],
+    run: Run = call,
+    **others: Any,
+) -> Piece:
+    """Make a piece that is judged by what it returns; see :class:`.Judged` for what else may be said."""
+    of_judge = {n: others.pop(n) for n in ("code", "parts", "then", "most") if n in others}
+    return Piece(library, section, hint, Judged(library, table, given, run, **of_judge), **others)

@@ -3,13 +3,12 @@
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from literate_attention.models.ring_attention import merge_partials
-from literate_attention.workshop.judge.judged import Judged, UnusableError
-from literate_attention.workshop.judge.trials import Given, drawn
+from literate_attention.workshop.judge.judged import Judged
+from literate_attention.workshop.judge.trials import Given, UnusableError, drawn, inputs
 from literate_attention.workshop.pieces import _written_out as written_out
-from literate_attention.workshop.pieces.piece import Piece
+from literate_attention.workshop.pieces.piece import judged
 
 
 def run_merge(implementation: Any, given: Given) -> Any:
@@ -21,11 +20,7 @@ def run_merge(implementation: Any, given: Given) -> Any:
     return result
 
 
-def parts(z1: Tensor, l1: Tensor, z2: Tensor, l2: Tensor) -> Given:
-    """Write an input."""
-    return {"context": z1, "logsumexp": l1, "other context": z2, "other logsumexp": l2}
-
-
+PARTS = "context, logsumexp, other context, other logsumexp"
 NO_KEYS = """
 a query that finds no key in either part should get zeros: -inf minus -inf is no number
     exponentials(l1, merged), exponentials(l2, merged) -> (l1 - merged).exp(), (l2 - merged).exp()
@@ -33,65 +28,57 @@ a query that finds no key in either part should get minus infinity for a log-sum
     logsumexp = merged -> logsumexp = merged.nan_to_num(neginf=0.0)
 """
 WRONG_MERGES = """
-the context vectors: both parts count alike
-    s1 * z1 + s2 * z2 -> (z1 + z2) / 2
-the context vectors: they are added, not averaged
-    s1 * z1 + s2 * z2 -> z1 + z2
+the context vectors: both parts count alike | s1 * z1 + s2 * z2 -> (z1 + z2) / 2
+the context vectors: they are added, not averaged | s1 * z1 + s2 * z2 -> z1 + z2
 the context vectors: the sum of the shares is not one; divide by it
     s1 * z1 + s2 * z2 -> l1.exp() * z1 + l2.exp() * z2
 the context vectors: these are shares of the log-sum-exps, not of their exponentials
     s1 * z1 + s2 * z2 -> (l1 * z1 + l2 * z2) / (l1 + l2)
-the context vectors: each part has the share of the other
-    s1 * z1 + s2 * z2 -> s1 * z2 + s2 * z1
+the context vectors: each part has the share of the other | s1 * z1 + s2 * z2 -> s1 * z2 + s2 * z1
 the context vectors: those of the part with more weight are taken alone
     s1 * z1 + s2 * z2 -> torch.where(l1 >= l2, z1, z2)
 the context vectors: large log-sum-exps overflow; subtract before the exponential
     s1 * z1 + s2 * z2 -> (l1.exp() * z1 + l2.exp() * z2) / (l1.exp() + l2.exp())
-the log-sum-exp: this is the larger of both
-    logsumexp = merged -> logsumexp = torch.maximum(l1, l2)
-the log-sum-exp: this is that of the first part
-    logsumexp = merged -> logsumexp = l1
-the log-sum-exp: these are added; add the exponentials
-    logsumexp = merged -> logsumexp = l1 + l2
-the log-sum-exp: the logarithm is missing
-    logsumexp = merged -> logsumexp = l1.exp() + l2.exp()
-the log-sum-exp: they are averaged; add the exponentials
-    logsumexp = merged -> logsumexp = (l1 + l2) / 2
+the log-sum-exp: this is the larger of both | logsumexp = merged -> logsumexp = torch.maximum(l1, l2)
+the log-sum-exp: this is that of the first part | logsumexp = merged -> logsumexp = l1
+the log-sum-exp: these are added; add the exponentials | logsumexp = merged -> logsumexp = l1 + l2
+the log-sum-exp: the logarithm is missing | logsumexp = merged -> logsumexp = l1.exp() + l2.exp()
+the log-sum-exp: they are averaged; add the exponentials | logsumexp = merged -> logsumexp = (l1 + l2) / 2
 the log-sum-exp: the exponentials overflow; use logaddexp
     logsumexp = merged -> logsumexp = (l1.exp() + l2.exp()).log()
 the log-sum-exp: the exponentials overflow, and the shares with them; use logaddexp
     torch.logaddexp(l1, l2) -> (l1.exp() + l2.exp()).log()
 """
-MERGE = Judged(
-    merge_partials,
-    WRONG_MERGES,
-    [
-        parts(*map(torch.tensor, ([[1.0]], [[0.5]], [[5.0]], [[2.0]]))),
-        parts(drawn(2, 3), drawn(2, 1, seed=1), drawn(2, 3, seed=2), drawn(2, 1, seed=3)),
-        parts(*map(torch.tensor, ([[1.0]], [[0.5]], [[0.0]], [[-torch.inf]]))),
-        parts(
-            drawn(2, 2, 3), drawn(2, 2, 1, seed=1), drawn(2, 2, 3, seed=2), drawn(2, 2, 1, seed=3)
-        ),
-        parts(*map(torch.tensor, ([[1.0]], [[100.0]], [[5.0]], [[101.0]]))),
-    ],
-    run_merge,
-    code=(written_out.merge_partials,),
-    then=Judged(
-        merge_partials,
-        NO_KEYS,
-        [parts(*map(torch.tensor, ([[0.0]], [[-torch.inf]], [[0.0]], [[-torch.inf]])))],
-        run_merge,
-        code=(written_out.merge_partials,),
-    ),
-)
+
 
 PIECES = (
-    Piece(
-        library=merge_partials,
-        chapter="models/ring_attention",
-        section="Merging what two parts found",
-        hint="The weight of a part is the exponential of its log-sum-exp; average by the shares of both.",
-        check=MERGE,
+    judged(
+        merge_partials,
+        "Merging what two parts found",
+        "The weight of a part is the exponential of its log-sum-exp; average by the shares of both.",
+        WRONG_MERGES,
+        inputs(
+            PARTS,
+            ([[1.0]], [[0.5]], [[5.0]], [[2.0]]),
+            (drawn(2, 3), drawn(2, 1, seed=1), drawn(2, 3, seed=2), drawn(2, 1, seed=3)),
+            ([[1.0]], [[0.5]], [[0.0]], [[-torch.inf]]),
+            (
+                drawn(2, 2, 3),
+                drawn(2, 2, 1, seed=1),
+                drawn(2, 2, 3, seed=2),
+                drawn(2, 2, 1, seed=3),
+            ),
+            ([[1.0]], [[100.0]], [[5.0]], [[101.0]]),
+        ),
+        run_merge,
+        code=(written_out.merge_partials,),
+        then=Judged(
+            merge_partials,
+            NO_KEYS,
+            inputs(PARTS, ([[0.0]], [[-torch.inf]], [[0.0]], [[-torch.inf]])),
+            run_merge,
+            code=(written_out.merge_partials,),
+        ),
         exercise="ex-ring-merge",
     ),
 )

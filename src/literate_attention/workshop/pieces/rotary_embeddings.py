@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import torch
 from torch import nn
 
 from literate_attention.models.rotary_embeddings import (
@@ -10,100 +9,59 @@ from literate_attention.models.rotary_embeddings import (
     rotary_frequencies,
     rotate_half_split,
 )
-from literate_attention.workshop.judge.judged import Judged, what_does_not_fit
-from literate_attention.workshop.judge.trials import Given, drawn
+from literate_attention.workshop.judge.judged import what_does_not_fit
+from literate_attention.workshop.judge.trials import Given, drawn, inputs
 from literate_attention.workshop.judge.verdict import RIGHT, Verdict, wrong
-from literate_attention.workshop.pieces.piece import Piece
+from literate_attention.workshop.pieces.piece import judged
 
-WRONG_FREQUENCIES = """
+WRONG_EXPONENTS = """
 the exponents are half as large as they should be: number 2i of a vector belongs to pair i
     torch.arange(0, head_dim, 2, dtype=dtype) -> torch.arange(head_dim // 2)
 the exponents are twice as large as they should be: divide by head_dim, not by its half
     / head_dim) -> / (head_dim // 2))
-the sign of the exponent is missing: each pair turns faster than the one before
-    1.0 / base -> base
-the base is not used, or is not the one that was given
-    1.0 / base -> 1.0 / 10_000.0
-there is an angle for each number, expected one for each pair
-    arange(0, head_dim, 2, -> arange(head_dim,
-each angle is there twice, expected one for each pair
-    dtype=dtype) / -> dtype=dtype).repeat(2) /
+the sign of the exponent is missing: each pair turns faster than the one before | 1.0 / base -> base
+the base is not used, or is not the one that was given | 1.0 / base -> 1.0 / 10_000.0
+"""
+WRONG_FREQUENCIES = """
+there is an angle for each number, expected one for each pair | arange(0, head_dim, 2, -> arange(head_dim,
+each angle is there twice, expected one for each pair | dtype=dtype) / -> dtype=dtype).repeat(2) /
 the pairs are counted from 1, the first should turn by one radian
     arange(0, head_dim, 2, -> arange(2, head_dim + 1, 2,
-the order is reversed: the first pair should turn fastest
-    dtype=dtype) / -> dtype=dtype).flip(0) /
+the order is reversed: the first pair should turn fastest | dtype=dtype) / -> dtype=dtype).flip(0) /
 the exponents go up to 1, the last should be (head_dim - 2) / head_dim
     torch.arange(0, head_dim, 2, dtype=dtype) / head_dim -> torch.linspace(0, 1, head_dim // 2)
-these are the exponents, expected powers of the base
-    1.0 / base ** ->
-the base is multiplied by the exponent, expected a power
-    base ** (torch -> (base * torch
+these are the exponents, expected powers of the base | 1.0 / base ** ->
+the base is multiplied by the exponent, expected a power | base ** (torch -> (base * torch
 """
-FREQUENCIES = Judged(
-    rotary_frequencies,
-    WRONG_FREQUENCIES,
-    [
-        {"head_dim": 2},
-        {"head_dim": 4, "base": 16.0},
-        {"head_dim": 6, "base": 8.0},
-        {"head_dim": 8},
-        {"head_dim": 64},  # half precision is too coarse for some of these
-    ],
-)
 
-WRONG_TURNS = """
+
+WRONG_WAYS = """
 the other pairing: neighbours are turned as pairs, expected number i of both halves
     first, second = x.chunk(2, dim=-1) -> return rotate_interleaved(x, cos, sin)
-it turns the wrong way: the signs of the two sines are swapped
-    require_pairs(x, cos) -> sin = -sin
+it turns the wrong way: the signs of the two sines are swapped | require_pairs(x, cos) -> sin = -sin
+cos and sin are swapped | require_pairs(x, cos) -> cos, sin = sin, cos
+nothing is turned | require_pairs(x, cos) -> return x
+"""
+WRONG_TURNS = """
 it turns the wrong way, and the other pairing: neighbours are turned as pairs
     require_pairs(x, cos) -> return rotate_interleaved(x, cos, -sin)
-cos and sin are swapped
-    require_pairs(x, cos) -> cos, sin = sin, cos
 cos and sin are swapped, and the other pairing: neighbours are turned as pairs
     require_pairs(x, cos) -> return rotate_interleaved(x, sin, cos)
-the minus is missing in the first half
-    first * cos - second * sin -> first * cos + second * sin
+the minus is missing in the first half | first * cos - second * sin -> first * cos + second * sin
 there is a minus in the second half too, it belongs to the first alone
     first * sin + second * cos -> second * cos - first * sin
-the halves are not mixed: the sine belongs to the other number of the pair
-    second * sin -> first * sin
+the halves are not mixed: the sine belongs to the other number of the pair | second * sin -> first * sin
     first * sin -> second * sin
-the two halves of the result are swapped
-    first * cos - second * sin -> first * sin + second * cos
+the two halves of the result are swapped | first * cos - second * sin -> first * sin + second * cos
     first * sin + second * cos -> first * cos - second * sin
 the second half is made of the first one after that was turned
     first * sin -> (first * cos - second * sin) * sin
-the second half is not turned
-    first * sin + second * cos -> second
+the second half is not turned | first * sin + second * cos -> second
 the pairs alternate in the result, the halves should stay halves
     cos], dim=-1) -> cos], dim=-1).unflatten(-1, (2, -1)).mT.flatten(-2)
-the sines are not used
-    require_pairs(x, cos) -> sin = 0 * sin
-nothing is turned
-    require_pairs(x, cos) -> return x
+the sines are not used | require_pairs(x, cos) -> sin = 0 * sin
 """
-TURN = Judged(
-    rotate_half_split,
-    WRONG_TURNS,
-    [
-        {
-            "x": torch.tensor([[1.0, 2.0]]),
-            "cos": torch.tensor([[0.6]]),
-            "sin": torch.tensor([[0.8]]),
-        },
-        {
-            "x": torch.tensor([[1.0, 2.0, 3.0, 4.0]]),
-            "cos": torch.tensor([[0.6, 1.0]]),
-            "sin": torch.tensor([[0.8, 0.0]]),
-        },
-        {
-            "x": drawn(2, 3, 5, 6),
-            "cos": drawn(5, 3, seed=1).cos(),
-            "sin": drawn(5, 3, seed=1).sin(),
-        },
-    ],
-)
+ANGLES = drawn(5, 3, seed=1)
 
 
 def run_rope(implementation: Any, given: Given) -> Any:
@@ -127,87 +85,62 @@ def queries(*shape: int, start: int = 0, base: float = 100.0) -> Given:
 
 
 WRONG_MODULES = """
-the other pairing: neighbours are turned as pairs, expected number i of both halves
-    first, second = x.chunk(2, dim=-1) -> return rotate_interleaved(x, cos, sin)
-it turns the wrong way
-    require_pairs(x, cos) -> sin = -sin
-cos and sin are swapped
-    require_pairs(x, cos) -> cos, sin = sin, cos
-nothing is turned
-    require_pairs(x, cos) -> return x
-start is ignored: the positions begin at 0 again
-    stop = start + x.shape[-2] -> start, stop = 0, x.shape[-2]
-the positions are counted from 1, they begin at 0
-    arange(context_length, -> arange(1, context_length + 1,
-all tokens get the position of the first
-    self.cos[start:stop] -> self.cos[[start] * x.shape[-2]]
+start is ignored: the positions begin at 0 again | stop = start + x.shape[-2] -> start, stop = 0, x.shape[-2]
+the positions are counted from 1, they begin at 0 | arange(context_length, -> arange(1, context_length + 1,
+all tokens get the position of the first | self.cos[start:stop] -> self.cos[[start] * x.shape[-2]]
     self.sin[start:stop] -> self.sin[[start] * x.shape[-2]]
-the positions run backwards
-    self.cos[start:stop] -> self.cos[start:stop].flip(0)
+the positions run backwards | self.cos[start:stop] -> self.cos[start:stop].flip(0)
     self.sin[start:stop] -> self.sin[start:stop].flip(0)
-the heads are counted, the tokens should be
-    arange(context_length, -> arange(context_length + 9,
+the heads are counted, the tokens should be | arange(context_length, -> arange(context_length + 9,
     self.cos[start:stop] -> self.cos[start : start + x.shape[-3], None]
-    self.sin[start:stop] -> self.sin[start : start + x.shape[-3], None]
-    require_pairs(x, cos) -> pass
+    self.sin[start:stop] -> self.sin[start : start + x.shape[-3], None] | require_pairs(x, cos) -> pass
 start is subtracted from the positions, it should be added
     arange(context_length, dtype=dtype) -> cat([torch.arange(99), torch.arange(-99, 0)])
     self.cos[start:stop] -> self.cos[torch.arange(x.shape[-2]) - start]
     self.sin[start:stop] -> self.sin[torch.arange(x.shape[-2]) - start]
-the base is not used
-    1.0 / base -> 1.0 / 10_000.0
-the exponents of the base are half as large as they should be
-    torch.arange(0, head_dim, 2, dtype=dtype) -> torch.arange(head_dim // 2)
-the exponents of the base are twice as large as they should be
-    / head_dim) -> / (head_dim // 2))
-the sign of the exponent is missing: each pair turns faster than the one before
-    1.0 / base -> base
-all pairs turn by one radian: the frequencies are missing
-    1.0 / base ** -> 1.0 ** (1 / base) **
+all pairs turn by one radian: the frequencies are missing | 1.0 / base ** -> 1.0 ** (1 / base) **
 """
-ROPE = Judged(
-    RotaryEmbedding,
-    WRONG_MODULES,
-    [
-        queries(1, 1, 2),
-        queries(1, 2, 2),
-        queries(1, 1, 2, start=3),
-        queries(1, 2, 4),
-        queries(2, 2, 4, start=1),
-        queries(2, 3, 5, 8, start=2, base=10.0),
-        queries(1, 1, 3, 8, start=1000),  # further than half precision can count
-        {**queries(3, 2, 4, start=1), "context_length": 11},
-    ],
-    run_rope,
-    code=(RotaryEmbedding, rotary_frequencies, rotate_half_split),
-    parts=(rotary_frequencies, rotate_half_split),
-    then=judge_parameters,
-)
+
 
 PIECES = (
-    Piece(
-        library=rotary_frequencies,
-        chapter="models/rotary_embeddings",
-        section="Turn, do not add",
-        hint="Pair i turns by the base to the power of minus 2i / head_dim.",
-        check=FREQUENCIES,
+    judged(
+        rotary_frequencies,
+        "Turn, do not add",
+        "Pair i turns by the base to the power of minus 2i / head_dim.",
+        WRONG_EXPONENTS + WRONG_FREQUENCIES,
+        inputs("head_dim, base", (2,), (4, 16.0), (6, 8.0), (8,), (64,)),
         leave_out=("dtype",),
         in_model=True,
     ),
-    Piece(
-        library=rotate_half_split,
-        chapter="models/rotary_embeddings",
-        section="The smallest case",
-        hint="Cut the last dimension in two halves: the formula takes both, and puts them together again.",
-        check=TURN,
+    judged(
+        rotate_half_split,
+        "The smallest case",
+        "Cut the last dimension in two halves: the formula takes both, and puts them together again.",
+        WRONG_WAYS + WRONG_TURNS,
+        inputs(
+            "x, cos, sin",
+            ([[1.0, 2.0]], [[0.6]], [[0.8]]),
+            ([[1.0, 2.0, 3.0, 4.0]], [[0.6, 1.0]], [[0.8, 0.0]]),
+            (drawn(2, 3, 5, 6), ANGLES.cos(), ANGLES.sin()),
+        ),
         in_model=True,
     ),
-    Piece(
-        library=RotaryEmbedding,
-        chapter="models/rotary_embeddings",
-        section="The smallest case",
-        hint="Compute cosines and sines for all positions once, and take the rows from start on.",
-        check=ROPE,
+    judged(
+        RotaryEmbedding,
+        "The smallest case",
+        "Compute cosines and sines for all positions once, and take the rows from start on.",
+        WRONG_WAYS + WRONG_MODULES + WRONG_EXPONENTS,
+        [
+            *(queries(1, 1, 2), queries(1, 2, 2), queries(1, 1, 2, start=3)),
+            *(queries(1, 2, 4), queries(2, 2, 4, start=1)),
+            queries(2, 3, 5, 8, start=2, base=10.0),
+            queries(1, 1, 3, 8, start=1000),  # further than half precision can count
+            {**queries(3, 2, 4, start=1), "context_length": 11},
+        ],
+        run_rope,
+        code=(RotaryEmbedding, rotary_frequencies, rotate_half_split),
+        parts=(rotary_frequencies, rotate_half_split),
+        then=judge_parameters,
         leave_out=("scale", "attention_factor", "dtype", "_apply"),
         in_model=True,
     ),

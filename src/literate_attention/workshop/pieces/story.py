@@ -1,10 +1,9 @@
 """The pieces of the story: from a softmax to several heads."""
 
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from literate_attention.story.causal_attention import CausalAttention, causal_mask, mask_scores
 from literate_attention.story.inputs import InputEmbedding
@@ -18,10 +17,7 @@ from literate_attention.story.self_attention import (
     SelfAttention_v2,
     attention_weights,
 )
-from literate_attention.story.simple_attention import (
-    dot_product_attention,
-    softmax,
-)
+from literate_attention.story.simple_attention import dot_product_attention, softmax
 from literate_attention.workshop.judge.attending import (
     BY_NUMBER,
     attend,
@@ -29,25 +25,17 @@ from literate_attention.workshop.judge.attending import (
     ways_on,
     weigh,
 )
-from literate_attention.workshop.judge.attention import (
-    CONTEXT_LENGTH,
-    D_IN,
-    Way,
-    judge_attention,
-    one_head,
-    remark_on_names,
-    several_heads,
-)
-from literate_attention.workshop.judge.judged import Judged, run_boolean_mask, run_mask
+from literate_attention.workshop.judge.attention import judge_attention, remark_on_names
+from literate_attention.workshop.judge.judged import Judged, plain, run_boolean, run_mask
 from literate_attention.workshop.judge.trials import (
     Given,
+    UnusableError,
     drawn,
+    inputs,
     judge_by_ways,
 )
 from literate_attention.workshop.pieces import _written_out as written_out
-from literate_attention.workshop.pieces.piece import Piece
-
-# From text to vectors
+from literate_attention.workshop.pieces.piece import Piece, judged
 
 _TABLES = (11, 4, 6)
 """How many tokens there are, how wide an embedding is, and how many positions there are."""
@@ -56,16 +44,18 @@ _TABLES = (11, 4, 6)
 def _embed(implementation: Any, given: Given) -> Any:
     """Embed token ids with tables that are the same for all, whatever they are called."""
     module = implementation(*_TABLES)
-    tables = {len(p): p for p in module.parameters() if p.ndim == 2}
-    if set(tables) != {11, 6}:
-        raise ValueError(
+    found = [p for p in module.parameters() if p.ndim == 2]
+    tables = {max(p.shape): p if len(p) == max(p.shape) else p.mT for p in found}
+    rows = drawn(17, 4, seed=1)
+    parts = {11: rows[:11], 6: rows[11:], 17: rows}  # or one for both, tokens first
+    if set(tables) not in ({6, 11}, {17}):
+        raise UnusableError(
             f"{implementation.__name__}{_TABLES} needs a table of 11 rows for tokens and one of 6 for "
-            f"positions, its parameters have the shapes "
-            f"{[tuple(p.shape) for p in module.parameters()]}"
+            f"positions, its parameters have the shapes {[tuple(p.shape) for p in found]}{plain(module)}"
         )
     with torch.no_grad():
-        tables[11].copy_(drawn(11, 4, seed=1))
-        tables[6].copy_(drawn(6, 4, seed=2))
+        for number, table in tables.items():
+            table.copy_(parts[number])
     return module(given["token_ids"])
 
 
@@ -78,299 +68,75 @@ the token embeddings are missing, these are positions only
     self.token_embedding(token_ids) + -> 0 * self.token_embedding(token_ids) +
 the positions are looked up by token, not by place
     self.position_embedding(positions) -> self.position_embedding(token_ids)
-token and position are multiplied, not added
-    (token_ids) + -> (token_ids) *
+token and position are multiplied, not added | (token_ids) + -> (token_ids) *
 token and position stand side by side, they should be added
-    self.token_embedding(token_ids) + self.position_embedding(positions) -> torch.cat([
-        t := self.token_embedding(token_ids), self.position_embedding(positions).expand_as(t)], dim=-1)
+    return self.token_embedding(token_ids) + self.position_embedding(positions) -> t = self.token_embedding(
+        token_ids); return torch.cat([t, self.position_embedding(positions).expand_as(t)], dim=-1)
 every token gets the first position
     self.position_embedding(positions) -> self.position_embedding(0 * positions)
 the positions count the texts of a batch, not the tokens of a text
     self.position_embedding(positions) -> self.position_embedding(torch.arange(len(token_ids)))[:, None]
-the positions run backwards
-    self.position_embedding(positions) -> self.position_embedding(positions.flip(0))
+the positions run backwards | self.position_embedding(positions) -> self.position_embedding(positions.flip(0))
 """
-INPUTS = (
-    Piece(
-        library=InputEmbedding,
-        chapter="story/inputs",
-        section="The module",
-        hint="Positions are 0, 1, 2 and so on, as many as there are tokens, whatever the tokens are.",
-        check=Judged(
-            InputEmbedding,
-            WRONG_EMBEDDINGS,
-            [
-                {"token_ids": torch.tensor([[5]])},
-                {"token_ids": torch.tensor([[5, 2]])},
-                {"token_ids": torch.tensor([[5, 2, 5], [0, 4, 1]])},
-            ],
-            run=_embed,
-        ),
-        batch="batch ",
-        exercise="ex-inputs-build",
-    ),
-)
-
-# Attention without trainable weights
-
-
 WRONG_SOFTMAX = """
-it divides the exponentials by nothing: a row has to sum to one
-    / powers.sum(dim=-1, keepdim=True) ->
-it returns the scores as they are
-    powers = -> return scores; powers =
-it runs over the first axis: the columns sum to one, not the rows
-    amax(dim=-1 -> amax(dim=0
+it divides the exponentials by nothing: a row has to sum to one | / powers.sum(dim=-1, keepdim=True) ->
+it returns the scores as they are | powers = -> return scores; powers =
+it runs over the first axis: the columns sum to one, not the rows | amax(dim=-1 -> amax(dim=0
     sum(dim=-1 -> sum(dim=0
 it runs over axis 1: in a batch these are the queries, the last axis is -1
-    amax(dim=-1 -> amax(dim=min(1, scores.ndim - 1)
-    sum(dim=-1 -> sum(dim=min(1, scores.ndim - 1)
-it divides by the sums of the columns, not of the rows
-    sum(dim=-1 -> sum(dim=0
+    amax(dim=-1 -> amax(dim=min(1, scores.ndim - 1) | sum(dim=-1 -> sum(dim=min(1, scores.ndim - 1)
+it divides by the sums of the columns, not of the rows | sum(dim=-1 -> sum(dim=0
 the largest scores lack keepdim: each is subtracted from a column, not from its row
     amax(dim=-1, keepdim=True) -> amax(dim=-1)
-the sums lack keepdim: each of them divides a column, not its row
-    sum(dim=-1, keepdim=True) -> sum(dim=-1)
-it divides by the sum of all numbers, not of each row
-    sum(dim=-1, keepdim=True) -> sum()
-large scores overflow: subtract the largest of a row first
-    - scores.amax(dim=-1, keepdim=True) ->
+the sums lack keepdim: each of them divides a column, not its row | sum(dim=-1, keepdim=True) -> sum(dim=-1)
+it divides by the sum of all numbers, not of each row | sum(dim=-1, keepdim=True) -> sum()
+large scores overflow: subtract the largest of a row first | - scores.amax(dim=-1, keepdim=True) ->
 the largest of all scores is subtracted, it should be the largest of each row
     amax(dim=-1, keepdim=True) -> max()
 it divides the scores by their sum, without exponentials
     torch.exp(scores - scores.amax(dim=-1, keepdim=True)) -> scores
-these are the logarithms of the weights
-    powers = -> return scores.log_softmax(dim=-1); powers =
-each score is treated on its own, as in a sigmoid
-    powers = -> return scores.sigmoid(); powers =
+these are the logarithms of the weights | powers = -> return scores.log_softmax(dim=-1); powers =
+each score is treated on its own, as in a sigmoid | powers = -> return scores.sigmoid(); powers =
 """
-SIMPLE_ATTENTION = (
-    Piece(
-        library=softmax,
-        chapter="story/simple_attention",
-        section="Step 2: weights",
-        hint="Subtract the largest score of a row before the exponential: the weights stay as they are.",
-        check=Judged(
-            softmax,
-            WRONG_SOFTMAX,
-            [
-                {"scores": torch.tensor([0.0, 1.0])},
-                {"scores": torch.tensor([[1.0, 2.0], [0.0, 3.0]])},
-                {"scores": torch.tensor([[[1.0, 2.0], [0.0, 3.0]], [[1.0, 1.0], [2.0, 0.0]]])},
-                {"scores": drawn(2, 3, 4)},
-                {"scores": torch.tensor([1000.0, 1001.0])},
-                {"scores": torch.tensor([[0.0, 200.0], [-200.0, -201.0]])},
-            ],
-            code=(written_out.softmax,),
-        ),
-        in_model=True,
-        exercise="ex-simple-softmax",
-    ),
-    Piece(
-        library=dot_product_attention,
-        chapter="story/simple_attention",
-        section="All tokens at once",
-        hint="Scores are products of all rows with all rows; each row of weights averages the inputs.",
-        check=lambda mine: judge_by_ways(
-            mine,
-            lambda given: _simple_ways(given["inputs"]),
-            [
-                {"inputs": torch.tensor([[1.0, 2.0]])},
-                {"inputs": torch.tensor([[1.0, 0.0], [0.0, 2.0]])},
-                {"inputs": torch.tensor([[[1.0], [2.0]], [[0.0], [1.0]]])},
-                {"inputs": drawn(2, 4, 3)},
-            ],
-        ),
-        leave_out=("need_weights",),
-        exercise="ex-simple-function",
-    ),
-)
-
-
-def _simple_ways(x: Tensor) -> Iterator[Way]:
-    return ways_on(known_ways(attend, is_causal=False, is_scaled=False), x, x, x)
-
-
-# Self-attention
-
-
-def _weights_ways(given: Given) -> Iterator[Way]:
-    return ways_on(known_ways(weigh, is_causal=False, more=BY_NUMBER), *given.values())
-
-
-_UNBATCHED = [
-    {"x": drawn(1, D_IN)},
-    {"x": drawn(2, D_IN)},
-    {"x": drawn(4, D_IN)},
-]
-_BATCHED = [
-    {"x": drawn(1, 1, D_IN)},
-    {"x": drawn(1, 2, D_IN)},
-    {"x": drawn(4, CONTEXT_LENGTH, D_IN)},
-]
-
-SELF_ATTENTION = (
-    Piece(
-        library=attention_weights,
-        chapter="story/self_attention",
-        section="Weights and the context vector",
-        hint="How wide a key is, tells by what scores are divided; the softmax runs over the keys.",
-        check=lambda mine: judge_by_ways(
-            mine,
-            _weights_ways,
-            [
-                {"query": torch.tensor([[2.0]]), "key": torch.tensor([[1.0], [0.0]])},
-                {"query": drawn(2, 4, seed=1), "key": drawn(3, 4, seed=2)},
-                {"query": drawn(2, 3, 4, seed=3), "key": drawn(2, 5, 4, seed=4)},
-            ],
-        ),
-        leave_out=("attn_mask", "scale"),
-    ),
-    Piece(
-        library=SelfAttention_v1,
-        chapter="story/self_attention",
-        section="Attention as a module",
-        hint="Three products make queries, keys and values; scores are divided by the root of d_out.",
-        check=lambda mine: judge_attention(
-            mine, one_head(is_causal=False), ("d_in", "d_out"), _UNBATCHED
-        ),
-        leave_out=("need_weights",),
-        batch="",
-        exercise="ex-self-forward",
-    ),
-    Piece(
-        library=SelfAttention_v2,
-        chapter="story/self_attention",
-        section="Linear layers instead of bare parameters",
-        hint="The same as before, with nn.Linear in place of a parameter and a product.",
-        check=lambda mine: judge_attention(
-            mine, one_head(is_causal=False), ("d_in", "d_out"), _UNBATCHED
-        ),
-        leave_out=("need_weights",),
-        batch="",
-    ),
-)
-
-# Causal attention
-
-
 WRONG_CAUSAL_MASKS = """
-it hides the past and shows the future
-    return mask -> return mask.flip(0, 1)
-    q_len + 0 -> q_len
-true and false are swapped: true is for what may be seen
-    return mask -> return ~mask
-no token sees itself
-    q_len + 0 -> q_len - 1
-one token of the future is left visible
-    q_len + 0 -> q_len + 1
-with fewer queries than keys, the queries are the last tokens, not the first
-    tril(kv_len - -> tril(q_len -
+it hides the past and shows the future | return mask -> return mask.flip(0, 1) | q_len + 0 -> q_len
+true and false are swapped: true is for what may be seen | return mask -> return ~mask
+no token sees itself | q_len + 0 -> q_len - 1
+one token of the future is left visible | q_len + 0 -> q_len + 1
+with fewer queries than keys, the queries are the last tokens, not the first | tril(kv_len - -> tril(q_len -
 the offset has the wrong sign: the last of fewer queries still sees all keys
     tril(kv_len - -> tril(2 * q_len - kv_len -
-rows and columns are swapped: a row belongs to a query
-    return mask -> return mask.T
-kv_len is ignored: there has to be a column for each key
-    kv_len or q_len -> q_len
-there are as many columns as queries, expected one for each key
-    ones(q_len, kv_len -> ones(q_len, q_len
-nothing is hidden
-    return mask -> return torch.ones_like(mask)
-everything is hidden
-    return mask -> return torch.zeros_like(mask)
+rows and columns are swapped: a row belongs to a query | return mask -> return mask.T
+kv_len is ignored: there has to be a column for each key | kv_len or q_len -> q_len
+there are as many columns as queries, expected one for each key | ones(q_len, kv_len -> ones(q_len, q_len
+nothing is hidden | return mask -> return torch.ones_like(mask)
+everything is hidden | return mask -> return torch.zeros_like(mask)
 """
-_CAUSAL_MASK = Judged(
-    causal_mask,
-    WRONG_CAUSAL_MASKS,
-    [
-        {"q_len": 1},
-        {"q_len": 2},
-        {"q_len": 3},
-        {"q_len": 1, "kv_len": 3},
-        {"q_len": 2, "kv_len": 5},
-    ],
-    run=run_mask,
-    code=(written_out.causal_mask,),
-    then=Judged(causal_mask, "", [{"q_len": 2}], run=run_boolean_mask),
-)
+
 
 WRONG_HIDING = """
-it hides what may be seen, and shows what is hidden
-    ~attn_mask -> attn_mask
-hidden scores are zero, not minus infinity: zero is a score like any other
-    -torch.inf -> 0.0
-hidden scores are plus infinity, not minus
-    -torch.inf -> torch.inf
-hidden scores are a large negative number, not minus infinity
-    -torch.inf -> -1e9
+it hides what may be seen, and shows what is hidden | ~attn_mask -> attn_mask
+hidden scores are zero, not minus infinity: zero is a score like any other | -torch.inf -> 0.0
+hidden scores are plus infinity, not minus | -torch.inf -> torch.inf
+hidden scores are a large negative number, not minus infinity | -torch.inf -> -1e9
+hidden scores are a large negative number, not minus infinity | -torch.inf -> -1e4
 hidden scores are the smallest number there is, not minus infinity
     -torch.inf -> torch.finfo(torch.float32).min
 hidden scores are not numbers: zero times infinity is none
     scores.masked_fill(~attn_mask, -torch.inf) -> scores + ~attn_mask * -torch.inf
 the mask is added to the scores as zeros and ones
     scores.masked_fill(~attn_mask, -torch.inf) -> scores + attn_mask
-nothing is hidden
-    .masked_fill(~attn_mask, -torch.inf) ->
-these are weights already: the softmax comes later
-    -torch.inf) -> -torch.inf).softmax(-1)
+nothing is hidden | .masked_fill(~attn_mask, -torch.inf) ->
+these are weights already: the softmax comes later | -torch.inf) -> -torch.inf).softmax(-1)
 """
-CAUSAL_ATTENTION = (
-    Piece(
-        library=mask_scores,
-        chapter="story/causal_attention",
-        section="Hiding the future before the softmax",
-        hint="Which score makes a softmax give exactly zero?",
-        check=Judged(
-            mask_scores,
-            WRONG_HIDING,
-            [
-                {"scores": torch.ones(1, 1), "attn_mask": torch.ones(1, 1) > 0},
-                {"scores": torch.tensor([[1.0, 2.0], [3.0, 4.0]]), "attn_mask": causal_mask(2)},
-                {"scores": drawn(2, 3, 3), "attn_mask": causal_mask(3)},
-            ],
-        ),
-        in_model=True,
-    ),
-    Piece(
-        library=causal_mask,
-        chapter="story/causal_attention",
-        section="The mask in the library",
-        hint="Row i is true up to column i; with fewer queries than keys, the last row sees all keys.",
-        check=_CAUSAL_MASK,
-        leave_out=("device",),
-        in_model=True,
-    ),
-    Piece(
-        library=CausalAttention,
-        chapter="story/causal_attention",
-        section="The module",
-        hint="Mask the scores before the softmax, drop weights after it, and leave batches in front.",
-        check=lambda mine: judge_attention(
-            mine,
-            one_head(is_causal=True),
-            ("d_in", "d_out", "context_length", "dropout"),
-            _BATCHED,
-        ),
-        leave_out=("attn_mask", "need_weights"),
-        batch="batch ",
-        exercise="ex-causal-build",
-    ),
-)
-
-# Multi-head attention
-
 WRONG_SPLITS = """
 the view cuts the sentence, not the vectors: view by token first, then transpose
-    x.unflatten(-1, (num_heads, -1)).transpose(-3, -2)
-        -> x.reshape(*x.shape[:-2], num_heads, x.shape[-2], -1)
-tokens and heads still have to be transposed
-    .transpose(-3, -2) ->
+    x.unflatten(-1, (num_heads, -1)).transpose(-3, -2) -> x.reshape(*x.shape[:-2], num_heads, x.shape[-2], -1)
+tokens and heads still have to be transposed | .transpose(-3, -2) ->
 each head gets every second number of a vector, not one piece of it
     (num_heads, -1)).transpose(-3, -2) -> (-1, num_heads)).movedim(-1, -3)
-the heads are in the wrong order
-    .transpose(-3, -2) -> .transpose(-3, -2).flip(-3)
-each head lies on its side: only tokens and heads are transposed
-    .transpose(-3, -2) -> .transpose(-3, -2).mT
+the heads are in the wrong order | .transpose(-3, -2) -> .transpose(-3, -2).flip(-3)
+each head lies on its side: only tokens and heads are transposed | .transpose(-3, -2) -> .transpose(-3, -2).mT
 num_heads is taken for the width of a head
     require_head_split("the width of x", x.shape[-1], num_heads) -> num_heads = x.shape[-1] // num_heads
 each head gets the whole vector
@@ -379,83 +145,171 @@ each head gets the whole vector
 WRONG_MERGES = """
 heads and tokens have to be transposed before they are put together
     x.transpose(-3, -2).flatten(-2) -> x.reshape(*x.shape[:-3], x.shape[-2], -1)
-the heads are in the wrong order
-    x.transpose -> x.flip(-3).transpose
-the heads are added, they should stand side by side
-    transpose(-3, -2).flatten(-2) -> sum(dim=-3)
-the heads are averaged, they should stand side by side
-    transpose(-3, -2).flatten(-2) -> mean(dim=-3)
-they are transposed, and not put together
-    .flatten(-2) ->
-the numbers of the heads alternate, each head should be one piece
-    transpose(-3, -2) -> movedim(-3, -1)
-the heads stand one below the other, not side by side
-    transpose(-3, -2).flatten(-2) -> flatten(-3, -2)
+the heads are in the wrong order | x.transpose -> x.flip(-3).transpose
+the heads are added, they should stand side by side | transpose(-3, -2).flatten(-2) -> sum(dim=-3)
+the heads are averaged, they should stand side by side | transpose(-3, -2).flatten(-2) -> mean(dim=-3)
+they are transposed, and not put together | .flatten(-2) ->
+the numbers of the heads alternate, each head should be one piece | transpose(-3, -2) -> movedim(-3, -1)
+the heads stand one below the other, not side by side | transpose(-3, -2).flatten(-2) -> flatten(-3, -2)
 """
-MULTI_HEAD_ATTENTION = (
+
+PIECES = (
+    judged(
+        InputEmbedding,
+        "The module",
+        "Positions are 0, 1, 2 and so on, as many as there are tokens, whatever the tokens are.",
+        WRONG_EMBEDDINGS,
+        inputs("token_ids", ([[5]],), ([[5, 2]],), ([[5, 2, 5], [0, 4, 1]],)),
+        run=_embed,
+        batch="batch ",
+        exercise="ex-inputs-build",
+    ),
+    judged(
+        softmax,
+        "Step 2: weights",
+        "Subtract the largest score of a row before the exponential: the weights stay as they are.",
+        WRONG_SOFTMAX,
+        inputs(
+            "scores",
+            ([0.0, 1.0],),
+            ([[1.0, 2.0], [0.0, 3.0]],),
+            ([[[1.0, 2.0], [0.0, 3.0]], [[1.0, 1.0], [2.0, 0.0]]],),
+            (drawn(2, 3, 4),),
+            ([1000.0, 1001.0],),
+            ([[0.0, 200.0], [-200.0, -201.0]],),
+        ),
+        code=(written_out.softmax,),
+        in_model=True,
+        exercise="ex-simple-softmax",
+    ),
     Piece(
-        library=split_heads,
-        chapter="story/multi_head_attention",
-        section="One projection, split into heads",
-        hint="First a view that cuts each vector, then a transpose that brings the heads in front.",
-        check=Judged(
-            split_heads,
-            WRONG_SPLITS,
-            [
-                {"x": torch.arange(4.0).view(1, 1, 4), "num_heads": 2},
-                {"x": torch.arange(8.0).view(1, 2, 4), "num_heads": 2},
-                {"x": torch.arange(36.0).view(2, 3, 6), "num_heads": 2},
-                {"x": torch.arange(36.0).view(2, 3, 6), "num_heads": 3},
-            ],
+        dot_product_attention,
+        "All tokens at once",
+        "Scores are products of all rows with all rows; each row of weights averages the inputs.",
+        lambda mine: judge_by_ways(
+            mine,
+            lambda given: ways_on(
+                known_ways(attend, is_causal=False, is_scaled=False), *3 * [given["inputs"]]
+            ),
+            inputs(
+                "inputs",
+                ([[1.0, 2.0]],),
+                ([[1.0, 0.0], [0.0, 2.0]],),
+                ([[[1.0], [2.0]], [[0.0], [1.0]]],),
+                (drawn(2, 4, 3),),
+            ),
+        ),
+        leave_out=("need_weights",),
+        exercise="ex-simple-function",
+    ),
+    Piece(
+        attention_weights,
+        "Weights and the context vector",
+        "How wide a key is, tells by what scores are divided; the softmax runs over the keys.",
+        lambda mine: judge_by_ways(
+            mine,
+            lambda given: ways_on(
+                known_ways(weigh, is_causal=False, more=BY_NUMBER), *given.values()
+            ),
+            inputs(
+                "query, key",
+                ([[2.0]], [[1.0], [0.0]]),
+                (drawn(2, 4, seed=1), drawn(3, 4, seed=2)),
+                (drawn(2, 3, 4, seed=3), drawn(2, 5, 4, seed=4)),
+            ),
+        ),
+        leave_out=("attn_mask", "scale"),
+    ),
+    Piece(
+        SelfAttention_v1,
+        "Attention as a module",
+        "Three products make queries, keys and values; scores are divided by the root of d_out.",
+        partial(judge_attention, num_sizes=2),
+        leave_out=("need_weights",),
+        batch="",
+        exercise="ex-self-forward",
+    ),
+    Piece(
+        SelfAttention_v2,
+        "Linear layers instead of bare parameters",
+        "The same as before, with nn.Linear in place of a parameter and a product.",
+        partial(judge_attention, num_sizes=2),
+        leave_out=("need_weights",),
+        batch="",
+    ),
+    judged(
+        mask_scores,
+        "Hiding the future before the softmax",
+        "Which score makes a softmax give exactly zero?",
+        WRONG_HIDING,
+        inputs(
+            "scores, attn_mask",
+            ([[1.0]], [[True]]),
+            ([[1.0, 2.0], [3.0, 4.0]], causal_mask(2)),
+            (drawn(2, 3, 3), causal_mask(3)),
+        ),
+        in_model=True,
+    ),
+    judged(
+        causal_mask,
+        "The mask in the library",
+        "Row i is true up to column i; with fewer queries than keys, the last row sees all keys.",
+        WRONG_CAUSAL_MASKS,
+        inputs("q_len, kv_len", (1,), (2,), (3,), (1, 3), (2, 5)),
+        run=run_mask,
+        code=(written_out.causal_mask,),
+        then=Judged(causal_mask, "", inputs("q_len", (2,)), run=run_boolean),
+        leave_out=("device",),
+        in_model=True,
+    ),
+    Piece(
+        CausalAttention,
+        "The module",
+        "Mask the scores before the softmax, drop weights after it, and leave batches in front.",
+        partial(judge_attention, num_sizes=4),
+        leave_out=("attn_mask", "need_weights"),
+        batch="batch ",
+        exercise="ex-causal-build",
+    ),
+    judged(
+        split_heads,
+        "One projection, split into heads",
+        "First a view that cuts each vector, then a transpose that brings the heads in front.",
+        WRONG_SPLITS,
+        inputs(
+            "x, num_heads",
+            (torch.arange(4.0).view(1, 1, 4), 2),
+            (torch.arange(8.0).view(1, 2, 4), 2),
+            (torch.arange(36.0).view(2, 3, 6), 2),
+            (torch.arange(36.0).view(2, 3, 6), 3),
         ),
         batch="batch ",
         in_model=True,
         exercise="ex-multi-head-apart",
     ),
-    Piece(
-        library=merge_heads,
-        chapter="story/multi_head_attention",
-        section="Putting the heads back together",
-        hint="It undoes the split: first the transpose, then the pieces of a token side by side.",
-        check=Judged(
-            merge_heads,
-            WRONG_MERGES,
-            [
-                {"x": torch.arange(4.0).view(1, 2, 1, 2)},
-                {"x": torch.arange(8.0).view(1, 2, 2, 2)},
-                {"x": torch.arange(36.0).view(2, 2, 3, 3)},
-                {"x": torch.arange(48.0).view(2, 3, 4, 2)},
-            ],
+    judged(
+        merge_heads,
+        "Putting the heads back together",
+        "It undoes the split: first the transpose, then the pieces of a token side by side.",
+        WRONG_MERGES,
+        inputs(
+            "x",
+            (torch.arange(4.0).view(1, 2, 1, 2),),
+            (torch.arange(8.0).view(1, 2, 2, 2),),
+            (torch.arange(36.0).view(2, 2, 3, 3),),
+            (torch.arange(48.0).view(2, 3, 4, 2),),
         ),
         batch="batch ",
         in_model=True,
     ),
     Piece(
-        library=MultiHeadAttention,
-        chapter="story/multi_head_attention",
-        section="The module",
-        hint="Project, split, attend in every head at once, merge, and project once more.",
-        check=lambda mine: remark_on_names(
-            mine,
-            judge_attention(
-                mine,
-                several_heads,
-                ("d_in", "d_out", "context_length", "dropout", "num_heads"),
-                _BATCHED,
-                has_heads=True,
-            ),
-        ),
+        MultiHeadAttention,
+        "The module",
+        "Project, split, attend in every head at once, merge, and project once more.",
+        lambda mine: remark_on_names(mine, judge_attention(mine, num_sizes=5)),
         leave_out=("attn_mask", "need_weights"),
         batch="batch ",
         attributes=("W_query", "W_key", "W_value", "out_proj"),
         exercise="ex-multi-head-build",
     ),
-)
-
-PIECES = (
-    *INPUTS,
-    *SIMPLE_ATTENTION,
-    *SELF_ATTENTION,
-    *CAUSAL_ATTENTION,
-    *MULTI_HEAD_ATTENTION,
 )

@@ -1,5 +1,6 @@
 """The pieces of the chapter on windows and sinks: a mask with a window, and a cache that forgets."""
 
+from functools import partial
 from typing import Any
 
 from torch import Tensor
@@ -7,145 +8,75 @@ from torch import Tensor
 from literate_attention.models.grouped_query_attention import window_mask
 from literate_attention.models.windows_and_sinks import RollingCache
 from literate_attention.story.causal_attention import causal_mask
-from literate_attention.workshop.judge.judged import Judged, run_boolean_mask, run_mask
-from literate_attention.workshop.judge.trials import Given
-from literate_attention.workshop.pieces.kv_cache import appended, number
-from literate_attention.workshop.pieces.piece import Piece
+from literate_attention.workshop.judge.judged import Judged, run_boolean, run_mask
+from literate_attention.workshop.judge.trials import Given, inputs
+from literate_attention.workshop.pieces.kv_cache import appended
+from literate_attention.workshop.pieces.piece import judged
 
 # The mask
 
 
-def lengths(q_len: int, kv_len: int, window: int, num_sinks: int = 0) -> Given:
-    """Write an input for the mask."""
-    given = {"q_len": q_len, "kv_len": kv_len, "window": window}
-    return {**given, "num_sinks": num_sinks} if num_sinks else given
-
-
 WRONG_MASKS = """
-the window is one key too wide: the query's own key counts too
-    - window + 1 -> - window
-the window is one key too narrow
-    - window + 1 -> - window + 2
-the sinks are forgotten
-    mask[:, :num_sinks] = past[:, :num_sinks] -> pass
+the window is one key too wide: the query's own key counts too | - window + 1 -> - window
+the window is one key too narrow | - window + 1 -> - window + 2
+the sinks are forgotten | mask[:, :num_sinks] = past[:, :num_sinks] -> pass
 there is one sink too many
     mask[:, :num_sinks] = past[:, :num_sinks]
         -> num_sinks += num_sinks > 0; mask[:, :num_sinks] = past[:, :num_sinks]
-a sink is seen by queries that come before it
-    = past[:, :num_sinks] -> = True
-the future is visible
-    .tril(kv_len - q_len) ->
-one key of the future is visible
-    .tril(kv_len - q_len) -> .tril(kv_len - q_len + 1)
-no query sees its own key
-    mask = past -> mask = past.tril(kv_len - q_len - 1)
+a sink is seen by queries that come before it | = past[:, :num_sinks] -> = True
+the future is visible | .tril(kv_len - q_len) ->
+one key of the future is visible | .tril(kv_len - q_len) -> .tril(kv_len - q_len + 1)
+no query sees its own key | mask = past -> mask = past.tril(kv_len - q_len - 1)
 with fewer queries than keys, the queries are the last tokens, not the first
-    .tril(kv_len - q_len) -> .tril()
-    .triu(kv_len - q_len -> .triu(0
-true and false are swapped: true is for what may be seen
-    return mask -> return ~mask
-rows and columns are swapped: a row belongs to a query
-    return mask -> return mask.T
+    .tril(kv_len - q_len) -> .tril() | .triu(kv_len - q_len -> .triu(0
+true and false are swapped: true is for what may be seen | return mask -> return ~mask
+rows and columns are swapped: a row belongs to a query | return mask -> return mask.T
 """
-WINDOW_MASK = Judged(
-    window_mask,
-    WRONG_MASKS,
-    [
-        lengths(1, 1, 1),
-        lengths(2, 2, 1),
-        lengths(2, 2, 2),
-        lengths(3, 3, 2),
-        lengths(1, 3, 2),
-        lengths(3, 3, 1, 1),
-        lengths(2, 2, 1, 2),
-        lengths(4, 4, 2, 1),
-        lengths(2, 5, 2, 1),
-        lengths(4, 7, 3, 2),
-    ],
-    run_mask,
-    code=(window_mask, causal_mask),
-    parts=(causal_mask,),
-    then=Judged(window_mask, "", [lengths(2, 2, 1)], run_boolean_mask, parts=(causal_mask,)),
-)
+LENGTHS = "q_len, kv_len, window, num_sinks"
+
 
 # The cache
 
 
-def run_cache(implementation: Any, given: Given) -> list[Tensor]:
-    """Make a cache and append, a few tokens at a time."""
-    cache = made(implementation, given)
-    return appended(cache, given["batch"], given["num_kv_heads"], given["tokens at a time"], 2)
+def run_cache(implementation: Any, given: Given, name: str = "num_tokens") -> list[Tensor]:
+    """Make a cache, with sinks if there are any, and append."""
+    window, num_sinks, batch, num_kv_heads, chunks = given.values()
+    cache = implementation(window, *([num_sinks] if num_sinks else []))
+    return appended(cache, (batch, num_kv_heads, 2), chunks, name)
 
 
-def run_num_keys(implementation: Any, given: Given) -> list[Tensor]:
-    """Append, and ask for the number of keys before and after."""
-    cache = made(implementation, given)
-    before = number(cache, "num_keys")
-    appended(cache, given["batch"], given["num_kv_heads"], given["tokens at a time"], 2)
-    return [before, number(cache, "num_keys")]
-
-
-def made(implementation: Any, given: Given) -> Any:
-    """Make a cache, with sinks if there are any."""
-    num_sinks = given["num_sinks"]
-    return implementation(given["window"], *([num_sinks] if num_sinks else []))
-
-
-def chunks(
-    *chunks: int, window: int, num_sinks: int = 0, batch: int = 1, num_kv_heads: int = 1
-) -> Given:
-    """Write an input."""
-    return {
-        "window": window,
-        "num_sinks": num_sinks,
-        "batch": batch,
-        "num_kv_heads": num_kv_heads,
-        "tokens at a time": chunks,
-    }
-
-
-INPUTS = [
-    chunks(1, 1, window=1),
-    chunks(1, 1, 1, window=2),
-    chunks(1, 1, 1, 1, 1, window=3),
-    chunks(3, 1, window=2),
-    chunks(2, 3, 1, window=3),
-    chunks(1, 1, 1, 1, window=2, num_sinks=1),
-    chunks(1, 4, 1, 2, window=2, num_sinks=2, batch=2, num_kv_heads=3),
-    chunks(5, 3, 1, 2, window=3, num_sinks=2, batch=2, num_kv_heads=3),
-]
+SIZES = "window, num_sinks, batch, num_kv_heads, tokens at a time"
+APPENDED = inputs(
+    SIZES,
+    *((1, 0, 1, 1, (1, 1)), (2, 0, 1, 1, (1, 1, 1)), (3, 0, 1, 1, (1, 1, 1, 1, 1))),
+    *((2, 0, 1, 1, (3, 1)), (3, 0, 1, 1, (2, 3, 1)), (2, 1, 1, 1, (1, 1, 1, 1))),
+    *((2, 2, 2, 3, (1, 4, 1, 2)), (3, 2, 2, 3, (5, 3, 1, 2))),
+)
 
 WRONG_NUM_KEYS = """
 num_keys counts all tokens so far, not those that are still there
     return min(self.num_tokens, self.num_sinks + self.window - 1) -> return self.num_tokens
 num_keys counts one too many: the next token brings the last key of its window
     self.num_sinks + self.window - 1 -> self.num_sinks + self.window
-num_keys leaves the sinks out
-    self.num_sinks + self.window - 1 -> self.window - 1
-num_keys is wrong while the cache is not full
-    min(self.num_tokens, -> max(0,
+num_keys leaves the sinks out | self.num_sinks + self.window - 1 -> self.window - 1
+num_keys is wrong while the cache is not full | min(self.num_tokens, -> max(0,
 """
 WRONG_CACHES = """
 it keeps one key too many: the next token brings the last key of its window
     - (self.window - 1) -> - self.window
-it keeps one key too few
-    - (self.window - 1) -> - max(self.window - 2, 0)
-it keeps all keys, even those that no later token can see
-    self.trim(key), self.trim(value) -> key, value
+it keeps one key too few | - (self.window - 1) -> - max(self.window - 2, 0)
+it keeps all keys, even those that no later token can see | self.trim(key), self.trim(value) -> key, value
 with a window of one nothing should be kept, but all is: x[-0:] begins at 0, not at -0
     - (self.window - 1) -> - (self.window - 1 or 10**6)
-the sinks are lost
-    max(self.num_sinks, -> max(0,
-    [x[..., : self.num_sinks, :], -> [
+the sinks are lost | max(self.num_sinks, -> max(0, | [x[..., : self.num_sinks, :], -> [
 the sinks take the place of keys in the window, they should come on top
     - (self.window - 1) -> - max(self.window - 1 - self.num_sinks, 0)
-sinks that are still in the window are kept twice
-    max(self.num_sinks, -> max(0,
+sinks that are still in the window are kept twice | max(self.num_sinks, -> max(0,
 it keeps the first keys of the window and forgets the last
     last = -> return x[..., : self.num_sinks + self.window - 1, :]; last =
 it forgets before it returns: the tokens of a chunk must still see the keys before them
-    return key, value -> self.window += 1; key, value = self.trim(key), self.trim(value)
-        ; self.window -= 1; return key, value
+    return key, value -> self.window += 1; key, value = self.trim(key), self.trim(value); self.window -= 1
+        ; return key, value
 it returns what it keeps for the next token, expected what these tokens can see
     return key, value -> return self.keys, self.values
 it returns the new keys alone, without those that were kept
@@ -153,38 +84,41 @@ it returns the new keys alone, without those that were kept
 num_tokens says how many keys are kept: positions have to go on counting
     self.num_tokens += new_tokens -> self.num_tokens = self.keys.shape[-2]
     if self.num_tokens > 0 -> if hasattr(self, "keys")
-num_tokens is not counted up
-    self.num_tokens += new_tokens -> pass
+num_tokens is not counted up | self.num_tokens += new_tokens -> pass
     if self.num_tokens > 0 -> if hasattr(self, "keys")
-num_tokens counts how often something was appended, not how many tokens
-    += new_tokens -> += 1
-num_tokens holds the new tokens alone, it should be counted up
-    += new_tokens -> = new_tokens
+num_tokens counts how often something was appended, not how many tokens | += new_tokens -> += 1
+num_tokens holds the new tokens alone, it should be counted up | += new_tokens -> = new_tokens
 """
-ROLLING = Judged(
-    RollingCache,
-    WRONG_CACHES,
-    INPUTS,
-    run_cache,
-    most=3,
-    then=Judged(RollingCache, WRONG_NUM_KEYS, INPUTS, run_num_keys),
-)
+NUM_KEYS = Judged(RollingCache, WRONG_NUM_KEYS, APPENDED, partial(run_cache, name="num_keys"))
+
 
 PIECES = (
-    Piece(
-        library=window_mask,
-        chapter="models/windows_and_sinks",
-        section="The last few tokens",
-        hint="Write the position of each query in a column and that of each key in a row, and compare.",
-        check=WINDOW_MASK,
+    judged(
+        window_mask,
+        "The last few tokens",
+        "Write the position of each query in a column and that of each key in a row, and compare.",
+        WRONG_MASKS,
+        inputs(
+            LENGTHS,
+            *((1, 1, 1), (2, 2, 1), (2, 2, 2), (3, 3, 2), (1, 3, 2)),
+            *((3, 3, 1, 1), (2, 2, 1, 2), (4, 4, 2, 1), (2, 5, 2, 1), (4, 7, 3, 2)),
+        ),
+        run_mask,
+        code=(window_mask, causal_mask),
+        parts=(causal_mask,),
+        then=Judged(window_mask, "", inputs(LENGTHS, (2, 2, 1)), run_boolean, parts=(causal_mask,)),
+        page="models/windows_and_sinks",
         leave_out=("device",),
     ),
-    Piece(
-        library=RollingCache,
-        chapter="models/windows_and_sinks",
-        section="A cache that forgets",
-        hint="Return old and new keys together; of these, keep the sinks and the last window - 1.",
-        check=ROLLING,
+    judged(
+        RollingCache,
+        "A cache that forgets",
+        "Return old and new keys together; of these, keep the sinks and the last window - 1.",
+        WRONG_CACHES,
+        APPENDED,
+        run_cache,
+        most=3,
+        then=NUM_KEYS,
         leave_out=("trim",),
     ),
 )
