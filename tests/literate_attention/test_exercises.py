@@ -264,7 +264,7 @@ WRONG: dict[str, list[tuple[object, str]]] = {
         ((SCORES * 2**0.5).softmax(-1)[5] @ VALUES, "multiplied by the square root"),
         ((SCALED.T).softmax(-1)[5] @ VALUES, "query and key are swapped"),
         (SCALED.softmax(-1)[5] @ KEYS, "the keys are averaged, not the values"),
-        (SCALED.softmax(-1)[5] @ INPUTS, "the embeddings are averaged"),
+        (SCALED.softmax(-1)[5] @ INPUTS, "the inputs are averaged"),
         (SCALED.softmax(-1)[5], "the weights, not the context vectors"),
         (SCALED.softmax(-2)[5] @ VALUES, "the columns sum to one"),
         (SCALED.softmax(-1)[4] @ VALUES, "of row 4, not of row 5"),

@@ -44,6 +44,7 @@ TITLES = {
     "models/grouped_query_attention": "Grouped-query attention",
     "models/kv_cache": "The key-value cache",
     "models/windows_and_sinks": "Windows and sinks",
+    "models/linear_attention": "Linear attention",
     "models/ring_attention": "Ring attention",
 }
 """What the book calls each chapter."""

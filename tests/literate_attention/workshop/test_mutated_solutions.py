@@ -11,7 +11,13 @@ from literate_attention import causal_mask
 from literate_attention.workshop.judge import trials
 from literate_attention.workshop.judge.judged import Judged
 from literate_attention.workshop.judge.trials import all_same, copied, drawn, inputs, tensors
-from literate_attention.workshop.pieces import PIECES, kv_cache, ring_attention, windows_and_sinks
+from literate_attention.workshop.pieces import (
+    PIECES,
+    kv_cache,
+    linear_attention,
+    ring_attention,
+    windows_and_sinks,
+)
 from literate_attention.workshop.pieces import grouped_query_attention as grouped
 from literate_attention.workshop.pieces import rotary_embeddings as rotary
 from literate_attention.workshop.pieces import transformer_block as block
@@ -124,6 +130,12 @@ NEW = {
         (4, 1, 3, 2, (1, 2, 1, 4, 1)),
         (5, 0, 1, 1, (6, 1, 1)),
         (1, 2, 1, 1, (1, 1, 1)),
+    ),
+    "linear_attention": inputs(
+        linear_attention.GIVEN,
+        (z(8, 3, 2), z(9, 3, 2), z(1, 3, 4)),
+        (z(8, 2, 4, 3), z(9, 2, 4, 3), z(1, 2, 4, 5), -z(2, 2, 4).abs(), z(3, 2, 4).sigmoid()),
+        (z(8, 4, 3), z(9, 4, 3), z(1, 4, 5), -z(2, 4).abs(), None, z(3, 3, 5)),
     ),
     "merge_partials": inputs(
         ring_attention.PARTS,

@@ -59,7 +59,8 @@ MASKS = """
 nothing is hidden: every token sees the future | .tril(kv_len - q_len) ->
 the mask hides the past and shows the future | .tril(kv_len - q_len) -> .tril(kv_len - q_len).flip(0, 1)
 the mask hides what it should show and shows what it should hide | seen = torch -> seen = ~torch
-the mask hides what it should show and shows what it should hide | seen = torch -> seen = ~torch
+the mask hides what it should show and shows what it should hide
+    .tril(kv_len - q_len) -> .tril(kv_len - q_len).logical_not()
     scores.softmax(dim=-1) -> scores.softmax(dim=-1).nan_to_num()
 one token of the future is left visible | .tril(kv_len - q_len) -> .tril(kv_len - q_len + 1)
 no token sees itself | .tril(kv_len - q_len) -> .tril(kv_len - q_len - 1)

@@ -1,7 +1,7 @@
 """Judge a module of attention by what it computes, whatever its parameters are called."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice, product
 from typing import Any
 
@@ -56,7 +56,6 @@ UNKNOWN_LAYOUT = (
     "This layout of parameters cannot be judged: make queries, keys and values by layers of their own, "
     "called W_query, W_key and W_value."
 )
-Way = tuple[Sequence[str], Callable[[], Tensor]]
 
 
 def judge_attention(mine: object, num_sizes: int) -> Verdict:
@@ -117,7 +116,7 @@ def _judge_module(mine: type, sizes: Mapping[str, Any]) -> Verdict:
     inputs = _inputs(sizes)
     module = make(mine, sizes)
     if any(isinstance(p, UninitializedParameter) for p in module.parameters()):
-        module(inputs[0]["x"])
+        attempt(_run, module, inputs[0])
     redraw(module)
     state = torch.get_rng_state()
     trials = [(given, attempt(_run, module.eval(), given)) for given in inputs]
@@ -203,7 +202,8 @@ def make(mine: type, sizes: Mapping[str, Any]) -> nn.Module:
     except Exception as error:
         called = ", ".join(f"{name}={value}" for name, value in sizes.items())
         says = f"{mine.__name__}({called}) stops with {type(error).__name__}: {error}"
-        raise Settled(not_written(error) or wrong(says)) from error
+        lacking = not_written(error)
+        raise Settled(wrong(says) if lacking is None else lacking) from error
     if not isinstance(module, nn.Module):
         raise Settled(wrong(f"{mine.__name__} has to be an nn.Module"))
     return module
@@ -224,7 +224,7 @@ def remark_on_names(mine: Any, verdict: Verdict) -> Verdict:
     module = make(mine, {**SIZES, "d_in": D_OUT})
     parameters = _parameters(mine)
     # with fewer sizes it is an exercise of its own
-    lacks_bias = len(parameters) >= len(SIZES) and "qkv_bias" not in parameters
+    lacks_bias = len(parameters) == len(SIZES) and "qkv_bias" not in parameters
     found = dict.fromkeys(name.partition(".")[0] for name, _ in module.named_parameters())
     lacking = [name for name in ROLES if not isinstance(getattr(module, name, None), nn.Linear)]
     others = [name for name in found if name not in ROLES or name in lacking]

@@ -258,7 +258,7 @@ def copied(given: Given) -> Given:
     return {n: v.clone() if isinstance(v, Tensor) else v for n, v in given.items()}
 
 
-def tensors(result: Any) -> list[Tensor]:
+def tensors(result: Any) -> list[Any]:
     """List the tensors that an implementation returned."""
     return list(result) if isinstance(result, (tuple, list)) else [result]
 
