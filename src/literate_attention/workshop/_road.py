@@ -43,6 +43,7 @@ TITLES = {
     "models/rotary_embeddings": "Rotary embeddings",
     "models/grouped_query_attention": "Grouped-query attention",
     "models/kv_cache": "The key-value cache",
+    "models/latent_attention": "Latent attention",
     "models/windows_and_sinks": "Windows and sinks",
     "models/linear_attention": "Linear attention",
     "models/ring_attention": "Ring attention",

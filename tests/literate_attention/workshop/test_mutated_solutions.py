@@ -14,6 +14,7 @@ from literate_attention.workshop.judge.trials import all_same, copied, drawn, in
 from literate_attention.workshop.pieces import (
     PIECES,
     kv_cache,
+    latent_attention,
     linear_attention,
     ring_attention,
     windows_and_sinks,
@@ -117,6 +118,9 @@ NEW = {
         grouped.vectors(2, 6, 5, d_out=24, heads=(6, 2), rope=True, tokens_at_a_time=(2, 1, 3)),
         grouped.vectors(1, 4, 4, d_out=4, heads=(2, 2), tokens_at_a_time=(3, 1)),
     ],
+    "MultiHeadLatentAttention": inputs(
+        latent_attention.GIVEN, (z(8, 2, 4, 3), 5, 2, 4), (z(9, 2, 6, 3), 4, 3, 7, (2, 1, 3))
+    ),
     "KVCache": inputs(kv_cache.SIZES, (3, 2, 7, 4, (2, 1, 3)), (1, 1, 6, 1, (5,))),
     "keep_top_k": inputs(
         "logits, k", *((z(8, 3, 7), k) for k in (1, 4, 7, 9)), ([1.0, 3.0, 3.0, 2.0, 3.0], 2)

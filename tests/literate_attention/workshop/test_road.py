@@ -1,12 +1,14 @@
 """The road through a reader's folder is that of the book: its chapters, its sections, its names."""
 
 import re
+from functools import partial
 from itertools import groupby
 
 import pytest
 from harness.paths import DOCS
 from torch import nn
 
+from literate_attention import MultiHeadLatentAttention, RotaryEmbedding
 from literate_attention.workshop._road import CHAPTERS, TITLES
 from literate_attention.workshop._stub_source import stub
 from literate_attention.workshop.pieces import BY_NAME, PIECES
@@ -48,6 +50,9 @@ EXAMPLES = {
     "TransformerBlock": (nn.Linear(3, 3), 3, 5),
     "LanguageModel": (11, 3, [nn.Linear(3, 3)]),
     "GroupedQueryAttention": (4, 4, 2, 1),
+    "MultiHeadLatentAttention": partial(
+        *(MultiHeadLatentAttention, 4, 4, 2), head_dim=2, latent_dim=3, rope=RotaryEmbedding(2, 4)
+    ),
 }
 
 
@@ -55,7 +60,8 @@ EXAMPLES = {
 def test_a_stub_shows_the_names_by_which_a_checkpoint_is_read(piece) -> None:
     names = []
     if piece.name in EXAMPLES:
-        module = piece.library(*EXAMPLES[piece.name])
+        made = EXAMPLES[piece.name]
+        module = made() if callable(made) else piece.library(*made)
         assert isinstance(module, nn.Module)
         names = [name.partition(".")[0] for name, _ in module.named_parameters()]
     assert piece.attributes == (*dict.fromkeys(names),)

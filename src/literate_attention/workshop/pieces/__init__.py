@@ -12,6 +12,7 @@ from literate_attention.workshop.judge.verdict import Verdict, remark
 from literate_attention.workshop.pieces import (
     grouped_query_attention,
     kv_cache,
+    latent_attention,
     linear_attention,
     ring_attention,
     rotary_embeddings,
@@ -23,7 +24,7 @@ from literate_attention.workshop.pieces.piece import Piece
 
 CHAPTERS = (
     *(story, transformer_block, rotary_embeddings, grouped_query_attention),
-    *(kv_cache, windows_and_sinks, linear_attention, ring_attention),
+    *(kv_cache, latent_attention, windows_and_sinks, linear_attention, ring_attention),
 )
 PIECES = tuple(piece for chapter in CHAPTERS for piece in chapter.PIECES)
 BY_NAME = {piece.name: piece for piece in PIECES}
