@@ -1,27 +1,28 @@
 """The drawings of the book: each computed from the tensors that it is handed.
 
 Every function returns a :class:`Drawing`, which a notebook shows as SVG together with its text for those
-who cannot see it. A drawing takes tensors from any device, in or out of a graph, and changes nothing.
+who cannot see it. Arrows lead the way information flows: from where a word looks to the word that looks.
+A drawing takes tensors from any device, in or out of a graph, and changes nothing.
 This is the only part of the package that imports matplotlib; ``import literate_attention`` does not
 import it, ``from literate_attention import figures`` does.
 """
 
-from literate_attention.figures._card import Drawing
+from literate_attention.figures._canvas import Drawing
 from literate_attention.figures.learned.heads import *
-from literate_attention.figures.models.arrows import *
-from literate_attention.figures.models.latents import *
-from literate_attention.figures.models.masks import *
-from literate_attention.figures.models.rings import *
-from literate_attention.figures.models.streams import *
+from literate_attention.figures.models.key_value_heads import *
+from literate_attention.figures.models.mask_parts import *
+from literate_attention.figures.models.residual_streams import *
+from literate_attention.figures.models.ring import *
+from literate_attention.figures.models.turned_arrows import *
+from literate_attention.figures.story.attention_arcs import *
 from literate_attention.figures.story.attention_matrix import *
 from literate_attention.figures.story.inputs import *
-from literate_attention.figures.story.layout import *
-from literate_attention.figures.story.looks import *
+from literate_attention.figures.story.line_charts import *
 from literate_attention.figures.story.masks import *
+from literate_attention.figures.story.matrix_products import *
 from literate_attention.figures.story.one_query import *
 from literate_attention.figures.story.overviews import *
-from literate_attention.figures.story.points import *
-from literate_attention.figures.story.products import *
-from literate_attention.figures.story.sequences import *
+from literate_attention.figures.story.tensor_shapes import *
+from literate_attention.figures.story.vectors import *
 
 __all__ = ["Drawing", *sorted(name for name in globals() if name.startswith("draw_"))]

@@ -67,7 +67,7 @@ def slant(labels: Sequence[str], width: float) -> float:
     return 45.0 if width >= 22 else 60.0 if width >= 14 else 90.0
 
 
-def column_label_height(labels: Sequence[str], width: float) -> float:
+def label_height(labels: Sequence[str], width: float) -> float:
     """Measure how much room labels need above columns of the given width."""
     angle = np.radians(slant(labels, width))
     if not angle:
@@ -75,7 +75,7 @@ def column_label_height(labels: Sequence[str], width: float) -> float:
     return 4 + float(max(map(text_width, labels)) * np.sin(angle) + 0.8 * TEXT * np.cos(angle))
 
 
-def column_label_overhang(labels: Sequence[str], width: float) -> float:
+def label_overhang(labels: Sequence[str], width: float) -> float:
     """Measure how far labels reach beyond the last column."""
     angle = np.radians(slant(labels, width))
     widths = np.array([text_width(label) for label in labels])

@@ -53,7 +53,6 @@ def draw_gloves(asked):
 
 DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "roadmap": lambda: figures.draw_roadmap(),
-    "roadmap, last": lambda: figures.draw_roadmap("multi_head_attention"),
     "ladder": lambda: figures.draw_ladder(
         [
             (
@@ -408,11 +407,7 @@ def test_every_drawing_is_tested() -> None:
 
 @pytest.mark.parametrize(
     "moved",
-    [
-        lambda x: x.clone().requires_grad_(),
-        lambda x: x.double(),
-        lambda x: x.T.contiguous().T,
-    ],
+    [lambda x: x.clone().requires_grad_(), lambda x: x.double(), lambda x: x.T.contiguous().T],
     ids=["in a graph", "float64", "strided"],
 )
 def test_any_tensor_in_or_out_of_a_graph(moved) -> None:

@@ -5,44 +5,18 @@ from collections.abc import Mapping, Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Ruler, card, spread
-from literate_attention.figures._lettering import (
-    LINE,
-    SMALL_TEXT,
-    clean_labels,
-    shorten,
-    text_width,
-)
-from literate_attention.figures._palette import (
-    BLUE,
-    HEADS,
-    INK,
-    INPUT,
-    KEY,
-    PAPER,
-    QUERY,
-    QUIET,
-    SHADE,
-)
-from literate_attention.figures._words import enumerated, format_number, plural, to_numpy
+from .._canvas import MARGIN, WIDTH, Drawing, Ruler, new_canvas, spread
+from .._lettering import LINE, SMALL_TEXT, clean_labels, shorten, text_width
+from .._palette import BLUE, HEADS, INK, INPUT, KEY, PAPER, QUERY, QUIET, SHADE
+from .._words import enumerated, format_number, plural, to_numpy
 
 __all__ = ["draw_claim", "draw_head_scores", "draw_induction", "draw_wires"]
 
 
 def draw_head_scores(scores: Mapping[str, Float[Tensor, "num_layers num_heads"]]) -> Drawing:
-    """Draw a score of every head of a model, layers from left to right; the best head is framed.
-
-    Args:
-        scores: for the name of each kind of head, how much every head is of this kind.
-
-    Example:
-        >>> import torch
-        >>> draw_head_scores({"Previous token": torch.tensor([[0.1, 0.9], [0.2, 0.6], [0.0, 0.3]])}).alt
-        'Previous token: 3 layers of 2 heads. The best is layer 0, head 1, with 0.90; 2 heads are above
-        a half.'
-    """
-    sentences, row = [], 11.0
-    with card() as page:
+    """Draw how much every head is of each kind, layers from left to right; the best head is framed."""
+    row, left, sentences = 11.0, MARGIN + text_width("head 0") + 5, []
+    with new_canvas() as page:
         y = MARGIN
         for kind, given in scores.items():
             values = to_numpy(given, 2)
@@ -52,7 +26,6 @@ def draw_head_scores(scores: Mapping[str, Float[Tensor, "num_layers num_heads"]]
             page.heading(MARGIN, y + 6, kind)
             page.note(WIDTH - MARGIN, y + 6, f"{best}: {score}", "right")
             y += LINE + 6
-            left = MARGIN + text_width("head 0") + 5
             cell = min(22.0, (WIDTH - MARGIN - left) / num_layers)
             page.note(left - 5, y, "layer", "right")
             for number in range(0, num_layers, 5):  # narrow columns have no room for more
@@ -76,42 +49,35 @@ def draw_head_scores(scores: Mapping[str, Float[Tensor, "num_layers num_heads"]]
 def draw_claim(
     estimates: Mapping[str, tuple[Float[Tensor, " draws"], float, float, float]],
 ) -> Drawing:
-    """Draw an effect, its controls and their intervals; a dashed line marks the first mean.
+    """Draw an effect and its controls: single tries, their mean, and its interval, all from 0 to 1.
 
     Args:
-        estimates: for each name numbers from 0 to 1, their mean, and where its interval begins and ends.
-
-    Example:
-        >>> import torch
-        >>> draws = torch.tensor([0.25, 0.75])
-        >>> draw_claim({"all heads": (draws, 0.5, 0.25, 0.75), "control": (draws, 0.5, 0.25, 0.75)}).alt
-        'all heads: 0.50, interval 0.25 to 0.75. control: 0.50, interval 0.25 to 0.75.'
+        estimates: for each name the tries, their mean, and where its interval begins and ends.
     """
-    scale = WIDTH - 2 * MARGIN - text_width("0.00") - 8
-    height, sentences = 2 * LINE + 6, []
-    with card() as page:
-        y = MARGIN
+    scale, height = WIDTH - 2 * MARGIN - text_width("0.00") - 8, 2 * LINE + 6
+    bottom, sentences = MARGIN + height * len(estimates), []
+    with new_canvas() as page:
         _, first, _, _ = next(iter(estimates.values()))
-        guide = MARGIN + scale * first
-        page.dashes((guide, y), (guide, y + height * len(estimates)))
-        for name, (values, mean, low, high) in estimates.items():
-            page.text(MARGIN, y + LINE / 2, shorten(name, WIDTH - 2 * MARGIN), ha="left")
-            middle = y + 1.5 * LINE
-            page.box(MARGIN, middle - 6, scale, 12, fill=SHADE, zorder=0)
+        page.dashes((MARGIN + scale * first, MARGIN), (MARGIN + scale * first, bottom))
+        for share in (0, 0.5, 1):
+            page.note(MARGIN + scale * share, bottom + 6, f"{share:g}")
+            page.line((MARGIN + scale * share, bottom - 6), (MARGIN + scale * share, bottom - 2))
+        for place, (name, (values, mean, low, high)) in enumerate(estimates.items()):
+            y = MARGIN + place * height + LINE / 2
+            page.text(MARGIN, y, shorten(name, WIDTH - 2 * MARGIN), ha="left")
+            y += LINE
+            page.box(MARGIN, y - 6, scale, 12, fill=SHADE, zorder=0)
             for value in to_numpy(values):
-                page.circle(MARGIN + scale * value, middle, 2, PAPER, QUIET)
-            start, end = (MARGIN + scale * low, middle), (MARGIN + scale * high, middle)
-            page.line(start, end, color=BLUE, width=3, zorder=4, label=name)
-            at = MARGIN + scale * mean
-            page.line((at, middle - 6), (at, middle + 6), color=INK, width=2, zorder=4)
-            page.text(WIDTH - MARGIN, middle, format_number(mean), ha="right")
+                page.circle(MARGIN + scale * value, y, 2, PAPER, QUIET)
+            start, end, at = (MARGIN + scale * share for share in (low, high, mean))
+            page.line((start, y), (end, y), color=BLUE, width=3, zorder=4, label=name)
+            page.line((at, y - 6), (at, y + 6), color=INK, width=2, zorder=4)
+            page.text(WIDTH - MARGIN, y, format_number(mean), ha="right")
             interval = f"{format_number(low)} to {format_number(high)}"
             sentences.append(f"{name}: {format_number(mean)}, interval {interval}.")
-            y += height
-        page.note(
-            MARGIN, y + LINE / 2, "0 to 1; dots: single tries, blue: interval of their mean", "left"
-        )
-        return page.finish(y + LINE + MARGIN, *sentences)
+        legend = "circle: one try; black: their mean; blue: its interval"
+        page.note(MARGIN, bottom + LINE + 8, legend, "left")
+        return page.finish(bottom + 1.5 * LINE + 8 + MARGIN, *sentences)
 
 
 def draw_induction(tokens: Sequence[str]) -> Drawing:
@@ -127,7 +93,7 @@ def draw_induction(tokens: Sequence[str]) -> Drawing:
     notes = stand + side
     asks = notes + side + 46
     first, second = HEADS[0].strong, HEADS[1].strong
-    with card() as page:
+    with new_canvas() as page:
 
         def write(x: float, y: float, name: str, tint: str, strong: str) -> None:
             page.box(x - side / 2, y, side, side, fill=tint, edge=strong)
@@ -172,18 +138,12 @@ def draw_wires(
         kinds: the names of what was measured.
         trials: for each name the head that writes, which of the ends hear it, and the numbers from 0 to 1
             that were measured.
-
-    Example:
-        >>> import torch
-        >>> trials = {"one wire cut": ("16/0", [True, False], torch.tensor([0.25]))}
-        >>> draw_wires(["layer 17", "the rest"], ["words"], trials).alt
-        'one wire cut: 16/0 is heard by layer 17; words: 0.25.'
     """
     start, end = MARGIN + 58, MARGIN + 104
     right = end + max(map(text_width, ends)) + max(map(text_width, kinds)) + 24
     ruler, row, sentences = Ruler(0, 1, WIDTH - MARGIN - right), 20.0, []
     height = row * max(len(ends), len(kinds))
-    with card() as page:
+    with new_canvas() as page:
         y = MARGIN
         for name, (writer, heard, measured) in trials.items():
             page.heading(MARGIN, y + LINE / 2, name)

@@ -6,27 +6,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from literate_attention.figures._card import (
-    GAP,
-    MARGIN,
-    WIDTH,
-    Card,
-    Drawing,
-    Look,
-    card,
-    column_width,
-)
-from literate_attention.figures._lettering import (
-    LINE,
-    TEXT,
-    clean_labels,
-    column_label_height,
-    label_width,
-    text_width,
-    wrap,
-)
-from literate_attention.figures._palette import INK
-from literate_attention.figures._words import format_number, name_largest, plural, to_numpy
+from .._canvas import GAP, MARGIN, WIDTH, Canvas, Drawing, Look, column_width, new_canvas
+from .._lettering import LINE, TEXT, clean_labels, label_height, label_width, text_width, wrap
+from .._palette import INK
+from .._words import Array, format_number, name_largest, plural, to_numpy
 
 __all__ = ["draw_attention_matrix"]
 
@@ -76,14 +59,12 @@ def draw_attention_matrix(
         for target in [targets.get(title) if isinstance(targets, Mapping) else targets]
     }
     num_queries, num_keys = panels[titles[0]].shape
-    queries = clean_labels(tokens, num_queries)
-    keys = clean_labels(tokens if keys is None else keys, num_keys)
+    queries, keys = clean_labels(tokens, num_queries), clean_labels(keys or tokens, num_keys)
     allowed = np.ones((num_queries, num_keys)) if attn_mask is None else to_numpy(attn_mask)
     beyond = allowed == 0
     hidden = {title: np.isneginf(m) | (beyond & (m == 0)) for title, m in panels.items()}
     shown = np.concatenate([matrix[~hidden[title]] for title, matrix in panels.items()])
-    limit = float(abs(shown).max(initial=1.0))
-    columns = min(columns, len(panels))
+    limit, columns = float(abs(shown).max(initial=1.0)), min(columns, len(panels))
     left = MARGIN + label_width(queries) + 5
     beside_query = max(left, MARGIN + text_width("query ↓") + 5)
     cell = column_width(keys, left, 44.0, panels=columns)
@@ -95,58 +76,64 @@ def draw_attention_matrix(
         matrix, is_hidden, frames = panels[title], hidden[title] | beyond, framed[title]
         blank, numbered = hidden[title].sum(), int((beyond & ~hidden[title]).sum())
         size = f"{plural(num_queries, 'query', 'queries')} by {plural(num_keys, 'key')}"
-        pairs = f", {blank} of {is_hidden.size} pairs hidden" if blank else ""
-        sentences = [f"{title}, {size}{pairs}."]
+        sentences = [
+            f"{title}, {size}{f', {blank} of {matrix.size} pairs hidden' if blank else ''}."
+        ]
         if numbered:
             sentences.append(f"Numbers of {plural(numbered, 'pair')} stand beyond the mask.")
-        for i, row in enumerate(np.where(is_hidden, -np.inf, matrix)):
-            if many and (frames.any() or i < num_queries - 1):
-                continue
-            where = "to nothing"
+        told = range(num_queries) if not many else [] if frames.any() else [num_queries - 1]
+        for i in told:
+            row, where = np.where(is_hidden[i], -np.inf, matrix[i]), "to nothing"
             if row[~is_hidden[i]].any():
                 largest = format_number(row.max(), 2 if decimals is None else decimals)
                 how = "only" if is_hidden[i].sum() == num_keys - 1 else "most"
                 where = f"{how} to {name_largest(row, keys)}, {largest}"
             sentences.append(f"Row {i + 1}, '{queries[i]}', attends {where}.")
         if frames.any():
-            share = (matrix * frames)[frames.any(axis=1)].sum(axis=1).mean()
+            share = format_number((matrix * frames)[frames.any(axis=1)].sum(axis=1).mean())
             cells = plural(int(frames.sum()), "cell is", "cells are")
-            share_of_row = f"on average {format_number(share)} of a row's weight lies there"
-            sentences.append(f"{cells} framed; {share_of_row}.")
+            sentences.append(f"{cells} framed; on average {share} of a row's weight lies there.")
         return " ".join(sentences)
 
-    with card() as page:
+    with new_canvas() as page:
         y, written = MARGIN, True
         for start in range(0, len(panels), columns):
             row = titles[start : start + columns]
+            lefts = [left + place * (width + GAP) for place in range(len(row))]
             if len(panels) > 1:
-                y += _write_titles(page, row, left, y, width)
+                wrapped = [wrap(title, width + GAP - 6, "bold") for title in row]
+                for x, lines in zip(lefts, wrapped, strict=True):
+                    page.lines(x, y + 6, lines, weight="bold", ha="left")
+                y += 12 * max(map(len, wrapped)) + 4
             if not start:
                 page.note(beside_query - 5, y + 6, "query ↓", "right")
                 page.note(beside_query, y + 6, "attends to →", "left")
                 y += LINE + 2
-            y += column_label_height(keys, cell)
+            y += label_height(keys, cell)
             page.row_labels(queries, left - 5, y, height)
-            for place, title in enumerate(row):
-                x = left + place * (width + GAP)
+            for x, title in zip(lefts, row, strict=True):
                 page.column_labels(keys, x, y, cell)
                 look: Look = {"limit": limit, "hidden": hidden[title], "alike": shown}
                 look |= {"name": title, "decimals": decimals}
                 written &= page.cells(panels[title], x, y, cell, height, **look)
-                page.border(allowed, x, y, cell, height)
+                _draw_border(page, allowed, x, y, cell, height)
                 for i, j in np.argwhere(framed[title]):
                     page.frame(x + j * cell, y + i * height, cell, height, INK, min(2.0, cell / 10))
             y += num_queries * height + GAP
         if not written:
-            page.colour_scale(left, y, limit, decimals or 0)
+            page.colour_scale(left, y, limit, decimals if limit > 1 and decimals else 0)
             y += LINE + GAP
         return page.finish(y - GAP + MARGIN, *map(in_words, titles))
 
 
-def _write_titles(page: Card, titles: Sequence[str], x: float, y: float, width: float) -> float:
-    """Write titles side by side, each over its own matrix; return how much room they take."""
-    wrapped = [wrap(title, width + GAP - 6, "bold") for title in titles]
-    for place, lines in enumerate(wrapped):
-        for line, text in enumerate(lines):
-            page.heading(x + place * (width + GAP), y + 6 + line * LINE, text)
-    return LINE * max(map(len, wrapped))
+def _draw_border(
+    page: Canvas, allowed: Array, x: float, y: float, width: float, high: float
+) -> None:
+    """Draw the border between the cells that a mask allows and those that it hides."""
+    look: Look = {"color": INK, "width": 2, "zorder": 4}
+    for i, j in np.argwhere(allowed[:, 1:] != allowed[:, :-1]):
+        edge, top = x + (j + 1) * width, y + i * high
+        page.line((edge, top), (edge, top + high), **look)
+    for i, j in np.argwhere(allowed[1:] != allowed[:-1]):
+        edge, start = y + (i + 1) * high, x + j * width
+        page.line((start, edge), (start + width, edge), **look)

@@ -2,43 +2,39 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._card import MARGIN, WIDTH, Drawing, card, column_width
-from literate_attention.figures._lettering import (
-    LINE,
-    SMALL_TEXT,
-    clean_labels,
-    column_label_height,
-    label_width,
-    text_width,
-)
-from literate_attention.figures._palette import INK, INPUT, PAPER
-from literate_attention.figures._words import format_number, plural, to_numpy
+from .._canvas import MARGIN, WIDTH, Drawing, new_canvas
+from .._lettering import LINE, clean_labels, label_width, shorten, text_width
+from .._palette import INK, INPUT, PAPER
+from .._words import format_number, plural, to_numpy
 
 __all__ = ["draw_input_embeddings", "draw_windows"]
 
 
 def draw_windows(tokens: Sequence[str], *, length: int, stride: int) -> Drawing:
     """Draw windows that slide along a text, each with its target: the same window one token later."""
-    tokens = clean_labels(tokens)
+    tokens, height, gap = clean_labels(tokens), 18.0, 4.0
     starts = range(0, len(tokens) - length, stride)
     left = MARGIN + text_width("target") + 8
-    column, height = column_width(tokens, left), 13.0
-    with card() as page:
-        y = MARGIN + column_label_height(tokens, column)
-        page.column_labels(tokens, left, y, column)
-        y += 4
+    widths = np.array([text_width(token) + 8 for token in tokens])
+    widths *= min(1.25, (WIDTH - left - MARGIN - gap * len(tokens)) / widths.sum())
+    lefts = left + (widths + gap).cumsum() - widths - gap
+    with new_canvas() as page:
+        y = MARGIN
         for start in starts:
             for name, first, fill in (("input", start, INPUT.tint), ("target", start + 1, PAPER)):
-                page.note(left - 8, y + height / 2, name, "right", SMALL_TEXT)
+                page.note(left - 8, y + height / 2, name, "right")
                 for place in range(first, first + length):
-                    page.box(left + place * column + 1, y, column - 2, height, fill=fill, edge=INK)
+                    x, width = lefts[place], widths[place]
+                    page.box(x, y, width, height, fill=fill, edge=INK)
+                    page.text(x + width / 2, y + height / 2, shorten(tokens[place], width - 2))
                 y += height + 3
-            y += 9
+            y += 10
         return page.finish(
-            y - 12 + MARGIN,
+            y - 13 + MARGIN,
             f"{plural(len(starts), 'window')} of {plural(length, 'token')}, "
             f"each {plural(stride, 'token')} further than the one before.",
             *(
@@ -57,8 +53,7 @@ def draw_input_embeddings(
     """Draw input embeddings as a sum: a row for each token, and a row for each position."""
     by_token, by_place = to_numpy(token_embeddings, 2), to_numpy(position_embeddings, 2)
     num_tokens, embed_dim = by_token.shape
-    tokens = clean_labels(tokens, num_tokens)
-    places = [f"position {i}" for i in range(num_tokens)]
+    tokens, places = clean_labels(tokens, num_tokens), [f"position {i}" for i in range(num_tokens)]
     terms = (
         ("", "token embeddings", by_token, tokens),
         ("+", "position embeddings", by_place, places),
@@ -67,19 +62,18 @@ def draw_input_embeddings(
     limit = max(float(abs(matrix).max()) for _, _, matrix, _ in terms)
     left = MARGIN + label_width([*tokens, *places]) + 6
     cell = min(44.0, (WIDTH - left - MARGIN) / embed_dim)
-    with card() as page:
+    with new_canvas() as page:
         y = MARGIN
         for sign, name, matrix, rows in terms:
             page.text(left - 6, y + 6, sign, ha="right", weight="bold")
             page.heading(left, y + 6, name)
-            y += LINE
-            page.row_labels(rows, left - 6, y, LINE)
-            page.cells(matrix, left, y, cell, LINE, name=name, limit=limit)
-            y += num_tokens * LINE + 8
-        first = [format_number(matrix[0, 0]) for _, _, matrix, _ in terms]
+            page.row_labels(rows, left - 6, y + LINE, LINE)
+            page.cells(matrix, left, y + LINE, cell, LINE, name=name, limit=limit)
+            y += (num_tokens + 1) * LINE + 8
+        first, second, both = (format_number(matrix[0, 0]) for _, _, matrix, _ in terms)
         return page.finish(
             y - 8 + MARGIN,
             "Token embeddings plus position embeddings make input embeddings, each of shape "
             f"({num_tokens}, {embed_dim}).",
-            f"The first number of {tokens[0]!r} is {first[0]} + {first[1]} = {first[2]}.",
+            f"The first number of {tokens[0]!r} is {first} + {second} = {both}.",
         )

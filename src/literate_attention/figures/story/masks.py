@@ -6,26 +6,10 @@ import numpy as np
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Look, Ruler, card
-from literate_attention.figures._lettering import (
-    LINE,
-    clean_labels,
-    label_width,
-    shorten,
-    text_width,
-)
-from literate_attention.figures._palette import (
-    BLUE,
-    GREY_BAR,
-    INK,
-    INPUT,
-    PAPER,
-    QUERY,
-    QUIET,
-    RULE,
-    SHADE,
-)
-from literate_attention.figures._words import format_number, name_largest, plural, quote, to_numpy
+from .._canvas import MARGIN, WIDTH, Drawing, Look, Ruler, new_canvas
+from .._lettering import LINE, clean_labels, label_width, shorten, text_width
+from .._palette import BLUE, GREY_BAR, INK, INPUT, PAPER, QUERY, QUIET, RULE, SHADE
+from .._words import format_number, name_largest, plural, quote, to_numpy
 
 __all__ = ["draw_dropout_masks", "draw_exercises", "draw_masked_row"]
 
@@ -43,10 +27,10 @@ def draw_exercises(tokens: Sequence[str]) -> Drawing:
     widths = np.array([text_width(word, weight="bold") + 10 for word in words])
     widths *= min(1.25, (WIDTH - 2 * MARGIN - gap * len(tokens)) / widths.sum())
     ends = MARGIN + (widths + gap).cumsum() - gap
-    with card() as page:
+    with new_canvas() as page:
         y = MARGIN + LINE + 4
         explained = ("may look at", QUERY.strong), ("   must predict", INK), ("   is hidden", QUIET)
-        page.words(MARGIN, MARGIN + 6, explained)
+        page.words(MARGIN, MARGIN + 6, *explained)
         for i in range(len(tokens)):
             for j, (word, width, end) in enumerate(zip(words, widths, ends, strict=True)):
                 x = end - width
@@ -77,23 +61,16 @@ def draw_exercises(tokens: Sequence[str]) -> Drawing:
 def draw_masked_row(
     scores: Float[Tensor, "kv_len"], tokens: Sequence[str], *, query: int
 ) -> Drawing:
-    """Draw how a mask works on the scaled scores of one query, counted from 0: the future stops at a wall.
-
-    Example:
-        >>> import torch
-        >>> draw_masked_row(torch.tensor([0.0, 0.0, 9.0]), ["a", "b", "c"], query=1).alt
-        "The scores of 'b' with 3 keys. 2 pass: 'a' and 'b'. The mask stops 'c': minus infinity takes the
-        place of each score, and its exponential is 0. The exponentials sum to 2.00; divided by that sum, the
-        largest weight is 0.50, for 'a' and 'b'."
-    """
+    """Draw how a mask works on the scaled scores of one query, counted from 0: the future stops at a wall."""
     values = to_numpy(scores, 1)
     tokens = clean_labels(tokens, len(values))
     masked = np.where(np.arange(len(values)) <= query, values, -np.inf)
-    largest = masked.max()
-    shift, exp = (largest, "exp(s \N{MINUS SIGN} max)") if largest > _LARGE else (0.0, "exp")
+    shift = masked.max() if masked.max() > _LARGE else 0.0
+    exp, less = (
+        ("exp(s \N{MINUS SIGN} max)", " of the scores less the largest") if shift else ("exp", "")
+    )
     exponentials = np.exp(masked - shift)
     total = exponentials.sum()
-    less = " of the scores less the largest" if shift else ""
     weights = exponentials / total
     row, gap, cell, passage = 22.0, 10.0, 38.0, 30.0
     left = MARGIN + label_width([*tokens, "key"]) + 6
@@ -102,7 +79,7 @@ def draw_masked_row(
     room = (WIDTH - MARGIN - first - gap) / 2
     second = first + room + gap
     columns = ((left, cell, "score"), (after, cell, "masked"), (first, room, exp))
-    with card() as page:
+    with new_canvas() as page:
         page.note(left - 6, MARGIN + 6, "key", "right")
         for x, width, name in (*columns, (second, room, "÷ sum")):
             page.text(x + width / 2, MARGIN + 6, name, weight="bold")
@@ -146,7 +123,7 @@ def draw_dropout_masks(masks: Mapping[str, Shaped[Tensor, "rows columns"]]) -> D
     room = (WIDTH - 2 * MARGIN - gap) / 2
     cell = min(22.0, room / max(grid.shape[1] for grid in grids.values()))
     top, arm = MARGIN + 2 * LINE + 2, 0.16 * cell
-    with card() as page:
+    with new_canvas() as page:
         for place, (title, grid) in enumerate(grids.items()):
             x = MARGIN + place * (room + gap)
             page.heading(x, MARGIN + 6, title)

@@ -68,10 +68,7 @@ class TestTargets:
         np.testing.assert_allclose([(f.get_x(), f.get_y()) for f in frames], corners)
 
     def test_the_words_tell_the_scores_that_the_library_computes(self) -> None:
-        targets = {
-            "one": la.previous_token_targets(7),
-            "two": la.induction_targets(self.TOKEN_IDS),
-        }
+        targets = {"one": la.previous_token_targets(7), "two": la.induction_targets(self.TOKEN_IDS)}
         maps = dict(zip(targets, self.MAPS, strict=True))
         alt = figures.draw_attention_matrix(maps, list("abcabca"), targets=targets).alt
         expected = [

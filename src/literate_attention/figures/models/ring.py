@@ -7,10 +7,10 @@ import numpy as np
 from jaxtyping import Int
 from torch import Tensor
 
-from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, card
-from literate_attention.figures._lettering import LINE, TEXT, clean_labels, text_width, wrap
-from literate_attention.figures._palette import BLUE, QUIET, Colour
-from literate_attention.figures._words import enumerated, plural, to_numpy
+from .._canvas import MARGIN, WIDTH, Canvas, Drawing, Look, new_canvas
+from .._lettering import LINE, TEXT, clean_labels, text_width, wrap
+from .._palette import BLUE, Colour
+from .._words import enumerated, plural, to_numpy
 
 __all__ = ["draw_ring", "draw_ring_work"]
 
@@ -34,55 +34,45 @@ def draw_ring(
         tokens: the sequence.
         shards: for each of up to four processes the positions of its tokens.
     """
-    names = clean_labels(tokens, shards.numel())
-    _require_colours(len(shards))
+    names, size, gap = clean_labels(tokens, shards.numel()), len(shards), 22.0
+    _require_colours(size)
     texts = [" ".join(names[token] for token in row) for row in shards.flatten(1).tolist()]
-    size, gap = len(texts), 22.0
-    width = (WIDTH - 2 * MARGIN - size * gap) / size
+    first, width = MARGIN + gap / 2, (WIDTH - 2 * MARGIN - size * gap) / size
     lines = [wrap(text, width - 6) for text in texts]
-    height = LINE * max(map(len, lines)) + 4
-    first = MARGIN + gap / 2
+    height = 12.0 * max(map(len, lines)) + 8
     lefts = [first + place * (width + gap) for place in range(size)]
 
-    def write(lines: Sequence[str], x: float, y: float, fill: str, edge: str) -> None:
-        page.box(x, y, width, height, fill=fill, edge=edge, rounding=3)
-        top = y + (height - LINE * len(lines)) / 2
-        for number, line in enumerate(lines):
-            page.text(x + width / 2, top + (number + 0.5) * LINE, line)
+    def write(y: float, owners: Sequence[int], is_query: bool = False) -> float:
+        for x, owner in zip(lefts, owners, strict=True):
+            tint, strong = PROCESSES[owner]
+            look: Look = {"fill": "none" if is_query else tint, "edge": strong, "rounding": 3}
+            page.box(x, y, width, height, **look)
+            page.lines(x + width / 2, y + height / 2 - 6 * (len(lines[owner]) - 1), lines[owner])
+        return y + height / 2
 
-    with card() as page:
-        y = MARGIN + LINE + 6
-        page.note(first, y + 4, "queries, in every round", "left")
-        y += LINE
+    with new_canvas() as page:
         for place, x in enumerate(lefts):
             page.text(x + width / 2, MARGIN + 6, f"process {place}", weight="bold")
-            write(lines[place], x, y, "none", PROCESSES[place].strong)
-        y += height + 16
+        y = MARGIN + LINE + 6
+        page.note(first, y + 4, "queries, in every round", "left")
+        write(y + LINE, range(size), is_query=True)
+        y += LINE + height + 16
         for step in range(size):
             page.note(first, y, f"keys and values, round {step}", "left")
-            y += LINE - 4
-            middle = y + height / 2
-            blue: Look = {"color": BLUE, "width": 1.8}
-            for place, x in enumerate(lefts):
-                owner = (place - step) % size
-                write(lines[owner], x, y, *PROCESSES[owner])
-                if step < size - 1:
-                    page.arrow((x + width + 3, middle), (x + width + gap - 3, middle), **blue)
-            if step < size - 1:
-                page.arrow((2, middle), (first - 3, middle), **blue)
-            y += height + 18
-
-        def have(texts: Sequence[str]) -> str:
-            return ", ".join(f"process {place} has '{text}'" for place, text in enumerate(texts))
-
+            middle = write(y + LINE - 4, [(place - step) % size for place in range(size)])
+            for x in [2 - width, *lefts] if step < size - 1 else []:
+                end = min(x + width + gap - 3, WIDTH - 2) if x > 0 else first - 3
+                start = x + width + 3 if x > 0 else 2
+                page.arrow((start, middle), (end, middle), color=BLUE, width=1.8)
+            y += LINE - 4 + height + 18
+        have = [
+            ", ".join(f"process {place} has '{texts[place - step]}'" for place in range(size))
+            for step in range(size)
+        ]
         return page.finish(
             y - 18 + MARGIN,
-            f"{plural(size, 'process', 'processes')} in a ring.",
-            f"Queries, in every round: {have(texts)}.",
-            *(
-                f"Keys and values, round {step}: {have(texts[-step:] + texts[:-step])}."
-                for step in range(size)
-            ),
+            f"{plural(size, 'process', 'processes')} in a ring. Queries, in every round: {have[0]}.",
+            *(f"Keys and values, round {step}: {held}." for step, held in enumerate(have)),
         )
 
 
@@ -119,14 +109,12 @@ def draw_ring_work(
     tokens, of one or two, tells the positions that each process holds.
     """
     works = {name: _Work(shards) for name, shards in orders.items()}
-    gap = 14.0
-    room = (WIDTH - 2 * MARGIN - gap) / 2
-    left = MARGIN + text_width("process 0") + 6
+    room, left = (WIDTH - 2 * MARGIN - 14) / 2, MARGIN + text_width("process 0") + 6
     scale = (WIDTH - left - MARGIN) / max(work.ends for work in works.values())
     sentences = []
-    with card() as page:
+    with new_canvas() as page:
         for place, (name, work) in enumerate(works.items()):
-            x = MARGIN + place * (room + gap)
+            x = MARGIN + place * (room + 14)
             page.heading(x, MARGIN + 6, name)
             page.note(x + room, MARGIN + 6, "query ↓  key →", "right")
             _draw_squares(page, work, x, MARGIN + LINE + 2, room)
@@ -134,19 +122,17 @@ def draw_ring_work(
         for name, work in works.items():
             page.heading(MARGIN, y, name)
             page.note(WIDTH - MARGIN, y, f"takes as long as {work.ends:g} scores", "right")
-            y += LINE - 4
-            top = y
+            y = top = y + LINE - 4
             for process, row in enumerate(work.scores):
+                tint, strong = PROCESSES[process]
                 page.text(MARGIN, y + LINE / 2, f"process {process}", ha="left")
                 for step, (start, scores) in enumerate(zip(work.starts, row, strict=True)):
                     x, width = left + scale * start, scale * scores
                     if scores:
-                        tint, strong = PROCESSES[process]
                         page.box(x, y + 1, width, LINE - 2, fill=tint, edge=strong, line=0.8)
-                        if width >= text_width(str(step)) + 2:
-                            page.text(x + width / 2, y + LINE / 2, str(step))
-                    if scores < work.slowest[step]:
-                        waits = scale * (work.slowest[step] - scores)
+                    if width >= text_width(str(step)) + 2:
+                        page.text(x + width / 2, y + LINE / 2, str(step))
+                    if waits := scale * (work.slowest[step] - scores):
                         page.hatched(x + width, y + 1, waits, LINE - 2, WAITS)
                 y += LINE
             for start in work.starts[1:]:
@@ -157,24 +143,26 @@ def draw_ring_work(
             long = f"with waiting it takes as long as {work.ends:g}"
             sentences.append(f"{name}: {compute} {each} scores; {long}.")
         page.note(MARGIN, y, "colour: process; number: round; line: a new round", "left")
-        y += LINE + 2
-        x, legend = MARGIN, {"//////": "the future, not computed", WAITS: "waits for the others"}
-        for hatch, meaning in legend.items():
+        x, y = MARGIN, y + LINE + 2
+        for hatch, meaning in (
+            ("//////", "the future, not computed"),
+            (WAITS, "waits for the others"),
+        ):
             page.hatched(x, y - 7, 16, 14, hatch)
             page.note(x + 22, y, meaning, "left")
             x += 22 + text_width(meaning) + 16
         return page.finish(y + LINE / 2 + MARGIN, *sentences)
 
 
-def _draw_squares(page: Card, work: _Work, x: float, y: float, room: float) -> None:
+def _draw_squares(page: Canvas, work: _Work, x: float, y: float, room: float) -> None:
     """Draw the scores in a square, with the places of queries and keys."""
     size = len(work.step_of)
     margin = text_width("00") if room / size >= 1.5 * TEXT else 0.0
     left, top, cell = x + margin, y + margin, (room - margin) / size
     for token in range(size if margin else 0):
         at = (token + 0.5) * cell
-        page.text(left + at, y + margin / 2, str(token), color=QUIET)
-        page.text(x + margin / 2, top + at, str(token), color=QUIET)
+        page.note(left + at, y + margin / 2, str(token))
+        page.note(x + margin / 2, top + at, str(token))
     for (i, j), step in np.ndenumerate(work.step_of):
         across, down = left + j * cell, top + i * cell
         if j > i:  # the future

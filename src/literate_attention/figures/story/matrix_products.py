@@ -6,9 +6,9 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, card
-from literate_attention.figures._lettering import LINE, clean_labels, label_width, text_width
-from literate_attention.figures._palette import (
+from .._canvas import MARGIN, WIDTH, Drawing, Look, new_canvas
+from .._lettering import LINE, clean_labels, label_width, text_width
+from .._palette import (
     BLUE,
     COLOURS,
     INK,
@@ -22,7 +22,7 @@ from literate_attention.figures._palette import (
     WEIGHT_TINT,
     Colour,
 )
-from literate_attention.figures._words import Array, format_number, format_vector, plural, to_numpy
+from .._words import Array, format_number, format_vector, plural, to_numpy
 
 __all__ = ["draw_matrix_product", "draw_products", "draw_projections"]
 
@@ -33,13 +33,6 @@ def draw_matrix_product(
     """Draw the rule of the matrix product: a row on the left times a column on the right makes one number.
 
     The row is drawn as a query and the column as a key: attention takes this product of them.
-
-    Example:
-        >>> import torch
-        >>> a, b = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]])
-        >>> draw_matrix_product(a, b, row=0, column=0).alt
-        'A matrix of shape (1, 2) times one of shape (2, 1) gives one of shape (1, 1).
-        Row 1 times column 1: 1.00·3.00 + 2.00·4.00 = 11.00.'
     """
     first, second = to_numpy(left, 2), to_numpy(right, 2)
     result = first @ second
@@ -49,13 +42,11 @@ def draw_matrix_product(
     height = min(20.0, max(LINE, cell))
     first_x = (WIDTH - (n + p) * cell - gap) / 2
     second_x = first_x + n * cell + gap
-    with card() as page:
+    with new_canvas() as page:
         y = MARGIN + 6
-        rule = [
-            ("(", INK), (f"{m}", QUERY.strong), (f", {n}) @ ({n}, ", INK), (f"{p}", KEY.strong),
-            (")  →  (", INK), (f"{m}", QUERY.strong), (", ", INK), (f"{p}", KEY.strong), (")", INK),
-        ]  # fmt: skip
-        page.words(WIDTH / 2, y, rule, centred=True)
+        rule = "(", f"{m}", f", {n}) @ ({n}, ", f"{p}", ")  →  (", f"{m}", ", ", f"{p}", ")"
+        colours = 2 * [INK, QUERY.strong, INK, KEY.strong] + [INK]
+        page.words(WIDTH / 2, y, *zip(rule, colours, strict=True), centred=True)
         top = y + LINE + LINE
         bottom = top + n * height + gap + LINE
         page.note(second_x + p * cell / 2, top - 9, f"right ({n}, {p})")
@@ -69,18 +60,17 @@ def draw_matrix_product(
         page.frame(across, top, cell, n * height, KEY.strong)
         page.frame(across, down, cell, height, INK)
         y = bottom + m * height + 15
-        made = f" = {format_number(result[row, column])}"
+        result_is, terms = f" = {format_number(result[row, column])}", []
         factors = list(zip(first[row], second[:, column], strict=True))
-        terms: list[tuple[str, str]] = []
-        for a, b in factors:
-            terms += [(" + ", QUIET)] * bool(terms) + [(format_number(a), QUERY.strong)]
+        for place, (a, b) in enumerate(factors):
+            terms += [(" + ", QUIET)] * bool(place) + [(format_number(a), QUERY.strong)]
             terms += [("·", QUIET), (format_number(b), KEY.strong)]
-        page.words(WIDTH / 2, y, [*terms, (made, INK)], centred=True)
+        page.words(WIDTH / 2, y, *terms, (result_is, INK), centred=True)
         spelled = " + ".join(f"{format_number(a)}·{format_number(b)}" for a, b in factors)
         return page.finish(
             y + LINE / 2 + MARGIN,
             f"A matrix of shape ({m}, {n}) times one of shape ({n}, {p}) gives one of shape ({m}, {p}).",
-            f"Row {row + 1} times column {column + 1}: {spelled}{made}.",
+            f"Row {row + 1} times column {column + 1}: {spelled}{result_is}.",
         )
 
 
@@ -95,7 +85,7 @@ def draw_products(products: Sequence[Mapping[str, Float[Tensor, "_ _"]]]) -> Dra
     for left, right, result in (row.values() for row in rows):
         if not np.allclose(left @ right, result, rtol=1e-3, atol=1e-4):
             raise ValueError("the last matrix must be the product of the others, but is not")
-    sign, gap = 22.0, 12.0
+    sign, gap, sentences = 22.0, 12.0, []
 
     def column(name: str, matrix: Array, unit: float) -> float:
         captions = text_width(name, weight="bold"), text_width(str(matrix.shape))
@@ -107,34 +97,32 @@ def draw_products(products: Sequence[Mapping[str, Float[Tensor, "_ _"]]]) -> Dra
     units = np.arange(13.0, 0.5, -0.5)
     fits = (unit for unit in units if all(width(row, unit) <= WIDTH - 2 * MARGIN for row in rows))
     unit = next(fits)
-    sentences = []
-    with card() as page:
+    with new_canvas() as page:
         y = MARGIN
         for row in rows:
             height = unit * max(len(matrix) for matrix in row.values())
-            x = (WIDTH - width(row, unit)) / 2
+            x, centre = (WIDTH - width(row, unit)) / 2, y + LINE + height / 2
             for before, (name, matrix) in zip(("", "@", "="), row.items(), strict=True):
                 if before:
-                    page.text(x + sign / 2, y + LINE + height / 2, before)
+                    page.text(x + sign / 2, centre, before)
                     x += sign
-                room, colour = column(name, matrix, unit), _colour_of(name)
+                colour, room, (high, wide) = (
+                    _colour_of(name),
+                    column(name, matrix, unit),
+                    matrix.shape,
+                )
                 middle = x + room / 2
-                _draw_block(page, matrix, middle, y + LINE + height / 2, unit, colour)
+                spot = middle - unit * wide / 2, centre - unit * high / 2
+                look: Look = {"fill": colour.tint, "edge": colour.strong, "line": 1.2, "zorder": 2}
+                page.box(*spot, unit * wide, unit * high, **look)
+                page.rules(*spot, (high, wide), unit, RULE if colour.tint == PAPER else PAPER)
                 page.text(middle, y + LINE / 2 - 2, name, color=colour.strong, weight="bold")
                 page.note(middle, y + LINE + height + 10, str(matrix.shape))
                 x += room
             y += LINE + height + LINE + gap
-            *factors, product = (f"{name} {matrix.shape}" for name, matrix in row.items())
-            sentences.append(f"{' times '.join(factors)} gives {product}.")
+            *factors, made = (f"{name} {matrix.shape}" for name, matrix in row.items())
+            sentences.append(f"{' times '.join(factors)} gives {made}.")
         return page.finish(y - gap + MARGIN, "Matrix products as shapes.", *sentences)
-
-
-def _draw_block(page: Card, matrix: Array, x: float, y: float, unit: float, colour: Colour) -> None:
-    """Draw a block of squares, one for each number, centred on a point."""
-    high, wide = unit * matrix.shape[0], unit * matrix.shape[1]
-    left, top = x - wide / 2, y - high / 2
-    page.box(left, top, wide, high, fill=colour.tint, edge=colour.strong, line=1.2, zorder=2)
-    page.rules(left, top, matrix.shape, unit, RULE if colour.tint == PAPER else PAPER)
 
 
 def _colour_of(name: str) -> Colour:
@@ -162,18 +150,16 @@ def draw_projections(
     x = to_numpy(inputs, 2)
     matrices = {name: to_numpy(matrix) for name, matrix in weights.items()}
     tokens = clean_labels(tokens, len(x))
-    num_tokens, d_in = x.shape
-    d_out = max(matrix.shape[1] for matrix in matrices.values())
+    (num_tokens, d_in), d_out = x.shape, max(matrix.shape[1] for matrix in matrices.values())
     limit = max(float(abs(matrix).max()) for matrix in matrices.values())
-    left = MARGIN + label_width(tokens) + 4
-    fan, sign, gap = 30.0, 14.0, 14.0
-    cell = min(32.0, (WIDTH - left - MARGIN - fan - sign) / (d_in + 2 * d_out))
+    left, sign, gap = MARGIN + label_width(tokens) + 4, 14.0, 14.0
+    cell = min(32.0, (WIDTH - left - MARGIN - 30 - sign) / (d_in + 2 * d_out))
     band = LINE + max(num_tokens, d_in) * LINE
     middle = MARGIN + (len(matrices) * (band + gap) - gap) / 2 + LINE / 2
-    weight_x = left + d_in * cell + fan
+    weight_x = left + d_in * cell + 30
     output_x = weight_x + d_out * cell + sign
     sentences = []
-    with card() as page:
+    with new_canvas() as page:
         top = middle - num_tokens * LINE / 2
         page.heading(MARGIN, top - 9, "inputs")
         page.row_labels(tokens, left - 4, top, LINE)

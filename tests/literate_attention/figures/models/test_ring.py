@@ -7,7 +7,7 @@ from torch import Tensor
 
 import literate_attention as la
 from literate_attention import figures
-from literate_attention.figures.models.rings import WAITS
+from literate_attention.figures.models.ring import WAITS
 
 
 @pytest.mark.parametrize("zigzag", [False, True])

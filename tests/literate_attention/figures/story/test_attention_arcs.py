@@ -17,19 +17,22 @@ LOSSES = [2.0, 1.0, 0.5]
 LOOKS = {0: torch.tensor([0.5, 0.5]), 3: torch.tensor([0.9, 0.1])}
 
 
-def test_looks_ahead_rise_above_the_words_and_looks_back_hang_below_each_as_thick_as_its_weight() -> (
+def test_arcs_lead_to_the_word_that_looks_above_from_later_words_each_as_thick_as_its_weight() -> (
     None
 ):
     weights = torch.tensor([[0.04, 0.96, 0.0], [0.5, 0.0, 0.5], [0.25, 0.75, 0.0]])
     drawing = figures.draw_looks({"w": weights}, list("abc"))
-    line = next(t for t in drawing.figure.findobj(Text) if t.get_text() == "b").get_position()[1]
+    middles = {t.get_text(): t.get_position() for t in drawing.figure.findobj(Text)}
+    columns, line = [middles[word][0] for word in "abc"], middles["b"][1]
     found = {}
     for arc in drawing.figure.findobj(FancyArrowPatch):
-        (start, _), (end, _) = arc._posA_posB
-        assert bool(arc.get_path().vertices[:, 1].mean() < line) == bool(end > start)
-        found[arc.get_label()] = (arc.get_linewidth() - 0.5) / 4
+        origin, looks = (
+            min(range(3), key=lambda i: abs(columns[i] - x)) for x, _ in arc._posA_posB
+        )
+        assert bool(arc.get_path().vertices[:, 1].mean() < line) == (origin > looks)
+        found[looks, origin] = (arc.get_linewidth() - 0.5) / 4
     assert found == pytest.approx(
-        {"w0,1": 0.96, "w1,0": 0.5, "w1,2": 0.5, "w2,0": 0.25, "w2,1": 0.75}
+        {(0, 1): 0.96, (1, 0): 0.5, (1, 2): 0.5, (2, 0): 0.25, (2, 1): 0.75}
     )
 
 

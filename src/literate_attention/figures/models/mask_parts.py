@@ -7,20 +7,14 @@ import numpy as np
 from jaxtyping import Bool
 from torch import Tensor
 
-from literate_attention.figures._card import MARGIN, Card, Drawing, card, column_width
-from literate_attention.figures._lettering import (
-    LINE,
-    clean_labels,
-    column_label_height,
-    label_width,
-    text_width,
-)
-from literate_attention.figures._palette import BLUE, INK, PAPER, RULE, SHADE, WEIGHT_TINT
-from literate_attention.figures._words import plural, quote, to_numpy
+from .._canvas import MARGIN, Canvas, Drawing, column_width, new_canvas
+from .._lettering import LINE, clean_labels, label_height, label_width, text_width
+from .._palette import BLUE, INK, PAPER, RULE, SHADE, WEIGHT_TINT
+from .._words import plural, quote, to_numpy
 
 __all__ = ["draw_mask_parts"]
 
-Sign = Callable[[Card, float, float, float], None]
+Sign = Callable[[Canvas, float, float, float], None]
 
 _SIGNS: Final[tuple[tuple[str, Sign], ...]] = (
     (WEIGHT_TINT, lambda page, x, y, radius: page.circle(x, y, radius, BLUE, BLUE)),
@@ -35,13 +29,6 @@ def draw_mask_parts(
     """Draw which query may attend to which key, and why: a mask in one or two parts.
 
     A row is a query, a column is a key: True where it may attend to it. What belongs to no part is hatched.
-
-    Example:
-        >>> import torch
-        >>> last = torch.tensor([[True, False], [False, True]])
-        >>> draw_mask_parts({"itself": last, "the past": last.flip(1).tril()}, ["one", "step"]).alt
-        "Which of 2 keys each of 2 queries may attend to. itself: 2 pairs; the past: 1 pair; hidden: 1 pair.
-        The last query, 'step', sees 'step' (itself) and 'one' (the past)."
     """
     allowed = {name: to_numpy(part, 2) != 0 for name, part in parts.items()}
     size = len(tokens)
@@ -51,9 +38,9 @@ def draw_mask_parts(
         raise ValueError(f"each pair must be in one part, got {(reasons > 1).sum()} in both")
     left = MARGIN + label_width(names) + 6
     cell = column_width(names, left, 36.0)
-    top = MARGIN + column_label_height(names, cell)
+    top = MARGIN + label_height(names, cell)
     signs = dict(zip(allowed, _SIGNS[: len(allowed)], strict=True))
-    with card() as page:
+    with new_canvas() as page:
         page.column_labels(names, left, top, cell)
         page.row_labels(names, left - 6, top, cell)
         page.hatched(left, top, size * cell, size * cell)

@@ -1,4 +1,4 @@
-"""Where words look: arrows in arcs along a line of words, and around a circle of three."""
+"""Where words look: arcs along a line of words, and arrows round three. They lead to the word that looks."""
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations
@@ -8,25 +8,10 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, Point, card, spread
-from literate_attention.figures._lettering import (
-    LINE,
-    SMALL_TEXT,
-    TEXT,
-    clean_labels,
-    label_width,
-    shorten,
-    wrap,
-)
-from literate_attention.figures._palette import BLUE, INK, ORANGE, PAPER, QUIET, RULE, head_colour
-from literate_attention.figures._words import (
-    Array,
-    enumerated,
-    format_number,
-    name_largest,
-    quote,
-    to_numpy,
-)
+from .._canvas import MARGIN, WIDTH, Canvas, Drawing, Look, Point, new_canvas, spread
+from .._lettering import LINE, SMALL_TEXT, TEXT, clean_labels, label_width, shorten, wrap
+from .._palette import BLUE, INK, ORANGE, PAPER, QUIET, RULE, head_colour
+from .._words import Array, enumerated, format_number, name_largest, quote, to_numpy
 
 __all__ = ["draw_head_circles", "draw_ladder", "draw_looks", "draw_training"]
 
@@ -39,35 +24,40 @@ def _thickness(weight: float) -> float:
     return 0.5 + 4 * weight
 
 
-def _draw_arc(
-    page: Card,
+def _draw_arcs(
+    page: Canvas,
     places: Sequence[float],
-    look: tuple[int, int],
-    weight: float,
+    i: int,
+    row: Array,
     y: float,
     *,
     high: float,
     below: bool = False,
     inside: float = 0.0,
-    **drawn: Any,
+    label: str = "",
+    **look: Any,
 ) -> None:
-    """Draw that the word at one place looks at the one at another: the further, the higher.
+    """Draw an arc to the word at place `i` from each that it looks at: the further, the higher.
 
-    An arc that is so many points inside another one does not lie on it.
+    Arcs that are so many points inside others do not lie on them.
     """
-    i, j = look
-    aside = 4.0 + inside if i < j else -4.0 - inside if i > j else -6.0
-    start, end = places[i] + aside, places[j] - aside
-    share = abs(i - j) / max(1, len(places) - 1)
-    bend = (high * (1 + share) - 2.5 * inside) / (end - start) * (1 if below else -1)
-    bent: Look = {"width": _thickness(weight), "connectionstyle": f"arc3,rad={bend:.4f}"}
-    page.arrow((start, y), (end, y), **bent, **drawn)
+    seen = np.flatnonzero(row >= _LEAST).tolist()
+    for j in seen:
+        side = (j > i) - (j < i)
+        further = sum(side * k > side * j for k in seen)  # these land closer to the middle
+        start, end = places[j] - side * (5 + inside), places[i] + side * (5 + 4 * further + inside)
+        rise = high * (0.4 + 1.6 * abs(i - j) / max(1, len(places) - 1)) - 2.5 * inside
+        if not side:
+            start, end, rise = start + 4, end - 4, high
+        bend = rise / (end - start) * (1 if below else -1)
+        look |= {"width": _thickness(row[j]), "label": f"{label}{i},{j}"}
+        page.arrow((start, y), (end, y), connectionstyle=f"arc3,rad={bend:.4f}", **look)
 
 
 def draw_looks(
     weights: Mapping[str, Float[Tensor, "num_tokens num_tokens"]], tokens: Sequence[str]
 ) -> Drawing:
-    """Draw where words look: ahead over arcs above the line, back over arcs below it.
+    """Draw where words look: what comes from later words in arcs above the line, from earlier ones below it.
 
     An arc is as thick as its weight, and weights under a twentieth have none. What a word gives to itself is
     a frame, as thick as an arc.
@@ -79,53 +69,49 @@ def draw_looks(
     Example:
         >>> import torch
         >>> draw_looks({"peeks": torch.tensor([[0.0, 1.0], [0.0, 1.0]])}, ["one", "step"]).alt
-        "Arcs above the words look ahead, arcs below look back. peeks: 'one' looks most at 'step', 'step' at
-        itself; all words but the last give 1.00 of their weight to later words, on average."
+        "Arcs lead to the word that looks: above the line from later words, below it from earlier.
+        peeks: 'one' looks most at 'step', 'step' at itself; all words but the last give 1.00 of their weight
+        to later words, on average."
     """
     panels = {title: to_numpy(matrix, 2) for title, matrix in weights.items()}
     tokens = clean_labels(tokens)
-    column = (WIDTH - 2 * MARGIN) / len(tokens)
-    middles = spread(len(tokens))
-    high, height = 46.0, 20.0
-    sentences = []
-    with card() as page:
+    column, middles = (WIDTH - 2 * MARGIN) / len(tokens), spread(len(tokens))
+    height, sentences = 20.0, []
+    with new_canvas() as page:
         y = MARGIN
         for title, matrix in panels.items():
             page.heading(MARGIN, y + 6, title)
-            top = y + LINE + high
-            for i, j in np.argwhere(matrix >= _LEAST).tolist():
-                if i == j:
-                    frame = middles[i] - column / 2 + 3, top + 2, column - 6, height - 4
-                    page.frame(*frame, QUIET, _thickness(matrix[i, j]))
-                    continue
-                edge, colour = (top, ORANGE) if i < j else (top + height, BLUE)
-                look: Look = {"high": high, "below": i > j, "label": f"{title}{i},{j}"}
-                _draw_arc(page, middles, (i, j), matrix[i, j], edge, color=colour, **look)
-            for x, token in zip(middles, tokens, strict=True):
-                page.text(x, top + height / 2, shorten(token, column - 8))
-            y = top + height + high + LINE
+            ahead, back = (half(matrix, k) for half, k in ((np.triu, 1), (np.tril, -1)))
+            over, under = (46.0 if (half >= _LEAST).any() else 6.0 for half in (ahead, back))
+            top = y + LINE + over
+            for i, token in enumerate(tokens):
+                look: Look = {"high": 46.0, "label": title}
+                _draw_arcs(page, middles, i, ahead[i], top, color=ORANGE, **look)
+                _draw_arcs(page, middles, i, back[i], top + height, color=BLUE, below=True, **look)
+                if matrix[i, i] >= _LEAST:
+                    own = middles[i] - column / 2 + 3, top + 2, column - 6, height - 4
+                    page.frame(*own, QUIET, _thickness(matrix[i, i]))
+                page.text(middles[i], top + height / 2, shorten(token, column - 8))
+            y = top + height + under + LINE
             looks = [
-                f"{token!r}{' looks most' if i == 0 else ''} at "
-                + ("itself" if row.argmax() == i else name_largest(row, tokens))
-                if row.any()
-                else f"{token!r} looks at nothing"
+                f"{token!r}{'' if i else ' looks most'} at "
+                f"{'itself' if row.argmax() == i else name_largest(row, tokens) if row.any() else 'nothing'}"
                 for i, (token, row) in enumerate(zip(tokens, matrix, strict=True))
             ]
-            later = np.triu(matrix, 1)[:-1].sum(axis=1).mean()
+            later = format_number(ahead[:-1].sum(axis=1).mean())
             sentences.append(
-                f"{title}: {', '.join(looks)}; all words but the last give {format_number(later)} of their "
-                "weight to later words, on average."
+                f"{title}: {', '.join(looks)}; all words but the last give {later} of their weight to later "
+                "words, on average."
             )
-        return page.finish(
-            y - LINE + MARGIN, "Arcs above the words look ahead, arcs below look back.", *sentences
-        )
+        lead = "Arcs lead to the word that looks: above the line from later words, below it from earlier."
+        return page.finish(y - LINE + MARGIN, lead, *sentences)
 
 
 def draw_ladder(rungs: Sequence[tuple[str, str, Sequence[int], Mapping[str, Tensor]]]) -> Drawing:
     """Draw for each of some tasks where words look: with one kind of attention, and with the next.
 
-    An arrow leads from a word to where it looks; the thicker it is, the larger the weight. Weights below a
-    twentieth have no arrow. Several heads have the colours of heads.
+    Arrows lead to the word that looks, each as thick as its weight; weights below a twentieth have none.
+    Several heads have the colours of heads.
 
     Args:
         rungs: for each task what is asked, a sentence, the places of the words in it that look, and the
@@ -134,7 +120,7 @@ def draw_ladder(rungs: Sequence[tuple[str, str, Sequence[int], Mapping[str, Tens
             it. Each is named by what is to be written beside it.
     """
     names, high, said = 82.0, 30.0, []
-    with card() as page:
+    with new_canvas() as page:
         y = MARGIN
         for question, sentence, asks, kinds in rungs:
             words = sentence.split()
@@ -144,27 +130,24 @@ def draw_ladder(rungs: Sequence[tuple[str, str, Sequence[int], Mapping[str, Tens
             for line in wrap(question, WIDTH - 2 * MARGIN, "bold"):
                 page.heading(MARGIN, y + 6, line)
                 y += LINE
-            middles = spread(len(words), MARGIN + names)
-            parts = [word.split("-") for word in words]
-            deep = 12.0 * max(map(len, parts))
-            top = y + high + 4
-            for place, (x, lines) in enumerate(zip(middles, parts, strict=True)):
-                for row, part in enumerate(lines):
-                    weight = "bold" if place in asks else "normal"
-                    page.text(x, top + 6 + 12 * row, part, weight=weight)
+            middles, top = spread(len(words), MARGIN + names), y + high + 4
+            deep = max(
+                page.lines(
+                    x, top + 6, word.split("-"), weight="bold" if place in asks else "normal"
+                )
+                for place, (x, word) in enumerate(zip(middles, words, strict=True))
+            )
             clauses = []
             for side, (name, weights) in zip((-1, 1), kinds.items(), strict=True):
                 heads = to_numpy(weights).reshape(-1, len(words), len(words))
                 edge = top - 2 if side < 0 else top + deep + 2
                 lines = [line for part in name.split("\n") for line in wrap(part, names)]
-                start = edge + side * 16 - 6 * (len(lines) - 1)
-                page.paragraph(MARGIN, start, lines, "left")
-                for h, i, j in np.argwhere(heads >= _LEAST).tolist():
+                page.paragraph(MARGIN, edge + side * 16 - 6 * (len(lines) - 1), lines, "left")
+                for (h, i), _ in np.ndenumerate(heads[:, :, 0]):
                     if i in asks:
                         colour = BLUE if len(heads) == 1 else head_colour(h).strong
                         look: Look = {"high": high, "color": colour, "below": side > 0}
-                        weight = heads[h, i, j]
-                        _draw_arc(page, middles, (i, j), weight, edge, inside=5.0 * h, **look)
+                        _draw_arcs(page, middles, i, heads[h, i], edge, inside=5.0 * h, **look)
                 clauses.append(f"with {' '.join(lines)}, {_say_looks(words, asks, heads)}")
             said.append(f"{question} In the sentence '{sentence}', {'; '.join(clauses)}.")
             y = top + deep + high + 8
@@ -206,8 +189,7 @@ def draw_training(
     right = WIDTH - MARGIN - 6
     height, high = 90.0, 34.0
     bottom = MARGIN + LINE + 6 + height
-    middles = spread(len(tokens))
-    pitch = (WIDTH - 2 * MARGIN) / len(tokens)
+    middles, pitch = spread(len(tokens)), (WIDTH - 2 * MARGIN) / len(tokens)
     size = SMALL_TEXT if pitch < 30 else TEXT
 
     def place(steps: int) -> Point:
@@ -216,7 +198,7 @@ def draw_training(
         across = left + (right - left) * step / max(1, len(losses) - 1)
         return across, bottom - height * losses[step] / max(losses)
 
-    with card() as page:
+    with new_canvas() as page:
         page.heading(MARGIN, MARGIN + 6, "loss")
         page.line((left, bottom), (right, bottom), color=RULE)
         page.note(left - 6, place(0)[1], first, "right")
@@ -233,10 +215,9 @@ def draw_training(
             title = f"after {steps} steps" if steps else "before training"
             page.heading(MARGIN, y_arcs + 6, title, BLUE)
             y_arcs += LINE + high
+            look: Look = {"high": high, "color": BLUE, "label": f"look {title}"}
+            _draw_arcs(page, middles, query, row, y_arcs - 2, **look)
             for j, (across, token) in enumerate(zip(middles, tokens, strict=True)):
-                if row[j] >= _LEAST:
-                    look: Look = {"high": high, "color": BLUE, "label": f"look {title}{j}"}
-                    _draw_arc(page, middles, (query, j), row[j], y_arcs - 2, **look)
                 weight = "bold" if j == query else "normal"
                 page.text(across, y_arcs + 7, shorten(token, pitch - 2), weight=weight, size=size)
                 page.note(across, y_arcs + 21, format_number(row[j]), size=size)
@@ -253,17 +234,17 @@ def draw_training(
 
 
 def draw_circle(
-    page: Card, words: Sequence[str], weights: Array, top: Point, *, color: str, label: str
+    page: Canvas, words: Sequence[str], weights: Array, top: Point, *, color: str, label: str
 ) -> float:
-    """Draw three words and an arrow for each weight between two of them; return the lower edge."""
+    """Draw three words, and for each weight an arrow to the one that looks; return the lower edge."""
     lines = [word.split("-") for word in words]
     half = np.array([23.0, 6.0 * len(lines[0]) + 2])
     spots = 104 * np.array([(0.0, 0.0), (0.5, 0.866), (-0.5, 0.866)]) + top + (0, half[1])
     for i, j in permutations(range(3), 2):
-        way = (spots[j] - spots[i]) / np.hypot(*(spots[j] - spots[i]))
+        way = (spots[i] - spots[j]) / np.hypot(*(spots[i] - spots[j]))
         aside = np.array([way[1], -way[0]])
         reach = min(half / np.maximum(abs(way), 1e-9)) + 2
-        start, end = spots[i] + reach * way + 3.5 * aside, spots[j] - reach * way + 3.5 * aside
+        start, end = spots[j] + reach * way + 3.5 * aside, spots[i] - reach * way + 3.5 * aside
         look: Look = {"width": _thickness(weights[i, j]), "label": f"{label}{i}{j}"}
         page.arrow(tuple(start), tuple(end), color=color, **look)
         if weights[i, j] >= _LEAST:
@@ -272,41 +253,41 @@ def draw_circle(
             x, y = (start + end) / 2 + lower + beside
             page.text(x, y, format_number(weights[i, j]), size=SMALL_TEXT, color=color)
     for (x, y), parts in zip(spots, lines, strict=True):
-        for row, part in enumerate(parts):
-            below = 6.0 * (2 * row - len(parts) + 1)
-            page.text(x, y + below, shorten(part, 2 * half[0]))
+        short = [shorten(part, 2 * half[0]) for part in parts]
+        page.lines(x, y - 6 * (len(parts) - 1), short)
     return float(spots[1, 1] + half[1])
 
 
 def draw_head_circles(
     heads: Float[Tensor, "num_heads 3 3"], tokens: Sequence[str], *, alone: Float[Tensor, "3 3"]
 ) -> Drawing:
-    """Draw where each of three tokens looks, once for each head: the thicker an arrow, the larger the weight.
+    """Draw where three tokens look, once for each head: arrows lead to the token that looks.
 
     Args:
         heads: the weights of several heads.
         tokens: what each token is called, in the order of the clock.
         alone: the weights of a single head, to be drawn above the others.
     """
-    tokens = clean_labels(tokens, 3)
-    sentences = []
-    with card() as page:
-
-        def draw(given: Tensor, name: str, x: float, y: float, color: str) -> float:
-            weights, top = to_numpy(given), (x, y + 1.5 * LINE)
+    tokens, sentences = clean_labels(tokens, 3), []
+    low = y = MARGIN
+    with new_canvas() as page:
+        for h, given in enumerate([alone, *heads], start=-1):
+            name, color = f"head {h + 1}", head_colour(h).strong
+            x = WIDTH / 4 + h % 2 * WIDTH / 2
+            if h < 0:
+                name, color, x = "a single head", INK, WIDTH / 2
+            weights, y = to_numpy(given), y if h % 2 and h > 0 else low
             page.text(x, y + 6, name, color=color, weight="bold")
-            gifts = []
-            for i, token in enumerate(tokens):
-                others = [f"'{tokens[j]}' {format_number(weights[i, j])}" for j in (i - 2, i - 1)]
-                gifts.append(f"'{token}' gives {enumerated(others)}")
-            sentences.append(f"{name.capitalize()}: {'; '.join(gifts)}.")
-            return (
+            top = x, y + 1.5 * LINE
+            low = (
                 draw_circle(page, tokens, weights, top, color=color, label=f"{name}: ") + 1.5 * LINE
             )
-
-        y = draw(alone, "a single head", WIDTH / 2, MARGIN, INK)
-        for h, own in enumerate(heads):
-            x, colour = WIDTH / 4 + h % 2 * WIDTH / 2, head_colour(h).strong
-            low = draw(own, f"head {h + 1}", x, y, colour)
-            y = low if h % 2 else y
+            gives = [
+                f"'{token}' gives "
+                + enumerated(
+                    f"'{tokens[j]}' {format_number(weights[i, j])}" for j in (i - 2, i - 1)
+                )
+                for i, token in enumerate(tokens)
+            ]
+            sentences.append(f"{name.capitalize()}: {'; '.join(gives)}.")
         return page.finish(low - LINE + MARGIN, f"Where {quote(tokens)} look.", *sentences)

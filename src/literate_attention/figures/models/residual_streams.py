@@ -7,10 +7,10 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, card
-from literate_attention.figures._lettering import LINE, SMALL_TEXT, clean_labels, shorten
-from literate_attention.figures._palette import BLUE, INK, PAPER, RULE, SHADE
-from literate_attention.figures._words import format_number, plural, to_numpy
+from .._canvas import MARGIN, WIDTH, Canvas, Drawing, Look, new_canvas
+from .._lettering import LINE, SMALL_TEXT, clean_labels, shorten
+from .._palette import BLUE, INK, PAPER, RULE, SHADE
+from .._words import format_number, plural, to_numpy
 
 __all__ = ["draw_residual_streams"]
 
@@ -31,10 +31,9 @@ def draw_residual_streams(
         stream: the vectors of all tokens: first as they enter, then after each attention and feed-forward.
     """
     lengths = np.linalg.norm(to_numpy(stream), axis=-1)
-    names = clean_labels(tokens, lengths.shape[1])
-    column = (WIDTH - 2 * MARGIN) / 3
+    names, column = clean_labels(tokens, lengths.shape[1]), (WIDTH - 2 * MARGIN) / 3
     lefts = [MARGIN + 6 + column * place for place in range(len(names))]
-    with card() as page:
+    with new_canvas() as page:
         y = MARGIN + LINE / 2
         for x, name in zip(lefts, names, strict=True):
             page.heading(x - 6, y, shorten(name, column - 8, "bold"))
@@ -47,21 +46,23 @@ def draw_residual_streams(
             y += LINE
         for x in lefts:
             page.arrow((x, top - 4), (x, y), color=INK, width=2.4)
-        sentences = []
-        for name, (first, *rest) in zip(names, lengths.T, strict=True):
-            after = [f", {format_number(n)} after {_PARTS[i % 2]}" for i, n in enumerate(rest)]
-            long = format_number(first) + " long" + "".join(after)
-            sentences.append(f"The vector of '{name}' is {long}.")
+        told = [
+            ", ".join(
+                f"{format_number(n)} {f'after {_PARTS[(i - 1) % 2]}' if i else 'long'}"
+                for i, n in enumerate(column)
+            )
+            for column in lengths.T
+        ]
         return page.finish(
             y + MARGIN,
             f"The streams of {plural(len(names), 'token')} through {plural(len(lengths) // 2, 'block')}.",
             "Each part reads a normalized copy of the stream and adds to it; only attention also reads the "
             "normalized copies of the tokens before.",
-            *sentences,
+            *(f"The vector of '{name}' is {long}." for name, long in zip(names, told, strict=True)),
         )
 
 
-def _draw_part(page: Card, lefts: Sequence[float], y: float, part: str) -> float:
+def _draw_part(page: Canvas, lefts: Sequence[float], y: float, part: str) -> float:
     """Draw what one part reads and adds in every column; return where the next line of text is."""
     box, width, height = 18.0, 66.0, 22.0
     looks = part == "attention" and len(lefts) > 1
@@ -83,8 +84,7 @@ def _draw_part(page: Card, lefts: Sequence[float], y: float, part: str) -> float
         # a normed vector goes along a lane of its own to the attention of all later tokens
         start, lane = x + box + width - 8, norm + height + _LANE * (place + 1)
         ends = [later + box + 8 + 9 * place for later in lefts[place + 1 :]]
-        page.line((start, norm + height), (start, lane), **blue)
-        page.line((start, lane), (ends[-1], lane), **blue)
+        page.line((start, norm + height), (start, lane), (ends[-1], lane), **blue)
         for end in ends:
             page.arrow((end, lane), (end, body), **blue)
     return body + height + LINE

@@ -1,7 +1,7 @@
 """Drawings of vectors as points and arrows: embeddings, scores as shadows, hands in coloured gloves."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations, product
 from typing import Any
 
@@ -9,21 +9,11 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._card import MARGIN, WIDTH, Card, Drawing, Look, Point, Ruler, card
-from literate_attention.figures._lettering import LINE, clean_labels, label_width, text_width
-from literate_attention.figures._palette import (
-    BLUE,
-    INK,
-    KEY,
-    PAPER,
-    QUERY,
-    QUIET,
-    RULE,
-    SHADE,
-    VALUE,
-)
-from literate_attention.figures._words import Array, format_number, name_largest, quote, to_numpy
-from literate_attention.figures.story.looks import draw_circle
+from .._canvas import MARGIN, WIDTH, Canvas, Drawing, Look, Point, Ruler, new_canvas
+from .._lettering import LINE, clean_labels, label_width, text_width
+from .._palette import BLUE, INK, KEY, PAPER, QUERY, QUIET, RULE, SHADE, VALUE
+from .._words import format_number, name_largest, quote, to_numpy
+from .attention_arcs import draw_circle
 
 __all__ = ["draw_embedding_points", "draw_gloves", "draw_shadows"]
 
@@ -43,7 +33,7 @@ _HIGHEST = 190.0
 class _Labels:
     """Finds places for labels beside their points, where they cover nothing that is drawn."""
 
-    def __init__(self, page: Card) -> None:
+    def __init__(self, page: Canvas) -> None:
         self.page = page
         self.taken: list[tuple[float, float, float, float]] = []
 
@@ -61,29 +51,29 @@ class _Labels:
             x, y = (a + part * (b - a) for a, b in zip(start, end, strict=True))
             self.avoid(x - 1, y - 6, x + 1, y + 6)
 
+    def cross(self, middle: Point, reach: float) -> None:
+        """Draw the axes of a plane, and keep labels off them."""
+        x, y = middle
+        self.avoid(x - reach, y - 1, x + reach, y + 1)
+        self.avoid(x - 1, y - reach, x + 1, y + reach)
+        self.page.cross(x, y, reach)
+
     def write(self, spot: Point, text: str, beside: float = 5.0, **look: Any) -> None:
         """Write a label near a point, where it covers least; further labels keep off it."""
         width = text_width(text, weight=look.get("weight", "normal"))
         away, above = width / 2 + beside + 4, beside + 10
         sides = [(side * away, dy) for dy in (0, -7, 7, -13, 13, -20, 20) for side in (1, -1)]
         rows = [side * dy for dy in (above, above + 14) for side in (-1, 1)]
-        middles = [(dx, dy) for dy in rows for dx in (0, 9, -9)]
-        lefts, tops, rights, bottoms = np.array(self.taken).T
-
-        def box(x: float, y: float) -> tuple[float, float, float, float]:
-            return (x - width / 2 - 1, y - 6, x + width / 2 + 1, y + 6)
-
-        def covered(place: Point) -> float:
-            left, top, right, bottom = box(*place)
-            outside = max(0.0, MARGIN - left) + max(0.0, right - WIDTH + MARGIN)
-            across = np.minimum(right, rights) - np.maximum(left, lefts)
-            down = np.minimum(bottom, bottoms) - np.maximum(top, tops)
-            return 1000 * outside + float(across.clip(0.0) @ down.clip(0.0))
-
-        places = [(spot[0] + dx, spot[1] + dy) for dx, dy in (*sides, *middles)]
-        best = min(places, key=covered)
-        self.avoid(*box(*best))
-        self.page.text(*best, text, **look)
+        places = np.array([*sides, *((dx, dy) for dy in rows for dx in (0, 9, -9))]) + spot
+        half, taken = (width / 2 + 1, 6.0), np.array(self.taken)[None]
+        low, high = places - half, places + half
+        outside = (MARGIN - low[:, 0]).clip(0) + (high[:, 0] - WIDTH + MARGIN).clip(0)
+        shared = np.minimum(high[:, None], taken[..., 2:]) - np.maximum(
+            low[:, None], taken[..., :2]
+        )
+        best = (1000 * outside + shared.clip(0).prod(axis=-1).sum(axis=-1)).argmin()
+        self.avoid(*low[best], *high[best])
+        self.page.text(*places[best], text, **look)
 
 
 def draw_shadows(
@@ -114,57 +104,50 @@ def draw_shadows(
     across = np.sqrt(np.maximum((k**2).sum(axis=1) - along**2, 0.0))
     if len(q) == 2:
         across = k @ np.array([-q[1], q[0]]) / length
-    left = MARGIN + label_width(tokens) + 8
-    written = [format_number(score) for score in scores]
-    after = 10 + label_width([*written, *tokens])
-    ruler = Ruler.over(np.append(along, length), WIDTH - left - MARGIN - after)
+    left, written = MARGIN + label_width(tokens) + 8, [format_number(score) for score in scores]
+    ruler = Ruler.over(
+        np.append(along, length), WIDTH - left - MARGIN - 10 - label_width([*written, *tokens])
+    )
     unit = min(ruler.scale, _HIGHEST / (np.ptp(np.append(across, 0.0)) or 1.0))
     ruler = Ruler(ruler.low, ruler.high, unit * (ruler.high - ruler.low))
-    origin = left - unit * ruler.low, MARGIN + 2 * LINE + unit * max(float(across.max()), 0.0)
-    origin_x, axis_y = origin
-    tips = [(origin_x + unit * a, axis_y - unit * b) for a, b in zip(along, across, strict=True)]
-    with card() as page:
-        page.line((left - 4, axis_y), (WIDTH - MARGIN, axis_y), color=RULE)
-        query_tip = origin_x + unit * length, axis_y
-        page.arrow(origin, query_tip, color=QUERY.strong, width=4.0, label="direction")
-        beside: Look = {"color": QUERY.strong, "ha": "right", "weight": "bold"}
-        page.text(query_tip[0], axis_y + 12, "query", **beside)
+    start, axis = left - unit * ruler.low, MARGIN + 2 * LINE + unit * max(float(across.max()), 0.0)
+    tips = [(start + unit * a, axis - unit * b) for a, b in zip(along, across, strict=True)]
+    end, long = start + unit * length, format_number(length)
+    with new_canvas() as page:
+        page.line((left - 4, axis), (WIDTH - MARGIN, axis), color=RULE)
+        page.arrow((start, axis), (end, axis), color=QUERY.strong, width=4.0, label="direction")
+        page.text(end, axis + 12, "query", color=QUERY.strong, ha="right", weight="bold")
         labels = _Labels(page)
         for j, (x, y) in enumerate(tips):
-            page.dashes((x, y), (x, axis_y))
-            page.arrow(origin, (x, y), color=KEY.strong, width=1.6, label=f"key{j}")
-            page.circle(x, axis_y, 1.8, KEY.strong, KEY.strong)
-            labels.avoid_line(origin, (x, y))
-            labels.avoid(x - 1, min(y, axis_y), x + 1, max(y, axis_y))
-        labels.avoid(0.0, axis_y - 5, max(x for x, _ in (query_tip, *tips)) + 4, axis_y + 19)
+            page.dashes((x, y), (x, axis))
+            page.arrow((start, axis), (x, y), color=KEY.strong, width=1.6, label=f"key{j}")
+            page.circle(x, axis, 1.8, KEY.strong, KEY.strong)
+            labels.avoid_line((start, axis), (x, y))
+            labels.avoid(x - 1, min(y, axis), x + 1, max(y, axis))
+        labels.avoid(0.0, axis - 5, max(end, *(x for x, _ in tips)) + 4, axis + 19)
         for j in sorted(range(len(k)), key=lambda j: -abs(across[j])):
             labels.write(tips[j], tokens[j])
-        y = axis_y + unit * max(float(-across.min()), 0.0) + 2 * LINE + 8
-        long = format_number(length)
-        page.words(MARGIN, y, [("score", INK), (" = shadow · ", QUIET), (long, QUERY.strong)])
-        y += LINE + 2
+        y = axis + unit * max(float(-across.min()), 0.0) + 2 * LINE + 8
+        page.words(MARGIN, y, ("score", INK), (" = shadow · ", QUIET), (long, QUERY.strong))
         own = {"facecolor": KEY.tint, "edgecolor": KEY.strong}
         for j, token in enumerate(tokens):
+            y += LINE
             page.text(left - 8, y, token, ha="right")
             page.bar(left, y, 10, ruler, along[j], label=f"shadow{j}", **own)
-            end = origin_x + unit * max(along[j], 0.0)
-            page.text(end + 5, y, written[j], ha="left", weight="bold")
-            y += LINE
+            after = start + unit * max(along[j], 0.0) + 5
+            page.text(after, y, written[j], ha="left", weight="bold")
         listed = [
             f"'{token}' {format_number(a)} · {long} = {score}"
             for token, a, score in zip(tokens, along, written, strict=True)
         ]
-        backwards = [token for token, a in zip(tokens, along, strict=True) if a < 0]
-        behind = ""
-        if backwards:
-            behind = f"Backwards, and so below zero, points that of {quote(backwards)}."
+        backwards = quote(token for token, a in zip(tokens, along, strict=True) if a < 0)
         return page.finish(
-            y - LINE / 2 + MARGIN,
+            y + LINE / 2 + MARGIN,
             f"{len(k)} keys as arrows, and the shadow of each on the direction of the query, which is "
             f"{long} long.",
             f"The score is the length of the shadow times that: {', '.join(listed)}.",
             f"The longest shadow is that of {name_largest(along, tokens)}.",
-            behind,
+            f"Backwards, and so below zero, points that of {backwards}." if backwards else "",
         )
 
 
@@ -189,8 +172,17 @@ def draw_embedding_points(inputs: Float[Tensor, "num_tokens 3"], tokens: Sequenc
         return float(left + across), float(bottom - up)
 
     spots = [place(*point) for point in x]
-    with card() as page:
-        _draw_room(page, place, low, high)
+    with new_canvas() as page:
+        back, right, front = place(*low), place(high[0], *low[1:]), place(*high[:2], low[2])
+        top = place(*low[:2], high[2])
+        floor = zip(back, right, front, place(low[0], high[1], low[2]), strict=True)
+        page.axes.fill(*floor, facecolor=SHADE, edgecolor=RULE, zorder=0)
+        for start, end in ((back, right), (right, front), (back, top)):
+            page.arrow(start, end, zorder=1)
+        aside = text_width("1st number") / 2 + 8
+        page.note((back[0] + right[0]) / 2 - aside, (back[1] + right[1]) / 2 + 4, "1st number")
+        page.note((right[0] + front[0]) / 2 + 8, (right[1] + front[1]) / 2 + 14, "2nd number")
+        page.note(top[0], top[1] - 9, "3rd number")
         labels = _Labels(page)
         for i, (across, up) in enumerate(spots):
             color, foot = BLUE if i in near else QUIET, place(*x[i, :2], low[2])
@@ -205,31 +197,15 @@ def draw_embedding_points(inputs: Float[Tensor, "num_tokens 3"], tokens: Sequenc
         for i in sorted(range(len(x)), key=lambda i: (i not in near, spots[i][1])):
             look: Look = {"weight": "bold", "color": BLUE} if i in near else {}
             labels.write(spots[i], tokens[i], **look)
-        y = bottom + 2 * LINE + 4
-        close, wide = format_number(distances[near]), format_number(distances[far])
-        a, b = (tokens[i] for i in near)
+        y, close, wide = bottom + 2 * LINE + 4, *(format_number(distances[p]) for p in (near, far))
+        (a, b), (c, d) = ((tokens[i] for i in pair) for pair in (near, far))
         page.text(WIDTH / 2, y, f"closest: {a} and {b}, {close} apart", color=BLUE)
         return page.finish(
             y + LINE / 2 + MARGIN,
             f"{len(x)} tokens as points in space.",
             f"The closest are '{a}' and '{b}', {close} apart; "
-            f"the farthest are '{tokens[far[0]]}' and '{tokens[far[1]]}', {wide} apart.",
+            f"the farthest are '{c}' and '{d}', {wide} apart.",
         )
-
-
-def _draw_room(page: Card, place: Callable[..., Point], low: Array, high: Array) -> None:
-    """Draw the floor and the three axes."""
-    back, right = place(*low), place(high[0], *low[1:])
-    front, left = place(*high[:2], low[2]), place(low[0], high[1], low[2])
-    top = place(*low[:2], high[2])
-    floor = zip(back, right, front, left, strict=True)
-    page.axes.fill(*floor, facecolor=SHADE, edgecolor=RULE, zorder=0)
-    for start, end in ((back, right), (right, front), (back, top)):
-        page.arrow(start, end, zorder=1)
-    x = (back[0] + right[0] - text_width("1st number")) / 2 - 8
-    page.note(x, (back[1] + right[1]) / 2 + 4, "1st number")
-    page.note((right[0] + front[0]) / 2 + 8, (right[1] + front[1]) / 2 + 14, "2nd number")
-    page.note(top[0], top[1] - 9, "3rd number")
 
 
 def draw_gloves(
@@ -253,12 +229,11 @@ def draw_gloves(
     """
     q, k, v, w = map(to_numpy, (queries, keys, values, weights))
     colours, kinds = np.array([word.split("-") for word in words]).T
-    with card() as page:
-        labels = _Labels(page)
-        middle = WIDTH / 2, MARGIN + LINE + 82
+    with new_canvas() as page:
+        labels, middle = _Labels(page), (WIDTH / 2, MARGIN + LINE + 82)
         page.heading(MARGIN, MARGIN + 6, "what each hand asks for (query) and is (key)")
-        unit = 62 / max(np.linalg.norm(q, axis=1).max(), np.linalg.norm(k, axis=1).max())
-        _draw_axes(page, labels, middle, 74.0)
+        labels.cross(middle, 74.0)
+        unit = 62 / np.linalg.norm([*q, *k], axis=1).max()
         asked, found = (unit * vectors * (1, -1) + middle for vectors in (q, k))
         for j, (tip, (x, y)) in enumerate(zip(asked, found, strict=True)):
             page.arrow(middle, tuple(tip), color=QUERY.strong, label=f"query{j}")
@@ -269,7 +244,7 @@ def draw_gloves(
         page.heading(MARGIN, top + 6, "its colour (value)")
         page.heading(MARGIN + 132, top + 6, "where three hands look")
         lower = MARGIN + 60, top + LINE + 72
-        _draw_axes(page, labels, lower, 58.0)
+        labels.cross(lower, 58.0)
         passed = 42 / np.linalg.norm(v, axis=1).max() * v * (1, -1) + lower
         for x, y in passed:
             page.circle(x, y, 3, VALUE.tint, VALUE.strong)
@@ -281,19 +256,19 @@ def draw_gloves(
         for kind in names:
             for spots, part, colour in ((found, "key", KEY), (asked, "query", QUERY)):
                 look: Look = {"color": colour.strong, "weight": "bold"}
-                spot = tuple(spots[kinds == kind].mean(axis=0))
-                labels.write(spot, f"{kind}: {part}", 10.0, **look)
+                labels.write(
+                    tuple(spots[kinds == kind].mean(axis=0)), f"{kind}: {part}", 10.0, **look
+                )
         for name in dict.fromkeys(colours):
             spot = tuple(passed[colours == name].mean(axis=0))
             labels.write(spot, str(name), 8.0, color=VALUE.strong)
         asks, is_kind = (
-            np.array([vectors[kinds == kind].mean(axis=0) for kind in names]) for vectors in (q, k)
+            np.array([x[kinds == kind].mean(axis=0) for kind in names]) for x in (q, k)
         )
         best = (asks @ is_kind.T).argmax(axis=1)
         fits = [f"'{name}' of '{names[j]}'" for name, j in zip(names, best, strict=True)]
-        apart = np.linalg.norm(v[:, None] - v, axis=-1)
-        np.fill_diagonal(apart, np.inf)
-        alike = int((colours[apart.argmin(axis=1)] == colours).sum())
+        apart = np.linalg.norm(v[:, None] - v, axis=-1) + np.diag(np.full(len(v), np.inf))
+        alike = (colours[apart.argmin(axis=1)] == colours).sum()
         looks = [
             f"'{word}' attends most to '{deal[row.argmax()]}', {format_number(row.max())}"
             for word, row in zip(deal, w, strict=True)
@@ -304,10 +279,3 @@ def draw_gloves(
             f"Values in another plane: for {alike} of {len(v)} words the nearest is one of the same colour.",
             f"Weights of one deal: {'; '.join(looks)}.",
         )
-
-
-def _draw_axes(page: Card, labels: _Labels, middle: Point, reach: float) -> None:
-    x, y = middle
-    labels.avoid(x - reach, y - 1, x + reach, y + 1)
-    labels.avoid(x - 1, y - reach, x + 1, y + reach)
-    page.cross(x, y, reach, zorder=0)

@@ -1,8 +1,7 @@
-"""The card that every figure is drawn on, with a few shapes to draw.
+"""The canvas that every figure is drawn on, with the shapes that figures are made of.
 
-A card is measured in points, from its top left corner, so that every shape knows where it stands. It is
-shown as wide as the text on a laptop and as the screen on a phone, where its letters are still legible. It
-is opaque, so that it can be read on any page.
+It is measured in points, from its top left corner, and as wide as the text on a laptop and as the screen on a
+phone, where its letters are still legible. It is opaque, so that it can be read on any page.
 """
 
 import io
@@ -21,27 +20,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangle
 from matplotlib.transforms import Affine2D
 
-from literate_attention.figures._lettering import (
-    FONT,
-    LINE,
-    SMALL_TEXT,
-    TEXT,
-    column_label_overhang,
-    slant,
-    text_width,
-)
-from literate_attention.figures._palette import (
-    HEAT,
-    INK,
-    PALE_BLUE,
-    PALE_ORANGE,
-    PAPER,
-    QUIET,
-    RULE,
-    SHADE,
-    ink_on,
-)
-from literate_attention.figures._words import Array, format_number
+from ._lettering import FONT, LINE, SMALL_TEXT, TEXT, label_overhang, slant, text_width
+from ._palette import HEAT, INK, PALE_BLUE, PALE_ORANGE, PAPER, QUIET, RULE, SHADE, ink_on
+from ._words import Array, format_number
 
 Real = float | int
 Point = tuple[Real, Real]
@@ -55,10 +36,8 @@ GAP: Final = 14.0
 _HIGHEST: Final = 1600.0
 _NARROWEST: Final = 8.0
 _HIDDEN: Final = "#e9e7e1"
-_MOST_CELLS: Final = 2500
-"""A larger matrix is a picture of pixels: as shapes it would be megabytes, and hold a browser up."""
-_ENLARGED: Final = 1.5
-"""How much larger a page shows it, where there is room: 640 CSS pixels wide."""
+_MOST_CELLS: Final = 2500  # a larger matrix is a picture of pixels: as shapes it would be megabytes
+_ENLARGED: Final = 1.5  # where there is room, a page shows it 640 CSS pixels wide
 _STYLE: Final[list[str | dict[str, Any]]] = [
     "default",
     {
@@ -96,17 +75,11 @@ class Drawing:
     alt: str
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, Any]]:
-        buffer = io.StringIO()
+        buffer, metadata = io.StringIO(), _UNDATED | {"Title": self.alt}
         with matplotlib.style.context(_STYLE):
-            self.figure.savefig(
-                buffer, format="svg", dpi=300, metadata=_UNDATED | {"Title": self.alt}
-            )
-        svg = re.sub(
-            r'( (?:width|height)=")([\d.]+)(?=pt")',
-            lambda side: f"{side[1]}{_ENLARGED * float(side[2]):g}",
-            buffer.getvalue(),
-            count=2,
-        )
+            self.figure.savefig(buffer, format="svg", dpi=300, metadata=metadata)
+        enlarge = lambda side: f"{side[1]}{_ENLARGED * float(side[2]):g}"  # noqa: E731
+        svg = re.sub(r'( (?:width|height)=")([\d.]+)(?=pt")', enlarge, buffer.getvalue(), count=2)
         # isolated: ids stay apart where a notebook puts several figures into one page
         return {"image/svg+xml": svg}, {"image/svg+xml": {"isolated": True}, "alt": self.alt}
 
@@ -135,7 +108,7 @@ def column_width(labels: Sequence[str], left: Real, most: Real = WIDTH, panels: 
     room, columns = WIDTH - left - (panels - 1) * GAP, panels * len(labels)
     width = min(most, (room - MARGIN) / columns)
     for _ in range(2):  # narrower columns let the last label reach further
-        right = max(MARGIN, column_label_overhang(labels, width) + 4)
+        right = max(MARGIN, label_overhang(labels, width) + 4)
         width = min(most, (room - right) / columns)
     return width
 
@@ -150,13 +123,13 @@ def spread(number: int, left: Real = MARGIN, right: Real = WIDTH - MARGIN) -> li
 
 
 @contextmanager
-def card() -> Iterator["Card"]:
+def new_canvas() -> Iterator["Canvas"]:
     """Open an empty card; what is drawn on it takes nothing from the caller's settings."""
     with matplotlib.style.context(_STYLE):
-        yield Card()
+        yield Canvas()
 
 
-class Card:
+class Canvas:
     """A sheet of paper that is measured in points, from its top left corner."""
 
     def __init__(self) -> None:
@@ -193,17 +166,19 @@ class Card:
         """Write what explains the rest, in a quiet colour."""
         self.text(x, y, text, color=QUIET, ha=ha, size=size)
 
-    def paragraph(self, x: Real, y: Real, lines: Sequence[str], ha: str) -> None:
-        """Write small lines, one below the other, that explain the rest."""
+    def lines(self, x: Real, y: Real, lines: Sequence[str], **look: Any) -> float:
+        """Write lines, one below the other, the first of them on `y`; return how high they are."""
         for place, line in enumerate(lines):
-            self.note(x, y + place * 12, line, ha, SMALL_TEXT)
+            self.text(x, y + 12 * place, line, **look)
+        return 12.0 * len(lines)
 
-    def words(
-        self, x: Real, y: Real, pieces: Sequence[tuple[str, str]], *, centred: bool = False
-    ) -> None:
+    def paragraph(self, x: Real, y: Real, lines: Sequence[str], ha: str) -> None:
+        """Write small lines that explain the rest."""
+        self.lines(x, y, lines, color=QUIET, ha=ha, size=SMALL_TEXT)
+
+    def words(self, x: Real, y: Real, *pieces: tuple[str, str], centred: bool = False) -> None:
         """Write a line in several colours, from `x` on or centred on it."""
-        if centred:
-            x -= sum(text_width(text) for text, _ in pieces) / 2
+        x -= sum(text_width(text) for text, _ in pieces) / 2 if centred else 0
         for text, color in pieces:
             self.text(x, y, text, color=color, ha="left")
             x += text_width(text)
@@ -220,74 +195,58 @@ class Card:
     def column_labels(self, labels: Sequence[str], x: Real, y: Real, width: Real) -> None:
         """Write a label above each column, or above some if they are many; slanted where they collide."""
         angle = slant(labels, width)
-        aside = 3 if angle < 90 else 0.36 * TEXT
         every = math.ceil(1.15 * TEXT / width) if angle else 1
         for j, label in list(enumerate(labels))[::every]:
             middle = x + (j + 0.5) * width
             if angle:
                 look: Look = {"rotation": angle, "rotation_mode": "anchor", "ha": "left"}
+                aside = 3 if angle < 90 else 0.36 * TEXT
                 self.text(middle + aside, y - 4 - 0.36 * TEXT, label, **look)
             else:
                 self.text(middle, y - LINE / 2, label)
 
-    def box(
-        self,
-        x: Real,
-        y: Real,
-        width: Real,
-        height: Real,
-        *,
-        fill: str = "none",
-        edge: str = "none",
-        line: Real = 1.0,
-        rounding: Real = 0.0,
-        **look: Any,
-    ) -> None:
+    def box(self, x: Real, y: Real, width: Real, height: Real, **look: Any) -> None:
+        """Draw a rectangle: its look is a `fill`, an `edge`, a `line` and a `rounding`, or matplotlib's."""
+        rounding = look.pop("rounding", 0)
         style = f"round,pad=0,rounding_size={rounding}" if rounding else "square,pad=0"
-        drawn: Look = {"facecolor": fill, "edgecolor": edge, "linewidth": line, "zorder": 1} | look
+        drawn: Look = {"facecolor": look.pop("fill", "none"), "edgecolor": look.pop("edge", "none")}
+        drawn |= {"linewidth": look.pop("line", 1.0), "zorder": 1} | look
         self.axes.add_artist(FancyBboxPatch((x, y), width, height, boxstyle=style, **drawn))
 
     def hatched(self, x: Real, y: Real, width: Real, height: Real, hatch: str = "//////") -> None:
         """Draw where there is nothing: what a mask hides, or, with another hatch, time that is lost."""
         self.box(x, y, width, height, fill=_HIDDEN, edge="#b9b6ad", line=0, hatch=hatch)
 
-    def frame(
-        self, x: Real, y: Real, width: Real, height: Real, color: str, line: Real = 2.0
-    ) -> None:
+    def frame(self, x: Real, y: Real, wide: Real, high: Real, color: str, line: Real = 2.0) -> None:
         """Set something off."""
-        self.box(x, y, width, height, edge=color, line=line, zorder=4)
+        self.box(x, y, wide, high, edge=color, line=line, zorder=4)
 
     def circle(self, x: Real, y: Real, radius: Real, fill: str, edge: str) -> None:
-        self.axes.add_artist(
-            Circle((x, y), radius, facecolor=fill, edgecolor=edge, linewidth=1.2, zorder=3)
-        )
+        look: Look = {"facecolor": fill, "edgecolor": edge, "linewidth": 1.2, "zorder": 3}
+        self.axes.add_artist(Circle((x, y), radius, **look))
 
     def diamond(self, x: Real, y: Real, radius: Real, fill: str, edge: str) -> None:
         across, down = (x - radius, x, x + radius, x), (y, y - radius, y, y + radius)
         self.axes.fill(across, down, facecolor=fill, edgecolor=edge, linewidth=1.2, zorder=4)
 
-    def line(
-        self, start: Point, end: Point, *, color: str = QUIET, width: Real = 1.0, **look: Any
-    ) -> None:
+    def line(self, *points: Point, color: str = QUIET, width: Real = 1.0, **look: Any) -> None:
+        """Draw a line from point to point."""
         drawn: Look = {"zorder": 1, "solid_capstyle": "projecting"} | look
-        x, y = zip(start, end, strict=True)
-        self.axes.plot(x, y, color=color, linewidth=width, **drawn)
+        self.axes.plot(*zip(*points, strict=True), color=color, linewidth=width, **drawn)
 
-    def cross(self, x: Real, y: Real, reach: Real, **look: Any) -> None:
+    def cross(self, x: Real, y: Real, reach: Real) -> None:
         """Draw the axes of a plane."""
-        self.line((x - reach, y), (x + reach, y), color=RULE, **look)
-        self.line((x, y - reach), (x, y + reach), color=RULE, **look)
+        self.line((x - reach, y), (x + reach, y), color=RULE, zorder=0)
+        self.line((x, y - reach), (x, y + reach), color=RULE, zorder=0)
 
-    def rules(
-        self, x: Real, y: Real, size: tuple[int, int], unit: Real, color: str, width: Real = 1.0
-    ) -> None:
+    def rules(self, x: Real, y: Real, size: tuple[int, int], unit: Real, color: str) -> None:
         """Divide a block into squares, so many rows and columns of them."""
         rows, columns = size
-        right, bottom = x + columns * unit, y + rows * unit
+        right, bottom, look = x + columns * unit, y + rows * unit, {"color": color, "zorder": 3}
         for down in (y + unit * np.arange(1, rows)).tolist():
-            self.line((x, down), (right, down), color=color, width=width, zorder=3)
+            self.line((x, down), (right, down), width=min(1.0, unit / 9), **look)
         for across in (x + unit * np.arange(1, columns)).tolist():
-            self.line((across, y), (across, bottom), color=color, width=width, zorder=3)
+            self.line((across, y), (across, bottom), width=min(1.0, unit / 9), **look)
 
     def dashes(self, start: Point, end: Point) -> None:
         """Draw what is only there to guide the eye."""
@@ -302,10 +261,13 @@ class Card:
         # matplotlib draws the head's border as thick as the line, which adds to the head
         style = f"-|>,head_length={2.5 + 0.8 * width:.3f},head_width={1.0 + 0.35 * width:.3f}"
         drawn: Look = {"mutation_scale": 1, "shrinkA": 0, "shrinkB": 0, "zorder": 2}
-        drawn |= {"capstyle": "butt", "joinstyle": "miter"} | look
-        self.axes.add_artist(
-            FancyArrowPatch(start, end, arrowstyle=style, color=color, linewidth=width, **drawn)
-        )
+        drawn |= {
+            "capstyle": "butt",
+            "joinstyle": "miter",
+            "color": color,
+            "linewidth": width,
+        } | look
+        self.axes.add_artist(FancyArrowPatch(start, end, arrowstyle=style, **drawn))
 
     def bar(self, x: Real, y: Real, height: Real, ruler: Ruler, length: Real, **look: Any) -> None:
         """Draw a bar that keeps its length as it is in the data; the ruler begins at `x`."""
@@ -315,33 +277,15 @@ class Card:
         self.axes.add_artist(bar)
 
     def bars(
-        self,
-        values: Array,
-        x: Real,
-        y: Real,
-        row: Real,
-        ruler: Ruler,
-        *,
-        name: str,
-        color: str = PALE_BLUE,
-        weight: str = "normal",
+        self, values: Array, x: Real, y: Real, row: Real, ruler: Ruler, *, name: str, **look: Any
     ) -> None:
         """Draw a bar in each row, each with its number, on a ground as long as the ruler."""
+        color, weight = look.get("color", PALE_BLUE), look.get("weight", "normal")
         for i, value in enumerate(values):
-            middle = y + (i + 0.5) * row
+            middle, shade = y + (i + 0.5) * row, color if value >= 0 else PALE_ORANGE
             self.box(x, middle - 9, ruler.room, 18, fill=SHADE, zorder=0)
-            shade = color if value >= 0 else PALE_ORANGE
             self.bar(x, middle, 18, ruler, value, facecolor=shade, label=f"{name}{i}")
             self.text(x + 4, middle, format_number(value), ha="left", weight=weight)
-
-    def border(self, allowed: Array, x: Real, y: Real, width: Real, height: Real) -> None:
-        """Draw the border between the cells that a mask allows and those that it hides."""
-        for i, j in np.argwhere(allowed[:, 1:] != allowed[:, :-1]):
-            edge, top = x + (j + 1) * width, y + i * height
-            self.line((edge, top), (edge, top + height), color=INK, width=2, zorder=4)
-        for i, j in np.argwhere(allowed[1:] != allowed[:-1]):
-            edge, start = y + (i + 1) * height, x + j * width
-            self.line((start, edge), (start + width, edge), color=INK, width=2, zorder=4)
 
     def cells(
         self,
@@ -368,17 +312,17 @@ class Card:
         infinite = np.isneginf(values)
         hatched = np.zeros_like(infinite) if hidden is None else hidden & ~infinite
         visible = np.ma.masked_array(values, infinite | hatched)
-        if limit is None:
-            limit = float(abs(visible).max()) if visible.count() else 0.0
+        limit = limit or (float(abs(visible).max()) if visible.count() else 0.0) or 1.0
         colours: Colormap = HEAT if tint is None else ListedColormap([tint])
-        scale = Normalize(-(limit or 1.0), limit or 1.0)
-        is_large = values.size > _MOST_CELLS
+        scale, is_large = Normalize(-limit, limit), values.size > _MOST_CELLS
         if is_large:
             colours = colours.with_extremes(bad=_HIDDEN)
-        for i, j in np.argwhere(hatched & (not is_large)):
-            self.hatched(x + j * width, y + i * height, width, height)
-        for i, j in np.argwhere(infinite & (not is_large)):
-            self.box(x + j * width, y + i * height, width, height, fill=_HIDDEN, line=0)
+        for i, j in np.argwhere((hatched | infinite) & (not is_large)):
+            place = x + j * width, y + i * height, width, height
+            if hatched[i, j]:
+                self.hatched(*place)
+            else:
+                self.box(*place, fill=_HIDDEN, line=0)
         self.axes.pcolormesh(
             x + width * np.arange(values.shape[1] + 1),
             y + height * np.arange(values.shape[0] + 1),
@@ -391,22 +335,19 @@ class Card:
             label=name,
             zorder=2,
         )
-        if decimals is None:
-            return False
-        numbers = np.ma.compressed(visible if alike is None else alike)
-        widest = [
-            max((text_width(format_number(n, decimals), size) for n in numbers), default=0.0)
+        numbers = [] if decimals is None else np.ma.compressed(visible if alike is None else alike)
+        written = [format_number(number, decimals or 0) for number in numbers]
+        sizes = [
+            size
             for size in (TEXT, SMALL_TEXT)
+            if decimals is not None and all(text_width(n, size) <= width - 1 for n in written)
         ]
-        if widest[1] > width - 1:
-            return False
-        size = TEXT if widest[0] <= width - 1 else SMALL_TEXT
-        for i, j in np.argwhere(~hatched):
+        for i, j in np.argwhere(~hatched if sizes else np.zeros_like(hatched)):
             ink = QUIET if infinite[i, j] else ink_on(tint or colours(scale(values[i, j])))
-            across, down = x + (j + 0.5) * width, y + (i + 0.5) * height
-            number = format_number(values[i, j], decimals)
-            self.text(across, down, number, size=size, color=ink)
-        return True
+            number = format_number(values[i, j], decimals or 0)
+            middle = x + (j + 0.5) * width, y + (i + 0.5) * height
+            self.text(*middle, number, size=sizes[0], color=ink)
+        return bool(sizes)
 
     def colour_scale(self, x: Real, y: Real, limit: Real = 1.0, decimals: int = 0) -> None:
         """Explain the colours of cells without numbers."""

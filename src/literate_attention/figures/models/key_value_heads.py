@@ -1,4 +1,4 @@
-"""Drawings of latent attention: what it keeps of a token, and what heads can ask of two numbers."""
+"""Drawings of keys and values that heads share: in groups, or made of one latent."""
 
 import math
 from collections.abc import Sequence
@@ -7,12 +7,41 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from literate_attention.figures._card import MARGIN, WIDTH, Drawing, Look, card
-from literate_attention.figures._lettering import LINE, clean_labels, text_width
-from literate_attention.figures._palette import INK, INPUT, KEY, PAPER, VALUE, head_colour
-from literate_attention.figures._words import enumerated, plural, quote, to_numpy
+from .._canvas import MARGIN, WIDTH, Drawing, Look, new_canvas
+from .._lettering import LINE, clean_labels, text_width
+from .._palette import INK, INPUT, KEY, PAPER, QUERY, VALUE, head_colour
+from .._words import enumerated, plural, quote, to_numpy
 
-__all__ = ["draw_half_planes", "draw_latent"]
+__all__ = ["draw_half_planes", "draw_latent", "draw_shared_heads"]
+
+
+def draw_shared_heads(num_heads: int, num_kv_heads: Sequence[int]) -> Drawing:
+    """Draw which key-value head each query head uses, for several numbers of the former."""
+    left, gap = 100.0, 62.0
+    step = (WIDTH - left - MARGIN) / num_heads
+    sentences = [f"Which of {num_heads} query heads share keys and values."]
+    with new_canvas() as page:
+        y = MARGIN + LINE
+        for kv_heads in num_kv_heads:
+            below, of_keys = y + gap / 2, plural(kv_heads, "key-value head")
+            page.text(MARGIN, y, f"{num_heads} query heads", ha="left", color=QUERY.strong)
+            page.text(MARGIN, below + 13, of_keys, ha="left", color=KEY.strong)
+            served = []
+            for kv_head in range(kv_heads):
+                heads = [h for h in range(num_heads) if h * kv_heads // num_heads == kv_head]
+                middle = left + step * (sum(heads) / len(heads) + 0.5)
+                for head in heads:
+                    x = left + step * (head + 0.5)
+                    page.line((x, y), (middle, below + 12), color=INK)
+                    page.circle(x, y, 9, QUERY.tint, QUERY.strong)
+                    page.text(x, y, str(head))
+                look: Look = {"fill": KEY.tint, "edge": KEY.strong, "rounding": 3, "zorder": 3}
+                page.box(middle - 11, below + 3, 22, 19, **look)
+                page.text(middle, below + 12.5, str(kv_head))
+                served.append(f"{kv_head} serves {', '.join(map(str, heads))}")
+            sentences.append(f"{of_keys}: {'; '.join(served)}.")
+            y += gap + LINE + 6
+        return page.finish(y - LINE - 6 + MARGIN, *sentences)
 
 
 def draw_latent(num_heads: int) -> Drawing:
@@ -20,47 +49,39 @@ def draw_latent(num_heads: int) -> Drawing:
     left, high, gap = MARGIN + 76.0, 20.0, 22.0
     room = WIDTH - left - MARGIN
     step = room / (2 * num_heads)
-    with card() as page:
+    with new_canvas() as page:
 
         def box(x: float, y: float, width: float, text: str, **look: Any) -> None:
             page.box(x, y, width, high, rounding=3, zorder=3, **look)
             page.text(x + width / 2, y + high / 2, text)
 
-        def row(y: float, name: str) -> None:
-            page.note(MARGIN, y + high / 2, name, "left")
-
         y = MARGIN + 6
         for title in ("Multi-head attention", "Latent attention"):
+            is_latent = title == "Latent attention"
             page.heading(MARGIN, y, title)
             y += LINE - 4
-            row(y, "the token")
+            page.note(MARGIN, y + high / 2, "the token", "left")
             box(left, y, room, "x", fill=INPUT.tint, edge=INPUT.strong)
-            y += high
-            sources = [(left + step * (place + 0.5), y) for place in range(2 * num_heads)]
-            latent = None
-            if title == "Latent attention":
-                y += gap
-                row(y, "kept")
-                latent = left + room / 3, y + high
-                rotated = left + 0.84 * room, y + high
-                for x, width, name in (
-                    (left, 2 * room / 3, "latent"),
-                    (left + 0.7 * room, 0.3 * room, "rotated key"),
-                ):
-                    page.arrow((x + width / 2, y - gap), (x + width / 2, y))
-                    box(x, y, width, name, fill=PAPER, edge=INK)
-                y += high
-            y += gap
-            row(y, "made again" if latent else "kept")
-            for place, source in enumerate(sources):
-                name, colour = (("k", KEY), ("v", VALUE))[place % 2]
-                x = left + step * (place + 0.5)
-                page.arrow(latent or source, (x, y))
-                if latent and name == "k":
-                    page.line(rotated, (x, y))
-                look: Look = {"fill": PAPER if latent else colour.tint, "edge": colour.strong}
-                if latent:
-                    look["linestyle"] = "--"
+            y += high + gap
+            if is_latent:
+                page.note(MARGIN, y + high / 2, "kept", "left")
+                for x, width, name in ((0.0, 2 / 3, "latent"), (0.7, 0.3, "rotated key")):
+                    middle = left + (x + width / 2) * room
+                    page.arrow((middle, y - gap), (middle, y))
+                    box(left + x * room, y, width * room, name, fill=PAPER, edge=INK)
+                y += high + gap
+            page.note(MARGIN, y + high / 2, "made again" if is_latent else "kept", "left")
+            for place in range(2 * num_heads):
+                (name, colour), x = (
+                    (("k", KEY), ("v", VALUE))[place % 2],
+                    left + step * (place + 0.5),
+                )
+                page.arrow((left + room / 3 if is_latent else x, y - gap), (x, y))
+                if is_latent and name == "k":
+                    page.arrow((left + 0.85 * room, y - gap), (x, y))
+                look: Look = {"fill": colour.tint, "edge": colour.strong}
+                if is_latent:
+                    look |= {"fill": PAPER, "linestyle": "--"}
                 box(x - step / 2 + 3, y, step - 6, f"{name}{place // 2 + 1}", **look)
             y += high + LINE + 8
         return page.finish(
@@ -98,7 +119,7 @@ def draw_half_planes(
         x, y = at(*point)
         at_place.setdefault((round(x), round(y)), []).append(name)
     sentences = [f"{plural(len(names), 'token')} as points of the plane, and a line for each head."]
-    with card() as page:
+    with new_canvas() as page:
         for (x, y), here in at_place.items():
             page.circle(x, y, 4, INK, INK)
             for name, below in zip(here, (13, -13), strict=False):

@@ -1,9 +1,9 @@
-"""Half-planes: a token lies beyond the line of each head that attends to it, as the words say."""
+"""Each query head leads to its key-value head, and a token lies beyond the line of each that attends to it."""
 
 import pytest
 import torch
 from harness.drawings import ways
-from matplotlib.patches import Circle
+from matplotlib.patches import Circle, FancyBboxPatch
 
 from literate_attention import figures
 
@@ -31,3 +31,12 @@ def test_what_lies_in_one_place_is_said() -> None:
         "Head 1 attends to a. Head 2 attends to c and d. Head 3 attends to b. "
         "'c' and 'd' have the same latent."
     )
+
+
+@pytest.mark.parametrize("num_kv_heads", [6, 3, 2, 1])
+def test_each_query_head_leads_to_its_key_value_head(num_kv_heads) -> None:
+    drawing = figures.draw_shared_heads(6, [num_kv_heads])
+    boxes = [box.get_x() + box.get_width() / 2 for box in drawing.figure.findobj(FancyBboxPatch)]
+    lines = sorted(line.get_xdata().tolist() for line in drawing.figure.axes[0].lines)
+    expected = torch.arange(num_kv_heads).repeat_interleave(6 // num_kv_heads).tolist()
+    assert [boxes[kv_head] for kv_head in expected] == pytest.approx([end for _, end in lines])

@@ -69,13 +69,13 @@ def test_arrows_of_gloves_are_the_queries() -> None:
     assert_close(arrows, (unit * QUERIES).to(arrows))
 
 
-def test_an_arrow_is_as_thick_as_its_weight_and_leads_to_where_a_hand_looks() -> None:
+def test_an_arrow_is_as_thick_as_its_weight_and_leads_to_the_hand_that_looks() -> None:
     drawing = drawn_gloves()
     off_diagonal = LOOKS[~torch.eye(3, dtype=torch.bool)]
     assert_close(arrow_widths(drawing, "weight"), 0.5 + 4 * off_diagonal)
     leads = dict(ways(drawing, "weight"))
     for i, j in ((0, 1), (1, 2), (2, 0)):  # both ways between two hands
         assert_close(leads[f"weight{i}{j}"], -leads[f"weight{j}{i}"])
-    top_to_right, right_to_left = leads["weight01"], leads["weight12"]
-    assert top_to_right[0] > 0 > top_to_right[1]
-    assert right_to_left[0] < 0 == right_to_left[1]
+    right_to_top, left_to_right = leads["weight01"], leads["weight12"]
+    assert right_to_top[0] < 0 < right_to_top[1]
+    assert left_to_right[0] > 0 == left_to_right[1]

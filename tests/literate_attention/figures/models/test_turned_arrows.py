@@ -1,11 +1,10 @@
-"""Turned arrows point where their vectors do, and each query head leads to its key-value head."""
+"""Turned arrows point where their vectors do."""
 
 import math
 
 import pytest
 import torch
 from harness.drawings import ways
-from matplotlib.patches import FancyBboxPatch
 from torch.testing import assert_close
 
 from literate_attention import figures
@@ -36,12 +35,3 @@ def test_what_is_turned_together_keeps_its_angle_and_its_score(degrees) -> None:
     assert before == after
     cosine = torch.cosine_similarity(*PAIRS[0], dim=0)
     assert f"them {math.degrees(math.acos(cosine)):.0f}°" in before
-
-
-@pytest.mark.parametrize("num_kv_heads", [6, 3, 2, 1])
-def test_each_query_head_leads_to_its_key_value_head(num_kv_heads) -> None:
-    drawing = figures.draw_shared_heads(6, [num_kv_heads])
-    boxes = [box.get_x() + box.get_width() / 2 for box in drawing.figure.findobj(FancyBboxPatch)]
-    lines = sorted(line.get_xdata().tolist() for line in drawing.figure.axes[0].lines)
-    expected = torch.arange(num_kv_heads).repeat_interleave(6 // num_kv_heads).tolist()
-    assert [boxes[kv_head] for kv_head in expected] == pytest.approx([end for _, end in lines])
