@@ -70,7 +70,7 @@
           const ring = draw("circle", { class: `tl-ring ${name(head)}`, cx: PLACES[from].x, cy: PLACES[from].y, r: 30 + 6 * head });
           return { head, from, to, element: ring };
         }
-        const { start, end, middle, label, angle } = arrow(from, to, head, numHeads);
+        const { start, end, middle, label, angle } = arrow(to, from, head, numHeads); // to the hand that looks
         const line = draw("path", {
           class: "tl-line",
           d: `M ${number(start.x)} ${number(start.y)} Q ${number(middle.x)} ${number(middle.y)} ${number(end.x)} ${number(end.y)}`,

@@ -293,7 +293,7 @@
       circlePlace.replaceChildren(drawing.element);
       planePlace.hidden = kind !== "self";
       legend.replaceChildren(
-        "The thicker an arrow, the more a hand looks at another; a ring is what it keeps for itself.",
+        "Arrows lead to the hand that looks, the thicker, the more; a ring is what it keeps for itself.",
         ...(kind === "twoHeads" ? [" ", make("span", { class: "tl-named tl-head-1" }, "head 1"), " ", make("span", { class: "tl-named tl-head-2" }, "head 2")] : []),
       );
       said.textContent = step() === 0 ? INVITATION : step() < now().last ? report() : `${report()} ${verdict()}`;

@@ -166,11 +166,10 @@ class Canvas:
         """Write what explains the rest, in a quiet colour."""
         self.text(x, y, text, color=QUIET, ha=ha, size=size)
 
-    def lines(self, x: Real, y: Real, lines: Sequence[str], **look: Any) -> float:
-        """Write lines, one below the other, the first of them on `y`; return how high they are."""
+    def lines(self, x: Real, y: Real, lines: Sequence[str], **look: Any) -> None:
+        """Write lines, one below the other, the first of them on `y`."""
         for place, line in enumerate(lines):
             self.text(x, y + 12 * place, line, **look)
-        return 12.0 * len(lines)
 
     def paragraph(self, x: Real, y: Real, lines: Sequence[str], ha: str) -> None:
         """Write small lines that explain the rest."""

@@ -77,21 +77,12 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "embedding_points": lambda: figures.draw_embedding_points(X, TOY_TOKENS),
     "context_vector": lambda: figures.draw_context_vector(X, WEIGHTS[1], TOY_TOKENS, query=1),
     "attention_matrix": lambda: figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS),
-    "attention_matrix, signed": lambda: figures.draw_attention_matrix(
-        torch.linspace(-1, 1, 60).reshape(10, 6), list("abcdefghij"), keys=TOY_TOKENS
-    ),
     "attention_matrix, long words": lambda: figures.draw_attention_matrix(WEIGHTS, LONG),
     "attention_matrix, many tokens": lambda: figures.draw_attention_matrix(
         la.softmax(torch.arange(529.0).reshape(23, 23) % 7), MANY[:23]
     ),
     "mask on scores": lambda: figures.draw_attention_matrix(
         {"Before": SCORES, "After": la.mask_scores(SCORES, MASK)}, TOY_TOKENS, attn_mask=MASK
-    ),
-    "matrices side by side": lambda: figures.draw_attention_matrix(
-        {f"The head number {h + 1}": w for h, w in enumerate(HEAD_WEIGHTS)},
-        TOY_TOKENS,
-        attn_mask=MASK,
-        columns=2,
     ),
     "dropout_masks": lambda: figures.draw_dropout_masks(
         {"Intel processors": torch.eye(6), "all other processors": MASK}
@@ -123,26 +114,15 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
             {"weights": WEIGHTS, "inputs": X, "context": WEIGHTS @ X},
         ]
     ),
-    "products, large": lambda: figures.draw_products(
-        [{"x": torch.ones(40, 40), "W": torch.ones(40, 80), "y": 40 * torch.ones(40, 80)}]
-    ),
     "weight_split": lambda: figures.draw_weight_split(
         CONTEXT.expand(2, 6, 4), TOY_TOKENS, num_heads=2
     ),
     "exercises": lambda: figures.draw_exercises(TOY_TOKENS),
-    "exercises, long words": lambda: figures.draw_exercises(LONG),
     "looks": lambda: figures.draw_looks({"no mask": WEIGHTS, "mask": HEAD_WEIGHTS[0]}, TOY_TOKENS),
     "looks, long words": lambda: figures.draw_looks({"$5$": torch.eye(6).roll(1, 1)}, LONG),
     "masked_row": lambda: figures.draw_masked_row(SCORES[2], TOY_TOKENS, query=2),
-    "masked_row, first": lambda: figures.draw_masked_row(-SCORES[0], TOY_TOKENS, query=0),
     "head_circles": lambda: figures.draw_head_circles(
         HEAD_WEIGHTS[:, 3:, 3:], ["rock", "scissors", "paper"], alone=WEIGHTS[:3, :3]
-    ),
-    "head_circles, long words": lambda: figures.draw_head_circles(
-        torch.eye(3).expand(3, 3, 3), LONG[:3], alone=torch.eye(3)
-    ),
-    "training": lambda: figures.draw_training(
-        [1.4, 0.9, 0.2, 0.1], {0: WEIGHTS[5], 3: HEAD_WEIGHTS[0, 5]}, TOY_TOKENS, query=5
     ),
     "reading_order": lambda: figures.draw_reading_order(
         {"x": COUNTED, "view": VIEWED, "transpose(0, 1)": VIEWED.transpose(0, 1)},
@@ -183,14 +163,9 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
         },
         TOY_TOKENS,
     ),
-    "mask_parts, long words": lambda: figures.draw_mask_parts({"the past": MASK}, LONG),
     "ring": lambda: figures.draw_ring(TOY_TOKENS, la.ring_shards(6, 3, zigzag=False)),
     "ring_work": lambda: figures.draw_ring_work(
         {"in order": la.ring_shards(8, 4, zigzag=False), "zig-zag": la.ring_shards(8, 4)}
-    ),
-    "ring_work, many tokens": lambda: figures.draw_ring_work({"zig-zag": la.ring_shards(48, 3)}),
-    "targets": lambda: figures.draw_attention_matrix(
-        WEIGHTS.tril(), TOY_TOKENS, targets=la.previous_token_targets(6), decimals=None
     ),
     "head_scores": lambda: figures.draw_head_scores(
         {"Previous token": torch.arange(270).view(30, 9) / 269, "Induction": torch.zeros(30, 9)}

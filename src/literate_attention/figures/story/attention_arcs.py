@@ -9,11 +9,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from .._canvas import MARGIN, WIDTH, Canvas, Drawing, Look, Point, new_canvas, spread
-from .._lettering import LINE, SMALL_TEXT, TEXT, clean_labels, label_width, shorten, wrap
-from .._palette import BLUE, INK, ORANGE, PAPER, QUIET, RULE, head_colour
+from .._lettering import LINE, SMALL_TEXT, clean_labels, shorten, wrap
+from .._palette import BLUE, INK, ORANGE, QUIET, RULE, head_colour
 from .._words import Array, enumerated, format_number, name_largest, quote, to_numpy
 
-__all__ = ["draw_head_circles", "draw_ladder", "draw_looks", "draw_training"]
+__all__ = ["draw_head_circles", "draw_ladder", "draw_looks"]
 
 _LEAST = 0.05
 """Smaller weights have no arc, and on a circle no number."""
@@ -131,12 +131,10 @@ def draw_ladder(rungs: Sequence[tuple[str, str, Sequence[int], Mapping[str, Tens
                 page.heading(MARGIN, y + 6, line)
                 y += LINE
             middles, top = spread(len(words), MARGIN + names), y + high + 4
-            deep = max(
-                page.lines(
-                    x, top + 6, word.split("-"), weight="bold" if place in asks else "normal"
-                )
-                for place, (x, word) in enumerate(zip(middles, words, strict=True))
-            )
+            deep = 12.0 * max(len(word.split("-")) for word in words)
+            for place, (x, word) in enumerate(zip(middles, words, strict=True)):
+                weight = "bold" if place in asks else "normal"
+                page.lines(x, top + 6, word.split("-"), weight=weight)
             clauses = []
             for side, (name, weights) in zip((-1, 1), kinds.items(), strict=True):
                 heads = to_numpy(weights).reshape(-1, len(words), len(words))
@@ -165,72 +163,6 @@ def _say_looks(words: Sequence[str], asks: Sequence[int], heads: Array) -> str:
             ]
             looks.append(f"{whose}'{words[i]}' looks at {enumerated(seen)}")
     return enumerated(looks)
-
-
-def draw_training(
-    losses: Sequence[float],
-    looks: Mapping[int, Float[Tensor, "num_tokens"]],
-    tokens: Sequence[str],
-    *,
-    query: int,
-) -> Drawing:
-    """Draw how the loss falls from step to step, and below it where one token looks after some of the steps.
-
-    Args:
-        losses: the loss before each step.
-        looks: for some numbers of steps, a row of the attention weights after so many.
-        tokens: what each token is called.
-        query: which token looks, counted from 0.
-    """
-    rows = {steps: to_numpy(weights, 1) for steps, weights in looks.items()}
-    tokens = clean_labels(tokens, len(next(iter(rows.values()))))
-    first, last = format_number(losses[0]), format_number(losses[-1])
-    left = MARGIN + label_width([first]) + 6
-    right = WIDTH - MARGIN - 6
-    height, high = 90.0, 34.0
-    bottom = MARGIN + LINE + 6 + height
-    middles, pitch = spread(len(tokens)), (WIDTH - 2 * MARGIN) / len(tokens)
-    size = SMALL_TEXT if pitch < 30 else TEXT
-
-    def place(steps: int) -> Point:
-        """Where the curve is after so many steps; the loss after the last one is not known."""
-        step = min(steps, len(losses) - 1)
-        across = left + (right - left) * step / max(1, len(losses) - 1)
-        return across, bottom - height * losses[step] / max(losses)
-
-    with new_canvas() as page:
-        page.heading(MARGIN, MARGIN + 6, "loss")
-        page.line((left, bottom), (right, bottom), color=RULE)
-        page.note(left - 6, place(0)[1], first, "right")
-        page.note(left - 6, bottom, "0", "right")
-        x, y = np.array([place(step) for step in range(len(losses))]).T
-        page.axes.plot(x, y, color=INK, linewidth=1.8, label="loss", zorder=2)
-        for steps in rows:
-            across, down = place(steps)
-            page.circle(across, down, 3.5, PAPER, INK)
-            page.note(across, bottom + 10, str(steps))
-        page.note((left + right) / 2, bottom + 10, "steps")
-        y_arcs = bottom + 10 + LINE
-        for steps, row in rows.items():
-            title = f"after {steps} steps" if steps else "before training"
-            page.heading(MARGIN, y_arcs + 6, title, BLUE)
-            y_arcs += LINE + high
-            look: Look = {"high": high, "color": BLUE, "label": f"look {title}"}
-            _draw_arcs(page, middles, query, row, y_arcs - 2, **look)
-            for j, (across, token) in enumerate(zip(middles, tokens, strict=True)):
-                weight = "bold" if j == query else "normal"
-                page.text(across, y_arcs + 7, shorten(token, pitch - 2), weight=weight, size=size)
-                page.note(across, y_arcs + 21, format_number(row[j]), size=size)
-            y_arcs += 2 * LINE + 8
-        seen = [
-            f"after {steps} steps most to {name_largest(row, tokens)}, {format_number(row.max())}"
-            for steps, row in rows.items()
-        ]
-        return page.finish(
-            y_arcs - 8 + MARGIN,
-            f"The loss falls from {first} to {last} in {len(losses)} steps.",
-            f"Where '{tokens[query]}' looks: {'; '.join(seen)}.",
-        )
 
 
 def draw_circle(
@@ -279,15 +211,12 @@ def draw_head_circles(
             weights, y = to_numpy(given), y if h % 2 and h > 0 else low
             page.text(x, y + 6, name, color=color, weight="bold")
             top = x, y + 1.5 * LINE
-            low = (
-                draw_circle(page, tokens, weights, top, color=color, label=f"{name}: ") + 1.5 * LINE
-            )
-            gives = [
-                f"'{token}' gives "
-                + enumerated(
-                    f"'{tokens[j]}' {format_number(weights[i, j])}" for j in (i - 2, i - 1)
-                )
-                for i, token in enumerate(tokens)
+            label = f"{name}: "
+            low = draw_circle(page, tokens, weights, top, color=color, label=label) + 1.5 * LINE
+            shares = [
+                [f"'{tokens[j]}' {format_number(weights[i, j])}" for j in (i - 2, i - 1)]
+                for i in range(3)
             ]
+            gives = [f"'{tokens[i]}' gives {enumerated(shares[i])}" for i in range(3)]
             sentences.append(f"{name.capitalize()}: {'; '.join(gives)}.")
         return page.finish(low - LINE + MARGIN, f"Where {quote(tokens)} look.", *sentences)

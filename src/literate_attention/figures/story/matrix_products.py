@@ -106,19 +106,15 @@ def draw_products(products: Sequence[Mapping[str, Float[Tensor, "_ _"]]]) -> Dra
                 if before:
                     page.text(x + sign / 2, centre, before)
                     x += sign
-                colour, room, (high, wide) = (
-                    _colour_of(name),
-                    column(name, matrix, unit),
-                    matrix.shape,
-                )
-                middle = x + room / 2
+                colour, (high, wide) = _colour_of(name), matrix.shape
+                middle = x + column(name, matrix, unit) / 2
                 spot = middle - unit * wide / 2, centre - unit * high / 2
                 look: Look = {"fill": colour.tint, "edge": colour.strong, "line": 1.2, "zorder": 2}
                 page.box(*spot, unit * wide, unit * high, **look)
                 page.rules(*spot, (high, wide), unit, RULE if colour.tint == PAPER else PAPER)
                 page.text(middle, y + LINE / 2 - 2, name, color=colour.strong, weight="bold")
                 page.note(middle, y + LINE + height + 10, str(matrix.shape))
-                x += room
+                x += column(name, matrix, unit)
             y += LINE + height + LINE + gap
             *factors, made = (f"{name} {matrix.shape}" for name, matrix in row.items())
             sentences.append(f"{' times '.join(factors)} gives {made}.")

@@ -1,4 +1,4 @@
-"""Each query head leads to its key-value head, and a token lies beyond the line of each that attends to it."""
+"""Each query head leads to its key-value head, and a token lies beyond the lines of those that attend."""
 
 import pytest
 import torch
