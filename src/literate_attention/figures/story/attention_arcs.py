@@ -82,7 +82,10 @@ def draw_looks(
         for title, matrix in panels.items():
             page.heading(MARGIN, y + 6, title)
             ahead, back = (half(matrix, k) for half, k in ((np.triu, 1), (np.tril, -1)))
-            over, under = (46.0 if (half >= _LEAST).any() else 6.0 for half in (ahead, back))
+            reach = [np.ptp(np.argwhere(half >= _LEAST), axis=1) for half in (ahead, back)]
+            over, under = (
+                6 + 46 * (0.2 + 0.8 * max(far, default=0) / len(tokens)) for far in reach
+            )
             top = y + LINE + over
             for i, token in enumerate(tokens):
                 look: Look = {"high": 46.0, "label": title}
@@ -92,7 +95,7 @@ def draw_looks(
                     own = middles[i] - column / 2 + 3, top + 2, column - 6, height - 4
                     page.frame(*own, QUIET, _thickness(matrix[i, i]))
                 page.text(middles[i], top + height / 2, shorten(token, column - 8))
-            y = top + height + under + LINE
+            y = top + height + under + LINE / 2
             looks = [
                 f"{token!r}{'' if i else ' looks most'} at "
                 f"{'itself' if row.argmax() == i else name_largest(row, tokens) if row.any() else 'nothing'}"
@@ -104,7 +107,7 @@ def draw_looks(
                 "words, on average."
             )
         lead = "Arcs lead to the word that looks: above the line from later words, below it from earlier."
-        return page.finish(y - LINE + MARGIN, lead, *sentences)
+        return page.finish(y - LINE / 2 + MARGIN, lead, *sentences)
 
 
 def draw_ladder(rungs: Sequence[tuple[str, str, Sequence[int], Mapping[str, Tensor]]]) -> Drawing:
