@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 import torch
-from harness.reading.scripted_pages import press_in_place, table_texts
+from harness.reading.scripted_pages import table_texts
 from torch.utils.flop_counter import FlopCounterMode
 
 import literate_attention as la
@@ -92,17 +92,3 @@ def test_a_keyboard_steps_through_the_text(open_figure) -> None:
         assert sum(map(sum, looks(page, "Scores", ".lp-old"))) == n * (n - 1) / 2
         page.keyboard.press("Enter")
     assert page.get_by_role("button", name="Next token").get_attribute("aria-disabled") == "true"
-
-
-def test_a_cell_says_what_happened_to_it(open_figure) -> None:
-    page = open_figure("cache_stepper")
-    page.get_by_role("slider", name="Token").press("End")
-    page.get_by_role("grid", name="Scores").locator("td[tabindex='0']").focus()
-    said = {page.get_by_role("status").last.inner_text()}
-    for key in ("ArrowRight", "Control+End"):
-        page.keyboard.press(key)
-        said.add(page.get_by_role("status").last.inner_text())
-    assert len(said) == 3
-    _, per_key = in_parts(2)
-    assert f"{per_key} multiplications" in page.get_by_role("status").last.inner_text()
-    press_in_place(page, "Space")

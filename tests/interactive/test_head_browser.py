@@ -146,18 +146,6 @@ def test_all_consequences_are_the_librarys(page, without) -> None:
     assert count > 100
 
 
-def test_readers_without_scripts_learn_what_the_named_heads_change(open_figure, without) -> None:
-    page = open_figure("trained_heads", java_script_enabled=False)
-    rows = table_texts(page.get_by_role("table"), "tbody tr", "th, td")
-    step = smollm2()[1].encode(SENTENCE)[-1]
-    whole = without[0][0][-2, step]
-    lost = {
-        f"layer {layer}, head {head}": without[layer * NUM_HEADS + head][1][-2, step]
-        for layer, head in ((16, 0), (18, 8), (18, 6))
-    }
-    assert dict(rows) == {name: f"{share:.3f}" for name, share in {"none": whole, **lost}.items()}
-
-
 def test_heads_and_words_are_chosen_by_keyboard(page, library) -> None:
     order = ranked(library, ONCE, "previous token")
     page.get_by_label("Head", exact=True).focus()

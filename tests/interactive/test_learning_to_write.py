@@ -90,16 +90,6 @@ def test_what_is_shown_of_a_checkpoint_is_the_librarys(numbers) -> None:
         assert checkpoint["excess"] == pytest.approx(found.excess, abs=0.02)
 
 
-def test_readers_without_a_script_see_what_follows_the_first_text(open_figure, numbers) -> None:
-    page = open_figure("learning_to_write", java_script_enabled=False)
-    _, *rows = table_texts(page.locator(".live-figure table"), "tr", "th, td")
-    text = numbers["starts"][0]["text"]
-    columns = [in_world(text), *(expected(numbers, text, moment) for moment in range(3))]
-    for word, *shares in rows:
-        wanted = [column[WORLD.words.index(word)].item() for column in columns]
-        assert [float(share) for share in shares] == pytest.approx(wanted, abs=0.02)
-
-
 def test_the_world_says_what_the_librarys_says(page, numbers) -> None:
     """After every word of texts; and where a word is changed, from where on it says nothing more."""
     generator = torch.Generator().manual_seed(5)

@@ -55,15 +55,6 @@ def test_numbers_that_cannot_be_computed_are_said_at_every_build(book) -> None:
     assert (build.warnings, "0.2500" in build.html("page")) == ([], True)
 
 
-def test_numbers_that_another_builder_computed_are_shown(book) -> None:
-    book.build()
-    numbers = book.built / "live_figures" / "toy.json"
-    numbers.write_text(numbers.read_text().replace("0.25", "0.75"))
-    build = book.build()
-    assert "page" in build.written
-    assert "0.7500" in build.html("page")
-
-
 # Everybody, everywhere ------------------------------------------------------------------------------
 
 

@@ -6,7 +6,6 @@ from urllib.parse import urlsplit
 import pytest
 import torch
 from harness.library.playground_vectors import stops, vectors
-from harness.paths import DOCS
 from harness.reading.frames import boxes, drawn
 from harness.reading.scripted_pages import table_texts
 
@@ -133,13 +132,6 @@ def test_the_tour_shows_what_the_books_classes_return(open_page) -> None:
     torch.manual_seed(123)
     kept = la.dropout_mask(6, 6, p=0.5, stream="torch")
     assert torch.equal(readings(page, "After dropout") != 0.0, kept.tril())
-
-
-def test_each_stop_has_a_chapter_that_the_page_links_to(open_page) -> None:
-    chapters = open_page().evaluate("literateAttention.TOUR.map(({ chapter }) => chapter)")
-    text = (DOCS / "playground.md").read_text(encoding="utf-8")
-    assert len(chapters) == 8
-    assert all(f"{{doc}}`/story/{chapter}`" in text for chapter in chapters)
 
 
 # A reader types, presses keys, points ---------------------------------------------------------------

@@ -15,7 +15,7 @@ import literate_attention
 SOURCE = ROOT / "src" / "literate_attention"
 MODULES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
 LATER = {
-    "figures": r"literate_attention\.(?!figures\b)\w+",  # drawings draw what they are handed
+    "figures": r"literate_attention\.(?!figures\b)\w+|\.\.\.",  # drawings draw what they are handed
     "trust": r"literate_attention\.(story|models|learned|exercises|workshop|figures)",
     "story": r"literate_attention\.(models|learned|exercises|workshop|figures)",
     "models": r"literate_attention\.(learned|exercises|workshop|figures)",

@@ -30,7 +30,7 @@ Look = dict[str, Any]
 """How something is drawn, in matplotlib's words."""
 
 WIDTH: Final = 320.0
-"""How wide a card is, in points."""
+"""How wide a figure is, in points."""
 MARGIN: Final = 10.0
 GAP: Final = 14.0
 _HIGHEST: Final = 1600.0
@@ -78,14 +78,14 @@ class Drawing:
         buffer, metadata = io.StringIO(), _UNDATED | {"Title": self.alt}
         with matplotlib.style.context(_STYLE):
             self.figure.savefig(buffer, format="svg", dpi=300, metadata=metadata)
-        enlarge = lambda side: f"{side[1]}{_ENLARGED * float(side[2]):g}"  # noqa: E731
-        svg = re.sub(r'( (?:width|height)=")([\d.]+)(?=pt")', enlarge, buffer.getvalue(), count=2)
+        svg, side = buffer.getvalue(), r'( (?:width|height)=")([\d.]+)(?=pt")'
+        svg = re.sub(side, lambda of: f"{of[1]}{_ENLARGED * float(of[2]):g}", svg, count=2)
         # isolated: ids stay apart where a notebook puts several figures into one page
         return {"image/svg+xml": svg}, {"image/svg+xml": {"isolated": True}, "alt": self.alt}
 
 
 class Ruler(NamedTuple):
-    """How a stretch of the card stands for a stretch of numbers."""
+    """How a stretch of the canvas stands for a stretch of numbers."""
 
     low: Real
     high: Real
@@ -104,7 +104,7 @@ class Ruler(NamedTuple):
 
 
 def column_width(labels: Sequence[str], left: Real, most: Real = WIDTH, panels: int = 1) -> float:
-    """Find how wide columns can be from `left` on, so that a slanted last label stays on the card as well."""
+    """Find how wide columns can be from `left` on, so that a slanted last label stays on it as well."""
     room, columns = WIDTH - left - (panels - 1) * GAP, panels * len(labels)
     width = min(most, (room - MARGIN) / columns)
     for _ in range(2):  # narrower columns let the last label reach further
@@ -124,7 +124,7 @@ def spread(number: int, left: Real = MARGIN, right: Real = WIDTH - MARGIN) -> li
 
 @contextmanager
 def new_canvas() -> Iterator["Canvas"]:
-    """Open an empty card; what is drawn on it takes nothing from the caller's settings."""
+    """Open an empty canvas; what is drawn on it takes nothing from the caller's settings."""
     with matplotlib.style.context(_STYLE):
         yield Canvas()
 
@@ -241,11 +241,12 @@ class Canvas:
     def rules(self, x: Real, y: Real, size: tuple[int, int], unit: Real, color: str) -> None:
         """Divide a block into squares, so many rows and columns of them."""
         rows, columns = size
-        right, bottom, look = x + columns * unit, y + rows * unit, {"color": color, "zorder": 3}
+        right, bottom = x + columns * unit, y + rows * unit
+        look: Look = {"color": color, "width": min(1.0, unit / 9), "zorder": 3}
         for down in (y + unit * np.arange(1, rows)).tolist():
-            self.line((x, down), (right, down), width=min(1.0, unit / 9), **look)
+            self.line((x, down), (right, down), **look)
         for across in (x + unit * np.arange(1, columns)).tolist():
-            self.line((across, y), (across, bottom), width=min(1.0, unit / 9), **look)
+            self.line((across, y), (across, bottom), **look)
 
     def dashes(self, start: Point, end: Point) -> None:
         """Draw what is only there to guide the eye."""
@@ -334,8 +335,8 @@ class Canvas:
             label=name,
             zorder=2,
         )
-        numbers = [] if decimals is None else np.ma.compressed(visible if alike is None else alike)
-        written = [format_number(number, decimals or 0) for number in numbers]
+        shown = np.ma.compressed(visible if alike is None else alike)
+        written = [format_number(number, decimals or 0) for number in shown]
         sizes = [
             size
             for size in (TEXT, SMALL_TEXT)

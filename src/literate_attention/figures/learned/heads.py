@@ -51,8 +51,7 @@ def draw_claim(
 ) -> Drawing:
     """Draw an effect and its controls: single tries, their mean, and its interval, all from 0 to 1.
 
-    Args:
-        estimates: for each name the tries, their mean, and where its interval begins and ends.
+    Of each name come its tries, their mean, and where its interval begins and ends.
     """
     scale, height = WIDTH - 2 * MARGIN - text_width("0.00") - 8, 2 * LINE + 6
     bottom, sentences = MARGIN + height * len(estimates), []
@@ -133,11 +132,7 @@ def draw_wires(
 ) -> Drawing:
     """Draw which later parts still hear what a head writes, and what the model can do with it.
 
-    Args:
-        ends: what reads the head's notes.
-        kinds: the names of what was measured.
-        trials: for each name the head that writes, which of the ends hear it, and the numbers from 0 to 1
-            that were measured.
+    Each trial has the head that writes, which of the ends hear it, and what was measured, from 0 to 1.
     """
     start, end = MARGIN + 58, MARGIN + 104
     right = end + max(map(text_width, ends)) + max(map(text_width, kinds)) + 24

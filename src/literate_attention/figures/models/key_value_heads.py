@@ -98,14 +98,7 @@ def draw_half_planes(
     least: float,
     tokens: Sequence[str],
 ) -> Drawing:
-    """Draw latents of two numbers as points, and for up to three heads the line from which on each attends.
-
-    Args:
-        latents: of each token two numbers.
-        directions: for each head what its query makes of ``W_key``; the score is the product with a latent.
-        least: the score from which on a head attends.
-        tokens: what each token is called.
-    """
+    """Draw latents of two numbers as points, and for up to three heads the line beyond which each attends."""
     points, heads = to_numpy(latents, 2), to_numpy(directions, 2)
     names = clean_labels(tokens, len(points))
     centre, radius = WIDTH / 2, WIDTH / 2 - MARGIN - 14

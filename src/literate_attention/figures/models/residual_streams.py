@@ -26,9 +26,7 @@ def draw_residual_streams(
     Between the parts it is written how long the vector is there. A normed vector, of which keys and values
     are made, leads by an arrow to the attention of the tokens that look at it.
 
-    Args:
-        tokens: up to three tokens.
-        stream: the vectors of all tokens: first as they enter, then after each attention and feed-forward.
+    The stream is that of up to three tokens: as they enter, then after each attention and feed-forward.
     """
     lengths = np.linalg.norm(to_numpy(stream), axis=-1)
     names, column = clean_labels(tokens, lengths.shape[1]), (WIDTH - 2 * MARGIN) / 3

@@ -28,12 +28,7 @@ WAITS: Final = "xxxx"
 def draw_ring(
     tokens: Sequence[str], shards: Int[Tensor, "world_size num_chunks chunk_tokens"]
 ) -> Drawing:
-    """Draw a ring of processes, round by round: queries stay where they are, keys and values go on.
-
-    Args:
-        tokens: the sequence.
-        shards: for each of up to four processes the positions of its tokens.
-    """
+    """Draw a ring of processes, round by round: queries stay where they are, keys and values go on."""
     names, size, gap = clean_labels(tokens, shards.numel()), len(shards), 22.0
     _require_colours(size)
     texts = [" ".join(names[token] for token in row) for row in shards.flatten(1).tolist()]

@@ -62,10 +62,6 @@ def draw_looks(
     An arc is as thick as its weight, and weights under a twentieth have none. What a word gives to itself is
     a frame, as thick as an arc.
 
-    Args:
-        weights: for each title, one row of weights for each word.
-        tokens: the words.
-
     Example:
         >>> import torch
         >>> draw_looks({"peeks": torch.tensor([[0.0, 1.0], [0.0, 1.0]])}, ["one", "step"]).alt
@@ -196,13 +192,7 @@ def draw_circle(
 def draw_head_circles(
     heads: Float[Tensor, "num_heads 3 3"], tokens: Sequence[str], *, alone: Float[Tensor, "3 3"]
 ) -> Drawing:
-    """Draw where three tokens look, once for each head: arrows lead to the token that looks.
-
-    Args:
-        heads: the weights of several heads.
-        tokens: what each token is called, in the order of the clock.
-        alone: the weights of a single head, to be drawn above the others.
-    """
+    """Draw where three tokens look, once for each head: arrows lead to the token that looks."""
     tokens, sentences = clean_labels(tokens, 3), []
     low = y = MARGIN
     with new_canvas() as page:

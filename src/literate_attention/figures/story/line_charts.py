@@ -54,11 +54,12 @@ def draw_lines(
         rows = [np.where(abs(row) < 1e-4 * np.nanmax(np.abs(rows)), 0.0, row) for row in rows]
     if len(rows) > len(_MARKS):
         raise ValueError(f"at most {len(_MARKS)} series can be told apart, got {len(rows)}")
-    ys, styles, in_legend = dict(zip(series, rows, strict=True)), {}, {}
+    ys, in_legend = dict(zip(series, rows, strict=True)), {}
+    styles: dict[str, dict[str, Any]] = {}
     start, row, every = MARGIN, 0, max(1, len(places) // 8)
     for number, (name, values) in enumerate(ys.items()):
         constant = np.nanmax(values) == np.nanmin(values)
-        styles[name]: dict[str, Any] = {
+        styles[name] = {
             "color": SERIES[number],
             "linestyle": "--" if constant else "-",
             "linewidth": 0.9 if len(places) < 5 else 1.8,

@@ -137,11 +137,7 @@ def draw_projections(
 ) -> Drawing:
     """Draw the same inputs times several weight matrices: their queries, keys and values.
 
-    Args:
-        inputs: one vector for each token.
-        weights: for the names query, key and value the matrix that the inputs are multiplied with. A
-            linear layer stores it transposed: hand over ``layer.weight.T``.
-        tokens: what each token is called.
+    A linear layer stores its matrix transposed: hand over ``layer.weight.T``.
     """
     x = to_numpy(inputs, 2)
     matrices = {name: to_numpy(matrix) for name, matrix in weights.items()}

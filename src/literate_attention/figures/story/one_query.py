@@ -21,14 +21,7 @@ def draw_context_vector(
     *,
     query: int,
 ) -> Drawing:
-    """Draw a context vector as the weighted sum of all inputs: the thicker an arrow, the larger the weight.
-
-    Args:
-        inputs: one vector for each token.
-        weights: the attention weights of the query.
-        tokens: what each token is called.
-        query: which token asks, counted from 0.
-    """
+    """Draw a context vector as the weighted sum of all inputs: a thicker arrow for a larger weight."""
     x, w = to_numpy(inputs, 2), to_numpy(weights, 1)
     (num_tokens, embed_dim), context, limit = x.shape, w @ x, float(abs(x).max())
     tokens, middles = clean_labels(tokens, num_tokens), spread(num_tokens)
@@ -75,14 +68,6 @@ def draw_query_steps(
 
     Where keys and values are the same vectors, as they are in attention without trainable weights, they are
     drawn once.
-
-    Args:
-        query: the vector that asks.
-        keys: the vectors that are asked.
-        values: the vectors that are averaged.
-        tokens: what each token is called.
-        asks: whose query it is, counted from 0.
-        scale: what scores are multiplied by before the softmax.
     """
     q, k, v = to_numpy(query, 1), to_numpy(keys, 2), to_numpy(values, 2)
     tokens, scores = clean_labels(tokens, len(k)), k @ q

@@ -26,11 +26,6 @@ def draw_reading_order(
 
     The numbers must count up from 0, token by token, so that each one tells to which head it belongs. Below
     each stands when it is read, counted from 1, and an arc leads over each leap.
-
-    Args:
-        tensors: for each title a tensor, such as a view of another one.
-        embed_dim: how many numbers a token has.
-        num_heads: how many heads share them.
     """
     high, side, left = 26.0, 18.0, MARGIN + label_width(["memory"]) + 4
     sentences = []

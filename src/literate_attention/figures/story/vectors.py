@@ -73,7 +73,8 @@ class _Labels:
         )
         best = (1000 * outside + shared.clip(0).prod(axis=-1).sum(axis=-1)).argmin()
         self.avoid(*low[best], *high[best])
-        self.page.text(*places[best], text, **look)
+        x, y = places[best].tolist()
+        self.page.text(x, y, text, **look)
 
 
 def draw_shadows(
@@ -83,11 +84,6 @@ def draw_shadows(
 
     Each key keeps its length and its angle to the query, which lies on its side. Vectors of two numbers are
     only turned; wider ones are folded into the plane, where the angle between two keys means nothing.
-
-    Args:
-        query: the vector that asks.
-        keys: the vectors that are asked.
-        tokens: what each key is called.
 
     Example:
         >>> import torch
@@ -217,16 +213,7 @@ def draw_gloves(
     deal: Sequence[str],
     weights: Float[Tensor, "3 3"],
 ) -> Drawing:
-    """Draw what each hand asks for, what it is and what it passes on, and where three hands look.
-
-    Args:
-        words: what each vector belongs to: a colour and a kind of hand, with a hyphen between.
-        queries: a place in the plane for each word.
-        keys: a place in the same plane.
-        values: a place in a plane of its own.
-        deal: three of these words.
-        weights: how much each of the three attends to each.
-    """
+    """Draw what each hand asks for, what it is and what it passes on, and where three hands look."""
     q, k, v, w = map(to_numpy, (queries, keys, values, weights))
     colours, kinds = np.array([word.split("-") for word in words]).T
     with new_canvas() as page:
