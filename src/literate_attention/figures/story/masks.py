@@ -117,24 +117,19 @@ def draw_masked_row(
 
 
 def draw_dropout_masks(masks: Mapping[str, Shaped[Tensor, "rows columns"]]) -> Drawing:
-    """Draw what dropout keeps (blue) and what it drops (crossed out, where a mask is zero), side by side."""
+    """Draw what dropout keeps (blue) and what it drops (hatched, where a mask is zero), side by side."""
     grids = {title: to_numpy(mask, 2) != 0 for title, mask in masks.items()}
-    gap = 18.0
-    room = (WIDTH - 2 * MARGIN - gap) / 2
+    room, top = (WIDTH - 2 * MARGIN - 18) / 2, MARGIN + 2 * LINE + 2
     cell = min(22.0, room / max(grid.shape[1] for grid in grids.values()))
-    top, arm = MARGIN + 2 * LINE + 2, 0.16 * cell
     with new_canvas() as page:
         for place, (title, grid) in enumerate(grids.items()):
-            x = MARGIN + place * (room + gap)
+            x, look = (
+                MARGIN + place * (room + 18),
+                {"limit": 1.4, "decimals": None, "hidden": ~grid},
+            )
             page.heading(x, MARGIN + 6, title)
             page.note(x, MARGIN + LINE + 6, f"{grid.sum()} of {grid.size} kept", "left")
-            page.cells(grid * 1.0, x, top, cell, cell, name=title, limit=1.4, decimals=None)
-            for i, j in np.argwhere(~grid):
-                left, above = x + j * cell, top + i * cell
-                page.box(left + 1, above + 1, cell - 2, cell - 2, edge=RULE, zorder=3)
-                across, down = left + cell / 2, above + cell / 2
-                for tilt in (-arm, arm):
-                    page.line((across - arm, down - tilt), (across + arm, down + tilt), zorder=3)
+            page.cells(grid * 1.0, x, top, cell, cell, name=title, **look)
         return page.finish(
             top + cell * max(map(len, grids.values())) + MARGIN,
             *(

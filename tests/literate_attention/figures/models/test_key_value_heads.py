@@ -25,14 +25,6 @@ def test_a_token_lies_beyond_the_lines_of_the_heads_that_attend_to_it() -> None:
             assert ((point - start) @ beyond > 0) == attending[head]
 
 
-def test_what_lies_in_one_place_is_said() -> None:
-    alt = figures.draw_half_planes(LATENTS, DIRECTIONS, LEAST, ["a", "b", "c", "d"]).alt
-    assert alt.endswith(
-        "Head 1 attends to a. Head 2 attends to c and d. Head 3 attends to b. "
-        "'c' and 'd' have the same latent."
-    )
-
-
 @pytest.mark.parametrize("num_kv_heads", [6, 3, 2, 1])
 def test_each_query_head_leads_to_its_key_value_head(num_kv_heads) -> None:
     drawing = figures.draw_shared_heads(6, [num_kv_heads])

@@ -1,16 +1,12 @@
 """The drawings of what attention does are true: shadows are scores, and pulls add up."""
 
-import numpy as np
 import pytest
 import torch
 from harness.drawings import arrow_widths, ways
-from matplotlib.patches import Circle, Polygon
-from matplotlib.text import Text
 from torch.testing import assert_close
 
 import literate_attention as la
 from literate_attention import figures
-from literate_attention.figures._palette import BLUE
 
 X = la.toy_embeddings()
 
@@ -38,25 +34,6 @@ class TestShadows:
         assert_close(ratios, (direction.norm() / query.norm()).expand(5))
         cosine = torch.nn.functional.cosine_similarity
         assert_close(cosine(arrows, direction[None]), cosine(keys, query[None]))
-
-
-class TestEmbeddingPoints:
-    def test_points_are_seen_from_one_side_and_the_closest_are_set_off(self) -> None:
-        """A picture of space is one linear map for all points."""
-        drawing = figures.draw_embedding_points(X, la.TOY_TOKENS)
-        circles = [c.center for c in drawing.figure.findobj(Circle) if c.get_radius() == 4]
-        diamonds = [p.get_xy()[:4].mean(axis=0) for p in drawing.figure.findobj(Polygon)[1:]]
-        positions = torch.from_numpy(np.vstack([diamonds, circles]))
-        order = [1, 2, 0, 3, 4, 5]  # journey and starts are the closest
-        augmented = torch.cat([X[order].double(), torch.ones(6, 1, dtype=torch.float64)], dim=1)
-        solution = torch.linalg.lstsq(augmented, positions).solution
-        assert_close(augmented @ solution, positions)
-        stems = [line for line in drawing.figure.axes[0].lines if line.get_color() == BLUE]
-        np.testing.assert_array_equal([stem.get_xydata()[1] for stem in stems], diamonds)
-        bold = {
-            text.get_text() for text in drawing.figure.findobj(Text) if text.get_weight() == "bold"
-        }
-        assert bold == {"journey", "starts"}
 
 
 def drawn_gloves(weights=LOOKS, values=VALUES):
