@@ -12,6 +12,7 @@ from literate_attention.models.linear_attention import *
 from literate_attention.models.real_model import *
 from literate_attention.models.ring_attention import *
 from literate_attention.models.rotary_embeddings import *
+from literate_attention.models.sparse_attention import *
 from literate_attention.models.transformer_block import *
 from literate_attention.models.windows_and_sinks import *
 from literate_attention.story.causal_attention import *

@@ -1,0 +1,191 @@
+"""What the attention of DeepSeek-V3.2 in transformers says with the same weights: `nox -s oracles`."""
+
+import importlib
+import inspect
+import random
+from collections.abc import Sequence
+from contextlib import nullcontext
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from literate_attention import (
+    Indexer,
+    LatentCache,
+    MultiHeadLatentAttention,
+    RotaryEmbedding,
+    SparseAttention,
+    SparseCache,
+    interleaved_to_half_split,
+)
+from literate_attention.models import sparse_attention
+
+pytestmark = pytest.mark.oracle
+
+NUM_TOKENS, BASE = 23, 100.0
+
+
+class Pair:
+    """Their attention and ours with the same weights, of sizes that a seed draws, and an input."""
+
+    def __init__(self, seed: int, **sizes: int) -> None:
+        draw = random.Random(seed)
+        self.heads, self.width, self.latent = draw.choice([1, 2, 5]), draw.choice([7, 12]), 3 + seed
+        self.nope, self.rope, self.value = draw.choice([3, 8]), draw.choice([2, 6]), 4 + seed % 3
+        self.index_heads, self.index_dim = draw.choice([12, 16, 21]), 8 + seed % 3
+        self.top_k = draw.choice([1, 4, 9])
+        vars(self).update(sizes)
+        query_latent = draw.choice([5, 9])
+        module = importlib.import_module("transformers.models.deepseek_v32.modeling_deepseek_v32")
+        transformers = importlib.import_module("transformers")
+        config = transformers.DeepseekV32Config(
+            hidden_size=self.width,
+            num_hidden_layers=1,
+            num_attention_heads=self.heads,
+            num_key_value_heads=self.heads,
+            kv_lora_rank=self.latent,
+            q_lora_rank=query_latent,
+            qk_nope_head_dim=self.nope,
+            qk_rope_head_dim=self.rope,
+            v_head_dim=self.value,
+            index_n_heads=self.index_heads,
+            index_head_dim=self.index_dim,
+            index_topk=self.top_k,
+            max_position_embeddings=NUM_TOKENS,
+            rope_parameters={"rope_type": "default", "rope_theta": BASE},
+            attn_implementation="eager",
+        )
+        torch.manual_seed(seed)
+        self.theirs = module.DeepseekV32Attention(config, layer_idx=0).double()
+        for name, weight in self.theirs.named_parameters():
+            nn.init.normal_(weight, mean=float("norm.weight" in name), std=0.4)
+        self.theirs.requires_grad_(False)
+        self.angles = module.DeepseekV32RotaryEmbedding(config)
+        self.cache = lambda: transformers.DynamicCache(config=config)
+        rope = RotaryEmbedding(self.rope, NUM_TOKENS, BASE)
+        dense = MultiHeadLatentAttention(
+            self.width,
+            self.width,
+            self.heads,
+            head_dim=self.nope,
+            latent_dim=self.latent,
+            rope=rope,
+            value_dim=self.value,
+            query_latent_dim=query_latent,
+        )
+        indexer = Indexer(self.width, self.index_heads, self.index_dim, rope=rope)
+        latent_query: Any = dense.W_query  # of the index: from the same latent
+        last = nn.Linear(query_latent, self.index_heads * self.index_dim, bias=False)
+        indexer.W_query = nn.Sequential(*latent_query[:2], last)
+        self.ours = SparseAttention(dense, indexer, self.top_k).double().requires_grad_(False)
+        self.ours.load_state_dict(self.renamed(self.theirs.state_dict()))
+        self.x = torch.randn(1 + seed % 3, NUM_TOKENS, self.width, dtype=torch.float64)
+
+    def renamed(self, theirs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Name their weights as ours, and reorder the rows that pair neighbours: not the index's."""
+
+        def cut(name: str, *widths: int) -> tuple[Tensor, ...]:
+            by_head = theirs[f"{name}.weight"].unflatten(0, (-1, sum(widths))).split(widths, dim=1)
+            return tuple(rows.flatten(0, 1) for rows in by_head)
+
+        plain, turned = cut("q_b_proj", self.nope, self.rope)
+        turned = interleaved_to_half_split(turned, self.heads)
+        query = [rows.unflatten(0, (self.heads, -1)) for rows in (plain, turned)]
+        latent, rope_key = cut("kv_a_proj_with_mqa", self.latent, self.rope)
+        key, value = cut("kv_b_proj", self.nope, self.value)
+        ours = {
+            "attention.W_query.0": theirs["q_a_proj.weight"],
+            "attention.W_query.1": theirs["q_a_layernorm.weight"],
+            "attention.W_query.2": torch.cat(query, dim=1).flatten(0, 1),
+            "attention.W_latent": latent,
+            "attention.latent_norm": theirs["kv_a_layernorm.weight"],
+            "attention.W_rope_key": interleaved_to_half_split(rope_key, 1),
+            "attention.W_key": key,
+            "attention.W_value": value,
+            "attention.out_proj": theirs["o_proj.weight"],
+            "indexer.W_query.0": theirs["q_a_proj.weight"],
+            "indexer.W_query.1": theirs["q_a_layernorm.weight"],
+            "indexer.W_query.2": theirs["indexer.wq_b.weight"],
+            "indexer.W_key": theirs["indexer.wk.weight"],
+            "indexer.key_norm": theirs["indexer.k_norm.weight"],
+            "indexer.W_weight": theirs["indexer.weights_proj.weight"],
+        }
+        bias = {"indexer.key_norm.bias": theirs["indexer.k_norm.bias"]}
+        return {f"{name}.weight": weight for name, weight in ours.items()} | bias
+
+    def expected(self, start: int = 0, stop: int = NUM_TOKENS, cache: Any = None) -> Tensor:
+        """Return what theirs makes of some tokens."""
+        mask = torch.full((NUM_TOKENS, NUM_TOKENS), -torch.inf, dtype=torch.float64).triu(1)
+        first = start if cache is None else 0
+        x, angles = self.x[:, start:stop], self.angles(self.x, torch.arange(start, stop)[None])
+        mask = mask[None, None, start:stop, first:stop].expand(len(x), -1, -1, -1)
+        found: Tensor = self.theirs(x, angles, mask, cache)[0]
+        return found
+
+    def compare(self, cuts: Sequence[int]) -> None:
+        """Hold what ours makes of each chunk against theirs, and against their whole."""
+        whole, theirs, batch = self.expected(), self.cache(), len(self.x)
+        latents = LatentCache(batch, NUM_TOKENS, self.latent, self.rope, dtype=torch.float64)
+        kept = SparseCache(latents, batch, NUM_TOKENS, self.index_dim, dtype=torch.float64)
+        for start, stop in pairwise(cuts):
+            piece = self.ours(self.x[:, start:stop], cache=kept)
+            for found in (whole[:, start:stop], self.expected(start, stop, theirs)):
+                atol = 1e-6 * max(
+                    1.0, found.abs().max().item()
+                )  # they compute in float32 here and there
+                assert_close(piece, found, rtol=0.0, atol=atol)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_split_equals_theirs(seed: int) -> None:
+    pair, draw = Pair(seed), random.Random(seed)
+    pair.compare(range(NUM_TOKENS + 1))
+    pair.compare(sorted({0, NUM_TOKENS, *draw.sample(range(1, NUM_TOKENS), 4)}))
+
+
+def test_with_one_head_there_is_nothing_to_be_equal_to() -> None:
+    """Half of all scores are exactly zero, and which of equal ones are chosen hangs on how many there are."""
+    differences = []
+    for seed in range(8):
+        pair = Pair(seed, index_heads=1, top_k=4)
+        cache, whole = pair.cache(), pair.expected()
+        pieces = [pair.expected(at, at + 1, cache) for at in range(NUM_TOKENS)]
+        differences.append((torch.cat(pieces, dim=1) - whole).abs().max().item())
+    assert max(differences) > 0.1
+
+
+TWINS = {
+    "as it is": ("", ""),
+    "an index that sees the future": (
+        "top_k_mask(scores, self.top_k, allowed)",
+        "top_k_mask(scores, self.top_k, torch.ones_like(allowed)) & allowed",
+    ),
+    "a softmax over the weights of heads": ("self.W_weight(x)", "self.W_weight(x).softmax(-1)"),
+    "no cut at zero": ("relu(query @ key.unsqueeze(-3).mT)", "query @ key.unsqueeze(-3).mT"),
+    "the last numbers are rotated": (
+        "torch.cat([self.rope(first, start), rest], dim=-1)",
+        "torch.cat([first, self.rope(rest[..., : width], start), rest[..., width:]], dim=-1)",
+    ),
+    "positions begin anew": ("self.rope(first, start)", "self.rope(first)"),
+    "keys without their norm": ("self.key_norm(self.W_key(x))", "self.W_key(x)"),
+    "one key too few": ("min(self.top_k, kv_len)", "min(self.top_k - 1, kv_len)"),
+}
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_a_wrong_twin_is_noticed(twin: str) -> None:
+    pair = Pair(seed=1, index_dim=9, rope=4, top_k=4)
+    before, after = TWINS[twin]
+    source = inspect.getsource(sparse_attention)
+    assert before in source
+    names: dict[str, Any] = {"__name__": "twin"}
+    exec(source.replace(before, after), names)
+    pair.ours.indexer.__class__ = names["Indexer"]
+    pair.ours.__class__ = names["SparseAttention"]
+    noticed = pytest.raises(AssertionError, match="not close") if before else nullcontext()
+    with noticed:
+        pair.compare((0, 5, *range(9, NUM_TOKENS + 1)))
