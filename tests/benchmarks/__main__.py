@@ -22,6 +22,7 @@ NAMES = (
     "ladder",
     "copying",
     "learning_to_write",
+    "selection",
     "tiny_llama",
     "build",
 )
