@@ -84,7 +84,7 @@ def test_the_best_of_those_that_are_allowed_are_chosen() -> None:
 
 
 def test_the_loss_is_a_divergence_and_its_gradient_moves_all_of_the_index_alone() -> None:
-    """Its second derivative's zero: where both distributions are the same, nothing moves."""
+    """Where both distributions are the same, nothing moves."""
     sparse = seeded().requires_grad_(True)
     _, weights = sparse.attention(X, need_weights=True)
     scores = sparse.indexer(X)

@@ -147,11 +147,11 @@ def test_any_split_equals_theirs(seed: int) -> None:
     pair.compare(sorted({0, NUM_TOKENS, *draw.sample(range(1, NUM_TOKENS), 4)}))
 
 
-def test_with_one_head_there_is_nothing_to_be_equal_to() -> None:
-    """Half of all scores are exactly zero, and which of equal ones are chosen hangs on how many there are."""
+def test_with_two_heads_there_is_nothing_to_be_equal_to() -> None:
+    """A quarter of all scores are exactly zero; which of them are chosen hangs on how many there are."""
     differences = []
     for seed in range(8):
-        pair = Pair(seed, index_heads=1, top_k=4)
+        pair = Pair(seed, index_heads=2, top_k=4)
         cache, whole = pair.cache(), pair.expected()
         pieces = [pair.expected(at, at + 1, cache) for at in range(NUM_TOKENS)]
         differences.append((torch.cat(pieces, dim=1) - whole).abs().max().item())
