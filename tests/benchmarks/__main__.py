@@ -22,7 +22,6 @@ NAMES = (
     "ladder",
     "copying",
     "learning_to_write",
-    "selection",
     "tiny_llama",
     "build",
 )
