@@ -270,8 +270,9 @@ class Indexer(nn.Module):
         """
         require_sparse_cache(cache)
         start = 0 if cache is None else cache.num_tokens
-        query = self.turn(split_heads(self.W_query(x), self.num_heads), start)
-        key = self.turn(self.key_norm(self.W_key(x)), start)
+        query = split_heads(self.W_query(x), self.num_heads)
+        key = self.key_norm(self.W_key(x))
+        query, key = self.turn(query, start), self.turn(key, start)
         if cache is not None:
             key = cache.keep(key)
         return index_scores(query, key, self.W_weight(x))
