@@ -292,9 +292,10 @@ class SparseAttention(nn.Module):
     .. math:: M_{ij} = \bigl[\, j \le i \,\bigr] \wedge \bigl[\, I_{ij}
               \text{ is among the } k \text{ highest} \,\bigr]
 
-    All heads read the same keys. With a :class:`~literate_attention.models.latent_attention
-    .MultiHeadLatentAttention` it is the attention of DeepSeek-V3.2 :cite:p:`deepseek2025`. No gradient passes
-    from what comes out to the index, which is trained with :func:`index_loss`.
+    All heads read the same keys. Around a
+    :class:`~literate_attention.models.latent_attention.MultiHeadLatentAttention`, it is the attention of
+    DeepSeek-V3.2 :cite:p:`deepseek2025`. No gradient passes from what comes out to the index, which is
+    trained with :func:`index_loss`.
 
     Args:
         attention: causal attention that takes an ``attn_mask`` and a cache.
