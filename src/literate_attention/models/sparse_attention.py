@@ -121,38 +121,25 @@ class SparseCache:
     """A cache of an attention, and beside it the keys of the index, one small vector for each token.
 
     Args:
-        cache: what the attention keeps of all tokens: a
-            :class:`~literate_attention.models.kv_cache.KVCache` or a
-            :class:`~literate_attention.models.latent_attention.LatentCache`.
-        batch: how many sequences.
-        max_tokens: how many tokens there is room for.
+        cache: what the attention keeps of all tokens: a :class:`~literate_attention.models.kv_cache.KVCache`
+            or a :class:`~literate_attention.models.latent_attention.LatentCache`.
         index_dim: how wide a key of the index is.
-        device: where to keep them.
-        dtype: the type of their numbers.
 
     Raises:
         TypeError: the cache forgets tokens, which the index could choose.
 
     Example:
         >>> from literate_attention import KVCache
-        >>> cache = SparseCache(KVCache(1, 2, 8, 4), batch=1, max_tokens=8, index_dim=3)
+        >>> cache = SparseCache(KVCache(1, num_kv_heads=2, max_tokens=8, head_dim=4), index_dim=3)
         >>> cache.keep(torch.ones(1, 5, 3)).shape, cache.num_tokens
         (torch.Size([1, 5, 3]), 0)
     """
 
-    def __init__(
-        self,
-        cache: Any,
-        batch: int,
-        max_tokens: int,
-        index_dim: int,
-        *,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
+    def __init__(self, cache: Any, index_dim: int) -> None:
         require_all_tokens(cache)
         self.cache = cache
-        self.index_keys = torch.empty(batch, max_tokens, index_dim, device=device, dtype=dtype)
+        room = cache.kept if hasattr(cache, "kept") else cache.keys
+        self.index_keys = room.new_empty(len(room), room.shape[-2], index_dim)
 
     def keep(
         self, new: Float[Tensor, "batch new_tokens index_dim"]
@@ -292,8 +279,8 @@ class SparseAttention(nn.Module):
     .. math:: M_{ij} = \bigl[\, j \le i \,\bigr] \wedge \bigl[\, I_{ij}
               \text{ is among the } k \text{ highest} \,\bigr]
 
-    All heads read the same keys. With
-    :class:`~literate_attention.models.latent_attention.MultiHeadLatentAttention` it is the attention of
+    All heads read the same keys. Around a
+    :class:`~literate_attention.models.latent_attention.MultiHeadLatentAttention`, it is the attention of
     DeepSeek-V3.2 :cite:p:`deepseek2025`. No gradient passes from what comes out to the index, which is
     trained with :func:`index_loss`.
 

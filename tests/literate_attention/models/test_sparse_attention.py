@@ -52,11 +52,11 @@ def seeded(latent: bool = False, top_k: int = TOP_K, width: int = D_IN) -> Spars
     return SparseAttention(attention, indexer, top_k).double().requires_grad_(False)
 
 
-def empty(latent: bool = False, batch: int = BATCH, room: int = TOKENS) -> SparseCache:
-    kept: Any = KVCache(batch, 1, TOKENS, 4, dtype=torch.float64)
+def empty(latent: bool = False) -> SparseCache:
+    kept: Any = KVCache(BATCH, 1, TOKENS, 4, dtype=torch.float64)
     if latent:
-        kept = LatentCache(batch, TOKENS, 6, 2, dtype=torch.float64)
-    return SparseCache(kept, batch, room, INDEX_DIM, dtype=torch.float64)
+        kept = LatentCache(BATCH, TOKENS, 6, 2, dtype=torch.float64)
+    return SparseCache(kept, INDEX_DIM)
 
 
 # Scores, choice and loss, against loops
@@ -121,13 +121,6 @@ def test_to_choose_all_keys_is_dense_attention(latent: bool) -> None:
 
 
 @each_kind
-def test_the_future_changes_nothing(latent: bool) -> None:
-    sparse, other = seeded(latent), X.clone()
-    other[:, 8:] = random_tensor(BATCH, 5, D_IN, seed=9)
-    assert torch.equal(sparse(X)[:, :8], sparse(other)[:, :8])
-
-
-@each_kind
 @pytest.mark.parametrize("sizes", [[1] * TOKENS, [5, 8], [4, 1, 1, 7]], ids=str)
 def test_any_split_equals_the_whole(latent: bool, sizes: list[int]) -> None:
     """A token that comes alone reads only the chosen keys; several at once read all, under a mask."""
@@ -185,13 +178,12 @@ FOR = "the cache is for a key of the index of shape (batch, num_tokens, width) =
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: seeded()(X, cache=empty(room=9)), ValueError, "room for 9 tokens and holds 0"),
+        (lambda: seeded()(X.repeat(1, 2, 1), cache=empty()), ValueError, "room for 13 tokens and"),
         (lambda: seeded()(X[:1], cache=empty()), ValueError, f"{FOR}(1, 13, 5)"),
         (lambda: seeded()(X, cache=OTHER), TypeError, "needs a SparseCache, got a KVCache"),
-        (lambda: SparseCache(RollingCache(4), 2, 9, 5), TypeError, "tokens, got a RollingCache"),
+        (lambda: SparseCache(RollingCache(4), 5), TypeError, "tokens, got a RollingCache"),
         (lambda: seeded()(X, attn_mask=BY_HEAD), ValueError, "scores of shape (2, 1, 13, 13)"),
         (lambda: seeded(top_k=0), ValueError, "top_k must be at least 1, got 0"),
-        (lambda: top_k_mask(X[0], 0, X[0] > 0), ValueError, "k must be at least 1, got 0"),
     ],
 )
 def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
@@ -201,10 +193,12 @@ def test_refuses(call: Callable[[], object], error: type[Exception], message: st
 
 @pytest.mark.usefixtures("unchecked")
 def test_what_does_not_fit_leaves_the_cache_as_it_was() -> None:
-    sparse, cache = seeded(), empty(room=20)
+    sparse, cache = seeded(), empty()
     before = sparse(X[:, :5], cache=cache)
+    with pytest.raises(ValueError, match="attn_mask must fit scores"):
+        sparse(X[:, 5:], cache=cache, attn_mask=BY_HEAD)
     with pytest.raises(ValueError, match="room for 13 tokens and holds 5, got 9 more"):
-        sparse(torch.cat([X, X], dim=1)[:, 5:14], cache=cache)
+        sparse(X[:, :9], cache=cache)
     assert cache.num_tokens == 5
     rest = sparse(X[:, 5:], cache=cache)
     assert_close(torch.cat([before, rest], dim=1), sparse(X))

@@ -130,7 +130,7 @@ class Pair:
         """Hold what ours makes of each chunk against theirs, and against their whole."""
         whole, theirs, batch = self.expected(), self.cache(), len(self.x)
         latents = LatentCache(batch, NUM_TOKENS, self.latent, self.rope, dtype=torch.float64)
-        kept = SparseCache(latents, batch, NUM_TOKENS, self.index_dim, dtype=torch.float64)
+        kept = SparseCache(latents, self.index_dim)
         for start, stop in pairwise(cuts):
             piece = self.ours(self.x[:, start:stop], cache=kept)
             for found in (whole[:, start:stop], self.expected(start, stop, theirs)):
