@@ -1,5 +1,6 @@
 """Attention, from six toy embeddings to a GPT-2-sized module: the library that the book teaches."""
 
+from literate_attention import _safe_path as _safe_path
 from literate_attention.learned.circuits import *
 from literate_attention.learned.claims import *
 from literate_attention.learned.induction import *

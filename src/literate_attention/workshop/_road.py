@@ -2,6 +2,8 @@
 
 import difflib
 import re
+import sys
+import sysconfig
 import textwrap
 from collections.abc import Iterable
 from functools import cache
@@ -13,9 +15,11 @@ from literate_attention.workshop.pieces import BY_NAME, PIECES, Piece
 WIDTH = 80
 """Of what is printed: most terminals show as many letters on a line."""
 
+PATIENCE = 600.0
+"""How many seconds of the clock a busy computer may take for a piece, or a file."""
 
-TIME_IS_OVER = 124
-"""The exit code of a process in which a reader's code has taken too long."""
+TIME_IS_OVER, IT_WAITS, TOO_BUSY = 124, 125, 126
+"""The exit codes of a process whose code works too long, does nothing for long, or hardly gets its turn."""
 
 
 class WorkshopError(ValueError):
@@ -110,3 +114,11 @@ def command_line(command: str, folder: Path, *arguments: str) -> str:
     """Write a command as a reader types it."""
     place = f'"{folder}"' if " " in str(folder) else str(folder)
     return " ".join(["python -m literate_attention", command, place, *arguments])
+
+
+def put_on_path(folder: Path) -> None:
+    """Let a reader's files be imported before all others, but for Python's own: none of these is replaced."""
+    standard = sysconfig.get_path("stdlib")
+    others = [one for one in sys.path if one != str(folder)]
+    python = [one for one in others if one.startswith(standard) and "-packages" not in one]
+    sys.path[:] = [*python, str(folder), *(one for one in others if one not in python)]

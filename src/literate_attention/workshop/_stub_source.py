@@ -3,62 +3,21 @@
 import ast
 import inspect
 import re
-import sys
 import textwrap
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from itertools import pairwise
 
 from literate_attention.workshop._plain_text import plain_formula, plain_text
-from literate_attention.workshop._road import address, file_name
-from literate_attention.workshop.pieces import BY_NAME, Piece
+from literate_attention.workshop._road import address
+from literate_attention.workshop.pieces import Piece
 
 WIDTH = 88
-WIDTH_OF_SUMMARY = 100
-"""A first line that is a little too long reads better than a last word on a line of its own."""
-
 INDENT = " " * 4
+NOT_WRITTEN = ast.parse("raise NotImplementedError").body
 OWN_DECORATORS = ("property", "staticmethod", "classmethod")
-NOT_WRITTEN = ast.parse("raise NotImplementedError")
 
 
-@dataclass(frozen=True)
-class Import:
-    """A name that a file imports.
-
-    Args:
-        module: where from.
-        name: what, or nothing if it is the module itself.
-    """
-
-    module: str
-    name: str = ""
-
-    @property
-    def binds(self) -> str:
-        """The name that the file has afterwards."""
-        return self.name or self.module
-
-
-ALWAYS = (Import("torch"), Import("torch", "Tensor"), Import("torch", "nn"))
-"""What a solution needs, if the stub does not."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a file that defines one name.
-
-    Args:
-        name: what it defines.
-        code: its source.
-        imports: what must have been imported before it.
-    """
-
-    name: str
-    code: str
-    imports: tuple[Import, ...]
-
-
-def stub(piece: Piece, hints: bool = True) -> Part:
+def stub(piece: Piece, hints: bool = True) -> str:
     """Cut the stub of a piece from the library.
 
     Args:
@@ -66,14 +25,13 @@ def stub(piece: Piece, hints: bool = True) -> Part:
         hints: whether the stub has the equation, and says where the book explains it.
     """
     source = textwrap.dedent(inspect.getsource(piece.library)).replace("*batch ", piece.batch)
-    cut = Cutter(source, piece, hints).visit(ast.parse(source))
-    where = f'# Explained in "{piece.section}":\n# {address(piece)}\n' if hints else ""
-    lines = ast.unparse(cut).split("\n")
+    lines = ast.unparse(Cutter(source, piece, hints).visit(ast.parse(source))).split("\n")
     code = "\n".join(
         broken(line.replace("'", '"')) if line.lstrip().startswith("def ") else line
         for line in lines
     )
-    return Part(piece.name, f"{where}{code}\n", imports_of(code, piece))
+    where = f'# Explained in "{piece.section}":\n# {address(piece)}\n' if hints else ""
+    return f"{where}{code}\n"
 
 
 class Cutter(ast.NodeTransformer):
@@ -86,34 +44,31 @@ class Cutter(ast.NodeTransformer):
     """
 
     def __init__(self, source: str, piece: Piece, hints: bool) -> None:
-        self.source = source
-        self.leave_out = piece.leave_out
-        self.attributes = piece.attributes
-        self.hints = hints
+        self.source, self.piece, self.hints = source, piece, hints
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         """Leave the docstring and the methods of a class."""
         methods = [one for one in node.body if isinstance(one, ast.FunctionDef)]
-        kept = [self.visit_FunctionDef(one) for one in methods if one.name not in self.leave_out]
-        node.body = [*self.docstring(node), *kept]
+        kept = [one for one in methods if one.name not in self.piece.leave_out]
+        node.body = [*self.docstring(node), *map(self.visit_FunctionDef, kept)]
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """Leave the parameters that are asked for, and what is returned then."""
-        given = node.args
+        given, leave_out = node.args, self.piece.leave_out
         missing = [None] * (len(given.args) - len(given.defaults))
         given.args = self.asked(given.args, [*missing, *given.defaults])
         given.kwonlyargs = self.asked(given.kwonlyargs, given.kw_defaults)
         given.defaults, given.kw_defaults = [], [None] * len(given.kwonlyargs)
-        if given.kwarg and given.kwarg.arg in self.leave_out:
+        if given.kwarg and given.kwarg.arg in leave_out:
             given.kwarg = None
-        if isinstance(node.returns, ast.BinOp) and "need_weights" in self.leave_out:
+        if isinstance(node.returns, ast.BinOp) and "need_weights" in leave_out:
             node.returns = node.returns.left
         node.decorator_list = [
             one for one in node.decorator_list if ast.unparse(one) in OWN_DECORATORS
         ]
         first = [one for one in node.body[:1] if "super().__init__" in ast.unparse(one)]
-        node.body = [*self.docstring(node), *first, *NOT_WRITTEN.body]
+        node.body = [*self.docstring(node), *first, *NOT_WRITTEN]
         return node
 
     def asked(self, given: list[ast.arg], defaults: list[ast.expr | None]) -> list[ast.arg]:
@@ -122,61 +77,50 @@ class Cutter(ast.NodeTransformer):
             if default and one.annotation:
                 value = ast.get_source_segment(self.source, default)
                 one.annotation = ast.Name(f"{ast.unparse(one.annotation)} = {value}")
-        return [one for one in given if one.arg not in self.leave_out]
+        return [one for one in given if one.arg not in self.piece.leave_out]
 
     def docstring(self, node: ast.FunctionDef | ast.ClassDef) -> list[ast.stmt]:
         """Write what is left of a docstring, if there is one."""
         whole, indent = ast.get_docstring(node), " " * node.col_offset + INDENT
         if not whole:
             return []
-        width = WIDTH - len(indent)
-        paragraphs = list(self.paragraphs(whole, width))
-        if isinstance(node, ast.ClassDef) and self.attributes:
-            names = ", ".join(f"`{name}`" for name in self.attributes)
+        paragraphs = [*self.paragraphs(whole, WIDTH - len(indent))]
+        if isinstance(node, ast.ClassDef) and self.piece.attributes:
+            names = ", ".join(f"`{name}`" for name in self.piece.attributes)
             by_names = f"A checkpoint is read by the names of these attributes: {names}."
-            paragraphs.append(filled(by_names, width))
-        quotes = '"""'
-        paragraphs[0] = filled(quotes + paragraphs[0], WIDTH_OF_SUMMARY - len(indent))
-        text = textwrap.indent("\n\n".join(paragraphs), indent).removeprefix(indent + quotes)
-        end = f"\n{indent}" if len(paragraphs) > 1 else ""
-        return [ast.Expr(ast.Constant(text + end))]
+            paragraphs.append(filled(by_names, WIDTH - len(indent)))
+        text = textwrap.indent("\n\n".join(paragraphs), indent).lstrip()
+        return [ast.Expr(ast.Constant(f"{text}\n{indent}" if len(paragraphs) > 1 else text))]
 
     def paragraphs(self, docstring: str, width: int) -> Iterator[str]:
         """Yield the summary, the equation and what its letters mean, what is given, and what is returned."""
         paragraphs = docstring.split("\n\n")
-        yield plain_text(paragraphs[0])
-        after_equation = False
-        for paragraph in paragraphs[1:]:
+        yield filled(plain_text(paragraphs[0]), width + 9)  # better than a last word alone
+        for before, paragraph in pairwise(paragraphs):
             title, _, text = paragraph.partition("\n")
-            if paragraph.startswith(".. math::") and self.hints:
+            if title in ("Args:", "Returns:"):
+                items = re.split(r"\n(?=    \S)", text) if title == "Args:" else [text]
+                plain = [self.asked_for(plain_text(one)) for one in items if not self.leaves(one)]
+                hanging = INDENT * (2 if title == "Args:" else 1)
+                if plain:
+                    yield "\n".join(
+                        [title, *(filled(one, width, INDENT, hanging) for one in plain)]
+                    )
+            elif self.hints and paragraph.startswith(".. math::"):
                 yield textwrap.indent(plain_formula(paragraph.removeprefix(".. math::")), INDENT)
-            elif after_equation and self.hints:
-                letters = [one for one in sentences(paragraph) if ":math:" in one]
-                if letters and title != "Args:":
+            elif self.hints and before.startswith(".. math::"):
+                sentences = re.split(r"(?<=\.)\s+", paragraph)
+                if letters := [one for one in sentences if ":math:" in one]:
                     yield filled(plain_text(" ".join(letters)), width)
-            if title == "Args:":
-                items = re.split(r"\n(?=    \S)", text)
-                given = [one for one in items if not self.is_left_out(one)]
-                if given:
-                    texts = map(self.asked_for, map(plain_text, given))
-                    lines = (filled(one, width, INDENT, INDENT * 2) for one in texts)
-                    yield "\n".join(["Args:", *lines])
-            elif title == "Returns:":
-                yield f"Returns:\n{filled(self.asked_for(plain_text(text)), width, INDENT)}"
-            after_equation = paragraph.startswith(".. math::")
 
-    def is_left_out(self, item: str) -> bool:
+    def leaves(self, item: str) -> bool:
         """Tell whether an item of a list of arguments is of one that is not asked for."""
-        return item.strip().partition(":")[0].lstrip("*") in self.leave_out
+        return item.strip().partition(":")[0].lstrip("*") in self.piece.leave_out
 
     def asked_for(self, text: str) -> str:
         """Say something up to the first clause on an argument that is not asked for."""
-        said = []
-        for clause in re.split(r"(?<=[;.]) ", text):
-            if any(f"`{name}`" in clause for name in self.leave_out):
-                break
-            said.append(clause)
-        return " ".join(said).rstrip(";.") + "."
+        names = "|".join(self.piece.leave_out) or "nothing"
+        return re.sub(rf"(?<=[;.]) [^;.]*`(?:{names})`.*", "", text).rstrip(";.") + "."
 
 
 def broken(line: str) -> str:
@@ -196,59 +140,8 @@ def broken(line: str) -> str:
     return "\n".join([line[:opened], *inside, broken(indent + line[closed:])])
 
 
-def filled(text: str, width: int, first: str = "", rest: str | None = None) -> str:
-    """Wrap a paragraph."""
-    return textwrap.fill(
-        text,
-        width,
-        initial_indent=first,
-        subsequent_indent=first if rest is None else rest,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def sentences(paragraph: str) -> list[str]:
-    """Split a paragraph into sentences."""
-    return re.split(r"(?<=\.)\s+", paragraph)
-
-
-def imports_of(code: str, piece: Piece) -> tuple[Import, ...]:
-    """Find what a stub's annotations need: from the reader's own files, where these have it."""
-    used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
-    module = sys.modules[piece.library.__module__]
-    imported = ast.parse(inspect.getsource(module)).body
-    found = list(ALWAYS)
-    for statement in imported:
-        if isinstance(statement, ast.ImportFrom) and statement.module:
-            for alias in statement.names:
-                if (alias.asname or alias.name) in used:
-                    found.append(own_or_theirs(statement.module, alias.name))
-    return tuple(dict.fromkeys(found))
-
-
-def own_or_theirs(module: str, name: str) -> Import:
-    """Say where a stub takes a name of the library from."""
-    if name in BY_NAME:
-        return Import(file_name(BY_NAME[name].chapter), name)
-    return Import(
-        "literate_attention" if module.startswith("literate_attention.") else module, name
-    )
-
-
-def import_lines(imports: Collection[Import], own: Collection[str]) -> str:
-    """Write imports as they stand at the head of a file: the standard library, others, and one's own."""
-    blocks: list[list[str]] = [[], [], []]
-    for module in sorted({one.module for one in imports}):
-        kind = 2 if module in own else 0 if module.split(".")[0] in sys.stdlib_module_names else 1
-        names = sorted({one.name for one in imports if one.module == module} - {""})
-        if Import(module) in imports:
-            blocks[kind].append(f"import {module}")
-        if names:
-            blocks[kind].append(f"from {module} import {', '.join(names)}")
-    return "\n\n".join("\n".join(sorted(block, key=by_module)) for block in blocks if block) + "\n"
-
-
-def by_module(line: str) -> tuple[bool, str]:
-    """Sort imports as ruff does: modules before what is taken from them."""
-    return line.startswith("from"), line
+def filled(text: str, width: int, first: str = "", rest: str = "") -> str:
+    """Wrap a paragraph between words."""
+    wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    wrapper.initial_indent, wrapper.subsequent_indent = first, rest
+    return wrapper.fill(text)

@@ -4,6 +4,7 @@ A reader's code may print, loop for ever, or end the process. So each step is an
 line of JSON each, on a pipe that the code does not see.
 """
 
+import builtins
 import contextlib
 import importlib
 import io
@@ -24,8 +25,17 @@ from types import ModuleType
 from typing import TextIO
 
 import torch
+from torch import nn
 
-from literate_attention.workshop._road import CHAPTERS, TIME_IS_OVER, file_name
+from literate_attention.workshop._road import (
+    CHAPTERS,
+    IT_WAITS,
+    PATIENCE,
+    TIME_IS_OVER,
+    TOO_BUSY,
+    file_name,
+    put_on_path,
+)
 from literate_attention.workshop.judge.trials import NOT_WRITTEN, EndlessError, message_of
 from literate_attention.workshop.judge.verdict import Verdict
 from literate_attention.workshop.pieces import BY_NAME, Piece, judged_apart
@@ -35,6 +45,12 @@ MOST_MEMORY = 4 * 2**30
 
 GRACE = 2
 """Seconds after which the system ends code that lets no other thread say that its time is over."""
+
+IDLE = 0.01
+"""The part of all time that the processor works on what only waits."""
+
+SHARED = (builtins, torch, nn, nn.functional, nn.init, torch.Tensor, nn.Module)
+"""Where what one file puts in the place of something else would be met by all."""
 
 
 def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) -> None:
@@ -47,10 +63,10 @@ def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) 
         pieces: which.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits for this one decides
-    limit_memory()
+    limit("RLIMIT_DATA", MOST_MEMORY)
     torch.set_num_threads(1)
     sys.dont_write_bytecode = True
-    sys.path.insert(0, str(folder))
+    put_on_path(folder)
     BY_NAME["softmax"].check(torch.exp)  # what torch imports at its first use is no reader's
     clock = Clock(seconds)
     reports = take_pipes(folder, clock)
@@ -63,26 +79,24 @@ def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) 
         clock.start()
 
     def report(name: str, verdict: Verdict) -> None:
+        if verdict == NOT_WRITTEN:
+            verdict = replace(verdict, says=elsewhere(name, folder) or verdict.says)
         verdict = replace(verdict, says=with_import(verdict.says, BY_NAME[name].chapter))
         print(json.dumps({"name": name, "verdict": vars(verdict)}), file=reports, flush=True)
 
     for chapter, group in groupby(pieces, lambda piece: piece.chapter):
-        stem, names = file_name(chapter), [piece.name for piece in group]
-        if not (folder / f"{stem}.py").exists():
-            for name in names:
-                report(name, NOT_WRITTEN)
-            continue
-        announce(f"importing {stem}.py", stem, names)
-        try:
-            with settings_undone():
-                module = importlib.import_module(stem)
-        except BaseException as error:
-            for name in names:
-                report(name, Verdict(False, cannot_be_imported(error, folder, stem)))
-            continue
+        stem, names, module = file_name(chapter), [piece.name for piece in group], ModuleType("")
+        stops = None
+        if (folder / f"{stem}.py").exists():
+            announce(f"importing {stem}.py", stem, names)
+            try:
+                with settings_undone():
+                    module = importlib.import_module(stem)
+            except BaseException as error:
+                stops = Verdict(False, cannot_be_imported(error, folder, stem))
         for name in names:
             announce("it", name, [name])
-            report(name, judged(BY_NAME[name], module))
+            report(name, judged(BY_NAME[name], module) if stops is None else stops)
 
 
 def stand_in_for(name: str) -> None:
@@ -116,29 +130,37 @@ class Clock:
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self.started = time.process_time()
+        self.start()
 
     def start(self) -> None:
         """Begin a step."""
-        self.started = time.process_time()
-        latest = math.ceil(self.started + self.seconds) + GRACE
-        with contextlib.suppress(ImportError, OSError, ValueError):  # as for memory
-            import resource
+        self.begun, self.started = time.monotonic(), time.process_time()
+        limit("RLIMIT_CPU", math.ceil(self.started + self.seconds) + GRACE)
 
-            most = resource.getrlimit(resource.RLIMIT_CPU)[1]
-            resource.setrlimit(resource.RLIMIT_CPU, (latest, most))
+    def says(self) -> int:
+        """Return the exit code of what is to end, and zero for what may go on."""
+        worked, lasted = time.process_time() - self.started, time.monotonic() - self.begun
+        if worked > self.seconds:
+            return TIME_IS_OVER
+        if lasted > PATIENCE:
+            return IT_WAITS if worked < IDLE * lasted else TOO_BUSY
+        return 0
 
-    @property
-    def worked(self) -> float:
-        """How long the processor has worked on this step."""
-        return time.process_time() - self.started
+
+def limit(name: str, most: int) -> None:
+    """Let the system set a limit to this process, if it knows such limits and allows to set them."""
+    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
+        import resource
+
+        kind = getattr(resource, name)
+        resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
 
 
 def take_pipes(folder: Path, clock: Clock) -> TextIO:
     """Keep standard output for reports; what a reader's code writes there itself goes nowhere.
 
-    Two threads end this process, and say before that where it is: one when the process that waits for it
-    asks, or is gone; and the other when the time is over.
+    Two threads end this process: one when the process that waits for it asks, or is gone, and with it all
+    that it has begun; and the other when the time is over, after it has said where the code is.
     """
     reports = os.fdopen(os.dup(1), "w", encoding="ascii")
     parent = os.dup(0)
@@ -146,24 +168,19 @@ def take_pipes(folder: Path, clock: Clock) -> TextIO:
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
 
-    def end(is_over: bool) -> None:
-        place = {"place": place_in(folder), "worked": clock.worked, "is_over": is_over}
-        with contextlib.suppress(OSError):  # nobody may listen any more
-            print(json.dumps(place), file=reports, flush=True)
-        if not is_over:  # whatever it has begun ends with it
-            with contextlib.suppress(AttributeError, OSError):
-                os.killpg(0, signal.SIGKILL)
-        os._exit(TIME_IS_OVER)
-
     def end_with_parent() -> None:
         with contextlib.suppress(OSError):
             os.read(parent, 1)
-        end(is_over=False)
+        with contextlib.suppress(AttributeError, OSError):
+            os.killpg(0, signal.SIGKILL)
+        os._exit(TIME_IS_OVER)
 
     def end_in_time() -> None:
-        while clock.worked <= clock.seconds:
+        while not (code := clock.says()):
             time.sleep(0.05)
-        end(is_over=True)
+        with contextlib.suppress(OSError):  # nobody may listen any more
+            print(json.dumps({"place": place_in(folder)}), file=reports, flush=True)
+        os._exit(code)
 
     for each in (end_with_parent, end_in_time):
         threading.Thread(target=each, daemon=True).start()
@@ -182,31 +199,26 @@ def place_in(folder: Path) -> str:
     return lines[-1].removeprefix("<module>, ") if lines else ""
 
 
-def limit_memory() -> None:
-    """Let code that takes more and more memory fail before the computer suffers."""
-    try:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
-    except (ImportError, OSError, ValueError):  # Windows has no such limit; a lower one may be set
-        return
-
-
 @contextlib.contextmanager
 def settings_undone() -> Iterator[None]:
     """Undo what one file sets for all: the others are not judged by that."""
-    names = {module: dict(vars(module)) for module in (torch, torch.nn, torch.nn.functional)}
+    before, path = [(space, dict(vars(space))) for space in SHARED], sys.path[:]
     try:
         yield
     finally:
-        for module, own in names.items():
-            vars(module).update(own)
+        for space, own in before:
+            for name in [name for name, it in vars(space).items() if it is not own.get(name)]:
+                if name in own:
+                    setattr(space, name, own[name])
+                elif space is torch.Tensor:  # it covers what was inherited
+                    delattr(space, name)
+        sys.path[:] = path
         torch.set_default_device(None)
         torch.set_default_dtype(torch.float32)
         torch.set_grad_enabled(True)
-        if (
-            torch.are_deterministic_algorithms_enabled()
-        ):  # to ask is cheap, to set imports a compiler
+        torch.set_autocast_enabled("cpu", False)
+        # To ask is cheap, to set imports a compiler.
+        if torch.are_deterministic_algorithms_enabled():
             torch.use_deterministic_algorithms(False)
 
 
@@ -272,6 +284,17 @@ def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> str:
     return f"{where}, cannot be imported: {why}."
 
 
+def elsewhere(name: str, folder: Path) -> str | None:
+    """Say that another file defines a piece, if one does."""
+    own = f"{file_name(BY_NAME[name].chapter)}.py"
+    for file in sorted(folder.glob("*.py")):
+        if file.name != own and re.search(
+            rf"(?m)^(?:def|class) {name}\b".encode(), file.read_bytes()
+        ):
+            return f"It stands in {file.name}, and is judged in {own} alone: move it there."
+    return None
+
+
 def with_import(says: str, chapter: str) -> str:
     """Add how a piece of another chapter is imported, if its name is what is not known."""
     found = re.search(r"NameError: name '(\w+)' is not defined", says)
@@ -288,5 +311,5 @@ def own_file(line: str) -> str | None:
 
 
 if __name__ == "__main__":
-    place, limit, known_as_endless, *names = sys.argv[1:]
-    main(Path(place), float(limit), known_as_endless.split(), [BY_NAME[name] for name in names])
+    place, seconds, endless, *names = sys.argv[1:]
+    main(Path(place), float(seconds), endless.split(), [BY_NAME[name] for name in names])

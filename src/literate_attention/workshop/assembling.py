@@ -2,9 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from types import SimpleNamespace
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -12,23 +10,14 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from literate_attention.models.grouped_query_attention import GroupedQueryAttention
-from literate_attention.models.kv_cache import KVCache
 from literate_attention.models.real_model import SMOLLM2
-from literate_attention.models.rotary_embeddings import (
-    RotaryEmbedding,
-    rotary_frequencies,
-    rotate_half_split,
-)
-from literate_attention.models.transformer_block import (
-    LanguageModel,
-    RMSNorm,
-    SwiGLU,
-    TransformerBlock,
-)
+from literate_attention.models.rotary_embeddings import RotaryEmbedding
+from literate_attention.models.transformer_block import LanguageModel, TransformerBlock
 from literate_attention.story.causal_attention import causal_mask, mask_scores
 from literate_attention.story.multi_head_attention import merge_heads, split_heads
 from literate_attention.story.simple_attention import softmax
-from literate_attention.workshop.pieces import PIECES
+from literate_attention.workshop.judge.edits import Source
+from literate_attention.workshop.pieces import BY_NAME, PIECES
 
 CONTEXT_LENGTH, ROPE_BASE, EPS = 8192, 100_000.0, 1e-5
 IN_MODEL = tuple(piece.name for piece in PIECES if piece.in_model)
@@ -42,38 +31,18 @@ class NamesError(ValueError):
     """A checkpoint does not fit a module."""
 
 
-class RotaryOfPieces(RotaryEmbedding):
-    """Rotary embeddings that call the pieces they are made of."""
+class AttentionInSteps(GroupedQueryAttention):
+    """Grouped-query attention, step by step, that calls pieces where the library's calls a kernel."""
 
-    def __init__(self, pieces: SimpleNamespace, head_dim: int, context_length: int, base: float):
-        super().__init__(head_dim, context_length, base)
-        angles = torch.outer(
-            torch.arange(context_length).float(), pieces.rotary_frequencies(head_dim, base)
-        )
-        self.cos, self.sin = self.tables = angles.cos(), angles.sin()
-        self.rotate_half_split = pieces.rotate_half_split
-
-    def forward(self, x: Tensor, start: int = 0) -> Tensor:
-        """Turn each query or key by its position."""
-        stop = start + x.shape[-2]
-        turned: Tensor = self.rotate_half_split(x, self.cos[start:stop], self.sin[start:stop])
-        return turned
-
-
-class AttentionOfPieces(GroupedQueryAttention):
-    """Grouped-query attention, step by step, that calls the pieces it is made of."""
-
-    def __init__(self, pieces: SimpleNamespace, *sizes: int, rope: nn.Module, **options: Any):
+    def __init__(self, *sizes: int, rope: Any, **options: Any) -> None:
         super().__init__(*sizes, **options)
-        self.pieces = pieces
-        self.rope: Any = rope
+        self.rope = rope
 
     def forward(self, x: Tensor, *, cache: Any | None = None, **_: Any) -> Tensor:
         """Let every token attend to itself and to the tokens before it, once for each head."""
-        pieces = self.pieces
-        query = pieces.split_heads(self.W_query(x), self.num_heads)
-        key = pieces.split_heads(self.W_key(x), self.num_kv_heads)
-        value = pieces.split_heads(self.W_value(x), self.num_kv_heads)
+        query = split_heads(self.W_query(x), self.num_heads)
+        key = split_heads(self.W_key(x), self.num_kv_heads)
+        value = split_heads(self.W_value(x), self.num_kv_heads)
         start = 0 if cache is None else cache.num_tokens
         query, key = self.rope(query, start), self.rope(key, start)
         if cache is not None:
@@ -81,60 +50,30 @@ class AttentionOfPieces(GroupedQueryAttention):
         group = self.num_heads // self.num_kv_heads
         key, value = key.repeat_interleave(group, dim=-3), value.repeat_interleave(group, dim=-3)
         scores = query @ key.mT / self.head_dim**0.5
-        mask = pieces.causal_mask(query.shape[-2], key.shape[-2])
-        weights = pieces.softmax(pieces.mask_scores(scores, mask))
-        context: Tensor = self.out_proj(pieces.merge_heads(weights @ value))
-        return context
+        mask = causal_mask(query.shape[-2], key.shape[-2])
+        return self.out_proj(merge_heads(softmax(mask_scores(scores, mask)) @ value))
 
 
-class BlockOfPieces(TransformerBlock):
-    """A block whose norms and feed-forward part are the pieces."""
-
-    def __init__(
-        self,
-        pieces: SimpleNamespace,
-        attention: nn.Module,
-        embed_dim: int,
-        hidden_dim: int,
-        eps: float,
-    ):
-        super().__init__(attention, embed_dim, hidden_dim, eps)
-        self.attention_norm = pieces.RMSNorm(embed_dim, eps)
-        self.feed_forward_norm = pieces.RMSNorm(embed_dim, eps)
-        self.feed_forward = pieces.SwiGLU(embed_dim, hidden_dim)
-
-
-class ModelOfPieces(LanguageModel):
-    """A model whose last norm is the piece."""
-
-    def __init__(
-        self,
-        pieces: SimpleNamespace,
-        vocab_size: int,
-        embed_dim: int,
-        blocks: Sequence[nn.Module],
-        eps: float,
-    ):
-        super().__init__(vocab_size, embed_dim, blocks, eps)
-        self.final_norm = pieces.RMSNorm(embed_dim, eps)
-
-
-ALONE: Pieces = {
-    one.__name__: one
-    for one in (
-        *(softmax, causal_mask, mask_scores, split_heads, merge_heads),
-        *(RMSNorm, SwiGLU, rotary_frequencies, rotate_half_split, KVCache),
-    )
-}
-"""Ours, as far as it is not made of other pieces."""
-
-MADE_OF_PIECES: Pieces = {
-    "RotaryEmbedding": RotaryOfPieces,
-    "GroupedQueryAttention": AttentionOfPieces,
-    "TransformerBlock": BlockOfPieces,
-    "LanguageModel": ModelOfPieces,
+MADE_OF_PIECES = {
+    "RotaryEmbedding": RotaryEmbedding,
+    "GroupedQueryAttention": AttentionInSteps,
+    "TransformerBlock": TransformerBlock,
+    "LanguageModel": LanguageModel,
 }
 """Ours, where it calls others, which may be a reader's."""
+
+
+def with_ours(theirs: Pieces) -> dict[str, Any]:
+    """Add the library's own pieces, which call the reader's by the names that both have."""
+    pieces: dict[str, Any] = {name: BY_NAME[name].library for name in IN_MODEL}
+    pieces |= theirs
+    frequencies = pieces["rotary_frequencies"]
+    for name in MADE_OF_PIECES.keys() - theirs.keys():
+        source = Source(MADE_OF_PIECES[name])
+        source.names |= pieces
+        source.names["rotary_frequencies"] = lambda head_dim, base, _: frequencies(head_dim, base)
+        pieces[name] = source.edited()
+    return pieces
 
 
 @dataclass(frozen=True)
@@ -144,10 +83,12 @@ class Assembly:
     Args:
         model: scores the next token, as :class:`~literate_attention.models.transformer_block.LanguageModel`.
         new_caches: makes empty caches for so many tokens, or returns None if the model takes none.
+        pieces: what it is made of.
     """
 
     model: Any
     new_caches: Callable[[int], list[Any] | None]
+    pieces: Pieces = field(default_factory=dict)
 
     def write(
         self, token_ids: Tensor, max_new_tokens: int, choose: Callable[[Tensor], Tensor]
@@ -214,32 +155,27 @@ def assemble(
     Raises:
         NamesError: the weights do not fit.
     """
-    pieces = SimpleNamespace(**ALONE)
-    for name, ours in MADE_OF_PIECES.items():
-        setattr(pieces, name, partial(ours, pieces))
-    vars(pieces).update(theirs)
+    pieces = with_ours(theirs)
     width, num_kv_heads, head_dim = sizes["embed_dim"], sizes["num_kv_heads"], sizes["head_dim"]
-    rope = pieces.RotaryEmbedding(head_dim, CONTEXT_LENGTH, ROPE_BASE)
+    rope = pieces["RotaryEmbedding"](head_dim, CONTEXT_LENGTH, ROPE_BASE)
     blocks = []
     for _ in range(sizes["num_layers"]):
-        attention = pieces.GroupedQueryAttention(
+        attention = pieces["GroupedQueryAttention"](
             width, width, sizes["num_heads"], num_kv_heads, rope=rope
         )
-        blocks.append(pieces.TransformerBlock(attention, width, sizes["hidden_dim"], EPS))
-    model = pieces.LanguageModel(sizes["vocab_size"], width, blocks, EPS).eval()
+        blocks.append(pieces["TransformerBlock"](attention, width, sizes["hidden_dim"], EPS))
+    model = pieces["LanguageModel"](sizes["vocab_size"], width, blocks, EPS).eval()
     share_weights(model, weights)
-    has_caches = (
-        takes(model.hidden_states, "caches")
-        and takes(blocks[0].forward, "cache")
-        and takes(attention.forward, "cache")
+    has_caches = takes(model.hidden_states, "caches") and all(
+        takes(one.forward, "cache") for one in (blocks[0], attention)
     )
 
     def new_caches(max_tokens: int) -> list[Any] | None:
         if not has_caches:
             return None
-        return [pieces.KVCache(1, num_kv_heads, max_tokens, head_dim) for _ in blocks]
+        return [pieces["KVCache"](1, num_kv_heads, max_tokens, head_dim) for _ in blocks]
 
-    return Assembly(model, new_caches)
+    return Assembly(model, new_caches, pieces)
 
 
 def watch(module: nn.Module, results: list[Tensor]) -> RemovableHandle:

@@ -3,6 +3,7 @@
 import importlib
 import os
 import re
+import warnings
 from collections.abc import Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -52,10 +53,7 @@ def talk_gpt2(folder: str | os.PathLike[str], file: str | os.PathLike[str]) -> s
     Raises:
         ValueError: the file is no such checkpoint, or your class is not right yet or takes no such weights.
     """
-    checkpoint = read_checkpoint(Path(file))
-    layers = range(1 + max((int(name.split(".")[1]) for name in checkpoint), default=0))
-    for layer in layers:
-        require_layer(file, checkpoint, layer)
+    checkpoint, layers = read_whole(Path(file))
     (checked,) = check(folder, "MultiHeadAttention").results
     if not checked.verdict:
         raise WorkshopError(f"MultiHeadAttention is not right yet. {checked.verdict.says}")
@@ -73,9 +71,16 @@ def talk_gpt2(folder: str | os.PathLike[str], file: str | os.PathLike[str]) -> s
     )
 
 
-def require_layer(
-    file: str | os.PathLike[str], checkpoint: Mapping[str, Tensor], layer: int
-) -> None:
+def read_whole(file: Path) -> tuple[dict[str, Tensor], range]:
+    """Read a checkpoint of which no layer lacks anything, and count its layers."""
+    checkpoint = read_checkpoint(file)
+    layers = range(1 + max((int(name.split(".")[1]) for name in checkpoint), default=0))
+    for layer in layers:
+        require_layer(file, checkpoint, layer)
+    return checkpoint, layers
+
+
+def require_layer(file: Path, checkpoint: Mapping[str, Tensor], layer: int) -> None:
     """Refuse a layer that lacks a weight, or has one of which nothing can be computed."""
     first = checkpoint.get("h.0.attn.c_attn.weight")
     width = 0 if first is None or first.ndim == 0 else len(first)
@@ -106,7 +111,8 @@ def read_checkpoint(file: Path) -> dict[str, Tensor]:
         if file.suffix == ".safetensors":
             weights = importlib.import_module("safetensors.torch").load_file(file)
         else:
-            weights = torch.load(file, map_location="cpu", weights_only=True)
+            with warnings.catch_warnings(action="ignore"):  # of versions that damage has written
+                weights = torch.load(file, map_location="cpu", weights_only=True)
         found = {name: re.fullmatch(NAME, name) for name in weights if isinstance(name, str)}
         return {
             match[1]: weights[name]

@@ -11,7 +11,7 @@ from types import ModuleType
 from torch import Tensor
 
 from literate_attention.models.real_model import SMOLLM2
-from literate_attention.workshop._road import CHAPTERS, file_name
+from literate_attention.workshop._road import CHAPTERS, file_name, put_on_path
 from literate_attention.workshop.assembling import (
     IN_MODEL,
     Assembly,
@@ -84,7 +84,7 @@ def imported(folder: Path, names: Iterable[str]) -> dict[str, ModuleType]:
         del sys.modules[module.__name__]
     for stem in CHAPTERS:  # of another folder
         sys.modules.pop(stem, None)
-    sys.path[:] = [str(folder), *(path for path in sys.path if path != str(folder))]
+    put_on_path(folder)
     importlib.invalidate_caches()
     return {name: importlib.import_module(file_name(BY_NAME[name].chapter)) for name in names}
 

@@ -5,7 +5,7 @@ import ast
 import os
 import shutil
 import symtable
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from literate_attention.workshop._road import (
     command_line,
     documentation,
 )
-from literate_attention.workshop._stub_source import Import, Part, import_lines, stub
+from literate_attention.workshop._stub_source import stub
 
 README, STAR = "README.md", "*"
 WITHOUT_HINTS = "This folder was made without hints."
@@ -39,11 +39,26 @@ stands for any number of axes, also for none. A file may use what you wrote in a
 What is missing here, `{start}` adds; it changes nothing else.
 {hints}
 """
+IMPORTS = """\
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+import torch
+from jaxtyping import Bool, Float, Int
+from literate_attention.exercises import check_piece
+from torch import Tensor, nn
+"""
+ALWAYS = {"torch", "Tensor", "nn"}
+"""What a solution needs, even if its stub does not."""
+
 HEAD = '''\
 """Your own code for a chapter of Literate Attention: {title}. See README.md."""
+
 '''
 TEST_HEAD = '''\
 """What `pytest` asks of {stem}.py."""
+
 '''
 TEST = """\
 def test_{name}() -> None:
@@ -127,9 +142,10 @@ def start(folder: str | os.PathLike[str], hints: bool = True) -> Started:
         folder.mkdir(parents=True, exist_ok=True)
         hints = hints and has_hints(folder)
         for stem, pieces in CHAPTERS.items():
-            stubs = [stub(piece, hints) for piece in pieces]
-            complete(done, f"{stem}.py", HEAD.format(title=TITLES[pieces[0].chapter]), stubs)
-            tests = [test_of(piece.name, stem) for piece in pieces]
+            stubs = {piece.name: stub(piece, hints) for piece in pieces}
+            title = TITLES[pieces[0].chapter]
+            complete(done, f"{stem}.py", HEAD.format(title=title), stubs, ALWAYS)
+            tests = {f"test_{name}": TEST.format(name=name, stem=stem) for name in stubs}
             complete(done, f"test_{stem}.py", TEST_HEAD.format(stem=stem), tests)
         others = {
             "__init__.py": PACKAGE,
@@ -166,57 +182,56 @@ def introduction(folder: Path, hints: bool) -> str:
     )
 
 
-def test_of(name: str, stem: str) -> Part:
-    """Write the test of a piece."""
-    imports = (
-        Import("pytest"),
-        Import("literate_attention.exercises", "check_piece"),
-        Import(stem),
-    )
-    return Part(f"test_{name}", TEST.format(name=name, stem=stem), imports)
-
-
-def complete(done: Started, name: str, head: str, parts: Collection[Part]) -> None:
-    """Make a file, or add what it lacks; if Python cannot read it, leave it alone."""
-    path = done.folder / name
-    if not path.exists():
-        write_whole(path, f"{head}\n{joined(path.stem, parts)}".encode())
-        done.new.append(name)
-        return
-    if not path.resolve().is_relative_to(done.folder.resolve()):
-        done.left_alone[name] = f"since it is a link to {path.resolve()}"
-        return
-    content = path.read_bytes()
-    try:
-        defined = names_in(content, name)
-    except (SyntaxError, ValueError) as error:
-        line = ""
-        if isinstance(error, SyntaxError) and error.lineno:
-            line = f", line {error.lineno}: {error.msg}"
-        done.left_alone[name] = f"since Python cannot read it{line}"
-        return
-    if STAR in defined:
-        done.left_alone[name] = "since it imports names with *, and these may be what it lacks"
-        return
-    missing = [part for part in parts if part.name not in defined]
-    if missing:
+def complete(
+    done: Started, name: str, head: str, parts: Mapping[str, str], always: Collection[str] = ()
+) -> None:
+    """Make a file of parts by their names, or add what it lacks; leave it alone if that cannot be known."""
+    path, content, defined = done.folder / name, head.encode(), set[str]()
+    if is_old := path.exists():
+        content = path.read_bytes()
+        try:
+            defined = names_in(content, name)
+        except (SyntaxError, ValueError) as error:
+            line = getattr(error, "lineno", None)
+            at = f", line {line}: {error.msg}" if isinstance(error, SyntaxError) and line else ""
+            done.left_alone[name] = f"since Python cannot read it{at}"
+            return
+        if STAR in defined:
+            done.left_alone[name] = "since it imports names with *, and these may be what it lacks"
+            return
+        if not path.resolve().is_relative_to(done.folder.resolve()):
+            done.left_alone[name] = f"since it is a link to {path.resolve()}"
+            return
+    if missing := [one for one in parts if one not in defined]:
+        code = "\n\n".join(parts[one] for one in missing)
+        added = "\n\n".join(filter(None, [imports_for(code, path.stem, always, defined), code]))
+        gap = "\n" * (2 if content.endswith(b"\n") or not content else 3) if is_old else ""
         newline = "\r\n" if b"\r\n" in content else "\n"
-        gap = "\n" * (2 if content.endswith(b"\n") or not content else 3)
-        added = gap + joined(path.stem, missing, defined)
-        write_whole(path, content + added.replace("\n", newline).encode())
-        done.added[name] = [part.name for part in missing]
+        write_whole(path, content + f"{gap}{added}".replace("\n", newline).encode())
+        if is_old:
+            done.added[name] = missing
+        else:
+            done.new.append(name)
 
 
-def joined(stem: str, parts: Collection[Part], defined: Collection[str] = ()) -> str:
-    """Put parts of a file together, below what must be imported for them."""
-    imports = {
-        one
-        for part in parts
-        for one in part.imports
-        if one.module != stem and one.binds not in defined
-    }
-    lines = import_lines(imports, own=CHAPTERS)
-    return "\n\n".join(filter(None, [lines, *(part.code for part in parts)]))
+def imports_for(code: str, stem: str, always: Collection[str], defined: Collection[str]) -> str:
+    """Write what code needs and does not define, in part from the reader's own files."""
+    used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    wanted = used.union(always).difference(defined)
+    own = [f"import {file}\n" for file in CHAPTERS] + [
+        f"from {file} import {piece.name}\n"
+        for file, pieces in CHAPTERS.items()
+        for piece in pieces
+        if file != stem
+    ]
+    blocks = []
+    for block in [*IMPORTS.split("\n\n"), "".join(own)]:
+        lines = (line.rpartition("import ") for line in block.splitlines())
+        few = [(start, [n for n in names.split(", ") if n in wanted]) for start, _, names in lines]
+        blocks.append(
+            "".join(f"{start}import {', '.join(names)}\n" for start, names in few if names)
+        )
+    return "\n".join(filter(None, blocks))
 
 
 def names_in(source: bytes, name: str) -> set[str]:

@@ -6,10 +6,12 @@ import inspect
 import os
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -23,13 +25,11 @@ from literate_attention.workshop._road import WIDTH, WorkshopError
 from literate_attention.workshop.assembling import (
     CONTEXT_LENGTH,
     IN_MODEL,
-    MADE_OF_PIECES,
     Assembly,
     Pieces,
 )
-from literate_attention.workshop.checking import WRONG, Checked, check
+from literate_attention.workshop.checking import RIGHT, WRONG, Checked, check
 from literate_attention.workshop.gpt2 import talk_gpt2
-from literate_attention.workshop.pieces import BY_NAME
 from literate_attention.workshop.solutions import (
     Comparison,
     KeptBack,
@@ -88,40 +88,70 @@ def talk(
         [asked(text, tokenizer) if chat else tokenizer.encode(text, allowed_special="all")]
     )
     require_settings(token_ids.shape[-1], max_new_tokens, temperature, seed)
-    checked = check(folder, *IN_MODEL)
-    right = [one.piece.name for one in checked.results if one.verdict.right]
+    with sign_of_life("Your pieces are judged"):
+        checked = check(folder, *IN_MODEL)
+    right = checked.named(RIGHT)
     printed, say = KeptBack(), partial(print, file=sys.stdout)
 
-    def written(assembly: Assembly, show: Callable[[str], object]) -> tuple[list[int], float]:
+    def written(assembly: Assembly) -> Iterator[int]:
         generator = torch.Generator().manual_seed(seed)
         choose = partial(sample, temperature=temperature, generator=generator)
-        return speak(assembly.write(token_ids, max_new_tokens, choose), tokenizer, show)
+        return assembly.write(token_ids, max_new_tokens, choose)
 
     with redirect_stdout(printed):
-        comparison = Comparison(Solutions(Path(folder), right), ours, token_ids)
+        with sign_of_life("The library's model reads the text"):
+            comparison = Comparison(Solutions(Path(folder), right), ours, token_ids)
         try:
-            with recorded_calls() as called:
+            with sign_of_life("Your model reads the text"), recorded_calls() as called:
                 mine = comparison.assembled(right)
                 outputs = mine.outputs(token_ids)
-            for line in whose_pieces(checked, comparison.solutions.pieces, called):
+            for line in whose_pieces(checked, mine.pieces, called):
                 say(line)
             if first := comparison.first_difference(outputs):
-                say(f"Other numbers than ours, from {first} on. {comparison.cause(right)}")
+                with sign_of_life("The cause is looked for"):
+                    cause = comparison.cause(right)
+                say(f"Other numbers than ours, from {first} on. {cause}")
                 comparison.solutions.only(right)
+            with sign_of_life("Your model begins to write"):
+                begun = next(tokens := written(mine))
             say()
             say("" if chat else text, end="", flush=True)
-            tokens, speed = written(mine, partial(say, end="", flush=True))
+            tokens = chain([begun], tokens)
+            said, speed = speak(tokens, tokenizer, partial(say, end="", flush=True))
         except Exception as error:
             raise WorkshopError(
                 f"Your model stops with {where_it_stops(error, Path(folder))}. "
                 f"{comparison.cause(right)}"
             ) from None
     print("\n")
-    our_tokens, our_speed = written(ours, lambda _: None)
-    same = "the same text" if tokens == our_tokens else "another text"
+    with sign_of_life("The library's model writes"):
+        ours_said, our_speed = speak(written(ours), tokenizer, lambda _: None)
+    same = "the same text" if said == ours_said else "another text"
     print(f"{speed:.1f} tokens a second; ours writes {same} with {our_speed:.1f}.")
     if printed.lines:
         print(printed)
+
+
+@contextmanager
+def sign_of_life(what: str) -> Iterator[None]:
+    """Show on a terminal for how long something goes on already that says nothing itself."""
+    done, begun = threading.Event(), time.monotonic()
+
+    def show() -> None:
+        while not done.wait(1.0):
+            lasts = f"\r{what}: {time.monotonic() - begun:.0f} s"
+            print(lasts, end="", file=sys.stderr, flush=True)
+        print(f"\r{'':{WIDTH - 1}}\r", end="", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=show, daemon=True)
+    if sys.stderr.isatty():
+        thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        if thread.ident:
+            thread.join()
 
 
 def asked(question: str, tokenizer: tiktoken.Encoding) -> list[int]:
@@ -157,22 +187,17 @@ def require_settings(num_tokens: int, max_new_tokens: int, temperature: float, s
         )
 
 
-def whose_pieces(checked: Checked, theirs: Pieces, called: set[CodeType]) -> Iterator[str]:
+def whose_pieces(checked: Checked, pieces: Pieces, called: set[CodeType]) -> Iterator[str]:
     """List the pieces that run, whose they are, and what was left out."""
-    library = {
-        name: (BY_NAME[name].library, MADE_OF_PIECES.get(name))
-        for name in IN_MODEL
-        if name not in theirs
-    }
-    runs = [name for name, piece in theirs.items() if not code_of(piece) or code_of(piece) & called]
+    right = checked.named(RIGHT)
+    runs = [name for name in IN_MODEL if not (code := code_of(pieces[name])) or code & called]
     groups = {
-        "yours": runs,
-        "ours": [name for name, pieces in library.items() if code_of(*pieces) & called],
-        "yours, but nothing here calls it": [name for name in theirs if name not in runs],
+        "yours": [name for name in runs if name in right],
+        "ours": [name for name in runs if name not in right],
+        "yours, but nothing here calls it": [name for name in right if name not in runs],
     }
-    all_that_run = len(groups["yours"]) + len(groups["ours"])
-    number = {0: "none", all_that_run: "all"}.get(len(runs), str(len(runs)))
-    yield f"SmolLM2 runs on {all_that_run} pieces, {number} of them yours:"
+    number = {0: "none", len(runs): "all"}.get(len(groups["yours"]), str(len(groups["yours"])))
+    yield f"SmolLM2 runs on {len(runs)} pieces, {number} of them yours:"
     for whose, names in groups.items():
         if names:
             yield from listed(f"{whose}: {', '.join(names)}")

@@ -13,7 +13,7 @@ import pytest
 
 from literate_attention import workshop
 from literate_attention.__main__ import main
-from literate_attention.workshop import checking
+from literate_attention.workshop import check_command
 from literate_attention.workshop._road import CHAPTERS, WorkshopError
 from literate_attention.workshop.pieces import BY_NAME, PIECES
 
@@ -356,6 +356,9 @@ def test_what_is_said_of_a_piece(folder, name, code, says, printed) -> None:
         "torch.set_grad_enabled(False)",
         "torch.use_deterministic_algorithms(True)",
         "torch.ones = torch.softmax = torch.nn.functional.softmax = None",
+        "torch.Tensor.tril = nn.Module.__call__ = __builtins__['max'] = None",
+        "torch.autocast('cpu').__enter__()",
+        "import sys; sys.path.clear()",
     ],
 )
 def test_what_one_file_sets_does_not_judge_the_others(folder, setting) -> None:
@@ -365,14 +368,36 @@ def test_what_one_file_sets_does_not_judge_the_others(folder, setting) -> None:
     assert verdicts["causal_mask"] == "right"
 
 
+def test_a_piece_in_another_file_is_found_but_not_judged(folder) -> None:
+    write(folder, "self_attention", RIGHT_SOFTMAX)
+    (result,) = workshop.check(folder, "softmax").results
+    alone = (
+        "It stands in self_attention.py, and is judged in simple_attention.py alone: move it there."
+    )
+    assert (result.state, result.says) == ("not written yet", alone)
+
+
+@pytest.mark.parametrize("name", ["queue.py", "csv/__init__.py"])
+def test_a_file_named_as_one_of_pythons_own_is_not_executed(folder, monkeypatch, name) -> None:
+    write(
+        folder, "simple_attention", f"import csv, queue\nqueue.Queue, csv.reader\n{RIGHT_SOFTMAX}"
+    )
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("open('executed', 'w').close()\n")
+    monkeypatch.chdir(folder)
+    checked = command("check", ".", "softmax")
+    assert "Right: 1 of 1." in checked.stdout, checked.stderr
+    assert not (folder / "executed").exists()
+
+
 def test_a_table_has_no_formulas_and_overwrites_no_code(tmp_path) -> None:
-    assert [checking.as_text(one) for one in ("=1+1", "@x", "-1", "1 = 1")] == [
+    assert [check_command.as_text(one) for one in ("=1+1", "@x", "-1", "1 = 1")] == [
         *("'=1+1", "'@x", "'-1", "1 = 1")
     ]
     mine = tmp_path / "inputs.py"
     mine.write_text("mine")
     with pytest.raises(WorkshopError, match=r"ends in \.csv"):
-        checking.report(mine, [tmp_path])
+        check_command.report(mine, [tmp_path])
     assert mine.read_text() == "mine"
 
 

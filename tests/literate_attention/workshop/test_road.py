@@ -59,7 +59,7 @@ def test_a_stub_shows_the_names_by_which_a_checkpoint_is_read(piece) -> None:
         assert isinstance(module, nn.Module)
         names = [name.partition(".")[0] for name, _ in module.named_parameters()]
     assert piece.attributes == (*dict.fromkeys(names),)
-    said = " ".join(stub(piece).code.split())
+    said = " ".join(stub(piece).split())
     assert ("names of these attributes: " in said) == bool(names)
     assert ", ".join(f"`{name}`" for name in piece.attributes) in said
 

@@ -5,6 +5,7 @@ import inspect
 import json
 import re
 import sys
+import time
 
 import pytest
 import torch
@@ -18,7 +19,7 @@ from literate_attention.workshop.gpt2 import talk_gpt2
 from literate_attention.workshop.pieces import BY_NAME
 from literate_attention.workshop.solutions import Comparison, Solutions
 from literate_attention.workshop.stubs import start
-from literate_attention.workshop.talking import asked, library_model, talk
+from literate_attention.workshop.talking import asked, library_model, sign_of_life, talk
 
 
 @pytest.fixture(autouse=True)
@@ -200,6 +201,16 @@ def test_a_question_cannot_end_itself() -> None:
 def test_settings_that_mean_nothing_are_refused(tmp_path, settings, says) -> None:
     with pytest.raises(WorkshopError, match=says):
         talk(tmp_path, **settings)
+
+
+def test_what_takes_long_shows_a_terminal_for_how_long(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with sign_of_life("It reads"):
+        deadline = time.monotonic() + 60
+        while "It reads: 1 s" not in (shown := capsys.readouterr().err):
+            assert time.monotonic() < deadline, shown
+            time.sleep(0.1)
+    assert capsys.readouterr().err.strip() == ""
 
 
 def test_a_model_that_is_not_installed_is_told_how_to_install(tmp_path, monkeypatch) -> None:

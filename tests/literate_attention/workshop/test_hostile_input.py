@@ -1,0 +1,146 @@
+"""Thousands of damaged files and hundreds of hostile ones: none is taken for whole, and nothing is left."""
+
+import os
+import random
+from collections import Counter
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+import torch
+
+from literate_attention import workshop
+from literate_attention.models.model_file import read_kept
+from literate_attention.workshop._road import CHAPTERS, WorkshopError
+from literate_attention.workshop.gpt2 import WIDTHS, read_whole
+
+pytestmark = pytest.mark.whole
+
+# Damaged files
+
+DAMAGES = {
+    "cut": lambda content, at, _: content[:at],
+    "one bit": lambda content, at, to: (
+        content[:at] + bytes([content[at] ^ 1 << to % 8]) + content[at + 1 :]
+    ),
+    "zeros": lambda content, at, to: content[:at] + bytes(to - at) + content[to:],
+    "a part gone": lambda content, at, to: content[:at] + content[to:],
+    "a part twice": lambda content, at, to: content[:to] + content[at:],
+    "noise": lambda content, at, to: content[:at] + random.randbytes(to - at) + content[to:],
+    "another end": lambda content, at, _: content[at:],
+}
+
+
+def damaged(content, number):
+    """Yield so many damaged forms, half of them at the ends, where formats say most."""
+    for damage, _ in zip(cycle(DAMAGES.values()), range(number), strict=False):
+        at = random.randrange(random.choice([64, len(content)]))
+        at = random.choice([at, len(content) - 1 - at])
+        yield damage(content, at, min(at + random.choice([1, 8, 4096]), len(content)))
+
+
+def save_safely(weights, file) -> None:
+    pytest.importorskip("safetensors.torch").save_file(weights, file)
+
+
+@pytest.mark.parametrize(
+    ("name", "save"), [("gpt2.bin", torch.save), ("gpt2.safetensors", save_safely)]
+)
+def test_a_damaged_checkpoint_is_whole_or_refused_in_words(tmp_path, name, save) -> None:
+    shapes = {
+        f"h.{n}.attn.{part}": [64 * one for one in WIDTHS[part]] for n in (0, 1) for part in WIDTHS
+    }
+    file = tmp_path / name
+    save({one: torch.randn(shape) for one, shape in shapes.items()}, file)
+    ends = Counter()
+    for content in damaged(file.read_bytes(), 5000):
+        file.write_bytes(content)
+        try:
+            weights, layers = read_whole(file)
+        except WorkshopError:
+            ends["refused"] += 1
+        else:
+            ends["read"] += 1
+            assert all(weights[one].isfinite().all() for one in shapes if int(one[2]) in layers)
+            assert all(list(weights[one].shape) == shapes[one] for one in weights)
+    assert min(ends["refused"], ends["read"]) > 100
+
+
+def test_a_damaged_copy_is_read_as_it_was_or_not_at_all(tmp_path) -> None:
+    file = tmp_path / "model.pt"
+    weights, tokens = torch.randn(50, 70), "\n".join(map(str, range(999)))
+    torch.save({"weights": {"x": weights}, "tokens": tokens}, file)
+    for content in damaged(file.read_bytes(), 500):
+        file.write_bytes(content)
+        if kept := read_kept(file):
+            assert kept.keys() == {"weights", "tokens"}
+            assert torch.equal(kept["weights"]["x"], weights)
+            assert kept["tokens"] == tokens
+
+
+# Hostile code
+
+ENDINGS = """\
+os._exit(0)
+os._exit(124)
+os.abort()
+os.kill(os.getpid(), signal.SIGKILL)
+os.kill(0, signal.SIGTERM)
+sys.exit()
+raise KeyboardInterrupt
+raise BaseException("no more")
+raise type("E", (Exception,), {"__str__": lambda self: 1 / 0})()
+raise ValueError(chr(0xD800) + chr(27) + "[2J" + "x" * 10**7)
+while True: pass
+re.match("(a+)+b", 40 * "a")
+os.closerange(0, 300)
+bytearray(2**40)
+ctypes.string_at(0)
+subprocess.Popen(["sleep", "600"])
+os.fork()
+os.fork() or time.sleep(600)
+threading.Thread(target=time.sleep, args=(600,)).start()
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+print("x" * 10**6); os.write(1, b"[1]"); os.write(2, bytes(range(256)))
+sys.stdout = sys.stderr = json.dumps = None
+sys.modules.clear()
+""".splitlines()
+PLACES = {
+    "import": "end()",
+    "call": "",
+    "thread": "threading.Thread(target=end).start()",
+    "exit": "atexit.register(end)",
+}
+HOSTILE = """\
+import atexit, ctypes, json, os, re, signal, subprocess, sys, threading, time
+def end(*_, **__):
+    exec({ending!r}, globals())
+{names} = end
+{place}
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="who is left is seen there")
+@pytest.mark.parametrize("first", range(0, 200, len(CHAPTERS)))
+def test_code_that_ends_badly_gets_a_verdict_and_leaves_nothing(tmp_path, first) -> None:
+    random.seed(first)
+    for stem, pieces in CHAPTERS.items():
+        names = " = ".join(piece.name for piece in pieces)
+        ending, place = random.choice(ENDINGS), random.choice([*PLACES.values()])
+        code = HOSTILE.format(ending=ending, names=names, place=place)
+        (tmp_path / f"{stem}.py").write_text(code, "utf-8")
+    checked = workshop.check(tmp_path, seconds=1.0)
+    assert len(checked.results) == sum(map(len, CHAPTERS.values()))
+    assert not checked.named("right"), checked
+    assert "Traceback" not in str(checked)
+    assert all(len(one.says) < 10_000 and one.says.isprintable() for one in checked.results), (
+        checked
+    )
+    assert not [one for one in os.listdir("/proc") if one.isdigit() and works_in(one, tmp_path)]
+
+
+def works_in(process, folder):
+    try:
+        return Path(f"/proc/{process}/cwd").resolve(strict=True) == folder.resolve()
+    except OSError:
+        return False
