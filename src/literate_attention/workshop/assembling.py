@@ -34,6 +34,8 @@ class NamesError(ValueError):
 class AttentionInSteps(GroupedQueryAttention):
     """Grouped-query attention, step by step, that calls pieces where the library's calls a kernel."""
 
+    rope: Any
+
     def __init__(self, *sizes: int, rope: Any, **options: Any) -> None:
         super().__init__(*sizes, **options)
         self.rope = rope

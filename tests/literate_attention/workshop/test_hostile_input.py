@@ -105,12 +105,8 @@ print("x" * 10**6); os.write(1, b"[1]"); os.write(2, bytes(range(256)))
 sys.stdout = sys.stderr = json.dumps = None
 sys.modules.clear()
 """.splitlines()
-PLACES = {
-    "import": "end()",
-    "call": "",
-    "thread": "threading.Thread(target=end).start()",
-    "exit": "atexit.register(end)",
-}
+PLACES = ["end()", "", "threading.Thread(target=end).start()", "atexit.register(end)"]
+"""At the import of a file, only when a piece is called, beside, and at the end."""
 HOSTILE = """\
 import atexit, ctypes, json, os, re, signal, subprocess, sys, threading, time
 def end(*_, **__):
@@ -126,16 +122,16 @@ def test_code_that_ends_badly_gets_a_verdict_and_leaves_nothing(tmp_path, first)
     random.seed(first)
     for stem, pieces in CHAPTERS.items():
         names = " = ".join(piece.name for piece in pieces)
-        ending, place = random.choice(ENDINGS), random.choice([*PLACES.values()])
+        ending, place = random.choice(ENDINGS), random.choice(PLACES)
         code = HOSTILE.format(ending=ending, names=names, place=place)
         (tmp_path / f"{stem}.py").write_text(code, "utf-8")
     checked = workshop.check(tmp_path, seconds=1.0)
     assert len(checked.results) == sum(map(len, CHAPTERS.values()))
     assert not checked.named("right"), checked
     assert "Traceback" not in str(checked)
-    assert all(len(one.says) < 10_000 and one.says.isprintable() for one in checked.results), (
-        checked
-    )
+    for one in checked.results:
+        assert len(one.says) < 10_000
+        assert one.says.replace("\n", "").isprintable()
     assert not [one for one in os.listdir("/proc") if one.isdigit() and works_in(one, tmp_path)]
 
 
