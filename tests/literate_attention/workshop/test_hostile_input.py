@@ -18,22 +18,20 @@ pytestmark = pytest.mark.whole
 
 # Damaged files
 
-DAMAGES = {
-    "cut": lambda content, at, _: content[:at],
-    "one bit": lambda content, at, to: (
-        content[:at] + bytes([content[at] ^ 1 << to % 8]) + content[at + 1 :]
-    ),
-    "zeros": lambda content, at, to: content[:at] + bytes(to - at) + content[to:],
-    "a part gone": lambda content, at, to: content[:at] + content[to:],
-    "a part twice": lambda content, at, to: content[:to] + content[at:],
-    "noise": lambda content, at, to: content[:at] + random.randbytes(to - at) + content[to:],
-    "another end": lambda content, at, _: content[at:],
-}
+DAMAGES = (
+    lambda old, at, to: old[:at],
+    lambda old, at, to: old[at:],
+    lambda old, at, to: old[:at] + bytes([old[at] ^ 16]) + old[at + 1 :],
+    lambda old, at, to: old[:at] + bytes(to - at) + old[to:],
+    lambda old, at, to: old[:at] + random.randbytes(to - at) + old[to:],
+    lambda old, at, to: old[:at] + old[to:],
+    lambda old, at, to: old[:to] + old[at:],
+)
 
 
 def damaged(content, number):
     """Yield so many damaged forms, half of them at the ends, where formats say most."""
-    for damage, _ in zip(cycle(DAMAGES.values()), range(number), strict=False):
+    for damage, _ in zip(cycle(DAMAGES), range(number), strict=False):
         at = random.randrange(random.choice([64, len(content)]))
         at = random.choice([at, len(content) - 1 - at])
         yield damage(content, at, min(at + random.choice([1, 8, 4096]), len(content)))
@@ -43,26 +41,22 @@ def save_safely(weights, file) -> None:
     pytest.importorskip("safetensors.torch").save_file(weights, file)
 
 
-@pytest.mark.parametrize(
-    ("name", "save"), [("gpt2.bin", torch.save), ("gpt2.safetensors", save_safely)]
-)
-def test_a_damaged_checkpoint_is_whole_or_refused_in_words(tmp_path, name, save) -> None:
-    shapes = {
-        f"h.{n}.attn.{part}": [64 * one for one in WIDTHS[part]] for n in (0, 1) for part in WIDTHS
-    }
-    file = tmp_path / name
+@pytest.mark.parametrize(("end", "save"), [("bin", torch.save), ("safetensors", save_safely)])
+def test_a_damaged_checkpoint_is_whole_or_refused_in_words(tmp_path, end, save) -> None:
+    shapes = {f"h.0.attn.{part}": [64 * one for one in WIDTHS[part]] for part in WIDTHS}
+    file, ends = tmp_path / f"gpt2.{end}", Counter()
     save({one: torch.randn(shape) for one, shape in shapes.items()}, file)
-    ends = Counter()
     for content in damaged(file.read_bytes(), 5000):
         file.write_bytes(content)
         try:
-            weights, layers = read_whole(file)
+            weights, _ = read_whole(file)
         except WorkshopError:
             ends["refused"] += 1
         else:
             ends["read"] += 1
-            assert all(weights[one].isfinite().all() for one in shapes if int(one[2]) in layers)
-            assert all(list(weights[one].shape) == shapes[one] for one in weights)
+            for one, shape in shapes.items():
+                assert weights[one].isfinite().all()
+                assert list(weights[one].shape) == shape
     assert min(ends["refused"], ends["read"]) > 100
 
 
@@ -82,13 +76,11 @@ def test_a_damaged_copy_is_read_as_it_was_or_not_at_all(tmp_path) -> None:
 
 ENDINGS = """\
 os._exit(0)
-os._exit(124)
 os.abort()
 os.kill(os.getpid(), signal.SIGKILL)
 os.kill(0, signal.SIGTERM)
 sys.exit()
 raise KeyboardInterrupt
-raise BaseException("no more")
 raise type("E", (Exception,), {"__str__": lambda self: 1 / 0})()
 raise ValueError(chr(0xD800) + chr(27) + "[2J" + "x" * 10**7)
 while True: pass
