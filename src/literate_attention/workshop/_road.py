@@ -1,6 +1,7 @@
 """The pieces by chapter, and where the book explains each of them."""
 
 import difflib
+import io
 import re
 import sys
 import sysconfig
@@ -75,22 +76,14 @@ def explained(piece: Piece, before: str) -> str:
 
 
 def find_piece(name: str) -> Piece:
-    """Return a piece by its name.
-
-    Raises:
-        WorkshopError: there is none of this name.
-    """
+    """Return a piece by its name."""
     if name not in BY_NAME:
         raise WorkshopError(f"The book has no piece {name}{nearest(name, BY_NAME)}.")
     return BY_NAME[name]
 
 
 def find_pieces(names: Iterable[str] = ()) -> tuple[Piece, ...]:
-    """Return the pieces of some names, each that of a piece or of a chapter; by default all.
-
-    Raises:
-        WorkshopError: nothing has such a name.
-    """
+    """Return the pieces of some names, each that of a piece or of a chapter; by default all."""
     chosen: set[str] = set()
     for name in names:
         stem = re.split(r"[\\/]", name)[-1].removesuffix(".py")
@@ -124,3 +117,22 @@ def put_on_path(folder: Path) -> None:
     others = [one for one in sys.path if one != str(folder)]
     python = [one for one in others if one.startswith(standard) and "-packages" not in one]
     sys.path[:] = [*python, str(folder), *(one for one in others if one not in python)]
+
+
+class FirstLines(io.StringIO):
+    """The beginning of what code prints, and how many lines it prints."""
+
+    MOST_LETTERS, MOST_LINES = 2000, 5
+    lines = 0
+
+    def write(self, text: str) -> int:
+        """Keep what is printed first."""
+        self.lines += text.count("\n")
+        super().write(text[: max(self.MOST_LETTERS - self.tell(), 0)])
+        return len(text)
+
+    def shown(self) -> str:
+        """Write the first lines under a heading, if there are any."""
+        lines = self.getvalue().splitlines()
+        more = ["..."] if len(lines) > self.MOST_LINES else []
+        return "\n".join(["it printed:", *lines[: self.MOST_LINES], *more]) if lines else ""

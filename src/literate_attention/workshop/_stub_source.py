@@ -18,12 +18,7 @@ OWN_DECORATORS = ("property", "staticmethod", "classmethod")
 
 
 def stub(piece: Piece, hints: bool = True) -> str:
-    """Cut the stub of a piece from the library.
-
-    Args:
-        piece: what a reader will write.
-        hints: whether the stub has the equation, and says where the book explains it.
-    """
+    """Cut the stub of a piece from the library; hints are its equation, and where the book explains it."""
     source = textwrap.dedent(inspect.getsource(piece.library)).replace("*batch ", piece.batch)
     lines = ast.unparse(Cutter(source, piece, hints).visit(ast.parse(source))).split("\n")
     code = "\n".join(
@@ -35,13 +30,7 @@ def stub(piece: Piece, hints: bool = True) -> str:
 
 
 class Cutter(ast.NodeTransformer):
-    """Cuts definitions down to what a reader is given.
-
-    Args:
-        source: the code that holds them.
-        piece: what they define.
-        hints: whether the equation is shown.
-    """
+    """Cuts definitions down to what a reader is given."""
 
     def __init__(self, source: str, piece: Piece, hints: bool) -> None:
         self.source, self.piece, self.hints = source, piece, hints

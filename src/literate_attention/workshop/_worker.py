@@ -7,7 +7,6 @@ line of JSON each, on a pipe that the code does not see.
 import builtins
 import contextlib
 import importlib
-import io
 import json
 import math
 import os
@@ -33,6 +32,7 @@ from literate_attention.workshop._road import (
     PATIENCE,
     TIME_IS_OVER,
     TOO_BUSY,
+    FirstLines,
     file_name,
     put_on_path,
 )
@@ -54,14 +54,7 @@ SHARED = (builtins, torch, nn, nn.functional, nn.init, torch.Tensor, nn.Module)
 
 
 def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) -> None:
-    """Judge some pieces, chapter by chapter.
-
-    Args:
-        folder: where they are.
-        seconds: how long the processor may work on each step.
-        endless: pieces and files that are known not to end.
-        pieces: which.
-    """
+    """Judge some pieces, chapter by chapter; of some pieces and files it is known that they do not end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits for this one decides
     limit("RLIMIT_DATA", MOST_MEMORY)
     torch.set_num_threads(1)
@@ -122,11 +115,7 @@ def endless_piece(name: str) -> type:
 
 
 class Clock:
-    """Counts the seconds that the processor works on a step, however busy it is with others.
-
-    Args:
-        seconds: how many it may.
-    """
+    """Counts the seconds that the processor works on a step, however busy it is with others."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -209,7 +198,7 @@ def settings_undone() -> Iterator[None]:
         yield
     finally:
         for space, own in before:
-            for name in [name for name, it in vars(space).items() if it is not own.get(name)]:
+            for name in [one for one, it in vars(space).items() if it is not own.get(one, own)]:
                 if name in own:
                     setattr(space, name, own[name])
                 elif space is torch.Tensor and hasattr(torch.Tensor.__base__, name):  # covered
@@ -242,23 +231,6 @@ def judged(piece: Piece, module: ModuleType) -> Verdict:
     if not verdict and verdict.is_written:
         return replace(verdict, case="\n".join(filter(None, [verdict.case, printed.shown()])))
     return verdict
-
-
-class FirstLines(io.StringIO):
-    """The beginning of what code prints."""
-
-    MOST_LETTERS, MOST_LINES = 2000, 5
-
-    def write(self, text: str) -> int:
-        """Keep what is printed first."""
-        super().write(text[: max(self.MOST_LETTERS - self.tell(), 0)])
-        return len(text)
-
-    def shown(self) -> str:
-        """Write the first lines under a heading, if there are any."""
-        lines = self.getvalue().splitlines()
-        more = ["..."] if len(lines) > self.MOST_LINES else []
-        return "\n".join(["it printed:", *lines[: self.MOST_LINES], *more]) if lines else ""
 
 
 def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> str:

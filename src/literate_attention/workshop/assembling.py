@@ -80,28 +80,17 @@ def with_ours(theirs: Pieces) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Assembly:
-    """A model that speaks through pieces.
-
-    Args:
-        model: scores the next token, as :class:`~literate_attention.models.transformer_block.LanguageModel`.
-        new_caches: makes empty caches for so many tokens, or returns None if the model takes none.
-        pieces: what it is made of.
-    """
+    """A model that speaks through pieces."""
 
     model: Any
     new_caches: Callable[[int], list[Any] | None]
+    """Makes empty caches for so many tokens, or returns None if the model takes none."""
     pieces: Pieces = field(default_factory=dict)
 
     def write(
         self, token_ids: Tensor, max_new_tokens: int, choose: Callable[[Tensor], Tensor]
     ) -> Iterator[int]:
-        """Continue a text, token by token.
-
-        Args:
-            token_ids: the beginning, of shape ``(1, num_tokens)``.
-            max_new_tokens: how many tokens to add.
-            choose: takes the logits of the next token, and returns its id.
-        """
+        """Continue a text of shape ``(1, num_tokens)``, token by token, by the logits of the next one."""
         caches = self.new_caches(token_ids.shape[-1] + max_new_tokens)
         new = token_ids
         for _ in range(max_new_tokens):
@@ -121,9 +110,6 @@ class Assembly:
         """Return what comes out of the embedding, of each layer, and at the end.
 
         Through caches the last token runs alone, as all do that are added.
-
-        Args:
-            token_ids: a text, of shape ``(1, num_tokens)``.
         """
         caches = self.new_caches(token_ids.shape[-1])
         steps = [token_ids[:, :-1], token_ids[:, -1:]] if caches else [token_ids]
@@ -146,16 +132,7 @@ def assemble(
 ) -> Assembly:
     """Put SmolLM2 together of a reader's pieces, and of ours where one is missing.
 
-    Args:
-        theirs: what the reader wrote, by the names of the book.
-        weights: by the names of our model; their memory is shared.
-        sizes: of the model, as :func:`~literate_attention.models.real_model.llama_model` takes them.
-
-    Returns:
-        The model and its caches.
-
-    Raises:
-        NamesError: the weights do not fit.
+    The memory of the weights is shared; if these do not fit, that is a `NamesError`.
     """
     pieces = with_ours(theirs)
     width, num_kv_heads, head_dim = sizes["embed_dim"], sizes["num_kv_heads"], sizes["head_dim"]
@@ -192,11 +169,7 @@ def takes(function: Callable[..., object], name: str) -> bool:
 
 
 def share_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Give a module its weights by the names of the book; what it has under two names gets them twice.
-
-    Raises:
-        NamesError: its parameters have other names or shapes.
-    """
+    """Give a module its weights by the names of the book; what it has under two names gets them twice."""
     found = dict(module.named_parameters(remove_duplicate=False))
     weight_of = {id(found[name]): weight for name, weight in weights.items() if name in found}
     missing = sorted(weights.keys() - found.keys())

@@ -13,12 +13,11 @@ from torch import Tensor
 
 from literate_attention.models.real_model import gpt2_attention
 from literate_attention.story.multi_head_attention import MultiHeadAttention
-from literate_attention.workshop._road import WorkshopError
+from literate_attention.workshop._road import FirstLines, WorkshopError
 from literate_attention.workshop.assembling import NamesError, share_weights
 from literate_attention.workshop.checking import check
 from literate_attention.workshop.solutions import (
     TOLERANCE,
-    KeptBack,
     Solutions,
     difference,
     where_it_stops,
@@ -61,7 +60,7 @@ def talk_gpt2(folder: str | os.PathLike[str], file: str | os.PathLike[str]) -> s
     for layer in layers:
         num_heads = len(checkpoint[f"h.{layer}.attn.c_proj.bias"]) // HEAD_DIM
         ours = gpt2_attention(checkpoint, layer, num_heads, CONTEXT_LENGTH).eval()
-        with redirect_stdout(KeptBack()):
+        with redirect_stdout(FirstLines()):
             fits = compared(solutions, ours) <= TOLERANCE
         if not fits:
             return f"In layer {layer + 1} your MultiHeadAttention has other numbers than ours."

@@ -1,7 +1,6 @@
 """What a reader has written, in the model, and beside ours."""
 
 import importlib
-import io
 import sys
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,30 +25,8 @@ TOLERANCE = 3e-5
 the smallest mistake that was tried, a norm with an eps of 1e-6 in place of 1e-5, is off by 4e-4."""
 
 
-class KeptBack(io.StringIO):
-    """Counts the lines that pieces print, and shows none of them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines = 0
-
-    def write(self, text: str) -> int:
-        """Count."""
-        self.lines += text.count("\n")
-        return len(text)
-
-    def __str__(self) -> str:
-        lines = "1 line" if self.lines == 1 else f"{self.lines} lines"
-        return f"Your pieces printed {lines} meanwhile, which are left out."
-
-
 class Solutions:
-    """The pieces that a reader has written.
-
-    Args:
-        folder: where their files are.
-        names: the pieces to load.
-    """
+    """Some of the pieces that a reader has written in the files of a folder."""
 
     def __init__(self, folder: Path, names: Iterable[str]) -> None:
         self.folder = folder.resolve()
@@ -99,14 +76,7 @@ def own_modules(folder: Path) -> list[ModuleType]:
 
 
 class Comparison:
-    """SmolLM2 with a reader's pieces in it, beside the library's.
-
-    Args:
-        solutions: the pieces.
-        ours: the library's model.
-        token_ids: the text on which both are compared.
-        sizes: of the model.
-    """
+    """SmolLM2 with a reader's pieces in it, beside the library's, on one text."""
 
     def __init__(
         self,

@@ -150,7 +150,13 @@ def start(folder: str | os.PathLike[str], hints: bool = True) -> Started:
         others = {
             "__init__.py": PACKAGE,
             "pytest.ini": PYTEST_SETTINGS,
-            README: introduction(folder, hints),
+            README: INTRODUCTION.format(
+                book=documentation(),
+                check=command_line("check", folder),
+                talk=command_line("talk", folder, '"Once upon a time"'),
+                start=command_line("start", folder),
+                hints=WITH_HINTS if hints else WITHOUT_HINTS,
+            ),
         }
         for name, text in others.items():
             if not (folder / name).exists():
@@ -169,17 +175,6 @@ def has_hints(folder: Path) -> bool:
     """Tell whether hints may be given in a folder."""
     readme = folder / README
     return not (readme.exists() and WITHOUT_HINTS in readme.read_text("utf-8", errors="replace"))
-
-
-def introduction(folder: Path, hints: bool) -> str:
-    """Write what a reader is told first."""
-    return INTRODUCTION.format(
-        book=documentation(),
-        check=command_line("check", folder),
-        talk=command_line("talk", folder, '"Once upon a time"'),
-        start=command_line("start", folder),
-        hints=WITH_HINTS if hints else WITHOUT_HINTS,
-    )
 
 
 def complete(
@@ -235,12 +230,7 @@ def imports_for(code: str, stem: str, always: Collection[str], defined: Collecti
 
 
 def names_in(source: bytes, name: str) -> set[str]:
-    """Return what a file defines or imports; `STAR` if it imports what it does not name.
-
-    Raises:
-        SyntaxError: Python cannot read it.
-        ValueError: it holds bytes that are no text.
-    """
+    """Return what a file defines or imports; `STAR` if it imports what it does not name."""
     symbols = symtable.symtable(source, name, "exec").get_symbols()  # type: ignore[arg-type]
     imports = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom))
     stars = {one.name for node in imports for one in node.names} & {STAR}

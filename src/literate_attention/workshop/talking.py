@@ -21,7 +21,7 @@ import torch
 
 from literate_attention.models.kv_cache import empty_caches, sample
 from literate_attention.models.real_model import chat_prompt, load_smollm2
-from literate_attention.workshop._road import WIDTH, WorkshopError
+from literate_attention.workshop._road import WIDTH, FirstLines, WorkshopError
 from literate_attention.workshop.assembling import (
     CONTEXT_LENGTH,
     IN_MODEL,
@@ -32,7 +32,6 @@ from literate_attention.workshop.checking import RIGHT, WRONG, Checked, check
 from literate_attention.workshop.gpt2 import talk_gpt2
 from literate_attention.workshop.solutions import (
     Comparison,
-    KeptBack,
     Solutions,
     where_it_stops,
 )
@@ -91,7 +90,7 @@ def talk(
     with sign_of_life("Your pieces are judged"):
         checked = check(folder, *IN_MODEL)
     right = checked.named(RIGHT)
-    printed, say = KeptBack(), partial(print, file=sys.stdout)
+    printed, say = FirstLines(), partial(print, file=sys.stdout)
 
     def written(assembly: Assembly) -> Iterator[int]:
         generator = torch.Generator().manual_seed(seed)
@@ -129,7 +128,8 @@ def talk(
     same = "the same text" if said == ours_said else "another text"
     print(f"{speed:.1f} tokens a second; ours writes {same} with {our_speed:.1f}.")
     if printed.lines:
-        print(printed)
+        lines = "1 line" if printed.lines == 1 else f"{printed.lines} lines"
+        print(f"Your pieces printed {lines} meanwhile, which are left out.")
 
 
 @contextmanager
