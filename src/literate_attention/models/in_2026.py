@@ -45,7 +45,7 @@ SECTIONS = {
     "query latent": "models/latent_attention.md#the-module",
     "rotary": "models/rotary_embeddings.md#turn-do-not-add",
     "sinks": "models/windows_and_sinks.md#the-first-token-is-not-like-the-others",
-    "sparse": "",
+    "sparse": "models/sparse_attention.md#a-cheap-index",
     "window": "models/windows_and_sinks.md#the-last-few-tokens",
 }
 """The pages that explain what models do, and the sections of them.
