@@ -327,9 +327,12 @@ def sparse_layer(room):
     return layer, la.SparseCache(cache, 1, room, 64), size + 64 * room * 4
 
 
-LAYERS = {"softmax": softmax_layer, "latent": latent_layer, "linear": linear_layer}
-if hasattr(la, "SparseAttention"):
-    LAYERS["sparse"] = sparse_layer
+LAYERS = {
+    "softmax": softmax_layer,
+    "latent": latent_layer,
+    "linear": linear_layer,
+    "sparse": sparse_layer,
+}
 
 
 def measure_kinds(after=AFTER, rounds=101):
