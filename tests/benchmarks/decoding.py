@@ -324,7 +324,7 @@ def sparse_layer(room):
     attention, cache, size = softmax_layer(room)
     indexer = la.Indexer(1024, 8, 64, rope=la.RotaryEmbedding(32, room))
     layer = la.SparseAttention(attention, indexer, top_k=512)
-    return layer, la.SparseCache(cache, 1, room, 64), size + 64 * room * 4
+    return layer, la.SparseCache(cache, index_dim=64), size + 64 * room * 4
 
 
 LAYERS = {
