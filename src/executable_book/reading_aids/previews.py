@@ -90,11 +90,16 @@ def _written(element: html.HtmlElement) -> str:
     return html.tostring(element, encoding="unicode", with_tail=False)
 
 
+def _is_element(node: html.HtmlElement) -> bool:
+    """Tell whether it is not a comment."""
+    return isinstance(node.tag, str)
+
+
 def _beginning(blocks: Iterable[html.HtmlElement]) -> list[html.HtmlElement]:
     """Return the first blocks, as far as they can be read at a glance, with what the last one announces."""
     taken: list[html.HtmlElement] = []
     text = ""
-    for block in blocks:
+    for block in filter(_is_element, blocks):
         added = block.text_content().strip()
         announced = taken and taken[-1].tag == "p" and not END_OF_SENTENCE.search(text)
         is_long = taken and not announced and len(text + added) > ENOUGH

@@ -22,6 +22,8 @@ from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.config import Config
 from sphinx.util import logging
 
+from executable_book.check.repeated_warnings import NOTE
+
 LOGGER = logging.getLogger(__name__)
 MARK = ".building"
 _lock = contextlib.ExitStack()
@@ -35,7 +37,8 @@ def begin(app: Sphinx, config: Config) -> None:
     mark.parent.mkdir(parents=True, exist_ok=True)
     if mark.exists():
         LOGGER.info("the last build was cut short: beginning afresh")
-        for path in (app.doctreedir / ENV_PICKLE_FILENAME, app.outdir / ".buildinfo"):
+        known = (app.doctreedir / name for name in (ENV_PICKLE_FILENAME, NOTE))
+        for path in (*known, app.outdir / ".buildinfo"):
             path.unlink(missing_ok=True)
         for folder in (app.outdir.parent / OUTPUT_FOLDER, app.outdir / "_static"):
             shutil.rmtree(folder, ignore_errors=True)

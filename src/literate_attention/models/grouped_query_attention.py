@@ -52,6 +52,7 @@ def stack_groups(
     Example:
         Six heads of five queries make two lists of fifteen, in which each head has a number here.
 
+        >>> import torch
         >>> x = torch.arange(6.0).view(6, 1, 1).expand(6, 5, 4)
         >>> stack_groups(x, num_kv_heads=2)[..., 0]
         tensor([[0., 0., 0., 0., 0., 1., 1., 1., 1., 1., 2., 2., 2., 2., 2.],
@@ -79,6 +80,7 @@ def unstack_groups(
         ValueError: ``num_heads`` is no multiple of the number of key-value heads.
 
     Example:
+        >>> import torch
         >>> x = torch.arange(120.0).reshape(6, 5, 4)
         >>> torch.equal(unstack_groups(stack_groups(x, num_kv_heads=2), num_heads=6), x)
         True
@@ -165,6 +167,7 @@ def grouped_attention(
         Of five tokens the last three ask. The first of these averages 0, 0.4 and 0.8 in the first group
         of heads, and 2, 2.4 and 2.8 in the second.
 
+        >>> import torch
         >>> query, key = torch.zeros(6, 3, 4), torch.zeros(2, 5, 4)
         >>> value = torch.arange(40.0).reshape(2, 5, 4) / 10
         >>> context, weights = grouped_attention(
@@ -227,6 +230,7 @@ class GroupedQueryAttention(nn.Module):
             where no ``head_dim`` is given; or the window is below 1.
 
     Example:
+        >>> import torch
         >>> rope = RotaryEmbedding(head_dim=4, context_length=8)
         >>> attention = GroupedQueryAttention(24, 24, num_heads=6, num_kv_heads=2, rope=rope)
         >>> attention.W_query.weight.shape, attention.W_key.weight.shape

@@ -34,7 +34,7 @@ PARTS = ("queries", "keys, values", "mask", "positions", "cache", "output")
 
 SECTIONS = {
     "absorbed": "models/latent_attention.md#why-a-rotation-resists",
-    "cache": "models/kv_cache.md#a-cache-that-is-allocated-once",
+    "cache": "models/kv_cache.md#one-cache-for-several-layers",
     "gates": "models/linear_attention.md#gates",
     "grouped": "models/grouped_query_attention.md#one-set-of-keys-for-several-questions",
     "latent": "models/latent_attention.md#keep-less-and-make-the-rest-again",
@@ -43,8 +43,8 @@ SECTIONS = {
     "multi-head": "story/multi_head_attention.md#heads-side-by-side",
     "norm": "models/grouped_query_attention.md#the-module",
     "query latent": "models/latent_attention.md#the-module",
-    "rotary": "models/rotary_embeddings.md#turn-do-not-add",
-    "sinks": "models/windows_and_sinks.md#the-first-token-is-not-like-the-others",
+    "rotary": "models/rotary_embeddings.md#turn-a-part-or-nothing-at-all",
+    "sinks": "models/windows_and_sinks.md#a-sink-that-is-learned",
     "sparse": "models/sparse_attention.md#a-cheap-index",
     "window": "models/windows_and_sinks.md#the-last-few-tokens",
 }

@@ -82,18 +82,20 @@ MODELS: Final = (
         name="OLMo 3 7B",
         year=2025,
         source="olmo3",
+        card=f"{HUB}/allenai/Olmo-3-7B-Instruct/blob/main/config.json",
         layers=(
             (24, (keys_and_values(32, 32, 128, window=4096),)),
             (8, (keys_and_values(32, 32, 128),)),
         ),
-        also=((32, NORM),),
+        also=((32, NORM), (8, STRETCHED)),
     ),
     Model(
         name="DeepSeek V3.2",
         year=2025,
         source="deepseek_v32",
+        card=f"{HUB}/deepseek-ai/DeepSeek-V3.2-Exp/blob/main/config.json",
         layers=((61, (index(64, 128), latents(128, 128, 512, 64, 128, best=2048))),),
-        also=((61, FROM_LATENT), (61, APART)),
+        also=((61, FROM_LATENT), (61, APART), (61, STRETCHED)),
     ),
     Model(
         name="MiMo V2 Flash",
@@ -165,7 +167,13 @@ MODELS: Final = (
                 ),
             ),
         ),
-        also=((43, FROM_LATENT), (43, NORM), (43, SINK), (43, rotated("an eighth"))),
+        also=(
+            (43, FROM_LATENT),
+            (43, NORM),
+            (43, SINK),
+            (43, rotated("an eighth")),
+            (41, STRETCHED),
+        ),
     ),
     Model(
         name="MiniMax M3",

@@ -213,7 +213,8 @@ def imports_for(code: str, stem: str, always: Collection[str], defined: Collecti
     """Write what code needs and does not define, in part from the reader's own files."""
     used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
     wanted = used.union(always).difference(defined)
-    own = [f"import {file}\n" for file in CHAPTERS] + [
+    names = {piece.name for pieces in CHAPTERS.values() for piece in pieces}
+    own = [f"import {file}\n" for file in CHAPTERS if file not in names] + [
         f"from {file} import {piece.name}\n"
         for file, pieces in CHAPTERS.items()
         for piece in pieces

@@ -21,7 +21,10 @@ from literate_attention.models.in_2026 import (
 pytestmark = pytest.mark.oracle
 
 SLIDING, FULL, OF_KIMI = "sliding_attention", "full_attention", [4, 8, 12, 16, 20, 24, 27]
+YARN = {"rope_type": "yarn", "original_max_position_embeddings": 4096}
 ITS_OWN: dict[str, dict[str, Any]] = {  # where a model is not what its class has by default
+    "olmo3": {"rope_scaling": YARN | {"factor": 8.0, "original_max_position_embeddings": 8192}},
+    "deepseek_v32": {"rope_parameters": YARN | {"factor": 40.0, "rope_theta": 10_000.0}},
     "kimi_linear": {
         "linear_attn_config": {
             "full_attn_layers": OF_KIMI,
@@ -34,7 +37,10 @@ ITS_OWN: dict[str, dict[str, Any]] = {  # where a model is not what its class ha
         "num_kv_shared_layers": 20,
         "layer_types": [*[SLIDING] * 4, FULL] * 7,
     },
-    "deepseek_v4": {"compress_ratios": [0, 0, 4, *[128, 4] * 20]},
+    "deepseek_v4": {
+        "compress_ratios": [0, 0, 4, *[128, 4] * 20],
+        "rope_scaling": YARN | {"factor": 16.0, "original_max_position_embeddings": 65_536},
+    },
     "minimax_m3_vl": {"sparse_attention_config": {"sparse_attention_freq": [0] * 3 + [1] * 57}},
 }
 SIGNS = {
