@@ -1,4 +1,4 @@
-"""The file of a trained model: where it is, whether it is the right one, and what is in it."""
+"""The file of SmolLM2: where it is, whether it is the right one, and what is in it."""
 
 import importlib.metadata
 import importlib.util
