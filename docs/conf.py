@@ -34,7 +34,6 @@ nitpicky = True
 numfig = True
 numfig_secnum_depth = 0  # Figure 12, whatever the chapter
 math_numfig = True
-numfig_secnum_depth = 0  # Figure 12, whatever the chapter
 math_eqref_format = "({number})"
 
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]

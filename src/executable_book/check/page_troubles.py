@@ -52,9 +52,9 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     lines = [*lines_of(app)]
     if replace_book_data(env, STATUS, lines) in (None, lines) and before == now:
         return []
-    changed = [page for page in before | now if before.get(page) != now.get(page)]
+    changed = {page for page in before | now if before.get(page) != now.get(page)}
     return [
-        *changed,
+        *(changed & env.found_docs),
         *(page for told in (STATUS, LEDGER, SUMMARY) for page in page_data(env, told)),
     ]
 
@@ -73,8 +73,8 @@ def lines_of(app: Sphinx) -> Iterator[tuple[str, ...]]:
     troubles = troubles_of(app.env)
     for docname in in_order(app.env):
         if docname in pages:
-            verified = {one.id for check, one in report.on_page(docname) if not check.problem}
-            counts = pages[docname].cells, len(verified), len(records.get(docname, ()))
+            verified, recorded = report.verified_on(docname), records.get(docname, ())
+            counts = pages[docname].cells, len(verified), len(recorded)
             said = f": {troubles[docname]}" if docname in troubles else ""
             title = app.env.titles[docname].astext()
             yield docname, title, said, *map(str, counts)

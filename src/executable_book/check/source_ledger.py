@@ -150,6 +150,11 @@ class Report:
             if check.docname == docname and check.output_id in outputs
         ]
 
+    def verified_on(self, docname: str) -> set[str]:
+        """Return the entries that a page claims, and which differ in none of its cells."""
+        failed = {output.id for check, output in self.on_page(docname) if check.problem}
+        return {output.id for _, output in self.on_page(docname)} - failed
+
 
 def compare(claim: Printed, ledger: Ledger, device: str) -> Iterator[tuple[str, str]]:
     """Yield each entry that a cell claims with what is wrong, nothing if it agrees."""

@@ -11,8 +11,10 @@ What is left out is cut from the source, so that comments and the author's layou
 
 import ast
 import difflib
+import io
 import re
 import subprocess
+import tokenize
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate, zip_longest
@@ -22,7 +24,6 @@ from ruff.__main__ import find_ruff_bin  # type: ignore[import-untyped]
 
 LETTERS_ON_A_LINE = 80
 DOCSTRINGS, TYPES, REFUSALS = "docstrings", "types", "refusals"
-COMMENT_BESIDE_CODE = re.compile(r"^( *)(\S.*?)  (# .*)$", re.MULTILINE)
 FIELDS = {"dataclass", "NamedTuple"}
 """What makes fields of a class's annotations: there they are more than types."""
 
@@ -79,15 +80,16 @@ def laid_out(code: str) -> str:
 
     A comment that makes its line too long moves above it, or else the code would be broken for its sake.
     """
-
-    def above(line: re.Match[str]) -> str:
-        indent, statement, comment = line.groups()
-        is_long = len(line[0]) > LETTERS_ON_A_LINE
-        return f"{indent}{comment}\n{indent}{statement}" if is_long else line[0]
-
+    lines = code.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        row, column = token.start[0] - 1, token.start[1]
+        if token.type == tokenize.COMMENT and len(lines[row]) > LETTERS_ON_A_LINE:
+            statement = lines[row][:column].rstrip()
+            indent = statement[: len(statement) - len(statement.lstrip())]
+            lines[row] = f"{indent}{token.string}\n{statement}" if statement else lines[row]
     ran = subprocess.run(
         [find_ruff_bin(), "format", "--isolated", "--line-length", str(LETTERS_ON_A_LINE), "-"],
-        input=COMMENT_BESIDE_CODE.sub(above, code),
+        input="\n".join(lines),
         capture_output=True,
         text=True,
         encoding="utf-8",

@@ -83,12 +83,10 @@ def mark_ends(app: Sphinx, doctree: nodes.document) -> None:
 
 def page_foot(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
     """Say on which device and versions the page ran, and how many source outputs it verifies."""
-    checks = report_of(app.env).on_page(docname)
-    failed = {output.id for check, output in checks if check.problem}
-    claimed = {output.id for _, output in checks}
+    report = report_of(app.env)
     foot = nodes.paragraph("", what_ran(executed_with(app.env, docname)), classes=["page-foot"])
-    if claimed:
-        count = len(claimed - failed)
+    if report.on_page(docname):
+        count = len(report.verified_on(docname))
         says = f"{count} source output{'' if count == 1 else 's'} verified"
         link = ledger_link(app, docname, "", says)
         foot.extend([nodes.Text("; "), link, nodes.Text(" on this page")])

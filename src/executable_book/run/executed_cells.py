@@ -111,15 +111,16 @@ def problems_of_page(
     for cell in found[:end]:
         yield from problems(cell)
     if why:
-        yield found[end].line, f"this cell failed: {why}"
+        yield found[end].line if end < len(found) else 1, f"this cell failed: {why}"
 
 
 def failure_of(found: list[ExecutedCell], executed: Mapping[str, Any]) -> tuple[int, str]:
-    """Return the number of the cell that ended a page, and why it did."""
+    """Return the number of the cell that ended a page, and why it did; none is seen of a removed output."""
     for number, cell in enumerate(found):
-        if traceback := cell.written("traceback"):
-            return number, traceback.strip().splitlines()[-1]
-    return 0, str(executed["error"])
+        traceback = cell.written("traceback").strip()
+        if traceback and "raises-exception" not in cell.options.get("tags", ()):
+            return number, traceback.splitlines()[-1]
+    return len(found), str(executed["error"])
 
 
 def problems(cell: ExecutedCell) -> Iterator[tuple[int, str]]:

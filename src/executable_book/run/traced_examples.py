@@ -9,10 +9,10 @@ is a program because a process that builds a book does not import its library, w
 import ast
 import doctest
 import importlib
-import inspect
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
@@ -49,7 +49,9 @@ class Tracer:
         self.statements = {
             module.__file__: {
                 line: one
-                for one in statements_in(ast.parse(inspect.getsource(module)), (name,))
+                for one in statements_in(
+                    ast.parse(Path(str(module.__file__)).read_text("utf-8")), (name,)
+                )
                 for line in range(one[1].lineno, (one[1].end_lineno or 0) + 1)
             }
             for name, module in modules.items()

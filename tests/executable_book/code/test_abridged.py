@@ -228,3 +228,8 @@ def test_what_of_a_module_is_taught() -> None:
         "def f(x):",
         "f(LIMIT)",
     ]
+
+
+def test_a_sharp_within_a_string_is_no_comment() -> None:
+    text = f"def say():\n    return '{40 * 'a'}  # {40 * 'b'}'\n"
+    assert f"'{40 * 'a'}  # {40 * 'b'}'" in shown(text).replace('"', "'")

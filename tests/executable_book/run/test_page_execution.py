@@ -131,6 +131,14 @@ def test_a_failing_cell_fails_three_builds_and_no_other_page(project) -> None:
     assert project.build().status == 0
 
 
+def test_the_cell_that_failed_is_named_even_if_others_may_fail_or_are_not_shown(project) -> None:
+    titled(project, "bad", cell("[].pop()", ":tags: [raises-exception]"), cell("assert False"))
+    titled(project, "hidden", cell("{}['key']", ":tags: [remove-input, remove-output]"))
+    build, line = project.build(), project.cell_lines("bad")[1]
+    assert f"bad.md:{line}: WARNING: this cell failed: AssertionError" in build.err
+    assert "hidden.md:1: WARNING: this cell failed" in build.err
+
+
 NOT_TO_BE_SEEN = {
     "noisy": ("import warnings\nwarnings.warn('mind')", "this cell wrote to stderr"),
     "placed": ("object()", "this cell prints a memory address"),
