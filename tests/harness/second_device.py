@@ -43,7 +43,7 @@ class SecondDevice(TorchFunctionMode):
         result = func(*args, **kwargs)
         if name in {"to", "cpu"} and is_second(args[0]) != (target == SECOND):
             result = result.clone()  # it moved there, so it has memory of its own
-        return marked(result) if target == SECOND else result
+        return on_second_device(result) if target == SECOND else result
 
 
 def compute(name, func, args, kwargs):
@@ -55,10 +55,10 @@ def compute(name, func, args, kwargs):
     is_indexed = name == "__getitem__" and is_second(args[0])
     if not is_indexed and not all(map(is_single, here)):
         raise RuntimeError(f"{name} found tensors on two devices, cpu:1 and cpu")
-    return marked(func(*args, **kwargs))
+    return on_second_device(func(*args, **kwargs))
 
 
-def marked(result):
+def on_second_device(result):
     """Mark the memory of a result as that of the second device."""
     for storage in filter(None, map(storage_of, tensors_in(result))):
         storage.is_second = True  # type: ignore[attr-defined]

@@ -1,5 +1,6 @@
 """Verdicts from a process of its own: what runs there may print, loop for ever, or end the process."""
 
+import contextlib
 import json
 import os
 import queue
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -117,8 +119,23 @@ def lines_of(process: subprocess.Popen[bytes]) -> "queue.SimpleQueue[bytes]":
                 lines.put(line)
         lines.put(b"")
 
-    threading.Thread(target=read, daemon=True).start()
+    def say_end() -> None:
+        wait_for_end(process)
+        time.sleep(1)  # what it wrote last is read meanwhile
+        lines.put(b"")  # children that it has left may keep the pipe open
+
+    for follow in (read, say_end):
+        threading.Thread(target=follow, daemon=True).start()
     return lines
+
+
+def wait_for_end(process: subprocess.Popen[bytes]) -> None:
+    """Wait for a process and leave it where it is, if the system can, so that its number stays its own."""
+    with contextlib.suppress(ChildProcessError):
+        if hasattr(os, "waitid"):
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        else:
+            process.wait()
 
 
 def read_message(line: bytes) -> dict[str, Any]:
