@@ -322,7 +322,7 @@ def linear_layer(_):
 def sparse_layer(room):
     """Make the same with an index."""
     attention, cache, size = softmax_layer(room)
-    indexer = la.Indexer(1024, 8, 64, rope=la.RotaryEmbedding(32, room))
+    indexer = la.Indexer(1024, 8, 64, rope=la.PartialRotaryEmbedding(32, room))
     layer = la.SparseAttention(attention, indexer, top_k=512)
     return layer, la.SparseCache(cache, index_dim=64), size + 64 * room * 4
 

@@ -9,7 +9,7 @@ from torch.nn.functional import kl_div, relu
 
 from literate_attention._argument_checks import require_at_least, require_mask, require_room
 from literate_attention._call_types import ReturnsTensor, ReturnsWeights
-from literate_attention.models.rotary_embeddings import RotaryEmbedding
+from literate_attention.models.rotary_embeddings import PartialRotaryEmbedding
 from literate_attention.story.causal_attention import causal_mask
 from literate_attention.story.multi_head_attention import split_heads
 
@@ -210,11 +210,12 @@ class Indexer(nn.Module):
         num_heads: how many heads. With few, scores of exactly zero are frequent, among which any may be
             chosen.
         head_dim: how wide a query and the key are.
-        rope: what turns the first numbers of queries and keys, as many as it is wide.
+        rope: what turns the first numbers of queries and keys.
         eps: the :math:`\epsilon` of the norm.
 
     Example:
-        >>> indexer = Indexer(24, num_heads=4, head_dim=8, rope=RotaryEmbedding(2, context_length=16))
+        >>> rope = PartialRotaryEmbedding(2, context_length=16)
+        >>> indexer = Indexer(24, num_heads=4, head_dim=8, rope=rope)
         >>> indexer(torch.ones(1, 5, 24)).shape
         torch.Size([1, 5, 5])
     """
@@ -227,7 +228,7 @@ class Indexer(nn.Module):
         num_heads: int,
         head_dim: int,
         *,
-        rope: RotaryEmbedding | None = None,
+        rope: PartialRotaryEmbedding | None = None,
         eps: float = 1e-6,
     ) -> None:
         super().__init__()
@@ -259,18 +260,11 @@ class Indexer(nn.Module):
         start = 0 if cache is None else cache.num_tokens
         query = split_heads(self.W_query(x), self.num_heads)
         key = self.key_norm(self.W_key(x))
-        query, key = self.turn(query, start), self.turn(key, start)
+        if self.rope is not None:
+            query, key = self.rope(query, start), self.rope(key, start)
         if cache is not None:
             key = cache.keep(key)
         return index_scores(query, key, self.W_weight(x))
-
-    def turn(self, x: Tensor, start: int) -> Tensor:
-        """Rotate the first numbers of queries or keys."""
-        if self.rope is None:
-            return x
-        width = 2 * self.rope.cos.shape[-1]
-        first, rest = x.split([width, x.shape[-1] - width], dim=-1)
-        return torch.cat([self.rope(first, start), rest], dim=-1)
 
 
 class SparseAttention(nn.Module):

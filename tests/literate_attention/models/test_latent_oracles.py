@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 import pytest
 import torch
+from harness.library.deepseek import of_latent_attention
 from torch import Tensor, nn
 from torch.testing import assert_close
 
@@ -19,7 +20,6 @@ from literate_attention import (
     LatentCache,
     MultiHeadLatentAttention,
     RotaryEmbedding,
-    interleaved_to_half_split,
     rotate_interleaved,
 )
 from literate_attention.models import latent_attention
@@ -77,34 +77,8 @@ class Pair:
             value_dim=self.value,
             query_latent_dim=query_latent,
         ).double()
-        self.ours.load_state_dict(self.renamed(self.theirs.state_dict()))
+        self.ours.load_state_dict(of_latent_attention(self.theirs.state_dict(), self))
         self.x = torch.randn(1 + seed % 3, NUM_TOKENS, self.width, dtype=torch.float64)
-
-    def renamed(self, weights: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Name their weights, or gradients of them, as ours, and reorder the rows that are rotated."""
-        theirs = {name.removesuffix(".weight"): weight for name, weight in weights.items()}
-
-        def cut(name: str, *widths: int) -> tuple[Tensor, ...]:
-            by_head = theirs[name].unflatten(0, (-1, sum(widths))).split(widths, dim=1)
-            return tuple(rows.flatten(0, 1) for rows in by_head)
-
-        plain, turned = cut("q_b_proj", self.nope, self.rope)
-        turned = interleaved_to_half_split(turned, self.heads)
-        query = [rows.unflatten(0, (self.heads, -1)) for rows in (plain, turned)]
-        latent, rope_key = cut("kv_a_proj_with_mqa", self.latent, self.rope)
-        key, value = cut("kv_b_proj", self.nope, self.value)
-        ours = {
-            "W_query.0": theirs["q_a_proj"],
-            "W_query.1": theirs["q_a_layernorm"],
-            "W_query.2": torch.cat(query, dim=1).flatten(0, 1),
-            "W_latent": latent,
-            "latent_norm": theirs["kv_a_layernorm"],
-            "W_rope_key": interleaved_to_half_split(rope_key, 1),
-            "W_key": key,
-            "W_value": value,
-            "out_proj": theirs["o_proj"],
-        }
-        return {f"{name}.weight": weight for name, weight in ours.items()}
 
     def expected(self, start: int = 0, stop: int = NUM_TOKENS, cache: Any = None) -> Tensor:
         """Return what theirs makes of some tokens."""
@@ -126,7 +100,7 @@ def test_outputs_and_gradients_are_equal(seed: int, absorb: bool | None) -> None
     ours, theirs = dict(pair.ours.named_parameters()), dict(pair.theirs.named_parameters())
     gradients = torch.autograd.grad((output * weight).sum(), [x, *ours.values()])
     given = torch.autograd.grad((expected * weight).sum(), [x, *theirs.values()])
-    renamed = pair.renamed(dict(zip(theirs, given[1:], strict=True)))
+    renamed = of_latent_attention(dict(zip(theirs, given[1:], strict=True)), pair)
     for found, other in zip(gradients, [given[0], *(renamed[name] for name in ours)], strict=True):
         close(found, other)
 

@@ -17,8 +17,8 @@ from literate_attention import (
     LanguageModel,
     LatentCache,
     MultiHeadLatentAttention,
+    PartialRotaryEmbedding,
     RollingCache,
-    RotaryEmbedding,
     SparseAttention,
     SparseCache,
     TransformerBlock,
@@ -43,7 +43,7 @@ X = random_tensor(BATCH, TOKENS, D_IN)
 
 def seeded(latent: bool = False, top_k: int = TOP_K, width: int = D_IN) -> SparseAttention:
     torch.manual_seed(123)
-    rope: Any = RotaryEmbedding(2, 32, base=100.0)
+    rope: Any = PartialRotaryEmbedding(2, 32, base=100.0)
     indexer = Indexer(width, INDEX_HEADS, INDEX_DIM, rope=rope)
     attention: Any = GroupedQueryAttention(width, D_OUT, HEADS, 1)
     if latent:

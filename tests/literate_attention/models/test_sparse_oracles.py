@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from harness.library.deepseek import of_latent_attention
 from torch import Tensor, nn
 from torch.testing import assert_close
 
@@ -17,10 +18,9 @@ from literate_attention import (
     Indexer,
     LatentCache,
     MultiHeadLatentAttention,
-    RotaryEmbedding,
+    PartialRotaryEmbedding,
     SparseAttention,
     SparseCache,
-    interleaved_to_half_split,
 )
 from literate_attention.models import sparse_attention
 
@@ -66,7 +66,7 @@ class Pair:
         self.theirs.requires_grad_(False)
         self.angles = module.DeepseekV32RotaryEmbedding(config)
         self.cache = lambda: transformers.DynamicCache(config=config)
-        rope = RotaryEmbedding(self.rope, NUM_TOKENS, BASE)
+        rope = PartialRotaryEmbedding(self.rope, NUM_TOKENS, BASE)
         dense = MultiHeadLatentAttention(
             self.width,
             self.width,
@@ -86,36 +86,18 @@ class Pair:
         self.x = torch.randn(1 + seed % 3, NUM_TOKENS, self.width, dtype=torch.float64)
 
     def renamed(self, theirs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Name their weights as ours, and reorder the rows that pair neighbours: not the index's."""
-
-        def cut(name: str, *widths: int) -> tuple[Tensor, ...]:
-            by_head = theirs[f"{name}.weight"].unflatten(0, (-1, sum(widths))).split(widths, dim=1)
-            return tuple(rows.flatten(0, 1) for rows in by_head)
-
-        plain, turned = cut("q_b_proj", self.nope, self.rope)
-        turned = interleaved_to_half_split(turned, self.heads)
-        query = [rows.unflatten(0, (self.heads, -1)) for rows in (plain, turned)]
-        latent, rope_key = cut("kv_a_proj_with_mqa", self.latent, self.rope)
-        key, value = cut("kv_b_proj", self.nope, self.value)
-        ours = {
-            "attention.W_query.0": theirs["q_a_proj.weight"],
-            "attention.W_query.1": theirs["q_a_layernorm.weight"],
-            "attention.W_query.2": torch.cat(query, dim=1).flatten(0, 1),
-            "attention.W_latent": latent,
-            "attention.latent_norm": theirs["kv_a_layernorm.weight"],
-            "attention.W_rope_key": interleaved_to_half_split(rope_key, 1),
-            "attention.W_key": key,
-            "attention.W_value": value,
-            "attention.out_proj": theirs["o_proj.weight"],
-            "indexer.W_query.0": theirs["q_a_proj.weight"],
-            "indexer.W_query.1": theirs["q_a_layernorm.weight"],
-            "indexer.W_query.2": theirs["indexer.wq_b.weight"],
-            "indexer.W_key": theirs["indexer.wk.weight"],
-            "indexer.key_norm": theirs["indexer.k_norm.weight"],
-            "indexer.W_weight": theirs["indexer.weights_proj.weight"],
+        """Name their weights as ours; the index's rows stay as they are, in halves."""
+        index = {
+            "W_query.0.weight": theirs["q_a_proj.weight"],
+            "W_query.1.weight": theirs["q_a_layernorm.weight"],
+            "W_query.2.weight": theirs["indexer.wq_b.weight"],
+            "W_key.weight": theirs["indexer.wk.weight"],
+            "key_norm.weight": theirs["indexer.k_norm.weight"],
+            "key_norm.bias": theirs["indexer.k_norm.bias"],
+            "W_weight.weight": theirs["indexer.weights_proj.weight"],
         }
-        bias = {"indexer.key_norm.bias": theirs["indexer.k_norm.bias"]}
-        return {f"{name}.weight": weight for name, weight in ours.items()} | bias
+        parts = {"attention": of_latent_attention(theirs, self), "indexer": index}
+        return {f"{part}.{name}": one for part, ours in parts.items() for name, one in ours.items()}
 
     def expected(self, start: int = 0, stop: int = NUM_TOKENS, cache: Any = None) -> Tensor:
         """Return what theirs makes of some tokens."""
@@ -167,10 +149,10 @@ TWINS = {
     "a softmax over the weights of heads": ("self.W_weight(x)", "self.W_weight(x).softmax(-1)"),
     "no cut at zero": ("relu(query @ key.unsqueeze(-3).mT)", "query @ key.unsqueeze(-3).mT"),
     "the last numbers are rotated": (
-        "torch.cat([self.rope(first, start), rest], dim=-1)",
-        "torch.cat([first, self.rope(rest[..., : width], start), rest[..., width:]], dim=-1)",
+        "self.rope(query, start), self.rope(key, start)",
+        "(self.rope(each.flip(-1), start).flip(-1) for each in (query, key))",
     ),
-    "positions begin anew": ("self.rope(first, start)", "self.rope(first)"),
+    "positions begin anew": ("self.rope(key, start)", "self.rope(key)"),
     "keys without their norm": ("self.key_norm(self.W_key(x))", "self.W_key(x)"),
     "one key too few": ("min(self.top_k, kv_len)", "min(self.top_k - 1, kv_len)"),
 }
