@@ -95,8 +95,9 @@ def index_loss(
 ) -> Float[Tensor, ""]:
     r"""Say how far an index is from the attention that it should predict, which is not changed.
 
-    .. math:: \frac1n \sum_i \sum_{j \le i} p_{ij} \log \frac{p_{ij}}{\operatorname{softmax}_j(I_i)_j},
-              \qquad p_{ij} = \frac1h \sum_{m=1}^{h} \alpha_{mij}
+    .. math:: \frac{1}{n} \sum_i \sum_{j \le i} p_{ij}
+              \bigl( \log p_{ij} - \log \operatorname{softmax}(I_i)_j \bigr),
+              \qquad p_{ij} = \frac{1}{h} \sum_{m=1}^{h} \alpha_{mij}
 
     Args:
         scores: of the index, from an :class:`Indexer`, :math:`I_{ij}`.
