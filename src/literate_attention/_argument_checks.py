@@ -115,6 +115,12 @@ def require_token_ids(token_ids: Tensor, vocab_size: int) -> None:
         )
 
 
+def require_cache(name: str, cache: object, kind: str, *, has: str) -> None:
+    """Refuse a cache that keeps something else than an attention needs."""
+    if cache is not None and not hasattr(cache, has):
+        raise TypeError(f"{name} needs a {kind}, got a {type(cache).__name__}")
+
+
 def require_to_follow(name: str, new: Tensor, cached: Tensor, num_tokens: int) -> None:
     """Refuse keys or values that cannot follow those in a cache."""
     expected = (*cached.shape[:-2], num_tokens, cached.shape[-1])

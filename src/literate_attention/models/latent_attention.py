@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from literate_attention._argument_checks import require_head_mask, require_room
+from literate_attention._argument_checks import require_cache, require_head_mask, require_room
 from literate_attention._call_types import ReturnsWeights
 from literate_attention.models.grouped_query_attention import grouped_attention
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
@@ -205,7 +205,7 @@ class MultiHeadLatentAttention(nn.Module):
             ValueError: the mask or the cache does not fit, or there are more tokens than positions or room in
                 the cache.
         """
-        require_latent_cache(cache)
+        require_cache("latent attention", cache, "LatentCache", has="kept")
         start = 0 if cache is None else cache.num_tokens
         q_len, kv_len = x.shape[-2], start + x.shape[-2]
         query = split_heads(self.W_query(x), self.num_heads)
@@ -270,9 +270,3 @@ class MultiHeadLatentAttention(nn.Module):
         absorbed = q_len * between + q_len * kv_len * 2 * self.latent_dim
         expanded = kv_len * between + q_len * kv_len * own_widths
         return absorbed < expanded
-
-
-def require_latent_cache(cache: Any) -> None:
-    """Refuse a cache of keys and values, which holds no latents."""
-    if cache is not None and not hasattr(cache, "kept"):
-        raise TypeError(f"latent attention needs a LatentCache, got a {type(cache).__name__}")

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import normalize, silu, softplus
 
+from literate_attention._argument_checks import require_cache
 from literate_attention._call_types import ReturnsTensor
 from literate_attention.models.transformer_block import RMSNorm
 from literate_attention.story.causal_attention import causal_mask
@@ -218,7 +219,7 @@ class GatedDeltaNet(nn.Module):
             TypeError: the cache is of another kind.
             ValueError: the cache holds states of another shape.
         """
-        require_state_cache(cache)
+        require_cache("linear attention", cache, "StateCache", has="state")
         query, key, value, gate = (
             split_heads(layer(x), self.num_heads)
             for layer in (self.W_query, self.W_key, self.W_value, self.W_gate)
@@ -265,9 +266,3 @@ def require_fitting(
             f"the state must be of shape (*batch, key_dim, value_dim) = {expected}, "
             f"got {tuple(state.shape)}; begin each batch of texts without a state"
         )
-
-
-def require_state_cache(cache: Any) -> None:
-    """Refuse a cache of keys and values, which holds no state."""
-    if cache is not None and not hasattr(cache, "state"):
-        raise TypeError(f"linear attention needs a StateCache, got a {type(cache).__name__}")

@@ -7,7 +7,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import kl_div, relu
 
-from literate_attention._argument_checks import require_at_least, require_mask, require_room
+from literate_attention._argument_checks import (
+    require_at_least,
+    require_cache,
+    require_mask,
+    require_room,
+)
 from literate_attention._call_types import ReturnsTensor, ReturnsWeights
 from literate_attention.models.rotary_embeddings import PartialRotaryEmbedding
 from literate_attention.story.causal_attention import causal_mask
@@ -95,8 +100,9 @@ def index_loss(
 ) -> Float[Tensor, ""]:
     r"""Say how far an index is from the attention that it should predict, which is not changed.
 
-    .. math:: \frac1n \sum_i \sum_{j \le i} p_{ij} \log \frac{p_{ij}}{\operatorname{softmax}_j(I_i)_j},
-              \qquad p_{ij} = \frac1h \sum_{m=1}^{h} \alpha_{mij}
+    .. math:: \frac{1}{n} \sum_i \sum_{j \le i} p_{ij}
+              \bigl( \log p_{ij} - \log \operatorname{softmax}(I_i)_j \bigr),
+              \qquad p_{ij} = \frac{1}{h} \sum_{m=1}^{h} \alpha_{mij}
 
     Args:
         scores: of the index, from an :class:`Indexer`, :math:`I_{ij}`.
@@ -256,7 +262,7 @@ class Indexer(nn.Module):
             TypeError: the cache is of another kind.
             ValueError: the cache does not fit, or there are more tokens than positions or room.
         """
-        require_sparse_cache(cache)
+        require_cache("sparse attention", cache, "SparseCache", has="index_keys")
         start = 0 if cache is None else cache.num_tokens
         query = split_heads(self.W_query(x), self.num_heads)
         key = self.key_norm(self.W_key(x))
@@ -352,9 +358,3 @@ def require_all_tokens(cache: Any) -> None:
         raise TypeError(
             f"an index needs a cache that keeps all tokens, got a {type(cache).__name__}"
         )
-
-
-def require_sparse_cache(cache: Any) -> None:
-    """Refuse a cache that has no keys of an index."""
-    if cache is not None and not hasattr(cache, "index_keys"):
-        raise TypeError(f"sparse attention needs a SparseCache, got a {type(cache).__name__}")

@@ -51,6 +51,7 @@ TITLES = {
     "models/latent_attention": "Latent attention",
     "models/windows_and_sinks": "Windows and sinks",
     "models/linear_attention": "Linear attention",
+    "models/sparse_attention": "Sparse attention",
     "models/ring_attention": "Ring attention",
 }
 """What the book calls each chapter."""

@@ -17,6 +17,7 @@ from literate_attention.workshop.pieces import (
     latent_attention,
     linear_attention,
     ring_attention,
+    sparse_attention,
     windows_and_sinks,
 )
 from literate_attention.workshop.pieces import grouped_query_attention as grouped
@@ -140,6 +141,22 @@ NEW = {
         (z(8, 3, 2), z(9, 3, 2), z(1, 3, 4)),
         (z(8, 2, 4, 3), z(9, 2, 4, 3), z(1, 2, 4, 5), -z(2, 2, 4).abs(), z(3, 2, 4).sigmoid()),
         (z(8, 4, 3), z(9, 4, 3), z(1, 4, 5), -z(2, 4).abs(), None, z(3, 3, 5)),
+    ),
+    "top_k_mask": inputs(
+        sparse_attention.CHOICE,
+        *((z(k, 2, 5, 5), k, causal_mask(5)) for k in (1, 3, 7)),
+        (z(8, 3, 7), 2, causal_mask(3, 7)),
+        ([[2.0, 2.0, 1.0, 2.0]], 2, causal_mask(1, 4)),
+    ),
+    "index_scores": inputs(
+        "query, key, head_weights",
+        (z(8, 3, 4, 2), z(9, 6, 2), z(1, 4, 3)),
+        (z(8, 2, 2, 3, 5), z(9, 2, 3, 5), z(1, 2, 3, 2)),
+    ),
+    "index_loss": inputs(
+        "scores, weights",
+        (z(8, 3, 3), sparse_attention.weights_of(4, 3, 3)),
+        (z(8, 3, 6, 6), sparse_attention.weights_of(3, 2, 6, 6)),
     ),
     "merge_partials": inputs(
         ring_attention.PARTS,

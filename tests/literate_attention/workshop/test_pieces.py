@@ -24,7 +24,9 @@ def test_the_librarys_own_is_right_and_a_check_changes_nothing(piece) -> None:
     assert torch.is_grad_enabled()
 
 
-LEARN_NOTHING = {"causal_mask", "window_mask", "rotary_frequencies", "KVCache", "RollingCache"}
+LEARN_NOTHING = {
+    *("causal_mask", "window_mask", "top_k_mask", "rotary_frequencies", "KVCache", "RollingCache")
+}
 """What has no gradients, or is written in place."""
 
 

@@ -100,6 +100,9 @@ def test_two_mistakes_at_once_are_never_right(piece) -> None:
         ("RollingCache", "sinks are lost", "positions have to go on"),
         ("RollingCache", "one key too few", "counts how often"),
         ("merge_partials", "count alike", "larger of both"),
+        ("top_k_mask", "mask comes too late", "one key too many"),
+        ("index_scores", "no ReLU", "number of heads alone"),
+        ("index_loss", "not hidden from the index", "heads are summed"),
     ],
 )
 def test_common_mistakes_that_come_together_are_both_named(name, first, second) -> None:
@@ -409,6 +412,11 @@ RollingCache: num_keys is a method, expected a number: write @property above it.
     return min( -> return lambda: min(
 window_mask: expected a boolean one | return mask -> return mask.float() / 2
 RMSNorm: which is LayerNorm: here nothing is subtracted. | x.float() -> x - x.mean(-1, True)
+index_loss: not the gradient of weights: it should be detached | weights.detach() -> weights
+index_loss: no gradient flows back | = scores.masked -> = scores.detach().masked
+index_loss: not the gradient of scores: it is not a number
+    log_softmax(dim=-1) -> softmax(dim=-1).log()
+top_k_mask: expected a boolean one | (-1, best, True) & attn_mask -> (-1, best, True).float() * attn_mask
 """
 
 

@@ -137,9 +137,11 @@ def compare_gradients(mine: Way, should: Backward, given: Given) -> Verdict:
         return wrong(f"{nothing} no gradient flows back")
     for name, gradient in should[1].items():
         if not same(came[1][name], gradient):
-            return wrong(
-                f"the numbers are right, but not the gradient of {name}: is something detached?"
+            found = (
+                "it is not a number" if came[1][name].isnan().any() else "is something detached?"
             )
+            why = found if gradient.any() else "it should be detached"
+            return wrong(f"the numbers are right, but not the gradient of {name}: {why}")
     if came[2] < should[2]:
         return wrong("the numbers are right, but no gradient reaches some of the parameters")
     return RIGHT

@@ -16,6 +16,7 @@ from literate_attention.workshop.pieces import (
     linear_attention,
     ring_attention,
     rotary_embeddings,
+    sparse_attention,
     story,
     transformer_block,
     windows_and_sinks,
@@ -24,7 +25,7 @@ from literate_attention.workshop.pieces.piece import Piece
 
 CHAPTERS = (
     *(story, transformer_block, rotary_embeddings, kv_cache, grouped_query_attention),
-    *(latent_attention, windows_and_sinks, linear_attention, ring_attention),
+    *(latent_attention, windows_and_sinks, linear_attention, sparse_attention, ring_attention),
 )
 PIECES = tuple(piece for chapter in CHAPTERS for piece in chapter.PIECES)
 BY_NAME = {piece.name: piece for piece in PIECES}
