@@ -34,6 +34,7 @@ PARTS = ("queries", "keys, values", "mask", "positions", "cache", "output")
 
 SECTIONS = {
     "absorbed": "models/latent_attention.md#why-a-rotation-resists",
+    "blocks": "models/sparse_attention.md#a-block-hides-a-needle",
     "cache": "models/kv_cache.md#one-cache-for-several-layers",
     "gates": "models/linear_attention.md#gates",
     "grouped": "models/grouped_query_attention.md#one-set-of-keys-for-several-questions",
@@ -117,6 +118,8 @@ def features_of(store: Store) -> tuple[Feature, ...]:
     if store.best:
         words = f"the best {store.best:,} {tokens}"
         features.append(Feature("mask", words, SECTIONS["sparse"]))
+    elif store.tokens_each not in (1, None):
+        features.append(Feature("mask", f"all {each}", SECTIONS["blocks"]))
     if store.is_shared:
         words = "that of an earlier layer"
         features.append(Feature("cache", words, SECTIONS["cache"]))
