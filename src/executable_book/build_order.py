@@ -41,7 +41,6 @@ from executable_book.run import (
     build_folder,
     changed_files,
     executed_cells,
-    other_machines,
     page_execution,
 )
 
@@ -115,7 +114,6 @@ def connect(app: Sphinx) -> None:
     for name, check in CHECKS.items():
         repeated_warnings.judge(app, name, check)
     on("build-finished", page_execution.finish, complete_site, priority=AFTER_ALL_OTHERS)
-    on("build-finished", other_machines.compare, priority=AFTER_ALL_OTHERS)
     on("build-finished", warnings.store, priority=AFTER_ALL_OTHERS)
     on("build-finished", page_troubles.say_at_the_end, build_folder.end, priority=AFTER_ALL_OTHERS)
 
@@ -162,7 +160,6 @@ def add_to_markup(app: Sphinx) -> None:
 def add_to_writers(app: Sphinx) -> None:
     """Replace how some things are written."""
     app.add_builder(epub.EBook, override=True)
-    app.add_builder(other_machines.MachinesBuilder)
     # conf.py chooses it, with html_math_renderer.
     app.add_html_math_renderer("mathml", (mathml.visit_inline, None), (mathml.visit_display, None))
     code = (reference_links.visit_literal_block, HTML5Translator.depart_literal_block)

@@ -42,7 +42,11 @@ HEAD = ("Page", "Cells", "Verified", "Recorded")
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Find how each page is, and what went wrong; return the pages that now say something else."""
     executed = page_data(env, EXECUTIONS)
-    now = {page: [Finding(page, *executed[page].problems[-1])] for page in failed_pages(env)}
+    now = {
+        page: [Finding(page, *executed[page].problems[-1])]
+        for page in failed_pages(env)
+        if executed[page].problems  # or it was not to be executed
+    }
     for judge in (judge_ledger, judge_records)[: 1 if app.config.book_record else 2]:
         for finding in sorted(set(judge(app))):
             if finding.where in env.found_docs and NEW not in finding.message:
@@ -97,9 +101,9 @@ def differ(count: int) -> str:
 def summary(env: BuildEnvironment) -> str:
     """Say how much of the ledger is verified, and what went wrong."""
     said = [report_of(env).summary]
-    if stopped := len(failed_pages(env)):
-        said += [f"{stopped} page{f' {STOPPED}' if stopped == 1 else 's did not run to their end'}"]
     found: dict[str, list[Finding]] = book_data(env, TROUBLES)
+    if stopped := len(found.keys() & failed_pages(env)):
+        said += [f"{stopped} page{f' {STOPPED}' if stopped == 1 else 's did not run to their end'}"]
     if count := sum(len(found[page]) for page in found.keys() - failed_pages(env)):
         said += [f"{differ(count)} from what was printed or recorded before"]
     return "; ".join(said)

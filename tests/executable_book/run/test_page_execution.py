@@ -6,9 +6,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from harness.books import cell
+from harness.books import LEDGER, cell
 from harness.kernels import book_with_kernels, titled
-from sphinx.errors import ConfigError
+from sphinx.errors import ConfigError, SphinxError
 
 from executable_book.run import page_execution
 
@@ -228,8 +228,7 @@ def digest(tmp_path):
 
     def compute(**settings):
         names = ("book_variables", "book_versions", "book_kernel_preload")
-        defaults = {name: [] for name in names} | {"book_machines": {}}
-        config = SimpleNamespace(**defaults | settings)
+        config = SimpleNamespace(**{name: [] for name in names} | settings)
         return page_execution.execution_digest(
             config, [tmp_path / "library", tmp_path / "lock.txt"]
         )
@@ -258,10 +257,42 @@ def test_settings_and_variables_change_the_digest(digest, monkeypatch) -> None:
     assert digest(book_variables=["SOME_DEVICE"], book_kernel_preload=["torch.nn"]) != plain
     monkeypatch.setenv("SOME_DEVICE", "meta")
     assert digest(book_variables=["SOME_DEVICE"]) != plain
-    for name in ("HOW_IT_COMPUTES", "BOOK_NOISE"):
-        before = digest(book_machines={"another": {"HOW_IT_COMPUTES": "otherwise"}})
-        monkeypatch.setenv(name, "1 contextlib:nullcontext")
-        assert digest(book_machines={"another": {"HOW_IT_COMPUTES": "otherwise"}}) != before
+    before = digest()
+    monkeypatch.setenv("BOOK_NOISE", "1 contextlib:nullcontext")
+    assert digest() != before
+
+
+NOISE = """import builtins
+from contextlib import contextmanager
+
+@contextmanager
+def noise(seed):
+    builtins.heard = seed
+    yield
+"""
+HEARS = "import builtins\nprint(getattr(builtins, 'heard', 'nothing'))"
+
+
+def test_what_a_page_says_on_another_machine_is_compared_with_the_records(
+    tmp_path, warm, monkeypatch
+) -> None:
+    project = book_with_kernels(tmp_path, "recorded", "ledger", book_ledger="sources.toml")
+    project.write("sources.toml", LEDGER)
+    project.write("../src/noisy.py", NOISE)
+    for name in ("moves", "spared"):
+        titled(project, name, cell("print(3)", ":verifies: three"), cell(HEARS))
+    assert project.build(book_record=True).status == 0
+    monkeypatch.setenv("PYTHONPATH", str(project.root / "src"))
+    monkeypatch.setenv("BOOK_NOISE", "7 noisy:noise")
+    build = project.build(builder="dummy", book_not_executed=["spared"])
+    assert build.executed == ["moves"]
+    (found,) = re.findall(r"^/.*WARNING.*", build.err, re.MULTILINE)
+    assert f"moves.md:{project.cell_lines('moves')[1]}: WARNING: the output of" in found
+    assert "    - nothing\n    + 7" in re.sub(r" *\?.*\n", "", build.err)
+    assert "spared" not in build.said.partition("Not as it should be")[2]
+    monkeypatch.setenv("BOOK_NOISE", "7 noisy:silence")
+    with pytest.raises(SphinxError, match=r"cannot be executed: (?s:.*)silence"):
+        project.build(builder="dummy")
 
 
 def test_what_a_book_depends_on_is_there(project) -> None:
