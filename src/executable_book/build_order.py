@@ -16,8 +16,7 @@ from sphinx.config import Config
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
-from executable_book import book_domain, settings
-from executable_book.book_domain import Fill, Placeholder, PlaceholderDirective, is_site
+from executable_book import settings
 from executable_book.check import (
     numbers_in_prose,
     page_troubles,
@@ -37,6 +36,7 @@ from executable_book.html import (
 )
 from executable_book.publish import epub, markdown_pages, notebooks, pdf, repository
 from executable_book.reading_aids import offline_copy, previews, section_index, term_links
+from executable_book.remembered import Fill, Placeholder, PlaceholderDirective, is_site
 from executable_book.run import (
     build_folder,
     changed_files,
@@ -73,7 +73,6 @@ def connect(app: Sphinx) -> None:
     """Connect all parts."""
     for extension in ("myst_nb", "sphinx_exercise"):
         app.setup_extension(extension)
-    app.add_domain(book_domain.BookDomain)
     settings.declare(app)
     warnings = repeated_warnings.PagesWithWarnings(app)
 
@@ -108,7 +107,7 @@ def connect(app: Sphinx) -> None:
     on("doctree-resolved", term_links.link_terms, priority=AFTER_ALL_OTHERS + 1)
     on("html-collect-pages", section_index.search_page)
     on("html-page-context", markdown_pages.add_link, notebooks.add_links, repository.add_edition)
-    on("html-page-context", page_metadata.add_tags, page_body.mend)
+    on("html-page-context", page_body.mend)
 
     # A build ends: checks speak, the site is completed and cut, and the next build may begin.
     for name, check in CHECKS.items():

@@ -17,18 +17,18 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.nodes import make_refnode
 
-from executable_book.book_domain import (
+from executable_book.check.recorded_outputs import NEW, RECORDS, WAY_OUT, judge_records
+from executable_book.check.repeated_warnings import Finding
+from executable_book.check.source_ledger import LEDGER, SUMMARY, judge_ledger, report_of
+from executable_book.html.table_nodes import TableCell, new_table
+from executable_book.publish.repository import edition
+from executable_book.remembered import (
     Placeholder,
     book_data,
     in_order,
     page_data,
     replace_book_data,
 )
-from executable_book.check.recorded_outputs import NEW, RECORDS, WAY_OUT, judge_records
-from executable_book.check.repeated_warnings import Finding
-from executable_book.check.source_ledger import LEDGER, SUMMARY, judge_ledger, report_of
-from executable_book.html.table_nodes import TableCell, new_table
-from executable_book.publish.repository import edition
 from executable_book.run.executed_cells import EXECUTED_WITH, EXECUTIONS, failed_pages
 
 LOGGER = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from executable_book.book_domain import book_data, page_data
+from executable_book.remembered import book_data, page_data
 
 EXECUTIONS, EXECUTED_WITH = "executions", "executed with"
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")

@@ -90,21 +90,3 @@ def test_a_finding_is_no_failure(book) -> None:
         assert "differ" not in build.text("page")
         assert "Executed on cpu with" in build.text("page")
         assert (build.out / "notebooks/page.ipynb").exists()
-
-
-def line(build):
-    """Return what the line of the page with both kinds of outputs says."""
-    table = build.html("state").partition('class="status')[2].partition("</table>")[0]
-    found = next(row for row in re.findall("<tr.*?</tr>", table, re.DOTALL) if "both.html" in row)
-    return [
-        re.sub("<.*?>", "", cell).strip()
-        for cell in re.findall("<t[hd].*?</t[hd]>", found, re.DOTALL)
-    ]
-
-
-def test_each_page_has_a_line(book) -> None:
-    both = cell("print(3)", ":verifies: three"), cell("print('own')")
-    book.page("both", "# A title\n", *both)
-    assert line(book.build(book_record=True)) == ["A title", "2", "1", "1"]
-    book.page("both", "# Another title\n", cell("print(4)", ":verifies: three"), both[1])
-    assert line(book.build()) == ["Another title: 1 output differs", "2", "0", "1"]

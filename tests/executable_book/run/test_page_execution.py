@@ -186,7 +186,11 @@ def test_a_kernel_that_dies_fails_its_page_alone(project) -> None:
 def test_a_damaged_output_is_computed_again(project) -> None:
     titled(project, "page", cell("print('right')"))
     project.build()
-    for damage in (lambda path: path.write_text("{"), Path.unlink):
+    for damage in (
+        lambda stored: stored.write_text("{"),
+        Path.unlink,
+        lambda stored: (stored.parents[2] / "global.db").write_bytes(b"no database"),
+    ):
         (stored,) = project.stored
         damage(stored)
         project.add("page.md", "\nMore.\n")
@@ -219,40 +223,12 @@ def test_outputs_that_nobody_has_used_for_long_are_removed(project) -> None:
 # What outputs depend on
 
 
-@pytest.fixture
-def digest(tmp_path):
-    """Return a function that computes the digest of a book, with a library and settings."""
-    (tmp_path / "library" / "deep").mkdir(parents=True)
-    (tmp_path / "library" / "deep" / "module.py").write_text("x = 1\n")
-    (tmp_path / "lock.txt").write_text("torch==1\n")
-
-    def compute(**settings):
+def test_settings_and_variables_change_the_digest(monkeypatch) -> None:
+    def digest(**settings):
         names = ("book_variables", "book_versions", "book_kernel_preload")
         config = SimpleNamespace(**{name: [] for name in names} | settings)
-        return page_execution.execution_digest(
-            config, [tmp_path / "library", tmp_path / "lock.txt"]
-        )
+        return page_execution.execution_digest(config, [])
 
-    return compute
-
-
-def test_any_file_of_the_library_changes_the_digest(digest, tmp_path) -> None:
-    seen = {digest()}
-    for path, text in (
-        ("library/deep/module.py", "x = 2\n"),
-        ("library/deep/new.py", "x = 1\n"),
-        ("library/data.json", "{}"),
-        ("lock.txt", "torch==2\n"),
-    ):
-        (tmp_path / path).write_text(text)
-        assert digest() not in seen
-        seen.add(digest())
-    (tmp_path / "library/__pycache__").mkdir()
-    (tmp_path / "library/__pycache__/module.pyc").write_bytes(b"compiled")
-    assert digest() in seen
-
-
-def test_settings_and_variables_change_the_digest(digest, monkeypatch) -> None:
     plain = digest(book_variables=["SOME_DEVICE"])
     assert digest(book_variables=["SOME_DEVICE"], book_kernel_preload=["torch.nn"]) != plain
     monkeypatch.setenv("SOME_DEVICE", "meta")
@@ -300,15 +276,6 @@ def test_what_a_book_depends_on_is_there(project) -> None:
         project.build(book_depends=["../src", "../scr"])
     titled(project, "page", "Text.\n", head="")
     assert project.build().status == 0  # and does not wait for the one that failed
-
-
-def test_a_damaged_cache_is_made_anew(project) -> None:
-    titled(project, "page", cell("print('right')"))
-    project.build()
-    (project.stored[0].parents[2] / "global.db").write_bytes(b"no database")
-    project.add("page.md", "\nMore.\n")
-    assert project.build().executed == ["page"]
-    assert "\nright\n" in text_of(project, "page")
 
 
 @pytest.mark.parametrize("name", ["page.md", "data.txt"])
