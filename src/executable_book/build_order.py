@@ -64,7 +64,6 @@ PLACEHOLDERS: dict[str, Fill] = {
     "page foot": proof_marks.page_foot,
     "page note": page_troubles.page_note,
     source_ledger.SUMMARY: page_troubles.say_summary,
-    page_troubles.STATUS: page_troubles.status_table,
 }
 """What is written once all pages have been read, by the kind of its placeholder."""
 
@@ -152,7 +151,6 @@ def add_to_markup(app: Sphinx) -> None:
     app.add_directive("library", listings.LibraryCode)
     app.add_directive(source_ledger.LEDGER, source_ledger.SourceOutputs)
     app.add_directive(source_ledger.SUMMARY, PlaceholderDirective)
-    app.add_directive(page_troubles.STATUS, PlaceholderDirective)
     app.add_role("source", source_ledger.SourceRole())
 
 

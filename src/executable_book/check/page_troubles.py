@@ -7,7 +7,6 @@ the whole book count what went wrong; and so do the last lines of the build.
 
 import platform
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from docutils import nodes
@@ -15,12 +14,10 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
-from sphinx.util.nodes import make_refnode
 
-from executable_book.check.recorded_outputs import NEW, RECORDS, WAY_OUT, judge_records
+from executable_book.check.recorded_outputs import NEW, WAY_OUT, judge_records
 from executable_book.check.repeated_warnings import Finding
 from executable_book.check.source_ledger import LEDGER, SUMMARY, judge_ledger, report_of
-from executable_book.html.table_nodes import TableCell, new_table
 from executable_book.publish.repository import edition
 from executable_book.remembered import (
     Placeholder,
@@ -34,9 +31,6 @@ from executable_book.run.executed_cells import EXECUTED_WITH, EXECUTIONS, failed
 LOGGER = logging.getLogger(__name__)
 TROUBLES = "troubles"
 STOPPED = "did not run to its end"
-STATUS = "status"
-"""The directive that shows a line for each page, and the subject under which these lines are stored."""
-HEAD = ("Page", "Cells", "Verified", "Recorded")
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -52,14 +46,12 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
             if finding.where in env.found_docs and NEW not in finding.message:
                 now.setdefault(finding.where, []).append(finding)
     before = replace_book_data(env, TROUBLES, now)
-    before = now if before is None else before
-    lines = [*lines_of(app)]
-    if replace_book_data(env, STATUS, lines) in (None, lines) and before == now:
+    if before in (None, now):
         return []
     changed = {page for page in before | now if before.get(page) != now.get(page)}
     return [
         *(changed & env.found_docs),
-        *(page for told in (STATUS, LEDGER, SUMMARY) for page in page_data(env, told)),
+        *(page for told in (LEDGER, SUMMARY) for page in page_data(env, told)),
     ]
 
 
@@ -68,29 +60,6 @@ def troubles_of(env: BuildEnvironment) -> dict[str, str]:
     found: dict[str, list[Finding]] = book_data(env, TROUBLES)
     said = {page: differ(len(found[page])) for page in in_order(env) if page in found}
     return said | {page: STOPPED for page in said if page in failed_pages(env)}
-
-
-def lines_of(app: Sphinx) -> Iterator[tuple[str, ...]]:
-    """Yield the name of each executed page and what its row says, in the order of the book."""
-    records = page_data(app.env, RECORDS)
-    pages, report = page_data(app.env, EXECUTIONS), report_of(app.env)
-    troubles = troubles_of(app.env)
-    for docname in in_order(app.env):
-        if docname in pages:
-            verified, recorded = report.verified_on(docname), records.get(docname, ())
-            counts = pages[docname].cells, len(verified), len(recorded)
-            said = f": {troubles[docname]}" if docname in troubles else ""
-            title = app.env.titles[docname].astext()
-            yield docname, title, said, *map(str, counts)
-
-
-def status_table(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
-    """Return the table, each line with a link to its page."""
-    lines: list[list[TableCell]] = []
-    for page, title, said, *facts in book_data(app.env, STATUS):
-        link = make_refnode(app.builder, docname, page, "", nodes.inline("", title))
-        lines.append([nodes.inline("", "", link, nodes.Text(said)), *facts])
-    return [new_table(HEAD, lines, "status")]
 
 
 def differ(count: int) -> str:

@@ -21,9 +21,8 @@ TITLE = ".//{http://creativecommons.org/ns#}Work/{http://purl.org/dc/elements/1.
 
 
 class ExecutedPage(NamedTuple):
-    """How many cells a page has, what is wrong with them, by lines, and whether it ended before its end."""
+    """What is wrong with the cells of a page, by lines, and whether it ended before its end."""
 
-    cells: int
     problems: tuple[tuple[int, str], ...] = ()
     failed: bool = False
 

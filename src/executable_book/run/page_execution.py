@@ -173,12 +173,12 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Store how the execution of a page went."""
     docname = app.env.docname
     executed = app.env.nb_metadata[docname].get("exec_data")  # type: ignore[attr-defined]
-    found = executed_cells.cells(app.env, doctree)
     if executed is None and docname in app.config.book_not_executed:
-        set_page_data(app.env, EXECUTIONS, docname, ExecutedPage(len(found), failed=True))
+        set_page_data(app.env, EXECUTIONS, docname, ExecutedPage(failed=True))
     elif executed is not None:
+        found = executed_cells.cells(app.env, doctree)
         problems = (*executed_cells.problems_of_page(found, executed),)
-        page = ExecutedPage(len(found), problems, failed=not executed["succeeded"])
+        page = ExecutedPage(problems, failed=not executed["succeeded"])
         set_page_data(app.env, EXECUTIONS, docname, page)
         if page.failed:
             app.env.note_reread()
