@@ -91,7 +91,9 @@ def configure(app: Sphinx, config: Config) -> None:
     # `judge_cells` says more, and a page that is not executed has no language.
     config.suppress_warnings = [*config.suppress_warnings, "mystnb.exec", "myst-nb.lexer"]
     kernels.install_kernelspec(app.outdir.parent / "jupyter")
-    config.nb_execution_excludepatterns = [f"{page}.md" for page in config.book_not_executed]
+    config.nb_execution_excludepatterns = [
+        Path(app.srcdir, f"{page}.md").as_posix() for page in config.book_not_executed
+    ]
     if config.nb_execution_mode != "cache":
         return
     depends = [Path(app.confdir, path) for path in config.book_depends]
