@@ -239,14 +239,6 @@ def site(session: nox.Session) -> None:
 
 
 @nox.session
-def picture(session: nox.Session) -> None:
-    """Take the README's picture of a page anew: .github/page.png."""
-    install(session)
-    sphinx(session, "html")
-    session.run("python", "tests/harness/browser.py")
-
-
-@nox.session
 def bench(session: nox.Session) -> None:
     """Measure, and keep the figures under docs/measurements: all, or e.g. `-- attention memory`."""
     install(session, LOCK_WITH_PEERS)

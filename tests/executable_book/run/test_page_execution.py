@@ -35,14 +35,6 @@ def book(tmp_path_factory, warm):
     )
     titled(project, "figure", cell(FIGURE.format(name="line")))
     titled(project, "sub/error", cell("[].pop()", ":tags: [raises-exception]"))
-    titled(
-        project,
-        "where",
-        cell("import os\nprint(os.path.basename(os.getcwd()), os.environ['PYTHONHASHSEED'])"),
-        cell("import sys\nprint([name for name in sys.path if name.endswith('run')])"),
-        cell("import ipykernel\nprint('ipc' in ipykernel.get_connection_info())"),
-    )
-    titled(project, "plain", "Nothing is executed {ref}`here <plain>`.\n", head="(plain)=\n")
     return project, project.build()
 
 
@@ -59,7 +51,7 @@ USES_LIBRARY = cell(
 def test_each_page_runs_once(book) -> None:
     _, build = book
     assert build.status == 0, build.err
-    assert build.executed == ["figure", "sub/error", "values", "where"]
+    assert build.executed == ["figure", "sub/error", "values"]
 
 
 def test_a_figure_says_in_words_what_it_shows(book) -> None:
