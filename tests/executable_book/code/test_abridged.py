@@ -32,7 +32,6 @@ def test_docstrings_types_and_refusals_are_left_out() -> None:
                     require_at_least(name, size, 1)
                 if bias:
                     _require_bias(bias)
-                # This is about what is refused.
                 self._require_known(names)
 
                 # Why it is so.
