@@ -48,20 +48,14 @@ book_search = True
 book_search_last = ["reference", "teaching/instructors", "teaching/quiz", "trust/errata"]
 book_depends = ["../src/literate_attention", "../.ci/requirements.txt", "measurements"]
 book_device = "literate_attention.trust.reproducibility:pick_device"
-book_variables = ["LITERATE_DEVICE"]
+book_variables = [
+    "LITERATE_DEVICE",
+    "ATEN_CPU_CAPABILITY",
+    "MKL_CBWR",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "ONEDNN_MAX_CPU_ISA",
+]
 book_versions = ["torch"]
-book_noise = "literate_attention.trust.reproducibility:rounding_noise"
-book_noise_spares = ["trust/measured"]
-book_machines = {
-    "no AVX-512": {"ATEN_CPU_CAPABILITY": "avx2"},
-    "no AVX-512, MKL included": {
-        "ATEN_CPU_CAPABILITY": "avx2",
-        "MKL_ENABLE_INSTRUCTIONS": "AVX2",
-        "ONEDNN_MAX_CPU_ISA": "AVX2",
-    },
-    "no AVX": {"ATEN_CPU_CAPABILITY": "default"},
-    "MKL for all processors": {"MKL_CBWR": "COMPATIBLE"},
-}
 book_data = "measurements"
 book_notebook_installs = {
     "load_smollm2": model,

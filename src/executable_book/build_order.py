@@ -16,8 +16,7 @@ from sphinx.config import Config
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
-from executable_book import book_domain, settings
-from executable_book.book_domain import Fill, Placeholder, PlaceholderDirective, is_site
+from executable_book import settings
 from executable_book.check import (
     numbers_in_prose,
     page_troubles,
@@ -37,11 +36,11 @@ from executable_book.html import (
 )
 from executable_book.publish import epub, markdown_pages, notebooks, pdf, repository
 from executable_book.reading_aids import offline_copy, previews, section_index, term_links
+from executable_book.remembered import Fill, Placeholder, PlaceholderDirective, is_site
 from executable_book.run import (
     build_folder,
     changed_files,
     executed_cells,
-    other_machines,
     page_execution,
 )
 
@@ -65,7 +64,6 @@ PLACEHOLDERS: dict[str, Fill] = {
     "page foot": proof_marks.page_foot,
     "page note": page_troubles.page_note,
     source_ledger.SUMMARY: page_troubles.say_summary,
-    page_troubles.STATUS: page_troubles.status_table,
 }
 """What is written once all pages have been read, by the kind of its placeholder."""
 
@@ -74,7 +72,6 @@ def connect(app: Sphinx) -> None:
     """Connect all parts."""
     for extension in ("myst_nb", "sphinx_exercise"):
         app.setup_extension(extension)
-    app.add_domain(book_domain.BookDomain)
     settings.declare(app)
     warnings = repeated_warnings.PagesWithWarnings(app)
 
@@ -109,13 +106,12 @@ def connect(app: Sphinx) -> None:
     on("doctree-resolved", term_links.link_terms, priority=AFTER_ALL_OTHERS + 1)
     on("html-collect-pages", section_index.search_page)
     on("html-page-context", markdown_pages.add_link, notebooks.add_links, repository.add_edition)
-    on("html-page-context", page_metadata.add_tags, page_body.mend)
+    on("html-page-context", page_body.mend)
 
     # A build ends: checks speak, the site is completed and cut, and the next build may begin.
     for name, check in CHECKS.items():
         repeated_warnings.judge(app, name, check)
     on("build-finished", page_execution.finish, complete_site, priority=AFTER_ALL_OTHERS)
-    on("build-finished", other_machines.compare, priority=AFTER_ALL_OTHERS)
     on("build-finished", warnings.store, priority=AFTER_ALL_OTHERS)
     on("build-finished", page_troubles.say_at_the_end, build_folder.end, priority=AFTER_ALL_OTHERS)
 
@@ -155,14 +151,12 @@ def add_to_markup(app: Sphinx) -> None:
     app.add_directive("library", listings.LibraryCode)
     app.add_directive(source_ledger.LEDGER, source_ledger.SourceOutputs)
     app.add_directive(source_ledger.SUMMARY, PlaceholderDirective)
-    app.add_directive(page_troubles.STATUS, PlaceholderDirective)
     app.add_role("source", source_ledger.SourceRole())
 
 
 def add_to_writers(app: Sphinx) -> None:
     """Replace how some things are written."""
     app.add_builder(epub.EBook, override=True)
-    app.add_builder(other_machines.MachinesBuilder)
     # conf.py chooses it, with html_math_renderer.
     app.add_html_math_renderer("mathml", (mathml.visit_inline, None), (mathml.visit_display, None))
     code = (reference_links.visit_literal_block, HTML5Translator.depart_literal_block)

@@ -21,12 +21,7 @@ def declare(app: Sphinx) -> None:
         # Execution
         ("depends", [], ""),  # files and folders that change outputs
         ("variables", [], ""),  # environment variables that do
-        ("machines", {}, ""),  # environments of others, by name: `sphinx-build -b machines`
-        ("noise", "", ""),  # "module:function" that rounds otherwise, by a seed
-        ("noises", 8, ""),  # how many seeds are tried
-        ("noise_spares", [], ""),  # pages that count memory: rounding otherwise takes some
-        ("only_pages", "", ""),  # which of them are tried, with commas; else all
-        ("only_machines", "", ""),
+        ("not_executed", [], "env"),  # pages that are read, and neither run nor judged
         ("kernel_preload", [], ""),  # modules that kernels start with
         ("versions", [], ""),  # distributions that a page's foot names
         ("device", "", ""),  # "module:function" that names the device

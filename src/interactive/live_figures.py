@@ -31,12 +31,12 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
 from sphinx.writers.html5 import HTML5Translator
 
-from executable_book.book_domain import page_data, replace_book_data, set_page_data
 from executable_book.check.repeated_warnings import Finding, judge
 from executable_book.files_on_disk import write_if_changed
-from executable_book.html.table_nodes import new_table
+from executable_book.remembered import page_data, replace_book_data, set_page_data
 from interactive import library_numbers
 from interactive.library_numbers import stored
+from interactive.table_nodes import new_table
 
 CHECK = "live-figures"
 PARTS = ("numbers", "elements", "matrix", "reader", "stepper", "language_model")

@@ -7,10 +7,8 @@ with solutions that pick a device have another one than the CPU, even where ther
 `harness.second_device`), so that no cell can take all tensors to be on one device.
 """
 
-import json
 import os
 import re
-import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -24,12 +22,11 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from executable_book.publish.notebooks import WITH_SOLUTIONS
 from executable_book.publish.plain_markdown import ANSWER
-from executable_book.run import warm_python
 from literate_attention import pick_device
 
-pytestmark = pytest.mark.whole
-
 SECOND = SECOND_DEVICE.read_text(encoding="utf-8")
+IMPORT = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
+OURS = {"literate_attention"}
 ALONE = ("PYTHONPATH", "PYTHONHOME", "LITERATE_DEVICE")
 """What would let a kernel see more than its environment has."""
 SOURCES = {
@@ -74,32 +71,13 @@ def scripts(wheel, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def environment(scripts):
-    """Return the variables of the fresh environment, whose kernels are forks of what has imported torch."""
-    variables = {key: value for key, value in os.environ.items() if key not in ALONE}
-    variables["PATH"] = f"{scripts}{os.pathsep}{variables['PATH']}"
-    variables[warm_python.ADDRESS] = str(scripts / "socket")
-    variables["OMP_WAIT_POLICY"] = (
-        "passive"  # threads that wait leave the processors to other notebooks
-    )
-    spec = scripts.parent / "share/jupyter/kernels/python3/kernel.json"
-    kernel = [scripts / "python", "-I", "-S", warm_python.__file__, "-m", "ipykernel_launcher"]
-    arguments = [*map(str, kernel), "-f", "{connection_file}"]
-    spec.write_text(json.dumps({"argv": arguments, "display_name": "fresh", "language": "python"}))
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(variables[warm_python.ADDRESS])
-        listener.listen()
-        number = listener.fileno()
-        serve = [scripts / "python", "-P", warm_python.__file__, "--serve", str(number)]
-        serve += ["ipykernel.kernelapp", "torch"]
-        with subprocess.Popen(serve, stdin=PIPE, env=variables, pass_fds=[number]):
-            yield variables
-
-
-@pytest.fixture(scope="module")
-def executed(published, wheel, environment, tmp_path_factory):
+def executed(published, wheel, scripts, tmp_path_factory):
     """Return the executed cells of all notebooks; those that install the least come first."""
     folder = tmp_path_factory.mktemp("downloads")
+    variables = {key: value for key, value in os.environ.items() if key not in ALONE}
+    variables["PATH"] = f"{scripts}{os.pathsep}{variables['PATH']}"
+    # threads that wait leave the processors to other notebooks
+    variables["OMP_WAIT_POLICY"] = "passive"
     whole = {name: whole_of(name, published) for name in NOTEBOOKS}
     paths = {name: folder / f"{name.replace('/', '-')}.ipynb" for name in whole.values()}
     first = folder / "first.ipynb"
@@ -108,7 +86,7 @@ def executed(published, wheel, environment, tmp_path_factory):
 
     def execute(notebooks) -> None:
         command = ["jupyter-execute", "--inplace", "--timeout=300", *notebooks]
-        ran = subprocess.run(command, cwd=folder, env=environment, stderr=PIPE, text=True)
+        ran = subprocess.run(command, cwd=folder, env=variables, stderr=PIPE, text=True)
         assert ran.returncode == 0, ran.stderr[-3000:]
 
     installs = {name: installing(published[name], wheel) for name in paths}
@@ -179,6 +157,22 @@ def shown(cells):
     ]
 
 
+@pytest.mark.whole
+def test_notebooks_import_and_read_nothing_that_they_do_not_bring(published) -> None:
+    """To run them all takes minutes, and is proof; what a reader would miss first is seen without."""
+    distributions = metadata.packages_distributions()
+    needed = " ".join(metadata.requires("literate-attention") or ())
+    for name, notebook in published.items():
+        first, *others = [cell.source for cell in code_cells(notebook)]
+        installed = " ".join(re.findall(r"^%pip.*", first, re.MULTILINE))
+        brought = {*re.findall(r"[a-z][\w-]+", f"ipython {needed} {installed}")}
+        for code in others:
+            assert "../" not in code, (name, code)
+            for module in {*IMPORT.findall(code)} - sys.stdlib_module_names - OURS:
+                assert brought & {one.lower() for one in distributions[module]}, (name, module)
+
+
+@pytest.mark.seeds
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_downloaded_notebook_gives_what_the_site_shows(name, published, executed) -> None:
     before = to_run(published[name])[1:]

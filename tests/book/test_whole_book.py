@@ -6,7 +6,6 @@ proved again: that builds may be killed at any moment (`test_build_folder.py`), 
 on (`test_page_execution.py`).
 """
 
-import os
 import re
 import runpy
 from dataclasses import dataclass
@@ -19,8 +18,6 @@ from harness.paths import DOCS, ROOT
 from harness.whole_book import WholeBook, copied
 
 from executable_book.code import package_source
-from executable_book.run.kernels import warm_server
-from executable_book.run.warm_python import ADDRESS
 
 pytestmark = pytest.mark.whole
 
@@ -133,44 +130,6 @@ def spoil(book):
 def differences(ours, theirs):
     """Name the files that are not the same, byte for byte."""
     return sorted(name for name in ours | theirs if ours.get(name) != theirs.get(name))
-
-
-# Changes of the library
-
-MUTATIONS = {
-    "targets that are the inputs": (
-        "story/inputs",
-        "token_ids[1:].unfold",
-        "token_ids[:-1].unfold",
-        "does not reproduce 'first-batch'",
-    ),
-    "a token hidden by its own probability": (
-        "models/kv_cache",
-        "probabilities.cumsum(dim=-1) - probabilities",
-        "probabilities.cumsum(dim=-1)",
-        "is not the one recorded",
-    ),
-}
-"""Each change: the module and its page, what stands there and what then does, and how the page notices."""
-
-
-@pytest.fixture(scope="module")
-def warm(whole):
-    """Return where kernels can be had at once, with the library of the copy."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(whole.book.root / "src"))
-        with warm_server(runpy.run_path(str(DOCS / "conf.py"))["book_kernel_preload"]):
-            yield {ADDRESS: os.environ[ADDRESS]}
-
-
-@pytest.mark.parametrize("name", MUTATIONS)
-def test_a_change_of_an_operation_fails_the_build(name, book, warm) -> None:
-    module, old, new, message = MUTATIONS[name]
-    book.change(f"../src/literate_attention/{module}.py", old, new)
-    build = book.draft([module], **warm)
-    assert build.status == 1
-    found = build.about(f"{module}.md")
-    assert any(message in one for one in found), found
 
 
 def test_the_library_the_lock_and_the_device_are_part_of_every_key() -> None:

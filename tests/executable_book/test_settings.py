@@ -6,6 +6,7 @@ import runpy
 from harness.paths import DOCS, ROOT
 
 from executable_book import settings
+from executable_book.run.kernel_start import NOISE
 
 TOOLS = ROOT / "src" / "executable_book"
 
@@ -27,6 +28,13 @@ def test_each_setting_of_this_book_is_one_that_is_declared() -> None:
     said = {name for name in runpy.run_path(str(DOCS / "conf.py")) if name.startswith("book_")}
     assert said
     assert said <= declared.names
+
+
+def test_what_makes_another_machine_is_part_of_the_key_of_what_it_computed(monkeypatch) -> None:
+    monkeypatch.chdir(ROOT)
+    machines = runpy.run_path("noxfile.py")["MACHINES"]
+    variables = runpy.run_path(str(DOCS / "conf.py"))["book_variables"]
+    assert {name for one in machines.values() for name in one} <= {*variables, NOISE}
 
 
 def test_the_tool_chain_knows_nothing_of_this_book() -> None:

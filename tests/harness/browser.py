@@ -1,4 +1,4 @@
-"""A host for the built book, and a browser to read it with: for the tests, and to measure."""
+"""A host for the built book, and a browser to read it with."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from harness.paths import DOCS, ROOT
+from harness.paths import DOCS
 from playwright.sync_api import sync_playwright
 
 SITE = Path(os.environ.get("LITERATE_SITE") or DOCS / "_build" / "html")
-PICTURE = ROOT / ".github" / "page.png"
 BASE = "/literate-attention/"
 """Where the book stands on its host."""
 SWITCHES = (
@@ -89,18 +88,3 @@ def chromium():
         browser = playwright.chromium.launch(executable_path=path, args=SWITCHES)
         yield browser
         browser.close()
-
-
-def take_picture(target) -> None:
-    """Photograph a part of a page, as the README shows it."""
-    with serve(SITE) as address, chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 880}, color_scheme="light")
-        page.goto(f"{address}story/simple_attention.html", wait_until="networkidle")
-        page.evaluate(
-            "document.querySelector('#fig-context-vector').scrollIntoView({block: 'end'})"
-        )
-        page.screenshot(path=target)
-
-
-if __name__ == "__main__":
-    take_picture(PICTURE)

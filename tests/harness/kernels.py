@@ -15,9 +15,9 @@ def alive(pid):
         return False
 
 
-def book_with_kernels(root, *checks):
+def book_with_kernels(root, *checks, **more):
     """Make a book whose pages run in real kernels, with a module that they may import."""
-    settings = settings_for("execution", *checks) | {"nb_execution_mode": "cache"}
+    settings = settings_for("execution", *checks) | {"nb_execution_mode": "cache"} | more
     book = make_book(
         root,
         **settings,

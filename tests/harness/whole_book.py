@@ -4,8 +4,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 
-from harness import forks
-from harness.books import Book, Build
+from harness.books import Book
 from harness.paths import DOCS, ROOT
 from myst_nb.core.read import is_myst_markdown_notebook
 
@@ -56,19 +55,6 @@ class WholeBook(Book):
     def run(self, *options, **environment):
         """Build in a process of its own, by the modules of the copy."""
         return super().run(*options, PYTHONPATH=str(self.root / "src"), **environment)
-
-    def draft(self, pages, **environment):
-        """Read and check pages, and write none: a build that is quick, and judges as every build.
-
-        Args:
-            pages: names of pages, the first of which stands for the contents.
-            environment: variables to set.
-        """
-        others = (f"{name}.md" for name in self.written if name not in pages)
-        options = ["-D", f"exclude_patterns={','.join(['_build', *others])}"]
-        options += ["-D", f"root_doc={min(pages)}"]
-        status, said, err = forks.build(self.root, command("dummy", *options)[3:], environment)
-        return Build(status, said, err, self.html)
 
 
 def copied(folder):

@@ -210,12 +210,6 @@ def test_solutions_are_hidden_until_asked_for(opened, html) -> None:
         answer.wait_for()
 
 
-def test_the_sitemap_lists_every_page(html) -> None:
-    listed = re.findall(r"<loc>(.*?)</loc>", (SITE / "sitemap.xml").read_text(encoding="utf-8"))
-    home = "https://literate-attention.github.io/literate-attention/"
-    assert {url.removeprefix(home) for url in listed} >= set(book_pages(html))
-
-
 def test_pictures_have_alternative_texts_and_are_drawings(html) -> None:
     """Figures crisp (SVG), as large as they say, with alt text from the data, never a file name."""
     wrong = [

@@ -16,9 +16,9 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from executable_book.book_domain import page_data, set_page_data
 from executable_book.check.printed_values import DECIMAL
 from executable_book.check.repeated_warnings import Finding
+from executable_book.remembered import page_data, set_page_data
 
 TYPED_NUMBERS = "typed-numbers"
 FREE = nodes.literal_block | nodes.doctest_block | nodes.raw | nodes.comment | nodes.citation

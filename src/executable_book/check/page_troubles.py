@@ -7,7 +7,6 @@ the whole book count what went wrong; and so do the last lines of the build.
 
 import platform
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from docutils import nodes
@@ -15,47 +14,44 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
-from sphinx.util.nodes import make_refnode
 
-from executable_book.book_domain import (
+from executable_book.check.recorded_outputs import NEW, WAY_OUT, judge_records
+from executable_book.check.repeated_warnings import Finding
+from executable_book.check.source_ledger import LEDGER, SUMMARY, judge_ledger, report_of
+from executable_book.publish.repository import edition
+from executable_book.remembered import (
     Placeholder,
     book_data,
     in_order,
     page_data,
     replace_book_data,
 )
-from executable_book.check.recorded_outputs import NEW, RECORDS, WAY_OUT, judge_records
-from executable_book.check.repeated_warnings import Finding
-from executable_book.check.source_ledger import LEDGER, SUMMARY, judge_ledger, report_of
-from executable_book.html.table_nodes import TableCell, new_table
-from executable_book.publish.repository import edition
 from executable_book.run.executed_cells import EXECUTED_WITH, EXECUTIONS, failed_pages
 
 LOGGER = logging.getLogger(__name__)
 TROUBLES = "troubles"
 STOPPED = "did not run to its end"
-STATUS = "status"
-"""The directive that shows a line for each page, and the subject under which these lines are stored."""
-HEAD = ("Page", "Cells", "Verified", "Recorded")
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Find how each page is, and what went wrong; return the pages that now say something else."""
     executed = page_data(env, EXECUTIONS)
-    now = {page: [Finding(page, *executed[page].problems[-1])] for page in failed_pages(env)}
+    now = {
+        page: [Finding(page, *executed[page].problems[-1])]
+        for page in failed_pages(env)
+        if executed[page].problems  # or it was not to be executed
+    }
     for judge in (judge_ledger, judge_records)[: 1 if app.config.book_record else 2]:
         for finding in sorted(set(judge(app))):
             if finding.where in env.found_docs and NEW not in finding.message:
                 now.setdefault(finding.where, []).append(finding)
     before = replace_book_data(env, TROUBLES, now)
-    before = now if before is None else before
-    lines = [*lines_of(app)]
-    if replace_book_data(env, STATUS, lines) in (None, lines) and before == now:
+    if before in (None, now):
         return []
     changed = {page for page in before | now if before.get(page) != now.get(page)}
     return [
         *(changed & env.found_docs),
-        *(page for told in (STATUS, LEDGER, SUMMARY) for page in page_data(env, told)),
+        *(page for told in (LEDGER, SUMMARY) for page in page_data(env, told)),
     ]
 
 
@@ -66,29 +62,6 @@ def troubles_of(env: BuildEnvironment) -> dict[str, str]:
     return said | {page: STOPPED for page in said if page in failed_pages(env)}
 
 
-def lines_of(app: Sphinx) -> Iterator[tuple[str, ...]]:
-    """Yield the name of each executed page and what its row says, in the order of the book."""
-    records = page_data(app.env, RECORDS)
-    pages, report = page_data(app.env, EXECUTIONS), report_of(app.env)
-    troubles = troubles_of(app.env)
-    for docname in in_order(app.env):
-        if docname in pages:
-            verified, recorded = report.verified_on(docname), records.get(docname, ())
-            counts = pages[docname].cells, len(verified), len(recorded)
-            said = f": {troubles[docname]}" if docname in troubles else ""
-            title = app.env.titles[docname].astext()
-            yield docname, title, said, *map(str, counts)
-
-
-def status_table(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
-    """Return the table, each line with a link to its page."""
-    lines: list[list[TableCell]] = []
-    for page, title, said, *facts in book_data(app.env, STATUS):
-        link = make_refnode(app.builder, docname, page, "", nodes.inline("", title))
-        lines.append([nodes.inline("", "", link, nodes.Text(said)), *facts])
-    return [new_table(HEAD, lines, "status")]
-
-
 def differ(count: int) -> str:
     """Say how many outputs differ."""
     return f"{count} output{' differs' if count == 1 else 's differ'}"
@@ -97,9 +70,9 @@ def differ(count: int) -> str:
 def summary(env: BuildEnvironment) -> str:
     """Say how much of the ledger is verified, and what went wrong."""
     said = [report_of(env).summary]
-    if stopped := len(failed_pages(env)):
-        said += [f"{stopped} page{f' {STOPPED}' if stopped == 1 else 's did not run to their end'}"]
     found: dict[str, list[Finding]] = book_data(env, TROUBLES)
+    if stopped := len(found.keys() & failed_pages(env)):
+        said += [f"{stopped} page{f' {STOPPED}' if stopped == 1 else 's did not run to their end'}"]
     if count := sum(len(found[page]) for page in found.keys() - failed_pages(env)):
         said += [f"{differ(count)} from what was printed or recorded before"]
     return "; ".join(said)

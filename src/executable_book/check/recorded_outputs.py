@@ -18,10 +18,10 @@ from typing import NamedTuple
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from executable_book.book_domain import page_data, set_page_data
 from executable_book.check.printed_values import difference
 from executable_book.check.repeated_warnings import Finding
 from executable_book.files_on_disk import write_if_changed
+from executable_book.remembered import page_data, set_page_data
 from executable_book.run.executed_cells import (
     ExecutedCell,
     cells,

@@ -2,7 +2,7 @@
 
 Sphinx does not read an unchanged page twice, and skips its consistency check when nothing changed: a warning
 given while reading is heard once, and the second build of a broken book passes. So a check here works in two
-steps. While a page is read, it stores what it must know of it (see `book_domain`). At the end of every build
+steps. While a page is read, it stores what it must know of it (see `remembered`). At the end of every build
 it judges all that is stored of all pages anew, and each finding becomes a warning (an error under `-W`). What
 is judged must not depend on which pages were read in this build.
 

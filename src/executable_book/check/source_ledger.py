@@ -23,17 +23,17 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
-from executable_book.book_domain import (
+from executable_book.check.printed_values import DECIMAL, difference, values_in
+from executable_book.check.recorded_outputs import CLAIMS, Printed
+from executable_book.check.repeated_warnings import Finding
+from executable_book.html.foldable import folded
+from executable_book.remembered import (
     Placeholder,
     book_data,
     page_data,
     replace_book_data,
     set_page_data,
 )
-from executable_book.check.printed_values import DECIMAL, difference, values_in
-from executable_book.check.recorded_outputs import CLAIMS, Printed
-from executable_book.check.repeated_warnings import Finding
-from executable_book.html.foldable import folded
 from executable_book.run.executed_cells import executed_with, failed_pages
 
 REPORT = "ledger-report"

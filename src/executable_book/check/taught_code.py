@@ -2,19 +2,19 @@
 
 Every statement of a taught module stands on a page, in a listing, but for what `abridged` leaves out. A
 listing uses no name of the library that was not shown before, by an earlier page, earlier on its page, or by
-itself; or that a cell defined. And the lines of listings that are not folded fit the page.
+itself; or that a cell defined.
 """
 
 from collections.abc import Iterator
 
 from sphinx.application import Sphinx
 
-from executable_book.book_domain import in_order, page_data
 from executable_book.check.repeated_warnings import Finding
 from executable_book.code import abridged
 from executable_book.code.listings import LISTINGS, Defined, Shown, library_of
 from executable_book.code.name_usage import Scope
 from executable_book.code.package_source import Library, Module, defined_by, parsed
+from executable_book.remembered import in_order, page_data
 
 
 def judge_code(app: Sphinx) -> Iterator[Finding]:
@@ -34,18 +34,9 @@ def judge_code(app: Sphinx) -> Iterator[Finding]:
             if one.is_whole:
                 whole |= {*one.names}
             if one.module in taught:
-                yield from too_long(page, one)
                 yield from too_early(page, one, seen, library)
     for module in taught.values():
         yield from unread(module, whole)
-
-
-def too_long(page: str, listing: Shown) -> Iterator[Finding]:
-    """Yield the lines of a listing that do not fit a page, unless it is folded."""
-    for line in listing.code.splitlines():
-        if len(line) > abridged.LETTERS_ON_A_LINE and not listing.folded:
-            said = f"a line of {len(line)} letters is cut at {abridged.LETTERS_ON_A_LINE}"
-            yield Finding(page, listing.line, f"{said}: {line.strip()}")
 
 
 def too_early(page: str, listing: Shown, seen: set[str], library: Library) -> Iterator[Finding]:

@@ -275,10 +275,7 @@ class _Cutter:
         self.cuts.append((start, end))
 
     def _cut_lines(self, first: int, last: int, *, opens_block: bool) -> None:
-        """Cut lines, the comment right above that is about them, and blank lines that would open a block."""
-        indent = len(self.lines[first - 1]) - len(self.lines[first - 1].lstrip())
-        while first > 1 and self.lines[first - 2].startswith(" " * indent + "#"):
-            first -= 1
+        """Cut lines, and blank lines that would open a block."""
         while opens_block and last < len(self.lines) and not self.lines[last].strip():
             last += 1
         self.cuts.append((self.starts[first - 1], self.starts[last]))

@@ -11,10 +11,10 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from executable_book.book_domain import book_data, is_site, page_data, replace_book_data
 from executable_book.code.listings import LISTINGS, Shown, library_of
 from executable_book.code.package_source import parsed
 from executable_book.files_on_disk import digest_of
+from executable_book.remembered import book_data, is_site, page_data, replace_book_data
 from executable_book.run import traced_examples
 from executable_book.run.kernels import start_python
 

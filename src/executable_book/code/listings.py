@@ -23,11 +23,11 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-from executable_book.book_domain import Placeholder, set_page_data
 from executable_book.code.abridged import abridge, new_lines
 from executable_book.code.package_source import Item, Library, defined_in, library_in
 from executable_book.html.foldable import folded
 from executable_book.publish.repository import source_link
+from executable_book.remembered import Placeholder, set_page_data
 
 LISTINGS = "listings"
 Defined = frozenset[str]
@@ -41,7 +41,6 @@ class Shown(NamedTuple):
     names: tuple[str, ...]
     module: str
     code: str
-    folded: bool
     is_whole: bool
 
 
@@ -79,9 +78,7 @@ class LibraryCode(SphinxDirective):
         code = nodes.literal_block(listing.code, listing.code, language="python")
         code["library"] = [item.name for item in items]
         own = tuple(item.own for item in items)
-        code["shown"] = Shown(
-            self.lineno, own, module.name, listing.code, is_folded, is_whole=not until
-        )
+        code["shown"] = Shown(self.lineno, own, module.name, listing.code, is_whole=not until)
         if until or new:
             lines = new_lines(abridged(until + new).code, abridged().code)
             if not lines:

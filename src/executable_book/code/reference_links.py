@@ -19,13 +19,6 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 from sphinx.writers.html5 import HTML5Translator
 
-from executable_book.book_domain import (
-    Placeholder,
-    book_data,
-    page_data,
-    replace_book_data,
-    set_page_data,
-)
 from executable_book.code.abridged import abridge
 from executable_book.code.line_shapes import NOTE
 from executable_book.code.listings import library_of
@@ -34,6 +27,13 @@ from executable_book.code.package_source import Library, Module
 from executable_book.html.foldable import folded
 from executable_book.html.page_body import in_lines, with_width
 from executable_book.publish.repository import source_link
+from executable_book.remembered import (
+    Placeholder,
+    book_data,
+    page_data,
+    replace_book_data,
+    set_page_data,
+)
 
 USES, REFERENCES, ENTRIES = "api-uses", "api-references", "api-entries"
 PIECE = re.compile(r"<[^>]*>|[^<]+")

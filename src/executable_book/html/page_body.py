@@ -17,7 +17,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from executable_book.book_domain import is_site
+from executable_book.remembered import is_site
 
 SIZE = re.compile(r'<svg\b[^>]*?\swidth="([\d.]+)pt" height="([\d.]+)pt"')
 BIBLIOGRAPHY_ROLES = ('role="doc-biblioentry"', 'role="listitem"')

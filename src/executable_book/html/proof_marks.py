@@ -9,9 +9,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
-from executable_book.book_domain import Placeholder
 from executable_book.check.page_troubles import STOPPED, troubles_of
 from executable_book.check.source_ledger import Check, Output, anchor_of, ledger_link, report_of
+from executable_book.remembered import Placeholder
 from executable_book.run.executed_cells import cells, executed_with, is_cell
 
 MET, NOT_MET, VARIES = "✓", "✗", "≈"

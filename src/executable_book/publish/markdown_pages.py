@@ -9,19 +9,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
-from xml.sax.saxutils import escape
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from executable_book.book_domain import in_order, is_site, page_data
 from executable_book.files_on_disk import write_if_changed
 from executable_book.html.page_metadata import DESCRIPTIONS
 from executable_book.publish.plain_markdown import PlainMarkdown
 from executable_book.publish.repository import edition
+from executable_book.remembered import in_order, is_site, page_data
 
-LIST, WHOLE, SITEMAP = "llms.txt", "llms-full.txt", "sitemap.xml"
+LIST, WHOLE = "llms.txt", "llms-full.txt"
 HOW = "Each page is listed as plain Markdown, with the outputs of its code. The whole book is one file: "
 
 
@@ -55,7 +54,6 @@ def write_lists(app: Sphinx) -> None:
     write_if_changed(Path(app.outdir, LIST), "".join(list_of(app)))
     texts = (path_of(app, page).read_text(encoding="utf-8") for page in in_order(app.env))
     write_if_changed(Path(app.outdir, WHOLE), "\n---\n\n".join(texts))
-    write_if_changed(Path(app.outdir, SITEMAP), sitemap_of(app))
 
 
 def list_of(app: Sphinx) -> Iterator[str]:
@@ -67,19 +65,6 @@ def list_of(app: Sphinx) -> Iterator[str]:
         yield f"\n## {contents['caption'] or app.env.titles[root].astext()}\n\n"
         for page in contents["includefiles"]:
             yield from lines_of(app, page)
-
-
-def sitemap_of(app: Sphinx) -> str:
-    """Return the list of all pages for search engines.
-
-    sphinx-sitemap lists what a build has written: after a build that wrote one page, that one.
-    """
-    uris = (app.builder.get_target_uri(page) for page in sorted(app.env.found_docs))
-    addresses = (escape(urljoin(app.config.html_baseurl, uri)) for uri in uris)
-    urls = "".join(f"<url><loc>{address}</loc></url>\n" for address in addresses)
-    namespace = "http://www.sitemaps.org/schemas/sitemap/0.9"
-    head = '<?xml version="1.0" encoding="utf-8"?>'
-    return f'{head}\n<urlset xmlns="{namespace}">\n{urls}</urlset>\n'
 
 
 def lines_of(app: Sphinx, page: str) -> Iterator[str]:

@@ -24,9 +24,9 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
 
-from executable_book.book_domain import in_order
 from executable_book.publish import step_figures
 from executable_book.publish.repository import edition
+from executable_book.remembered import in_order
 
 TEXT = re.compile(r'(<article class="bd-article">)(.*?)(</article>)', re.DOTALL)
 NAMES = re.compile(r'(?<=\s)(id|for|headers|aria-(?:labelled|described)by|href|src)="([^"]*)"')
@@ -160,9 +160,8 @@ def print_whole(
     titles: Mapping[str, str],
     parts: Mapping[str, str],
     target: Path,
-    facts: Mapping[str, Any],
 ) -> None:
-    """Print a book: `whole` puts a list of contents into its HTML, and the PDF says of itself some facts."""
+    """Print a book: `whole` puts a list of contents into its HTML."""
     import pikepdf  # which only this needs
 
     print_page(whole(contents_of(titles, parts, {})), target)
@@ -171,9 +170,6 @@ def print_whole(
     print_page(whole(contents_of(titles, parts, numbers)), target)
     with pikepdf.open(target, allow_overwriting_input=True) as pdf:
         store_pictures_once(pdf)
-        with pdf.open_metadata(set_pikepdf_as_editor=False) as metadata:
-            metadata.load_from_docinfo(pdf.docinfo)  # or what Chromium says of itself is lost
-            metadata.update(facts)
         # A hundred thousand tags, which Chromium leaves unpacked.
         pdf.save(target, object_stream_mode=pikepdf.ObjectStreamMode.generate)
 
@@ -209,12 +205,6 @@ def print_book(app: Sphinx) -> None:
     }
     parts = parts_of(app.env)
     front = f"{front_of(config, Path(app.confdir))}<style>{running_heads(titles)}</style>"
-    facts = {
-        "dc:title": config.project,
-        "dc:creator": [config.author],
-        "dc:description": config.epub_description,
-        "dc:language": {config.language},
-    }
 
     def whole(contents: str) -> str:
         return one_page(pages, config.html_baseurl, parts, front + contents)
@@ -222,6 +212,6 @@ def print_book(app: Sphinx) -> None:
     frames = step_figures.draw_frames("".join(pages.values()), site / "_images")
     with chromium(site) as print_page:
         target = site.with_name(f"{nodes.make_id(config.project)}.pdf")
-        print_whole(print_page, whole, titles, parts, target, facts)
+        print_whole(print_page, whole, titles, parts, target)
     for frame in frames:
         frame.unlink()

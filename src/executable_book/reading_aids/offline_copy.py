@@ -15,7 +15,7 @@ from executable_book.files_on_disk import digest_of, sha256, write_if_changed
 
 WORKER, LIST = "worker.js", "offline.json"
 SOURCE = Path(__file__).with_name("offline_worker.js")
-FOR_OTHERS = (".*", "notebooks/*", "llms-full.txt", "objects.inv", "sitemap.xml", WORKER, LIST)
+FOR_OTHERS = (".*", "notebooks/*", "llms-full.txt", "objects.inv", WORKER, LIST)
 """What is not kept: it is of use elsewhere, or in the end another copy of the book."""
 
 

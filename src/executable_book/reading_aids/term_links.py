@@ -14,8 +14,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 
-from executable_book.book_domain import is_site, replace_book_data
 from executable_book.html.proof_marks import ProofMark
+from executable_book.remembered import is_site, replace_book_data
 
 TERMS = "glossary-terms"
 PROSE = nodes.paragraph | nodes.strong

@@ -18,11 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from myst_nb.sphinx_ext import OUTPUT_FOLDER  # type: ignore[import-untyped]
-from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
+from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util import logging
-
-from executable_book.check.repeated_warnings import NOTE
 
 LOGGER = logging.getLogger(__name__)
 MARK = ".building"
@@ -34,14 +32,12 @@ def begin(app: Sphinx, config: Config) -> None:
     """Wait for other builds and mark the beginning of this; if the last one was cut short, begin afresh."""
     wait(app.outdir.parent)
     mark = Path(app.doctreedir, MARK)
-    mark.parent.mkdir(parents=True, exist_ok=True)
     if mark.exists():
         LOGGER.info("the last build was cut short: beginning afresh")
-        known = (app.doctreedir / name for name in (ENV_PICKLE_FILENAME, NOTE))
-        for path in (*known, app.outdir / ".buildinfo"):
-            path.unlink(missing_ok=True)
-        for folder in (app.outdir.parent / OUTPUT_FOLDER, app.outdir / "_static"):
+        (app.outdir / ".buildinfo").unlink(missing_ok=True)
+        for folder in (app.doctreedir, app.outdir.parent / OUTPUT_FOLDER, app.outdir / "_static"):
             shutil.rmtree(folder, ignore_errors=True)
+    mark.parent.mkdir(parents=True, exist_ok=True)
     mark.touch()
     on_request_to_end(lambda number, frame: sys.exit(128 + number))
 

@@ -10,8 +10,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from executable_book.book_domain import page_data, set_page_data
 from executable_book.files_on_disk import digest_of
+from executable_book.remembered import page_data, set_page_data
 
 FILES = "files"
 

@@ -12,7 +12,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from executable_book.book_domain import book_data, page_data
+from executable_book.remembered import book_data, page_data
 
 EXECUTIONS, EXECUTED_WITH = "executions", "executed with"
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
@@ -21,9 +21,8 @@ TITLE = ".//{http://creativecommons.org/ns#}Work/{http://purl.org/dc/elements/1.
 
 
 class ExecutedPage(NamedTuple):
-    """How many cells a page has, what is wrong with them, by lines, and whether it ended before its end."""
+    """What is wrong with the cells of a page, by lines, and whether it ended before its end."""
 
-    cells: int
     problems: tuple[tuple[int, str], ...] = ()
     failed: bool = False
 

@@ -34,12 +34,11 @@ from sphinx.errors import ConfigError, SphinxError
 from sphinx.util.parallel import make_chunks
 from sqlalchemy.exc import SQLAlchemyError
 
-from executable_book.book_domain import page_data, replace_book_data, set_page_data
 from executable_book.check.repeated_warnings import Finding
 from executable_book.files_on_disk import digest_of, sha256
-from executable_book.run import executed_cells, kernels
+from executable_book.remembered import page_data, replace_book_data, set_page_data
+from executable_book.run import executed_cells, kernel_start, kernels
 from executable_book.run.executed_cells import EXECUTED_WITH, EXECUTIONS, ExecutedPage
-from executable_book.run.kernel_start import NOISE
 
 CACHES = "executions"
 """The folder of all caches, beside the output folder: builders share them."""
@@ -56,8 +55,7 @@ def execution_digest(config: Config, files: Iterable[Path]) -> str:
     tools = Path(kernels.__file__).parent
     paths = [*(tools / f"{name}.py" for name in ("kernels", "kernel_start", "warm_python")), *files]
     modules = ["ipykernel", "ipython", *config.book_versions, *config.book_kernel_preload]
-    rounding = (name for one in config.book_machines.values() for name in one)
-    variables = (*config.book_variables, *rounding, NOISE, "CUDA_VISIBLE_DEVICES")
+    variables = (*config.book_variables, kernel_start.NOISE, "CUDA_VISIBLE_DEVICES")
     depends = {
         "files": [digest_of(path) for path in paths],
         "python": sys.version,
@@ -90,8 +88,12 @@ def _processors() -> list[str]:
 def configure(app: Sphinx, config: Config) -> None:
     """Have MyST-NB execute pages with our kernels, and keep their outputs where they belong."""
     app.registry.source_suffix.pop(".ipynb", None)  # pages are texts, whose lines findings name
-    config.suppress_warnings = [*config.suppress_warnings, "mystnb.exec"]  # see `judge_cells`
+    # `judge_cells` says more, and a page that is not executed has no language.
+    config.suppress_warnings = [*config.suppress_warnings, "mystnb.exec", "myst-nb.lexer"]
     kernels.install_kernelspec(app.outdir.parent / "jupyter")
+    config.nb_execution_excludepatterns = [
+        Path(app.srcdir, f"{page}.md").as_posix() for page in config.book_not_executed
+    ]
     if config.nb_execution_mode != "cache":
         return
     depends = [Path(app.confdir, path) for path in config.book_depends]
@@ -153,26 +155,32 @@ def start(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
 
 
 def executed_with(config: Config) -> dict[str, str]:
-    """Return the device that pages run on, and the versions of what they run with."""
+    """Return the device that pages run on, and the versions of what they run with.
+
+    Noise that cannot be made is an error here; as a kernel starts, IPython would pass over it in silence.
+    """
     about = versions(config.book_versions) | {"python": platform.python_version()}
+    asks = [f"import {kernel_start.__name__} as start", "start.make_noise()"]
     if config.book_device:
         module, _, function = config.book_device.partition(":")
-        program = kernels.start_python("-c", f"import {module} as m; print(m.{function}())")
-        output, errors = program.communicate()
-        if program.returncode:
-            raise SphinxError(f"book_device = {config.book_device!r} failed: {errors.strip()}")
-        about["device"] = output.strip()
-    return about
+        asks += [f"import {module} as told", f"print(told.{function}())"]
+    program = kernels.start_python("-c", "\n".join(asks))
+    output, errors = program.communicate()
+    if program.returncode:
+        raise SphinxError(f"pages cannot be executed: {errors.strip()}")
+    return about | ({"device": output.strip()} if config.book_device else {})
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Store how the execution of a page went."""
     docname = app.env.docname
     executed = app.env.nb_metadata[docname].get("exec_data")  # type: ignore[attr-defined]
-    if executed is not None:
+    if executed is None and docname in app.config.book_not_executed:
+        set_page_data(app.env, EXECUTIONS, docname, ExecutedPage(failed=True))
+    elif executed is not None:
         found = executed_cells.cells(app.env, doctree)
         problems = (*executed_cells.problems_of_page(found, executed),)
-        page = ExecutedPage(len(found), problems, failed=not executed["succeeded"])
+        page = ExecutedPage(problems, failed=not executed["succeeded"])
         set_page_data(app.env, EXECUTIONS, docname, page)
         if page.failed:
             app.env.note_reread()

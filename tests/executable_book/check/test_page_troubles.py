@@ -36,13 +36,8 @@ def book(new_book):
     book.page("good", "# Good\n", cell("print(3)", ":verifies: three"))
     book.page("page", "# Page\n", cell("print('ours')"), cell("print('own')"))
     book.write("told.md", "# Told\n\n```{source-outputs-summary}\n```\n")
-    book.write("state.md", "# State\n\n```{status}\n```\n")
     book.build(book_record=True)
     return book
-
-
-def text_of(build, page):
-    return unescape(build.text(page))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -60,8 +55,7 @@ def test_what_went_wrong_is_told_until_it_is_mended(book, case) -> None:
     for _ in range(2):
         build = book.build()
         assert build.status == 1
-        assert f"Page: {of_page}" in text_of(build, "state")
-        assert f"1 of 1 source outputs verified; {of_book}." in text_of(build, "told")
+        assert f"1 of 1 source outputs verified; {of_book}." in unescape(build.text("told"))
         (note,) = re.findall(
             r'<div class="warning admonition">.*?</div>\s*</div>', build.html("page"), re.DOTALL
         )
@@ -76,7 +70,7 @@ def test_what_went_wrong_is_told_until_it_is_mended(book, case) -> None:
     book.put_back()
     assert book.build().status == 0
     after = book.published()
-    for page in ("page.html", "state.html", "told.html"):
+    for page in ("page.html", "told.html"):
         assert unversioned(after[page]) == unversioned(before[page])
 
 
@@ -90,21 +84,3 @@ def test_a_finding_is_no_failure(book) -> None:
         assert "differ" not in build.text("page")
         assert "Executed on cpu with" in build.text("page")
         assert (build.out / "notebooks/page.ipynb").exists()
-
-
-def line(build):
-    """Return what the line of the page with both kinds of outputs says."""
-    table = build.html("state").partition('class="status')[2].partition("</table>")[0]
-    found = next(row for row in re.findall("<tr.*?</tr>", table, re.DOTALL) if "both.html" in row)
-    return [
-        re.sub("<.*?>", "", cell).strip()
-        for cell in re.findall("<t[hd].*?</t[hd]>", found, re.DOTALL)
-    ]
-
-
-def test_each_page_has_a_line(book) -> None:
-    both = cell("print(3)", ":verifies: three"), cell("print('own')")
-    book.page("both", "# A title\n", *both)
-    assert line(book.build(book_record=True)) == ["A title", "2", "1", "1"]
-    book.page("both", "# Another title\n", cell("print(4)", ":verifies: three"), both[1])
-    assert line(book.build()) == ["Another title: 1 output differs", "2", "0", "1"]

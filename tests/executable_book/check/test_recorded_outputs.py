@@ -28,12 +28,6 @@ def records(book, page="page"):
     return (book.folder / "recorded" / f"{page}.txt").read_text(encoding="utf-8")
 
 
-# Files
-
-
-# Books
-
-
 def test_an_output_without_a_record_fails_every_build(book) -> None:
     for jobs in (1, 1, 2):
         build = book.build(jobs=jobs)

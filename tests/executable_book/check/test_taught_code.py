@@ -106,11 +106,3 @@ def test_the_order_is_that_of_the_table_of_contents(book) -> None:
     assert book.build(**SETTINGS).warnings == []
     book.write("index.md", "# Index\n\n```{toctree}\nant\nzebra\n```\n")
     assert any("Second uses" in line for line in complaints(book.build(**SETTINGS)))
-
-
-def test_a_line_that_does_not_fit_the_page_fails_the_build(book, tmp_path) -> None:
-    path = tmp_path / "small" / "story" / "drawn.py"
-    path.write_text(f"def draw():\n    # {'x' * 75}\n    return 1\n")
-    book.page("page", listings(*ALL, "story.drawn.draw"))
-    (found,) = complaints(book.build(**SETTINGS))
-    assert found.startswith("a line of 81 letters is cut at 80: # xxx")

@@ -3,9 +3,7 @@
 import ast
 from textwrap import dedent
 
-import pytest
-
-from executable_book.code.abridged import abridge, is_taught, new_lines
+from executable_book.code.abridged import abridge, is_taught
 
 
 def shown(source, *until):
@@ -34,7 +32,6 @@ def test_docstrings_types_and_refusals_are_left_out() -> None:
                     require_at_least(name, size, 1)
                 if bias:
                     _require_bias(bias)
-                # This is about what is refused.
                 self._require_known(names)
 
                 # Why it is so.
@@ -73,19 +70,6 @@ def test_docstrings_types_and_refusals_are_left_out() -> None:
     )
 
 
-def test_it_says_what_was_left_out() -> None:
-    def kinds(source):
-        return abridge(source, ast.parse(source).body).left_out
-
-    assert kinds("x = 1\n") == []
-    assert kinds("x: int = 1\n") == ["types"]
-    assert kinds("def f(x: int):\n    '''Do.'''\n    require_it(x)\n    return x\n") == [
-        "docstrings",
-        "types",
-        "refusals",
-    ]
-
-
 def test_fields_are_more_than_types() -> None:
     source = """
         @dataclass(frozen=True)
@@ -94,33 +78,6 @@ def test_fields_are_more_than_types() -> None:
             depth: int = 2
     """
     same(shown(source), source)
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "def f(*args: int, **rest: object) -> None:\n    return args, rest\n",
-        "def f(a: int, /, b: str = ' -> ', *, c: float | None = None) -> 'str':\n    return a, b, c\n",
-        "def f(é: int) -> dict[str, int]:\n    return é\n",
-        "@cache\ndef f(x: 'int' = (1)) -> (int):\n    y: int = (\n        x\n    )\n    return y\n",
-        "def f(\n    first: int,\n    second: str,\n) -> None:\n    first = second\n",
-    ],
-)
-def test_what_is_left_is_the_same_program(source) -> None:
-    """What Python reads in the listing is what it reads in the file, types aside."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg):
-            node.annotation = None
-        if isinstance(node, ast.FunctionDef):
-            node.returns = None
-            node.body = [
-                ast.Assign([one.target], one.value, lineno=1)
-                if isinstance(one, ast.AnnAssign)
-                else one
-                for one in node.body
-            ]
-    assert ast.dump(ast.parse(shown(source))) == ast.dump(ast.parse(ast.unparse(tree)))
 
 
 def test_refusals_within_are_shown_where_they_are_asked_for() -> None:
@@ -183,18 +140,6 @@ def test_what_comes_later_is_left_out() -> None:
             return softmax(q @ k.mT) * scale
         """,
     )
-
-
-def test_what_is_new_is_what_was_left_out() -> None:
-    before, after = shown(FORWARD, "fused", "attended"), shown(FORWARD)
-    lines = after.splitlines()
-    assert [lines[number - 1].strip() for number in new_lines(before, after)] == [
-        "if self.window:",
-        "# In one kernel.",
-        "attended = fused(q, k)",
-        "return attended",
-    ]
-    assert new_lines("a\nb", "a\n\nnew\nb") == [3]
 
 
 def test_what_of_a_module_is_taught() -> None:

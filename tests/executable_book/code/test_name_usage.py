@@ -39,7 +39,6 @@ def used(*cells):
         ("from torch import softmax\nsoftmax(x)", []),
         ("softmax(x)", []),
         ("from literate_attention import softmax\nsoftmax = 3\nprint(softmax)", ["softmax"]),
-        ("from literate_attention import softmax\nsoftmax = softmax(x)", ["softmax", "softmax"]),
         ("from literate_attention import softmax\nf(softmax=3)", ["softmax"]),
         ("from literate_attention import softmax\nx.softmax(dim=-1)", ["softmax"]),
         ("from literate_attention import softmax\ndef softmax(x): ...\nsoftmax(3)", ["softmax"]),

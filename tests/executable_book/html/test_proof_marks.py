@@ -72,12 +72,6 @@ def test_a_mark_names_all_sources_and_misprints(book) -> None:
     assert "source 000, line 7: S, with a misprint" in mark
 
 
-def test_what_is_not_as_printed_says_so(book) -> None:
-    book.page("page", cell("print('3')\nprint('5')"))
-    (mark,) = marks(book.build().html("page"))
-    assert '<summary>✗<span class="says"> Not as printed in source 000</span></summary>' in mark
-
-
 def test_a_cell_that_cannot_print_the_same_twice_says_why(book) -> None:
     book.page("page", cell("print(3)", "nondeterministic: it measures time"))
     (mark,) = marks(book.build().html("page"))

@@ -6,9 +6,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from harness.books import cell
+from harness.books import LEDGER, cell
 from harness.kernels import book_with_kernels, titled
-from sphinx.errors import ConfigError
+from sphinx.errors import ConfigError, SphinxError
 
 from executable_book.run import page_execution
 
@@ -35,14 +35,6 @@ def book(tmp_path_factory, warm):
     )
     titled(project, "figure", cell(FIGURE.format(name="line")))
     titled(project, "sub/error", cell("[].pop()", ":tags: [raises-exception]"))
-    titled(
-        project,
-        "where",
-        cell("import os\nprint(os.path.basename(os.getcwd()), os.environ['PYTHONHASHSEED'])"),
-        cell("import sys\nprint([name for name in sys.path if name.endswith('run')])"),
-        cell("import ipykernel\nprint('ipc' in ipykernel.get_connection_info())"),
-    )
-    titled(project, "plain", "Nothing is executed {ref}`here <plain>`.\n", head="(plain)=\n")
     return project, project.build()
 
 
@@ -59,7 +51,7 @@ USES_LIBRARY = cell(
 def test_each_page_runs_once(book) -> None:
     _, build = book
     assert build.status == 0, build.err
-    assert build.executed == ["figure", "sub/error", "values", "where"]
+    assert build.executed == ["figure", "sub/error", "values"]
 
 
 def test_a_figure_says_in_words_what_it_shows(book) -> None:
@@ -186,7 +178,11 @@ def test_a_kernel_that_dies_fails_its_page_alone(project) -> None:
 def test_a_damaged_output_is_computed_again(project) -> None:
     titled(project, "page", cell("print('right')"))
     project.build()
-    for damage in (lambda path: path.write_text("{"), Path.unlink):
+    for damage in (
+        lambda stored: stored.write_text("{"),
+        Path.unlink,
+        lambda stored: (stored.parents[2] / "global.db").write_bytes(b"no database"),
+    ):
         (stored,) = project.stored
         damage(stored)
         project.add("page.md", "\nMore.\n")
@@ -219,49 +215,52 @@ def test_outputs_that_nobody_has_used_for_long_are_removed(project) -> None:
 # What outputs depend on
 
 
-@pytest.fixture
-def digest(tmp_path):
-    """Return a function that computes the digest of a book, with a library and settings."""
-    (tmp_path / "library" / "deep").mkdir(parents=True)
-    (tmp_path / "library" / "deep" / "module.py").write_text("x = 1\n")
-    (tmp_path / "lock.txt").write_text("torch==1\n")
-
-    def compute(**settings):
+def test_settings_and_variables_change_the_digest(monkeypatch) -> None:
+    def digest(**settings):
         names = ("book_variables", "book_versions", "book_kernel_preload")
-        defaults = {name: [] for name in names} | {"book_machines": {}}
-        config = SimpleNamespace(**defaults | settings)
-        return page_execution.execution_digest(
-            config, [tmp_path / "library", tmp_path / "lock.txt"]
-        )
+        config = SimpleNamespace(**{name: [] for name in names} | settings)
+        return page_execution.execution_digest(config, [])
 
-    return compute
-
-
-def test_any_file_of_the_library_changes_the_digest(digest, tmp_path) -> None:
-    seen = {digest()}
-    for path, text in (
-        ("library/deep/module.py", "x = 2\n"),
-        ("library/deep/new.py", "x = 1\n"),
-        ("library/data.json", "{}"),
-        ("lock.txt", "torch==2\n"),
-    ):
-        (tmp_path / path).write_text(text)
-        assert digest() not in seen
-        seen.add(digest())
-    (tmp_path / "library/__pycache__").mkdir()
-    (tmp_path / "library/__pycache__/module.pyc").write_bytes(b"compiled")
-    assert digest() in seen
-
-
-def test_settings_and_variables_change_the_digest(digest, monkeypatch) -> None:
     plain = digest(book_variables=["SOME_DEVICE"])
     assert digest(book_variables=["SOME_DEVICE"], book_kernel_preload=["torch.nn"]) != plain
     monkeypatch.setenv("SOME_DEVICE", "meta")
     assert digest(book_variables=["SOME_DEVICE"]) != plain
-    for name in ("HOW_IT_COMPUTES", "BOOK_NOISE"):
-        before = digest(book_machines={"another": {"HOW_IT_COMPUTES": "otherwise"}})
-        monkeypatch.setenv(name, "1 contextlib:nullcontext")
-        assert digest(book_machines={"another": {"HOW_IT_COMPUTES": "otherwise"}}) != before
+    before = digest()
+    monkeypatch.setenv("BOOK_NOISE", "1 contextlib:nullcontext")
+    assert digest() != before
+
+
+NOISE = """import builtins
+from contextlib import contextmanager
+
+@contextmanager
+def noise(seed):
+    builtins.heard = seed
+    yield
+"""
+HEARS = "import builtins\nprint(getattr(builtins, 'heard', 'nothing'))"
+
+
+def test_what_a_page_says_on_another_machine_is_compared_with_the_records(
+    tmp_path, warm, monkeypatch
+) -> None:
+    project = book_with_kernels(tmp_path, "recorded", "ledger", book_ledger="sources.toml")
+    project.write("sources.toml", LEDGER)
+    project.write("../src/noisy.py", NOISE)
+    for name in ("moves", "spared"):
+        titled(project, name, cell("print(3)", ":verifies: three"), cell(HEARS))
+    assert project.build(book_record=True).status == 0
+    monkeypatch.setenv("PYTHONPATH", str(project.root / "src"))
+    monkeypatch.setenv("BOOK_NOISE", "7 noisy:noise")
+    build = project.build(builder="dummy", book_not_executed=["spared"])
+    assert build.executed == ["moves"]
+    (found,) = re.findall(r"^/.*WARNING.*", build.err, re.MULTILINE)
+    assert f"moves.md:{project.cell_lines('moves')[1]}: WARNING: the output of" in found
+    assert "    - nothing\n    + 7" in re.sub(r" *\?.*\n", "", build.err)
+    assert "spared" not in build.said.partition("Not as it should be")[2]
+    monkeypatch.setenv("BOOK_NOISE", "7 noisy:silence")
+    with pytest.raises(SphinxError, match=r"cannot be executed: (?s:.*)silence"):
+        project.build(builder="dummy")
 
 
 def test_what_a_book_depends_on_is_there(project) -> None:
@@ -269,15 +268,6 @@ def test_what_a_book_depends_on_is_there(project) -> None:
         project.build(book_depends=["../src", "../scr"])
     titled(project, "page", "Text.\n", head="")
     assert project.build().status == 0  # and does not wait for the one that failed
-
-
-def test_a_damaged_cache_is_made_anew(project) -> None:
-    titled(project, "page", cell("print('right')"))
-    project.build()
-    (project.stored[0].parents[2] / "global.db").write_bytes(b"no database")
-    project.add("page.md", "\nMore.\n")
-    assert project.build().executed == ["page"]
-    assert "\nright\n" in text_of(project, "page")
 
 
 @pytest.mark.parametrize("name", ["page.md", "data.txt"])

@@ -1,66 +1,42 @@
 """What parts ask of the book that is built, and what they remember of it from build to build.
 
-Sphinx does not read an unchanged page twice. So what a page says is stored while it is read, dropped when it
-is read again, and merged from parallel readers. What all pages say together is stored for the book; a part
-that finds it changed has the pages written again that show it.
+Sphinx does not read an unchanged page twice. So what a page says is stored while it is read, among what
+Sphinx stores of it: dropped when the page is read again, and merged from parallel readers. What all pages say
+together is stored for the book; a part that finds it changed has the pages written again that show it.
 
 What can only be said once all pages are known has a `Placeholder` of its kind until then. `build_order` knows
 which function says what comes in its place, and which kinds authors write as directives.
 """
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.domains import Domain
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 
-class BookDomain(Domain):
-    """Data by subject: of each page, and of the book."""
-
-    name = "book"
-    label = "executable book"
-    initial_data = {"pages": {}, "book": {}}  # noqa: RUF012 - as Sphinx declares it
-
-    def clear_doc(self, docname: str) -> None:
-        """Drop the data of a page that is read again, or gone."""
-        for pages in self.data["pages"].values():
-            pages.pop(docname, None)
-
-    def merge_domaindata(self, docnames: Set[str], otherdata: dict[str, Any]) -> None:
-        """Take over what a parallel reader stored about its pages."""
-        for subject, pages in otherdata["pages"].items():
-            ours = self.data["pages"].setdefault(subject, {})
-            ours.update({docname: pages[docname] for docname in docnames & pages.keys()})
-
-    def resolve_any_xref(self, *_: Any) -> list[Any]:
-        """Find nothing: this domain has no objects."""
-        return []
-
-
 def page_data(env: BuildEnvironment, subject: str) -> dict[str, Any]:
     """Return what is stored of each page, in the order of their names."""
-    pages = env.domaindata[BookDomain.name]["pages"]
-    return dict(sorted(pages.get(subject, {}).items()))
+    key = f"book {subject}"
+    return {page: said[key] for page, said in sorted(env.metadata.items()) if key in said}
 
 
 def set_page_data(env: BuildEnvironment, subject: str, docname: str, value: Any) -> None:
     """Store something about a page, until the page is read again."""
-    env.domaindata[BookDomain.name]["pages"].setdefault(subject, {})[docname] = value
+    env.metadata[docname][f"book {subject}"] = value
 
 
 def book_data(env: BuildEnvironment, subject: str) -> Any:
     """Return what is stored of the book; None if there is nothing."""
-    return env.domaindata[BookDomain.name]["book"].get(subject)
+    return vars(env).get(f"book_{subject}")
 
 
 def replace_book_data(env: BuildEnvironment, subject: str, value: Any) -> Any:
     """Store something about the book, and return what was stored before; None if there was nothing."""
     before = book_data(env, subject)
-    env.domaindata[BookDomain.name]["book"][subject] = value
+    vars(env)[f"book_{subject}"] = value
     return before
 
 

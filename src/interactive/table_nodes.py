@@ -4,19 +4,14 @@ from collections.abc import Sequence
 
 from docutils import nodes
 
-TableCell = str | nodes.Node
 
-
-def new_table(
-    head: Sequence[TableCell], lines: Sequence[Sequence[TableCell]], style: str
-) -> nodes.table:
+def new_table(head: Sequence[str], lines: Sequence[Sequence[str]], style: str) -> nodes.table:
     """Return a table whose first column labels its rows."""
     columns = [nodes.colspec(colwidth=1, stub=int(number == 0)) for number in range(len(head))]
     body = [nodes.thead("", row(head)), nodes.tbody("", *map(row, lines))]
     return nodes.table("", nodes.tgroup("", *columns, *body, cols=len(head)), classes=[style])
 
 
-def row(cells: Sequence[TableCell]) -> nodes.row:
+def row(cells: Sequence[str]) -> nodes.row:
     """Return a row of a table."""
-    content = (nodes.Text(cell) if isinstance(cell, str) else cell for cell in cells)
-    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in content))
+    return nodes.row("", *(nodes.entry("", nodes.paragraph("", cell)) for cell in cells))
