@@ -2,14 +2,14 @@
 (() => {
   "use strict";
 
-  const { bring, cacheCounts, choice, isRepeated, make, matrix, placed, range, scrollable, stepper, whole } =
+  const { bring, cacheCounts, choice, isRepeated, make, matrix, placed, range, scrollable, stepper, tableOf, whole } =
     globalThis.literateParts;
   const WORDS = "Your journey starts with one step and goes on word by word".split(" ");
   const NAMES = WORDS.map((word, i) => (isRepeated(WORDS, i) ? `${word} ${i + 1}` : word));
   const COUNTS = "no first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(" ");
   const LOOKS = ["lp-now", "lp-old", "lp-kept", "lp-last", "lp-wasted", "lp-hidden", "lp-later"];
 
-  bring("cache_stepper", (root, fill) => {
+  bring("cache_stepper", (fill) => {
     const settings = { window: Infinity, numKvHeads: 2, isCached: true };
     let newest = 0;
 
@@ -122,15 +122,9 @@
     // The table of counts, and how they come about
 
     const body = make("tbody");
-    const heads = ["without a cache", "with a cache"].map((text) => make("th", { scope: "col" }, text));
-    const table = make(
-      "table",
-      { class: "lp-table" },
-      make("caption", {}, "Multiplications in one layer, for this token"),
-      make("thead", {}, make("tr", {}, make("td"), ...heads)),
-      body,
-    );
-    const inParts = make("p", { class: "lp-facts lp-parts" });
+    const columns = [null, "without a cache", "with a cache"];
+    const table = tableOf("Multiplications in one layer, for this token", columns, body, { class: "lp-table" });
+    const inParts = make("p", { class: "lp-facts" });
 
     function fillTable(length) {
       const lines = [

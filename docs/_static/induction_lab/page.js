@@ -4,7 +4,7 @@
 (() => {
   "use strict";
 
-  const { bring, induction, labelled, languageModel, list, make, matrix, numbersOf, percent, quoted, range, stepper, whenNear } =
+  const { bring, button, induction, labelled, languageModel, list, make, matrix, moments, percent, quoted, range, row, tableOf } =
     globalThis.literateParts;
   /** The first is where one begins; a block that comes again, another, and nothing that comes again. */
   const EXAMPLES = ["journeyjou", "blacksmithbla", "abcdefgh"];
@@ -32,11 +32,7 @@
   /** The places right behind earlier copies of the letter at a place: where an induction head looks. */
   const behindCopies = (text, i) => range(i + 1).filter((j) => j > 0 && text[j - 1] === text[i] && j - 1 < i);
 
-  bring("induction_lab", (root, fill) => {
-    whenNear(root, async () => begin(fill, await numbersOf(root)));
-  });
-
-  function begin(fill, { checkpoints, shapes, course, tests }) {
+  bring("induction_lab", (fill, { checkpoints, shapes, course, tests }) => {
     const unpacked = [];
     const modelAt = (moment) =>
       (unpacked[moment] ??= { weights: languageModel.unpack(checkpoints[moment], shapes), numHeads: 1, base: 100 });
@@ -54,11 +50,6 @@
       if (letters !== field.value) field.value = letters;
       type(letters, said);
     });
-    const button = (name, onClick) => {
-      const element = make("button", { type: "button" }, name);
-      element.addEventListener("click", onClick);
-      return element;
-    };
     const write = button("Write the next letter", () => {
       if (result && text.length < MOST) type(text + letterOf(ranked()[0].token));
     });
@@ -109,21 +100,12 @@
         { name: "second layer: weight behind an earlier copy", label: "second", values: course.induction },
       ],
     });
-    const steps = stepper({
-      name: "Moment of the training",
-      count: checkpoints.length,
-      back: "Earlier",
-      next: "Later",
-      onStep(step) {
-        moment = step;
-        curve.stand(checkpoints[moment].step);
-        notches.forEach((notch, i) => notch.classList.toggle("lp-marked", i === moment));
-        show();
-        return tested();
-      },
+    const steps = moments(checkpoints.map(({ step }) => step), (step) => {
+      moment = step;
+      curve.stand(checkpoints[moment].step);
+      show();
+      return tested();
     });
-    const notches = checkpoints.map(({ step }) => make("span", {}, String(step)));
-    steps.element.querySelector("input").after(make("div", { class: "lp-notches", "aria-hidden": "true" }, ...notches));
 
     /** What this checkpoint reached in the chapter's test, with both heads. */
     function tested() {
@@ -254,8 +236,6 @@
     }
 
     const [line, told] = steps.element.children;
-    line.classList.add("lp-dated");
-    const row = (...content) => make("div", { class: "lp-settings lp-row" }, ...content);
     fill(
       row(labelled("The model reads", field), write),
       row(make("span", {}, "Or:"), ...examples, reset),
@@ -287,5 +267,5 @@
     );
     hint.textContent = lacks();
     steps.go(moment);
-  }
+  });
 })();

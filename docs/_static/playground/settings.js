@@ -8,7 +8,7 @@
     LARGEST_SEED, STEPS, STEP_TEXTS, STREAMS, acting, attempt, copy, need, shown, readRate, readSeed, speak,
     tableOf, tables, tell,
   } = playground;
-  const { choice, labelled, make } = globalThis.literateParts;
+  const { button, choice, labelled, make } = globalThis.literateParts;
 
   const switches = STEPS.map((step) => {
     const [name, what] = STEP_TEXTS[step];
@@ -72,8 +72,7 @@
       tell(error === null ? "" : `${error}; ${shown.state.dropout[name]} was kept.`, input);
     });
   }
-  const again = make("button", { type: "button" }, "Draw again");
-  again.addEventListener("click", () => {
+  const again = button("Draw again", () => {
     shown.state.dropout.seed = (shown.state.dropout.seed + 1) % (LARGEST_SEED + 1);
     tell("");
     playground.refresh();

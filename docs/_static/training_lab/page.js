@@ -2,7 +2,7 @@
 (() => {
   "use strict";
 
-  const { bring, choice, learning, make, numbersOf, percent, radios, range, scrollable, sum, whenNear } = globalThis.literateParts;
+  const { bring, button, choice, learning, make, percent, radios, range, row, scrollable, sum, tableOf } = globalThis.literateParts;
   const { accuracy, answersTo, beginning, circle, course, drawAnew, headsOf, plane, sizeOf, takeStep, unpack } = learning;
 
   /** Rock beats scissors, paper beats rock, scissors beat paper: whom each beats, in the order in which they stand. */
@@ -38,11 +38,7 @@
     "Press Train, and watch: the loss falls, arrows grow, and answers come right. There are 64 deals: it trains on 48 of them, and " +
     "is tested on the other 16. Then try another kind of attention.";
 
-  bring("training_lab", (root, fill) => {
-    whenNear(root, async () => begin(fill, await numbersOf(root)));
-  });
-
-  function begin(fill, { words, choices, questions, starts, seed, std }) {
+  bring("training_lab", (fill, { words, choices, questions, starts, seed, std }) => {
     const trainings = {};
     const isNew = {};
     let question = "beats";
@@ -141,19 +137,12 @@
 
     // Training
 
-    const train = make("button", { type: "button", class: "tl-train" });
-    train.addEventListener("click", () => (running ? stop() : start()));
+    const train = button("", () => (running ? stop() : start()), { class: "tl-train" });
     const again = button("Begin anew", () => renew(false));
     const other = button("New random numbers", () => renew(true));
     const rate = choice("Learning rate", RATES.map((x) => [x, x]), (value) => (settings.lr = Number(value)));
     const decay = choice("Weight decay", DECAYS.map((x) => [x, x]), (value) => (settings.weightDecay = Number(value)));
     const said = make("p", { class: "lp-said", role: "status" });
-
-    function button(name, onClick) {
-      const element = make("button", { type: "button" }, name);
-      element.addEventListener("click", onClick);
-      return element;
-    }
 
     function renew(isRandom) {
       stop();
@@ -254,13 +243,8 @@
       }),
     );
     const results = make("tbody");
-    const table = make(
-      "table",
-      { class: "lp-table" },
-      make("caption", {}, "All answers are right in"),
-      make("thead", {}, make("tr", {}, make("td"), ...["after steps", "deals it trains on", "deals it never sees"].map((head) => make("th", { scope: "col" }, head)))),
-      results,
-    );
+    const columns = [null, "after steps", "deals it trains on", "deals it never sees"];
+    const table = tableOf("All answers are right in", columns, results, { class: "lp-table" });
     const circles = [1, 2].map(circle);
     const curve = course(Math.log(choices.length));
     const planes = [plane("Queries and keys"), plane("Values and context vectors")];
@@ -353,7 +337,6 @@
       }));
     }
 
-    const row = (...content) => make("div", { class: "lp-settings lp-row" }, ...content);
     fill(
       chosen,
       asked,
@@ -373,5 +356,5 @@
       ),
     );
     ask();
-  }
+  });
 })();
