@@ -3,13 +3,12 @@
   "use strict";
 
   const playground = (globalThis.literateAttention ??= {});
-  const { UNIFORMS, mapMatrix } = playground;
+  const { mapMatrix } = playground;
 
   const VERSION = "1";
   const PREFIX = "attention=";
   const STEPS = ["projections", "scores", "scaling", "mask", "softmax", "dropout", "heads"];
   const LARGEST = 100;
-  const LARGEST_SEED = 2 ** 32 - 1;
   const LONGEST_MESSAGE = 200;
   const LONGEST_WORD = 12;
   const PLURALS = { query: "queries", key: "keys", value: "values" };
@@ -36,13 +35,6 @@
       throw new RangeError(`the dropout rate must be at least 0 and below 1, not ${text}`);
     }
     return rate;
-  }
-
-  function readSeed(text) {
-    if (!/^\d+$/.test(text.trim()) || Number(text) > LARGEST_SEED) {
-      throw new RangeError(`the seed must be a whole number from 0 to ${LARGEST_SEED}, not ${text}`);
-    }
-    return Number(text);
   }
 
   function readWord(text) {
@@ -110,20 +102,16 @@
       }),
     },
     dropout: {
-      write: ({ dropout }) => `${dropout.rate},${dropout.seed},${dropout.stream}`,
-      read: (text) => {
-        const [rate, seed, stream, ...rest] = text.split(",");
-        if (!Object.hasOwn(UNIFORMS, stream ?? "") || rest.length > 0) {
-          throw new RangeError(
-            `dropout must be a rate, a seed and a stream (torch or mkl), not \u201c${text}\u201d`,
-          );
-        }
-        return { dropout: { rate: readRate(rate), seed: readSeed(seed), stream } };
+      write: ({ dropout }) => `${dropout.rate},${dropout.seed}`,
+      read: (text, { seeds }) => {
+        const [rate, seed] = text.split(",");
+        if (!seeds.includes(seed)) throw new RangeError(`the seed must be one of ${seeds.join(", ")}`);
+        return { dropout: { rate: readRate(rate), seed } };
       },
     },
   };
 
-  /** `start` is the state that a page begins with, and the tables of weights that it knows. */
+  /** `start` is the state that a page begins with, and the tables of weights and the seeds that it knows. */
   function writeLink(state, start) {
     const parts = Object.entries(PARTS)
       .map(([name, part]) => [name, part.write(state, start), part.write(start, start)])
@@ -141,7 +129,7 @@
         `it was made by version \u201c${version}\u201d of the playground, and this is version ${VERSION}`,
       );
     }
-    const { tables, ...state } = copy(start);
+    const { tables, seeds, ...state } = copy(start);
     const seen = new Set();
     for (const [name, text] of given) {
       if (!Object.hasOwn(PARTS, name)) {
@@ -155,7 +143,7 @@
   }
 
   Object.assign(playground, {
-    LARGEST, LARGEST_SEED, LONGEST_MESSAGE, NAMES, PLURALS, PREFIX, STEPS, VERSION, copy, readLink,
-    readNumber, readRate, readSeed, readWord, same, tableOf, writeLink,
+    LARGEST, LONGEST_MESSAGE, NAMES, PLURALS, PREFIX, STEPS, VERSION, copy, readLink, readNumber, readRate, readWord, same,
+    tableOf, writeLink,
   });
 })();

@@ -5,7 +5,7 @@
   const playground = (globalThis.literateAttention ??= {});
   if (!playground.root) return;
   const {
-    EXPERIMENTS, PREFIX, TOUR, acting, STEP_TEXTS, atStop, attempt, attend, attention, beginning, equation, experiment,
+    EXPERIMENTS, PREFIX, TOUR, acting, STEP_TEXTS, atStop, attempt, attend, attention, beginning, equations, experiment,
     explain, fillContext, fillHeads, fillInputs, fillPlane, fillSettings, firstChosen, formulas, front, headPanels,
     inputBox, outputs, plane, readLink, root, settings, shown, speak, spoken, start, story, tell, writeLink,
   } = playground;
@@ -134,7 +134,7 @@
     flow.classList.toggle("pg-two-heads", steps.includes("heads"));
     fillHeads(steps);
     fillContext();
-    formulas.replaceChildren(...equation().formulas);
+    formulas.replaceChildren(...equations());
     const link = writeLink(state, start);
     if (!linkField.value.endsWith(`#${link}`)) linkField.hidden = true;
     const stop = tour.step();

@@ -5,10 +5,9 @@
   const playground = (globalThis.literateAttention ??= {});
   if (!playground.root) return;
   const {
-    LARGEST_SEED, STEPS, STEP_TEXTS, STREAMS, acting, attempt, copy, need, shown, readRate, readSeed, speak,
-    tableOf, tables, tell,
+    STEPS, STEP_TEXTS, acting, attempt, copy, need, readRate, shown, speak, start, tableOf, tables, tell,
   } = playground;
-  const { button, choice, labelled, make } = globalThis.literateParts;
+  const { choice, labelled, make } = globalThis.literateParts;
 
   const switches = STEPS.map((step) => {
     const [name, what] = STEP_TEXTS[step];
@@ -32,7 +31,6 @@
       shown.state.steps = STEPS.filter(wanted);
       tell("");
       playground.refresh();
-      speak(() => `${playground.equation().words}.`);
     });
     const label = make("label", { for: input.id }, input, make("span", { class: "pg-name" }, name));
     function fill() {
@@ -43,8 +41,6 @@
     return { element: make("div", { class: "pg-step" }, label, hint), fill };
   });
 
-  const small = (attributes) => make("input", { type: "text", autocomplete: "off", ...attributes });
-
   const tableChoice = choice(
     "Projections of",
     [...Object.entries(tables).map(([name, { label }]) => [name, label]), ["edited", "edited by you"]],
@@ -54,38 +50,19 @@
       playground.refresh();
     },
   );
-  const rate = small({ size: 4, inputmode: "decimal" });
-  const seed = small({ size: 11, inputmode: "numeric" });
-  const stream = choice("Random numbers of", Object.entries(STREAMS), (value) => {
-    shown.state.dropout.stream = value;
+  const rate = make("input", { type: "text", autocomplete: "off", size: 4, inputmode: "decimal" });
+  rate.addEventListener("change", () => {
+    const { value, error } = attempt(readRate, rate.value);
+    if (error === null) shown.state.dropout.rate = value;
+    playground.refresh();
+    tell(error === null ? "" : `${error}; ${shown.state.dropout.rate} was kept.`, rate);
+  });
+  const seed = choice("Random numbers of seed", start.seeds.map((one) => [one, one]), (value) => {
+    shown.state.dropout.seed = value;
     tell("");
     playground.refresh();
   });
-  for (const [input, read, name] of [
-    [rate, readRate, "rate"],
-    [seed, readSeed, "seed"],
-  ]) {
-    input.addEventListener("change", () => {
-      const { value, error } = attempt(read, input.value);
-      if (error === null) shown.state.dropout[name] = value;
-      playground.refresh();
-      tell(error === null ? "" : `${error}; ${shown.state.dropout[name]} was kept.`, input);
-    });
-  }
-  const again = button("Draw again", () => {
-    shown.state.dropout.seed = (shown.state.dropout.seed + 1) % (LARGEST_SEED + 1);
-    tell("");
-    playground.refresh();
-    speak(() => `Seed ${shown.state.dropout.seed}.`);
-  });
-  const dropoutSettings = make(
-    "div",
-    { class: "lp-settings" },
-    labelled("Dropout rate", rate),
-    labelled("Seed", seed),
-    stream,
-    again,
-  );
+  const dropoutSettings = make("div", { class: "lp-settings" }, labelled("Dropout rate", rate), seed);
 
   function fillSettings(steps) {
     for (const { fill } of switches) fill();
@@ -93,8 +70,7 @@
     dropoutSettings.hidden = !steps.includes("dropout");
     tableChoice.querySelector("select").value = tableOf(shown.state.weights, tables) ?? "edited";
     rate.value = shown.state.dropout.rate;
-    seed.value = shown.state.dropout.seed;
-    stream.querySelector("select").value = shown.state.dropout.stream;
+    seed.querySelector("select").value = shown.state.dropout.seed;
   }
 
   const settings = [
