@@ -32,7 +32,7 @@
       tell("");
       playground.refresh();
     });
-    const label = make("label", { for: input.id }, input, make("span", { class: "pg-name" }, name));
+    const label = make("label", { class: "lp-switch", for: input.id }, input, make("span", { class: "pg-name" }, name));
     function fill() {
       input.checked = shown.state.steps.includes(step);
       input.setAttribute("aria-disabled", String(lacks()));
