@@ -228,17 +228,3 @@ def test_whatever_is_stored_a_page_works(page, opened) -> None:
             assert foreign.count() == 0, stored
             kept = visit.page.evaluate("name => JSON.parse(localStorage.getItem(name))", name)
             assert set(kept) == {"read", "solved", "written", "begun", "place"}, stored
-
-
-def test_two_books_on_one_host_keep_their_own(opened) -> None:
-    with opened("index.html") as visit:
-        page = visit.page
-        other = """localStorage.setItem("reading /another/", '{"written": ["softmax"]}')"""
-        page.evaluate(other)
-        go_to(visit, CHAPTER)
-        page.get_by_role("checkbox", name="Solved: Exercise").last.check()
-        go_to(visit, "index.html")
-        shown = page.get_by_role("group", name="Where you were")
-        assert "pieces of the code" not in shown.inner_text()
-        shown.get_by_role("button", name="Forget all of this").press("Enter")
-        assert page.evaluate(KEPT) == ["reading /another/"]

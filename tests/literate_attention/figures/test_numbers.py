@@ -41,10 +41,6 @@ CASES = {
     "a heat map": Case(
         figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS), {"Attention weights": WEIGHTS}
     ),
-    "half precision": Case(
-        figures.draw_attention_matrix(WEIGHTS.bfloat16(), TOY_TOKENS),
-        {"Attention weights": WEIGHTS.bfloat16().float()},
-    ),
     "input embeddings": Case(
         figures.draw_input_embeddings(X, PLACES, TOY_TOKENS),
         {"token embeddings": X, "position embeddings": PLACES, "input embeddings": X + PLACES},
