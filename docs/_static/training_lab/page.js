@@ -2,8 +2,9 @@
 (() => {
   "use strict";
 
-  const { bring, button, choice, learning, make, percent, radios, range, row, scrollable, sum, tableOf } = globalThis.literateParts;
-  const { accuracy, answersTo, beginning, circle, course, drawAnew, headsOf, plane, sizeOf, takeStep, unpack } = learning;
+  const { bring, button, choice, languageModel, learning, make, percent, radios, range, row, scrollable, sum, tableOf } =
+    globalThis.literateParts;
+  const { accuracy, answersTo, beginning, circle, course, drawAnew, headsOf, plane, sizeOf, takeStep } = learning;
 
   /** Rock beats scissors, paper beats rock, scissors beat paper: whom each beats, in the order in which they stand. */
   const BEATEN = [2, 0, 1];
@@ -49,7 +50,10 @@
 
     const data = () => questions[question];
     const now = () => (trainings[kind] ??= startOf(kind));
-    const startOf = (one) => ({ ...beginning(one, unpack(starts[one])), last: questions[questionOf(one)].num_steps });
+    const startOf = (one) => {
+      const parameters = languageModel.unpack(starts[one], starts[one].shapes);
+      return { ...beginning(one, parameters), last: questions[questionOf(one)].num_steps };
+    };
     const questionOf = (one) => Object.keys(QUESTIONS).find((name) => QUESTIONS[name].kinds.includes(one));
     const step = () => now().losses.length;
 
