@@ -195,18 +195,12 @@ def test_where_nothing_can_be_kept_nothing_is_offered(opened) -> None:
 
 AS_PATH = "() => `reading ${new URL(document.documentElement.dataset.content_root, location.href).pathname}`"
 DAMAGED = (
-    *("", "{", "null", "5", '"text"', "[]", "[1, 2]", "{}", '{"constructor": 1}'),
-    '{"read": 5, "solved": 5, "written": 5, "begun": 5, "place": 5}',
-    '{"read": "a", "solved": "a", "written": {}, "begun": "a", "place": ["a"]}',
-    '{"read": [null, {}], "written": [null, {"toString": 1}], "place": {"toString": 1}}',
-    '{"solved": {"http://[": "x", "javascript:alert(1)": "x", "//elsewhere/": 5}}',
-    '{"solved": {"__proto__": {}}, "begun": {"__proto__": {"anchor": 1}}, "place": "__proto__"}',
-    '{"begun": {"http://[": {}}, "place": "http://["}',
+    *("", "{", "null", "5", '"text"', "[1, 2]", "{}", '{"constructor": 1}'),
+    '{"read": [null, {}], "solved": 5, "written": {}, "begun": "a", "place": {"toString": 1}}',
+    '{"solved": {"javascript:alert(1)": "x", "//elsewhere/": 5}}',
+    '{"solved": "a", "begun": {"__proto__": {"anchor": 1}}, "place": "__proto__"}',
     '{"begun": {"story/gone.html": {}}, "place": "story/gone.html"}',
-    *(
-        f'{{"begun": {{"{CHAPTER}": {stop}}}, "place": "{CHAPTER}"}}'
-        for stop in ("null", "5", '{"passed": 5}', '{"passed": {}, "anchor": {}, "section": []}')
-    ),
+    f'{{"begun": {{"{CHAPTER}": {{"passed": {{}}, "anchor": []}}}}, "place": "{CHAPTER}"}}',
 )
 
 

@@ -82,7 +82,7 @@
       return {
         "lp-later": `${placed(WORDS, j)} has not been written yet.`,
         "lp-now": j === newest ? `${both} are computed now.` : `${both} are computed once more, and are what they were.`,
-        "lp-kept": `${both} lie in the cache: ${cacheCounts.bytesEach()} bytes in each KV head.`,
+        "lp-kept": `${both} lie in the cache: ${cacheCounts.BYTES_EACH} bytes in each KV head.`,
         "lp-last": `${both} are used for the last time: the window moves on before the next token.`,
         "lp-hidden": `${both} are outside of the window and have been forgotten.`,
       }[lookOfKey(j)];
@@ -151,7 +151,7 @@
         `How it adds up: ${whole(perToken)} for the projections of ${settings.isCached ? "the new token" : `each of ${queries} tokens`} ` +
         `+ ${perScore + perAverage} for ${pairs}, of which ${perScore} make the score and ${perAverage} average the value. ` +
         `A token has ${width} numbers, and there are ${numHeads} query heads of ${headDim}. ` +
-        `A key and a value take ${cacheCounts.bytesEach()} bytes in each KV head.`;
+        `A key and a value take ${cacheCounts.BYTES_EACH} bytes in each KV head.`;
     }
 
     function show(step) {

@@ -2,8 +2,7 @@
 (() => {
   "use strict";
 
-  const playground = (globalThis.literateAttention ??= {});
-  if (!playground.root) return;
+  const playground = globalThis.literateAttention;
   const { button, make } = globalThis.literateParts;
 
   const notice = make("p", { role: "status" });

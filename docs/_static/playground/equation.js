@@ -2,8 +2,7 @@
 (() => {
   "use strict";
 
-  const playground = (globalThis.literateAttention ??= {});
-  if (!playground.root) return;
+  const playground = globalThis.literateAttention;
   const { acting, shown } = playground;
   const { make } = globalThis.literateParts;
 

@@ -2,8 +2,7 @@
 (() => {
   "use strict";
 
-  const playground = (globalThis.literateAttention ??= {});
-  if (!playground.root) return;
+  const playground = globalThis.literateAttention;
   const { acting, headPanels, plane, inputs, shown, show, speak } = playground;
   const { make, quoted, scrollable, sum, tableOf } = globalThis.literateParts;
 

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
 
-  const playground = (globalThis.literateAttention ??= {});
+  const playground = globalThis.literateAttention;
   const { mapMatrix } = playground;
 
   const VERSION = "1";

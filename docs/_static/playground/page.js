@@ -2,8 +2,7 @@
 (() => {
   "use strict";
 
-  const playground = (globalThis.literateAttention ??= {});
-  if (!playground.root) return;
+  const playground = globalThis.literateAttention;
   const {
     EXPERIMENTS, PREFIX, TOUR, acting, STEP_TEXTS, atStop, attempt, attend, attention, beginning, equations, experiment,
     explain, fillContext, fillHeads, fillInputs, fillPlane, fillSettings, firstChosen, formulas, front, headPanels,

@@ -2,8 +2,7 @@
 (() => {
   "use strict";
 
-  const playground = (globalThis.literateAttention ??= {});
-  if (!playground.root) return;
+  const playground = globalThis.literateAttention;
   const {
     STEPS, STEP_TEXTS, acting, attempt, copy, need, readRate, shown, speak, start, tableOf, tables, tell,
   } = playground;

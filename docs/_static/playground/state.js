@@ -2,14 +2,12 @@
 (() => {
   "use strict";
 
-  const playground = (globalThis.literateAttention ??= {});
-  const root = globalThis.document?.querySelector(".playground");
-  const { playground: numbers } = globalThis.literateParts.numbers;
-  if (!root || !numbers) return;
+  const playground = globalThis.literateAttention;
+  const root = document.querySelector(".playground");
   const { PREFIX, VERSION, attend, copy, identity, mapMatrix, readLink, same } = playground;
-  const { percent, quoted } = globalThis.literateParts;
+  const { numbers, percent, quoted } = globalThis.literateParts;
 
-  const { tokens: words, embeddings, weights: tables, draws } = numbers;
+  const { tokens: words, embeddings, weights: tables, draws } = numbers.playground;
   const start = {
     words,
     embeddings,
