@@ -80,9 +80,6 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "mask on scores": lambda: figures.draw_attention_matrix(
         {"Before": SCORES, "After": la.mask_scores(SCORES, MASK)}, TOY_TOKENS, attn_mask=MASK
     ),
-    "dropout_masks": lambda: figures.draw_dropout_masks(
-        {"Intel processors": torch.eye(6), "all other processors": MASK}
-    ),
     "induction": lambda: figures.draw_induction(list("journeyjou")),
     "targets in many matrices": lambda: figures.draw_attention_matrix(
         {f"step {step}, layer 1": torch.eye(14) for step in range(6)},
