@@ -17,32 +17,28 @@
   const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
   const copy = (value) => JSON.parse(JSON.stringify(value));
 
+  function refuse(why) {
+    throw new RangeError(why);
+  }
+
   function readNumber(text) {
     const plain = text.trim().replace("\u2212", "-").replace(",", ".");
-    if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain)) {
-      throw new RangeError(`\u201c${text}\u201d is not a number`);
-    }
-    const number = Number(plain);
-    if (Math.abs(number) > LARGEST) {
-      throw new RangeError(`numbers must lie between \u2212${LARGEST} and ${LARGEST}, not ${text}`);
-    }
+    const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : NaN;
+    if (Number.isNaN(number)) refuse(`\u201c${text}\u201d is not a number`);
+    if (Math.abs(number) > LARGEST) refuse(`numbers must lie between \u2212${LARGEST} and ${LARGEST}, not ${text}`);
     return number;
   }
 
   function readRate(text) {
     const rate = readNumber(text);
-    if (rate < 0 || rate >= 1) {
-      throw new RangeError(`the dropout rate must be at least 0 and below 1, not ${text}`);
-    }
+    if (rate < 0 || rate >= 1) refuse(`the dropout rate must be at least 0 and below 1, not ${text}`);
     return rate;
   }
 
   function readWord(text) {
     const word = text.trim();
     if (word === "" || word.length > LONGEST_WORD || word.includes(",")) {
-      throw new RangeError(
-        `a word has 1 to ${LONGEST_WORD} letters and no comma, which \u201c${text}\u201d does not`,
-      );
+      refuse(`a word has 1 to ${LONGEST_WORD} letters and no comma, which \u201c${text}\u201d does not`);
     }
     return word;
   }
@@ -51,9 +47,7 @@
   function readMatrices(text, like, what) {
     const numbers = text.split(",").map(readNumber);
     const wanted = like.flat(2).length;
-    if (numbers.length !== wanted) {
-      throw new RangeError(`it has ${numbers.length} numbers for the ${what}, not ${wanted}`);
-    }
+    if (numbers.length !== wanted) refuse(`it has ${numbers.length} numbers for the ${what}, not ${wanted}`);
     let next = 0;
     return like.map((matrix) => mapMatrix(matrix, () => numbers[next++]));
   }
@@ -72,7 +66,7 @@
       read: (text) => {
         const steps = text === "" ? [] : text.split(",");
         const unknown = steps.find((step) => !STEPS.includes(step));
-        if (unknown !== undefined) throw new RangeError(`there is no step \u201c${unknown}\u201d`);
+        if (unknown !== undefined) refuse(`there is no step \u201c${unknown}\u201d`);
         return { steps: STEPS.filter((step) => steps.includes(step)) };
       },
     },
@@ -80,9 +74,7 @@
       write: (state) => state.words.map(encodeURIComponent).join(","),
       read: (text, { words: wanted }) => {
         const words = text.split(",").map(readWord);
-        if (words.length !== wanted.length) {
-          throw new RangeError(`it has ${words.length} words, not ${wanted.length}`);
-        }
+        if (words.length !== wanted.length) refuse(`it has ${words.length} words, not ${wanted.length}`);
         return { words };
       },
     },
@@ -105,7 +97,7 @@
       write: ({ dropout }) => `${dropout.rate},${dropout.seed}`,
       read: (text, { seeds }) => {
         const [rate, seed] = text.split(",");
-        if (!seeds.includes(seed)) throw new RangeError(`the seed must be one of ${seeds.join(", ")}`);
+        if (!seeds.includes(seed)) refuse(`the seed must be one of ${seeds.join(", ")}`);
         return { dropout: { rate: readRate(rate), seed } };
       },
     },
@@ -125,17 +117,13 @@
     const given = [...new URLSearchParams(fragment)];
     const version = given.shift()[1];
     if (version !== VERSION) {
-      throw new RangeError(
-        `it was made by version \u201c${version}\u201d of the playground, and this is version ${VERSION}`,
-      );
+      refuse(`it was made by version \u201c${version}\u201d of the playground, and this is version ${VERSION}`);
     }
     const { tables, seeds, ...state } = copy(start);
     const seen = new Set();
     for (const [name, text] of given) {
-      if (!Object.hasOwn(PARTS, name)) {
-        throw new RangeError(`it speaks of \u201c${name}\u201d, which is unknown here`);
-      }
-      if (seen.has(name)) throw new RangeError(`it says \u201c${name}\u201d twice`);
+      if (!Object.hasOwn(PARTS, name)) refuse(`it speaks of \u201c${name}\u201d, which is unknown here`);
+      if (seen.has(name)) refuse(`it says \u201c${name}\u201d twice`);
       seen.add(name);
       Object.assign(state, PARTS[name].read(text, start));
     }
