@@ -4,7 +4,7 @@
 (() => {
   "use strict";
 
-  const { bring, button, induction, labelled, languageModel, list, make, matrix, moments, percent, quoted, range, row, tableOf } =
+  const { bar, bring, button, induction, labelled, languageModel, list, make, matrix, moments, percent, quoted, range, row } =
     globalThis.literateParts;
   /** The first is where one begins; a block that comes again, another, and nothing that comes again. */
   const EXAMPLES = ["journeyjou", "blacksmithbla", "abcdefgh"];
@@ -171,7 +171,7 @@
       const all = ranked();
       const right = all.filter(({ token }) => copied().includes(letterOf(token)));
       const best = all.slice(0, BARS);
-      bars.replaceChildren(...[...best, ...right.filter((one) => !best.includes(one))].map((one) => bar(one, right.includes(one))));
+      bars.replaceChildren(...[...best, ...right.filter((one) => !best.includes(one))].map((one) => guess(one, right.includes(one))));
       const first = letterOf(best[0].token);
       said.replaceChildren(
         make("strong", {}, `After ${quoted(text)} the model expects ${quoted(first)}, with ${percent(best[0].share)}.`),
@@ -186,16 +186,10 @@
       return languageModel.read(modelAt(moment), tokens, heads, wires);
     }
 
-    function bar({ share, token }, isRight) {
-      const fill = make("span", { class: "lp-bar" });
-      fill.style.setProperty("--lp-heat", share.toFixed(3));
-      return make(
-        "tr",
-        { class: isRight && "lp-right" },
-        make("th", { scope: "row" }, letterOf(token)),
-        make("td", { "aria-hidden": "true" }, fill),
-        make("td", {}, percent(share)),
-      );
+    function guess({ share, token }, isRight) {
+      const name = make("th", { scope: "row" }, letterOf(token));
+      const its = make("td", { "aria-hidden": "true" }, bar(share));
+      return make("tr", { class: isRight && "lp-right" }, name, its, make("td", {}, percent(share)));
     }
 
     const LOOK = "Point at a cell, or move through a map with the arrow keys, to read a weight here.";

@@ -5,7 +5,7 @@
   "use strict";
 
   const {
-    bring, button, choice, clamp, labelled, languageModel, littleWorld, make, moments, percent, quoted, range, row, sum,
+    bar, bring, button, choice, clamp, labelled, languageModel, littleWorld, make, moments, percent, quoted, range, row, sum,
   } = globalThis.literateParts;
   const BARS = 8;
 
@@ -132,24 +132,10 @@
     }
 
     function compared(word, model, its) {
-      const bar = (look, share) => {
-        const element = make("span", { class: look });
-        element.style.setProperty("--lp-heat", share.toFixed(3));
-        return element;
-      };
-      return make(
-        "tr",
-        {},
-        make("th", { scope: "row" }, word),
-        make(
-          "td",
-          { "aria-hidden": "true" },
-          bar("lp-bar", model),
-          ...(its === undefined ? [] : [bar("lp-bar lw-world", its)]),
-        ),
-        make("td", {}, percent(model)),
-        make("td", {}, its === undefined ? "–" : percent(its)),
-      );
+      const drawn = make("td", { "aria-hidden": "true" }, bar(model));
+      if (its !== undefined) drawn.append(bar(its, "lw-world"));
+      const shares = [percent(model), its === undefined ? "–" : percent(its)].map((text) => make("td", {}, text));
+      return make("tr", {}, make("th", { scope: "row" }, word), drawn, ...shares);
     }
 
     function aboutWorld(shares, broken, best) {

@@ -36,6 +36,13 @@
     return element;
   }
 
+  /** A bar of a share from 0 to 1. */
+  function bar(share, look = "") {
+    const element = make("span", { class: `lp-bar ${look}` });
+    element.style.setProperty("--lp-heat", share.toFixed(3));
+    return element;
+  }
+
   /** Settings and buttons side by side. */
   const row = (...content) => make("div", { class: "lp-settings lp-row" }, ...content);
 
@@ -135,6 +142,6 @@
   const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
   Object.assign(parts, {
-    bring, button, bytesOf, choice, draw, isRepeated, labelled, make, percent, placed, quoted, radios, row, scrollable, tableOf, whole,
+    bar, bring, button, bytesOf, choice, draw, isRepeated, labelled, make, percent, placed, quoted, radios, row, scrollable, tableOf, whole,
   });
 })();
