@@ -115,8 +115,9 @@
         root.classList.add("lp-alive");
       };
       const { numbers, begin } = root.dataset;
-      if (!numbers || parts.numbers[figure]) build(fill, parts.numbers[figure], begin);
-      else whenNear(root, () => load(numbers, () => build(fill, parts.numbers[figure], begin)));
+      const start = () => build(fill, parts.numbers[figure], begin);
+      if (!numbers || parts.numbers[figure]) start();
+      else whenNear(root, () => document.head.append(script(numbers, start)));
     }
   }
 
@@ -132,10 +133,10 @@
     watcher.observe(root);
   }
 
-  function load(src, onLoad) {
-    const script = make("script", { src });
-    script.addEventListener("load", onLoad);
-    document.head.append(script);
+  function script(src, onLoad) {
+    const element = make("script", { src });
+    element.addEventListener("load", onLoad);
+    return element;
   }
 
   /** The bytes of a base64 text. */
