@@ -17,39 +17,26 @@
   );
   const chapter = chapters.find((link) => addressOf(link.href) === here);
 
-  /** What is kept, whatever stands there: what is not ours, or damaged, is left out. */
+  const isText = (what) => typeof what === "string";
+  const isTexts = (what) => Array.isArray(what) && what.every(isText);
+  const isOurs = (address) => URL.canParse(address, root) && new URL(address, root).href.startsWith(root);
+  const isMap = (what, isRight) =>
+    what?.constructor === Object && Object.entries(what).every(([address, one]) => isOurs(address) && isRight(one));
+  const isStop = (one) => isText(one?.anchor) && isText(one.section) && isTexts(one.passed);
+
+  /** What is kept. Where something else stands, or what is damaged, we begin anew. */
   function kept() {
-    let found = null;
-    try {
-      const text = localStorage.getItem(NAME) ?? "";
-      if (text.length < MOST) found = JSON.parse(text);
-    } catch {
-      // Something else stands there: we begin anew.
-    }
-    const isText = (what) => typeof what === "string";
-    const texts = (what) => (Array.isArray(what) ? what.filter(isText) : []);
-    const isOurs = (address) => URL.canParse(address, root) && new URL(address, root).href.startsWith(root);
-    const map = (what, change) =>
-      Object.fromEntries(
-        Object.entries(typeof what === "object" && !Array.isArray(what) ? (what ?? {}) : {})
-          .filter(([address]) => isOurs(address))
-          .map(([address, one]) => [address, change(one)]),
-      );
-    const text = (what) => (isText(what) ? what : "");
     // begun: of each chapter, the section to go on from, with its heading, and those that were passed
-    const begun = map(found?.begun, (one) => ({
-      anchor: text(one?.anchor),
-      section: text(one?.section),
-      passed: texts(one?.passed),
-    }));
-    const place = text(found?.place);
-    return {
-      read: texts(found?.read),
-      solved: map(found?.solved, text),
-      written: texts(found?.written),
-      begun,
-      place: Object.hasOwn(begun, place) && titleIn(place) ? place : "",
-    };
+    const nothing = { read: [], solved: {}, written: [], begun: {}, place: "" };
+    try {
+      const text = localStorage.getItem(NAME) ?? "{}";
+      const { read, solved, written, begun, place } = { ...nothing, ...JSON.parse(text) };
+      const isRight = isTexts(read) && isTexts(written) && isMap(solved, isText) && isMap(begun, isStop);
+      if (text.length > MOST || !isRight) return nothing;
+      return { read, solved, written, begun, place: Object.hasOwn(begun, place) && titleIn(place) ? place : "" };
+    } catch {
+      return nothing;
+    }
   }
 
   /** Return whether the browser has kept it. */

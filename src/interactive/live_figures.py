@@ -187,10 +187,6 @@ def depart(self: HTML5Translator, node: LiveFigure) -> None:
         self.body.append("</div>\n")
 
 
-def pass_by(self: Any, node: LiveFigure) -> None:
-    """On paper the children stand for themselves."""
-
-
 def load(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
@@ -210,8 +206,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive."""
     app.setup_extension("executable_book")
     # A visitor for "epub" by name would make Sphinx forget those that others have for HTML.
-    on_paper: dict[str, Any] = dict.fromkeys(("latex", "text"), (pass_by, pass_by))
-    app.add_node(LiveFigure, html=(visit, depart), **on_paper)
+    app.add_node(LiveFigure, html=(visit, depart))
     app.add_directive("live-figure", LiveFigureDirective)
     app.connect("doctree-read", collect)
     app.connect("env-before-read-docs", begin)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import literate_attention as la
+from literate_attention.trust.reproducibility import _mcg31_uniform
 
 LONGER = 5
 """How much longer queries and keys are in one table: as training might make them."""
@@ -27,10 +28,11 @@ WEIGHTS: dict[str, tuple[str, type[nn.Module], int, float]] = {
 }
 PROJECTIONS = ("query", "key", "value")
 NUM_HEADS = 2
+SEEDS = range(123, 131)
 
 
 def beginning() -> dict[str, Any]:
-    """Return what it starts from: tokens, embeddings, tables of weights."""
+    """Return what it starts from: tokens, embeddings, tables of weights, and what dropout draws."""
     return {
         "tokens": la.TOY_TOKENS,
         "embeddings": decimals(la.toy_embeddings()),
@@ -38,7 +40,16 @@ def beginning() -> dict[str, Any]:
             name: {"label": label, "heads": _drawn_heads(module, seed, longer)}
             for name, (label, module, seed, longer) in WEIGHTS.items()
         },
+        "draws": {seed: _uniform_numbers(seed) for seed in SEEDS},
     }
+
+
+def _uniform_numbers(seed: int) -> list[list[list[float]]]:
+    """Return what decides a dropout mask on an Intel CPU, a matrix for each head."""
+    torch.manual_seed(seed)
+    size = len(la.TOY_TOKENS)
+    uniform = [_mcg31_uniform(size**2).reshape(size, size) for _ in range(NUM_HEADS)]
+    return [[[round(x, 7) for x in row] for row in one.tolist()] for one in uniform]
 
 
 def tables() -> list[list[list[str]]]:

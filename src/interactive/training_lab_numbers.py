@@ -3,7 +3,6 @@
 Run as a program, it writes them to standard output as JSON.
 """
 
-import base64
 import json
 from typing import Any
 
@@ -11,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import literate_attention as la
+from interactive.packed_weights import packed, shapes
 
 SEED = 123
 STD = 0.3
@@ -59,23 +59,13 @@ def task_data(task: la.Task) -> dict[str, Any]:
     return {"examples": task.examples.tolist(), "answers": answers.tolist()}
 
 
-def packed(model: nn.Module) -> dict[str, Any]:
-    """Return the parameters of a model as float32 numbers, and their shapes."""
-    parameters = {name: one.detach() for name, one in model.named_parameters()}
-    content = torch.cat([one.flatten() for one in parameters.values()]).numpy()
-    return {
-        "shapes": {name: list(one.shape) for name, one in parameters.items()},
-        "numbers": base64.b64encode(content.astype("<f4").tobytes()).decode(),
-    }
-
-
 def numbers() -> dict[str, Any]:
     """Return the tasks, how they are trained, and the parameters that each kind of attention begins with."""
     starts = {}
     for kind in KINDS:
         torch.manual_seed(SEED)
-        starts[kind] = packed(new_model(kind))
-    words, choices = la.gloves_task()[0].words, la.gloves_task()[0].choices
+        weights = new_model(kind).state_dict()
+        starts[kind] = {"shapes": shapes(weights), **packed(weights, bits=16)}
     questions = {}
     for name, settings in QUESTIONS.items():
         seen, unseen = tasks(name)
@@ -83,8 +73,8 @@ def numbers() -> dict[str, Any]:
     return {
         "seed": SEED,
         "std": STD,
-        "words": words,
-        "choices": choices,
+        "words": la.gloves_task()[0].words,
+        "choices": la.gloves_task()[0].choices,
         "questions": questions,
         "starts": starts,
     }

@@ -1,6 +1,5 @@
 """A book of live figures, one page each and nothing else on it, and a browser that complains aloud."""
 
-import re
 import shutil
 
 import pytest
@@ -11,8 +10,6 @@ from harness.reading import scripted_pages
 from interactive.live_figures import FIGURES
 
 NUMBERS = DOCS / "_build" / "live_figures"
-AS_ON_THEIR_PAGES = {"trained_heads": DOCS / "learned" / "trained_heads.md"}
-"""Pages that say how their figure begins."""
 
 
 @pytest.fixture(scope="session")
@@ -23,14 +20,10 @@ def figures_site(tmp_path_factory):
         shutil.copytree(NUMBERS, folder / "_build" / NUMBERS.name)
     for name in ("parts", *FIGURES):
         shutil.copytree(DOCS / "_static" / name, folder / "_static" / name)
-    figures = {name: f"```{{live-figure}} {name}\nWithout a script.\n```" for name in FIGURES}
-    for name, page in AS_ON_THEIR_PAGES.items():
-        (figures[name],) = re.findall(
-            r"^```\{live-figure\}.*?^```$", page.read_text(), re.DOTALL | re.MULTILINE
-        )
-    for name, figure in figures.items():
-        (folder / f"{name}.md").write_text(f"# {name}\n\n{figure}\n", encoding="utf-8")
-    contents = "\n".join(figures)
+    for name in FIGURES:
+        text = f"# {name}\n\n```{{live-figure}} {name}\nWithout a script.\n```\n"
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    contents = "\n".join(FIGURES)
     text = f"# Book\n\n```{{toctree}}\n{contents}\n```\n"
     (folder / "index.md").write_text(text, encoding="utf-8")
     scripted_pages.write_settings(folder, "interactive.live_figures")

@@ -46,14 +46,6 @@ def library():
     return SimpleNamespace(maps=maps, scores=scores)
 
 
-def ranked(library, size, kind):
-    """Return the heads, those with the highest scores first."""
-    order: list[int] = (
-        library.scores[size, kind].sort(descending=True, stable=True).indices.tolist()
-    )
-    return order
-
-
 def opened_map(page):
     """Return the weights that the opened head shows; what is hidden is zero."""
     texts = table_texts(page.get_by_role("grid", name="Weights"), "tbody tr", "td")
@@ -64,12 +56,6 @@ def opened_head(page):
     """Return the number of the opened head, as the page names it."""
     _, layer, _, head = page.locator(".lp-title").inner_text().replace(",", "").split()
     return int(layer) * NUM_HEADS + int(head)
-
-
-def assert_opened(page, maps, head) -> None:
-    """The page names this head and shows its map."""
-    assert opened_head(page) == head
-    torch.testing.assert_close(opened_map(page), maps[head], rtol=0, atol=0.005001)
 
 
 def test_all_maps_and_scores_are_the_librarys(page, library) -> None:
@@ -147,7 +133,8 @@ def test_all_consequences_are_the_librarys(page, without) -> None:
 
 
 def test_heads_and_words_are_chosen_by_keyboard(page, library) -> None:
-    order = ranked(library, ONCE, "previous token")
+    scores = library.scores[ONCE, "previous token"]
+    order = scores.sort(descending=True, stable=True).indices.tolist()
     page.get_by_label("Head", exact=True).focus()
     page.keyboard.press("Tab")
     across = page.get_by_role("listbox", name="270 heads").evaluate(
@@ -158,16 +145,15 @@ def test_heads_and_words_are_chosen_by_keyboard(page, library) -> None:
         page.keyboard.press(key)
         assert opened_head(page) == order[place], key
     page.keyboard.press("ArrowRight")
-    assert_opened(page, library.maps[ONCE], order[1])
+    expected = library.maps[ONCE][order[1]]
+    torch.testing.assert_close(opened_map(page), expected, rtol=0, atol=0.005001)
     press_in_place(page, "Space")
     assert opened_head(page) == order[1]
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.value") == "5"  # the last word is chosen
     page.keyboard.press("ArrowLeft")
-    weights = library.maps[ONCE][order[1], 4]
-    assert f"with {percent(weights[3].item())}" in page.locator(".lp-said").inner_text()
+    assert percent(expected[4, 3].item()) in page.locator(".lp-said").inner_text()
     page.keyboard.press("Tab")
     page.keyboard.press("Control+End")
     press_in_place(page, "Space")
-    itself = percent(library.maps[ONCE][order[1], 5, 5].item())
-    assert f"itself with {itself}" in page.locator(".lp-said").inner_text()
+    assert percent(expected[5, 5].item()) in page.locator(".lp-said").inner_text()

@@ -31,26 +31,11 @@ def numbers(figures_site):
     return found
 
 
-def new_model():
-    return la.attention_only_model(26, 32, num_layers=2)
-
-
 def model_at(numbers, moment):
     """Return the library's model with the weights that the page has, unpacked here by other means."""
-    model = new_model()
+    model = la.attention_only_model(26, 32, num_layers=2)
     model.load_state_dict(unpacked(numbers["checkpoints"][moment], numbers["shapes"], torch.int16))
     return model
-
-
-def tokens_of(text):
-    return torch.tensor([ord(letter) - ord("a") for letter in text])
-
-
-def expected(model, tokens, silent=(), cut=()):
-    """Return the maps of both layers, and how probable each next token is."""
-    with wires_cut(model, cut):
-        maps, following = found_by(model, tokens, [(layer, 0) for layer in silent])
-    return maps[:, 0], following
 
 
 @contextmanager
@@ -65,27 +50,20 @@ def wires_cut(model, parts):
 # What is computed -------------------------------------------------------------------------------------
 
 
-def recorded():
-    """Return what the chapter prints."""
-    return (DOCS / "recorded" / "learned" / "induction.txt").read_text(encoding="utf-8")
-
-
 def test_the_training_is_the_chapters(numbers) -> None:
     """The curve goes through what the chapter prints of its training."""
     course = numbers["course"]
     line = r"^ +(\d+) +[\d.]+ +([\d.]+) +([\d.]+) +([\d.]+)$"
-    printed = re.findall(line, recorded(), re.MULTILINE)
+    recorded = (DOCS / "recorded" / "learned" / "induction.txt").read_text(encoding="utf-8")
+    printed = re.findall(line, recorded, re.MULTILINE)
     assert len(printed) == 7
     for step, *rest in printed:
         at = course["steps"].index(int(step))
         assert [f"{course[name][at]:.2f}" for name in ("copies", "previous", "induction")] == rest
 
 
-def test_what_is_said_of_a_checkpoint_is_measured_and_the_chapters(numbers) -> None:
-    """The weights of the page do what is said of them, and at the end what the chapter prints."""
+def test_what_is_said_of_a_checkpoint_is_measured(numbers) -> None:
     rows = la.repeated_blocks(64, 32, 26, 16, 16, torch.Generator().manual_seed(7))
-    assert numbers["tests"]["count"] == 64
-    assert [ord(letter) - 97 for letter in numbers["tests"]["example"]] == rows[0, :20].tolist()
     for moment, checkpoint in enumerate(numbers["checkpoints"]):
         model = model_at(numbers, moment)
         for silent, copies in checkpoint["copies"].items():
@@ -102,18 +80,6 @@ def test_what_is_said_of_a_checkpoint_is_measured_and_the_chapters(numbers) -> N
         behind = second.diagonal(-15, dim1=-2, dim2=-1)[:, 1:].mean().item()  # blocks of 16
         found = {"own": own, "previous": previous, "induction": behind}
         assert {name: checkpoint[name] for name in found} == pytest.approx(found, abs=0.01)
-    ((_, *table),) = numbers["tables"]
-    last = numbers["checkpoints"][-1]
-    shares = [last["copies"][""], *last["cut"].values()]
-    assert [share for _, share in table] == [f"{share:.2f}" for share in shares]
-    names = [name for name, _ in table]
-    assert names[:4] == ["none", "queries", "keys", "values"]
-    assert names[4:6] == ["queries and keys", "queries and values"]
-    printed = re.findall(r"^ +(?:both|without) .* copies ([\d.]+), .* ([\d.]+)$", recorded(), re.M)
-    assert [copies for copies, _ in printed] == [
-        f"{last['copies'][off]:.2f}" for off in ("", "0", "1")
-    ]
-    assert printed[0][1] == f"{last['induction']:.2f}"
 
 
 # A reader types, switches, steps ----------------------------------------------------------------------
@@ -126,7 +92,9 @@ def bars(page):
 
 def assert_shows(page, model, text, silent=(), cut=()) -> None:
     """The bars and both maps are those of the library's model."""
-    maps, following = expected(model, tokens_of(text), silent, cut)
+    tokens = torch.tensor([ord(letter) - ord("a") for letter in text])
+    with wires_cut(model, cut):
+        maps, following = found_by(model, tokens, [(layer, 0) for layer in silent])
     best = following[-1].sort(descending=True)
     assert bars(page) == {
         chr(ord("a") + token): percent(share)
@@ -136,18 +104,16 @@ def assert_shows(page, model, text, silent=(), cut=()) -> None:
         cells = page.get_by_role("grid", name=f"{name} layer").locator("tbody td")
         shades = cells.evaluate_all("all => all.map(c => +c.style.getPropertyValue('--lp-heat'))")
         shown = torch.tensor(shades).double().reshape(len(text), len(text))
-        torch.testing.assert_close(shown, maps[layer], rtol=0, atol=0.000501)
+        torch.testing.assert_close(shown, maps[layer, 0], rtol=0, atol=0.000501)
 
 
 def test_a_keyboard_types_writes_and_switches_heads_off(page, numbers) -> None:
     """The trained model copies; without either head it does not."""
     model = model_at(numbers, -1)
     assert_shows(page, model, WORD)
-    assert next(iter(bars(page))) == "r"
     page.get_by_label("The model reads").focus()
     page.keyboard.press("End")
     page.keyboard.type("R-!n")  # only letters are kept
-    assert page.get_by_label("The model reads").input_value() == "journeyjourn"
     assert_shows(page, model, "journeyjourn")
     page.keyboard.press("Tab")
     for _ in range(2):
@@ -160,16 +126,11 @@ def test_a_keyboard_types_writes_and_switches_heads_off(page, numbers) -> None:
         page.keyboard.press("Space")
         assert_shows(page, model, "journeyjourney", (layer,))
         assert next(iter(bars(page))) != "j"
-        answer = page.locator(".lp-answer").inner_text()
-        assert "\u201cj\u201d followed it, so this is wrong." in answer
-        copies = numbers["checkpoints"][-1]["copies"]
-        without, both = (percent(copies[off]) for off in (str(layer), ""))
-        found = f"Without the head of the {LAYERS[layer].lower()} layer it copies {without} of the letters"
-        assert f"{found} of 64 test rows, with both {both}." in answer
+        copies = numbers["checkpoints"][-1]["copies"][str(layer)]
+        assert percent(copies) in page.locator(".lp-answer").inner_text()
         assert page.locator(".lp-right th").inner_text() == "j"  # beside the five, if it is not one
         page.keyboard.press("Space")
     assert_shows(page, model, "journeyjourney")
-    assert next(iter(bars(page))) == "j"
 
 
 def test_a_keyboard_cuts_wires(page, numbers) -> None:
@@ -190,4 +151,3 @@ def test_a_keyboard_cuts_wires(page, numbers) -> None:
     assert_shows(page, model, WORD, silent=(0,))  # it has written nothing that could be hidden
     page.get_by_role("button", name="Start again").press("Enter")
     assert_shows(page, model, WORD)
-    assert found["cut"]["key"] < 0.1 < 0.8 < found["cut"]["query"] < 0.9 < found["cut"]["value"]

@@ -143,12 +143,9 @@ def test_a_keyboard_writes_and_takes_back(page, numbers) -> None:
     page.get_by_label("Temperature").press("Home")
     page.get_by_role("button", name="Say the next word").focus()
     for _ in range(3):
-        word = WORLD.words[expected(numbers, text).argmax()]
+        text = f"{text} {WORLD.words[expected(numbers, text).argmax()]}"
         page.keyboard.press("Enter")
-        text = f"{text} {word}"
         assert words_of(page) == text
-        said = page.locator(".lp-answer").inner_text()
-        assert said.startswith(f"It said \u201c{word}\u201d. Next, the model expects \u201c")
     undo = page.get_by_role("button", name="Undo")
     for _ in range(4):
         undo.press("Enter")
@@ -161,16 +158,10 @@ def test_a_fact_that_is_changed_changes_what_follows(page, numbers) -> None:
     start = numbers["starts"][0]
     words = start["text"].split()
     assert page.get_by_label("Change word").input_value() == str(start["change"])
-    for word in ("pink", "."):
-        page.get_by_label("to", exact=True).select_option(word)
-        words[start["change"]] = word
-        text = " ".join(words)
-        if word in WORLD.colours:
-            assert_shows(page, text, expected(numbers, text), in_world(text))
-            said = page.locator(".lp-answer").inner_text()
-            assert f"In its world only \u201c{word}\u201d can come" in said
-    before = " ".join(words[: start["change"]])
-    said = page.locator(".lp-answer").inner_text()
-    assert f"The world never says \u201c.\u201d after \u201c{before}\u201d" in said
+    page.get_by_label("to", exact=True).select_option("pink")
+    words[start["change"]] = "pink"
+    text = " ".join(words)
+    assert_shows(page, text, expected(numbers, text), in_world(text))
+    page.get_by_label("to", exact=True).select_option(".")
     rows = table_texts(page.locator(".lw-bars"), "tbody tr", "td")
     assert {row[-1] for row in rows} == {"\u2013"}

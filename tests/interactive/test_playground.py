@@ -1,6 +1,6 @@
 """The playground computes and tells what the library computes, and can be used by keyboard alone."""
 
-import re
+from functools import partial
 from urllib.parse import urlsplit
 
 import pytest
@@ -79,14 +79,9 @@ def assert_is_the_librarys(page):
     return embeddings
 
 
-def notice(page):
-    return str(page.locator(".pg-notice p").inner_text())
-
-
-def wait_for_spoken(page, *texts) -> None:
+def wait_for_spoken(page, text) -> None:
     """Wait until this is said to those who listen."""
-    for text in texts:
-        page.locator(".pg-spoken[role=status]", has_text=text).wait_for(state="attached")
+    page.locator(".pg-spoken[role=status]", has_text=text).wait_for(state="attached")
 
 
 # What is computed -----------------------------------------------------------------------------------
@@ -100,7 +95,7 @@ def tensors(value):
 
 
 def test_script_equals_library_on_random_settings(open_page) -> None:
-    """With every choice of steps, both streams of dropout, and whatever stands between."""
+    """With every choice of steps, and whatever stands between."""
     every = vectors()
     settings = [one["settings"] for one in every]
     results = open_page().evaluate("all => all.map(literateAttention.attend)", settings)
@@ -111,26 +106,20 @@ def test_script_equals_library_on_random_settings(open_page) -> None:
 
 
 def test_the_tour_shows_what_the_books_classes_return(open_page) -> None:
-    """Eight stops by keyboard alone, one sentence each; then dropout, as the sources print it."""
+    """Eight stops by keyboard alone; then dropout, as the sources print it."""
     page, expected = precise(open_page()), stops()
     forward = page.get_by_role("button", name="Next")
     forward.focus()
-    said = page.locator(".pg-tour [role=status]")
     for stop in range(1, 9):
-        assert re.fullmatch(rf"Tour, {stop} of 8: [^.]+\.", said.inner_text())
         if str(stop) in expected:
             assert_shows(page, expected[str(stop)])
         page.keyboard.press("Enter")
     assert forward.get_attribute("aria-disabled") == "true"
-    page.get_by_role("switch", name="Scores").press("Space")
-    assert said.inner_text().startswith(
-        "You are off the tour, with projections and two heads switched on."
-    )
     page.get_by_role("button", name="Dropout, as printed").click()
     assert_shows(page, expected["dropout"])
-    page.get_by_label("Random numbers of").select_option("torch")
-    torch.manual_seed(123)
-    kept = la.dropout_mask(6, 6, p=0.5, stream="torch")
+    page.get_by_label("Random numbers of seed").select_option("125")
+    torch.manual_seed(125)
+    kept = la.dropout_mask(6, 6, p=0.5, stream="mkl")
     assert torch.equal(readings(page, "After dropout") != 0.0, kept.tril())
 
 
@@ -184,30 +173,21 @@ def test_vectors_are_moved_by_arrow_keys_and_dragged(open_page) -> None:
 def test_steps_are_switched_by_keyboard(open_page) -> None:
     """The equation follows, and a step that waits for another says so."""
     page = open_page("attention=1")
-    formula = page.locator(".pg-formulas")
-
-    def press(step):
-        switch = page.get_by_role("switch", name=step)
-        switch.press("Space")
-        return switch
-
+    formula, switch = page.locator(".pg-formulas"), partial(page.get_by_role, "switch")
     assert "softmax" in formula.inner_text()
-    press("Softmax")
+    switch(name="Softmax").press("Space")
     assert "softmax" not in formula.inner_text()
-    press("Scaling")
+    switch(name="Scaling").press("Space")
     assert formula.locator("mfrac msqrt").text_content() == "3"
-    two_heads = press("Two heads")
+    two_heads = switch(name="Two heads")
+    two_heads.press("Space")
     assert two_heads.get_attribute("aria-disabled") == "true"
     assert not two_heads.is_checked()
     wait_for_spoken(page, "waits for projections")
-    press("Projections")
+    switch(name="Projections").press("Space")
     assert formula.locator("mfrac msqrt").text_content() == "2"
-    press("Two heads")
+    two_heads.press("Space")
     assert readings(page).shape == (6, 4)
-    press("Scores")
-    for step in ("Scaling", "Causal mask", "Softmax", "Dropout"):
-        switch = page.get_by_role("switch", name=step)
-        assert switch.get_attribute("aria-disabled") == "true"
 
 
 # Links ----------------------------------------------------------------------------------------------
@@ -218,7 +198,7 @@ def test_a_state_travels_as_a_link(open_page) -> None:
     at_stop(page, 8)
     page.get_by_role("switch", name="Dropout").check()
     page.get_by_label("Dropout rate").fill("0.2")
-    page.get_by_label("Random numbers of").select_option("torch")
+    page.get_by_label("Random numbers of seed").select_option("130")
     cell(page, "X: vectors: one, 2").fill("-1.5")
     cell(page, "key weights: 2, 1").nth(1).fill("0.75")
     cell(page, "Word 5").fill("d\u00f6g & cat")
@@ -230,13 +210,10 @@ def test_a_state_travels_as_a_link(open_page) -> None:
     other = open_page(urlsplit(link).fragment)
     for caption in ("X: vectors", "Head 1", "Head 2", CONTEXT):
         assert texts(grid(other, caption)) == texts(grid(page, caption))
-    assert cell(other, "key weights: 2, 1").nth(1).input_value() == "0.75"
-    assert cell(other, "Word 5").input_value() == "d\u00f6g & cat"
     other.get_by_role("button", name="Start over").press("Enter")
     assert "#" not in other.url
     assert_shows(other, stops()["1"], digits=2)
     assert other.evaluate("document.activeElement.textContent") == "Next"
-    assert notice(other) == "Everything is as it was at the start."
 
 
 def test_a_chapter_leads_to_a_stop(open_page) -> None:
@@ -251,7 +228,7 @@ BAD_LINKS = (
     *("attention=2", "attention=1&colour=red", "attention=1&steps=scores&steps=mask"),
     *("attention=1&steps=scores,magic", "attention=1&x=1,2,3", "attention=1&x=%3Cscript%3E"),
     *("attention=1&weights=toString", "attention=1&words=a,,c,d,e,f"),
-    *("attention=1&dropout=0.5,1,name", "attention=1&dropout=1.5,123,mkl"),
+    *("attention=1&dropout=0.5,1", "attention=1&dropout=1.5,123"),
 )
 
 
@@ -262,4 +239,4 @@ def test_a_bad_link_is_refused_with_a_sentence(open_page) -> None:
         page.locator(".pg-notice p", has_text="This link cannot be opened: ").wait_for()
         assert_shows(page, stops()["4"])
         page.get_by_role("button", name="Close").click()
-        assert notice(page) == ""
+        assert page.locator(".pg-notice p").inner_text() == ""

@@ -54,12 +54,6 @@ CLOSED_ON_PAPER = """() => [
 CLUTTER_ON_PAPER = """() => [".bd-sidebar-primary", ".bd-sidebar-secondary", ".bd-header-article",
     ".headerlink", ".prev-next-footer", ".copybtn"]
     .filter(name => document.querySelector(name)?.checkVisibility()).map(name => `printed: ${name}`)"""
-CRAMPED_ON_PAPER = """() => [
-    ...[...document.querySelectorAll("article dl.field-list")]
-        .filter(e => getComputedStyle(e).display !== "block").map(() => "a heading may stand alone"),
-    ...[...document.querySelectorAll("article dl.py dl.py")].filter(e =>
-        e.getBoundingClientRect().top - e.previousElementSibling.getBoundingClientRect().bottom < 12)
-        .map(e => `cramped: ${e.textContent.trim().slice(0, 40)}`)]"""
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +113,7 @@ def ask(page, name):
         emulate_print(page)
         page.evaluate(ALL_FONTS)
         page.evaluate(NEXT_FRAME)
-        for asked in (CLOSED_ON_PAPER, CLUTTER_ON_PAPER, CRAMPED_ON_PAPER):
+        for asked in (CLOSED_ON_PAPER, CLUTTER_ON_PAPER):
             yield "paper", page.evaluate(asked)
         if not page.locator("h1").first.is_visible():
             yield "paper", ["no title"]

@@ -89,10 +89,11 @@ def test_a_book_that_does_not_come_whole_is_not_kept(site, opened) -> None:
         assert (visit.page.evaluate(EDITIONS), visit.page.evaluate(REGISTERED)) == (0, 0)
 
 
-def test_a_book_on_a_disk_is_not_offered_again(unpacked, opened) -> None:
+def test_a_page_on_a_disk_offers_no_more_than_it_can_do(unpacked, opened) -> None:
     with opened(CHAPTER, home=f"{unpacked.as_uri()}/") as visit:
         offered = offer(visit.page, "Keep it offline")
         visit.page.locator(MENU_WORKS).wait_for(state="attached")
         assert offered.count() == 0
+        assert visit.page.get_by_role("button", name="Copy as Markdown").count() == 0
         assert visit.page.get_by_role("link", name="Read as Markdown").is_visible()
         assert visit.complaints == []

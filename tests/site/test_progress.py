@@ -195,18 +195,12 @@ def test_where_nothing_can_be_kept_nothing_is_offered(opened) -> None:
 
 AS_PATH = "() => `reading ${new URL(document.documentElement.dataset.content_root, location.href).pathname}`"
 DAMAGED = (
-    *("", "{", "null", "5", '"text"', "[]", "[1, 2]", "{}", '{"constructor": 1}'),
-    '{"read": 5, "solved": 5, "written": 5, "begun": 5, "place": 5}',
-    '{"read": "a", "solved": "a", "written": {}, "begun": "a", "place": ["a"]}',
-    '{"read": [null, {}], "written": [null, {"toString": 1}], "place": {"toString": 1}}',
-    '{"solved": {"http://[": "x", "javascript:alert(1)": "x", "//elsewhere/": 5}}',
-    '{"solved": {"__proto__": {}}, "begun": {"__proto__": {"anchor": 1}}, "place": "__proto__"}',
-    '{"begun": {"http://[": {}}, "place": "http://["}',
+    *("", "{", "null", "5", '"text"', "[1, 2]", "{}", '{"constructor": 1}'),
+    '{"read": [null, {}], "solved": 5, "written": {}, "begun": "a", "place": {"toString": 1}}',
+    '{"solved": {"javascript:alert(1)": "x", "//elsewhere/": 5}}',
+    '{"solved": "a", "begun": {"__proto__": {"anchor": 1}}, "place": "__proto__"}',
     '{"begun": {"story/gone.html": {}}, "place": "story/gone.html"}',
-    *(
-        f'{{"begun": {{"{CHAPTER}": {stop}}}, "place": "{CHAPTER}"}}'
-        for stop in ("null", "5", '{"passed": 5}', '{"passed": {}, "anchor": {}, "section": []}')
-    ),
+    f'{{"begun": {{"{CHAPTER}": {{"passed": {{}}, "anchor": []}}}}, "place": "{CHAPTER}"}}',
 )
 
 
@@ -228,17 +222,3 @@ def test_whatever_is_stored_a_page_works(page, opened) -> None:
             assert foreign.count() == 0, stored
             kept = visit.page.evaluate("name => JSON.parse(localStorage.getItem(name))", name)
             assert set(kept) == {"read", "solved", "written", "begun", "place"}, stored
-
-
-def test_two_books_on_one_host_keep_their_own(opened) -> None:
-    with opened("index.html") as visit:
-        page = visit.page
-        other = """localStorage.setItem("reading /another/", '{"written": ["softmax"]}')"""
-        page.evaluate(other)
-        go_to(visit, CHAPTER)
-        page.get_by_role("checkbox", name="Solved: Exercise").last.check()
-        go_to(visit, "index.html")
-        shown = page.get_by_role("group", name="Where you were")
-        assert "pieces of the code" not in shown.inner_text()
-        shown.get_by_role("button", name="Forget all of this").press("Enter")
-        assert page.evaluate(KEPT) == ["reading /another/"]

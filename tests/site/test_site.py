@@ -10,13 +10,7 @@ import pytest
 import tinycss2  # type: ignore[import-untyped]
 from harness.browser import SITE
 from harness.paths import DOCS
-from harness.reading.visits import (
-    ALL_FONTS,
-    HEAR,
-    MENU_WORKS,
-    fail_if_any,
-    is_written,
-)
+from harness.reading.visits import ALL_FONTS, HEAR, fail_if_any, is_written
 
 pytestmark = pytest.mark.browser
 
@@ -139,13 +133,6 @@ def test_the_reader_chooses_the_colours(opened) -> None:
         assert visit.complaints == []
 
 
-def test_colours_of_code_need_no_script(opened) -> None:
-    with opened(FIRST, java_script_enabled=False) as visit:
-        colour = "element => getComputedStyle(element).color"
-        keyword = visit.page.locator("article .highlight .kn").first.evaluate(colour)
-        assert keyword != visit.page.locator("article .highlight pre").first.evaluate(colour)
-
-
 def test_style_sheets_can_be_read() -> None:
     for path in SITE.rglob("*.css"):
         rules = tinycss2.parse_stylesheet(path.read_text(encoding="utf-8"))
@@ -164,8 +151,7 @@ def test_code_can_be_copied_and_outputs_have_no_button(opened) -> None:
         assert visit.complaints == []
 
 
-def test_a_page_can_be_copied_as_markdown(opened, unpacked) -> None:
-    """From a disk a page can read no other file, so there it is a link only."""
+def test_a_page_can_be_copied_as_markdown(opened) -> None:
     permissions = ["clipboard-read", "clipboard-write"]
     with opened(FIRST, permissions=permissions) as visit:
         visit.page.get_by_role("button", name="Get page or book").click()
@@ -176,12 +162,6 @@ def test_a_page_can_be_copied_as_markdown(opened, unpacked) -> None:
         copied = visit.page.evaluate("navigator.clipboard.readText()")
         assert copied == (SITE / FIRST).with_suffix(".md").read_text(encoding="utf-8")
         assert visit.complaints == []
-    with opened(FIRST, home=f"{unpacked.as_uri()}/") as visit:
-        visit.page.get_by_role("button", name="Get page or book").click()
-        visit.page.locator(MENU_WORKS).wait_for(state="attached")
-        assert visit.page.get_by_role("button", name="Copy as Markdown").count() == 0
-        visit.page.get_by_role("link", name="Read as Markdown").click()
-        visit.page.wait_for_url((unpacked / FIRST).with_suffix(".md").as_uri())
 
 
 @pytest.mark.parametrize("name", ["Toggle primary sidebar", "Toggle secondary sidebar"])

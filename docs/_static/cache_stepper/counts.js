@@ -5,6 +5,7 @@
   "use strict";
 
   const parts = globalThis.literateParts;
+  const { range, sum } = parts;
   const SIZES = { width: 24, numHeads: 6, headDim: 4, bytesPerNumber: 4 };
 
   /** What the token that makes a text `length` long asks for: how often, and with how many multiplications each time. */
@@ -31,21 +32,17 @@
 
   const multiplications = (settings) => projections(settings) + comparisons(settings);
 
-  /** Of how many tokens something is kept. A window keeps one key less, as the next token brings its own. */
-  const keptTokens = ({ length, window, isCached }) => (isCached ? Math.min(length, window - 1) : 0);
-
   /** Bytes of a token's key and value in one head. */
-  const bytesEach = () => 2 * SIZES.headDim * SIZES.bytesPerNumber;
+  const BYTES_EACH = 2 * SIZES.headDim * SIZES.bytesPerNumber;
 
-  const bytes = (settings) => keptTokens(settings) * settings.numKvHeads * bytesEach();
+  /** A window keeps one key less, as the next token brings its own. */
+  const bytes = ({ length, window, numKvHeads, isCached }) =>
+    (isCached ? Math.min(length, window - 1) : 0) * numKvHeads * BYTES_EACH;
 
-  function total(settings) {
-    let sum = 0;
-    for (let length = 1; length <= settings.length; length += 1) sum += multiplications({ ...settings, length });
-    return sum;
-  }
+  const total = (settings) =>
+    sum(range(settings.length).map((i) => multiplications({ ...settings, length: i + 1 })));
 
   Object.assign(parts, {
-    cacheCounts: { SIZES, bytes, bytesEach, comparisons, multiplications, projections, total, work },
+    cacheCounts: { BYTES_EACH, SIZES, bytes, comparisons, multiplications, projections, total, work },
   });
 })();

@@ -2,14 +2,14 @@
 (() => {
   "use strict";
 
-  const { bring, cacheCounts, choice, isRepeated, make, matrix, placed, range, scrollable, stepper, whole } =
+  const { bring, cacheCounts, choice, isRepeated, make, matrix, placed, range, scrollable, stepper, tableOf, whole } =
     globalThis.literateParts;
   const WORDS = "Your journey starts with one step and goes on word by word".split(" ");
   const NAMES = WORDS.map((word, i) => (isRepeated(WORDS, i) ? `${word} ${i + 1}` : word));
   const COUNTS = "no first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(" ");
   const LOOKS = ["lp-now", "lp-old", "lp-kept", "lp-last", "lp-wasted", "lp-hidden", "lp-later"];
 
-  bring("cache_stepper", (root, fill) => {
+  bring("cache_stepper", (fill) => {
     const settings = { window: Infinity, numKvHeads: 2, isCached: true };
     let newest = 0;
 
@@ -82,7 +82,7 @@
       return {
         "lp-later": `${placed(WORDS, j)} has not been written yet.`,
         "lp-now": j === newest ? `${both} are computed now.` : `${both} are computed once more, and are what they were.`,
-        "lp-kept": `${both} lie in the cache: ${cacheCounts.bytesEach()} bytes in each KV head.`,
+        "lp-kept": `${both} lie in the cache: ${cacheCounts.BYTES_EACH} bytes in each KV head.`,
         "lp-last": `${both} are used for the last time: the window moves on before the next token.`,
         "lp-hidden": `${both} are outside of the window and have been forgotten.`,
       }[lookOfKey(j)];
@@ -122,15 +122,9 @@
     // The table of counts, and how they come about
 
     const body = make("tbody");
-    const heads = ["without a cache", "with a cache"].map((text) => make("th", { scope: "col" }, text));
-    const table = make(
-      "table",
-      { class: "lp-table" },
-      make("caption", {}, "Multiplications in one layer, for this token"),
-      make("thead", {}, make("tr", {}, make("td"), ...heads)),
-      body,
-    );
-    const inParts = make("p", { class: "lp-facts lp-parts" });
+    const columns = [null, "without a cache", "with a cache"];
+    const table = tableOf("Multiplications in one layer, for this token", columns, body, { class: "lp-table" });
+    const inParts = make("p", { class: "lp-facts" });
 
     function fillTable(length) {
       const lines = [
@@ -157,7 +151,7 @@
         `How it adds up: ${whole(perToken)} for the projections of ${settings.isCached ? "the new token" : `each of ${queries} tokens`} ` +
         `+ ${perScore + perAverage} for ${pairs}, of which ${perScore} make the score and ${perAverage} average the value. ` +
         `A token has ${width} numbers, and there are ${numHeads} query heads of ${headDim}. ` +
-        `A key and a value take ${cacheCounts.bytesEach()} bytes in each KV head.`;
+        `A key and a value take ${cacheCounts.BYTES_EACH} bytes in each KV head.`;
     }
 
     function show(step) {

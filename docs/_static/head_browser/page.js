@@ -6,8 +6,7 @@
   "use strict";
 
   const {
-    bring, choice, clamp, heads, list, make, matrix, numbersOf, onNewColours, paintMap, percent, placed, quoted, range, reader,
-    whenNear,
+    bring, button, choice, clamp, heads, list, make, matrix, onNewColours, paintMap, percent, placed, quoted, range, reader, tableOf,
   } = globalThis.literateParts;
   const KINDS = {
     "previous token": "the token before",
@@ -15,30 +14,24 @@
     induction: "what followed an earlier copy",
   };
 
-  bring("head_browser", (root, fill) => {
-    whenNear(root, async () => begin(root, fill, await numbersOf(root)));
-  });
-
   const precise = (share) => `${(100 * share).toFixed(1)}\u00a0%`;
   const called = (word) => (/^(a|the) ./.test(word) ? word : quoted(word)); // a space has no sign of its own
 
   /** A table of words, each with its probability before and after. */
   function changes(title) {
-    const columns = ["with", "without"].map((name) => make("th", { scope: "col" }, name));
     const body = make("tbody");
-    const head = make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "next word"), ...columns));
     const row = ({ word, before, after }) =>
       make("tr", {}, make("th", { scope: "row" }, called(word)), ...[before, after].map((share) => make("td", {}, precise(share))));
     return {
-      element: make("table", {}, make("caption", {}, title), head, body),
+      element: tableOf(title, ["next word", "with", "without"], body),
       show(found) {
-        const none = make("tr", {}, make("td", { colspan: 3, class: "lp-none" }, "none"));
+        const none = make("tr", {}, make("td", { colspan: 3 }, "none"));
         body.replaceChildren(...(found.length ? found.map(row) : [none]));
       },
     };
   }
 
-  function begin(root, fill, numbers) {
+  bring("head_browser", (fill, numbers, begin) => {
     const { num_layers: numLayers, num_heads: numHeads, consequences } = numbers;
     const sentences = numbers.sentences.map(heads.unpack);
     const layerOf = (head) => Math.floor(head / numHeads);
@@ -48,7 +41,7 @@
       return layer * numHeads + head;
     };
 
-    const start = new URLSearchParams(root.dataset.begin);
+    const start = new URLSearchParams(begin);
     let sentence = sentences[Number(start.get("sentence") ?? 0)];
     let wanted = start.get("order") ?? "previous token"; // stays wanted where a sentence has no such score
     const kind = () => (wanted in sentence.scores ? wanted : "none");
@@ -76,11 +69,9 @@
     const toLayer = choice("Layer", numbered(numLayers), goTo);
     const toHead = choice("Head", numbered(numHeads), goTo);
     const [layer, headOfLayer] = [toLayer, toHead].map((one) => one.querySelector("select"));
-    const named = (start.get("named")?.split(",") ?? []).map((name) => {
-      const button = make("button", { type: "button", title: nameOf(numberOf(name)) }, name);
-      button.addEventListener("click", () => open(numberOf(name)));
-      return button;
-    });
+    const named = (start.get("named")?.split(",") ?? []).map((name) =>
+      button(name, () => open(numberOf(name)), { title: nameOf(numberOf(name)) }),
+    );
 
     const ofChapter = { class: "lp-setting", role: "group", "aria-label": "Heads of this chapter" };
     const chapter = make("div", ofChapter, "Heads of this chapter", ...named);
@@ -263,5 +254,5 @@
       note,
     );
     showSentence();
-  }
+  });
 })();

@@ -4,7 +4,7 @@
 (() => {
   "use strict";
 
-  const { bring, induction, labelled, languageModel, list, make, matrix, numbersOf, percent, quoted, range, stepper, whenNear } =
+  const { bar, bring, button, induction, labelled, languageModel, list, make, matrix, moments, percent, quoted, range, row } =
     globalThis.literateParts;
   /** The first is where one begins; a block that comes again, another, and nothing that comes again. */
   const EXAMPLES = ["journeyjou", "blacksmithbla", "abcdefgh"];
@@ -32,11 +32,7 @@
   /** The places right behind earlier copies of the letter at a place: where an induction head looks. */
   const behindCopies = (text, i) => range(i + 1).filter((j) => j > 0 && text[j - 1] === text[i] && j - 1 < i);
 
-  bring("induction_lab", (root, fill) => {
-    whenNear(root, async () => begin(fill, await numbersOf(root)));
-  });
-
-  function begin(fill, { checkpoints, shapes, course, tests }) {
+  bring("induction_lab", (fill, { checkpoints, shapes, course, tests }) => {
     const unpacked = [];
     const modelAt = (moment) =>
       (unpacked[moment] ??= { weights: languageModel.unpack(checkpoints[moment], shapes), numHeads: 1, base: 100 });
@@ -54,11 +50,6 @@
       if (letters !== field.value) field.value = letters;
       type(letters, said);
     });
-    const button = (name, onClick) => {
-      const element = make("button", { type: "button" }, name);
-      element.addEventListener("click", onClick);
-      return element;
-    };
     const write = button("Write the next letter", () => {
       if (result && text.length < MOST) type(text + letterOf(ranked()[0].token));
     });
@@ -109,21 +100,12 @@
         { name: "second layer: weight behind an earlier copy", label: "second", values: course.induction },
       ],
     });
-    const steps = stepper({
-      name: "Moment of the training",
-      count: checkpoints.length,
-      back: "Earlier",
-      next: "Later",
-      onStep(step) {
-        moment = step;
-        curve.stand(checkpoints[moment].step);
-        notches.forEach((notch, i) => notch.classList.toggle("lp-marked", i === moment));
-        show();
-        return tested();
-      },
+    const steps = moments(checkpoints.map(({ step }) => step), (step) => {
+      moment = step;
+      curve.stand(checkpoints[moment].step);
+      show();
+      return tested();
     });
-    const notches = checkpoints.map(({ step }) => make("span", {}, String(step)));
-    steps.element.querySelector("input").after(make("div", { class: "lp-notches", "aria-hidden": "true" }, ...notches));
 
     /** What this checkpoint reached in the chapter's test, with both heads. */
     function tested() {
@@ -189,7 +171,7 @@
       const all = ranked();
       const right = all.filter(({ token }) => copied().includes(letterOf(token)));
       const best = all.slice(0, BARS);
-      bars.replaceChildren(...[...best, ...right.filter((one) => !best.includes(one))].map((one) => bar(one, right.includes(one))));
+      bars.replaceChildren(...[...best, ...right.filter((one) => !best.includes(one))].map((one) => guess(one, right.includes(one))));
       const first = letterOf(best[0].token);
       said.replaceChildren(
         make("strong", {}, `After ${quoted(text)} the model expects ${quoted(first)}, with ${percent(best[0].share)}.`),
@@ -204,16 +186,10 @@
       return languageModel.read(modelAt(moment), tokens, heads, wires);
     }
 
-    function bar({ share, token }, isRight) {
-      const fill = make("span", { class: "lp-bar" });
-      fill.style.setProperty("--lp-heat", share.toFixed(3));
-      return make(
-        "tr",
-        { class: isRight && "lp-right" },
-        make("th", { scope: "row" }, letterOf(token)),
-        make("td", { "aria-hidden": "true" }, fill),
-        make("td", {}, percent(share)),
-      );
+    function guess({ share, token }, isRight) {
+      const name = make("th", { scope: "row" }, letterOf(token));
+      const its = make("td", { "aria-hidden": "true" }, bar(share));
+      return make("tr", { class: isRight && "lp-right" }, name, its, make("td", {}, percent(share)));
     }
 
     const LOOK = "Point at a cell, or move through a map with the arrow keys, to read a weight here.";
@@ -254,8 +230,6 @@
     }
 
     const [line, told] = steps.element.children;
-    line.classList.add("lp-dated");
-    const row = (...content) => make("div", { class: "lp-settings lp-row" }, ...content);
     fill(
       row(labelled("The model reads", field), write),
       row(make("span", {}, "Or:"), ...examples, reset),
@@ -287,5 +261,5 @@
     );
     hint.textContent = lacks();
     steps.go(moment);
-  }
+  });
 })();

@@ -5,13 +5,9 @@
   "use strict";
 
   const {
-    bring, choice, clamp, labelled, languageModel, littleWorld, make, numbersOf, percent, quoted, range, stepper, sum, whenNear,
+    bar, bring, button, choice, clamp, labelled, languageModel, littleWorld, make, moments, percent, quoted, range, row, sum,
   } = globalThis.literateParts;
   const BARS = 8;
-
-  bring("learning_to_write", (root, fill) => {
-    whenNear(root, async () => begin(fill, await numbersOf(root)));
-  });
 
   /** Probabilities at a temperature: at zero only the most probable word is left. */
   function tempered(shares, temperature) {
@@ -26,7 +22,7 @@
     return Math.max(shares.findIndex((share) => (left -= share) < 0), 0);
   }
 
-  function begin(fill, { vocabulary, config, world, starts, shapes, checkpoints, floor }) {
+  bring("learning_to_write", (fill, { vocabulary, config, world, starts, shapes, checkpoints, floor }) => {
     const { num_heads: numHeads, base, context_length: longest } = config;
     const atEnd = checkpoints.length - 1;
     const models = [];
@@ -40,15 +36,8 @@
     let temperature = 1;
     let seen = null; // what the model expects after the text, and what its world says
 
-    const line = (...content) => make("div", { class: "lp-settings lp-row" }, ...content);
-
     // What can be done
 
-    const button = (name, onClick) => {
-      const element = make("button", { type: "button" }, name);
-      element.addEventListener("click", onClick);
-      return element;
-    };
     const beginning = choice("Begin with", starts.map(({ text }, i) => [i, text]), (value) => {
       write(idsOf(starts[value].text));
       offer(starts[value].change);
@@ -123,7 +112,7 @@
       const order = range(vocabulary.length).sort((a, b) => seen.next[b] - seen.next[a]);
       const weight = (id) => Math.max(model[id], shares?.[id] ?? 0);
       const shown = new Set([...order].sort((a, b) => weight(b) - weight(a)).slice(0, BARS));
-      bars.replaceChildren(...order.filter((id) => shown.has(id)).map((id) => row(vocabulary[id], model[id], shares?.[id])));
+      bars.replaceChildren(...order.filter((id) => shown.has(id)).map((id) => compared(vocabulary[id], model[id], shares?.[id])));
       const best = model.indexOf(Math.max(...model));
       const expects = `${remark}Next, the model expects ${quoted(vocabulary[best])}, with ${percent(model[best])}.`;
       const end = ids.length < longest ? "" : ` The model has learned from texts of ${longest} words, so it says no more.`;
@@ -142,25 +131,11 @@
       return sure < 0 ? " That is wrong: its world never says this here." : ` That is wrong: it has to be ${quoted(vocabulary[sure])}.`;
     }
 
-    function row(word, model, its) {
-      const bar = (look, share) => {
-        const element = make("span", { class: look });
-        element.style.setProperty("--lp-heat", share.toFixed(3));
-        return element;
-      };
-      return make(
-        "tr",
-        {},
-        make("th", { scope: "row" }, word),
-        make(
-          "td",
-          { "aria-hidden": "true" },
-          bar("lp-bar", model),
-          ...(its === undefined ? [] : [bar("lp-bar lw-world", its)]),
-        ),
-        make("td", {}, percent(model)),
-        make("td", {}, its === undefined ? "–" : percent(its)),
-      );
+    function compared(word, model, its) {
+      const drawn = make("td", { "aria-hidden": "true" }, bar(model));
+      if (its !== undefined) drawn.append(bar(its, "lw-world"));
+      const shares = [percent(model), its === undefined ? "–" : percent(its)].map((text) => make("td", {}, text));
+      return make("tr", {}, make("th", { scope: "row" }, word), drawn, ...shares);
     }
 
     function aboutWorld(shares, broken, best) {
@@ -185,35 +160,25 @@
 
     // Moments of the training
 
-    const steps = stepper({
-      name: "Moment of the training",
-      count: checkpoints.length,
-      back: "Earlier",
-      next: "Later",
-      onStep(step) {
-        moment = step;
-        notches.forEach((notch, i) => notch.classList.toggle("lp-marked", i === moment));
-        show();
-        const { step: taken, loss, excess } = checkpoints[moment];
-        const kinds = Object.entries(excess).map(([kind, above]) => `${kind} ${above.toFixed(2)}`);
-        return (
-          `After ${taken} steps of training its loss on fresh texts is ${loss.toFixed(2)}; the floor is ${floor.toFixed(2)}. ` +
-          `So far it is above the floor, kind by kind: ${kinds.join(", ")}.`
-        );
-      },
+    const steps = moments(checkpoints.map(({ step }) => step), (step) => {
+      moment = step;
+      show();
+      const { step: taken, loss, excess } = checkpoints[moment];
+      const kinds = Object.entries(excess).map(([kind, above]) => `${kind} ${above.toFixed(2)}`);
+      return (
+        `After ${taken} steps of training its loss on fresh texts is ${loss.toFixed(2)}; the floor is ${floor.toFixed(2)}. ` +
+        `So far it is above the floor, kind by kind: ${kinds.join(", ")}.`
+      );
     });
-    const notches = checkpoints.map(({ step }) => make("span", {}, String(step)));
-    steps.element.querySelector("input").after(make("div", { class: "lp-notches", "aria-hidden": "true" }, ...notches));
-    steps.element.firstChild.classList.add("lp-dated");
 
     fill(
       beginning,
       textPlace,
-      line(say, undo, place, other),
-      line(labelled("Temperature", heat), degrees),
+      row(say, undo, place, other),
+      row(labelled("Temperature", heat), degrees),
       make("div", { class: "lp-columns lp-even lw-answers" }, make("div", {}, said, facts), guesses, steps.element),
     );
     steps.go(atEnd);
     offer(starts[0].change);
-  }
+  });
 })();

@@ -3,9 +3,8 @@
  *   make("button", { type: "button" }, "Next")     an element; no attribute is ever a style, which a policy may forbid
  *   draw("circle", { r: 4 })                       an element of a drawing
  *   scrollable(table)                              a box with the table's name, in which it scrolls where it is too wide
- *   bring("head_browser", (root) => element)       puts an element into each place for this figure
- *   whenNear(root, begin)                          begins when the reader comes near, and not before
- *   numbersOf(root)                                promises the library's numbers, which the build wrote into a script
+ *   bring("head_browser", (fill, numbers) => ...)  has each place for this figure filled with elements, where it needs the
+ *                                                  library's numbers once the reader comes near and they have come
  *
  * These are classic scripts that share one object, since a browser refuses modules and fetch() to a page from file://.
  */
@@ -29,6 +28,28 @@
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
     element.append(...children);
     return element;
+  }
+
+  function button(text, onClick, attributes = {}) {
+    const element = make("button", { type: "button", ...attributes }, text);
+    element.addEventListener("click", onClick);
+    return element;
+  }
+
+  /** A bar of a share from 0 to 1. */
+  function bar(share, look = "") {
+    const element = make("span", { class: `lp-bar ${look}` });
+    element.style.setProperty("--lp-heat", share.toFixed(3));
+    return element;
+  }
+
+  /** Settings and buttons side by side. */
+  const row = (...content) => make("div", { class: "lp-settings lp-row" }, ...content);
+
+  /** A table with the names of its columns; null is for one that has none. */
+  function tableOf(caption, columns, body, attributes = {}) {
+    const heads = columns.map((name) => (name === null ? make("td") : make("th", { scope: "col" }, name)));
+    return make("table", attributes, make("caption", {}, caption), make("thead", {}, make("tr", {}, ...heads)), body);
   }
 
   /** The Tab key reaches the box only where there is something to scroll. */
@@ -86,14 +107,17 @@
 
   /** What stands there for readers without scripts is hidden once the live figure is whole. */
   function bring(figure, build) {
-    for (const root of globalThis.document?.querySelectorAll(`.live-figure.${figure}`) ?? []) {
+    for (const root of document.querySelectorAll(`.live-figure.${figure}`)) {
       const live = make("div", { class: "lp-live" });
       root.append(live);
       const fill = (...content) => {
         live.append(...content);
         root.classList.add("lp-alive");
       };
-      build(root, fill);
+      const { numbers, begin } = root.dataset;
+      const start = () => build(fill, parts.numbers[figure], begin);
+      if (!numbers || parts.numbers[figure]) start();
+      else whenNear(root, () => document.head.append(script(numbers, start)));
     }
   }
 
@@ -109,22 +133,16 @@
     watcher.observe(root);
   }
 
-  const coming = {};
-  function numbersOf(root) {
-    const { figure, numbers } = root.dataset;
-    coming[figure] ??= new Promise((resolve, reject) => {
-      const script = make("script", { src: numbers });
-      script.addEventListener("load", () => resolve(parts.numbers[figure]));
-      script.addEventListener("error", () => reject(new Error(`${numbers} did not come`)));
-      document.head.append(script);
-    });
-    return coming[figure];
+  function script(src, onLoad) {
+    const element = make("script", { src });
+    element.addEventListener("load", onLoad);
+    return element;
   }
 
   /** The bytes of a base64 text. */
   const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
   Object.assign(parts, {
-    bring, bytesOf, choice, draw, isRepeated, labelled, make, numbersOf, percent, placed, quoted, radios, scrollable, whenNear, whole,
+    bar, bring, button, bytesOf, choice, draw, isRepeated, labelled, make, percent, placed, quoted, radios, row, scrollable, tableOf, whole,
   });
 })();

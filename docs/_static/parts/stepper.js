@@ -3,22 +3,18 @@
  *   const steps = stepper({ name: "Token", count: 12, next: "Next token", onStep: (step) => "what is said" })
  *   steps.go(0)        steps are counted from 0; `onStep` returns the text that stands below and is read aloud
  *   steps.say(text)    another text
+ *   moments([0, 100, 300], (step) => "what is said")       steps of a training, whose dates stand below the slider
  */
 (() => {
   "use strict";
 
   const parts = globalThis.literateParts;
-  const { clamp, make } = parts;
+  const { button, clamp, make } = parts;
 
   function stepper({ name, count, back = "Back", next = "Next", onStep }) {
     let step = 0;
-    const button = (text, change) => {
-      const element = make("button", { type: "button" }, text);
-      element.addEventListener("click", () => go(step + change));
-      return element;
-    };
-    const before = button(back, -1);
-    const after = button(next, 1);
+    const before = button(back, () => go(step - 1));
+    const after = button(next, () => go(step + 1));
     const slider = make("input", { type: "range", min: 1, max: count, step: 1, "aria-label": name, autocomplete: "off" });
     const said = make("p", { class: "lp-said", role: "status" });
     slider.addEventListener("input", () => go(Number(slider.value) - 1));
@@ -42,5 +38,23 @@
     return { element: make("div", {}, line, said), go, say, step: () => step, again: () => go(step) };
   }
 
-  Object.assign(parts, { stepper });
+  function moments(dates, onStep) {
+    const notches = dates.map((date) => make("span", {}, String(date)));
+    const steps = stepper({
+      name: "Moment of the training",
+      count: dates.length,
+      back: "Earlier",
+      next: "Later",
+      onStep(step) {
+        notches.forEach((notch, i) => notch.classList.toggle("lp-marked", i === step));
+        return onStep(step);
+      },
+    });
+    const line = steps.element.firstChild;
+    line.classList.add("lp-dated");
+    line.querySelector("input").after(make("div", { class: "lp-notches", "aria-hidden": "true" }, ...notches));
+    return steps;
+  }
+
+  Object.assign(parts, { moments, stepper });
 })();

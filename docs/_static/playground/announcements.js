@@ -2,12 +2,11 @@
 (() => {
   "use strict";
 
-  const playground = (globalThis.literateAttention ??= {});
-  if (!playground.root) return;
-  const { make } = globalThis.literateParts;
+  const playground = globalThis.literateAttention;
+  const { button, make } = globalThis.literateParts;
 
   const notice = make("p", { role: "status" });
-  const dismiss = make("button", { type: "button", hidden: true }, "Close");
+  const dismiss = button("Close", close, { hidden: true });
   const noticeBox = make("div", { class: "pg-notice" }, notice, dismiss);
   const front = make("div", { class: "pg-front pg-place" }, noticeBox);
   const spoken = make("p", { class: "pg-spoken", role: "status" });
@@ -32,7 +31,6 @@
     if (noticeBox.contains(document.activeElement)) back.focus({ preventScroll: true });
     tell("");
   }
-  dismiss.addEventListener("click", close);
   playground.root.addEventListener("keydown", ({ key }) => {
     if (key === "Escape" && !dismiss.hidden) close();
   });

@@ -7,63 +7,12 @@
   "use strict";
 
   const playground = (globalThis.literateAttention ??= {});
-  const { range, scoresOf, softmax, weightedSum } = globalThis.literateParts;
+  const { numbers, range, scoresOf, softmax, weightedSum } = globalThis.literateParts;
 
   const mapMatrix = (matrix, change) => matrix.map((row, i) => row.map((x, j) => change(x, i, j)));
   const identity = (size) => range(size).map((i) => range(size).map((j) => Number(i === j)));
   /** A matrix product: each row of the first says how much it takes of each row of the second. */
   const product = (a, b) => a.map((row) => [...weightedSum(row, b)]);
-
-  /** torch's CPU generator, the Mersenne Twister MT19937: each call gives the next 32 bits. */
-  function twister(seed) {
-    const words = new Uint32Array(624);
-    words[0] = seed;
-    for (let i = 1; i < 624; i += 1) {
-      words[i] = Math.imul(1812433253, words[i - 1] ^ (words[i - 1] >>> 30)) + i;
-    }
-    let position = 624;
-    const twist = () => {
-      for (let i = 0; i < 624; i += 1) {
-        const pair = (words[i] & 0x80000000) | (words[(i + 1) % 624] & 0x7fffffff);
-        words[i] = words[(i + 397) % 624] ^ (pair >>> 1) ^ (pair & 1 ? 0x9908b0df : 0);
-      }
-      position = 0;
-    };
-    return () => {
-      if (position === 624) twist();
-      let word = words[position];
-      position += 1;
-      word ^= word >>> 11;
-      word ^= (word << 7) & 0x9d2c5680;
-      word ^= (word << 15) & 0xefc60000;
-      return (word ^ (word >>> 18)) >>> 0;
-    };
-  }
-
-  const MODULUS = 2 ** 31 - 1;
-  const MULTIPLIER = 1132489760;
-
-  /** MULTIPLIER * state mod MODULUS, in two halves: the whole product would not fit 53 bits. */
-  function nextState(state) {
-    const low = state & 0xffff;
-    const high = (state - low) / 0x10000;
-    return (((MULTIPLIER * high) % MODULUS) * 0x10000 + MULTIPLIER * low) % MODULUS;
-  }
-
-  /** The uniform numbers that decide a dropout mask; see literate_attention.dropout_mask. */
-  const UNIFORMS = {
-    torch(nextWord) {
-      return () => ((nextWord() & 0x1fffff) * 2 ** 32 + nextWord()) / 2 ** 53;
-    },
-    mkl(nextWord) {
-      let state = nextWord() % MODULUS || 1;
-      return () => {
-        const uniform = state / MODULUS;
-        state = nextState(state);
-        return uniform;
-      };
-    },
-  };
 
   /** What each step makes of the matrix of the step before. */
   const STAGES = {
@@ -79,16 +28,12 @@
       mapMatrix(matrix, (x, i, j) => (draws[i][j] < 1 - rate ? x / (1 - rate) : 0)),
   };
 
-  function attendOnce(settings, weights, steps, nextWord) {
-    const { embeddings, dropout } = settings;
+  function attendOnce({ embeddings, dropout }, weights, steps, number) {
     const project = (name) =>
       steps.includes("projections") ? product(embeddings, weights[name]) : embeddings;
     const head = { query: project("query"), key: project("key"), value: project("value") };
-    let draws = null;
-    if (steps.includes("dropout") && dropout.rate > 0) {
-      const uniform = UNIFORMS[dropout.stream](nextWord);
-      draws = mapMatrix(identity(embeddings.length), uniform);
-    }
+    const isDrawn = steps.includes("dropout") && dropout.rate > 0;
+    const draws = isDrawn ? numbers.playground.draws[dropout.seed][number] : null;
     const stages = {};
     let matrix = null;
     for (const step of Object.keys(STAGES).filter((stage) => steps.includes(stage))) {
@@ -108,13 +53,12 @@
   /** Attention with the steps that are on; everything on the way is returned too. */
   function attend(settings) {
     const steps = acting(settings.steps);
-    const nextWord = twister(settings.dropout.seed);
     const heads = settings.weights
       .slice(0, steps.includes("heads") ? 2 : 1)
-      .map((weights) => attendOnce(settings, weights, steps, nextWord));
+      .map((weights, head) => attendOnce(settings, weights, steps, head));
     const context = settings.embeddings.map((_, i) => heads.flatMap((head) => head.context[i]));
     return { heads, context };
   }
 
-  Object.assign(playground, { STAGES, UNIFORMS, acting, attend, identity, mapMatrix, need });
+  Object.assign(playground, { STAGES, acting, attend, identity, mapMatrix, need });
 })();

@@ -1,9 +1,8 @@
-/* The equation of the steps that are on, in MathML and in words. */
+/* The equation of the steps that are on, in MathML. */
 (() => {
   "use strict";
 
-  const playground = (globalThis.literateAttention ??= {});
-  if (!playground.root) return;
+  const playground = globalThis.literateAttention;
   const { acting, shown } = playground;
   const { make } = globalThis.literateParts;
 
@@ -13,70 +12,47 @@
     return element;
   }
 
-  const symbol = (letter, ...below) => ({
-    node:
-      below.length > 0
-        ? math("msub", math("mi", letter), math("mrow", ...below.map((index) => math("mi", index))))
-        : math("mi", letter),
-    words: [letter, ...below].join(" "),
-  });
-  const transposed = (x) => ({
-    node: math("msup", x.node, math("mi", "\u22a4")),
-    words: `${x.words} transposed`,
-  });
-  const times = (...factors) => ({
-    node: math("mrow", ...factors.map((x) => x.node)),
-    words: factors.map((x) => x.words).join(" times "),
-  });
-  const overRoot = (x, width) => ({
-    node: math("mfrac", x.node, math("msqrt", math("mn", String(width)))),
-    words: `${x.words} over root ${width}`,
-  });
-  const applied = (name, x) => ({
-    node: math("mrow", math("mi", name), math("mo", "\u2061"), math("mo", "("), x.node, math("mo", ")")),
-    words: `${name} of ${x.words}, `,
-  });
-  const sideBySide = (x, y) => ({
-    node: math("mrow", math("mo", "["), x.node, math("mo", ","), y.node, math("mo", "]")),
-    words: `${x.words} beside ${y.words}`,
-  });
-  const equals = (left, right) => ({
-    node: math("mrow", left.node, math("mo", "="), right.node),
-    words: `${left.words} equals ${right.words}`,
-  });
+  const row = (...children) => math("mrow", ...children);
+  const sign = (text) => math("mo", text);
+  const symbol = (letter, ...below) => {
+    const name = math("mi", letter);
+    return below.length ? math("msub", name, row(...below.map((index) => math("mi", index)))) : name;
+  };
+  const applied = (name, x) => row(math("mi", name), sign("\u2061"), sign("("), x, sign(")"));
+  const equals = (left, right) => row(left, sign("="), right);
 
-  function equationLines() {
+  function equations() {
     const steps = acting(shown.state.steps);
     const on = (step) => steps.includes(step);
     const h = on("heads") ? ["h"] : [];
     const [query, key, value] = on("projections")
       ? ["Q", "K", "V"].map((letter) => symbol(letter, ...h))
       : ["X", "X", "X"].map((letter) => symbol(letter));
-    let weights = on("scores") ? times(query, transposed(key)) : null;
-    if (on("scaling")) weights = overRoot(weights, shown.result.heads[0].query[0].length);
+    let weights = on("scores") ? row(query, math("msup", key, math("mi", "\u22a4"))) : null;
+    if (on("scaling")) {
+      const width = shown.result.heads[0].query[0].length;
+      weights = math("mfrac", weights, math("msqrt", math("mn", String(width))));
+    }
     for (const step of ["mask", "softmax", "dropout"]) if (on(step)) weights = applied(step, weights);
-    const lines = [equals(symbol("Z", ...h), weights ? times(weights, value) : value)];
-    if (on("heads")) lines.unshift(equals(symbol("Z"), sideBySide(symbol("Z", "1"), symbol("Z", "2"))));
+    const lines = [equals(symbol("Z", ...h), weights ? row(weights, value) : value)];
+    if (on("heads")) {
+      const both = row(sign("["), symbol("Z", "1"), sign(","), symbol("Z", "2"), sign("]"));
+      lines.unshift(equals(symbol("Z"), both));
+    }
     if (on("projections")) {
       for (const letter of ["Q", "K", "V"]) {
-        const matrix = symbol("W", letter.toLowerCase(), ...h);
-        lines.push(equals(symbol(letter, ...h), times(symbol("X"), matrix)));
+        const product = row(symbol("X"), symbol("W", letter.toLowerCase(), ...h));
+        lines.push(equals(symbol(letter, ...h), product));
       }
     }
-    return lines;
-  }
-
-  function equation() {
-    const lines = equationLines();
-    const display = (line) => {
-      const formula = math("math", line.node);
+    return lines.map((line) => {
+      const formula = math("math", line);
       formula.setAttribute("display", "block");
       return formula;
-    };
-    return { formulas: lines.map(display), words: lines.map((line) => line.words).join("; ") };
+    });
   }
 
   const formulas = make("div", { class: "pg-formulas" });
 
-  Object.assign(playground, { equation, formulas });
+  Object.assign(playground, { equations, formulas });
 })();

@@ -2,10 +2,9 @@
 (() => {
   "use strict";
 
-  const playground = (globalThis.literateAttention ??= {});
-  if (!playground.root) return;
+  const playground = globalThis.literateAttention;
   const { acting, headPanels, plane, inputs, shown, show, speak } = playground;
-  const { make, quoted, scrollable, sum } = globalThis.literateParts;
+  const { make, quoted, scrollable, sum, tableOf } = globalThis.literateParts;
 
   const story = make("section", { class: "pg-story", "aria-label": "Where a number comes from" });
 
@@ -29,15 +28,8 @@
         make("th", { scope: "row" }, label),
         ...values.map((value) => make("td", {}, value)),
       );
-    const heads = columns.map((column) => make("th", { scope: "col" }, column));
-    const table = make(
-      "table",
-      {},
-      make("caption", {}, name),
-      make("thead", {}, make("tr", {}, make("td"), ...heads)),
-      make("tbody", {}, ...lines.map(line)),
-      ...(total ? [make("tfoot", {}, line(total, -2))] : []),
-    );
+    const table = tableOf(name, [null, ...columns], make("tbody", {}, ...lines.map(line)));
+    if (total) table.append(make("tfoot", {}, line(total, -2)));
     return scrollable(table);
   }
 

@@ -2,8 +2,7 @@
 (() => {
   "use strict";
 
-  const playground = (globalThis.literateAttention ??= {});
-  if (!playground.root) return;
+  const playground = globalThis.literateAttention;
   const { LARGEST, LONGEST_MESSAGE, readNumber, shown, speak, tell } = playground;
   const { clamp, make, matrix } = globalThis.literateParts;
 

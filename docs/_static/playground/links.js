@@ -2,14 +2,13 @@
 (() => {
   "use strict";
 
-  const playground = (globalThis.literateAttention ??= {});
-  const { UNIFORMS, mapMatrix } = playground;
+  const playground = globalThis.literateAttention;
+  const { mapMatrix } = playground;
 
   const VERSION = "1";
   const PREFIX = "attention=";
   const STEPS = ["projections", "scores", "scaling", "mask", "softmax", "dropout", "heads"];
   const LARGEST = 100;
-  const LARGEST_SEED = 2 ** 32 - 1;
   const LONGEST_MESSAGE = 200;
   const LONGEST_WORD = 12;
   const PLURALS = { query: "queries", key: "keys", value: "values" };
@@ -18,39 +17,28 @@
   const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
   const copy = (value) => JSON.parse(JSON.stringify(value));
 
+  function refuse(why) {
+    throw new RangeError(why);
+  }
+
   function readNumber(text) {
     const plain = text.trim().replace("\u2212", "-").replace(",", ".");
-    if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain)) {
-      throw new RangeError(`\u201c${text}\u201d is not a number`);
-    }
-    const number = Number(plain);
-    if (Math.abs(number) > LARGEST) {
-      throw new RangeError(`numbers must lie between \u2212${LARGEST} and ${LARGEST}, not ${text}`);
-    }
+    const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : NaN;
+    if (Number.isNaN(number)) refuse(`\u201c${text}\u201d is not a number`);
+    if (Math.abs(number) > LARGEST) refuse(`numbers must lie between \u2212${LARGEST} and ${LARGEST}, not ${text}`);
     return number;
   }
 
   function readRate(text) {
     const rate = readNumber(text);
-    if (rate < 0 || rate >= 1) {
-      throw new RangeError(`the dropout rate must be at least 0 and below 1, not ${text}`);
-    }
+    if (rate < 0 || rate >= 1) refuse(`the dropout rate must be at least 0 and below 1, not ${text}`);
     return rate;
-  }
-
-  function readSeed(text) {
-    if (!/^\d+$/.test(text.trim()) || Number(text) > LARGEST_SEED) {
-      throw new RangeError(`the seed must be a whole number from 0 to ${LARGEST_SEED}, not ${text}`);
-    }
-    return Number(text);
   }
 
   function readWord(text) {
     const word = text.trim();
     if (word === "" || word.length > LONGEST_WORD || word.includes(",")) {
-      throw new RangeError(
-        `a word has 1 to ${LONGEST_WORD} letters and no comma, which \u201c${text}\u201d does not`,
-      );
+      refuse(`a word has 1 to ${LONGEST_WORD} letters and no comma, which \u201c${text}\u201d does not`);
     }
     return word;
   }
@@ -59,9 +47,7 @@
   function readMatrices(text, like, what) {
     const numbers = text.split(",").map(readNumber);
     const wanted = like.flat(2).length;
-    if (numbers.length !== wanted) {
-      throw new RangeError(`it has ${numbers.length} numbers for the ${what}, not ${wanted}`);
-    }
+    if (numbers.length !== wanted) refuse(`it has ${numbers.length} numbers for the ${what}, not ${wanted}`);
     let next = 0;
     return like.map((matrix) => mapMatrix(matrix, () => numbers[next++]));
   }
@@ -80,7 +66,7 @@
       read: (text) => {
         const steps = text === "" ? [] : text.split(",");
         const unknown = steps.find((step) => !STEPS.includes(step));
-        if (unknown !== undefined) throw new RangeError(`there is no step \u201c${unknown}\u201d`);
+        if (unknown !== undefined) refuse(`there is no step \u201c${unknown}\u201d`);
         return { steps: STEPS.filter((step) => steps.includes(step)) };
       },
     },
@@ -88,9 +74,7 @@
       write: (state) => state.words.map(encodeURIComponent).join(","),
       read: (text, { words: wanted }) => {
         const words = text.split(",").map(readWord);
-        if (words.length !== wanted.length) {
-          throw new RangeError(`it has ${words.length} words, not ${wanted.length}`);
-        }
+        if (words.length !== wanted.length) refuse(`it has ${words.length} words, not ${wanted.length}`);
         return { words };
       },
     },
@@ -110,20 +94,16 @@
       }),
     },
     dropout: {
-      write: ({ dropout }) => `${dropout.rate},${dropout.seed},${dropout.stream}`,
-      read: (text) => {
-        const [rate, seed, stream, ...rest] = text.split(",");
-        if (!Object.hasOwn(UNIFORMS, stream ?? "") || rest.length > 0) {
-          throw new RangeError(
-            `dropout must be a rate, a seed and a stream (torch or mkl), not \u201c${text}\u201d`,
-          );
-        }
-        return { dropout: { rate: readRate(rate), seed: readSeed(seed), stream } };
+      write: ({ dropout }) => `${dropout.rate},${dropout.seed}`,
+      read: (text, { seeds }) => {
+        const [rate, seed] = text.split(",");
+        if (!seeds.includes(seed)) refuse(`the seed must be one of ${seeds.join(", ")}`);
+        return { dropout: { rate: readRate(rate), seed } };
       },
     },
   };
 
-  /** `start` is the state that a page begins with, and the tables of weights that it knows. */
+  /** `start` is the state that a page begins with, and the tables of weights and the seeds that it knows. */
   function writeLink(state, start) {
     const parts = Object.entries(PARTS)
       .map(([name, part]) => [name, part.write(state, start), part.write(start, start)])
@@ -137,17 +117,13 @@
     const given = [...new URLSearchParams(fragment)];
     const version = given.shift()[1];
     if (version !== VERSION) {
-      throw new RangeError(
-        `it was made by version \u201c${version}\u201d of the playground, and this is version ${VERSION}`,
-      );
+      refuse(`it was made by version \u201c${version}\u201d of the playground, and this is version ${VERSION}`);
     }
-    const { tables, ...state } = copy(start);
+    const { tables, seeds, ...state } = copy(start);
     const seen = new Set();
     for (const [name, text] of given) {
-      if (!Object.hasOwn(PARTS, name)) {
-        throw new RangeError(`it speaks of \u201c${name}\u201d, which is unknown here`);
-      }
-      if (seen.has(name)) throw new RangeError(`it says \u201c${name}\u201d twice`);
+      if (!Object.hasOwn(PARTS, name)) refuse(`it speaks of \u201c${name}\u201d, which is unknown here`);
+      if (seen.has(name)) refuse(`it says \u201c${name}\u201d twice`);
       seen.add(name);
       Object.assign(state, PARTS[name].read(text, start));
     }
@@ -155,7 +131,7 @@
   }
 
   Object.assign(playground, {
-    LARGEST, LARGEST_SEED, LONGEST_MESSAGE, NAMES, PLURALS, PREFIX, STEPS, VERSION, copy, readLink,
-    readNumber, readRate, readSeed, readWord, same, tableOf, writeLink,
+    LARGEST, LONGEST_MESSAGE, NAMES, PLURALS, PREFIX, STEPS, VERSION, copy, readLink, readNumber, readRate, readWord, same,
+    tableOf, writeLink,
   });
 })();

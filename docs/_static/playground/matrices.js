@@ -2,8 +2,7 @@
 (() => {
   "use strict";
 
-  const playground = (globalThis.literateAttention ??= {});
-  if (!playground.root) return;
+  const playground = globalThis.literateAttention;
   const {
     NAMES, PLURALS, STAGES, STAGE_CAPTIONS, attempt, fields, readWord, same, show, showVector, shown, start, tell,
   } = playground;

@@ -2,14 +2,13 @@
 (() => {
   "use strict";
 
-  const playground = (globalThis.literateAttention ??= {});
-  if (!playground.root) return;
+  const playground = globalThis.literateAttention;
   const {
-    EXPERIMENTS, PREFIX, TOUR, acting, STEP_TEXTS, atStop, attempt, attend, attention, beginning, equation, experiment,
+    EXPERIMENTS, PREFIX, TOUR, acting, STEP_TEXTS, atStop, attempt, attend, attention, beginning, equations, experiment,
     explain, fillContext, fillHeads, fillInputs, fillPlane, fillSettings, firstChosen, formulas, front, headPanels,
     inputBox, outputs, plane, readLink, root, settings, shown, speak, spoken, start, story, tell, writeLink,
   } = playground;
-  const { bring, list, make, stepper } = globalThis.literateParts;
+  const { bring, button, list, make, stepper } = globalThis.literateParts;
 
   const tour = stepper({
     name: "Tour",
@@ -52,19 +51,17 @@
   };
 
   const told = make("p", { class: "pg-told" });
-  const experimentButtons = Object.entries(EXPERIMENTS).map(([id, one]) => {
-    const button = make("button", { type: "button", value: id }, one.name);
-    button.addEventListener("click", () => {
+  const experimentButtons = Object.values(EXPERIMENTS).map((one) => {
+    const onClick = () => {
       open(experiment(one), { kind: "weight", head: 0, row: 1, column: 1 });
       speak(one.tell);
-    });
-    return { one, button };
+    };
+    return { one, button: button(one.name, onClick) };
   });
 
   const linkField = make("input", { type: "text", readonly: true, class: "pg-link", hidden: true });
   linkField.setAttribute("aria-label", "Link to these settings");
-  const share = make("button", { type: "button" }, "Copy link");
-  share.addEventListener("click", async () => {
+  const share = button("Copy link", async () => {
     const link = `${location.href.split("#")[0]}#${writeLink(shown.state, start)}`;
     history.replaceState(null, "", link);
     linkField.value = link;
@@ -77,8 +74,7 @@
     if (linkField.hidden) return; // meanwhile there are other settings
     tell(copied ? "The link was copied. It opens these very settings." : "Copy the link here.");
   });
-  const reset = make("button", { type: "button" }, "Start over");
-  reset.addEventListener("click", () => {
+  const reset = button("Start over", () => {
     history.replaceState(null, "", location.href.split("#")[0]);
     shown.state = beginning();
     tour.go(0);
@@ -137,7 +133,7 @@
     flow.classList.toggle("pg-two-heads", steps.includes("heads"));
     fillHeads(steps);
     fillContext();
-    formulas.replaceChildren(...equation().formulas);
+    formulas.replaceChildren(...equations());
     const link = writeLink(state, start);
     if (!linkField.value.endsWith(`#${link}`)) linkField.hidden = true;
     const stop = tour.step();
@@ -146,10 +142,10 @@
     tour.element.classList.toggle("pg-off", !isOnTour);
     leadBack(TOUR[stop]);
     told.textContent = (isOnTour && TOUR[stop].tell?.()) || "";
-    for (const { one, button } of experimentButtons) {
+    for (const { one, button: its } of experimentButtons) {
       const steps = state.steps.filter((step) => step !== one.free);
       const isOn = writeLink(experiment(one), start) === writeLink({ ...state, steps }, start);
-      button.setAttribute("aria-pressed", String(isOn));
+      its.setAttribute("aria-pressed", String(isOn));
       if (isOn) told.textContent = one.tell();
     }
     explain(shown.chosen);
@@ -176,12 +172,12 @@
     { class: "pg-own pg-place" },
     make("summary", {}, "On your own: switch steps, try an experiment, ask for more decimals"),
     ...settings,
-    make("div", { class: "lp-settings" }, ...experimentButtons.map(({ button }) => button), moreDigits),
+    make("div", { class: "lp-settings" }, ...experimentButtons.map(({ button: its }) => its), moreDigits),
   );
   const bar = (name, ...content) => make("div", { class: "lp-settings pg-place", role: "group", "aria-label": name }, ...content);
 
   playground.refresh = refresh;
-  bring("playground", (_, fill) => {
+  bring("playground", (fill) => {
     own.open = openLink();
     if (!own.open && !openStop()) tour.go(0);
     const guide = make("section", { class: "pg-tour", "aria-label": "A tour of eight stops" }, tour.element);

@@ -2,8 +2,7 @@
 (() => {
   "use strict";
 
-  const playground = (globalThis.literateAttention ??= {});
-  if (!playground.root) return;
+  const playground = globalThis.literateAttention;
   const { LARGEST, acting, contextOf, remarkOn, show, shown, speak, start, tell } = playground;
   const { choice, clamp, draw, make, range } = globalThis.literateParts;
 

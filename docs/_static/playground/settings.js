@@ -2,11 +2,9 @@
 (() => {
   "use strict";
 
-  const playground = (globalThis.literateAttention ??= {});
-  if (!playground.root) return;
+  const playground = globalThis.literateAttention;
   const {
-    LARGEST_SEED, STEPS, STEP_TEXTS, STREAMS, acting, attempt, copy, need, shown, readRate, readSeed, speak,
-    tableOf, tables, tell,
+    STEPS, STEP_TEXTS, acting, attempt, copy, need, readRate, shown, speak, start, tableOf, tables, tell,
   } = playground;
   const { choice, labelled, make } = globalThis.literateParts;
 
@@ -32,9 +30,8 @@
       shown.state.steps = STEPS.filter(wanted);
       tell("");
       playground.refresh();
-      speak(() => `${playground.equation().words}.`);
     });
-    const label = make("label", { for: input.id }, input, make("span", { class: "pg-name" }, name));
+    const label = make("label", { class: "lp-switch", for: input.id }, input, make("span", { class: "pg-name" }, name));
     function fill() {
       input.checked = shown.state.steps.includes(step);
       input.setAttribute("aria-disabled", String(lacks()));
@@ -42,8 +39,6 @@
     }
     return { element: make("div", { class: "pg-step" }, label, hint), fill };
   });
-
-  const small = (attributes) => make("input", { type: "text", autocomplete: "off", ...attributes });
 
   const tableChoice = choice(
     "Projections of",
@@ -54,39 +49,19 @@
       playground.refresh();
     },
   );
-  const rate = small({ size: 4, inputmode: "decimal" });
-  const seed = small({ size: 11, inputmode: "numeric" });
-  const stream = choice("Random numbers of", Object.entries(STREAMS), (value) => {
-    shown.state.dropout.stream = value;
+  const rate = make("input", { type: "text", autocomplete: "off", size: 4, inputmode: "decimal" });
+  rate.addEventListener("change", () => {
+    const { value, error } = attempt(readRate, rate.value);
+    if (error === null) shown.state.dropout.rate = value;
+    playground.refresh();
+    tell(error === null ? "" : `${error}; ${shown.state.dropout.rate} was kept.`, rate);
+  });
+  const seed = choice("Random numbers of seed", start.seeds.map((one) => [one, one]), (value) => {
+    shown.state.dropout.seed = value;
     tell("");
     playground.refresh();
   });
-  for (const [input, read, name] of [
-    [rate, readRate, "rate"],
-    [seed, readSeed, "seed"],
-  ]) {
-    input.addEventListener("change", () => {
-      const { value, error } = attempt(read, input.value);
-      if (error === null) shown.state.dropout[name] = value;
-      playground.refresh();
-      tell(error === null ? "" : `${error}; ${shown.state.dropout[name]} was kept.`, input);
-    });
-  }
-  const again = make("button", { type: "button" }, "Draw again");
-  again.addEventListener("click", () => {
-    shown.state.dropout.seed = (shown.state.dropout.seed + 1) % (LARGEST_SEED + 1);
-    tell("");
-    playground.refresh();
-    speak(() => `Seed ${shown.state.dropout.seed}.`);
-  });
-  const dropoutSettings = make(
-    "div",
-    { class: "lp-settings" },
-    labelled("Dropout rate", rate),
-    labelled("Seed", seed),
-    stream,
-    again,
-  );
+  const dropoutSettings = make("div", { class: "lp-settings" }, labelled("Dropout rate", rate), seed);
 
   function fillSettings(steps) {
     for (const { fill } of switches) fill();
@@ -94,8 +69,7 @@
     dropoutSettings.hidden = !steps.includes("dropout");
     tableChoice.querySelector("select").value = tableOf(shown.state.weights, tables) ?? "edited";
     rate.value = shown.state.dropout.rate;
-    seed.value = shown.state.dropout.seed;
-    stream.querySelector("select").value = shown.state.dropout.stream;
+    seed.querySelector("select").value = shown.state.dropout.seed;
   }
 
   const settings = [

@@ -2,21 +2,20 @@
 (() => {
   "use strict";
 
-  const playground = (globalThis.literateAttention ??= {});
-  const root = globalThis.document?.querySelector(".playground");
-  const { playground: numbers } = globalThis.literateParts.numbers;
-  if (!root || !numbers) return;
+  const playground = globalThis.literateAttention;
+  const root = document.querySelector(".playground");
   const { PREFIX, VERSION, attend, copy, identity, mapMatrix, readLink, same } = playground;
-  const { percent, quoted } = globalThis.literateParts;
+  const { numbers, percent, quoted } = globalThis.literateParts;
 
-  const { tokens: words, embeddings, weights: tables } = numbers;
+  const { tokens: words, embeddings, weights: tables, draws } = numbers.playground;
   const start = {
     words,
     embeddings,
     steps: ["scores", "softmax"],
     weights: tables["v1-123"].heads,
-    dropout: { rate: 0.5, seed: 123, stream: "mkl" },
+    dropout: { rate: 0.5, seed: "123" },
     tables,
+    seeds: Object.keys(draws),
   };
   const beginning = () => readLink(`${PREFIX}${VERSION}`, start);
 
@@ -37,7 +36,6 @@
     softmax: "Attention weights",
     dropout: "After dropout",
   };
-  const STREAMS = { mkl: "MKL (an Intel CPU)", torch: "torch itself (any other CPU)" };
 
   /** A number to explain before the reader points at one: not one that is hidden. */
   const aWeight = { kind: "weight", head: 0, row: 1, column: 0 };
@@ -197,7 +195,7 @@
   const shown = { state: beginning(), chosen: { ...aWeight }, digits: 2, result: null, before: null, stageWanted: null };
 
   Object.assign(playground, {
-    root, EXPERIMENTS, STAGE_CAPTIONS, STEP_TEXTS, STREAMS, TOUR, atStop, beginning, experiment,
+    root, EXPERIMENTS, STAGE_CAPTIONS, STEP_TEXTS, TOUR, atStop, beginning, experiment,
     firstChosen: aWeight, shown, start, tables,
   });
 })();

@@ -7,7 +7,7 @@
   "use strict";
 
   const parts = globalThis.literateParts;
-  const { addTo, bytesOf, dot, linear, range, scoresOf, softmax, sum, vector, weightedSum } = parts;
+  const { addTo, dot, linear, range, scoresOf, softmax, sum, vector, weightedSum } = parts;
   const EMBEDDING = "embedding.weight";
   const VECTORS = ["query", "key", "value"];
   const [BETA_1, BETA_2, EPS] = [0.9, 0.999, 1e-8];
@@ -178,16 +178,6 @@
     return task.examples.filter(isRight).length / task.examples.length;
   }
 
-  /** Parameters by their names, from float32 numbers. */
-  function unpack({ shapes, numbers }) {
-    const view = new DataView(bytesOf(numbers).buffer);
-    let place = 0;
-    const read = (count) => vector(count, () => view.getFloat32((place += 4) - 4, true));
-    return mapValues(shapes, ([rows, columns]) =>
-      columns === undefined ? read(rows) : range(rows).map(() => read(columns)),
-    );
-  }
-
   /** Other parameters of the same shapes, drawn as torch draws them: embeddings from a normal distribution, the
    * numbers of a linear layer evenly, and the closer to zero the more numbers the layer adds up. */
   function drawAnew(parameters, std) {
@@ -203,6 +193,6 @@
   const sizeOf = (parameters) => sum(Object.values(parameters).flat().map((one) => one.length ?? 1));
 
   Object.assign(parts, {
-    learning: { accuracy, answersTo, beginning, drawAnew, headsOf, lossAndGradients, sizeOf, takeStep, unpack },
+    learning: { accuracy, answersTo, beginning, drawAnew, headsOf, lossAndGradients, sizeOf, takeStep },
   });
 })();

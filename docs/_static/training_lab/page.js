@@ -2,8 +2,9 @@
 (() => {
   "use strict";
 
-  const { bring, choice, learning, make, numbersOf, percent, radios, range, scrollable, sum, whenNear } = globalThis.literateParts;
-  const { accuracy, answersTo, beginning, circle, course, drawAnew, headsOf, plane, sizeOf, takeStep, unpack } = learning;
+  const { bring, button, choice, languageModel, learning, make, percent, radios, range, row, scrollable, sum, tableOf } =
+    globalThis.literateParts;
+  const { accuracy, answersTo, beginning, circle, course, drawAnew, headsOf, plane, sizeOf, takeStep } = learning;
 
   /** Rock beats scissors, paper beats rock, scissors beat paper: whom each beats, in the order in which they stand. */
   const BEATEN = [2, 0, 1];
@@ -38,11 +39,7 @@
     "Press Train, and watch: the loss falls, arrows grow, and answers come right. There are 64 deals: it trains on 48 of them, and " +
     "is tested on the other 16. Then try another kind of attention.";
 
-  bring("training_lab", (root, fill) => {
-    whenNear(root, async () => begin(fill, await numbersOf(root)));
-  });
-
-  function begin(fill, { words, choices, questions, starts, seed, std }) {
+  bring("training_lab", (fill, { words, choices, questions, starts, seed, std }) => {
     const trainings = {};
     const isNew = {};
     let question = "beats";
@@ -53,7 +50,10 @@
 
     const data = () => questions[question];
     const now = () => (trainings[kind] ??= startOf(kind));
-    const startOf = (one) => ({ ...beginning(one, unpack(starts[one])), last: questions[questionOf(one)].num_steps });
+    const startOf = (one) => {
+      const parameters = languageModel.unpack(starts[one], starts[one].shapes);
+      return { ...beginning(one, parameters), last: questions[questionOf(one)].num_steps };
+    };
     const questionOf = (one) => Object.keys(QUESTIONS).find((name) => QUESTIONS[name].kinds.includes(one));
     const step = () => now().losses.length;
 
@@ -141,19 +141,12 @@
 
     // Training
 
-    const train = make("button", { type: "button", class: "tl-train" });
-    train.addEventListener("click", () => (running ? stop() : start()));
+    const train = button("", () => (running ? stop() : start()), { class: "tl-train" });
     const again = button("Begin anew", () => renew(false));
     const other = button("New random numbers", () => renew(true));
     const rate = choice("Learning rate", RATES.map((x) => [x, x]), (value) => (settings.lr = Number(value)));
     const decay = choice("Weight decay", DECAYS.map((x) => [x, x]), (value) => (settings.weightDecay = Number(value)));
     const said = make("p", { class: "lp-said", role: "status" });
-
-    function button(name, onClick) {
-      const element = make("button", { type: "button" }, name);
-      element.addEventListener("click", onClick);
-      return element;
-    }
 
     function renew(isRandom) {
       stop();
@@ -254,13 +247,8 @@
       }),
     );
     const results = make("tbody");
-    const table = make(
-      "table",
-      { class: "lp-table" },
-      make("caption", {}, "All answers are right in"),
-      make("thead", {}, make("tr", {}, make("td"), ...["after steps", "deals it trains on", "deals it never sees"].map((head) => make("th", { scope: "col" }, head)))),
-      results,
-    );
+    const columns = [null, "after steps", "deals it trains on", "deals it never sees"];
+    const table = tableOf("All answers are right in", columns, results, { class: "lp-table" });
     const circles = [1, 2].map(circle);
     const curve = course(Math.log(choices.length));
     const planes = [plane("Queries and keys"), plane("Values and context vectors")];
@@ -353,7 +341,6 @@
       }));
     }
 
-    const row = (...content) => make("div", { class: "lp-settings lp-row" }, ...content);
     fill(
       chosen,
       asked,
@@ -373,5 +360,5 @@
       ),
     );
     ask();
-  }
+  });
 })();

@@ -26,7 +26,6 @@ X = la.toy_embeddings()
 SCORES = la.score_all_queries(X)
 WEIGHTS = la.softmax(SCORES)
 MASK = la.causal_mask(6)
-MANY = [f"token {i}" for i in range(23)]
 LONG = ("antidisestablishmentarianism", "of", "$5$", "and\n", "internationalisation", "$6")
 
 
@@ -78,14 +77,8 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "context_vector": lambda: figures.draw_context_vector(X, WEIGHTS[1], TOY_TOKENS, query=1),
     "attention_matrix": lambda: figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS),
     "attention_matrix, long words": lambda: figures.draw_attention_matrix(WEIGHTS, LONG),
-    "attention_matrix, many tokens": lambda: figures.draw_attention_matrix(
-        la.softmax(torch.arange(529.0).reshape(23, 23) % 7), MANY[:23]
-    ),
     "mask on scores": lambda: figures.draw_attention_matrix(
         {"Before": SCORES, "After": la.mask_scores(SCORES, MASK)}, TOY_TOKENS, attn_mask=MASK
-    ),
-    "dropout_masks": lambda: figures.draw_dropout_masks(
-        {"Intel processors": torch.eye(6), "all other processors": MASK}
     ),
     "induction": lambda: figures.draw_induction(list("journeyjou")),
     "targets in many matrices": lambda: figures.draw_attention_matrix(
@@ -311,11 +304,9 @@ class TestLooks:
 
     def test_tokens_are_written_as_they_are(self) -> None:
         """A dollar begins no formula, and a line break is one visible sign."""
-        texts = seen("attention_matrix, long words").texts
-        shown = [text.get_text() for text in texts]
+        shown = [text.get_text() for text in seen("attention_matrix, long words").texts]
         assert shown.count("$5$") == 2
         assert shown.count("and⏎") == 2
-        assert not any(text.get_parse_math() for text in texts)
 
 
 class TestBytes:
@@ -337,9 +328,10 @@ class TestBytes:
         root = ET.fromstring(first_svg(name))
         kinds = {element.tag.rpartition("}")[2] for element in root.iter()}
         assert not kinds & {"text", "image", "script"}
-        if "many" not in name:
-            most = 20_000 if "steps" in name else 14_000  # bytes; four frames, or one
-            assert len(gzip.compress(first_svg(name).encode())) < most
+        most = (
+            22_000 if "steps" in name or "many" in name else 14_000
+        )  # bytes; several frames, or one
+        assert len(gzip.compress(first_svg(name).encode())) < most
 
 
 def svg(drawing):
@@ -367,11 +359,7 @@ def test_every_drawing_is_tested() -> None:
     assert set(figures.__all__) - {"Drawing"} <= drawn
 
 
-@pytest.mark.parametrize(
-    "moved",
-    [lambda x: x.clone().requires_grad_(), lambda x: x.double(), lambda x: x.T.contiguous().T],
-    ids=["in a graph", "float64", "strided"],
-)
-def test_any_tensor_in_or_out_of_a_graph(moved) -> None:
-    drawing = figures.draw_query_steps(moved(X)[1], moved(X), moved(X), TOY_TOKENS, asks=1)
+def test_any_tensor_in_or_out_of_a_graph() -> None:
+    x = X.double().T.contiguous().T.requires_grad_()
+    drawing = figures.draw_query_steps(x[1], x, x, TOY_TOKENS, asks=1)
     assert drawing.alt == drawn("query_steps").alt

@@ -25,7 +25,6 @@ PLACES = torch.arange(18.0).view(6, 3)
 QUERY, KEYS, VALUES = random(3), random(5, 3, seed=1), random(5, 2, seed=2)
 SCORES = KEYS @ QUERY
 ATTENDS = la.softmax(0.5 * SCORES)
-MASKS = {"one": torch.eye(6), "other": torch.ones(6, 6).tril()}
 TEXTS = random(2, 5, 6)
 
 
@@ -40,10 +39,6 @@ class Case(NamedTuple):
 CASES = {
     "a heat map": Case(
         figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS), {"Attention weights": WEIGHTS}
-    ),
-    "half precision": Case(
-        figures.draw_attention_matrix(WEIGHTS.bfloat16(), TOY_TOKENS),
-        {"Attention weights": WEIGHTS.bfloat16().float()},
     ),
     "input embeddings": Case(
         figures.draw_input_embeddings(X, PLACES, TOY_TOKENS),
@@ -68,9 +63,6 @@ CASES = {
             "context": (ATTENDS @ VALUES)[None],
         },
         {"score3.*": SCORES, "weight3.*": ATTENDS},
-    ),
-    "dropout": Case(
-        figures.draw_dropout_masks(MASKS), {n: m / m for n, m in MASKS.items()}  # nan is hidden
     ),
     "heads": Case(
         figures.draw_weight_split(TEXTS, list("abcde"), num_heads=3),

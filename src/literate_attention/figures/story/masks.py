@@ -1,9 +1,9 @@
-"""Drawings of what is hidden: the future from a token, and by dropout whatever chance picks."""
+"""Drawings of what a mask hides: the future from a token."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Float
 from torch import Tensor
 
 from .._canvas import MARGIN, WIDTH, Drawing, Look, Ruler, new_canvas
@@ -11,7 +11,7 @@ from .._lettering import LINE, clean_labels, label_width, shorten, text_width
 from .._palette import BLUE, GREY_BAR, INK, INPUT, PAPER, QUERY, QUIET, RULE, SHADE
 from .._words import format_number, name_largest, plural, quote, to_numpy
 
-__all__ = ["draw_dropout_masks", "draw_exercises", "draw_masked_row"]
+__all__ = ["draw_exercises", "draw_masked_row"]
 
 _LARGE = 20.0
 """Where a score is above this, the largest is subtracted from all: so nothing overflows."""
@@ -113,28 +113,4 @@ def draw_masked_row(
             f"The mask stops {end}.",
             f"The exponentials{less} sum to {format_number(total)}; divided by that sum, the largest weight "
             f"is {format_number(weights.max())}, for {name_largest(weights, tokens)}.",
-        )
-
-
-def draw_dropout_masks(masks: Mapping[str, Shaped[Tensor, "rows columns"]]) -> Drawing:
-    """Draw what dropout keeps (blue) and what it drops (hatched, where a mask is zero), side by side."""
-    grids = {title: to_numpy(mask, 2) != 0 for title, mask in masks.items()}
-    room, top = (WIDTH - 2 * MARGIN - 18) / 2, MARGIN + 2 * LINE + 2
-    cell = min(22.0, room / max(grid.shape[1] for grid in grids.values()))
-    with new_canvas() as page:
-        for place, (title, grid) in enumerate(grids.items()):
-            x, look = (
-                MARGIN + place * (room + 18),
-                {"limit": 1.4, "decimals": None, "hidden": ~grid},
-            )
-            page.heading(x, MARGIN + 6, title)
-            page.note(x, MARGIN + LINE + 6, f"{grid.sum()} of {grid.size} kept", "left")
-            page.cells(grid * 1.0, x, top, cell, cell, name=title, **look)
-        return page.finish(
-            top + cell * max(map(len, grids.values())) + MARGIN,
-            *(
-                f"Dropout mask {title}, {len(grid)} by {len(grid[0])}: "
-                f"{grid.sum()} of {grid.size} are kept."
-                for title, grid in grids.items()
-            ),
         )

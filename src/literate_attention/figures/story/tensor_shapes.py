@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-import numpy as np
 import torch
 from jaxtyping import Shaped
 from torch import Tensor
@@ -54,7 +53,10 @@ def draw_reading_order(
             longest = max((abs(there - here) for here, there in leaps), default=1)
             for here, there in leaps:
                 tall = 8.0 + (high - 10.0) * abs(there - here) / longest
-                _draw_leap(page, middles[here], middles[there], y - 1, tall)
+                ends = (middles[here], y - 1), (middles[there], y - 1)
+                bend = 2 * tall / (middles[here] - middles[there])
+                look: Look = {"color": INK, "width": 1.6, "zorder": 3}
+                page.arrow(*ends, connectionstyle=f"arc3,rad={bend:.4f}", **look)
             y += side + LINE + 12
             in_order = " ".join(map(str, tensor.flatten().tolist()))
             read = (
@@ -64,15 +66,6 @@ def draw_reading_order(
                 f"{name}, {laid_out}: in memory {' '.join(map(str, memory))}, read {read}."
             )
         return page.finish(y - 12 + MARGIN, *sentences)
-
-
-def _draw_leap(page: Canvas, start: float, end: float, y: float, height: float) -> None:
-    """Draw an arc above a row, with a head where it comes down."""
-    angles = np.linspace(0, np.pi, 25)
-    across = (start + end) / 2 - (end - start) / 2 * np.cos(angles)
-    over = y - height * np.sin(angles)
-    page.axes.plot(across[:-2], over[:-2], color=INK, linewidth=1.6, zorder=3)
-    page.arrow((across[-4], over[-4]), (across[-1], over[-1]), color=INK, width=1.6, zorder=3)
 
 
 def draw_shapes(steps: Sequence[tuple[str, Shaped[Tensor, "..."], str, str]]) -> Drawing:

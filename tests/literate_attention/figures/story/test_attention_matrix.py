@@ -13,73 +13,60 @@ from torch.testing import assert_close
 import literate_attention as la
 from literate_attention import TOY_TOKENS, figures
 
-MINUS = "\N{MINUS SIGN}"
 SCORES = la.score_all_queries(la.toy_embeddings())
-WEIGHTS = la.softmax(SCORES)
 MASK = la.causal_mask(6)
+TOKEN_IDS = torch.tensor([0, 1, 2, 0, 1, 2, 0])
+MAPS = torch.softmax(torch.arange(98.0).reshape(2, 7, 7) % 11, dim=-1)
 
 
-class TestNumbers:
-    @pytest.mark.parametrize("decimals", [2, 3, 4])
-    def test_every_cell_is_annotated_with_its_own_number(self, decimals) -> None:
-        drawing = figures.draw_attention_matrix(SCORES, TOY_TOKENS, decimals=decimals)
-        numbers = [text for text in written(drawing) if re.fullmatch(r"[\d.]+", text)]
-        assert numbers == [f"{value:.{decimals}f}" for value in SCORES.flatten().tolist()]
-
-    def test_zero_has_no_sign(self) -> None:
-        values = torch.tensor([[-0.001, -1.0]])
-        drawing = figures.draw_attention_matrix(values, ["a"], keys=["b", "c"])
-        assert {"0.00", f"{MINUS}1.00"} <= set(written(drawing))
+@pytest.mark.parametrize("decimals", [2, 4])
+def test_every_cell_is_annotated_with_its_own_number(decimals) -> None:
+    drawing = figures.draw_attention_matrix(SCORES, TOY_TOKENS, decimals=decimals)
+    numbers = [text for text in written(drawing) if re.fullmatch(r"[\d.]+", text)]
+    assert numbers == [f"{value:.{decimals}f}" for value in SCORES.flatten().tolist()]
 
 
-class TestMask:
-    def test_what_a_mask_hides_is_not_drawn(self) -> None:
-        after = la.mask_weights(WEIGHTS, MASK)
-        drawing = figures.draw_attention_matrix(after, TOY_TOKENS, attn_mask=MASK)
-        mesh = meshes(drawing)["Attention weights"]
-        assert np.array_equal(np.ma.getmaskarray(mesh), ~MASK.numpy())
-        assert_close(torch.from_numpy(mesh.compressed()).float(), after[MASK])
-        assert "0.00" not in written(drawing)
+def test_zero_has_no_sign() -> None:
+    drawing = figures.draw_attention_matrix(torch.tensor([[-0.001, -1.0]]), ["a"], keys=["b", "c"])
+    assert {"0.00", "\N{MINUS SIGN}1.00"} <= set(written(drawing))
 
 
-class TestColours:
-    """One scale serves all weights."""
-
-    def test_an_even_row_looks_even(self) -> None:
-        """A weight has the same colour in every figure, however large the others are."""
-        even = figures.draw_attention_matrix(torch.full((1, 6), 1 / 6), ["a"], keys=TOY_TOKENS)
-        uneven = figures.draw_attention_matrix(
-            torch.tensor([[1 / 6, 5 / 6]]), ["a"], keys=["b", "c"]
-        )
-        (first,), (second,) = (drawing.figure.findobj(QuadMesh) for drawing in (even, uneven))
-        assert first.norm(1 / 6) == second.norm(1 / 6)
+def test_what_a_mask_hides_is_not_drawn() -> None:
+    after = la.mask_weights(la.softmax(SCORES), MASK)
+    drawing = figures.draw_attention_matrix(after, TOY_TOKENS, attn_mask=MASK)
+    mesh = meshes(drawing)["Attention weights"]
+    assert np.array_equal(np.ma.getmaskarray(mesh), ~MASK.numpy())
+    assert_close(torch.from_numpy(mesh.compressed()).float(), after[MASK])
 
 
-class TestTargets:
-    TOKEN_IDS = torch.tensor([0, 1, 2, 0, 1, 2, 0])
-    MAPS = torch.softmax(torch.arange(98.0).reshape(2, 7, 7) % 11, dim=-1)
-
-    def test_frames_stand_where_the_targets_are(self) -> None:
-        targets = la.induction_targets(self.TOKEN_IDS)
-        drawing = figures.draw_attention_matrix(self.MAPS[0], list("abcabca"), targets=targets)
-        (mesh,) = drawing.figure.findobj(QuadMesh)
-        frames = [b for b in drawing.figure.findobj(FancyBboxPatch) if b.get_zorder() == 4]
-        corners = [mesh.get_coordinates()[i, j] for i, j in targets.nonzero().tolist()]
-        np.testing.assert_allclose([(f.get_x(), f.get_y()) for f in frames], corners)
-
-    def test_the_words_tell_the_scores_that_the_library_computes(self) -> None:
-        targets = {"one": la.previous_token_targets(7), "two": la.induction_targets(self.TOKEN_IDS)}
-        maps = dict(zip(targets, self.MAPS, strict=True))
-        alt = figures.draw_attention_matrix(maps, list("abcabca"), targets=targets).alt
-        expected = [
-            f"{la.head_scores(maps[name][None, None], table).item():.2f}"
-            for name, table in targets.items()
-        ]
-        assert re.findall(r"on average ([\d.]+) of a row's weight", alt) == expected
+def test_a_weight_has_one_colour_however_large_the_others_are() -> None:
+    even = figures.draw_attention_matrix(torch.full((1, 6), 1 / 6), ["a"], keys=TOY_TOKENS)
+    uneven = figures.draw_attention_matrix(torch.tensor([[1 / 6, 5 / 6]]), ["a"], keys=["b", "c"])
+    (first,), (second,) = (drawing.figure.findobj(QuadMesh) for drawing in (even, uneven))
+    assert first.norm(1 / 6) == second.norm(1 / 6)
 
 
-class TestWords:
-    @pytest.mark.parametrize("row", [[-torch.inf, -torch.inf], [0.0, 0.0]])
-    def test_a_row_without_weights_attends_to_nothing(self, row) -> None:
-        drawing = figures.draw_attention_matrix(torch.tensor([row]), ["a"], keys=["b", "c"])
-        assert drawing.alt.endswith("Row 1, 'a', attends to nothing.")
+def test_frames_stand_where_the_targets_are() -> None:
+    targets = la.induction_targets(TOKEN_IDS)
+    drawing = figures.draw_attention_matrix(MAPS[0], list("abcabca"), targets=targets)
+    (mesh,) = drawing.figure.findobj(QuadMesh)
+    frames = [b for b in drawing.figure.findobj(FancyBboxPatch) if b.get_zorder() == 4]
+    corners = [mesh.get_coordinates()[i, j] for i, j in targets.nonzero().tolist()]
+    np.testing.assert_allclose([(f.get_x(), f.get_y()) for f in frames], corners)
+
+
+def test_the_words_tell_the_scores_that_the_library_computes() -> None:
+    targets = {"one": la.previous_token_targets(7), "two": la.induction_targets(TOKEN_IDS)}
+    maps = dict(zip(targets, MAPS, strict=True))
+    alt = figures.draw_attention_matrix(maps, list("abcabca"), targets=targets).alt
+    expected = [
+        f"{la.head_scores(maps[name][None, None], table).item():.2f}"
+        for name, table in targets.items()
+    ]
+    assert re.findall(r"on average ([\d.]+) of a row's weight", alt) == expected
+
+
+@pytest.mark.parametrize("row", [[-torch.inf, -torch.inf], [0.0, 0.0]])
+def test_a_row_without_weights_attends_to_nothing(row) -> None:
+    drawing = figures.draw_attention_matrix(torch.tensor([row]), ["a"], keys=["b", "c"])
+    assert drawing.alt.endswith("Row 1, 'a', attends to nothing.")
