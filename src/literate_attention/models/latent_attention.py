@@ -55,18 +55,17 @@ class LatentCache:
     ) -> None:
         shape = (batch, max_tokens, latent_dim + rope_dim)
         self.kept = torch.empty(shape, device=device, dtype=dtype)
+        self.max_tokens = max_tokens
         self.num_tokens = 0
+
+    def __repr__(self) -> str:
+        sizes = f"num_tokens={self.num_tokens}, max_tokens={self.max_tokens}, nbytes={self.nbytes}"
+        return f"LatentCache({sizes})"
 
     def append(
         self, new: Float[Tensor, "batch new_tokens width"]
     ) -> Float[Tensor, "batch num_tokens width"]:
         """Keep what belongs to new tokens, count them in ``num_tokens``, and return that of all so far.
-
-        Args:
-            new: the latents of the tokens that follow those in the cache, and their rotated keys.
-
-        Returns:
-            A view of all latents and rotated keys so far.
 
         Raises:
             TypeError: they are on another device or of another type than the cache.
@@ -170,6 +169,10 @@ class MultiHeadLatentAttention(nn.Module):
         self.W_value = nn.Linear(latent_dim, num_heads * self.value_dim, bias=False)
         self.out_proj = nn.Linear(num_heads * self.value_dim, d_out, bias=False)
 
+    def extra_repr(self) -> str:
+        """Name what the shapes do not tell when the module is printed."""
+        return f"num_heads={self.num_heads}, head_dim={self.head_dim}, value_dim={self.value_dim}"
+
     def forward(
         self,
         x: Float[Tensor, "*batch num_tokens d_in"],
@@ -205,7 +208,8 @@ class MultiHeadLatentAttention(nn.Module):
             ValueError: the mask or the cache does not fit, or there are more tokens than positions or room in
                 the cache.
         """
-        require_latent_cache(cache)
+        if cache is not None and not hasattr(cache, "kept"):
+            raise TypeError(f"latent attention needs a LatentCache, got a {type(cache).__name__}")
         start = 0 if cache is None else cache.num_tokens
         q_len, kv_len = x.shape[-2], start + x.shape[-2]
         query = split_heads(self.W_query(x), self.num_heads)
@@ -270,9 +274,3 @@ class MultiHeadLatentAttention(nn.Module):
         absorbed = q_len * between + q_len * kv_len * 2 * self.latent_dim
         expanded = kv_len * between + q_len * kv_len * own_widths
         return absorbed < expanded
-
-
-def require_latent_cache(cache: Any) -> None:
-    """Refuse a cache of keys and values, which holds no latents."""
-    if cache is not None and not hasattr(cache, "kept"):
-        raise TypeError(f"latent attention needs a LatentCache, got a {type(cache).__name__}")

@@ -143,6 +143,9 @@ class StateCache:
         self.state: Tensor | None = None
         self.num_tokens = 0
 
+    def __repr__(self) -> str:
+        return f"StateCache(num_tokens={self.num_tokens}, nbytes={self.nbytes})"
+
     @property
     def nbytes(self) -> int:
         """How many bytes the state takes; none before the first token."""
@@ -218,7 +221,8 @@ class GatedDeltaNet(nn.Module):
             TypeError: the cache is of another kind.
             ValueError: the cache holds states of another shape.
         """
-        require_state_cache(cache)
+        if cache is not None and not hasattr(cache, "state"):
+            raise TypeError(f"linear attention needs a StateCache, got a {type(cache).__name__}")
         query, key, value, gate = (
             split_heads(layer(x), self.num_heads)
             for layer in (self.W_query, self.W_key, self.W_value, self.W_gate)
@@ -265,9 +269,3 @@ def require_fitting(
             f"the state must be of shape (*batch, key_dim, value_dim) = {expected}, "
             f"got {tuple(state.shape)}; begin each batch of texts without a state"
         )
-
-
-def require_state_cache(cache: Any) -> None:
-    """Refuse a cache of keys and values, which holds no state."""
-    if cache is not None and not hasattr(cache, "state"):
-        raise TypeError(f"linear attention needs a StateCache, got a {type(cache).__name__}")
