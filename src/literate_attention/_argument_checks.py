@@ -44,8 +44,13 @@ def require_context(num_tokens: int, context_length: int) -> None:
         )
 
 
-def require_mask(attn_mask: Tensor, scores_shape: tuple[int, ...]) -> None:
-    """Refuse an attention mask that is not boolean, or cannot be spread over the scores."""
+def require_mask(
+    attn_mask: Tensor, scores_shape: tuple[int, ...], device: torch.device | None = None
+) -> None:
+    """Refuse a mask that is not boolean, cannot be spread over the scores, or lies on another device.
+
+    torch's kernel would not notice the last, and read other memory.
+    """
     if attn_mask.dtype != torch.bool:
         raise TypeError(
             f"attn_mask must be boolean, True = may attend, got {attn_mask.dtype}; "
@@ -59,6 +64,10 @@ def require_mask(attn_mask: Tensor, scores_shape: tuple[int, ...]) -> None:
         raise ValueError(
             f"attn_mask must fit scores of shape {tuple(scores_shape)}, (*batch, queries, keys), "
             f"got shape {given}"
+        )
+    if device is not None and attn_mask.device != device:
+        raise ValueError(
+            f"attn_mask must be on the device of the query, {device}, got {attn_mask.device}"
         )
 
 
@@ -155,14 +164,11 @@ def require_room(num_cached: int, new_tokens: int, **kept: tuple[Tensor, Tensor]
             )
 
 
-def require_sha256(path: Path, expected: str, way_out: str = "") -> None:
+def require_sha256(path: Path, expected: str, way_out: str = "reinstall it or delete it") -> None:
     """Refuse a file that is missing, broken off or another, and say how to come by the right one."""
     if not path.is_file():
-        raise ValueError(f"{path} is missing; {way_out or 'reinstall the package that brings it'}")
+        raise ValueError(f"{path} is missing; {way_out}")
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != expected:
-        raise ValueError(
-            f"{path} has sha256 {found}, expected {expected}; "
-            f"{way_out or 'reinstall it or delete it'}"
-        )
+        raise ValueError(f"{path} has sha256 {found}, expected {expected}; {way_out}")

@@ -1,7 +1,8 @@
 """Tasks of a few words each, which one kind of attention can do and the one before it cannot."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import permutations, product
+from itertools import chain, permutations, product
 
 import torch
 from jaxtyping import Int
@@ -54,13 +55,7 @@ class Task:
     answers: Int[Tensor, "num_examples num_answers *several"]
 
     def token_ids(self, sentence: str) -> Int[Tensor, " num_tokens"]:
-        """Turn words into ids.
-
-        Args:
-            sentence: words of the vocabulary, with blanks between them.
-
-        Returns:
-            The ids.
+        """Turn words, with blanks between them, into their ids.
 
         Raises:
             ValueError: a word is not in the vocabulary.
@@ -75,13 +70,7 @@ class Task:
         return torch.tensor([self.words.index(word) for word in sentence.split()])
 
     def sentence(self, row: int) -> str:
-        """Turn the ids of an example back into words.
-
-        Args:
-            row: which example.
-
-        Returns:
-            Its words, with blanks between them.
+        """Turn the ids of an example back into its words, with blanks between them.
 
         Example:
             >>> next_word_task().sentence(0)
@@ -96,10 +85,15 @@ def _task(words: tuple[str, ...], choices: tuple[str, ...], rows: list[tuple[str
     return Task(words, choices, torch.tensor(examples), torch.tensor(answers))
 
 
-def _coloured() -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+def _coloured(
+    words: tuple[str, ...], rows: Callable[[tuple[str, ...]], list[tuple[str, str]]]
+) -> tuple[Task, Task]:
+    """Make two tasks: of 48 of the 64 combinations of three colours, and of the other 16."""
     combinations = list(product(COLOURS, repeat=3))
     order = torch.randperm(64, generator=torch.Generator().manual_seed(0)).tolist()
-    return [combinations[i] for i in order[:48]], [combinations[i] for i in order[48:]]
+    found = [rows(combinations[i]) for i in order]
+    seen, unseen = (list(chain.from_iterable(part)) for part in (found[:48], found[48:]))
+    return _task(words, COLOURS, seen), _task(words, COLOURS, unseen)
 
 
 def lookup_task() -> tuple[Task, Task]:
@@ -115,16 +109,12 @@ def lookup_task() -> tuple[Task, Task]:
     """
     words = (*(thing for things in THINGS.values() for thing in things.values()), *THINGS)
 
-    def rows(combinations: list[tuple[str, ...]]) -> list[tuple[str, str]]:
-        rows = []
-        for colours in combinations:
-            colour_of = dict(zip(THINGS, colours, strict=True))
-            things = " ".join(THINGS[kind][colour] for kind, colour in colour_of.items())
-            rows += [(f"{things} {kind}", colour) for kind, colour in colour_of.items()]
-        return rows
+    def rows(colours: tuple[str, ...]) -> list[tuple[str, str]]:
+        colour_of = dict(zip(THINGS, colours, strict=True))
+        things = " ".join(THINGS[kind][colour] for kind, colour in colour_of.items())
+        return [(f"{things} {kind}", colour) for kind, colour in colour_of.items()]
 
-    seen, unseen = _coloured()
-    return _task(words, COLOURS, rows(seen)), _task(words, COLOURS, rows(unseen))
+    return _coloured(words, rows)
 
 
 def word_order_task() -> tuple[Task, Task]:
@@ -161,16 +151,12 @@ def gloves_task() -> tuple[Task, Task]:
         ('blue-rock green-paper red-scissors', ['red', 'blue', 'green'])
     """
 
-    def rows(combinations: list[tuple[str, ...]]) -> list[tuple[str, str]]:
-        rows = []
-        for colours in combinations:
-            glove = dict(zip(BEATS, colours, strict=True))
-            hands = " ".join(f"{colour}-{hand}" for hand, colour in glove.items())
-            rows.append((hands, " ".join(glove[BEATS[hand]] for hand in glove)))
-        return rows
+    def rows(colours: tuple[str, ...]) -> list[tuple[str, str]]:
+        glove = dict(zip(BEATS, colours, strict=True))
+        hands = " ".join(f"{colour}-{hand}" for hand, colour in glove.items())
+        return [(hands, " ".join(glove[BEATS[hand]] for hand in glove))]
 
-    seen, unseen = _coloured()
-    return _task(_HANDS, COLOURS, rows(seen)), _task(_HANDS, COLOURS, rows(unseen))
+    return _coloured(_HANDS, rows)
 
 
 def next_word_task() -> Task:
@@ -213,17 +199,16 @@ def both_sides_task() -> tuple[Task, Task]:
         ('blue-rock green-paper red-scissors', ['green', 'blue'])
     """
 
-    def rows(combinations: list[tuple[str, ...]]) -> list[tuple[str, str]]:
+    def rows(colours: tuple[str, ...]) -> list[tuple[str, str]]:
+        glove = dict(zip(BEATS, colours, strict=True))
         rows = []
-        for colours in combinations:
-            glove = dict(zip(BEATS, colours, strict=True))
-            for hands in permutations(glove):
-                example = " ".join(f"{glove[hand]}-{hand}" for hand in hands)
-                last = hands[-1]
-                rows.append((example, f"{glove[BEATS[last]]} {glove[BEATEN_BY[last]]}"))
+        for hands in permutations(glove):
+            example = " ".join(f"{glove[hand]}-{hand}" for hand in hands)
+            last = hands[-1]
+            rows.append((example, f"{glove[BEATS[last]]} {glove[BEATEN_BY[last]]}"))
         return rows
 
-    seen, unseen = _coloured()
-    tasks = _task(_HANDS, COLOURS, rows(seen)), _task(_HANDS, COLOURS, rows(unseen))
-    first, second = (replace(task, answers=task.answers.unsqueeze(1)) for task in tasks)
-    return first, second
+    seen, unseen = (
+        replace(task, answers=task.answers.unsqueeze(1)) for task in _coloured(_HANDS, rows)
+    )
+    return seen, unseen

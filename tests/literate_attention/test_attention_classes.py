@@ -220,7 +220,9 @@ for window in (None, 3):
     together = torch.compile(model, fullgraph=True, backend="eager")
     lengths = {1: torch.export.Dim("num_tokens", min=2, max=13)}
     exported = torch.export.export(model, (texts[0],), dynamic_shapes=[lengths])
+    traced = torch.jit.trace(model, (texts[0],))
     for text in texts:
+        torch.testing.assert_close(traced(text), model(text))
         torch.testing.assert_close(together(text), model(text))
         if text.shape[1] > 1:
             torch.testing.assert_close(exported.module()(text), model(text))

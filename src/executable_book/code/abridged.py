@@ -3,7 +3,7 @@
 What is left out is cut from the source, so that comments and the author's layout of all else survive; then
 `ruff format` closes the gaps, in lines that fit a page. Pure: nothing is imported or run.
 
-* Docstrings, types and overloads: the API reference has them.
+* Docstrings, types and overloads: the API reference has them. How an object prints.
 * Refusals of bad input: calls of functions named `require_*`, branches that do nothing but raise an error,
   and loops and branches that hold nothing else.
 * What a later chapter adds: the arguments with certain names, and the statements that use them otherwise.
@@ -23,7 +23,7 @@ from typing import NamedTuple
 from ruff.__main__ import find_ruff_bin  # type: ignore[import-untyped]
 
 LETTERS_ON_A_LINE = 80
-DOCSTRINGS, TYPES, REFUSALS = "docstrings", "types", "refusals"
+DOCSTRINGS, TYPES, PRINTING, REFUSALS = "docstrings", "types", "how it prints", "refusals"
 FIELDS = {"dataclass", "NamedTuple"}
 """What makes fields of a class's annotations: there they are more than types."""
 
@@ -140,6 +140,8 @@ def kind_of(statement: ast.stmt) -> str:
             | ast.FunctionDef(name=name)
         ) if requires(name):
             return REFUSALS
+        case ast.FunctionDef(name="__repr__" | "extra_repr"):
+            return PRINTING
         case ast.FunctionDef(decorator_list=decorators):
             return TYPES if "overload" in map(_last_name, decorators) else ""
         case ast.AnnAssign(value=None):

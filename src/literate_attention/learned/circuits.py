@@ -37,10 +37,6 @@ def residual_stream(
 
     .. math:: x_0 = E_t, \qquad x_l = \text{block}_l(x_{l-1})
 
-    Args:
-        model: a stack of blocks.
-        token_ids: what the model reads, :math:`t`.
-
     Returns:
         One stage more than there are blocks; block :math:`l`, counted from 0, reads stage :math:`l`.
 
@@ -73,10 +69,6 @@ def head_outputs(
 
     The output projection mixes the heads, but its columns can be dealt out to them, and then each head has a
     matrix of its own :cite:p:`elhage2021`.
-
-    Args:
-        model: a stack of blocks, whose attention can return its weights.
-        token_ids: what the model reads.
 
     Returns:
         For each head of each layer, a vector for each token.
@@ -165,9 +157,6 @@ def logit_attribution(
         versus: a second token, if the difference of two logits is divided.
         place: after which token the logit is read; by default after the last.
 
-    Returns:
-        What each part contributes.
-
     Raises:
         TypeError: the token ids are not integers.
         ValueError: a token id is outside the vocabulary.
@@ -231,7 +220,11 @@ def patch(
         >>> torch.equal(logits, model.logits(model.hidden_states(token_ids)[-1]))
         True
     """
-    require_stage(model, layer)
+    if not 0 <= layer <= len(model.blocks):
+        raise ValueError(
+            f"the model has {len(model.blocks)} blocks, so its stream has the stages 0 to "
+            f"{len(model.blocks)}, got {layer}"
+        )
     for block in model.blocks[layer:]:
         stream = block(stream)
     return model.logits(model.final_norm(stream[..., -1, :]))
@@ -379,11 +372,6 @@ def ov_circuit(model: LanguageModel, layer: int, head: int) -> Float[Tensor, "em
     :math:`\hat x` and :math:`w` are those of :func:`qk_circuit`. No position plays a part here
     :cite:p:`elhage2021`.
 
-    Args:
-        model: a stack of blocks.
-        layer: where the head is.
-        head: which one.
-
     Returns:
         The matrix: rows for what is looked at, columns for what is written.
 
@@ -411,7 +399,10 @@ def head_matrices(
     """Give each head of a layer its three projections, the weight of the norm before them included."""
     block: Any = model.blocks[layer]
     attention = block.attention
-    require_no_qk_norm(attention)
+    if not isinstance(attention.query_norm, nn.Identity):  # their divisor depends on the text
+        raise ValueError(
+            "with norms of queries and keys, no matrix says how a head scores two tokens"
+        )
     shared_by = attention.num_heads // attention.num_kv_heads
     query = attention.W_query.weight.unflatten(0, (attention.num_heads, -1))
     key = attention.W_key.weight.unflatten(0, (attention.num_kv_heads, -1))
@@ -531,28 +522,11 @@ def project_anew(
     return split.flatten(-2)
 
 
-def require_stage(model: LanguageModel, layer: int) -> None:
-    """Refuse a stage of the stream that there is not."""
-    if not 0 <= layer <= len(model.blocks):
-        raise ValueError(
-            f"the model has {len(model.blocks)} blocks, so its stream has the stages 0 to "
-            f"{len(model.blocks)}, got {layer}"
-        )
-
-
 def require_same_length(token_ids: Tensor, other_ids: Tensor) -> None:
     """Refuse texts whose tokens do not stand opposite each other."""
     if token_ids.shape != other_ids.shape:
         raise ValueError(
             f"both texts must have as many tokens, got {len(token_ids)} and {len(other_ids)}"
-        )
-
-
-def require_no_qk_norm(attention: Any) -> None:
-    """Refuse norms of queries and keys: their divisor depends on the text."""
-    if not isinstance(attention.query_norm, nn.Identity):
-        raise ValueError(
-            "with norms of queries and keys, no matrix says how a head scores two tokens"
         )
 
 

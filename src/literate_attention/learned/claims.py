@@ -1,7 +1,7 @@
 """How a claim about a model is made: on new texts, with an interval, beside a control."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
@@ -18,7 +18,8 @@ __all__ = [
 ]
 
 
-class Estimate(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Estimate:
     """What was measured several times, and how far to trust the mean, from :func:`measure_claim`.
 
     Example:
@@ -50,7 +51,6 @@ class Estimate(NamedTuple):
 
 def bootstrap_interval(
     values: Float[Tensor, " draws"],
-    per: Float[Tensor, " draws"] | None = None,
     *,
     level: float = 0.95,
     resamples: int = 2000,
@@ -65,8 +65,6 @@ def bootstrap_interval(
 
     Args:
         values: what was measured, :math:`v`.
-        per: what else was measured in the same draws, for the interval of a share: each mean is divided by
-            the mean of these.
         level: the share of the means that lie in the interval.
         resamples: how many means are taken.
         seed: of the drawing.
@@ -75,7 +73,7 @@ def bootstrap_interval(
         Where the interval begins and where it ends.
 
     Raises:
-        ValueError: there are fewer than two values, or not as many that they are divided by.
+        ValueError: there are fewer than two values.
 
     Example:
         >>> low, high = bootstrap_interval(torch.tensor([0.0, 1.0] * 50))
@@ -83,13 +81,9 @@ def bootstrap_interval(
         (0.4, 0.6)
     """
     require_at_least("the number of values", len(values), 2)
-    if per is not None and len(per) != len(values):
-        raise ValueError(f"got {len(values)} values, to be divided by {len(per)}")
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.randint(len(values), (resamples, len(values)), generator=generator)
     means = values[drawn].mean(dim=-1)
-    if per is not None:
-        means = means / per[drawn].mean(dim=-1)
     outside = (1 - level) / 2
     low, high = means.quantile(torch.tensor([outside, 1 - outside], dtype=means.dtype)).tolist()
     return low, high
@@ -110,9 +104,6 @@ def measure_claim(
             draws have the same names.
         num_draws: how often.
         seed: of the first draw; each one has its own.
-
-    Returns:
-        For each name its :class:`Estimate`.
 
     Raises:
         ValueError: there are fewer than ten draws, or there is nothing to compare with.

@@ -65,9 +65,6 @@ def repeated_blocks(
         longest: the most tokens of a block, :math:`n_{max}`.
         generator: what draws; by default torch's own.
 
-    Returns:
-        The rows, as token ids.
-
     Raises:
         ValueError: ``longest`` is above ``vocab_size``.
 
@@ -95,9 +92,6 @@ def induction_targets(
 
     After *A B … A* such a head looks at *B*, since what came once may well come again :cite:p:`olsson2022`.
 
-    Args:
-        token_ids: the tokens, :math:`t`.
-
     Returns:
         True in row i, column j: the token before token j is the same as token i.
 
@@ -117,19 +111,12 @@ def induction_targets(
 def copy_loss(
     model: LanguageModel, token_ids: Int[Tensor, "batch num_tokens"]
 ) -> Float[Tensor, ""]:
-    r"""Measure how surprised a model is by what it could have copied.
+    r"""Measure how surprised a model is, on average, by what it could have copied.
 
     .. math:: -\frac{1}{|I|} \sum_{i \in I} \log p(t_{i+1} \mid t_1, \dots, t_i), \qquad
               I = \{\, i : t_i = t_j \text{ for some } j < i \,\}
 
     What comes after a token that is read for the first time is left to chance, and does not count.
-
-    Args:
-        model: what names the next token.
-        token_ids: rows in which tokens come again, from :func:`repeated_blocks`.
-
-    Returns:
-        The mean over all tokens that could have been copied.
 
     Raises:
         TypeError: the token ids are not integers.
@@ -176,13 +163,6 @@ class AttentionBlock(nn.Module):
         self, x: Float[Tensor, "*batch num_tokens embed_dim"], **options: Any
     ) -> Float[Tensor, "*batch num_tokens embed_dim"]:
         """Let the tokens look at each other.
-
-        Args:
-            x: one vector for each token.
-            **options: what else the attention is told, such as ``cache``.
-
-        Returns:
-            One vector for each token.
 
         Raises:
             TypeError: the weights of attention are asked for.
@@ -274,7 +254,11 @@ def attention_maps(
         torch.Size([3, 6, 4, 4])
     """
     require_token_ids(token_ids, model.token_embedding.num_embeddings)
-    require_layers(layers, len(model.blocks))
+    if layers is not None and not (layers and set(layers) <= set(range(len(model.blocks)))):
+        raise ValueError(
+            f"the model has {len(model.blocks)} layers, counted from 0, and at least one must be asked for; "
+            f"got {sorted(layers)}"
+        )
     x = model.token_embedding(token_ids)
     blocks: Iterable[Any] = model.blocks
     maps = []
@@ -295,10 +279,6 @@ def previous_token_targets(
     .. math:: T_{ij} = [\, j = i - 1 \,]
 
     Such heads are found in every trained model :cite:p:`elhage2021`.
-
-    Args:
-        num_tokens: how many tokens there are.
-        device: where the table is put.
 
     Returns:
         True in row i, column j: token j is the one before token i.
@@ -376,7 +356,11 @@ def copy_predictions(
         >>> copy_predictions(knows_one_token, torch.tensor([0, 0, 0, 0, 0, 0]))
         (tensor([True, True]), tensor([1., 1.]))
     """
-    require_repeated(token_ids)
+    if not torch.equal(*token_ids.tensor_split(2, dim=-1)):
+        raise ValueError(
+            f"the second half of token_ids must be the first once more, got shape "
+            f"{tuple(token_ids.shape)} with other tokens in the second half"
+        )
     half = token_ids.shape[-1] // 2
     logits = model.logits(model.hidden_states(token_ids)[..., half:-1, :])
     wanted = token_ids[..., half + 1 :]
@@ -385,16 +369,9 @@ def copy_predictions(
 
 
 def copy_accuracy(model: LanguageModel, token_ids: Int[Tensor, "*batch num_tokens"]) -> float:
-    r"""Measure how often a model names the next token of a sequence that it reads for the second time.
+    r"""Measure which share of the next tokens, from 0 to 1, a model names when it reads a sequence again.
 
     .. math:: \frac{1}{n/2 - 1} \sum_i r_i
-
-    Args:
-        model: what names the next token.
-        token_ids: any sequence, and once more the same.
-
-    Returns:
-        The share of right answers in the second half, from 0 to 1.
 
     Raises:
         ValueError: the second half is not the first once more.
@@ -437,25 +414,11 @@ class Checkpoint(NamedTuple):
 def take_checkpoint(
     model: LanguageModel, step: int, token_ids: Int[Tensor, "batch num_tokens"]
 ) -> Checkpoint:
-    """Measure a model, and keep its weights as they are now.
-
-    Args:
-        model: attention only, from :func:`attention_only_model`.
-        step: how many steps of training it has behind it.
-        token_ids: rows of a block and the same block once more.
-
-    Returns:
-        The checkpoint.
+    """Measure a model of attention alone on rows of a block that comes twice, and keep its weights.
 
     Raises:
         TypeError: the token ids are not integers.
         ValueError: a token id is outside the vocabulary, or the second half of a row is not the first.
-
-    Example:
-        >>> model = attention_only_model(vocab_size=26, embed_dim=8, num_layers=2, num_heads=4)
-        >>> checkpoint = take_checkpoint(model, 0, torch.tensor([[0, 1, 2, 0, 1, 2]]))
-        >>> checkpoint.step, checkpoint.induction.shape
-        (0, torch.Size([2, 4]))
     """
     maps = attention_maps(model, token_ids)
     looks_back = previous_token_targets(token_ids.shape[-1])
@@ -602,16 +565,6 @@ def require_targets(maps: Tensor, targets: Tensor) -> None:
         )
 
 
-def require_layers(layers: Collection[int] | None, num_layers: int) -> None:
-    """Refuse layers that the model does not have: their maps would be missing from the result."""
-    strange = sorted(set(layers or ()) - set(range(num_layers)))
-    if strange or (layers is not None and not layers):
-        raise ValueError(
-            f"the model has {num_layers} layers, counted from 0, and at least one must be asked for; "
-            f"got {sorted(layers or ())}"
-        )
-
-
 def require_head(attentions: Sequence[Any], layer: int, head: int) -> None:
     """Refuse a head that the model does not have; Python would count a negative one from the end."""
     if not 0 <= layer < len(attentions):
@@ -622,14 +575,4 @@ def require_head(attentions: Sequence[Any], layer: int, head: int) -> None:
         raise ValueError(
             f"layer {layer} has {attentions[layer].num_heads} heads, counted from 0; "
             f"there is no head {head}"
-        )
-
-
-def require_repeated(token_ids: Tensor) -> None:
-    """Refuse a sequence that does not come twice."""
-    first, second = token_ids.tensor_split(2, dim=-1)
-    if not torch.equal(first, second):
-        raise ValueError(
-            f"the second half of token_ids must be the first once more, got shape "
-            f"{tuple(token_ids.shape)} with other tokens in the second half"
         )

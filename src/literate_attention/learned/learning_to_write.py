@@ -58,6 +58,7 @@ class World:
     A sentence says whose things are where: *Tom's red cup is here .* or *Tom's red cup and Mia's blue kite
     are lost .* A text tells of three people at most. Whatever somebody's thing is when it is named for the
     first time, it stays. After a sentence, an echo may follow: the word *yes*, and the same sentence again.
+    What reads texts expects them from the first full stop on.
 
     Args:
         owners: who may have something.
@@ -79,22 +80,12 @@ class World:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The vocabulary; the id of a word is its place in it.
-
-        Returns:
-            All words, and the full stop with which each text begins.
-        """
+        """All words, and the full stop with which each text begins; the id of a word is its place here."""
         parts = self.owners, self.colours, self.things, ("and", "is", "are", "yes"), self.states
         return (".", *(word for part in parts for word in part))
 
     def token_ids(self, text: str) -> Int[Tensor, " num_tokens"]:
-        """Turn words into ids.
-
-        Args:
-            text: words of this world, with blanks between them.
-
-        Returns:
-            Their ids.
+        """Turn words, with blanks between them, into their ids.
 
         Raises:
             ValueError: a word is not of this world.
@@ -109,13 +100,7 @@ class World:
         return torch.tensor([self.words.index(word) for word in text.split()])
 
     def spell(self, token_ids: Int[Tensor, " num_tokens"]) -> str:
-        """Turn ids into words.
-
-        Args:
-            token_ids: the ids of one text.
-
-        Returns:
-            Its words, with blanks between them.
+        """Turn the ids of one text into its words, with blanks between them.
 
         Example:
             >>> World().spell(torch.tensor([0, 1, 9, 17]))
@@ -124,13 +109,7 @@ class World:
         return " ".join(self.words[token_id] for token_id in token_ids.tolist())
 
     def among(self, *kinds: tuple[str, ...]) -> Bool[Tensor, " vocab_size"]:
-        """Tell which words of the vocabulary are of a kind.
-
-        Args:
-            *kinds: words, such as ``world.things``.
-
-        Returns:
-            True for these words.
+        """Tell which words of the vocabulary are among some, such as ``world.things``.
 
         Example:
             >>> World().among((".", "and")).nonzero().flatten()
@@ -147,7 +126,7 @@ class World:
         .. math:: P(w_{n+1} \mid w_1, \dots, w_n)
 
         Args:
-            texts: what has been said, from the first full stop on, all equally long.
+            texts: what has been said, all equally long.
 
         Returns:
             The probabilities of all words, a row for each text.
@@ -255,9 +234,6 @@ class World:
     ) -> Float[Tensor, "num_texts num_guesses vocab_size"]:
         """Say at each place of some texts how probable each word is as the next one.
 
-        Args:
-            texts: texts of this world, from the first full stop on.
-
         Returns:
             The probabilities after one word, two words, and so on; nothing follows the last.
 
@@ -272,9 +248,6 @@ class World:
         self, texts: Int[Tensor, "num_texts num_tokens"]
     ) -> Bool[Tensor, "num_texts num_guesses vocab_size"]:
         """Tell at each place of some texts which words have been said so far.
-
-        Args:
-            texts: texts of this world, from the first full stop on.
 
         Returns:
             True for the words said after one word, two words, and so on; nothing follows the last.
@@ -291,9 +264,6 @@ class World:
         self, texts: Int[Tensor, "num_texts num_tokens"]
     ) -> dict[str, Bool[Tensor, "num_texts num_guesses"]]:
         """Say of which kind each word of some texts is, for whoever has to guess it.
-
-        Args:
-            texts: texts of this world, from the first full stop on.
 
         Returns:
             For each of ``KINDS`` the words of this kind: *echo* is what is said again after *yes*; *whose* is
@@ -324,15 +294,11 @@ def _share(chosen: Tensor) -> Tensor:
 
 
 def entropy(probs: Float[Tensor, "*places vocab_size"]) -> Float[Tensor, "*places"]:
-    r"""Say how surprising the next word is on average for somebody who knows the probabilities.
+    r"""Say how surprising the next word is on average, in nats, for somebody who knows the probabilities.
 
     .. math:: H(p) = -\sum_w p_w \ln p_w
 
-    Args:
-        probs: probabilities, along the last dimension.
-
-    Returns:
-        The entropy in nats :cite:p:`shannon1948`.
+    It is the entropy :cite:p:`shannon1948`.
 
     Example:
         >>> entropy(torch.tensor([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]))
@@ -417,13 +383,6 @@ def count_words(
 def next_words(texts: Int[Tensor, "num_texts num_tokens"], words: tuple[str, ...]) -> Task:
     """Make a task of texts: each word is to be answered with the next.
 
-    Args:
-        texts: the ids of words, one text a row.
-        words: the vocabulary.
-
-    Returns:
-        The task, one word shorter than the texts.
-
     Example:
         >>> task = next_words(torch.tensor([[0, 2, 1]]), (".", "ends", "it"))
         >>> task.examples, task.answers
@@ -496,7 +455,6 @@ def train_in_batches(
     *,
     batch: int = 32,
     learning_rate: float = 3e-3,
-    weight_decay: float = 0.01,
     stop: int | None = None,
     watch: Callable[[int], object] | None = None,
     progress: Callable[[range], Iterable[int]] = iter,
@@ -511,7 +469,6 @@ def train_in_batches(
         num_steps: how many steps, by which the rate goes.
         batch: how many examples a step has.
         learning_rate: of AdamW :cite:p:`loshchilov2019`, at its full height.
-        weight_decay: how strongly all parameters are pulled towards zero.
         stop: after how many steps to stop early; by default it goes on to the end.
         watch: is called before each step, and after the last, with the number of steps so far.
         progress: wraps the steps, as ``tqdm`` does, to show how far it is.
@@ -530,9 +487,7 @@ def train_in_batches(
         True
     """
     require_at_least("the number of examples", len(task.examples), batch)
-    optimizer = torch.optim.AdamW(
-        model.parameters(), learning_rate, betas=(0.9, 0.99), weight_decay=weight_decay, fused=True
-    )
+    optimizer = torch.optim.AdamW(model.parameters(), learning_rate, betas=(0.9, 0.99), fused=True)
     losses = []
     with one_thread():
         for step in progress(range(num_steps if stop is None else stop)):
@@ -567,15 +522,6 @@ def take_snapshot(
 ) -> Snapshot:
     """Measure what a model knows, and keep its weights as they are now.
 
-    Args:
-        model: from token ids to logits.
-        step: how many steps of training it has behind it.
-        world: what knows the probabilities.
-        texts: texts of this world that the model is not trained on.
-
-    Returns:
-        The snapshot.
-
     Example:
         >>> world = World()
         >>> snapshot = take_snapshot(tiny_llama(33), 0, world, world.draw(20, 36))
@@ -597,14 +543,7 @@ def take_snapshot(
 
 
 def load_checkpoints(path: Path, sha256: str) -> dict[int, dict[str, Shaped[Tensor, "*shape"]]]:
-    """Read what ``nox -s bench -- tiny_llama`` has kept of a training.
-
-    Args:
-        path: the file.
-        sha256: its digest, so that no other file is taken for it.
-
-    Returns:
-        After some numbers of steps the weights, for ``load_state_dict``.
+    """Read what ``nox -s bench -- tiny_llama`` has kept: the weights after some numbers of steps.
 
     Raises:
         ValueError: the file is missing, or another one.

@@ -38,10 +38,6 @@ def first_token_targets(
 
     The first token itself can look nowhere else, so it does not count :cite:p:`xiao2024`.
 
-    Args:
-        num_tokens: how many tokens there are.
-        device: where the table is put.
-
     Returns:
         True in row i, column j: token j is the first, and token i is not.
 
@@ -57,14 +53,7 @@ def first_token_targets(
 
 
 def top_heads(scores: Float[Tensor, "num_layers num_heads"], count: int) -> list[tuple[int, int]]:
-    """Name the heads with the highest scores, the best one first.
-
-    Args:
-        scores: a score for each head, from :func:`~literate_attention.learned.induction.head_scores`.
-        count: how many heads to name.
-
-    Returns:
-        For each of them its layer and its place in the layer, counted from 0.
+    """Name the heads with the highest scores, the best one first, as (layer, head), counted from 0.
 
     Example:
         >>> top_heads(torch.tensor([[0.1, 0.9], [0.0, 0.2], [0.5, 0.3]]), 2)

@@ -69,10 +69,6 @@ def unstack_groups(
 
     .. math:: (h_{kv}, g \cdot n, d) \to (h, n, d)
 
-    Args:
-        x: the rows of all heads of a group, one below the other.
-        num_heads: how many query heads there are, :math:`h`.
-
     Returns:
         A view of `x`, if its memory allows one.
 
@@ -180,7 +176,7 @@ def grouped_attention(
     require_values(key, value)
     require_one_mask(attn_mask, is_causal)
     if attn_mask is not None:
-        require_mask(attn_mask, (*query.shape[:-1], key.shape[-2]))
+        require_mask(attn_mask, (*query.shape[:-1], key.shape[-2]), query.device)
     num_heads, num_kv_heads = query.shape[-3], key.shape[-3]
     q_len, kv_len = query.shape[-2], key.shape[-2]
     if q_len == 1:  # it is the last token's, and sees all keys
@@ -273,6 +269,10 @@ class GroupedQueryAttention(nn.Module):
         self.query_norm = RMSNorm(self.head_dim, eps) if qk_norm else nn.Identity()
         self.key_norm = RMSNorm(self.head_dim, eps) if qk_norm else nn.Identity()
 
+    def extra_repr(self) -> str:
+        """Name what the shapes do not tell when the module is printed."""
+        return f"num_heads={self.num_heads}, num_kv_heads={self.num_kv_heads}, window={self.window}"
+
     def forward(
         self,
         x: Float[Tensor, "*batch num_tokens d_in"],
@@ -306,7 +306,12 @@ class GroupedQueryAttention(nn.Module):
             ValueError: the mask or the cache does not fit, or there are more tokens than positions or room in
                 the cache.
         """
-        require_same_window(cache, self.window)
+        # A cache for another window would forget other keys than those that have left this one.
+        if (of_cache := getattr(cache, "window", self.window)) != self.window:
+            raise ValueError(
+                f"the cache is for a window of {of_cache}, but the window of the attention is {self.window}; "
+                f"set its attribute window to {of_cache}"
+            )
         query = self.query_norm(split_heads(self.W_query(x), self.num_heads))
         key = self.key_norm(split_heads(self.W_key(x), self.num_kv_heads))
         value = split_heads(self.W_value(x), self.num_kv_heads)
@@ -336,13 +341,3 @@ class GroupedQueryAttention(nn.Module):
             context, weights = attended
             return self.out_proj(merge_heads(context)), weights
         return self.out_proj(merge_heads(attended))
-
-
-def require_same_window(cache: Any | None, window: int | None) -> None:
-    """Refuse a cache that forgets other keys than those that have left the window."""
-    of_cache = getattr(cache, "window", window)
-    if of_cache != window:
-        raise ValueError(
-            f"the cache is for a window of {of_cache}, but the window of the attention is {window}; "
-            f"set its attribute window to {of_cache}"
-        )

@@ -69,7 +69,12 @@ class KVCache:
         shape = (batch, num_kv_heads, max_tokens, head_dim)
         self.keys = torch.empty(shape, device=device, dtype=dtype)
         self.values = torch.empty(shape, device=device, dtype=dtype)
+        self.max_tokens = max_tokens
         self.num_tokens = 0
+
+    def __repr__(self) -> str:
+        sizes = f"num_tokens={self.num_tokens}, max_tokens={self.max_tokens}, nbytes={self.nbytes}"
+        return f"KVCache({sizes})"
 
     def append(
         self,
@@ -137,7 +142,12 @@ def empty_caches(model: LanguageModel, batch: int, max_tokens: int) -> list[KVCa
     """
     weight = model.token_embedding.weight
     attentions: list[Any] = [block.attention for block in model.blocks]
-    require_cached_attention(attentions)
+    for attention in attentions:
+        if not hasattr(attention, "num_kv_heads"):
+            raise TypeError(
+                f"{type(attention).__name__} takes no cache of keys and values; "
+                f"build the model with GroupedQueryAttention, or pass caches that it does take"
+            )
     return [
         KVCache(
             batch,
@@ -164,9 +174,6 @@ def lenders(kinds: Sequence[str], num_own: int) -> list[int]:
         kinds: what kind of attention each layer has.
         num_own: how many layers, the first ones, make keys and values, :math:`n`.
 
-    Returns:
-        The number of a layer for each layer.
-
     Raises:
         ValueError: no layer that makes keys and values is of a kind that others need.
 
@@ -174,7 +181,11 @@ def lenders(kinds: Sequence[str], num_own: int) -> list[int]:
         >>> lenders(["window", "window", "full", "window", "window", "full"], num_own=4)
         [0, 1, 2, 3, 3, 2]
     """
-    require_lender(kinds, num_own)
+    if missing := sorted({*kinds[num_own:]} - {*kinds[:num_own]}):
+        raise ValueError(
+            f"none of the first {num_own} layers is of the kind {missing[0]!r}, "
+            f"so there is nothing to borrow; raise num_own"
+        )
     last = {kind: layer for layer, kind in enumerate(kinds[:num_own])}
     return [layer if layer < num_own else last[kind] for layer, kind in enumerate(kinds)]
 
@@ -197,9 +208,6 @@ def round_to_bits(
             its own, or -1 for channels, so that each token has.
         group_size: how many neighbours form a group; by default all.
 
-    Returns:
-        The rounded numbers.
-
     Raises:
         ValueError: ``bits`` is below 1.
 
@@ -221,9 +229,6 @@ def greedy(logits: Float[Tensor, "*batch vocab_size"]) -> Int[Tensor, "*batch"]:
     r"""Choose the most probable token.
 
     .. math:: t = \operatorname{argmax}_i \, \text{logits}_i
-
-    Args:
-        logits: one score for each token of the vocabulary.
 
     Returns:
         The id of the token with the highest score; of equal ones, one.
@@ -329,9 +334,6 @@ def sample(
         top_p: draw among the most probable tokens only: :func:`keep_top_p`.
         generator: where random numbers come from; by default torch's own.
 
-    Returns:
-        One token id for each row.
-
     Raises:
         ValueError: ``temperature`` is below 0 or not finite, ``top_k`` below 1, or ``top_p`` no probability
             above 0.
@@ -383,14 +385,15 @@ def generate(
             or :func:`sample` with your settings.
         stop_token: the token that ends a text, or several that do; what follows it in a batch repeats it.
         is_token: False for padding, to which no token attends; the result begins with the padding, too.
-        caches: for each block one, empty or with what these texts begin with; by default new ones.
+        caches: for each block one, empty or with what these texts begin with; by default new ones. If the
+            model's attention takes none, as in the story, all tokens run at every step.
         progress: wraps the steps, as ``tqdm`` does, to show how far it is.
 
     Returns:
         The texts with what was added.
 
     Raises:
-        TypeError: the token ids are not integers, or the model's attention takes no cache.
+        TypeError: the token ids are not integers.
         ValueError: the token ids are no batch of texts, one is outside the vocabulary, the caches hold all of
             them already or have sinks beside padding, the padding is not in front, ``choose`` returns no id
             for each text, or the texts could become longer than the model or a cache has room for.
@@ -407,47 +410,69 @@ def generate(
         torch.Size([2, 7])
     """
     require_token_ids(token_ids, model.token_embedding.num_embeddings)
-    require_texts(token_ids, caches)
+    if token_ids.ndim != 2:
+        raise ValueError(
+            f"token_ids must be (batch, num_tokens), got shape {tuple(token_ids.shape)}; "
+            f"of a single text, pass token_ids[None]"
+        )
     require_at_least("max_new_tokens", max_new_tokens, 0)
     batch, num_tokens = token_ids.shape
-    caches = caches or empty_caches(model, batch, num_tokens + max_new_tokens)
+    if caches is None and all(hasattr(block.attention, "num_kv_heads") for block in model.blocks):
+        caches = empty_caches(model, batch, num_tokens + max_new_tokens)
     require_room_for_all(model, caches, num_tokens + max_new_tokens - 1)
     require_padding(is_token, token_ids, caches)
-    new = token_ids[:, caches[0].num_tokens :]
+    num_cached = caches[0].num_tokens if caches else 0
+    if num_tokens <= num_cached:
+        raise ValueError(
+            f"the caches hold {num_cached} tokens, so a text must have more, got {num_tokens}"
+        )
+    new = token_ids[:, num_cached:]
     stop_tokens = torch.tensor(stop_token, dtype=torch.int64, device=new.device)
     finished = torch.zeros(batch, 1, dtype=torch.bool, device=new.device)
     options = {}
     for _ in progress(range(max_new_tokens)):
         if is_token is not None:
-            num_keys = caches[0].num_keys + new.shape[-1]
+            num_keys = (caches[0].num_keys if caches else 0) + new.shape[-1]
             options["attn_mask"] = is_token[:, None, None, -num_keys:]
             is_token = pad(is_token, (0, 1), value=True)  # for the next one
         logits = model(new, caches, last_only=True, **options)[:, -1]
         chosen = choose(logits)
-        require_choice(chosen, batch)
+        if chosen.is_floating_point() or chosen.numel() != batch:
+            raise ValueError(
+                f"choose must return one token id for each of {batch} texts, "
+                f"got {chosen.dtype} of shape {tuple(chosen.shape)}"
+            )
         new = torch.where(finished, token_ids[:, -1:], chosen.view(batch, 1))
         finished = torch.isin(new, stop_tokens)
         token_ids = torch.cat([token_ids, new], dim=-1)
+        if not caches:
+            new = token_ids
         if finished.all():
             break
     return token_ids
 
 
-def require_room_for_all(model: LanguageModel, caches: Sequence[Any], num_positions: int) -> None:
+def require_room_for_all(
+    model: LanguageModel, caches: Sequence[Any] | None, num_positions: int
+) -> None:
     """Refuse more tokens than there are positions or places, before the first of them is chosen."""
     blocks: Iterable[Any] = model.blocks
-    for block, cache in zip(blocks, caches, strict=False):
-        rope = getattr(block.attention, "rope", None)
-        if rope is not None:
-            require_context(num_positions, len(rope.cos))
-        if isinstance(cache, KVCache) and num_positions > cache.keys.shape[-2]:
+    for attention in (block.attention for block in blocks):
+        rope = getattr(attention, "rope", None)
+        require_context(num_positions, getattr(attention, "context_length", num_positions))
+        require_context(num_positions, num_positions if rope is None else len(rope.cos))
+    for cache in caches or ():
+        room = getattr(cache, "max_tokens", num_positions)
+        if num_positions > room:
             raise ValueError(
-                f"a cache has room for {cache.keys.shape[-2]} tokens, and they may need {num_positions}; "
+                f"a cache has room for {room} tokens, and they may need {num_positions}; "
                 f"make it with max_tokens={num_positions}, or choose fewer new tokens"
             )
 
 
-def require_padding(is_token: Tensor | None, token_ids: Tensor, caches: Sequence[Any]) -> None:
+def require_padding(
+    is_token: Tensor | None, token_ids: Tensor, caches: Sequence[Any] | None
+) -> None:
     """Refuse padding that does not stand in front, or that a cache would keep as its sinks."""
     if is_token is None:
         return
@@ -456,49 +481,7 @@ def require_padding(is_token: Tensor | None, token_ids: Tensor, caches: Sequence
             f"is_token must be boolean, one for each of the token ids of shape {tuple(token_ids.shape)}, "
             f"got {is_token.dtype} of shape {tuple(is_token.shape)}"
         )
-    if not is_token[:, -1].all():
+    if not is_token[:, -1].all() or (is_token[:, :-1] & ~is_token[:, 1:]).any():
         raise ValueError("a text goes on after its last token; put the padding in front")
-    if any(getattr(cache, "num_sinks", 0) for cache in caches):
+    if any(getattr(cache, "num_sinks", 0) for cache in caches or ()):
         raise ValueError("the sinks of a cache would be padding; continue such texts one by one")
-
-
-def require_lender(kinds: Sequence[str], num_own: int) -> None:
-    """Refuse a kind of layer that must borrow from a layer of its kind, where there is none."""
-    if missing := sorted({*kinds[num_own:]} - {*kinds[:num_own]}):
-        raise ValueError(
-            f"none of the first {num_own} layers is of the kind {missing[0]!r}, "
-            f"so there is nothing to borrow; raise num_own"
-        )
-
-
-def require_choice(chosen: Tensor, batch: int) -> None:
-    """Refuse what is not one token id for each text."""
-    if chosen.is_floating_point() or chosen.numel() != batch:
-        raise ValueError(
-            f"choose must return one token id for each of {batch} texts, "
-            f"got {chosen.dtype} of shape {tuple(chosen.shape)}"
-        )
-
-
-def require_cached_attention(attentions: Sequence[Any]) -> None:
-    """Refuse attention that takes no cache."""
-    for attention in attentions:
-        if not hasattr(attention, "num_kv_heads"):
-            raise TypeError(
-                f"{type(attention).__name__} takes no cache of keys and values; "
-                f"build the model with GroupedQueryAttention, or pass caches that it does take"
-            )
-
-
-def require_texts(token_ids: Tensor, caches: Sequence[Any] | None) -> None:
-    """Refuse what is no batch of texts, and texts of which no token is new."""
-    if token_ids.ndim != 2:
-        raise ValueError(
-            f"token_ids must be (batch, num_tokens), got shape {tuple(token_ids.shape)}; "
-            f"of a single text, pass token_ids[None]"
-        )
-    num_cached = caches[0].num_tokens if caches else 0
-    if token_ids.shape[-1] <= num_cached:
-        raise ValueError(
-            f"the caches hold {num_cached} tokens, so a text must have more, got {token_ids.shape[-1]}"
-        )

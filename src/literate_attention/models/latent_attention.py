@@ -55,18 +55,17 @@ class LatentCache:
     ) -> None:
         shape = (batch, max_tokens, latent_dim + rope_dim)
         self.kept = torch.empty(shape, device=device, dtype=dtype)
+        self.max_tokens = max_tokens
         self.num_tokens = 0
+
+    def __repr__(self) -> str:
+        sizes = f"num_tokens={self.num_tokens}, max_tokens={self.max_tokens}, nbytes={self.nbytes}"
+        return f"LatentCache({sizes})"
 
     def append(
         self, new: Float[Tensor, "batch new_tokens width"]
     ) -> Float[Tensor, "batch num_tokens width"]:
         """Keep what belongs to new tokens, count them in ``num_tokens``, and return that of all so far.
-
-        Args:
-            new: the latents of the tokens that follow those in the cache, and their rotated keys.
-
-        Returns:
-            A view of all latents and rotated keys so far.
 
         Raises:
             TypeError: they are on another device or of another type than the cache.
@@ -169,6 +168,10 @@ class MultiHeadLatentAttention(nn.Module):
         self.W_key = nn.Linear(latent_dim, num_heads * head_dim, bias=False)
         self.W_value = nn.Linear(latent_dim, num_heads * self.value_dim, bias=False)
         self.out_proj = nn.Linear(num_heads * self.value_dim, d_out, bias=False)
+
+    def extra_repr(self) -> str:
+        """Name what the shapes do not tell when the module is printed."""
+        return f"num_heads={self.num_heads}, head_dim={self.head_dim}, value_dim={self.value_dim}"
 
     def forward(
         self,

@@ -144,6 +144,9 @@ class StateCache:
         self.state: Tensor | None = None
         self.num_tokens = 0
 
+    def __repr__(self) -> str:
+        return f"StateCache(num_tokens={self.num_tokens}, nbytes={self.nbytes})"
+
     @property
     def nbytes(self) -> int:
         """How many bytes the state takes; none before the first token."""

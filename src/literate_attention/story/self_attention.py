@@ -79,13 +79,6 @@ def attention_output(
 
     The second half of scaled dot-product attention :cite:p:`vaswani2017`.
 
-    Args:
-        weights: one row of weights for each query.
-        value: one vector for each key.
-
-    Returns:
-        One context vector for each query.
-
     Example:
         Half of the first value, (0, 1), and half of the last one, (10, 11):
 
@@ -121,6 +114,10 @@ class SelfAttention_v1(nn.Module):
         self.W_query = nn.Parameter(torch.rand(d_in, d_out))
         self.W_key = nn.Parameter(torch.rand(d_in, d_out))
         self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+
+    def extra_repr(self) -> str:
+        """Name the widths when the module is printed."""
+        return "d_in={}, d_out={}".format(*self.W_query.shape)
 
     def forward(
         self, x: Float[Tensor, "*batch num_tokens d_in"], *, need_weights: bool = False

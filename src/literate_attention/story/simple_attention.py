@@ -26,13 +26,6 @@ def score_one_query(
 
     .. math:: \omega_j = q \cdot x_j
 
-    Args:
-        query: the vector that asks.
-        inputs: the vectors that are asked.
-
-    Returns:
-        One score for each token.
-
     Raises:
         TypeError: the inputs do not hold floating-point numbers.
 
@@ -53,9 +46,6 @@ def score_all_queries(
     r"""Score every token against every token, in one matrix product.
 
     .. math:: \Omega = X X^\top, \qquad \omega_{ij} = x_i \cdot x_j
-
-    Args:
-        inputs: one vector for each token.
 
     Returns:
         The scores; row i holds the scores of query i.
@@ -78,18 +68,12 @@ def score_all_queries(
 def normalize_by_sum(
     scores: Float[Tensor, "*batch num_tokens"],
 ) -> Float[Tensor, "*batch num_tokens"]:
-    r"""Divide each row of scores by its sum.
+    r"""Turn scores into weights: divide each row, the last dimension, by its sum.
 
     .. math:: \alpha_j = \frac{\omega_j}{\sum_k \omega_k}
 
     The rows sum to one, but scores of both signs give negative weights, and scores that cancel out infinite
     ones.
-
-    Args:
-        scores: one score for each token, in the last dimension.
-
-    Returns:
-        The weights.
 
     Example:
         >>> normalize_by_sum(torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 5.0]))
@@ -104,12 +88,6 @@ def naive_softmax(scores: Float[Tensor, "*batch num_tokens"]) -> Float[Tensor, "
     .. math:: \alpha_j = \frac{e^{\omega_j}}{\sum_k e^{\omega_k}}
 
     It overflows for large scores, where :func:`softmax` does not.
-
-    Args:
-        scores: one score for each token, in the last dimension.
-
-    Returns:
-        The weights.
 
     Example:
         >>> naive_softmax(torch.zeros(6))
@@ -145,16 +123,9 @@ def context_vector(
     weights: Float[Tensor, "*batch num_tokens"],
     inputs: Float[Tensor, "*batch num_tokens embed_dim"],
 ) -> Float[Tensor, "*batch embed_dim"]:
-    r"""Average the inputs with the weights of one query.
+    r"""Average the inputs with the weights of one query: its context vector.
 
     .. math:: z = \sum_j \alpha_j x_j
-
-    Args:
-        weights: one weight for each token.
-        inputs: one vector for each token.
-
-    Returns:
-        The context vector of the query.
 
     Example:
         Half of "journey" and half of "starts" is the mean of the two.

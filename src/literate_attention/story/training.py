@@ -31,9 +31,6 @@ def same_start(model: nn.Module) -> None:
     Rounded so coarsely, a few hundred weights come out the same in all but one of some two hundred draws. The
     errors of float64 are too small to be seen after a thousand steps.
 
-    Args:
-        model: what is to be trained; it is changed in place.
-
     Example:
         >>> model = nn.Linear(3, 2)
         >>> same_start(model)
@@ -90,9 +87,6 @@ class TaskModel(nn.Module):
     ) -> Float[Tensor, "*batch num_tokens num_outputs"]:
         """Answer each word.
 
-        Args:
-            token_ids: the ids of the words.
-
         Returns:
             The logits: the larger a number, the likelier the choice.
         """
@@ -100,14 +94,7 @@ class TaskModel(nn.Module):
 
 
 def answer_logits(model: nn.Module, task: Task) -> Float[Tensor, "*answers num_choices"]:
-    """Let a model answer the examples of a task.
-
-    Args:
-        model: from token ids to logits, such as a :class:`TaskModel`.
-        task: what it is asked.
-
-    Returns:
-        One number for each answer and choice. The answers belong to the last words of an example.
+    """Give the logits of a task's answers, which belong to the last words of each example.
 
     Example:
         >>> from literate_attention import dot_product_attention, lookup_task
@@ -120,17 +107,9 @@ def answer_logits(model: nn.Module, task: Task) -> Float[Tensor, "*answers num_c
 
 
 def training_step(model: nn.Module, task: Task, optimizer: torch.optim.Optimizer) -> float:
-    r"""Take one step downhill.
+    r"""Change a model by one step downhill, and return the loss before it.
 
     .. math:: \theta \leftarrow \text{optimizer}\bigl(\theta, \nabla_\theta \, \text{loss}(\theta)\bigr)
-
-    Args:
-        model: what is trained, in place.
-        task: examples and answers.
-        optimizer: what changes the model's parameters.
-
-    Returns:
-        The loss before the step.
 
     Example:
         >>> from literate_attention import dot_product_attention, lookup_task
@@ -155,9 +134,6 @@ def one_thread() -> Iterator[None]:
     A single thread always adds in the same order, so that the same seed gives the same weights, to the last
     digit, on the same machine. So tiny a model gains little from several threads, and loses much if others
     want the processor too.
-
-    Returns:
-        A context manager. However the ``with`` ends, torch has its threads again.
 
     Example:
         >>> with one_thread():
@@ -206,14 +182,7 @@ def train(
 
 @torch.no_grad()
 def accuracy(model: nn.Module, task: Task) -> float:
-    """Measure in how many examples of a task all answers are right.
-
-    Args:
-        model: from token ids to logits, such as a :class:`TaskModel`.
-        task: what it is asked.
-
-    Returns:
-        The share of these examples, between 0 and 1.
+    """Measure in which share of a task's examples, from 0 to 1, all answers are right.
 
     Example:
         >>> from literate_attention import dot_product_attention, lookup_task

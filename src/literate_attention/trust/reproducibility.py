@@ -23,7 +23,6 @@ from literate_attention._call_types import ReturnsTensor
 
 __all__ = [
     "ReproducibleDropout",
-    "disable_tf32",
     "dropout_mask",
     "pick_device",
     "round_otherwise",
@@ -47,9 +46,6 @@ def pick_device(name: str | None = None) -> torch.device:
         name: a device as torch names it (``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"mps"``). Without it,
             the environment variable ``LITERATE_DEVICE`` decides; without that, ``cuda`` where there is
             one, else ``mps``, else ``cpu``.
-
-    Returns:
-        The device.
 
     Raises:
         ValueError: the device is not one that torch knows, or it is not on this machine.
@@ -87,13 +83,10 @@ def _is_present(device: torch.device) -> bool:
 
 
 def seed_everything(seed: int) -> None:
-    """Start every random generator that the book uses from the same number.
+    """Start every random generator that the book uses from the same number, from 0 to 2**32 - 1.
 
     Seeds Python's ``random``, NumPy's global generator and torch's, on the CPU and on every accelerator.
     Nothing else is changed.
-
-    Args:
-        seed: a whole number from 0 to 2**32 - 1.
 
     Example:
         >>> seed_everything(123)
@@ -105,20 +98,6 @@ def seed_everything(seed: int) -> None:
     np.random.seed(seed)  # it refuses a seed that it cannot take
     random.seed(seed)
     torch.manual_seed(seed)
-
-
-def disable_tf32() -> None:
-    """Let graphics cards multiply float32 matrices with all their digits.
-
-    NVIDIA's format TF32 keeps three decimals, fewer than the pages print. torch does not use it by default,
-    but the environment or other code of the process may have switched it on. It stays off for the process.
-
-    Example:
-        >>> disable_tf32()
-        >>> torch.get_float32_matmul_precision()
-        'highest'
-    """
-    torch.set_float32_matmul_precision("highest")
 
 
 def round_otherwise(x: Shaped[Tensor, "*shape"], seed: int) -> Shaped[Tensor, "*shape"]:
@@ -164,9 +143,6 @@ def rounding_noise(seed: int) -> Iterator[None]:
 
     Args:
         seed: which machine it is.
-
-    Returns:
-        A context manager.
 
     Example:
         >>> layer, x = nn.Linear(64, 64), torch.ones(64)

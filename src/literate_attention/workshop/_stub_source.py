@@ -36,9 +36,10 @@ class Cutter(ast.NodeTransformer):
         self.source, self.piece, self.hints = source, piece, hints
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
-        """Leave the docstring and the methods of a class."""
+        """Leave the docstring and the methods of a class, but not how it prints."""
+        leave_out = {*self.piece.leave_out, "__repr__", "extra_repr"}
         methods = [one for one in node.body if isinstance(one, ast.FunctionDef)]
-        kept = [one for one in methods if one.name not in self.piece.leave_out]
+        kept = [one for one in methods if one.name not in leave_out]
         node.body = [*self.docstring(node), *map(self.visit_FunctionDef, kept)]
         return node
 

@@ -53,6 +53,9 @@ def test_docstrings_types_and_refusals_are_left_out() -> None:
 
             def _require_known(self, names: object) -> None:
                 print(names)
+
+            def extra_repr(self) -> str:
+                return "a head"
     '''
     same(
         shown(source),

@@ -11,7 +11,7 @@ from literate_attention.models.ring_attention import (
     attend_in_ring,
     partial_scores,
     ring_shards,
-    take_shard,
+    shard_sequence,
 )
 
 
@@ -19,9 +19,9 @@ def attend(group, whole, upstream, options):
     """Attend to a whole sequence of which this process takes its shard; return context and gradients."""
     rank, size = dist.get_rank(group), dist.get_world_size(group)
     shard = ring_shards(upstream.shape[-2], size, zigzag=options.get("zigzag", True))[rank]
-    held = [take_shard(x, shard).requires_grad_() for x in whole]
+    held = [shard_sequence(x, shard).requires_grad_() for x in whole]
     context = attend_in_ring(*held, **options, group=group)
-    gradients = torch.autograd.grad(context, held, take_shard(upstream, shard))
+    gradients = torch.autograd.grad(context, held, shard_sequence(upstream, shard))
     return [context.detach(), *gradients]
 
 

@@ -252,6 +252,7 @@ MASK, FOR_EACH = torch.ones(3, 5, dtype=torch.bool), torch.ones(6, 1, 5, dtype=t
         (lambda: grouped_attention(Q, KV, KV[:, :1]), ValueError, "values of shape (2, 1, 5, 4)"),
         (lambda: grouped_attention(Q, KV, KV, attn_mask=MASK.int()), TypeError, "must be boolean"),
         (lambda: grouped_attention(Q, KV, KV, attn_mask=MASK[:2]), ValueError, "(2, 6, 3, 5)"),
+        (lambda: grouped_attention(Q, KV, KV, attn_mask=MASK.to("meta")), ValueError, "got meta"),
         (lambda: grouped_attention(Q, KV, KV, attn_mask=MASK, is_causal=True), ValueError, BOTH),
         (lambda: seeded().float()(X, attn_mask=MASK), ValueError, "scores of shape (2, 6, 5, 5)"),
         (lambda: seeded().float()(X, attn_mask=MASK.int()), TypeError, "must be boolean"),

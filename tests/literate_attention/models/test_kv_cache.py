@@ -182,6 +182,31 @@ def test_greedy_decoding_is_what_the_whole_text_would_choose_again_and_again() -
     assert torch.equal(generate(model, token_ids, max_new_tokens=9), expected)
 
 
+def test_a_model_whose_attention_takes_no_cache_reads_all_tokens_at_every_step() -> None:
+    model, whole = story_model(), text(6)
+    is_token = torch.arange(6) >= torch.tensor([[0], [4]])
+    written = generate(model, whole, 7, is_token=is_token)
+    with torch.no_grad():
+        mask = torch.nn.functional.pad(is_token, (0, 6), value=True)[:, None, None]
+        chosen = model(written[:, :-1], attn_mask=mask)[:, 5:].argmax(dim=-1)
+    assert torch.equal(written[:, 6:], chosen)
+    assert torch.equal(written[:1], generate(model, whole[:1], 7))
+
+
+def test_a_cache_says_how_full_it_is() -> None:
+    (cache,) = empty_caches(small_model(), 1, 5)[:1]
+    cache.append(*torch.ones(2, 1, KV_HEADS, 3, HEAD_DIM, dtype=torch.float64))
+    assert repr(cache) == "KVCache(num_tokens=3, max_tokens=5, nbytes=960)"
+
+
+def test_a_model_prints_what_the_shapes_of_its_weights_do_not_tell() -> None:
+    printed = str(small_model(window=3))
+    assert "num_heads=6, num_kv_heads=3, window=3" in printed
+    assert "RotaryEmbedding(head_dim=4, context_length=40)" in printed
+    assert "RMSNorm(embed_dim=10, eps=1e-05)" in printed
+    assert "num_heads=2, context_length=40" in str(story_model())
+
+
 @pytest.mark.parametrize("added", [0, 1, 3])
 @pytest.mark.parametrize("window", [None, 3])
 def test_a_text_goes_on_with_the_caches_of_its_beginning(added, window) -> None:
@@ -438,9 +463,14 @@ def written(max_new_tokens, **options) -> None:
         ),
         (lambda: generate(small_model(), text(3)[0], 1), ValueError, "pass token_ids[None]"),
         (
-            lambda: generate(story_model(), text(3), 1),
+            lambda: empty_caches(story_model(), 1, 3),
             TypeError,
             "MultiHeadAttention takes no cache of keys and values",
+        ),
+        (
+            lambda: generate(story_model(), text(3), 39),
+            ValueError,
+            "the sequence has 41 tokens, but context_length is 40",
         ),
         (lambda: generate(small_model(), text(3) + 11, 1), ValueError, "outside the vocabulary"),
         (
@@ -458,6 +488,11 @@ def written(max_new_tokens, **options) -> None:
         (lambda: written(-1), ValueError, "max_new_tokens must be at least 0, got -1"),
         (lambda: written(1, choose=torch.sigmoid), ValueError, "2 texts, got torch.float64 of sh"),
         (lambda: written(1, is_token=text(3) < 0), ValueError, "put the padding in front"),
+        (
+            lambda: written(1, is_token=torch.tensor([[True, False, True]] * 2)),
+            ValueError,
+            "put the padding in front",
+        ),
         (lambda: written(1, is_token=text(2) < 0), ValueError, "got torch.bool of shape (2, 2)"),
         (lambda: written(1, is_token=text(3)), ValueError, "is_token must be boolean"),
         (

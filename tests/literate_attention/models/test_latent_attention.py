@@ -185,6 +185,9 @@ def test_a_model_of_it_writes_with_its_caches() -> None:
     ]
     model, prompt = LanguageModel(11, 10, blocks).double(), torch.tensor([[3, 1, 4], [1, 5, 9]])
     longer = generate(model, prompt, 8, caches=[empty(), empty()])
+    assert torch.equal(generate(model, prompt, 8), longer)  # without any
+    with pytest.raises(ValueError, match="room for 11 tokens, and they may need 12"):
+        generate(model, prompt, 10, caches=[empty(), empty()])
     for place in range(3, 11):
         with torch.no_grad():
             assert torch.equal(model(longer[:, :place])[:, -1].argmax(-1), longer[:, place])

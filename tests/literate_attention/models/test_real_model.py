@@ -15,13 +15,13 @@ from literate_attention import (
     GGUF_NAMES,
     LLAMA_NAMES,
     SMOLLM2,
-    byte_level_tokenizer,
     choose_and_show,
     gpt2_attention,
     gpt2_tokenizer,
     llama_model,
     load_smollm2,
     rename_weights,
+    smollm2_tokenizer,
 )
 from literate_attention.models import model_file as model_file_module
 from literate_attention.models.model_file import (
@@ -116,7 +116,7 @@ def test_gpt2s_matrices_are_cut_and_turned(prefix: str) -> None:
 def test_a_text_is_cut_and_joined_as_worked_by_hand() -> None:
     """What comes first in the vocabulary is joined first: "ab" before " a"."""
     tokens = ["<|end|>", "a", "b", "Ġ", "1", "ab", "ĠĠ", "Ġa", "11"]
-    tokenizer = byte_level_tokenizer(tokens, num_special=1)
+    tokenizer = smollm2_tokenizer(tokens, num_special=1)
 
     def pieces(text: str) -> list[str]:
         return [tokens[number] for number in tokenizer.encode(text, allowed_special="all")]

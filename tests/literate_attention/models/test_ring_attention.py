@@ -22,7 +22,7 @@ from literate_attention import (
     partial_attention,
     partial_gradients,
     ring_shards,
-    take_shard,
+    shard_sequence,
 )
 from literate_attention.models.ring_attention import blocks, tiles
 from literate_attention.models.ring_comparison import compare_ring
@@ -154,7 +154,7 @@ def test_shards_hold_each_token_once(num_tokens, world_size, zigzag) -> None:
     assert sorted(shards.flatten().tolist()) == list(range(num_tokens))
     assert (shards.diff(dim=-1) == 1).all()
     x = random_tensor(BATCH, num_tokens, HEAD_DIM)
-    assert torch.equal(join_shards([take_shard(x, shard) for shard in shards], shards), x)
+    assert torch.equal(join_shards([shard_sequence(x, shard) for shard in shards], shards), x)
 
 
 @pytest.mark.parametrize("block_size", [1, 2, 3, 5, 100])

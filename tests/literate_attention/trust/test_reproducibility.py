@@ -16,7 +16,6 @@ from torch.testing import assert_close
 
 from literate_attention import (
     ReproducibleDropout,
-    disable_tf32,
     dropout_mask,
     pick_device,
     round_otherwise,
@@ -103,14 +102,6 @@ def test_a_seed_repeats_every_generator(seed) -> None:
     assert not set(first) & set(second)
     seed_everything(seed ^ 1)
     assert not set(first) & set(draw_from_everything())
-
-
-def test_tf32_can_be_switched_off() -> None:
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high")
-    disable_tf32()
-    assert torch.get_float32_matmul_precision() == "highest"
-    torch.set_float32_matmul_precision(before)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32])
