@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from measuring.circumstances import cores
 from measuring.contenders import PACKAGES as PACKAGES
-from measuring.contenders import Contender, contenders, expected
+from measuring.contenders import contenders, expected
 from measuring.targets import target
 from measuring.timing import finish_on, interleaved, ratios, spread
 from torch.testing import assert_close
@@ -66,7 +66,7 @@ def measure_case(case, *, with_flex=True):
     )
     x = torch.randn(case.batch, case.tokens, WIDTH).to(device, case.dtype)
     for step, rounds in zip(STEPS, case.rounds, strict=True):
-        entrants: dict[str, Contender] = {}
+        entrants = {}
         for one in contenders(plain, biased, with_flex=with_flex):
             if step == "training step" and one.name == "FlexAttention" and device.type == "cpu":
                 continue  # torch compiles it for CPUs without a backward

@@ -1,7 +1,5 @@
 """What ten trainings of the model that learns to copy come to, and one layer that may take its time."""
 
-from typing import Any
-
 import torch
 from harness.library.copiers import (
     WEIGHT_OF_THOSE_THAT_COPY,
@@ -65,7 +63,7 @@ def two_layers(seed):
     model, checkpoints = copier(seed, num_steps=1200, every=10)
     until_300 = [one for one in checkpoints if one.step <= 300]
     model.load_state_dict(until_300[-1].weights)
-    found: dict[str, Any] = {"seed": seed, **growth(until_300), **circuit(model)}
+    found = {"seed": seed, **growth(until_300), **circuit(model)}
     model.load_state_dict(checkpoints[-1].weights)
     found["after 1200 steps"] = growth(checkpoints) | circuit(model)
     print(found, flush=True)
@@ -74,7 +72,7 @@ def two_layers(seed):
 
 def growth(checkpoints):
     """Return what copying and both scores come to, and when they are halfway there."""
-    found: dict[str, Any] = {}
+    found = {}
     for name, values in {
         "copies": [one.copy_accuracy for one in checkpoints],
         "previous token": [one.previous_token[0, 0].item() for one in checkpoints],
@@ -87,7 +85,7 @@ def growth(checkpoints):
 
 def circuit(model):
     """Return where both heads look, and what is copied if the second one reads only a part of the first."""
-    found: dict[str, Any] = {
+    found = {
         "copies, lengths mixed": copies_mixed(model),
         "weight of the token before": weight_before(model),
     }

@@ -105,8 +105,8 @@ def measure_decoding(dtype, kinds):
         raise AssertionError(f"not all continue the text as ours does: {alike}")
     only = {name: lambda run=run: run(1, lambda: None) for name, run in runs.items()}
     alone = interleaved(only, rounds=FIRST_TOKENS, warm_up=0, named=f"{named}, the first token")
-    firsts: dict[str, list[float]] = {name: [] for name in runs}
-    whole: dict[str, Callable[[], object]] = {
+    firsts = {name: [] for name in runs}
+    whole = {
         name: lambda run=run, name=name: firsts[name].append(seconds_to_first(run))
         for name, run in runs.items()
     }
@@ -132,7 +132,7 @@ def measure_decoding(dtype, kinds):
 
 def seconds_to_first(run):
     """Continue the prompt, and return when its first token was there."""
-    ticks: list[float] = []
+    ticks = []
     start = time.perf_counter()
     run(NEW + 1, lambda: ticks.append(time.perf_counter()))
     if len(ticks) != NEW + 1:
@@ -184,7 +184,7 @@ def theirs(kind, dtype, token_ids):
     model = model.to(dtype)
 
     def run(new, tick):
-        longer: Tensor = model.generate(
+        return model.generate(
             token_ids,
             attention_mask=torch.ones_like(token_ids),
             max_new_tokens=new,
@@ -193,7 +193,6 @@ def theirs(kind, dtype, token_ids):
             pad_token_id=2,
             streamer=Ticking(tick),
         )
-        return longer
 
     return run
 
@@ -235,8 +234,7 @@ def measure_kernel():
 
 def in_groups(query, key):
     """Attend as the library does."""
-    context: Tensor = grouped_attention(query, key, key, is_causal=query.shape[-2] > 1)
-    return context
+    return grouped_attention(query, key, key, is_causal=query.shape[-2] > 1)
 
 
 def in_the_kernel(query, key):

@@ -1,7 +1,5 @@
 """How the time of attention grows with the length of a text, and which steps take it."""
 
-from collections.abc import Callable
-
 import torch
 from attention import HEADS, STEPS, WIDTH, require_equal, runner
 from measuring.circumstances import cores
@@ -59,7 +57,7 @@ def contenders(tokens, device):
 def lengths(tokens, device):
     """Time all contenders on a text of one length."""
     x = torch.randn(1, tokens, WIDTH).to(device)
-    runs: dict[str, Callable[[], object]] = {}
+    runs = {}
     for contender, ours in contenders(tokens, device):
         require_equal(contender, ours, x, backward=False)
         runs[contender.name] = runner(contender, x, "forward")
@@ -72,7 +70,7 @@ def steps(device):
     query, key, value = torch.randn(3, 1, HEADS, STEPS_TOKENS, WIDTH // HEADS).to(device)
     hidden = ~causal_mask(STEPS_TOKENS, device=device)
     scores = query @ key.mT
-    runs: dict[str, Callable[[], object]] = {
+    runs = {
         "scores": lambda: query @ key.mT,
         "scale": lambda: scores / 8,
         "mask": lambda: scores.masked_fill(hidden, -torch.inf),

@@ -1,7 +1,6 @@
 """How long SmolLM2 takes for a token through code as a reader writes it, and which part of it costs."""
 
 import time
-from collections.abc import Callable
 
 import torch
 from decoding import PROMPT, prompt
@@ -100,8 +99,8 @@ def measure():
         name: assemble({**PIECES, **parts}, weights) for name, parts in EXCHANGED.items()
     }
     say("comparing")
-    times: dict[str, list[float]] = {}
-    runs: dict[str, Callable[[], object]] = {}
+    times = {}
+    runs = {}
     expected, _ = continued(assemblies["ours"], token_ids, NEW)
     for name, assembly in assemblies.items():
         new = NEW_WITHOUT_CACHE if assembly.new_caches(1) is None else NEW

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from time import perf_counter
-from typing import Any
 
 import torch
 from harness.library.ring import counted_scores
@@ -76,7 +75,7 @@ def measure():
 def measure_length(tokens, rounds):
     """Run all contenders in turns."""
     contenders = [one for one in CONTENDERS if one.zigzag or tokens == min(ROUNDS)]
-    runs: dict[Contender, list[list[dict[str, float]]]] = {one: [] for one in contenders}
+    runs = {one: [] for one in contenders}
     draw = random.Random(0)
     for number in range(rounds):
         say(f"{tokens} tokens: round {number + 1} of {rounds}")
@@ -113,8 +112,7 @@ def in_processes(one, tokens):
         stdout=subprocess.PIPE,
         check=True,
     )
-    reports: list[dict[str, float]] = json.loads(ran.stdout)
-    return reports
+    return json.loads(ran.stdout)
 
 
 def targets(results):
@@ -168,7 +166,7 @@ def run_here(name, processes, zigzag, tokens) -> None:
         torch.testing.assert_close(step(attend, WARM_UP_TOKENS), step(ring, WARM_UP_TOKENS))
         scores.clear()
         report = measured(lambda: step(attend, tokens // processes))
-    everywhere: list[Any] = [None] * processes
+    everywhere = [None] * processes
     dist.all_gather_object(everywhere, {**report, "scores": sum(scores)})
     if dist.get_rank() == 0:
         print(json.dumps(everywhere))

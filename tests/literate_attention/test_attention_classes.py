@@ -5,12 +5,10 @@ import inspect
 import io
 import pickle
 import re
-from collections.abc import Callable
 
 import pytest
 import torch
 from harness import forks
-from torch import nn
 from torch.testing import assert_close
 
 from literate_attention import (
@@ -24,7 +22,7 @@ from literate_attention import (
 
 NUM_TOKENS, D_IN, D_OUT, HEADS, CONTEXT = 5, 7, 6, 3, 11
 
-CAUSAL: dict[str, Callable[..., nn.Module]] = {
+CAUSAL = {
     "causal": lambda dropout=0.0: CausalAttention(D_IN, D_OUT, CONTEXT, dropout, qkv_bias=True),
     "wrapper": lambda dropout=0.0: MultiHeadAttentionWrapper(
         D_IN, D_OUT // HEADS, CONTEXT, dropout, HEADS
@@ -33,7 +31,7 @@ CAUSAL: dict[str, Callable[..., nn.Module]] = {
         D_IN, D_OUT, CONTEXT, dropout, HEADS, qkv_bias=True
     ),
 }
-ALL: dict[str, Callable[..., nn.Module]] = {
+ALL = {
     "v1": lambda: SelfAttention_v1(D_IN, D_OUT),
     "v2": lambda: SelfAttention_v2(D_IN, D_OUT, qkv_bias=True),
     **CAUSAL,

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from literate_attention import (
-    Task,
     both_sides_task,
     gloves_task,
     lookup_task,
@@ -22,14 +21,14 @@ FRUIT, ANIMALS = {"cherry", "lemon", "plum", "lime"}, {"lobster", "canary", "wha
 WINS = {("rock", "scissors"), ("scissors", "paper"), ("paper", "rock")}
 
 
-def rows(task: Task) -> list[tuple[list[str], list[str]]]:
+def rows(task):
     return [
         (task.sentence(i).split(), [task.choices[a] for a in answers.flatten().tolist()])
         for i, answers in enumerate(task.answers)
     ]
 
 
-def both_parts(task: tuple[Task, Task]) -> list[tuple[list[str], list[str]]]:
+def both_parts(task):
     return [*rows(task[0]), *rows(task[1])]
 
 
@@ -68,10 +67,10 @@ def test_the_next_word_answers_each_word_of_sixteen_sentences() -> None:
 
 
 @pytest.mark.parametrize("make", [lookup_task, word_order_task, gloves_task, both_sides_task])
-def test_the_test_was_never_trained_on(make: type[Task]) -> None:
+def test_the_test_was_never_trained_on(make) -> None:
     seen, unseen = make()
 
-    def sets(task: Task) -> set[frozenset[str]]:
+    def sets(task):
         return {frozenset(words) for words, _ in rows(task)}
 
     alike = (lambda task: {tuple(w) for w, _ in rows(task)}) if make is word_order_task else sets

@@ -6,7 +6,6 @@ still different is said in its note. A library that is not installed has no cont
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from harness.library.source_classes import SourceMultiHeadAttention
@@ -131,7 +130,7 @@ def x_transformers(ours):
     """Return the attention of x-transformers, on its fused path."""
     from x_transformers import Attention
 
-    module: Any = Attention(
+    module = Attention(
         dim=ours.d_out, dim_head=ours.head_dim, heads=ours.num_heads, causal=True, flash=True
     ).to(_like(ours))
     for theirs, layer in zip(

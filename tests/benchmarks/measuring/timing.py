@@ -38,7 +38,7 @@ def interleaved(contenders, *, rounds, warm_up=2, finish=lambda: None, named="")
     for run in contenders.values():
         for _ in range(warm_up):
             run()
-    times: Times = {name: [] for name in contenders}
+    times = {name: [] for name in contenders}
     order = list(contenders)
     draw = random.Random(0)
     with no_garbage_collection():

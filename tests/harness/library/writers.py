@@ -79,7 +79,7 @@ def claims(result):
 
 def exceptions(seeds):
     """Train the page's model from some seeds, and return for each claim those for which it does not hold."""
-    found: dict[str, list[int]] = {}
+    found = {}
     for seed in seeds:
         for claim, holds in claims(trained("whole", seed, moments=MOMENTS)).items():
             found.setdefault(claim, []).extend([] if holds else [seed])

@@ -2,18 +2,14 @@
 
 import itertools
 import re
-from collections.abc import Callable
 from functools import partial
-from typing import Literal
 
 import pytest
 import torch
-from torch import Tensor
 from torch.nn.functional import softmax
 from torch.testing import assert_close
 
 from literate_attention import (
-    LanguageModel,
     RotaryEmbedding,
     ablate_heads,
     attention_maps,
@@ -37,7 +33,7 @@ ANGLES = {"atol": 1e-5, "rtol": 1e-5}
 """Cosines and sines are kept in float32, so two turns are only so close to their difference."""
 
 
-def random_model(*, rotary: bool = True) -> LanguageModel:
+def random_model(*, rotary=True):
     """A model in float64, whose norms have weights that nobody could forget unnoticed."""
     torch.manual_seed(123)
     rope = RotaryEmbedding(HEAD_DIM, context_length=17, base=50.0) if rotary else None
@@ -52,22 +48,22 @@ def random_model(*, rotary: bool = True) -> LanguageModel:
 
 
 @pytest.fixture
-def model() -> LanguageModel:
+def model():
     return random_model()
 
 
-def tokens(*shape: int, seed: int = 1) -> Tensor:
+def tokens(*shape, seed=1):
     return torch.randint(11, shape, generator=torch.Generator().manual_seed(seed))
 
 
-def without_size(x: Tensor) -> Tensor:
+def without_size(x):
     return x / x.square().mean(dim=-1, keepdim=True).add(1e-5).sqrt()
 
 
 # The stream and what is written to it
 
 
-def test_the_stream_goes_through_the_blocks(model: LanguageModel) -> None:
+def test_the_stream_goes_through_the_blocks(model) -> None:
     token_ids = tokens(2, 7)
     stream = residual_stream(model, token_ids)
     assert stream.shape == (2, LAYERS + 1, 7, WIDTH)
@@ -76,7 +72,7 @@ def test_the_stream_goes_through_the_blocks(model: LanguageModel) -> None:
         assert_close(stream[:, layer + 1], block(stream[:, layer]))
 
 
-def test_a_head_writes_what_is_missing_without_it(model: LanguageModel) -> None:
+def test_a_head_writes_what_is_missing_without_it(model) -> None:
     """Nothing else of the same attention changes when one head is taken out, so the difference is its own."""
     token_ids = tokens(2, 7)
     outputs, stream = head_outputs(model, token_ids), residual_stream(model, token_ids)
@@ -90,9 +86,7 @@ def test_a_head_writes_what_is_missing_without_it(model: LanguageModel) -> None:
 
 @pytest.mark.parametrize("versus", [None, 8])
 @pytest.mark.parametrize("place", [-1, 2])
-def test_parts_of_a_logit_add_up_to_it(
-    model: LanguageModel, versus: int | None, place: int
-) -> None:
+def test_parts_of_a_logit_add_up_to_it(model, versus, place) -> None:
     token_ids = tokens(7)
     parts = logit_attribution(model, token_ids, token=3, versus=versus, place=place)
     logits = model(token_ids)[place]
@@ -100,13 +94,13 @@ def test_parts_of_a_logit_add_up_to_it(
     assert parts.total() == pytest.approx(expected.item(), abs=1e-9)
 
 
-def test_parts_of_a_logit_by_loops(model: LanguageModel) -> None:
+def test_parts_of_a_logit_by_loops(model) -> None:
     token_ids, token = tokens(7), 3
     parts = logit_attribution(model, token_ids, token)
     stream, outputs = residual_stream(model, token_ids), head_outputs(model, token_ids)
     size = (sum(x**2 for x in stream[-1, -1].tolist()) / WIDTH + 1e-5) ** 0.5
 
-    def logit(x: Tensor) -> float:
+    def logit(x):
         weights = model.final_norm.weight.tolist()
         table = model.token_embedding.weight[token].tolist()
         products = zip(x.tolist(), weights, table, strict=True)
@@ -132,11 +126,11 @@ def test_of_attention_alone_the_heads_say_everything() -> None:
 # Patching
 
 
-def last_logits(model: LanguageModel, token_ids: Tensor) -> Tensor:
+def last_logits(model, token_ids):
     return model.logits(model.hidden_states(token_ids)[-1])
 
 
-def test_patching_everything_is_the_other_run_and_nothing_is_this_one(model: LanguageModel) -> None:
+def test_patching_everything_is_the_other_run_and_nothing_is_this_one(model) -> None:
     one, other = tokens(7), tokens(7, seed=2)
     for layer in range(LAYERS + 1):
         for token_ids in (one, other):
@@ -146,11 +140,11 @@ def test_patching_everything_is_the_other_run_and_nothing_is_this_one(model: Lan
     assert_close(patch_heads(model, one, one), same(last_logits(model, one), LAYERS, HEADS))
 
 
-def same(logits: Tensor, *shape: int) -> Tensor:
+def same(logits, *shape):
     return logits.expand(*shape, -1)
 
 
-def test_a_patched_place_is_a_run_with_one_vector_replaced(model: LanguageModel) -> None:
+def test_a_patched_place_is_a_run_with_one_vector_replaced(model) -> None:
     one, other, places = tokens(7), tokens(7, seed=2), [2, 5, 6]
     patched = patch_blocks(model, one, other, places)
     assert patched.shape == (LAYERS + 1, 3, 11)
@@ -161,7 +155,7 @@ def test_a_patched_place_is_a_run_with_one_vector_replaced(model: LanguageModel)
         assert_close(patched[0, row], last_logits(model, changed))  # the embedding is the token
         for layer in range(LAYERS):
 
-            def replace(_: object, inputs: tuple[Tensor], at: tuple[int, int]) -> tuple[Tensor]:
+            def replace(_, inputs, at):
                 x = inputs[0].clone()
                 x[at[1]] = replacing[at]
                 return (x,)
@@ -176,7 +170,7 @@ def test_a_patched_place_is_a_run_with_one_vector_replaced(model: LanguageModel)
     assert not patch_blocks(model.requires_grad_(), one, other, places).requires_grad
 
 
-def test_a_patched_head_is_a_run_with_one_part_replaced(model: LanguageModel) -> None:
+def test_a_patched_head_is_a_run_with_one_part_replaced(model) -> None:
     one, other = tokens(7), tokens(7, seed=2)
     patched = patch_heads(model, one, other)
     assert_close(patch_heads(model, one, other, first=1), patched[1:])
@@ -202,7 +196,7 @@ def test_a_patched_head_is_a_run_with_one_part_replaced(model: LanguageModel) ->
 
 
 @pytest.mark.parametrize("rotary", [True, False])
-def test_the_weights_say_what_the_heads_look_at(rotary: bool) -> None:
+def test_the_weights_say_what_the_heads_look_at(rotary) -> None:
     model, token_ids = random_model(rotary=rotary), tokens(7)
     maps, stream = attention_maps(model, token_ids), residual_stream(model, token_ids)
     for layer, head in itertools.product(range(LAYERS), range(HEADS)):
@@ -217,7 +211,7 @@ def test_the_weights_say_what_the_heads_look_at(rotary: bool) -> None:
     assert torch.allclose(maps[layer, head], unturned) == (not rotary)
 
 
-def test_the_weights_say_what_the_heads_write(model: LanguageModel) -> None:
+def test_the_weights_say_what_the_heads_write(model) -> None:
     token_ids = tokens(7)
     maps, outputs = attention_maps(model, token_ids), head_outputs(model, token_ids)
     stream = residual_stream(model, token_ids)
@@ -245,13 +239,7 @@ def test_the_weights_say_what_the_heads_write(model: LanguageModel) -> None:
 @pytest.mark.parametrize(
     ("part", "count"), [("key", KV_HEADS), ("value", KV_HEADS), ("query", HEADS)]
 )
-def test_keys_do_not_see_what_the_heads_write(
-    model: LanguageModel,
-    wires: dict[tuple[int, int], list[tuple[int, int]]],
-    instead: Callable[[Tensor], Tensor],
-    part: Literal["query", "key", "value"],
-    count: int,
-) -> None:
+def test_keys_do_not_see_what_the_heads_write(model, wires, instead, part, count) -> None:
     token_ids, written = tokens(7), {}
     with cut_wires(model, wires, instead, part):
         cut, maps = model.hidden_states(token_ids), attention_maps(model, token_ids)
@@ -283,7 +271,7 @@ def test_keys_do_not_see_what_the_heads_write(
     assert not torch.allclose(cut, model.hidden_states(token_ids))
 
 
-def test_the_wire_is_whole_again_after_an_exception(model: LanguageModel) -> None:
+def test_the_wire_is_whole_again_after_an_exception(model) -> None:
     expected = model(tokens(7))
 
     def fail() -> None:
@@ -298,8 +286,8 @@ def test_the_wire_is_whole_again_after_an_exception(model: LanguageModel) -> Non
         assert not module._forward_pre_hooks
 
 
-def test_a_hook_of_the_readers_own_is_no_cut(model: LanguageModel) -> None:
-    seen: list[Tensor] = []
+def test_a_hook_of_the_readers_own_is_no_cut(model) -> None:
+    seen = []
     projection = model.blocks[2].attention.W_key
     projection.register_forward_hook(lambda _, __, key: seen.append(key))
     with cut_wires(model, {(0, 1): [(2, 0)]}):
@@ -310,11 +298,11 @@ def test_a_hook_of_the_readers_own_is_no_cut(model: LanguageModel) -> None:
 # What is refused
 
 
-def with_qk_norm() -> LanguageModel:
+def with_qk_norm():
     return llama_model(11, WIDTH, 19, 2, num_heads=2, num_kv_heads=2, qk_norm=True)
 
 
-def cut_twice(model: LanguageModel) -> None:
+def cut_twice(model) -> None:
     with cut_wires(model, {(0, 1): [(2, 0)]}), cut_wires(model, {(1, 1): [(2, 0)]}):
         raise AssertionError
 
@@ -344,8 +332,6 @@ def cut_twice(model: LanguageModel) -> None:
         (lambda model: qk_circuit(model, 0, 0, distance=-5), "distance must be at least 0, got -5"),
     ],
 )
-def test_refused(
-    model: LanguageModel, call: Callable[[LanguageModel], object], message: str
-) -> None:
+def test_refused(model, call, message) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         call(model)

@@ -1,11 +1,10 @@
 """Intervals that contain what they should, ten draws that differ, and controls from the same layers."""
 
-import re
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
 import torch
+from harness.library.refusals import refusals
 
 from literate_attention import (
     Estimate,
@@ -53,7 +52,7 @@ ESTIMATES = {
 }
 
 
-def stated(controls: list[str], **options: str) -> str:
+def stated(controls, **options):
     words = {"held_out": "other texts", "against": "it did not"}
     return state_claim("It matters", ESTIMATES, controls=controls, **words, **options)
 
@@ -73,7 +72,7 @@ def test_a_claim_is_stated_with_all_that_it_owes() -> None:
 
 
 def test_each_draw_has_its_own_numbers_and_the_same_seed_the_same() -> None:
-    def measure(generator: torch.Generator) -> dict[str, float]:
+    def measure(generator):
         effect, control = torch.rand(2, generator=generator, dtype=torch.float64).tolist()
         return {"effect": effect, "control": control}
 
@@ -112,19 +111,12 @@ def test_controls_stand_in_the_same_layers_and_are_none_of_the_heads() -> None:
     assert set(drawn) == {(5, 1), (5, 3), (5, 4), (7, 0), (7, 1), (7, 2), (7, 4)}
 
 
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: measure_claim(lambda _: {"a": 1.0, "b": 0.0}, num_draws=9), "at least 10, got 9"),
-        (lambda: measure_claim(lambda _: {"a": 1.0}), "needs a control, but only ['a'] was"),
-        (lambda: bootstrap_interval(torch.ones(1)), "number of values must be at least 2, got 1"),
-        (lambda: bootstrap_interval(torch.ones(10), per=torch.ones(9)), "values, to be divided by"),
-        (lambda: stated([]), "a claim needs controls that were measured, got []"),
-        (lambda: stated(["nowhere"]), "controls that were measured, got ['nowhere']"),
-        (lambda: other_heads([(3, 0), (3, 1)], num_heads=3), "layer 3 has 3 heads, too few"),
-    ],
+test_refused = refusals(
+    ("at least 10, got 9", lambda: measure_claim(lambda _: {"a": 1.0, "b": 0.0}, num_draws=9)),
+    ("needs a control, but only ['a'] was", lambda: measure_claim(lambda _: {"a": 1.0})),
+    ("number of values must be at least 2, got 1", lambda: bootstrap_interval(torch.ones(1))),
+    ("values, to be divided by", lambda: bootstrap_interval(torch.ones(10), per=torch.ones(9))),
+    ("a claim needs controls that were measured, got []", lambda: stated([])),
+    ("controls that were measured, got ['nowhere']", lambda: stated(["nowhere"])),
+    ("layer 3 has 3 heads, too few", lambda: other_heads([(3, 0), (3, 1)], num_heads=3)),
 )
-def test_refused(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        call()

@@ -5,8 +5,6 @@ That an induction head is learned at all, suddenly, in two layers and not in one
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 import torch
@@ -16,14 +14,12 @@ from harness.library.copiers import (
     copies_with_notes,
     weight_before,
 )
-from torch import Tensor, nn
+from torch import nn
 from torch.testing import assert_close
 
 from literate_attention import (
     AttentionBlock,
-    Checkpoint,
     GroupedQueryAttention,
-    LanguageModel,
     ablate_heads,
     attention_maps,
     attention_only_model,
@@ -44,13 +40,13 @@ from literate_attention.learned.induction import take_checkpoint
 VOCAB, WIDTH, LAYERS = 11, 6, 3
 
 
-def seeded_model(**options: Any) -> LanguageModel:
+def seeded_model(**options):
     torch.manual_seed(123)
     sizes = {"vocab_size": VOCAB, "embed_dim": WIDTH, "num_layers": LAYERS, "context_length": 17}
     return attention_only_model(**sizes | options)
 
 
-def drawn(batch: int = 5, num_tokens: int = 17, shortest: int = 3, longest: int = 7) -> Tensor:
+def drawn(batch=5, num_tokens=17, shortest=3, longest=7):
     generator = torch.Generator().manual_seed(7)
     return repeated_blocks(batch, num_tokens, VOCAB, shortest, longest, generator)
 
@@ -128,7 +124,7 @@ def test_it_reads_with_a_cache_what_it_reads_without() -> None:
 # Checkpoints and training
 
 
-def trained(num_steps: int = 5, **options: Any) -> tuple[LanguageModel, list[Checkpoint]]:
+def trained(num_steps=5, **options):
     model = seeded_model()
     sizes = {"every": 2, "num_tokens": 14, "batch": 3}
     return model, train_to_copy(model, num_steps, **sizes | options)
@@ -165,7 +161,7 @@ def test_the_same_seed_gives_the_same_weights_to_the_last_digit() -> None:
 
 
 def test_training_gives_the_threads_back_however_it_ends() -> None:
-    def breaks_off(steps: range) -> Iterator[int]:
+    def breaks_off(steps):
         yield 1 // (torch.get_num_threads() - 1)
 
     before = torch.get_num_threads()
@@ -182,7 +178,7 @@ def test_training_gives_the_threads_back_however_it_ends() -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("seed", range(10, 20))
-def test_another_seed_copies_by_the_plan_or_not_at_all(seed: int) -> None:
+def test_another_seed_copies_by_the_plan_or_not_at_all(seed) -> None:
     """The first head's weights tell which; its notes on the letter before, and no others, are enough."""
     model, checkpoints = copier(seed, num_steps=300, every=300)
     copies = checkpoints[-1].copy_accuracy >= 0.9
@@ -197,23 +193,23 @@ HEADS, HEAD_DIM = 6, 4
 
 
 @pytest.fixture
-def model() -> LanguageModel:
+def model():
     torch.manual_seed(123)
     return llama_model(
         11, 10, 17, LAYERS, num_heads=HEADS, num_kv_heads=2, head_dim=HEAD_DIM
     ).requires_grad_(False)
 
 
-def tokens(*shape: int, seed: int = 1) -> Tensor:
+def tokens(*shape, seed=1):
     return torch.randint(11, shape, generator=torch.Generator().manual_seed(seed))
 
 
-def random_maps(*shape: int) -> Tensor:
+def random_maps(*shape):
     generator = torch.Generator().manual_seed(5)
     return torch.rand(shape, generator=generator, dtype=torch.float64).tril().softmax(dim=-1)
 
 
-def test_maps_are_what_each_attention_returns(model: LanguageModel) -> None:
+def test_maps_are_what_each_attention_returns(model) -> None:
     token_ids = tokens(2, 7)
     maps = attention_maps(model, token_ids)
     assert maps.shape == (2, LAYERS, HEADS, 7, 7)
@@ -225,7 +221,7 @@ def test_maps_are_what_each_attention_returns(model: LanguageModel) -> None:
         x = x + block.feed_forward(block.feed_forward_norm(x))
 
 
-def test_maps_of_some_layers(model: LanguageModel) -> None:
+def test_maps_of_some_layers(model) -> None:
     token_ids = torch.tensor([[3, 8, 5, 2], [1, 0, 4, 4]])
     maps = attention_maps(model, token_ids)
     assert torch.equal(attention_maps(model, token_ids, layers=[2, 0]), maps[:, [0, 2]])
@@ -261,9 +257,7 @@ def test_targets_may_be_for_all_sequences() -> None:
     assert_close(head_scores(maps, targets), head_scores(maps, targets.expand(2, 7, 7)))
 
 
-def hidden_states_without(
-    model: LanguageModel, token_ids: Tensor, heads: list[tuple[int, int]], *, mean: bool = False
-) -> Tensor:
+def hidden_states_without(model, token_ids, heads, *, mean=False):
     """Take away what each head adds: its weights, its values, and its columns of the output projection."""
     x = model.token_embedding(token_ids)
     for layer, block in enumerate(model.blocks):
@@ -288,9 +282,7 @@ def hidden_states_without(
     [[], [(1, 0)], [(0, 5)], [(2, 3), (0, 1), (2, 5)], [(1, head) for head in range(6)]],
     ids=str,
 )
-def test_without_heads_their_part_of_the_sum_is_missing(
-    model: LanguageModel, heads: list[tuple[int, int]], mean: bool
-) -> None:
+def test_without_heads_their_part_of_the_sum_is_missing(model, heads, mean) -> None:
     token_ids = tokens(2, 7)
     with ablate_heads(model, heads, **({"mean": True} if mean else {})):
         without = model.hidden_states(token_ids)
@@ -298,14 +290,14 @@ def test_without_heads_their_part_of_the_sum_is_missing(
     assert torch.equal(without, model.hidden_states(token_ids)) == (not heads)
 
 
-def test_what_the_heads_found_is_not_overwritten(model: LanguageModel) -> None:
+def test_what_the_heads_found_is_not_overwritten(model) -> None:
     project, found = model.blocks[1].attention.out_proj, torch.ones(1, 7, HEADS * HEAD_DIM)
     with ablate_heads(model, [(1, 2)]):
         project(found)
     assert torch.equal(found, torch.ones_like(found))
 
 
-def test_heads_work_again_after_an_exception(model: LanguageModel) -> None:
+def test_heads_work_again_after_an_exception(model) -> None:
     token_ids = tokens(7)
     expected = model(token_ids)
 
@@ -321,7 +313,7 @@ def test_heads_work_again_after_an_exception(model: LanguageModel) -> None:
         assert not module._forward_pre_hooks
 
 
-def test_nothing_is_switched_off_if_one_head_is_not_there(model: LanguageModel) -> None:
+def test_nothing_is_switched_off_if_one_head_is_not_there(model) -> None:
     with pytest.raises(ValueError, match="there is no head 6"):
         ablate_heads(model, [(0, 1), (0, 6)]).__enter__()
     assert not any(module._forward_pre_hooks for module in model.modules())
@@ -330,14 +322,14 @@ def test_nothing_is_switched_off_if_one_head_is_not_there(model: LanguageModel) 
 class Saying(nn.Module):
     """A model that names a given token at every place."""
 
-    def __init__(self, named: Tensor) -> None:
+    def __init__(self, named) -> None:
         super().__init__()
         self.named = named
 
-    def hidden_states(self, token_ids: Tensor) -> Tensor:
+    def hidden_states(self, token_ids):
         return nn.functional.one_hot(self.named, 11).float().expand(*token_ids.shape, 11)
 
-    def logits(self, hidden: Tensor) -> Tensor:
+    def logits(self, hidden):
         return hidden
 
 
@@ -382,8 +374,6 @@ NEAR, NOT_TWICE = previous_token_targets(5), "the second half of token_ids must 
         (lambda model: copy_accuracy(model, torch.tensor([1, 2, 3, 1, 5, 3])), NOT_TWICE),
     ],
 )
-def test_refused(
-    model: LanguageModel, call: Callable[[LanguageModel], object], message: str
-) -> None:
+def test_refused(model, call, message) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         call(model)

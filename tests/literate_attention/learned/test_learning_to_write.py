@@ -10,15 +10,13 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 import torch
 from harness.library.writers import SEEDS
 from harness.paths import DOCS, ROOT
-from torch import Tensor, nn
+from torch import nn
 from torch.testing import assert_close
 
 from literate_attention import (
@@ -46,16 +44,16 @@ SMALL = World(
 )
 
 
-def drawn(num_texts: int = 200, num_tokens: int = 36, world: World = WORLD) -> Tensor:
+def drawn(num_texts=200, num_tokens=36, world=WORLD):
     return world.draw(num_texts, num_tokens, torch.Generator().manual_seed(7))
 
 
 # The world, scored a second time
 
 
-def choices(words: list[str], world: World) -> dict[str, Fraction]:
+def choices(words, world):
     """Say what may come next, sentence by sentence, by looking things up in plain lists."""
-    sentences: list[list[str]] = [[]]
+    sentences = [[]]
     for word in words[1:]:
         if word == ".":
             sentences.append([])
@@ -65,12 +63,12 @@ def choices(words: list[str], world: World) -> dict[str, Fraction]:
     if now[:1] == ["yes"]:
         again = [*before[-1], "."]
         return {again[len(now) - 1]: Fraction(1)}
-    told: dict[str, list[str]] = {}
+    told = {}
     for place, word in enumerate(words):
         if word in world.owners:
             told.setdefault(word, words[place + 1 : place + 3])
 
-    def evenly(some: list[str], share: Fraction = Fraction(1)) -> dict[str, Fraction]:
+    def evenly(some, share=Fraction(1)):
         return {word: share / len(some) for word in some}
 
     if not now or now[-1] == "and":
@@ -96,7 +94,7 @@ def choices(words: list[str], world: World) -> dict[str, Fraction]:
     return evenly(list(world.states)) if last in ("is", "are") else {".": Fraction(1)}
 
 
-def everything(world: World, length: int) -> Iterator[tuple[list[str], Fraction]]:
+def everything(world, length):
     """Yield all texts of a length and their probabilities."""
     texts = [(["."], Fraction(1))]
     for _ in range(length - 1):
@@ -109,7 +107,7 @@ def everything(world: World, length: int) -> Iterator[tuple[list[str], Fraction]
 
 
 @pytest.mark.parametrize("world", [WORLD, SMALL])
-def test_an_independent_scorer_gives_the_same_probabilities(world: World) -> None:
+def test_an_independent_scorer_gives_the_same_probabilities(world) -> None:
     texts = drawn(40, 36, world)
     chances = world.next_word_probs(texts)
     for row, found in zip(texts.tolist(), chances, strict=True):
@@ -225,15 +223,15 @@ def test_examples_come_in_turn_and_again() -> None:
             super().__init__()
             self.table = nn.Embedding(33, 33)
 
-        def forward(self, token_ids: Tensor) -> Tensor:
+        def forward(self, token_ids):
             seen.append(token_ids)
             return self.table(token_ids)
 
     task = next_words(drawn(5, 9), WORLD.words)
-    steps: list[int] = []
-    shown: list[range] = []
+    steps = []
+    shown = []
 
-    def progress(steps: range) -> Iterator[int]:
+    def progress(steps):
         shown.append(steps)
         return iter(steps)
 
@@ -257,7 +255,7 @@ def test_a_step_lowers_the_loss_of_its_examples() -> None:
     assert losses == sorted(losses, reverse=True)
 
 
-def learned(num_steps: int = 60) -> tuple[nn.Module, list[float]]:
+def learned(num_steps=60):
     torch.manual_seed(7)
     model = tiny_llama(33)
     return model, train_in_batches(
@@ -303,7 +301,7 @@ def test_rounding_does_not_reach_the_losses_that_a_page_prints() -> None:
     assert elsewhere == pytest.approx(losses, abs=1e-9)
 
 
-def test_what_is_kept_is_read_if_it_is_the_right_file(tmp_path: Path) -> None:
+def test_what_is_kept_is_read_if_it_is_the_right_file(tmp_path) -> None:
     path = tmp_path / "kept.pt"
     way_out = "get it anew, or make it with nox -s bench -- tiny_llama"
     with pytest.raises(ValueError, match=f"kept.pt is missing; {way_out}"):
@@ -337,9 +335,7 @@ def test_the_kept_model_is_what_was_measured_of_it() -> None:
         pytest.param(SEEDS, {"ATEN_CPU_CAPABILITY": "default"}, marks=pytest.mark.seeds),
     ],
 )
-def test_each_claim_of_the_page_holds_for_nine_of_ten_seeds(
-    seeds: tuple[int, ...], instructions: dict[str, str]
-) -> None:
+def test_each_claim_of_the_page_holds_for_nine_of_ten_seeds(seeds, instructions) -> None:
     """The page has a row for each of the ten, so that the tenth is told; each takes about a minute."""
     environment = os.environ | {"PYTHONPATH": str(ROOT / "tests")} | instructions
     code = f"from harness.library.writers import *; print(exceptions({seeds}))"

@@ -1,13 +1,11 @@
 """The first token, the best of many heads, and blocks that have read already, by hand."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 import torch
 
 from literate_attention import (
-    LanguageModel,
     ablate_heads,
     first_token_targets,
     llama_model,
@@ -17,14 +15,14 @@ from literate_attention import (
 
 
 @pytest.fixture
-def model() -> LanguageModel:
+def model():
     torch.manual_seed(123)
     return llama_model(
         11, 10, 17, num_layers=3, num_heads=6, num_kv_heads=2, head_dim=4
     ).requires_grad_(False)
 
 
-def test_a_resumed_model_is_the_same_above(model: LanguageModel) -> None:
+def test_a_resumed_model_is_the_same_above(model) -> None:
     """What the first blocks have read is not read again; what is switched off above is missing in both."""
     token_ids = torch.tensor([[3, 8, 5, 2], [1, 0, 4, 4]])
     whole, state = model(token_ids), torch.get_rng_state()
@@ -68,8 +66,6 @@ def test_top_heads_are_in_order() -> None:
         ),
     ],
 )
-def test_refused(
-    model: LanguageModel, call: Callable[[LanguageModel], object], message: str
-) -> None:
+def test_refused(model, call, message) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         call(model)

@@ -4,16 +4,14 @@ import importlib
 import inspect
 import random
 import textwrap
-from collections.abc import Sequence
 from contextlib import nullcontext
 from itertools import pairwise
-from typing import Any
 from unittest.mock import patch
 
 import pytest
 import torch
 from harness.library.deepseek import of_latent_attention
-from torch import Tensor, nn
+from torch import nn
 from torch.testing import assert_close
 
 from literate_attention import (
@@ -32,7 +30,7 @@ each_seed = pytest.mark.parametrize("seed", range(8))
 each_form = pytest.mark.parametrize("absorb", [False, True, None], ids=str)
 
 
-def close(found: Tensor, expected: Tensor) -> None:
+def close(found, expected) -> None:
     """Compare numbers of about one: they compute angles and the softmax in float32 even in float64."""
     assert_close(found, expected, rtol=0.0, atol=1e-6 * max(1.0, expected.abs().max().item()))
 
@@ -40,7 +38,7 @@ def close(found: Tensor, expected: Tensor) -> None:
 class Pair:
     """Their attention and ours with the same weights, of sizes that a seed draws, and an input."""
 
-    def __init__(self, seed: int, **sizes: int) -> None:
+    def __init__(self, seed, **sizes) -> None:
         draw = random.Random(seed)
         self.heads, self.width, self.latent = draw.choice([1, 2, 5]), draw.choice([7, 12]), 3 + seed
         self.nope, self.rope, self.value = draw.choice([3, 8]), draw.choice([2, 6]), 4 + seed % 3
@@ -80,18 +78,17 @@ class Pair:
         self.ours.load_state_dict(of_latent_attention(self.theirs.state_dict(), self))
         self.x = torch.randn(1 + seed % 3, NUM_TOKENS, self.width, dtype=torch.float64)
 
-    def expected(self, start: int = 0, stop: int = NUM_TOKENS, cache: Any = None) -> Tensor:
+    def expected(self, start=0, stop=NUM_TOKENS, cache=None):
         """Return what theirs makes of some tokens."""
         mask = torch.full((NUM_TOKENS, NUM_TOKENS), -torch.inf, dtype=torch.float64).triu(1)
         first = start if cache is None else 0
         x, angles = self.x[:, start:stop], self.angles(self.x, torch.arange(start, stop)[None])
-        found: Tensor = self.theirs(x, angles, mask[None, None, start:stop, first:stop], cache)[0]
-        return found
+        return self.theirs(x, angles, mask[None, None, start:stop, first:stop], cache)[0]
 
 
 @each_seed
 @each_form
-def test_outputs_and_gradients_are_equal(seed: int, absorb: bool | None) -> None:
+def test_outputs_and_gradients_are_equal(seed, absorb) -> None:
     pair = Pair(seed)
     x = pair.x.requires_grad_()
     expected, output = pair.expected(), pair.ours(x, absorb=absorb)
@@ -105,7 +102,7 @@ def test_outputs_and_gradients_are_equal(seed: int, absorb: bool | None) -> None
         close(found, other)
 
 
-def compare_chunks(pair: Pair, cuts: Sequence[int], absorb: bool | None) -> None:
+def compare_chunks(pair, cuts, absorb) -> None:
     """Hold what ours makes of each chunk, and what it keeps, against theirs; and against their whole."""
     pair.theirs.requires_grad_(False)
     pair.ours.requires_grad_(False)
@@ -121,7 +118,7 @@ def compare_chunks(pair: Pair, cuts: Sequence[int], absorb: bool | None) -> None
 
 @each_seed
 @each_form
-def test_any_split_equals_theirs(seed: int, absorb: bool | None) -> None:
+def test_any_split_equals_theirs(seed, absorb) -> None:
     pair, draw = Pair(seed), random.Random(seed)
     compare_chunks(pair, range(NUM_TOKENS + 1), absorb)
     cuts = sorted({0, NUM_TOKENS, *draw.sample(range(1, NUM_TOKENS), 4)})
@@ -141,13 +138,13 @@ TWINS = {
 }
 
 
-def interleaved(rope: RotaryEmbedding, x: Tensor, start: int) -> Tensor:
+def interleaved(rope, x, start):
     at = slice(start, start + x.shape[-2])
     return rotate_interleaved(x, rope.cos[at], rope.sin[at])
 
 
 @pytest.mark.parametrize("twin", TWINS)
-def test_a_wrong_twin_is_noticed(twin: str) -> None:
+def test_a_wrong_twin_is_noticed(twin) -> None:
     pair = Pair(seed=1, nope=6, rope=6)
     before, after = TWINS[twin]
     source = textwrap.dedent(inspect.getsource(MultiHeadLatentAttention.forward))

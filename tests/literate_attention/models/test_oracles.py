@@ -92,7 +92,7 @@ def theirs(transformers, kind, seed, window):
         **({"sliding_window": window} if kind == "Mistral" else {}),
         **({"no_rope_layers": turned(seed), "pad_token_id": None} if kind == "SmolLM3" else {}),
     )
-    model: nn.Module = getattr(transformers, f"{kind}ForCausalLM")(config).eval()
+    model = getattr(transformers, f"{kind}ForCausalLM")(config).eval()
     for name, parameter in model.named_parameters():
         if "norm" in name:  # they begin as ones, which would hide a norm that is left out
             nn.init.normal_(parameter, mean=1.0, std=0.2)

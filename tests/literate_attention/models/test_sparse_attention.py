@@ -1,12 +1,8 @@
 """Sparse attention: what an index scores, chooses and learns; a cache of both; what is refused."""
 
-import re
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 import torch
-from torch import Tensor
+from harness.library.refusals import refusals
 from torch.testing import assert_close
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -34,26 +30,26 @@ BATCH, TOKENS, D_IN, D_OUT, HEADS, INDEX_HEADS, INDEX_DIM, TOP_K = 2, 13, 7, 12,
 each_kind = pytest.mark.parametrize("latent", [False, True], ids=["keys", "latents"])
 
 
-def random_tensor(*shape: int, seed: int = 7) -> Tensor:
+def random_tensor(*shape, seed=7):
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 X = random_tensor(BATCH, TOKENS, D_IN)
 
 
-def seeded(latent: bool = False, top_k: int = TOP_K, width: int = D_IN) -> SparseAttention:
+def seeded(latent=False, top_k=TOP_K, width=D_IN):
     torch.manual_seed(123)
-    rope: Any = PartialRotaryEmbedding(2, 32, base=100.0)
+    rope = PartialRotaryEmbedding(2, 32, base=100.0)
     indexer = Indexer(width, INDEX_HEADS, INDEX_DIM, rope=rope)
-    attention: Any = GroupedQueryAttention(width, D_OUT, HEADS, 1)
+    attention = GroupedQueryAttention(width, D_OUT, HEADS, 1)
     if latent:
         sizes = {"head_dim": 4, "latent_dim": 6, "rope": rope}
         attention = MultiHeadLatentAttention(width, D_OUT, HEADS, **sizes)
     return SparseAttention(attention, indexer, top_k).double().requires_grad_(False)
 
 
-def empty(latent: bool = False) -> SparseCache:
-    kept: Any = KVCache(BATCH, 1, TOKENS, 4, dtype=torch.float64)
+def empty(latent=False):
+    kept = KVCache(BATCH, 1, TOKENS, 4, dtype=torch.float64)
     if latent:
         kept = LatentCache(BATCH, TOKENS, 6, 2, dtype=torch.float64)
     return SparseCache(kept, INDEX_DIM)
@@ -115,14 +111,14 @@ def test_nothing_that_comes_out_teaches_the_index() -> None:
 
 
 @each_kind
-def test_to_choose_all_keys_is_dense_attention(latent: bool) -> None:
+def test_to_choose_all_keys_is_dense_attention(latent) -> None:
     sparse = seeded(latent, top_k=TOKENS)
     assert_close(sparse(X), sparse.attention(X))
 
 
 @each_kind
 @pytest.mark.parametrize("sizes", [[1] * TOKENS, [5, 8], [4, 1, 1, 7]], ids=str)
-def test_any_split_equals_the_whole(latent: bool, sizes: list[int]) -> None:
+def test_any_split_equals_the_whole(latent, sizes) -> None:
     """A token that comes alone reads only the chosen keys; several at once read all, under a mask."""
     sparse, cache, pieces = seeded(latent), empty(latent), []
     for piece in X.split(sizes, dim=1):
@@ -133,7 +129,7 @@ def test_any_split_equals_the_whole(latent: bool, sizes: list[int]) -> None:
 
 
 @each_kind
-def test_a_single_token_attends_to_the_chosen_keys_alone(latent: bool) -> None:
+def test_a_single_token_attends_to_the_chosen_keys_alone(latent) -> None:
     """What is multiplied, besides the index, does not grow with the text."""
     counts = {}
     for num_tokens in (6, 12):
@@ -157,7 +153,7 @@ def test_a_mask_hides_keys_from_the_index() -> None:
 
 
 @each_kind
-def test_a_model_of_it_writes_with_its_caches(latent: bool) -> None:
+def test_a_model_of_it_writes_with_its_caches(latent) -> None:
     blocks = [TransformerBlock(seeded(latent, width=D_OUT), D_OUT, 17) for _ in range(2)]
     model = LanguageModel(11, D_OUT, blocks).double()
     prompt = torch.tensor([[3, 1, 4], [1, 5, 9]])
@@ -174,21 +170,14 @@ BY_HEAD = causal_mask(TOKENS).expand(BATCH, HEADS, -1, -1)
 FOR = "the cache is for a key of the index of shape (batch, num_tokens, width) = (2, 13, 5), got "
 
 
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: seeded()(X.repeat(1, 2, 1), cache=empty()), ValueError, "room for 13 tokens and"),
-        (lambda: seeded()(X[:1], cache=empty()), ValueError, f"{FOR}(1, 13, 5)"),
-        (lambda: seeded()(X, cache=OTHER), TypeError, "needs a SparseCache, got a KVCache"),
-        (lambda: SparseCache(RollingCache(4), 5), TypeError, "tokens, got a RollingCache"),
-        (lambda: seeded()(X, attn_mask=BY_HEAD), ValueError, "scores of shape (2, 1, 13, 13)"),
-        (lambda: seeded(top_k=0), ValueError, "top_k must be at least 1, got 0"),
-    ],
+test_refuses = refusals(
+    ("room for 13 tokens and", lambda: seeded()(X.repeat(1, 2, 1), cache=empty())),
+    (f"{FOR}(1, 13, 5)", lambda: seeded()(X[:1], cache=empty())),
+    ("needs a SparseCache, got a KVCache", lambda: seeded()(X, cache=OTHER), TypeError),
+    ("tokens, got a RollingCache", lambda: SparseCache(RollingCache(4), 5), TypeError),
+    ("scores of shape (2, 1, 13, 13)", lambda: seeded()(X, attn_mask=BY_HEAD)),
+    ("top_k must be at least 1, got 0", lambda: seeded(top_k=0)),
 )
-def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=re.escape(message)):
-        call()
 
 
 @pytest.mark.usefixtures("unchecked")

