@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 import torch
+from harness.library.random_tensors import random_ids
 from torch.nn.functional import softmax
 from torch.testing import assert_close
 
@@ -52,8 +53,7 @@ def model():
     return random_model()
 
 
-def tokens(*shape, seed=1):
-    return torch.randint(11, shape, generator=torch.Generator().manual_seed(seed))
+tokens = partial(random_ids, 11)
 
 
 def without_size(x):

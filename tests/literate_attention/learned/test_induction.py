@@ -5,6 +5,7 @@ That an induction head is learned at all, suddenly, in two layers and not in one
 
 import itertools
 import re
+from functools import partial
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from harness.library.copiers import (
     copies_with_notes,
     weight_before,
 )
+from harness.library.random_tensors import random_ids
 from torch import nn
 from torch.testing import assert_close
 
@@ -200,8 +202,7 @@ def model():
     ).requires_grad_(False)
 
 
-def tokens(*shape, seed=1):
-    return torch.randint(11, shape, generator=torch.Generator().manual_seed(seed))
+tokens = partial(random_ids, 11)
 
 
 def random_maps(*shape):

@@ -6,6 +6,7 @@ import itertools
 import pytest
 import torch
 from harness.library.loops import attend_by_loops
+from harness.library.random_tensors import random_tensor
 from harness.library.refusals import refusals
 from torch.profiler import ProfilerActivity, profile
 from torch.testing import assert_close
@@ -27,10 +28,6 @@ Q_LEN, KV_LEN = 3, 5
 both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "explicit"])
 each_batch = pytest.mark.parametrize("batch", [(), (2,), (2, 3)], ids=str)
 each_kind = pytest.mark.parametrize("num_kv_heads", [1, 2, 6], ids=["mqa", "gqa", "mha"])
-
-
-def random_tensor(*shape, seed=7, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
 def rope():

@@ -5,6 +5,7 @@ import copy
 import pytest
 import torch
 from harness.library.loops import attend_by_loops
+from harness.library.random_tensors import random_tensor
 from harness.library.refusals import refusals
 from torch.profiler import ProfilerActivity, profile
 from torch.testing import assert_close
@@ -36,10 +37,6 @@ BATCH, NUM_TOKENS, D_IN, D_OUT, HEADS, HEAD_DIM, VALUE_DIM, LATENT, ROPE, CONTEX
 
 each_form = pytest.mark.parametrize("absorb", [False, True], ids=["expanded", "absorbed"])
 both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "explicit"])
-
-
-def random_tensor(*shape, seed=7, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
 X = random_tensor(BATCH, NUM_TOKENS, D_IN)

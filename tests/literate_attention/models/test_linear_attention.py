@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from harness.library.random_tensors import random_tensor
 from harness.library.refusals import refusals
 from torch.nn.functional import normalize
 from torch.testing import assert_close
@@ -22,10 +23,6 @@ SHAPE = (BATCH, HEADS, TOKENS)
 
 each_rule = pytest.mark.parametrize("delta", [False, True], ids=["sum", "delta"])
 each_size = pytest.mark.parametrize("chunk_size", [None, 1, 4, 11, 64])
-
-
-def random_tensor(*shape, seed=7):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def drawn(delta=True, decay=True):

@@ -10,6 +10,7 @@ from harness.library.processes import (
     by_torchrun,
     processes,
 )
+from harness.library.random_tensors import random_tensor
 from harness.library.refusals import refusals
 from torch import distributed as dist
 from torch.testing import assert_close
@@ -30,10 +31,6 @@ from literate_attention.models.ring_comparison import compare_ring
 
 Q_LEN, KV_LEN, HEAD_DIM, VALUE_DIM = 3, 13, 7, 11
 BATCH, KV_HEADS, SHARED_BY = 2, 3, 5
-
-
-def random_tensor(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
 def query_key_value(q_len=Q_LEN, kv_len=KV_LEN):

@@ -5,6 +5,7 @@ import math
 
 import pytest
 import torch
+from harness.library.random_tensors import random_tensor
 from harness.library.refusals import refusals
 from torch.testing import assert_close
 
@@ -27,10 +28,6 @@ BATCH, HEADS, NUM_TOKENS, HEAD_DIM, CONTEXT, D_IN = 2, 3, 5, 14, 31, 11
 ROTATIONS = {"half-split": rotate_half_split, "interleaved": rotate_interleaved}
 
 each_rotation = pytest.mark.parametrize("rotate", ROTATIONS.values(), ids=ROTATIONS)
-
-
-def random_tensor(*shape, seed=7):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def angles(positions):

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from harness.library.random_tensors import random_tensor
 from harness.library.refusals import refusals
 from torch.testing import assert_close
 from torch.utils.flop_counter import FlopCounterMode
@@ -28,10 +29,6 @@ from literate_attention import (
 BATCH, TOKENS, D_IN, D_OUT, HEADS, INDEX_HEADS, INDEX_DIM, TOP_K = 2, 13, 7, 12, 3, 11, 5, 4
 
 each_kind = pytest.mark.parametrize("latent", [False, True], ids=["keys", "latents"])
-
-
-def random_tensor(*shape, seed=7):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 X = random_tensor(BATCH, TOKENS, D_IN)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from harness.library.random_tensors import random_tensor
 from harness.library.refusals import refusals
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -10,10 +11,6 @@ from torch.testing import assert_close
 from literate_attention import LanguageModel, MultiHeadAttention, RMSNorm, SwiGLU, TransformerBlock
 
 BATCH, NUM_TOKENS, WIDTH, HIDDEN, VOCABULARY, CONTEXT = 2, 5, 6, 17, 11, 13
-
-
-def random_tensor(*shape, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(7), dtype=dtype)
 
 
 def block():

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from harness.library.loops import attend_by_loops
+from harness.library.random_tensors import random_tensor
 from harness.library.refusals import refusals
 from torch.testing import assert_close
 
@@ -15,11 +16,6 @@ from literate_attention import (
 )
 
 BATCH, Q_LEN, KV_LEN = 2, 3, 5
-
-
-def random_tensor(*shape, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(shape, generator=generator, dtype=torch.float64)
 
 
 def random_mask(*shape):

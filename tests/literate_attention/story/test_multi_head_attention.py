@@ -3,6 +3,7 @@
 import pytest
 import torch
 from harness.library.loops import attend_by_loops
+from harness.library.random_tensors import random_tensor
 from harness.library.refusals import refusals
 from torch import nn
 from torch.testing import assert_close
@@ -24,8 +25,7 @@ both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fused"
 
 
 def tokens(*batch, width=D_IN):
-    generator = torch.Generator().manual_seed(7)
-    return torch.randn(*batch, NUM_TOKENS, width, generator=generator, dtype=torch.float64)
+    return random_tensor(*batch, NUM_TOKENS, width)
 
 
 def seeded(kind, d_out, d_in=D_IN):

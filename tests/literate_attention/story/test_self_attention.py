@@ -3,17 +3,15 @@
 import pytest
 import torch
 from harness.library.loops import attend_by_loops
+from harness.library.random_tensors import random_tensor
 from torch import nn
 from torch.testing import assert_close
 
 from literate_attention import (
     SelfAttention_v1,
     SelfAttention_v2,
-    TaskModel,
     attention_output,
     attention_weights,
-    gloves_task,
-    train,
 )
 
 Q_LEN, KV_LEN, HEAD_DIM, VALUE_DIM = 3, 5, 7, 11
@@ -32,10 +30,6 @@ each_module = pytest.mark.parametrize("build", MODULES.values(), ids=MODULES)
 def seeded(build, dtype=torch.float64):
     torch.manual_seed(123)
     return build().to(dtype)
-
-
-def random_tensor(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
 def query_key_value(*batch):
@@ -88,19 +82,6 @@ def test_weights_agree_with_loops_under_any_mask(batch, mask_shape) -> None:
     assert_close(attention_weights(query, key, attn_mask=attn_mask), weights)
 
 
-def test_a_row_without_keys_is_zero_and_its_gradient_finite() -> None:
-    query, key, _ = (tensor.requires_grad_() for tensor in query_key_value(2))
-    attn_mask = torch.ones(Q_LEN, KV_LEN, dtype=torch.bool)
-    attn_mask[1] = False
-    weights = attention_weights(query, key, attn_mask=attn_mask)
-    assert torch.equal(weights[:, 1], torch.zeros(2, KV_LEN, dtype=torch.float64))
-    weights.square().sum().backward()
-    assert query.grad.isfinite().all()
-    assert key.grad.isfinite().all()
-    assert (query.grad[:, 1] == 0).all()
-    assert (query.grad[:, 0] != 0).all()
-
-
 # The two classes
 
 
@@ -127,33 +108,3 @@ def test_parameters_are_drawn_in_the_order_that_the_sources_draw_them() -> None:
         layer = nn.Linear(D_IN, D_OUT)
         assert torch.equal(getattr(attention, name).weight, layer.weight)
         assert torch.equal(getattr(attention, name).bias, layer.bias)
-
-
-# What the page says of the numbers that a module begins with
-
-
-@pytest.mark.parametrize(
-    ("build", "saturated"), [(SelfAttention_v1, True), (SelfAttention_v2, False)]
-)
-def test_only_version_1_begins_saturated_where_inputs_are_wide(build, saturated) -> None:
-    attention = seeded(lambda: build(256, 256))
-    _, weights = attention(random_tensor(6, 256), need_weights=True)
-    largest = weights.amax(dim=-1)
-    assert largest.min() > 0.99 if saturated else largest.max() < 0.5
-
-
-@pytest.mark.parametrize(("seed", "learned"), [(6, False), (4, True)])
-def test_without_the_square_root_training_is_a_matter_of_luck(seed, learned) -> None:
-    """With the numbers that linear layers draw, some models learn to play, and others do not."""
-
-    class Unscaled(SelfAttention_v2):
-        def forward(self, x):  # type: ignore[override]
-            weights = attention_weights(self.W_query(x), self.W_key(x), scale=1.0)
-            return attention_output(weights, self.W_value(x))
-
-    torch.manual_seed(seed)
-    attention = Unscaled(128, 128)
-    torch.manual_seed(seed)
-    model = TaskModel(nn.Embedding(12, 128), attention, nn.Linear(128, 4), std=1.0)
-    losses = train(model, gloves_task()[0], num_steps=300, lr=3e-4)
-    assert (min(losses) < 0.1) == learned
