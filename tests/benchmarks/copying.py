@@ -1,24 +1,5 @@
-"""What ten trainings of the model that learns to copy come to, and one layer that may take its time."""
+"""Do other seeds learn to copy, by the same circuit, and does one layer?
 
-import torch
-from harness.library.copiers import (
-    WEIGHT_OF_THOSE_THAT_COPY,
-    copier,
-    copies_mixed,
-    copies_with_notes,
-    copies_with_written,
-    copies_without_written,
-    looks_after_copy,
-    looks_back,
-    looks_without_copy,
-    weight_before,
-)
-from measuring.targets import target
-
-from literate_attention import cut_wires
-
-QUESTION = "Do other seeds learn to copy, by the same circuit, and does one layer?"
-METHOD = """
 The training of the page, from ten seeds for the weights and the rows, 300 steps each. Beside it, from the
 same seeds, one layer of four heads, 1200 steps each, as wide as the model of the page, and once more so
 wide that it has at least as many parameters as two layers. A training copies if at least 0.9 of the letters
@@ -42,7 +23,24 @@ remains: keys that read notes as loud as the first head writes them; what the fi
 The control has no copy: the second head looks from the same places equally far back in rows of 26 different
 letters. All that is measured of two layers after 300 steps is measured once more after 1200.
 """
-PACKAGES = ("torch",)
+
+import torch
+from harness.library.copiers import (
+    WEIGHT_OF_THOSE_THAT_COPY,
+    copier,
+    copies_mixed,
+    copies_with_notes,
+    copies_with_written,
+    copies_without_written,
+    looks_after_copy,
+    looks_back,
+    looks_without_copy,
+    weight_before,
+)
+from measuring.targets import target
+
+from literate_attention import cut_wires
+
 SEEDS, NEW_SEEDS = range(10), range(10, 20)
 MOST_FAILURES = 3
 

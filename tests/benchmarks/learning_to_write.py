@@ -1,4 +1,15 @@
-"""What the small model that writes needs, in parts, size and texts; and how often it learns."""
+"""What does the small model learn without one of its parts, from other seeds, sizes and texts?
+
+The training of the page: 1,200 steps of 32 texts of 36 words, none of them seen twice, in float64 on one
+thread; the seed draws the texts and the weights. Each model is judged by 300 texts that were drawn before,
+so that those with the same seed have the same test. excess says how far each kind of word is above the
+floor, and on_the_way how far after so many steps; which colour and which thing are what is left of it if
+the model is told which colours or things the text has mentioned, so that only these are possible. The few
+texts are 300, which come again and again. As many models are trained at once as there are cores. A model of
+another size has another width, twice as much of it in its feed-forward layer, and 4 heads. The texts of
+one's own are what Python's help() says of topics, and the docstrings of its standard library, in pages of
+2,000 letters, in an order that a seed draws: the first 10 are for the test.
+"""
 
 import ast
 import pydoc_data.topics
@@ -30,22 +41,6 @@ from literate_attention import (
     train_in_batches,
 )
 
-QUESTION = (
-    "What does the small model learn without one of its parts, from other random numbers, at other sizes, "
-    "and from other texts?"
-)
-METHOD = """
-The training of the page: 1,200 steps of 32 texts of 36 words, none of them seen twice, in float64 on one
-thread; the seed draws the texts and the weights. Each model is judged by 300 texts that were drawn before,
-so that those with the same seed have the same test. excess says how far each kind of word is above the
-floor, and on_the_way how far after so many steps; which colour and which thing are what is left of it if
-the model is told which colours or things the text has mentioned, so that only these are possible. The few
-texts are 300, which come again and again. As many models are trained at once as there are cores. A model of
-another size has another width, twice as much of it in its feed-forward layer, and 4 heads. The texts of
-one's own are what Python's help() says of topics, and the docstrings of its standard library, in pages of
-2,000 letters, in an order that a seed draws: the first 10 are for the test.
-"""
-PACKAGES = ("torch",)
 FEW = 300
 WIDTHS, AMOUNTS = (24, 48, 96), (600, 4_800, 38_400)
 PAGE = 2_000

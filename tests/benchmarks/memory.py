@@ -1,7 +1,8 @@
-"""How much memory attention takes on top of its input and its weights, against the number of tokens.
+"""How much memory does causal multi-head attention take, 768 wide, with 12 heads?
 
-Each number is the highest resident size that the operating system saw in a process of its own, less
-what was resident before. That counts everything, whoever allocated it.
+Batch 1, float32. Each number comes from a process of its own: the highest resident size while the
+step ran, less the resident size before it, in MiB; weights and input are there before. A forward is
+without gradients; a training step is a forward and a backward.
 """
 
 import subprocess
@@ -16,13 +17,6 @@ from measuring.targets import target
 
 from literate_attention import MultiHeadAttention
 
-QUESTION = "How much memory does causal multi-head attention take, 768 wide, with 12 heads?"
-METHOD = """
-Batch 1, float32. Each number comes from a process of its own: the highest resident size while the
-step ran, less the resident size before it, in MiB; weights and input are there before. A forward is
-without gradients; a training step is a forward and a backward.
-"""
-PACKAGES = ()
 TOKENS = (256, 512, 1024, 2048, 4096, 8192)
 LONGEST_EXPLICIT = 4096
 """Beyond it, the explicit form needs more memory than a laptop has."""

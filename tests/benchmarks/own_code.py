@@ -1,4 +1,14 @@
-"""How long SmolLM2 takes for a token through code as a reader writes it, and which part of it costs."""
+"""What makes plain code slower than the library's?
+
+The prompt is 512 tokens, which are the words of Python's own documentation; then come 33 tokens, the most
+probable ones, in float32. What is timed is one token, on average over the last 32; without a cache, over 2.
+Plain code is right and simple: a cache that is joined anew for each token, a copy of the keys and values for
+each query head, scores and weights that are written down, angles that are computed at each call. Each other
+contender is this code with one part of it exchanged. All have the same weights, and all are seen to add the
+same tokens before any is timed. In every round each contender runs once, in an order drawn anew. times_ours
+is its time divided by that of the library in the same round, times_plain by that of plain code; median and
+quartiles over rounds.
+"""
 
 import time
 
@@ -12,7 +22,7 @@ from harness.library.naive_pieces import (
 )
 from harness.library.naive_pieces import GroupedQueryAttention as GroupedAttention
 from measuring.circumstances import cores
-from measuring.timing import interleaved, ratios, say, spread
+from measuring.timing import compared, interleaved, say
 from torch.nn.functional import scaled_dot_product_attention
 
 from literate_attention import (
@@ -27,18 +37,6 @@ from literate_attention import (
 )
 from literate_attention.workshop.assembling import Assembly, assemble
 
-QUESTION = "What makes plain code slower than the library's?"
-METHOD = """
-The prompt is 512 tokens, which are the words of Python's own documentation; then come 33 tokens, the most
-probable ones, in float32. What is timed is one token, on average over the last 32; without a cache, over 2.
-Plain code is right and simple: a cache that is joined anew for each token, a copy of the keys and values for
-each query head, scores and weights that are written down, angles that are computed at each call. Each other
-contender is this code with one part of it exchanged. All have the same weights, and all are seen to add the
-same tokens before any is timed. In every round each contender runs once, in an order drawn anew. times_ours
-is its time divided by that of the library in the same round, times_plain by that of plain code; median and
-quartiles over rounds.
-"""
-PACKAGES = ()
 NEW, NEW_WITHOUT_CACHE = 32, 2
 ROUNDS = 5
 
@@ -111,17 +109,9 @@ def measure():
             continued(assembly, token_ids, new)[1]
         )
     interleaved(runs, rounds=ROUNDS, warm_up=0, named="own code")
-    return [
-        {
-            "step": f"a token after {PROMPT}",
-            "contender": name,
-            "rounds": ROUNDS,
-            "ms": spread([1e3 * seconds for seconds in each]),
-            "times_ours": spread(ratios(each, times["ours"])),
-            "times_plain": spread(ratios(each, times["plain"])),
-        }
-        for name, each in times.items()
-    ]
+    for name, each in times.items():
+        row = compared(name, each, ours=times["ours"], plain=times["plain"])
+        yield {"step": f"a token after {PROMPT}"} | row
 
 
 def continued(assembly, token_ids, new):
@@ -131,8 +121,3 @@ def continued(assembly, token_ids, new):
         ticks.append(time.perf_counter())
         tokens.append(token)
     return tokens, (ticks[-1] - ticks[0]) / new
-
-
-def targets(_):
-    """Nothing was promised."""
-    return []

@@ -1,7 +1,16 @@
-"""How long attention in a ring takes, and how much memory each process of it, beside one process.
+"""What does a sequence cost that is spread over several processes, in time and in memory?
 
-Every run has processes of its own, which torchrun starts. Each reports how long it took and how much more
-memory it held than before; the slowest and the largest count.
+Causal attention with 4 heads of queries, 64 wide, that share one head of keys and values; batch 1,
+float32. A step is a forward and a backward to queries, keys and values. The cores are shared out among
+the processes, one thread for each core, or one for each process if there are fewer cores. In every round
+each contender runs once, in processes of its own, in an order drawn anew; each has done a small step
+before. Seconds are those of the slowest process, from a barrier on. MiB are those of the largest
+process: the highest resident size of the step less the resident size before there were queries, keys and
+values, so that these count. A process of a ring holds up to three shards of keys and values: its own, those
+that are there, and those that arrive, which are its own again in the last of two steps; so rings are compared
+with rings, and a ring of two has an advantage. The order that is not zig-zag is timed at the shorter length
+only. Scores are counted where they
+are computed, over forward and backward; of one process of a ring as a multiple of an equal share.
 """
 
 import json
@@ -23,21 +32,6 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from literate_attention.models.ring_attention import attend_in_ring
 
-QUESTION = "What does a sequence cost that is spread over several processes, in time and in memory?"
-METHOD = """
-Causal attention with 4 heads of queries, 64 wide, that share one head of keys and values; batch 1,
-float32. A step is a forward and a backward to queries, keys and values. The cores are shared out among
-the processes, one thread for each core, or one for each process if there are fewer cores. In every round
-each contender runs once, in processes of its own, in an order drawn anew; each has done a small step
-before. Seconds are those of the slowest process, from a barrier on. MiB are those of the largest
-process: the highest resident size of the step less the resident size before there were queries, keys and
-values, so that these count. A process of a ring holds up to three shards of keys and values: its own, those
-that are there, and those that arrive, which are its own again in the last of two steps; so rings are compared
-with rings, and a ring of two has an advantage. The order that is not zig-zag is timed at the shorter length
-only. Scores are counted where they
-are computed, over forward and backward; of one process of a ring as a multiple of an equal share.
-"""
-PACKAGES = ()
 ROUNDS = {8192: 3, 32768: 2}
 """Four times as many tokens take sixteen times as long: half a minute for some contenders on two cores."""
 HEADS, KV_HEADS, WIDTH = 4, 1, 64

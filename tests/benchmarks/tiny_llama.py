@@ -1,4 +1,11 @@
-"""Trains the model of the page on learning to write to its end, and keeps it beside what is measured."""
+"""What does the model of the page on learning to write know at which moment of its training?
+
+The page trains this model for the first 200 of its 1,200 steps, in float64, and goes on with what is kept
+here. Loss and excess are those on 300 texts on which it is not trained. The file has its weights after
+50, 200 and 1,200 steps, rounded to half precision; loss_as_kept is the loss at the end with these.
+loss_elsewhere is the loss of a second training that rounds otherwise in the last place, as another machine
+may.
+"""
 
 import hashlib
 from contextlib import nullcontext
@@ -17,17 +24,6 @@ from literate_attention import (
     train_in_batches,
 )
 
-QUESTION = (
-    "What does the model of the page on learning to write know at which moment of its training?"
-)
-METHOD = """
-The page trains this model for the first 200 of its 1,200 steps, in float64, and goes on with what is kept
-here. Loss and excess are those on 300 texts on which it is not trained. The file has its weights after
-50, 200 and 1,200 steps, rounded to half precision; loss_as_kept is the loss at the end with these.
-loss_elsewhere is the loss of a second training that rounds otherwise in the last place, as another machine
-may.
-"""
-PACKAGES = ("torch",)
 STEPS, KEPT = 1200, (50, 200, 1200)
 MOMENTS = (0, 10, 25, 50, 75, 100, 150, *range(200, STEPS + 1, 50))
 FILE = circumstances.ROOT / "docs" / "measurements" / "tiny_llama.pt"
