@@ -22,18 +22,8 @@ from literate_attention import (
     generate,
 )
 
-BATCH, NUM_TOKENS, D_IN, D_OUT, HEADS, HEAD_DIM, VALUE_DIM, LATENT, ROPE, CONTEXT = (
-    2,
-    11,
-    7,
-    12,
-    3,
-    5,
-    9,
-    8,
-    4,
-    13,
-)
+BATCH, NUM_TOKENS, D_IN, D_OUT, HEADS, CONTEXT = 2, 11, 7, 12, 3, 13
+HEAD_DIM, VALUE_DIM, LATENT, ROPE = 5, 9, 8, 4
 
 each_form = pytest.mark.parametrize("absorb", [False, True], ids=["expanded", "absorbed"])
 both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "explicit"])
@@ -172,12 +162,9 @@ def test_absorbed_copies_no_latent_for_a_head_and_no_matrix_for_a_text(
 
 def test_a_model_of_it_writes_with_its_caches() -> None:
     rope = RotaryEmbedding(ROPE, 20)
-    blocks = [
-        TransformerBlock(
-            MultiHeadLatentAttention(10, 10, 3, head_dim=5, latent_dim=LATENT, rope=rope), 10, 17
-        )
-        for _ in range(2)
-    ]
+    sizes = {"head_dim": 5, "latent_dim": LATENT, "rope": rope}
+    attentions = [MultiHeadLatentAttention(10, 10, 3, **sizes) for _ in range(2)]
+    blocks = [TransformerBlock(attention, 10, 17) for attention in attentions]
     model, prompt = LanguageModel(11, 10, blocks).double(), torch.tensor([[3, 1, 4], [1, 5, 9]])
     longer = generate(model, prompt, 8, caches=[empty(), empty()])
     for place in range(3, 11):

@@ -4,10 +4,12 @@ import hashlib
 import importlib.util
 import os
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
 import torch
+from harness.library.random_tensors import random_tensor
 from torch.testing import assert_close
 
 from literate_attention import (
@@ -63,35 +65,21 @@ def test_renamed_weights_load() -> None:
 
 
 def test_a_weight_without_a_place_is_refused() -> None:
-    checkpoint = {
-        "model.norm.weight": torch.ones(2),
-        "model.layers.0.self_attn.q_proj.bias": torch.ones(2),
-        "model.layers.3.mlp.up_proj.weight": torch.ones(2, 2),
-    }
-    message = (
-        "2 of 3 weights have no place in the model, "
-        "the first is 'model.layers.0.self_attn.q_proj.bias'"
-    )
-    with pytest.raises(ValueError, match=re.escape(message)):
-        rename_weights(checkpoint, num_layers=3)
+    names = "norm.weight", "layers.0.self_attn.q_proj.bias", "layers.3.mlp.up_proj.weight"
+    with pytest.raises(ValueError, match=r"2 of 3 weights .* first is 'model\.layers\.0.*bias'"):
+        rename_weights({f"model.{name}": torch.ones(2) for name in names}, num_layers=3)
 
 
 # GPT-2
 
 
 def gpt2_checkpoint(width, layers=2, prefix="transformer."):
-    generator = torch.Generator().manual_seed(7)
-    sizes = {
-        "c_attn.weight": (width, 3 * width),
-        "c_attn.bias": (3 * width,),
-        "c_proj.weight": (width, width),
-        "c_proj.bias": (width,),
-    }
-    return {
-        f"{prefix}h.{layer}.attn.{name}": torch.randn(size, generator=generator)
-        for layer in range(layers)
-        for name, size in sizes.items()
-    }
+    found = {}
+    for layer, (part, out) in product(range(layers), (("c_attn", 3 * width), ("c_proj", width))):
+        name = f"{prefix}h.{layer}.attn.{part}"
+        found[f"{name}.weight"] = random_tensor(width, out, seed=layer, dtype=torch.float32)
+        found[f"{name}.bias"] = random_tensor(out, seed=layer, dtype=torch.float32)
+    return found
 
 
 @pytest.mark.parametrize("prefix", ["", "transformer."])
@@ -100,7 +88,7 @@ def test_gpt2s_matrices_are_cut_and_turned(prefix) -> None:
     state = torch.get_rng_state()
     attention = gpt2_attention(checkpoint, layer=1, num_heads=3, context_length=5)
     assert torch.equal(torch.get_rng_state(), state)
-    x = torch.randn(2, 5, 6, generator=torch.Generator().manual_seed(1))
+    x = random_tensor(2, 5, 6, dtype=torch.float32)
     wide = x @ checkpoint[f"{prefix}h.1.attn.c_attn.weight"]
     wide = wide + checkpoint[f"{prefix}h.1.attn.c_attn.bias"]
     for place, layer in enumerate((attention.W_query, attention.W_key, attention.W_value)):

@@ -5,11 +5,7 @@ import re
 import pytest
 import torch
 from harness.library import ring
-from harness.library.loops import attend_by_loops
-from harness.library.processes import (
-    by_torchrun,
-    processes,
-)
+from harness.library.processes import by_torchrun, processes
 from harness.library.random_tensors import random_tensor
 from harness.library.refusals import refusals
 from torch import distributed as dist
@@ -69,13 +65,6 @@ def test_parts_in_any_order_merge_to_the_whole(sizes, is_causal) -> None:
         assert_close(logsumexp, scores.logsumexp(dim=-1, keepdim=True))
 
 
-def test_a_part_is_attention_by_loops() -> None:
-    query, key, value = query_key_value()
-    attn_mask = random_tensor(Q_LEN, KV_LEN, seed=5) > 0
-    context, _ = partial_attention(query, key, value, attn_mask=attn_mask, scale=0.3)
-    assert_close(context, attend_by_loops(query, key, value, attn_mask, 0.3)[0])
-
-
 @pytest.mark.parametrize("hidden", ["neither", "first", "second", "both"])
 def test_a_query_without_a_key_in_one_part_is_still_right(hidden) -> None:
     query, key, value = query_key_value()
@@ -124,21 +113,6 @@ def test_gradients_of_the_parts_are_those_of_the_whole(sizes, is_causal) -> None
     assert_close(sum(part[0] for part in parts), of_query)
     assert_close(torch.cat([part[1] for part in parts], dim=-2), of_key)
     assert_close(torch.cat([part[2] for part in parts], dim=-2), of_value)
-
-
-def test_query_heads_may_share_keys() -> None:
-    """One head of keys for five heads of queries: nothing is copied by hand, gradients add up."""
-    query = random_tensor(BATCH, KV_HEADS, SHARED_BY, Q_LEN, HEAD_DIM, seed=1)
-    key = random_tensor(BATCH, KV_HEADS, 1, KV_LEN, HEAD_DIM, seed=2)
-    value = random_tensor(BATCH, KV_HEADS, 1, KV_LEN, VALUE_DIM, seed=3)
-    copied = [x.expand(-1, -1, SHARED_BY, -1, -1) for x in (key, value)]
-    context, logsumexp = partial_attention(query, key, value)
-    assert_close((context, logsumexp), partial_attention(query, *copied))
-    upstream = random_tensor(*context.shape, seed=9)
-    shared = partial_gradients(query, key, value, context, logsumexp, upstream)
-    alone = partial_gradients(query, *copied, context, logsumexp, upstream)
-    for name, ours, each in zip("qkv", shared, alone, strict=True):
-        assert_close(ours, each if name == "q" else each.sum(dim=2, keepdim=True))
 
 
 # Who holds what
@@ -198,12 +172,12 @@ def workers(tmp_path_factory):
 
 def whole_sequence(dtype=torch.float64):
     heads = KV_HEADS * SHARED_BY
-    query = random_tensor(BATCH, heads, NUM_TOKENS, HEAD_DIM, seed=1, dtype=dtype)
-    key = random_tensor(BATCH, KV_HEADS, NUM_TOKENS, HEAD_DIM, seed=2, dtype=dtype)
-    value = random_tensor(BATCH, KV_HEADS, NUM_TOKENS, VALUE_DIM, seed=3, dtype=dtype)
-    return [query, key, value], random_tensor(
-        BATCH, heads, NUM_TOKENS, VALUE_DIM, seed=4, dtype=dtype
+    sizes = (heads, HEAD_DIM), (KV_HEADS, HEAD_DIM), (KV_HEADS, VALUE_DIM), (heads, VALUE_DIM)
+    *whole, upstream = (
+        random_tensor(BATCH, num_heads, NUM_TOKENS, width, seed=seed, dtype=dtype)
+        for seed, (num_heads, width) in enumerate(sizes)
     )
+    return whole, upstream
 
 
 def in_one_process(whole, upstream, is_causal, scale=None):
@@ -293,20 +267,12 @@ def test_refuses_arguments(shapes, message) -> None:
         attend_in_ring(*(torch.ones(shape) for shape in shapes))
 
 
-ROW = torch.ones(1, 2)
+ROW, TWO = torch.ones(1, 2), torch.ones(2, 1, dtype=torch.bool)
 
 
 test_refuses = refusals(
-    (
-        "attn_mask must fit scores of shape (1, 1), (*batch, queries, keys), got shape (2, 1)",
-        lambda: partial_gradients(
-            ROW, ROW, ROW, ROW, ROW[:, :1], ROW, attn_mask=torch.ones(2, 1).bool()
-        ),
-    ),
-    (
-        "10 tokens cannot be cut into 8 chunks of one size, 2 for each of 4 processes; pad the",
-        lambda: ring_shards(10, 4),
-    ),
+    ("got shape (2, 1)", lambda: partial_gradients(*[ROW] * 4, ROW[:, :1], ROW, attn_mask=TWO)),
+    ("10 tokens cannot be cut into 8 chunks of one size, 2 for", lambda: ring_shards(10, 4)),
     ("world_size must be at least 1, got 0", lambda: ring_shards(8, 0)),
 )
 
@@ -325,12 +291,8 @@ def test_the_command_compares_with_one_process() -> None:
         "process 1 on cpu: tokens 16 to 31 and 32 to 47",
     ]
     found = re.findall(r"^(.*): at most (\S+) from one process$", said, re.M)
-    assert [name for name, _ in found] == [
-        "context",
-        "query gradient",
-        "key gradient",
-        "value gradient",
-    ]
+    names = ["context", *(f"{part} gradient" for part in ("query", "key", "value"))]
+    assert [name for name, _ in found] == names
     assert all(0 < float(difference) < 1e-5 for _, difference in found)
 
 

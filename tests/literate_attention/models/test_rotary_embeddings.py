@@ -37,11 +37,6 @@ def angles(positions):
 # Angles
 
 
-def test_frequencies_fall_from_one_turn_of_a_radian() -> None:
-    frequencies = rotary_frequencies(8, base=10_000.0)
-    assert_close(frequencies, torch.tensor([1.0, 0.1, 0.01, 0.001]))
-
-
 def test_the_table_holds_position_times_frequency() -> None:
     rope = RotaryEmbedding(HEAD_DIM, CONTEXT, base=100.0)
     for position in range(CONTEXT):
