@@ -25,16 +25,7 @@ from measuring.circumstances import cores
 from measuring.timing import compared, interleaved, say
 from torch.nn.functional import scaled_dot_product_attention
 
-from literate_attention import (
-    GroupedQueryAttention,
-    KVCache,
-    RotaryEmbedding,
-    empty_caches,
-    greedy,
-    load_smollm2,
-    stack_groups,
-    unstack_groups,
-)
+import literate_attention as la
 from literate_attention.workshop.assembling import Assembly, assemble
 
 NEW, NEW_WITHOUT_CACHE = 32, 2
@@ -54,10 +45,12 @@ class InGroups(GroupedAttention):
 
     def attend(self, query, key, value):
         """Attend with the queries of a group one below the other."""
-        scores = stack_groups(query, self.num_kv_heads) @ key.mT / self.head_dim**0.5
+        scores = la.stack_groups(query, self.num_kv_heads) @ key.mT / self.head_dim**0.5
         mask = causal_mask(query.shape[-2], key.shape[-2])
-        weights = softmax(mask_scores(unstack_groups(scores, self.num_heads), mask))
-        return unstack_groups(stack_groups(weights, self.num_kv_heads) @ value, self.num_heads)
+        weights = softmax(mask_scores(la.unstack_groups(scores, self.num_heads), mask))
+        return la.unstack_groups(
+            la.stack_groups(weights, self.num_kv_heads) @ value, self.num_heads
+        )
 
 
 class Fused(GroupedAttention):
@@ -78,11 +71,11 @@ class Fused(GroupedAttention):
 EXCHANGED = {
     "plain": {},
     "plain, no cache": {"GroupedQueryAttention": WithoutCache},
-    "plain, room for the cache taken at once": {"KVCache": KVCache},
+    "plain, room for the cache taken at once": {"KVCache": la.KVCache},
     "plain, no copies for each head": {"GroupedQueryAttention": InGroups},
     "plain, the fused kernel": {"GroupedQueryAttention": Fused},
-    "plain, the fused kernel without copies": {"GroupedQueryAttention": GroupedQueryAttention},
-    "plain, angles computed once": {"RotaryEmbedding": RotaryEmbedding},
+    "plain, the fused kernel without copies": {"GroupedQueryAttention": la.GroupedQueryAttention},
+    "plain, angles computed once": {"RotaryEmbedding": la.RotaryEmbedding},
 }
 
 
@@ -90,9 +83,9 @@ def measure():
     """Let the library, plain code, and plain code with one part exchanged continue a text."""
     torch.set_num_threads(cores())
     token_ids = prompt()
-    model, _ = load_smollm2("cpu")
+    model, _ = la.load_smollm2("cpu")
     weights = model.state_dict()
-    assemblies = {"ours": Assembly(model, lambda size: list(empty_caches(model, 1, size)))}
+    assemblies = {"ours": Assembly(model, lambda size: list(la.empty_caches(model, 1, size)))}
     assemblies |= {
         name: assemble({**PIECES, **parts}, weights) for name, parts in EXCHANGED.items()
     }
@@ -117,7 +110,7 @@ def measure():
 def continued(assembly, token_ids, new):
     """Return the tokens that come, and how long one takes after the first."""
     tokens, ticks = [], []
-    for token in assembly.write(token_ids, new + 1, greedy):
+    for token in assembly.write(token_ids, new + 1, la.greedy):
         ticks.append(time.perf_counter())
         tokens.append(token)
     return tokens, (ticks[-1] - ticks[0]) / new

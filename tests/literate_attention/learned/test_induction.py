@@ -19,23 +19,7 @@ from harness.library.refusals import refusals
 from torch import nn
 from torch.testing import assert_close
 
-from literate_attention import (
-    AttentionBlock,
-    GroupedQueryAttention,
-    ablate_heads,
-    attention_maps,
-    attention_only_model,
-    copy_accuracy,
-    copy_loss,
-    empty_caches,
-    head_scores,
-    induction_targets,
-    llama_model,
-    previous_token_targets,
-    repeated_blocks,
-    split_heads,
-    train_to_copy,
-)
+import literate_attention as la
 from literate_attention.learned.induction import take_checkpoint
 
 VOCAB, WIDTH, LAYERS = 11, 6, 3
@@ -44,12 +28,12 @@ VOCAB, WIDTH, LAYERS = 11, 6, 3
 def seeded_model(**options):
     torch.manual_seed(123)
     sizes = {"vocab_size": VOCAB, "embed_dim": WIDTH, "num_layers": LAYERS, "context_length": 17}
-    return attention_only_model(**sizes | options)
+    return la.attention_only_model(**sizes | options)
 
 
 def drawn(batch=5, num_tokens=17, shortest=3, longest=7):
     generator = torch.Generator().manual_seed(7)
-    return repeated_blocks(batch, num_tokens, VOCAB, shortest, longest, generator)
+    return la.repeated_blocks(batch, num_tokens, VOCAB, shortest, longest, generator)
 
 
 # The task
@@ -68,8 +52,8 @@ def test_a_block_comes_again_and_holds_no_token_twice() -> None:
 def test_a_generator_decides_the_rows() -> None:
     assert torch.equal(drawn(), drawn())
     torch.manual_seed(1)
-    first = repeated_blocks(2, 17, VOCAB, 3, 7)
-    assert not torch.equal(first, repeated_blocks(2, 17, VOCAB, 3, 7))
+    first = la.repeated_blocks(2, 17, VOCAB, 3, 7)
+    assert not torch.equal(first, la.repeated_blocks(2, 17, VOCAB, 3, 7))
 
 
 # The loss
@@ -83,15 +67,18 @@ def test_the_loss_counts_what_comes_after_a_token_that_was_there_before() -> Non
         for i in range(len(row) - 1):
             if row[i] in row[:i]:
                 losses.append(-logits[i].log_softmax(dim=-1)[row[i + 1]])
-    assert_close(copy_loss(model, token_ids), torch.stack(losses).mean())
+    assert_close(la.copy_loss(model, token_ids), torch.stack(losses).mean())
 
 
 # The model
 
 
 def test_a_block_adds_attention_to_what_came_in() -> None:
-    attention = GroupedQueryAttention(WIDTH, WIDTH, num_heads=3, num_kv_heads=3)
-    block, x = AttentionBlock(attention, WIDTH), torch.linspace(-2, 3, 10 * WIDTH).view(2, 5, WIDTH)
+    attention = la.GroupedQueryAttention(WIDTH, WIDTH, num_heads=3, num_kv_heads=3)
+    block, x = (
+        la.AttentionBlock(attention, WIDTH),
+        torch.linspace(-2, 3, 10 * WIDTH).view(2, 5, WIDTH),
+    )
     of_one_size = x / x.square().mean(dim=-1, keepdim=True).add(1e-5).sqrt()
     assert_close(block(x), x + attention(of_one_size))
 
@@ -106,7 +93,7 @@ def test_without_positions_the_order_of_the_past_is_not_seen() -> None:
 
 def test_it_reads_with_a_cache_what_it_reads_without() -> None:
     model, token_ids = seeded_model(num_heads=3), drawn()[:, :7]
-    caches = empty_caches(model.requires_grad_(False), batch=5, max_tokens=17)
+    caches = la.empty_caches(model.requires_grad_(False), batch=5, max_tokens=17)
     chunks = [model(chunk, caches) for chunk in token_ids.split([1, 4, 2], dim=1)]
     assert_close(torch.cat(chunks, dim=1), model(token_ids))
 
@@ -117,17 +104,19 @@ def test_it_reads_with_a_cache_what_it_reads_without() -> None:
 def trained(num_steps=5, **options):
     model = seeded_model()
     sizes = {"every": 2, "num_tokens": 14, "batch": 3}
-    return model, train_to_copy(model, num_steps, **sizes | options)
+    return model, la.train_to_copy(model, num_steps, **sizes | options)
 
 
 def test_a_checkpoint_measures_and_keeps_the_weights_of_the_moment() -> None:
     model, token_ids = seeded_model(), drawn(num_tokens=14, shortest=7, longest=7)
     checkpoint = take_checkpoint(model, 3, token_ids)
-    maps = attention_maps(model, token_ids)
+    maps = la.attention_maps(model, token_ids)
     assert checkpoint.step == 3
-    assert checkpoint.loss == pytest.approx(copy_loss(model, token_ids).item())
-    assert checkpoint.copy_accuracy == copy_accuracy(model, token_ids)
-    assert_close(checkpoint.induction, head_scores(maps, induction_targets(token_ids)).mean(dim=0))
+    assert checkpoint.loss == pytest.approx(la.copy_loss(model, token_ids).item())
+    assert checkpoint.copy_accuracy == la.copy_accuracy(model, token_ids)
+    assert_close(
+        checkpoint.induction, la.head_scores(maps, la.induction_targets(token_ids)).mean(dim=0)
+    )
     assert_close(checkpoint.previous_token, maps.diagonal(-1, -2, -1).mean(dim=(0, -1)))
     before = {name: weight.clone() for name, weight in checkpoint.weights.items()}
     with torch.no_grad():
@@ -185,7 +174,7 @@ HEADS, HEAD_DIM = 6, 4
 def small_model():
     torch.manual_seed(123)
     heads = {"num_heads": HEADS, "num_kv_heads": 2, "head_dim": HEAD_DIM}
-    return llama_model(11, 10, 17, LAYERS, **heads).requires_grad_(False)
+    return la.llama_model(11, 10, 17, LAYERS, **heads).requires_grad_(False)
 
 
 @pytest.fixture
@@ -203,9 +192,9 @@ def random_maps(*shape):
 
 def test_maps_are_what_each_attention_returns(model) -> None:
     token_ids = tokens(2, 7)
-    maps = attention_maps(model, token_ids)
+    maps = la.attention_maps(model, token_ids)
     assert maps.shape == (2, LAYERS, HEADS, 7, 7)
-    assert torch.equal(attention_maps(model, token_ids, layers=[2, 0]), maps[:, [0, 2]])
+    assert torch.equal(la.attention_maps(model, token_ids, layers=[2, 0]), maps[:, [0, 2]])
     x = model.token_embedding(token_ids)
     for layer, block in enumerate(model.blocks):
         attended, weights = block.attention(block.attention_norm(x), need_weights=True)
@@ -215,10 +204,10 @@ def test_maps_are_what_each_attention_returns(model) -> None:
 
 
 def test_targets_by_hand() -> None:
-    assert previous_token_targets(1).tolist() == [[False]]
-    assert previous_token_targets(5).nonzero().tolist() == [[1, 0], [2, 1], [3, 2], [4, 3]]
+    assert la.previous_token_targets(1).tolist() == [[False]]
+    assert la.previous_token_targets(5).nonzero().tolist() == [[1, 0], [2, 1], [3, 2], [4, 3]]
     a, b = 3, 8
-    assert induction_targets(torch.tensor([a, b, a, a, b])).nonzero().tolist() == [
+    assert la.induction_targets(torch.tensor([a, b, a, a, b])).nonzero().tolist() == [
         [2, 1],  # the second a, behind the first
         [3, 1],  # the third as well; behind the second stands the third itself
         [4, 2],
@@ -227,8 +216,8 @@ def test_targets_by_hand() -> None:
 
 def test_scores_by_loops() -> None:
     maps, token_ids = random_maps(2, 3, 5, 13, 13), tokens(2, 13)
-    targets = induction_targets(token_ids)
-    scores = head_scores(maps, targets)
+    targets = la.induction_targets(token_ids)
+    scores = la.head_scores(maps, targets)
     for row, layer, head in itertools.product(range(2), range(3), range(5)):
         sums = [
             sum(maps[row, layer, head, i, j].item() for j in range(13) if targets[row, i, j])
@@ -239,9 +228,9 @@ def test_scores_by_loops() -> None:
 
 
 def test_targets_may_be_for_all_sequences() -> None:
-    maps, targets = random_maps(2, 3, 5, 7, 7), previous_token_targets(7)
-    assert_close(head_scores(maps, targets)[1], head_scores(maps[1], targets))
-    assert_close(head_scores(maps, targets), head_scores(maps, targets.expand(2, 7, 7)))
+    maps, targets = random_maps(2, 3, 5, 7, 7), la.previous_token_targets(7)
+    assert_close(la.head_scores(maps, targets)[1], la.head_scores(maps[1], targets))
+    assert_close(la.head_scores(maps, targets), la.head_scores(maps, targets.expand(2, 7, 7)))
 
 
 def hidden_states_without(model, token_ids, heads, *, mean=False):
@@ -250,7 +239,7 @@ def hidden_states_without(model, token_ids, heads, *, mean=False):
     for layer, block in enumerate(model.blocks):
         attention, normed = block.attention, block.attention_norm(x)
         attended, weights = attention(normed, need_weights=True)
-        value = split_heads(attention.W_value(normed), attention.num_kv_heads)
+        value = la.split_heads(attention.W_value(normed), attention.num_kv_heads)
         for head in {head for there, head in heads if there == layer}:
             group = head * attention.num_kv_heads // attention.num_heads
             found = weights[..., head, :, :] @ value[..., group, :, :]
@@ -271,7 +260,7 @@ def hidden_states_without(model, token_ids, heads, *, mean=False):
 )
 def test_without_heads_their_part_of_the_sum_is_missing(model, heads, mean) -> None:
     token_ids = tokens(2, 7)
-    with ablate_heads(model, heads, **({"mean": True} if mean else {})):
+    with la.ablate_heads(model, heads, **({"mean": True} if mean else {})):
         without = model.hidden_states(token_ids)
     assert_close(without, hidden_states_without(model, token_ids, heads, mean=mean))
     assert torch.equal(without, model.hidden_states(token_ids)) == (not heads)
@@ -279,13 +268,13 @@ def test_without_heads_their_part_of_the_sum_is_missing(model, heads, mean) -> N
 
 def test_what_the_heads_found_is_not_overwritten(model) -> None:
     project, found = model.blocks[1].attention.out_proj, torch.ones(1, 7, HEADS * HEAD_DIM)
-    with ablate_heads(model, [(1, 2)]):
+    with la.ablate_heads(model, [(1, 2)]):
         project(found)
     assert torch.equal(found, torch.ones_like(found))
 
 
 def test_heads_work_again_after_an_exception(model) -> None:
-    with pytest.raises(KeyError), ablate_heads(model, [(0, 1), (2, 2)]):
+    with pytest.raises(KeyError), la.ablate_heads(model, [(0, 1), (2, 2)]):
         raise KeyError
     assert not any(module._forward_pre_hooks for module in model.modules())
 
@@ -309,41 +298,44 @@ def test_copying_by_hand() -> None:
     """Of the second half all tokens but the first can be copied: three of four here."""
     token_ids = torch.tensor([[3, 8, 5, 2, 3, 8, 5, 2], [1, 1, 8, 8, 1, 1, 8, 8]])
     right = token_ids.roll(-1, dims=1)
-    assert copy_accuracy(Saying(right), token_ids) == 1.0
+    assert la.copy_accuracy(Saying(right), token_ids) == 1.0
     named = torch.zeros_like(right)
     named[0, 4] = 8
     named[:, :4] = right[:, :4]  # the first half does not count
     named[:, 7] = right[:, 7]  # nor does what follows the end
-    assert copy_accuracy(Saying(named), token_ids) == pytest.approx(1 / 6)
+    assert la.copy_accuracy(Saying(named), token_ids) == pytest.approx(1 / 6)
 
 
 # What is refused
 
 M, MAPS, BOTH = small_model(), torch.zeros(3, 6, 5, 5), torch.zeros(2, 3, 6, 5, 5)
-ONCE_AND_AGAIN = torch.tensor([[1, 2, 3, 4, 5], [1, 2, 1, 2, 1]])
-NEAR, NOT_TWICE = previous_token_targets(5), "the second half of token_ids must be the first once"
+ONE_REPEATS = torch.tensor([[1, 2, 3, 4, 5], [1, 2, 1, 2, 1]])
+NEAR, NOT_TWICE = (
+    la.previous_token_targets(5),
+    "the second half of token_ids must be the first once",
+)
 
 
 def ablate(*head) -> None:
-    with ablate_heads(M, [(0, 1), head]):
+    with la.ablate_heads(M, [(0, 1), head]):
         raise AssertionError
 
 
 test_refused = refusals(
-    ("a block of 12 tokens, no two alike, needs", lambda: repeated_blocks(5, 17, VOCAB, 3, 12)),
-    ("come again must be at least 1", lambda: copy_loss(seeded_model(), torch.arange(11)[None])),
-    ("as large as a map, (5, 5)", lambda: head_scores(MAPS, NEAR[:4, :4])),
-    ("got shape (2, 5, 5)", lambda: head_scores(MAPS, NEAR.expand(2, 5, 5))),
-    ("1 of 2 sequences have no", lambda: head_scores(BOTH, induction_targets(ONCE_AND_AGAIN))),
+    ("a block of 12 tokens, no two alike, needs", lambda: la.repeated_blocks(5, 17, VOCAB, 3, 12)),
+    ("come again must be at least 1", lambda: la.copy_loss(seeded_model(), torch.arange(11)[None])),
+    ("as large as a map, (5, 5)", lambda: la.head_scores(MAPS, NEAR[:4, :4])),
+    ("got shape (2, 5, 5)", lambda: la.head_scores(MAPS, NEAR.expand(2, 5, 5))),
+    ("1 of 2 sequences have", lambda: la.head_scores(BOTH, la.induction_targets(ONE_REPEATS))),
     ("the model has 3 layers,", lambda: ablate(3, 0)),
     ("layer 2 has 6 heads, counted", lambda: ablate(2, 6)),
     ("there is no layer -1", lambda: ablate(-1, 0)),
     ("there is no head -1", lambda: ablate(0, -1)),
-    ("must be asked for; got [0, 7]", lambda: attention_maps(M, tokens(3), [0, 7])),
-    ("the model has 3 layers", lambda: attention_maps(M, tokens(3), [-1])),
-    ("must be asked for; got []", lambda: attention_maps(M, tokens(3), [])),
-    (NOT_TWICE, lambda: copy_accuracy(M, torch.tensor([1, 2, 3, 1, 2]))),
-    (NOT_TWICE, lambda: copy_accuracy(M, torch.tensor([1, 2, 3, 1, 5, 3]))),
+    ("must be asked for; got [0, 7]", lambda: la.attention_maps(M, tokens(3), [0, 7])),
+    ("the model has 3 layers", lambda: la.attention_maps(M, tokens(3), [-1])),
+    ("must be asked for; got []", lambda: la.attention_maps(M, tokens(3), [])),
+    (NOT_TWICE, lambda: la.copy_accuracy(M, torch.tensor([1, 2, 3, 1, 2]))),
+    (NOT_TWICE, lambda: la.copy_accuracy(M, torch.tensor([1, 2, 3, 1, 5, 3]))),
 )
 
 

@@ -11,16 +11,7 @@ from torch.profiler import ProfilerActivity, profile
 from torch.testing import assert_close
 from torch.utils.flop_counter import FlopCounterMode
 
-from literate_attention import (
-    KVCache,
-    LanguageModel,
-    LatentCache,
-    MultiHeadLatentAttention,
-    RotaryEmbedding,
-    TransformerBlock,
-    causal_mask,
-    generate,
-)
+import literate_attention as la
 
 BATCH, NUM_TOKENS, D_IN, D_OUT, HEADS, CONTEXT = 2, 11, 7, 12, 3, 13
 HEAD_DIM, VALUE_DIM, LATENT, ROPE = 5, 9, 8, 4
@@ -38,16 +29,16 @@ def seeded(**options):
         "head_dim": HEAD_DIM,
         "latent_dim": LATENT,
         "value_dim": VALUE_DIM,
-        "rope": RotaryEmbedding(ROPE, CONTEXT, base=100.0),
+        "rope": la.RotaryEmbedding(ROPE, CONTEXT, base=100.0),
         **options,
     }
-    attention = MultiHeadLatentAttention(D_IN, D_OUT, HEADS, **settings).double()
+    attention = la.MultiHeadLatentAttention(D_IN, D_OUT, HEADS, **settings).double()
     attention.latent_norm.weight.data = random_tensor(attention.latent_dim, seed=1)
     return attention
 
 
 def empty(max_tokens=NUM_TOKENS, batch=BATCH):
-    return LatentCache(batch, max_tokens, LATENT, ROPE, dtype=torch.float64)
+    return la.LatentCache(batch, max_tokens, LATENT, ROPE, dtype=torch.float64)
 
 
 # Against loops, and each other
@@ -71,7 +62,7 @@ def test_the_module_agrees_with_loops(need_weights, absorb, masked) -> None:
         query.append(torch.cat([plain, attention.rope(turned)], dim=-1))
         key.append(torch.cat([latent @ of_key, rope_key], dim=-1))
         value.append(latent @ of_value)
-    allowed, by_hand = causal_mask(NUM_TOKENS), None
+    allowed, by_hand = la.causal_mask(NUM_TOKENS), None
     if masked:
         by_hand = random_tensor(BATCH, 1, NUM_TOKENS, NUM_TOKENS) > 0
         by_hand[0, 0, 0, 0] = False
@@ -113,7 +104,7 @@ def test_any_split_equals_the_whole(absorb, sizes) -> None:
 
 def test_what_a_cache_keeps_can_be_counted_by_hand() -> None:
     """DeepSeek-V3: 576 numbers for each token, not 32,768."""
-    cache = LatentCache(1, 10, latent_dim=512, rope_dim=64, dtype=torch.bfloat16, device="meta")
+    cache = la.LatentCache(1, 10, latent_dim=512, rope_dim=64, dtype=torch.bfloat16, device="meta")
     assert cache.nbytes == 10 * 576 * 2
 
 
@@ -145,10 +136,10 @@ def test_the_form_with_fewer_multiplications_is_taken(q_len, head_dim) -> None:
 def test_absorbed_copies_no_latent_for_a_head_and_no_matrix_for_a_text(
     batch, head_dim, num_tokens
 ) -> None:
-    attention = MultiHeadLatentAttention(
-        6, 6, 16, head_dim=head_dim, latent_dim=64, rope=RotaryEmbedding(8, num_tokens)
+    attention = la.MultiHeadLatentAttention(
+        6, 6, 16, head_dim=head_dim, latent_dim=64, rope=la.RotaryEmbedding(8, num_tokens)
     ).requires_grad_(False)
-    cache = LatentCache(batch, num_tokens, 64, 8)
+    cache = la.LatentCache(batch, num_tokens, 64, 8)
     cache.append(torch.zeros(batch, num_tokens - 1, 72))
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
         attention(torch.ones(batch, 1, 6), cache=cache, absorb=True)
@@ -161,12 +152,12 @@ def test_absorbed_copies_no_latent_for_a_head_and_no_matrix_for_a_text(
 
 
 def test_a_model_of_it_writes_with_its_caches() -> None:
-    rope = RotaryEmbedding(ROPE, 20)
+    rope = la.RotaryEmbedding(ROPE, 20)
     sizes = {"head_dim": 5, "latent_dim": LATENT, "rope": rope}
-    attentions = [MultiHeadLatentAttention(10, 10, 3, **sizes) for _ in range(2)]
-    blocks = [TransformerBlock(attention, 10, 17) for attention in attentions]
-    model, prompt = LanguageModel(11, 10, blocks).double(), torch.tensor([[3, 1, 4], [1, 5, 9]])
-    longer = generate(model, prompt, 8, caches=[empty(), empty()])
+    attentions = [la.MultiHeadLatentAttention(10, 10, 3, **sizes) for _ in range(2)]
+    blocks = [la.TransformerBlock(attention, 10, 17) for attention in attentions]
+    model, prompt = la.LanguageModel(11, 10, blocks).double(), torch.tensor([[3, 1, 4], [1, 5, 9]])
+    longer = la.generate(model, prompt, 8, caches=[empty(), empty()])
     for place in range(3, 11):
         with torch.no_grad():
             assert torch.equal(model(longer[:, :place])[:, -1].argmax(-1), longer[:, place])
@@ -186,7 +177,7 @@ def test_a_module_can_change_its_dtype(absorb, dtype) -> None:
 # What is refused
 
 KEPT = torch.ones(BATCH, 3, LATENT + ROPE, dtype=torch.float64)
-OTHER = KVCache(BATCH, HEADS, NUM_TOKENS, HEAD_DIM)
+OTHER = la.KVCache(BATCH, HEADS, NUM_TOKENS, HEAD_DIM)
 MASK = torch.ones(NUM_TOKENS, NUM_TOKENS, dtype=torch.bool)
 FOR = "the cache is for a latent of shape (batch, num_tokens, width) = (2, 3, 12), got "
 

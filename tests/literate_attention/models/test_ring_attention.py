@@ -11,17 +11,7 @@ from harness.library.refusals import refusals
 from torch import distributed as dist
 from torch.testing import assert_close
 
-from literate_attention import (
-    attend_in_ring,
-    causal_mask,
-    fused_attention,
-    join_shards,
-    merge_partials,
-    partial_attention,
-    partial_gradients,
-    ring_shards,
-    take_shard,
-)
+import literate_attention as la
 from literate_attention.models.ring_attention import blocks, tiles
 from literate_attention.models.ring_comparison import compare_ring
 
@@ -47,10 +37,10 @@ PARTS = [(13,), (1, 12), (6, 7), (2, 3, 5, 3), (1,) * 13]
 def test_parts_in_any_order_merge_to_the_whole(sizes, is_causal) -> None:
     """The order of the parts does not matter."""
     query, key, value = query_key_value()
-    mask = causal_mask(Q_LEN, KV_LEN) if is_causal else None
+    mask = la.causal_mask(Q_LEN, KV_LEN) if is_causal else None
     masks = (None,) * len(sizes) if mask is None else mask.split(sizes, dim=-1)
     parts = [
-        partial_attention(query, k, v, attn_mask=each)
+        la.partial_attention(query, k, v, attn_mask=each)
         for k, v, each in zip(key.split(sizes, -2), value.split(sizes, -2), masks, strict=True)
     ]
     scores = query @ key.mT / HEAD_DIM**0.5
@@ -59,9 +49,9 @@ def test_parts_in_any_order_merge_to_the_whole(sizes, is_causal) -> None:
     for ordered in (parts, parts[::-1]):
         first, *rest = ordered
         for part in rest:
-            first = merge_partials(first, part)
+            first = la.merge_partials(first, part)
         context, logsumexp = first
-        assert_close(context, fused_attention(query, key, value, attn_mask=mask))
+        assert_close(context, la.fused_attention(query, key, value, attn_mask=mask))
         assert_close(logsumexp, scores.logsumexp(dim=-1, keepdim=True))
 
 
@@ -72,13 +62,13 @@ def test_a_query_without_a_key_in_one_part_is_still_right(hidden) -> None:
     mask[1, :6] = hidden in ("neither", "second")
     mask[1, 6:] = hidden in ("neither", "first")
     parts = [
-        partial_attention(query, key[:, part], value[:, part], attn_mask=mask[:, part])
+        la.partial_attention(query, key[:, part], value[:, part], attn_mask=mask[:, part])
         for part in (slice(0, 6), slice(6, None))
     ]
-    context, logsumexp = merge_partials(*parts)
-    assert_close(context, fused_attention(query, key, value, attn_mask=mask))
+    context, logsumexp = la.merge_partials(*parts)
+    assert_close(context, la.fused_attention(query, key, value, attn_mask=mask))
     assert (logsumexp == -torch.inf).any() == (hidden == "both")
-    gradients = partial_gradients(
+    gradients = la.partial_gradients(
         query, key, value, context, logsumexp, torch.ones_like(context), attn_mask=mask
     )
     assert all(gradient.isfinite().all() for gradient in gradients)
@@ -88,24 +78,26 @@ def test_a_query_without_a_key_in_one_part_is_still_right(hidden) -> None:
 def test_large_scores_do_not_overflow(size) -> None:
     query, key, value = query_key_value()
     halves = [slice(0, 6), slice(6, None)]
-    parts = [partial_attention(size * query, key[:, half], value[:, half]) for half in halves]
-    context, _ = merge_partials(*parts)
-    assert_close(context, fused_attention(size * query, key, value))
+    parts = [la.partial_attention(size * query, key[:, half], value[:, half]) for half in halves]
+    context, _ = la.merge_partials(*parts)
+    assert_close(context, la.fused_attention(size * query, key, value))
 
 
 @pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
 @pytest.mark.parametrize("sizes", PARTS, ids=str)
 def test_gradients_of_the_parts_are_those_of_the_whole(sizes, is_causal) -> None:
     leaves = [x.requires_grad_() for x in query_key_value()]
-    mask = causal_mask(Q_LEN, KV_LEN) if is_causal else torch.ones(Q_LEN, KV_LEN, dtype=torch.bool)
-    expected = fused_attention(*leaves, attn_mask=mask, scale=0.3)
+    mask = (
+        la.causal_mask(Q_LEN, KV_LEN) if is_causal else torch.ones(Q_LEN, KV_LEN, dtype=torch.bool)
+    )
+    expected = la.fused_attention(*leaves, attn_mask=mask, scale=0.3)
     upstream = random_tensor(*expected.shape, seed=9)
     of_query, of_key, of_value = torch.autograd.grad(expected, leaves, upstream)
 
     query, key, value = (x.detach() for x in leaves)
-    found = partial_attention(query, key, value, attn_mask=mask, scale=0.3)
+    found = la.partial_attention(query, key, value, attn_mask=mask, scale=0.3)
     parts = [
-        partial_gradients(query, k, v, *found, upstream, attn_mask=each, scale=0.3)
+        la.partial_gradients(query, k, v, *found, upstream, attn_mask=each, scale=0.3)
         for k, v, each in zip(
             key.split(sizes, -2), value.split(sizes, -2), mask.split(sizes, -1), strict=True
         )
@@ -121,19 +113,19 @@ def test_gradients_of_the_parts_are_those_of_the_whole(sizes, is_causal) -> None
 @pytest.mark.parametrize("zigzag", [True, False], ids=["zig-zag", "in order"])
 @pytest.mark.parametrize(("num_tokens", "world_size"), [(2, 1), (12, 3), (40, 4), (70, 5)])
 def test_shards_hold_each_token_once(num_tokens, world_size, zigzag) -> None:
-    shards = ring_shards(num_tokens, world_size, zigzag=zigzag)
+    shards = la.ring_shards(num_tokens, world_size, zigzag=zigzag)
     assert len(shards) == world_size
     assert sorted(shards.flatten().tolist()) == list(range(num_tokens))
     assert (shards.diff(dim=-1) == 1).all()
     x = random_tensor(BATCH, num_tokens, HEAD_DIM)
-    assert torch.equal(join_shards([take_shard(x, shard) for shard in shards], shards), x)
+    assert torch.equal(la.join_shards([la.take_shard(x, shard) for shard in shards], shards), x)
 
 
 @pytest.mark.parametrize("block_size", [1, 2, 3, 5, 100])
 @pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
 @pytest.mark.parametrize("zigzag", [True, False], ids=["zig-zag", "in order"])
 def test_tiles_cover_what_may_be_attended_once(zigzag, is_causal, block_size) -> None:
-    shards = ring_shards(30, 3, zigzag=zigzag)
+    shards = la.ring_shards(30, 3, zigzag=zigzag)
     met = torch.zeros(30, 30)
     for q_shard in shards:
         for kv_shard in shards:
@@ -144,12 +136,12 @@ def test_tiles_cover_what_may_be_attended_once(zigzag, is_causal, block_size) ->
                 tile = torch.ones(len(q_at[rows]), len(k_at[columns])) if mask is None else mask
                 assert tile.any()
                 met[q_at[rows][:, None], k_at[columns]] += tile
-    assert torch.equal(met.bool(), causal_mask(30) if is_causal else torch.ones(30, 30).bool())
+    assert torch.equal(met.bool(), la.causal_mask(30) if is_causal else torch.ones(30, 30).bool())
     assert met.max() == 1
 
 
 def test_blocks_do_not_reach_over_a_gap() -> None:
-    (shard, _) = ring_shards(28, 2)
+    (shard, _) = la.ring_shards(28, 2)
     assert [(rows.start, rows.stop, at.tolist()) for rows, at in blocks(shard, 4)] == [
         (0, 4, [0, 1, 2, 3]),
         (4, 7, [4, 5, 6]),
@@ -192,8 +184,8 @@ def joined(found, zigzag=True):
     for each in found:
         if isinstance(each, Exception):
             raise each
-    shards = ring_shards(NUM_TOKENS, len(found), zigzag=zigzag)
-    return [join_shards(parts, shards) for parts in zip(*found, strict=True)]
+    shards = la.ring_shards(NUM_TOKENS, len(found), zigzag=zigzag)
+    return [la.join_shards(parts, shards) for parts in zip(*found, strict=True)]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -264,16 +256,16 @@ def ring_of_one():
 )
 def test_refuses_arguments(shapes, message) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        attend_in_ring(*(torch.ones(shape) for shape in shapes))
+        la.attend_in_ring(*(torch.ones(shape) for shape in shapes))
 
 
 ROW, TWO = torch.ones(1, 2), torch.ones(2, 1, dtype=torch.bool)
 
 
 test_refuses = refusals(
-    ("got shape (2, 1)", lambda: partial_gradients(*[ROW] * 4, ROW[:, :1], ROW, attn_mask=TWO)),
-    ("10 tokens cannot be cut into 8 chunks of one size, 2 for", lambda: ring_shards(10, 4)),
-    ("world_size must be at least 1, got 0", lambda: ring_shards(8, 0)),
+    ("got shape (2, 1)", lambda: la.partial_gradients(*[ROW] * 4, ROW[:, :1], ROW, attn_mask=TWO)),
+    ("10 tokens cannot be cut into 8 chunks of one size, 2 for", lambda: la.ring_shards(10, 4)),
+    ("world_size must be at least 1, got 0", lambda: la.ring_shards(8, 0)),
 )
 
 

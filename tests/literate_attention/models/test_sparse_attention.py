@@ -7,24 +7,7 @@ from harness.library.refusals import refusals
 from torch.testing import assert_close
 from torch.utils.flop_counter import FlopCounterMode
 
-from literate_attention import (
-    GroupedQueryAttention,
-    Indexer,
-    KVCache,
-    LanguageModel,
-    LatentCache,
-    MultiHeadLatentAttention,
-    PartialRotaryEmbedding,
-    RollingCache,
-    SparseAttention,
-    SparseCache,
-    TransformerBlock,
-    causal_mask,
-    generate,
-    index_loss,
-    index_scores,
-    top_k_mask,
-)
+import literate_attention as la
 
 BATCH, TOKENS, D_IN, D_OUT, HEADS, INDEX_HEADS, INDEX_DIM, TOP_K = 2, 13, 7, 12, 3, 11, 5, 4
 
@@ -36,20 +19,20 @@ X = random_tensor(BATCH, TOKENS, D_IN)
 
 def seeded(latent=False, top_k=TOP_K, width=D_IN):
     torch.manual_seed(123)
-    rope = PartialRotaryEmbedding(2, 32, base=100.0)
-    indexer = Indexer(width, INDEX_HEADS, INDEX_DIM, rope=rope)
-    attention = GroupedQueryAttention(width, D_OUT, HEADS, 1)
+    rope = la.PartialRotaryEmbedding(2, 32, base=100.0)
+    indexer = la.Indexer(width, INDEX_HEADS, INDEX_DIM, rope=rope)
+    attention = la.GroupedQueryAttention(width, D_OUT, HEADS, 1)
     if latent:
         sizes = {"head_dim": 4, "latent_dim": 6, "rope": rope}
-        attention = MultiHeadLatentAttention(width, D_OUT, HEADS, **sizes)
-    return SparseAttention(attention, indexer, top_k).double().requires_grad_(False)
+        attention = la.MultiHeadLatentAttention(width, D_OUT, HEADS, **sizes)
+    return la.SparseAttention(attention, indexer, top_k).double().requires_grad_(False)
 
 
 def empty(latent=False):
-    kept = KVCache(BATCH, 1, TOKENS, 4, dtype=torch.float64)
+    kept = la.KVCache(BATCH, 1, TOKENS, 4, dtype=torch.float64)
     if latent:
-        kept = LatentCache(BATCH, TOKENS, 6, 2, dtype=torch.float64)
-    return SparseCache(kept, INDEX_DIM)
+        kept = la.LatentCache(BATCH, TOKENS, 6, 2, dtype=torch.float64)
+    return la.SparseCache(kept, INDEX_DIM)
 
 
 # Scores, choice and loss, against loops
@@ -62,13 +45,13 @@ def test_scores_agree_with_a_loop_over_heads_of_either_sign() -> None:
     for head in range(3):
         found = torch.einsum("bqd,bkd->bqk", query[:, head], key)
         expected += torch.where(found > 0, found, 0) * weights[:, :, head, None] / 15**0.5
-    assert_close(index_scores(query, key, weights), expected)
+    assert_close(la.index_scores(query, key, weights), expected)
 
 
 def test_the_best_of_those_that_are_allowed_are_chosen() -> None:
     scores, allowed = random_tensor(HEADS, 6, 9, seed=1), random_tensor(6, 9, seed=2) > -0.3
     allowed[0] = False
-    chosen = top_k_mask(scores, TOP_K, allowed)
+    chosen = la.top_k_mask(scores, TOP_K, allowed)
     for head in range(HEADS):
         for query in range(6):
             keys = [key for key in range(9) if allowed[query, key]]
@@ -87,13 +70,13 @@ def test_the_loss_is_a_divergence_and_its_gradient_moves_all_of_the_index_alone(
             wanted = weights[text, :, query, : query + 1].mean(dim=0)
             share = scores[text, query, : query + 1].softmax(dim=-1)
             total += (wanted * (wanted / share).log()).sum() / (BATCH * TOKENS)
-    loss = index_loss(scores, weights)
+    loss = la.index_loss(scores, weights)
     assert_close(loss, total)
     loss.backward()
     assert all(parameter.grad.any() for parameter in sparse.indexer.parameters())
     assert all(parameter.grad is None for parameter in sparse.attention.parameters())
     same = weights.mean(dim=1).log().detach().requires_grad_()
-    index_loss(same, weights).backward()
+    la.index_loss(same, weights).backward()
     assert same.grad.abs().max() < 1e-12
 
 
@@ -151,10 +134,10 @@ def test_a_mask_hides_keys_from_the_index() -> None:
 
 @each_kind
 def test_a_model_of_it_writes_with_its_caches(latent) -> None:
-    blocks = [TransformerBlock(seeded(latent, width=D_OUT), D_OUT, 17) for _ in range(2)]
-    model = LanguageModel(11, D_OUT, blocks).double()
+    blocks = [la.TransformerBlock(seeded(latent, width=D_OUT), D_OUT, 17) for _ in range(2)]
+    model = la.LanguageModel(11, D_OUT, blocks).double()
     prompt = torch.tensor([[3, 1, 4], [1, 5, 9]])
-    longer = generate(model, prompt, 8, caches=[empty(latent), empty(latent)])
+    longer = la.generate(model, prompt, 8, caches=[empty(latent), empty(latent)])
     for place in range(3, 11):
         with torch.no_grad():
             assert torch.equal(model(longer[:, :place])[:, -1].argmax(-1), longer[:, place])
@@ -162,8 +145,8 @@ def test_a_model_of_it_writes_with_its_caches(latent) -> None:
 
 # What is refused
 
-OTHER = KVCache(BATCH, 1, TOKENS, 4)
-BY_HEAD = causal_mask(TOKENS).expand(BATCH, HEADS, -1, -1)
+OTHER = la.KVCache(BATCH, 1, TOKENS, 4)
+BY_HEAD = la.causal_mask(TOKENS).expand(BATCH, HEADS, -1, -1)
 FOR = "the cache is for a key of the index of shape (batch, num_tokens, width) = (2, 13, 5), got "
 
 
@@ -171,7 +154,7 @@ test_refuses = refusals(
     ("room for 13 tokens and", lambda: seeded()(X.repeat(1, 2, 1), cache=empty())),
     (f"{FOR}(1, 13, 5)", lambda: seeded()(X[:1], cache=empty())),
     ("needs a SparseCache, got a KVCache", lambda: seeded()(X, cache=OTHER), TypeError),
-    ("tokens, got a RollingCache", lambda: SparseCache(RollingCache(4), 5), TypeError),
+    ("tokens, got a RollingCache", lambda: la.SparseCache(la.RollingCache(4), 5), TypeError),
     ("scores of shape (2, 1, 13, 13)", lambda: seeded()(X, attn_mask=BY_HEAD)),
     ("top_k must be at least 1, got 0", lambda: seeded(top_k=0)),
 )

@@ -132,7 +132,9 @@ def batches(loader):
 
 def test_the_defaults_are_those_of_the_sources() -> None:
     parameters = inspect.signature(create_dataloader_v1).parameters.values()
-    assert ", ".join(str(parameter.replace(annotation=inspect.Parameter.empty)) for parameter in parameters) == (
+    assert ", ".join(
+        str(parameter.replace(annotation=inspect.Parameter.empty)) for parameter in parameters
+    ) == (
         "txt, batch_size, max_length=256, stride=128, shuffle=True, drop_last=True, num_workers=0"
     )
     (first,) = create_dataloader_v1(SAMPLE_TEXT * 7, 2)
