@@ -32,14 +32,7 @@ from measuring.targets import target
 from torch import nn
 from torch.nn.functional import dropout
 
-from literate_attention import (
-    answer_logits,
-    generate,
-    next_words,
-    sample,
-    tiny_llama,
-    train_in_batches,
-)
+import literate_attention as la
 
 FEW = 300
 WIDTHS, AMOUNTS = (24, 48, 96), (600, 4_800, 38_400)
@@ -142,17 +135,19 @@ def own_texts():
     letters = tuple(sorted({*"".join(found)}))
     for num_pages, width, length in ((10, 48, 36), (1000, 48, 36), (1000, 96, 72)):
         unseen, own = "".join(found[:10]), "".join(found[10 : 10 + num_pages])
-        tests, task = (next_words(cut(text, letters, length), letters) for text in (unseen, own))
+        tests, task = (la.next_words(cut(text, letters, length), letters) for text in (unseen, own))
         torch.manual_seed(123)
         sizes = {"embed_dim": width, "hidden_dim": 2 * width, "context_length": length}
-        model = tiny_llama(len(letters), **sizes)
+        model = la.tiny_llama(len(letters), **sizes)
         begin = time.process_time()
-        train_in_batches(model, task, STEPS)
+        la.train_in_batches(model, task, STEPS)
         seconds = time.process_time() - begin
         start = torch.tensor([[letters.index("\n")]])
         luck = torch.Generator().manual_seed(5)
         with torch.no_grad():
-            written = generate(model, start, length - 1, choose=partial(sample, generator=luck))
+            written = la.generate(
+                model, start, length - 1, choose=partial(la.sample, generator=luck)
+            )
             losses = [loss_on(model, one) for one in (tests, task)]
         yield {
             "own_text": f"{num_pages} pages",
@@ -179,7 +174,7 @@ def cut(text, letters, length):
 
 def loss_on(model, task):
     """Return the loss on some hundreds of pieces."""
-    logits = answer_logits(
+    logits = la.answer_logits(
         model, type(task)(task.words, task.choices, task.examples[:600], task.answers[:600])
     )
     return nn.functional.cross_entropy(logits.flatten(0, 1), task.answers[:600].flatten()).item()

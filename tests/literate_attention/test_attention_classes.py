@@ -11,29 +11,22 @@ from harness import forks
 from harness.library.random_tensors import random_tensor
 from torch.testing import assert_close
 
-from literate_attention import (
-    CausalAttention,
-    MultiHeadAttention,
-    MultiHeadAttentionWrapper,
-    ReproducibleDropout,
-    SelfAttention_v1,
-    SelfAttention_v2,
-)
+import literate_attention as la
 
 NUM_TOKENS, D_IN, D_OUT, HEADS, CONTEXT = 5, 7, 6, 3, 11
 
 CAUSAL = {
-    "causal": lambda dropout=0.0: CausalAttention(D_IN, D_OUT, CONTEXT, dropout, qkv_bias=True),
-    "wrapper": lambda dropout=0.0: MultiHeadAttentionWrapper(
+    "causal": lambda dropout=0.0: la.CausalAttention(D_IN, D_OUT, CONTEXT, dropout, qkv_bias=True),
+    "wrapper": lambda dropout=0.0: la.MultiHeadAttentionWrapper(
         D_IN, D_OUT // HEADS, CONTEXT, dropout, HEADS
     ),
-    "multi-head": lambda dropout=0.0: MultiHeadAttention(
+    "multi-head": lambda dropout=0.0: la.MultiHeadAttention(
         D_IN, D_OUT, CONTEXT, dropout, HEADS, qkv_bias=True
     ),
 }
 ALL = {
-    "v1": lambda: SelfAttention_v1(D_IN, D_OUT),
-    "v2": lambda: SelfAttention_v2(D_IN, D_OUT, qkv_bias=True),
+    "v1": lambda: la.SelfAttention_v1(D_IN, D_OUT),
+    "v2": lambda: la.SelfAttention_v2(D_IN, D_OUT, qkv_bias=True),
     **CAUSAL,
 }
 
@@ -235,7 +228,7 @@ def test_dropout_acts_while_training_only(build, need_weights) -> None:
 @pytest.mark.parametrize("stream", ["torch", "mkl"])
 def test_a_dropout_of_ours_takes_the_place_of_the_modules_own(build, stream) -> None:
     attention, x = seeded(build), tokens(2)
-    dropout = ReproducibleDropout(0.5, stream)
+    dropout = la.ReproducibleDropout(0.5, stream)
     for module in [attention, *getattr(attention, "heads", [])]:
         if hasattr(module, "dropout"):
             module.dropout = dropout
@@ -245,7 +238,7 @@ def test_a_dropout_of_ours_takes_the_place_of_the_modules_own(build, stream) -> 
     torch.manual_seed(5)
     assert_close(attention(x), context)
     torch.manual_seed(5)
-    if isinstance(attention, MultiHeadAttentionWrapper):
+    if isinstance(attention, la.MultiHeadAttentionWrapper):
         expected = torch.stack([dropout(head) for head in weights.unbind(-3)], dim=-3)
     else:
         expected = dropout(weights)

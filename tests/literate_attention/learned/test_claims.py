@@ -6,13 +6,7 @@ import pytest
 import torch
 from harness.library.refusals import refusals
 
-from literate_attention import (
-    Estimate,
-    bootstrap_interval,
-    measure_claim,
-    other_heads,
-    state_claim,
-)
+import literate_attention as la
 
 
 def test_an_interval_contains_the_truth_about_as_often_as_it_says() -> None:
@@ -20,41 +14,41 @@ def test_an_interval_contains_the_truth_about_as_often_as_it_says() -> None:
     generator = torch.Generator().manual_seed(1)
     contained = 0
     for sample in torch.randn(400, 20, generator=generator):
-        low, high = bootstrap_interval(sample)
+        low, high = la.bootstrap_interval(sample)
         contained += low < 0.0 < high
     assert 0.88 < contained / 400 < 0.97
 
 
 def test_an_interval_is_as_wide_as_the_formula_for_means() -> None:
     values = torch.randn(200, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    low, high = bootstrap_interval(values)
+    low, high = la.bootstrap_interval(values)
     error = values.std(correction=0).item() / 200**0.5
     assert low == pytest.approx(values.mean().item() - 1.96 * error, abs=0.15 * error)
     assert high == pytest.approx(values.mean().item() + 1.96 * error, abs=0.15 * error)
-    narrow_low, narrow_high = bootstrap_interval(values, level=0.5)
+    narrow_low, narrow_high = la.bootstrap_interval(values, level=0.5)
     assert low < narrow_low < narrow_high < high
 
 
 def test_a_share_is_drawn_together_with_what_it_is_a_share_of() -> None:
     """If every draw has the same share, its interval is a point, however much the draws differ."""
     whole = torch.rand(11, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    assert bootstrap_interval(0.3 * whole, per=whole) == pytest.approx((0.3, 0.3))
+    assert la.bootstrap_interval(0.3 * whole, per=whole) == pytest.approx((0.3, 0.3))
     part = 0.3 * whole + 0.01 * torch.linspace(-1, 1, 11, dtype=torch.float64)
-    low, high = bootstrap_interval(part, per=whole)
+    low, high = la.bootstrap_interval(part, per=whole)
     error = 0.01 * torch.linspace(-1, 1, 11).std(correction=0).item() / 11**0.5 / whole.mean()
     assert low < part.sum() / whole.sum() < high
     assert high - low == pytest.approx(2 * 1.96 * error.item(), rel=0.3)
 
 
 ESTIMATES = {
-    name: Estimate(torch.tensor([mean, mean]), mean, mean - 0.1, mean + 0.1)
+    name: la.Estimate(torch.tensor([mean, mean]), mean, mean - 0.1, mean + 0.1)
     for name, mean in {"all": 0.9, "damaged": 0.25, "elsewhere": 0.8}.items()
 }
 
 
 def stated(controls, **options):
     words = {"held_out": "other texts", "against": "it did not"}
-    return state_claim("It matters", ESTIMATES, controls=controls, **words, **options)
+    return la.state_claim("It matters", ESTIMATES, controls=controls, **words, **options)
 
 
 def test_a_claim_is_stated_with_all_that_it_owes() -> None:
@@ -76,15 +70,15 @@ def test_each_draw_has_its_own_numbers_and_the_same_seed_the_same() -> None:
         effect, control = torch.rand(2, generator=generator, dtype=torch.float64).tolist()
         return {"effect": effect, "control": control}
 
-    found = measure_claim(measure, num_draws=12)
+    found = la.measure_claim(measure, num_draws=12)
     assert list(found) == ["effect", "control"]
     for name, estimate in found.items():
         assert len(set(estimate.values.tolist())) == 12
         assert estimate.mean == pytest.approx(sum(estimate.values.tolist()) / 12)
-        assert (estimate.low, estimate.high) == bootstrap_interval(estimate.values)
-        assert torch.equal(measure_claim(measure, num_draws=12)[name].values, estimate.values)
+        assert (estimate.low, estimate.high) == la.bootstrap_interval(estimate.values)
+        assert torch.equal(la.measure_claim(measure, num_draws=12)[name].values, estimate.values)
         assert not torch.equal(
-            measure_claim(measure, num_draws=12, seed=4)[name].values, estimate.values
+            la.measure_claim(measure, num_draws=12, seed=4)[name].values, estimate.values
         )
 
 
@@ -93,18 +87,18 @@ def test_a_difference_is_taken_draw_by_draw() -> None:
     shared = torch.rand(12, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     less = 0.25 + 0.01 * torch.linspace(-1, 1, 12, dtype=torch.float64)
     one, other = (
-        Estimate(values, values.mean().item(), 0, 1) for values in (shared, shared - less)
+        la.Estimate(values, values.mean().item(), 0, 1) for values in (shared, shared - less)
     )
     lost = one - other
     assert lost.mean == pytest.approx(0.25)
-    assert (lost.low, lost.high) == pytest.approx(bootstrap_interval(less))
+    assert (lost.low, lost.high) == pytest.approx(la.bootstrap_interval(less))
 
 
 def test_controls_stand_in_the_same_layers_and_are_none_of_the_heads() -> None:
     heads, drawn = [(5, 0), (7, 3), (5, 2)], Counter[tuple[int, int]]()
     generator = torch.Generator().manual_seed(1)
     for _ in range(60):
-        others = other_heads(heads, num_heads=5, generator=generator)
+        others = la.other_heads(heads, num_heads=5, generator=generator)
         assert [layer for layer, _ in others] == [5, 7, 5]
         assert len({*others, *heads}) == 6
         drawn.update(others)
@@ -112,11 +106,11 @@ def test_controls_stand_in_the_same_layers_and_are_none_of_the_heads() -> None:
 
 
 test_refused = refusals(
-    ("at least 10, got 9", lambda: measure_claim(lambda _: {"a": 1.0, "b": 0.0}, num_draws=9)),
-    ("needs a control, but only ['a'] was", lambda: measure_claim(lambda _: {"a": 1.0})),
-    ("number of values must be at least 2, got 1", lambda: bootstrap_interval(torch.ones(1))),
-    ("values, to be divided by", lambda: bootstrap_interval(torch.ones(10), per=torch.ones(9))),
+    ("at least 10, got 9", lambda: la.measure_claim(lambda _: {"a": 1.0, "b": 0.0}, num_draws=9)),
+    ("needs a control, but only ['a'] was", lambda: la.measure_claim(lambda _: {"a": 1.0})),
+    ("number of values must be at least 2, got 1", lambda: la.bootstrap_interval(torch.ones(1))),
+    ("values, to be divided by", lambda: la.bootstrap_interval(torch.ones(10), per=torch.ones(9))),
     ("a claim needs controls that were measured, got []", lambda: stated([])),
     ("controls that were measured, got ['nowhere']", lambda: stated(["nowhere"])),
-    ("layer 3 has 3 heads, too few", lambda: other_heads([(3, 0), (3, 1)], num_heads=3)),
+    ("layer 3 has 3 heads, too few", lambda: la.other_heads([(3, 0), (3, 1)], num_heads=3)),
 )

@@ -14,12 +14,7 @@ from harness.library.deepseek import of_latent_attention
 from torch import nn
 from torch.testing import assert_close
 
-from literate_attention import (
-    LatentCache,
-    MultiHeadLatentAttention,
-    RotaryEmbedding,
-    rotate_interleaved,
-)
+import literate_attention as la
 from literate_attention.models import latent_attention
 
 pytestmark = pytest.mark.oracle
@@ -65,13 +60,13 @@ class Pair:
             nn.init.normal_(weight, mean=float("norm" in name), std=0.4)
         self.angles = module.DeepseekV3RotaryEmbedding(config)
         self.cache = transformers.DynamicCache
-        self.ours = MultiHeadLatentAttention(
+        self.ours = la.MultiHeadLatentAttention(
             self.width,
             self.width,
             self.heads,
             head_dim=self.nope,
             latent_dim=self.latent,
-            rope=RotaryEmbedding(self.rope, NUM_TOKENS, BASE),
+            rope=la.RotaryEmbedding(self.rope, NUM_TOKENS, BASE),
             value_dim=self.value,
             query_latent_dim=query_latent,
         ).double()
@@ -107,7 +102,7 @@ def compare_chunks(pair, cuts, absorb) -> None:
     pair.theirs.requires_grad_(False)
     pair.ours.requires_grad_(False)
     whole, theirs = pair.expected(), pair.cache()
-    kept = LatentCache(len(pair.x), NUM_TOKENS, pair.latent, pair.rope, dtype=torch.float64)
+    kept = la.LatentCache(len(pair.x), NUM_TOKENS, pair.latent, pair.rope, dtype=torch.float64)
     for start, stop in pairwise(cuts):
         piece = pair.ours(pair.x[:, start:stop], cache=kept, absorb=absorb)
         close(piece, whole[:, start:stop])
@@ -140,18 +135,18 @@ TWINS = {
 
 def interleaved(rope, x, start):
     at = slice(start, start + x.shape[-2])
-    return rotate_interleaved(x, rope.cos[at], rope.sin[at])
+    return la.rotate_interleaved(x, rope.cos[at], rope.sin[at])
 
 
 @pytest.mark.parametrize("twin", TWINS)
 def test_a_wrong_twin_is_noticed(twin) -> None:
     pair = Pair(seed=1, nope=6, rope=6)
     before, after = TWINS[twin]
-    source = textwrap.dedent(inspect.getsource(MultiHeadLatentAttention.forward))
+    source = textwrap.dedent(inspect.getsource(la.MultiHeadLatentAttention.forward))
     assert before in source
     names = vars(latent_attention) | {"interleaved": interleaved}
     exec(source.replace(before, after), names)
-    with patch.object(MultiHeadLatentAttention, "forward", names["forward"]):
+    with patch.object(la.MultiHeadLatentAttention, "forward", names["forward"]):
         noticed = pytest.raises(AssertionError, match="not close") if before else nullcontext()
         with noticed:
             compare_chunks(pair, (0, 5, NUM_TOKENS), absorb=True)

