@@ -55,18 +55,6 @@ def test_the_stream_goes_through_the_blocks(model) -> None:
         assert_close(stream[:, layer + 1], block(stream[:, layer]))
 
 
-def test_a_head_writes_what_is_missing_without_it(model) -> None:
-    """Nothing else of the same attention changes when one head is taken out, so the difference is its own."""
-    token_ids = tokens(2, 7)
-    outputs, stream = la.head_outputs(model, token_ids), la.residual_stream(model, token_ids)
-    for layer, head in itertools.product(range(LAYERS), range(HEADS)):
-        block = model.blocks[layer]
-        normed = block.attention_norm(stream[:, layer])
-        with la.ablate_heads(model, [(layer, head)]):
-            without = block.attention(normed)
-        assert_close(outputs[:, layer, head], block.attention(normed) - without)
-
-
 @pytest.mark.parametrize("versus", [None, 8])
 @pytest.mark.parametrize("place", [-1, 2])
 def test_parts_of_a_logit_add_up_to_it(model, versus, place) -> None:

@@ -1,7 +1,6 @@
 """Heads that share keys and values: against loops, torch's kernel, multi-head attention."""
 
 import copy
-import itertools
 
 import pytest
 import torch
@@ -34,21 +33,6 @@ def seeded(num_kv_heads=KV_HEADS, **options):
 def run(attention, x, need_weights, **told):
     result = attention(x, need_weights=need_weights, **told)
     return result[0] if need_weights else result
-
-
-# Groups
-
-
-@each_batch
-@each_kind
-def test_stacking_keeps_heads_of_a_group_together(batch, num_kv_heads) -> None:
-    x, group = random_tensor(*batch, HEADS, Q_LEN, HEAD_DIM), HEADS // num_kv_heads
-    stacked = la.stack_groups(x, num_kv_heads)
-    assert stacked.shape == (*batch, num_kv_heads, group * Q_LEN, HEAD_DIM)
-    for head, row in itertools.product(range(HEADS), range(Q_LEN)):
-        below = (head % group) * Q_LEN + row
-        assert torch.equal(stacked[..., head // group, below, :], x[..., head, row, :])
-    assert torch.equal(la.unstack_groups(stacked, HEADS), x)
 
 
 @both_paths

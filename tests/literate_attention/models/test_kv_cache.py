@@ -32,18 +32,6 @@ def text(length, batch=BATCH):
 # The cache
 
 
-def test_a_cache_returns_all_that_it_was_given_in_order() -> None:
-    cache = la.KVCache(BATCH, KV_HEADS, MAX_TOKENS, HEAD_DIM, dtype=torch.float64)
-    key, value = (
-        random_tensor(BATCH, KV_HEADS, MAX_TOKENS, HEAD_DIM, seed=seed) for seed in (1, 2)
-    )
-    for start, stop in ((0, 5), (5, 6), (6, 6), (6, 13)):
-        keys, values = cache.append(key[:, :, start:stop], value[:, :, start:stop])
-        assert cache.num_tokens == stop
-        assert torch.equal(keys, key[:, :, :stop])
-        assert torch.equal(values, value[:, :, :stop])
-
-
 def test_the_bytes_of_a_cache_can_be_counted_by_hand() -> None:
     caches = la.empty_caches(small_model(dtype=torch.bfloat16), batch=BATCH, max_tokens=MAX_TOKENS)
     expected = 2 * LAYERS * KV_HEADS * HEAD_DIM * MAX_TOKENS * BATCH * 2
@@ -153,19 +141,6 @@ def test_a_text_goes_on_with_the_caches_of_its_beginning(added, window) -> None:
     assert caches[0].num_tokens == 11 + added
     with pytest.raises(ValueError, match=r"hold .* tokens, so a text must have more, got 4"):
         la.generate(model, token_ids, max_new_tokens=1, caches=caches)
-
-
-def test_sinks_are_seen_while_a_text_is_written() -> None:
-    """A window of 3 and one sink: what a mask by hand would choose again and again."""
-    windowed, model, expected = small_model(window=3), small_model(), text(6)
-    caches = [la.RollingCache(window=3, num_sinks=1) for _ in range(LAYERS)]
-    written = la.generate(windowed, expected, max_new_tokens=7, caches=caches)
-    for _ in range(7):
-        mask = la.window_mask(expected.shape[1], expected.shape[1], 3, num_sinks=1)
-        with torch.no_grad():
-            best = model(expected, attn_mask=mask)[:, -1:].argmax(dim=-1)
-        expected = torch.cat([expected, best], dim=1)
-    assert torch.equal(written, expected)
 
 
 @pytest.mark.parametrize("window", [None, 3])

@@ -190,23 +190,8 @@ def test_logits_are_equal(model, tokenizer, their_model, text) -> None:
         assert_close(model(token_ids), expected, atol=1e-4, rtol=0)
 
 
-def long_text(tokenizer):
-    """Return 512 tokens of English that is on every machine: from Python's own documentation."""
-    pydoc_topics = importlib.import_module("pydoc_data.topics").topics
-    token_ids = encoded(tokenizer, pydoc_topics["objects"])[:, :512]
-    assert token_ids.shape[-1] == 512
-    return token_ids
-
-
 def loss(logits, token_ids):
     return nn.functional.cross_entropy(logits[0, :-1], token_ids[0, 1:]).item()
-
-
-def test_the_loss_of_a_long_text_is_equal(model, tokenizer, their_model) -> None:
-    token_ids = long_text(tokenizer)
-    with torch.no_grad():
-        expected = loss(their_model(token_ids).logits, token_ids)
-        assert loss(model(token_ids), token_ids) == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_loss_that_the_chapter_prints_is_theirs(tokenizer, their_model) -> None:
@@ -247,8 +232,3 @@ def test_their_generation_is_ours(model, tokenizer, their_model) -> None:
     )
     assert expected[0, -1] == stop_token
     assert torch.equal(la.generate(model, token_ids, 64, stop_token=stop_token), expected)
-
-
-def test_a_question_gets_an_answer(model, tokenizer) -> None:
-    answer = la.continue_text(model, tokenizer, la.chat_prompt("What is the capital of France?"))
-    assert answer == "The capital of France is Paris."

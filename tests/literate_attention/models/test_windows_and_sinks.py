@@ -157,16 +157,6 @@ def test_a_query_without_a_key_gets_zeros_with_a_sink_too() -> None:
     assert not gradient.any()
 
 
-@pytest.mark.parametrize("padding", [0, 2])
-def test_a_text_in_a_row_of_texts_is_as_if_alone(padding) -> None:
-    """No position and no other text matters to a model without rotations."""
-    model, token_ids = seeded_model(), random_ids(1, 12)
-    document_ids = torch.tensor([[0] * (5 + padding) + [1] * (7 - padding)])
-    joined = model(token_ids, attn_mask=la.document_mask(document_ids)[:, None])
-    pieces = token_ids.split([5 + padding, 7 - padding], dim=1)
-    assert_close(joined, torch.cat([model(piece) for piece in pieces], dim=1))
-
-
 # The rolling cache
 
 

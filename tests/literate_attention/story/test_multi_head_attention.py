@@ -1,4 +1,4 @@
-"""Heads: how they are cut and put together, and the two classes that run them."""
+"""Several heads: the two classes that run them, and what cuts and puts together."""
 
 import pytest
 import torch
@@ -24,22 +24,6 @@ def tokens(*batch, width=D_IN):
 def seeded(kind, d_out, d_in=D_IN):
     torch.manual_seed(123)
     return kind(d_in, d_out, CONTEXT, 0.0, HEADS, qkv_bias=True).double()
-
-
-# Cutting and putting together
-
-
-@pytest.mark.parametrize("batch", [(), (2, 3), (0,)], ids=str)
-def test_a_head_holds_its_own_columns(batch) -> None:
-    """Splitting moves no number, and merging undoes it."""
-    x = tokens(*batch, width=D_OUT)
-    heads = la.split_heads(x, HEADS)
-    assert heads.shape == (*batch, HEADS, NUM_TOKENS, HEAD_DIM)
-    for head in range(HEADS):
-        columns = slice(head * HEAD_DIM, (head + 1) * HEAD_DIM)
-        assert torch.equal(heads[..., head, :, :], x[..., columns])
-    assert heads.data_ptr() == x.data_ptr()
-    assert torch.equal(la.merge_heads(heads), x)
 
 
 # The classes
