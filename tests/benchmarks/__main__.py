@@ -7,23 +7,11 @@ import importlib
 import json
 import os
 import sys
+from pathlib import Path
 
 from measuring import circumstances
 
-NAMES = (
-    "attention",
-    "duration",
-    "memory",
-    "decoding",
-    "half_precision",
-    "own_code",
-    "ring",
-    "ladder",
-    "copying",
-    "learning_to_write",
-    "tiny_llama",
-    "build",
-)
+NAMES = sorted({path.stem for path in Path(__file__).parent.glob("*.py")} - {"__main__"})
 
 
 def run(name):

@@ -35,15 +35,9 @@ def count(rung):
 
 def targets(results):
     """At most one training in ten may fail, and none may succeed that cannot; the square root has no goal."""
-    failures = [
-        target(
-            f"failures, of {found['seeds']}",
-            rung,
-            found["seeds"] - found["succeeded"],
-            MOST_FAILURES,
-        )
-        for rung, found in results.items()
-        if rung not in CANNOT and not rung.startswith("root")
-    ]
-    none = [target("successes", rung, results[rung]["succeeded"], 0) for rung in CANNOT]
-    return [*failures, *none]
+    judged = [target("successes", rung, results[rung]["succeeded"], 0) for rung in CANNOT]
+    for rung, found in results.items():
+        if rung not in CANNOT and not rung.startswith("root"):
+            failed = found["seeds"] - found["succeeded"]
+            judged.append(target(f"failures, of {found['seeds']}", rung, failed, MOST_FAILURES))
+    return judged

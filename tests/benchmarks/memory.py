@@ -7,6 +7,7 @@ without gradients; a training step is a forward and a backward.
 
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import torch
@@ -25,18 +26,10 @@ WARM_UP_TOKENS = 32
 
 def measure():
     """Measure all contenders at all lengths."""
-    return [
-        {
-            "step": step,
-            "tokens": tokens,
-            "contender": name,
-            "mib": in_a_process(__file__, name, step, str(tokens)),
-        }
-        for step in STEPS
-        for name in CONTENDERS
-        for tokens in TOKENS
-        if name in LINEAR or tokens <= LONGEST_EXPLICIT
-    ]
+    for step, name, tokens in product(STEPS, CONTENDERS, TOKENS):
+        if name in LINEAR or tokens <= LONGEST_EXPLICIT:
+            mib = in_a_process(__file__, name, step, str(tokens))
+            yield {"step": step, "tokens": tokens, "contender": name, "mib": mib}
 
 
 def targets(results):
@@ -46,13 +39,9 @@ def targets(results):
 
 def linear(results, step):
     """Judge whether our memory grows linearly: from one doubling to the next, so does its growth."""
-    ours = {
-        row["tokens"]: row["mib"]
-        for row in results
-        if (row["contender"], row["step"]) == ("ours", step)
-    }
-    short, middle, long = TOKENS[-3:]
-    growth = (ours[long] - ours[middle]) / (ours[middle] - ours[short])
+    rows = [row for row in results if (row["contender"], row["step"]) == ("ours", step)]
+    short, middle, long = (row["mib"] for row in rows[-3:])
+    growth = (long - middle) / (middle - short)
     what = "memory grows linearly: twice the growth from one doubling to the next, not four times"
     return target(what, step, growth, 2.2)
 

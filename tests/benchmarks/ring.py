@@ -114,28 +114,17 @@ def targets(results):
     rings = [row for row in results if row["contender"] == "ring" and row["processes"] > 1]
     growth = {n: growth_of_memory(rings, n) for n in sorted({row["processes"] for row in rings})}
     fewest, *more = growth
-    falls = "the memory of a process falls as 1/n, from one number of processes to another"
-    shared = "no process does more than its share of the work"
-    return [
-        *(
-            target(
-                falls,
-                f"{n} processes, against {fewest}",
-                growth[n] * n / (growth[fewest] * fewest),
-                MOST_TIMES_THE_SHARE,
-            )
-            for n in more
-        ),
-        *(
-            target(
-                shared,
-                f"{row['processes']} processes, {row['tokens']} tokens",
-                row["most_of_equal_work"],
-                MOST_OF_EQUAL_WORK,
-            )
-            for row in rings
-        ),
-    ]
+    judged = []
+    for n in more:
+        what = "the memory of a process falls as 1/n, from one number of processes to another"
+        share = growth[n] * n / (growth[fewest] * fewest)
+        where = f"{n} processes, against {fewest}"
+        judged.append(target(what, where, share, MOST_TIMES_THE_SHARE))
+    for row in rings:
+        what = "no process does more than its share of the work"
+        where = f"{row['processes']} processes, {row['tokens']} tokens"
+        judged.append(target(what, where, row["most_of_equal_work"], MOST_OF_EQUAL_WORK))
+    return judged
 
 
 def growth_of_memory(rings, processes):
