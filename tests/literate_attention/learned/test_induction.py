@@ -75,10 +75,8 @@ def test_the_loss_counts_what_comes_after_a_token_that_was_there_before() -> Non
 
 def test_a_block_adds_attention_to_what_came_in() -> None:
     attention = la.GroupedQueryAttention(WIDTH, WIDTH, num_heads=3, num_kv_heads=3)
-    block, x = (
-        la.AttentionBlock(attention, WIDTH),
-        torch.linspace(-2, 3, 10 * WIDTH).view(2, 5, WIDTH),
-    )
+    block = la.AttentionBlock(attention, WIDTH)
+    x = torch.linspace(-2, 3, 10 * WIDTH).view(2, 5, WIDTH)
     of_one_size = x / x.square().mean(dim=-1, keepdim=True).add(1e-5).sqrt()
     assert_close(block(x), x + attention(of_one_size))
 
@@ -310,10 +308,7 @@ def test_copying_by_hand() -> None:
 
 M, MAPS, BOTH = small_model(), torch.zeros(3, 6, 5, 5), torch.zeros(2, 3, 6, 5, 5)
 ONE_REPEATS = torch.tensor([[1, 2, 3, 4, 5], [1, 2, 1, 2, 1]])
-NEAR, NOT_TWICE = (
-    la.previous_token_targets(5),
-    "the second half of token_ids must be the first once",
-)
+NEAR, NOT_TWICE = la.previous_token_targets(5), "token_ids must be the first once"
 
 
 def ablate(*head) -> None:

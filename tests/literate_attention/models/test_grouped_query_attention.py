@@ -192,7 +192,6 @@ UNEVEN = "num_heads must be divisible by num_kv_heads, got "
 BOTH = "attn_mask and is_causal were given together"
 MASK, FOR_EACH = torch.ones(3, 5, dtype=torch.bool), torch.ones(6, 1, 5, dtype=torch.bool)
 
-
 test_refuses = refusals(
     (f"{UNEVEN}6 and 4", lambda: la.GroupedQueryAttention(8, 12, 6, 4)),
     (f"{UNEVEN}6 and 0", lambda: la.GroupedQueryAttention(8, 12, 6, 0)),

@@ -308,9 +308,8 @@ def test_numbers_that_are_equal_stay() -> None:
 
 def story_model():
     attention = la.MultiHeadAttention(WIDTH, WIDTH, context_length=40, dropout=0.0, num_heads=2)
-    return la.LanguageModel(
-        VOCABULARY, WIDTH, [la.TransformerBlock(attention, WIDTH, hidden_dim=17)]
-    )
+    block = la.TransformerBlock(attention, WIDTH, hidden_dim=17)
+    return la.LanguageModel(VOCABULARY, WIDTH, [block])
 
 
 def append(*shape, value=None, **kind) -> None:
@@ -327,7 +326,6 @@ def written(max_new_tokens, **options) -> None:
 
 
 SINK = la.RollingCache(window=3, num_sinks=1)
-
 
 test_refuses = refusals(
     ("(1, 3, 1, 4), got (2, 3, 1, 4); make a cache", lambda: append(2, 3, 1, 4)),

@@ -181,7 +181,6 @@ OTHER = la.KVCache(BATCH, HEADS, NUM_TOKENS, HEAD_DIM)
 MASK = torch.ones(NUM_TOKENS, NUM_TOKENS, dtype=torch.bool)
 FOR = "the cache is for a latent of shape (batch, num_tokens, width) = (2, 3, 12), got "
 
-
 test_refuses = refusals(
     (f"{FOR}(1, 3, 12)", lambda: empty().append(KEPT[:1])),
     (f"{FOR}(2, 3, 11)", lambda: empty().append(KEPT[..., 1:])),

@@ -6,7 +6,7 @@ import pytest
 import torch
 from harness.library import ring
 from harness.library.processes import by_torchrun, processes
-from harness.library.random_tensors import random_tensor
+from harness.library.random_tensors import query_key_value, random_tensor
 from harness.library.refusals import refusals
 from torch import distributed as dist
 from torch.testing import assert_close
@@ -19,14 +19,6 @@ Q_LEN, KV_LEN, HEAD_DIM, VALUE_DIM = 3, 13, 7, 11
 BATCH, KV_HEADS, SHARED_BY = 2, 3, 5
 
 
-def query_key_value(q_len=Q_LEN, kv_len=KV_LEN):
-    return (
-        random_tensor(BATCH, q_len, HEAD_DIM, seed=1),
-        random_tensor(BATCH, kv_len, HEAD_DIM, seed=2),
-        random_tensor(BATCH, kv_len, VALUE_DIM, seed=3),
-    )
-
-
 # A part of the keys
 
 PARTS = [(13,), (1, 12), (6, 7), (2, 3, 5, 3), (1,) * 13]
@@ -36,7 +28,7 @@ PARTS = [(13,), (1, 12), (6, 7), (2, 3, 5, 3), (1,) * 13]
 @pytest.mark.parametrize("sizes", PARTS, ids=str)
 def test_parts_in_any_order_merge_to_the_whole(sizes, is_causal) -> None:
     """The order of the parts does not matter."""
-    query, key, value = query_key_value()
+    query, key, value = query_key_value(BATCH, kv_len=KV_LEN)
     mask = la.causal_mask(Q_LEN, KV_LEN) if is_causal else None
     masks = (None,) * len(sizes) if mask is None else mask.split(sizes, dim=-1)
     parts = [
@@ -57,7 +49,7 @@ def test_parts_in_any_order_merge_to_the_whole(sizes, is_causal) -> None:
 
 @pytest.mark.parametrize("hidden", ["neither", "first", "second", "both"])
 def test_a_query_without_a_key_in_one_part_is_still_right(hidden) -> None:
-    query, key, value = query_key_value()
+    query, key, value = query_key_value(BATCH, kv_len=KV_LEN)
     mask = torch.ones(Q_LEN, KV_LEN, dtype=torch.bool)
     mask[1, :6] = hidden in ("neither", "second")
     mask[1, 6:] = hidden in ("neither", "first")
@@ -76,7 +68,7 @@ def test_a_query_without_a_key_in_one_part_is_still_right(hidden) -> None:
 
 @pytest.mark.parametrize("size", [1.0, 1e4, -1e4])
 def test_large_scores_do_not_overflow(size) -> None:
-    query, key, value = query_key_value()
+    query, key, value = query_key_value(BATCH, kv_len=KV_LEN)
     halves = [slice(0, 6), slice(6, None)]
     parts = [la.partial_attention(size * query, key[:, half], value[:, half]) for half in halves]
     context, _ = la.merge_partials(*parts)
@@ -86,7 +78,7 @@ def test_large_scores_do_not_overflow(size) -> None:
 @pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
 @pytest.mark.parametrize("sizes", PARTS, ids=str)
 def test_gradients_of_the_parts_are_those_of_the_whole(sizes, is_causal) -> None:
-    leaves = [x.requires_grad_() for x in query_key_value()]
+    leaves = [x.requires_grad_() for x in query_key_value(BATCH, kv_len=KV_LEN)]
     mask = (
         la.causal_mask(Q_LEN, KV_LEN) if is_causal else torch.ones(Q_LEN, KV_LEN, dtype=torch.bool)
     )
@@ -260,7 +252,6 @@ def test_refuses_arguments(shapes, message) -> None:
 
 
 ROW, TWO = torch.ones(1, 2), torch.ones(2, 1, dtype=torch.bool)
-
 
 test_refuses = refusals(
     ("got shape (2, 1)", lambda: la.partial_gradients(*[ROW] * 4, ROW[:, :1], ROW, attn_mask=TWO)),

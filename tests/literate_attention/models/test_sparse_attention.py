@@ -149,7 +149,6 @@ OTHER = la.KVCache(BATCH, 1, TOKENS, 4)
 BY_HEAD = la.causal_mask(TOKENS).expand(BATCH, HEADS, -1, -1)
 FOR = "the cache is for a key of the index of shape (batch, num_tokens, width) = (2, 13, 5), got "
 
-
 test_refuses = refusals(
     ("room for 13 tokens and", lambda: seeded()(X.repeat(1, 2, 1), cache=empty())),
     (f"{FOR}(1, 13, 5)", lambda: seeded()(X[:1], cache=empty())),

@@ -105,7 +105,6 @@ def test_the_class_agrees_with_loops(mask_shape) -> None:
 X = torch.ones(2, 5, 7)
 MASK, SMALL = torch.ones(5, 5, dtype=torch.bool), la.CausalAttention(7, 3, 11, 0.0)
 
-
 test_refuses_a_mask = refusals(
     ("attn_mask must be boolean, True = may", lambda: la.mask_weights(X, MASK.int()), TypeError),
     ("attn_mask must be boolean, True = may", lambda: la.mask_scores(X, MASK.float()), TypeError),

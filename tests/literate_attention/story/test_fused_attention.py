@@ -6,7 +6,7 @@ import random
 
 import pytest
 import torch
-from harness.library.random_tensors import random_tensor
+from harness.library.random_tensors import query_key_value, random_tensor
 from harness.library.refusals import refusals
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention as torch_attention
@@ -15,21 +15,13 @@ from torch.testing import assert_close
 
 import literate_attention as la
 
-Q_LEN, KV_LEN, HEAD_DIM, VALUE_DIM = 3, 5, 7, 11
+Q_LEN, KV_LEN, HEAD_DIM = 3, 5, 7
 HALVES = [torch.bfloat16, torch.float16]
 
 each_dtype = pytest.mark.parametrize("dtype", [torch.float32, torch.float64, *HALVES], ids=str)
 each_length = pytest.mark.parametrize(
     ("q_len", "kv_len"), [(5, 5), (3, 5), (1, 5), (5, 3), (1, 1)], ids=str
 )
-
-
-def query_key_value(*batch, q_len=Q_LEN, kv_len=KV_LEN, dtype=torch.float64):
-    return (
-        random_tensor(*batch, q_len, HEAD_DIM, seed=1, dtype=dtype),
-        random_tensor(*batch, kv_len, HEAD_DIM, seed=2, dtype=dtype),
-        random_tensor(*batch, kv_len, VALUE_DIM, seed=3, dtype=dtype),
-    )
 
 
 def random_mask(*shape):
@@ -95,14 +87,11 @@ def test_on_arguments_drawn_at_random(seed) -> None:
     """Of any batch, an empty one too, at any scale, under masks that are spread over any dimension."""
     draw = random.Random(seed)
     batch = [draw.randint(0 if draw.random() < 0.2 else 1, 3) for _ in range(draw.randint(0, 3))]
-    q_len, kv_len, head_dim, value_dim = (draw.randint(1, 9) for _ in range(4))
+    sizes = {size: draw.randint(1, 9) for size in ("q_len", "kv_len", "head_dim", "value_dim")}
     scale = draw.choice([None, 0.3, -2.0, 0.0])
-    arguments = (
-        random_tensor(*batch, q_len, head_dim, seed=1),
-        random_tensor(*batch, kv_len, head_dim, seed=2),
-        random_tensor(*batch, kv_len, value_dim, seed=3),
-    )
-    attn_mask = random_mask(*(draw.choice([1, size]) for size in (*batch, q_len, kv_len)))
+    arguments = query_key_value(*batch, **sizes)
+    shape = *batch, sizes["q_len"], sizes["kv_len"]
+    attn_mask = random_mask(*(draw.choice([1, size]) for size in shape))
     for options in ({}, {"attn_mask": attn_mask}, {"is_causal": True}):
         assert_agrees_with_steps(arguments, scale=scale, **options)
 
@@ -130,33 +119,18 @@ def test_arguments_come_in_torchs_order() -> None:
 # Dropout
 
 
-def test_dropout_takes_each_weight_away_with_the_same_chance() -> None:
-    """With the identity as values, the context is the weights, so that the mask can be seen.
-
-    Each element must be dropped on its own: the number of dropped ones is binomial along every
-    dimension and over all. The seed is fixed; a sound generator fails one seed in ten thousand.
-    """
-    p = 0.3
-    shape = batch, heads, length, _ = 11, 13, 31, 31
-    zeros = torch.zeros(batch, heads, length, 2)
-    value = torch.eye(length).expand(shape)
+def test_dropout_takes_weights_away_and_scales_up_the_others() -> None:
+    """With the identity as values, the context is the weights, so that the mask can be seen."""
+    p, length = 0.3, 31
+    zeros, value = torch.zeros(143, length, 2), torch.eye(length).expand(143, -1, -1)
     torch.manual_seed(123)
     context = la.fused_attention(zeros, zeros, value, None, p, True)
-
-    allowed = la.causal_mask(length)
-    weights = (allowed / allowed.sum(dim=-1, keepdim=True)).expand(shape)
-    kept = context != 0
+    allowed = la.causal_mask(length).expand_as(context)
+    weights, kept = allowed / allowed.sum(dim=-1, keepdim=True), context != 0
     assert_close(context[kept], weights[kept] / (1 - p))
-    assert (allowed.expand(shape) | ~kept).all()
-
-    surprise = (~kept & allowed).float() - p * allowed
-    total = surprise.sum().item() / math.sqrt(batch * heads * allowed.sum() * p * (1 - p))
-    assert abs(total) < 4
-    for dim in range(4):
-        cells = allowed.expand(shape).sum(dim=dim)
-        spread = surprise.sum(dim=dim).square()[cells > 0] / (cells[cells > 0] * p * (1 - p))
-        # the mean of n squares of nearly normal numbers: 1, give or take sqrt(2 / n)
-        assert abs(spread.mean() - 1) < 6 * math.sqrt(2 / spread.numel()), dim
+    dropped, possible = (allowed & ~kept).sum().item(), allowed.sum().item()
+    assert (allowed | ~kept).all()
+    assert abs(dropped - p * possible) < 4 * math.sqrt(possible * p * (1 - p))
 
 
 # Memory
@@ -208,10 +182,7 @@ def test_no_mask_is_too_short_for_the_kernel(batch, mask_batch) -> None:
 
 # What is refused
 
-X = torch.ones(2, 5, 7)
-MASK = torch.ones(5, 5, dtype=torch.bool)
-
-
+X, MASK = torch.ones(2, 5, 7), torch.ones(5, 5, dtype=torch.bool)
 NO_MASK = "were given together; combine them: attn_mask & causal_mask(q_len, kv_len)"
 
 test_refuses = refusals(

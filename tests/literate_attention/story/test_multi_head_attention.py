@@ -140,7 +140,6 @@ X = torch.ones(2, 5, 7)
 SMALL = la.MultiHeadAttention(7, 6, 5, 0.0, num_heads=3)
 NOT_BOOLEAN = "attn_mask must be boolean, True = may attend, got torch.float32"
 
-
 test_refuses = refusals(
     ("d_out must be divisible by", lambda: la.MultiHeadAttention(7, 10, 5, 0.0, 3)),
     ("the width of x must be divisible by num_heads,", lambda: la.split_heads(X, 3)),

@@ -3,13 +3,13 @@
 import pytest
 import torch
 from harness.library.loops import attend_by_loops
-from harness.library.random_tensors import random_tensor
+from harness.library.random_tensors import query_key_value, random_tensor
 from torch import nn
 from torch.testing import assert_close
 
 import literate_attention as la
 
-Q_LEN, KV_LEN, HEAD_DIM, VALUE_DIM = 3, 5, 7, 11
+Q_LEN, KV_LEN = 3, 5
 NUM_TOKENS, D_IN, D_OUT = 5, 7, 3
 
 MODULES = {
@@ -25,14 +25,6 @@ each_module = pytest.mark.parametrize("build", MODULES.values(), ids=MODULES)
 def seeded(build, dtype=torch.float64):
     torch.manual_seed(123)
     return build().to(dtype)
-
-
-def query_key_value(*batch):
-    return (
-        random_tensor(*batch, Q_LEN, HEAD_DIM, seed=1),
-        random_tensor(*batch, KV_LEN, HEAD_DIM, seed=2),
-        random_tensor(*batch, KV_LEN, VALUE_DIM, seed=3),
-    )
 
 
 def projected(attention, x):
