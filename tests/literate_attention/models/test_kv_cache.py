@@ -124,6 +124,46 @@ def test_greedy_decoding_is_what_the_whole_text_would_choose_again_and_again() -
     assert torch.equal(la.generate(model, token_ids, max_new_tokens=9), expected)
 
 
+def grouped():
+    cache = la.KVCache(BATCH, 2, MAX_TOKENS, 3, dtype=torch.float64)
+    return la.GroupedQueryAttention(12, 12, 4, 2), cache
+
+
+def latent():
+    cache = la.LatentCache(BATCH, MAX_TOKENS, 6, 2, dtype=torch.float64)
+    sizes = {"head_dim": 4, "latent_dim": 6, "rope": la.RotaryEmbedding(2, MAX_TOKENS)}
+    return la.MultiHeadLatentAttention(12, 12, 3, **sizes), cache
+
+
+def chosen(make):
+    attention, cache = make()
+    indexer = la.Indexer(12, 11, 5, rope=la.PartialRotaryEmbedding(2, MAX_TOKENS))
+    return la.SparseAttention(attention, indexer, top_k=4), la.SparseCache(cache, index_dim=5)
+
+
+def state():
+    return la.GatedDeltaNet(12, 12, num_heads=2, head_dim=6), la.StateCache()
+
+
+KINDS = {
+    "latents": (latent, latent),
+    "chosen": (lambda: chosen(grouped), lambda: chosen(latent)),
+    "hybrid": (state, state, state, grouped),
+}
+
+
+@pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)
+def test_other_kinds_of_attention_write_with_their_caches_what_they_write_without(kinds) -> None:
+    torch.manual_seed(123)
+    attentions, caches = zip(*(make() for make in kinds), strict=True)
+    blocks = [la.TransformerBlock(attention, 12, hidden_dim=17) for attention in attentions]
+    model = la.LanguageModel(VOCABULARY, 12, blocks).double()
+    written = la.generate(model, text(4), 8, caches=list(caches))
+    for place in range(4, 12):
+        with torch.no_grad():
+            assert torch.equal(model(written[:, :place])[:, -1].argmax(-1), written[:, place])
+
+
 @pytest.mark.parametrize("added", [0, 1, 3])
 @pytest.mark.parametrize("window", [None, 3])
 def test_a_text_goes_on_with_the_caches_of_its_beginning(added, window) -> None:

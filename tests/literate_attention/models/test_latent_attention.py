@@ -151,18 +151,6 @@ def test_absorbed_copies_no_latent_for_a_head_and_no_matrix_for_a_text(
     assert taken < max(cache.nbytes, attention.W_key.weight.nbytes)
 
 
-def test_a_model_of_it_writes_with_its_caches() -> None:
-    rope = la.RotaryEmbedding(ROPE, 20)
-    sizes = {"head_dim": 5, "latent_dim": LATENT, "rope": rope}
-    attentions = [la.MultiHeadLatentAttention(10, 10, 3, **sizes) for _ in range(2)]
-    blocks = [la.TransformerBlock(attention, 10, 17) for attention in attentions]
-    model, prompt = la.LanguageModel(11, 10, blocks).double(), torch.tensor([[3, 1, 4], [1, 5, 9]])
-    longer = la.generate(model, prompt, 8, caches=[empty(), empty()])
-    for place in range(3, 11):
-        with torch.no_grad():
-            assert torch.equal(model(longer[:, :place])[:, -1].argmax(-1), longer[:, place])
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
 @each_form
 def test_a_module_can_change_its_dtype(absorb, dtype) -> None:

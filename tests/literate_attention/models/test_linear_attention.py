@@ -111,7 +111,7 @@ test_refuses = refusals(
 )
 
 
-# The module, and a hybrid
+# The module
 
 
 @pytest.mark.parametrize("sizes", [[1] * TOKENS, [5, 6], [4, 1, 1, 5]])
@@ -123,22 +123,3 @@ def test_the_module_reads_a_text_in_pieces(sizes) -> None:
     assert_close(torch.cat(pieces, dim=1), attention(x))
     assert cache.num_tokens == TOKENS
     assert cache.nbytes == BATCH * HEADS * 5 * 5 * 8
-
-
-def test_a_hybrid_writes_the_same_with_and_without_caches() -> None:
-    torch.manual_seed(123)
-
-    def hybrid(layer):
-        if layer % 4 == 3:
-            return la.GroupedQueryAttention(12, 12, num_heads=4, num_kv_heads=2)
-        return la.GatedDeltaNet(12, 12, num_heads=2, head_dim=6)
-
-    blocks = [la.TransformerBlock(hybrid(layer), 12, hidden_dim=24) for layer in range(4)]
-    model = la.LanguageModel(19, 12, blocks).double()
-    text = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])
-    kv_cache = la.KVCache(2, 2, max_tokens=12, head_dim=3, dtype=torch.float64)
-    caches = [la.StateCache(), la.StateCache(), la.StateCache(), kv_cache]
-    written = la.generate(model, text, max_new_tokens=7, caches=caches)
-    for _ in range(7):
-        text = torch.cat([text, model(text)[:, -1:].argmax(dim=-1)], dim=1)
-    assert torch.equal(written, text)

@@ -132,17 +132,6 @@ def test_a_mask_hides_keys_from_the_index() -> None:
     assert (weights > 0).sum(dim=-1).amax() == TOP_K
 
 
-@each_kind
-def test_a_model_of_it_writes_with_its_caches(latent) -> None:
-    blocks = [la.TransformerBlock(seeded(latent, width=D_OUT), D_OUT, 17) for _ in range(2)]
-    model = la.LanguageModel(11, D_OUT, blocks).double()
-    prompt = torch.tensor([[3, 1, 4], [1, 5, 9]])
-    longer = la.generate(model, prompt, 8, caches=[empty(latent), empty(latent)])
-    for place in range(3, 11):
-        with torch.no_grad():
-            assert torch.equal(model(longer[:, :place])[:, -1].argmax(-1), longer[:, place])
-
-
 # What is refused
 
 OTHER = la.KVCache(BATCH, 1, TOKENS, 4)
