@@ -130,8 +130,8 @@ def grouped():
 
 
 def latent():
-    cache = la.LatentCache(BATCH, MAX_TOKENS, 6, 2, dtype=torch.float64)
-    sizes = {"head_dim": 4, "latent_dim": 6, "rope": la.RotaryEmbedding(2, MAX_TOKENS)}
+    cache = la.LatentCache(BATCH, MAX_TOKENS, 6, 8, dtype=torch.float64)
+    sizes = {"head_dim": 4, "latent_dim": 6, "rope": la.RotaryEmbedding(8, MAX_TOKENS)}
     return la.MultiHeadLatentAttention(12, 12, 3, **sizes), cache
 
 
@@ -158,6 +158,8 @@ def test_other_kinds_of_attention_write_with_their_caches_what_they_write_withou
     attentions, caches = zip(*(make() for make in kinds), strict=True)
     blocks = [la.TransformerBlock(attention, 12, hidden_dim=17) for attention in attentions]
     model = la.LanguageModel(VOCABULARY, 12, blocks).double()
+    for weight in model.parameters():
+        weight.data *= 3  # small ones hide mistakes
     written = la.generate(model, text(4), 8, caches=list(caches))
     for place in range(4, 12):
         with torch.no_grad():
