@@ -89,13 +89,6 @@ def test_without_positions_the_order_of_the_past_is_not_seen() -> None:
     assert not torch.allclose(sighted(token_ids)[-1], sighted(shuffled)[-1])
 
 
-def test_it_reads_with_a_cache_what_it_reads_without() -> None:
-    model, token_ids = seeded_model(num_heads=3), drawn()[:, :7]
-    caches = la.empty_caches(model.requires_grad_(False), batch=5, max_tokens=17)
-    chunks = [model(chunk, caches) for chunk in token_ids.split([1, 4, 2], dim=1)]
-    assert_close(torch.cat(chunks, dim=1), model(token_ids))
-
-
 # Checkpoints and training
 
 
