@@ -7,24 +7,11 @@ import importlib
 import json
 import os
 import sys
+from pathlib import Path
 
-import torch
 from measuring import circumstances
 
-NAMES = (
-    "attention",
-    "duration",
-    "memory",
-    "decoding",
-    "half_precision",
-    "own_code",
-    "ring",
-    "ladder",
-    "copying",
-    "learning_to_write",
-    "tiny_llama",
-    "build",
-)
+NAMES = sorted({path.stem for path in Path(__file__).parent.glob("*.py")} - {"__main__"})
 
 
 def run(name):
@@ -32,17 +19,16 @@ def run(name):
     commit, before = circumstances.commit(), circumstances.load()
     module = importlib.import_module(name)
     results = module.measure()
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    results = results if isinstance(results, dict) else list(results)
     return {
         "name": name,
-        "question": module.QUESTION,
         "date": circumstances.today(),
         "commit": commit,
-        "machine": circumstances.machine(device),
+        "machine": circumstances.machine(),
         "load": {"before": before, "after": circumstances.load()},
-        "versions": circumstances.versions(*module.PACKAGES),
-        "method": " ".join(module.METHOD.split()),
-        "targets": module.targets(results),
+        "versions": circumstances.versions(*getattr(module, "PACKAGES", ())),
+        "method": " ".join(module.__doc__.split()),
+        "targets": module.targets(results) if hasattr(module, "targets") else [],
         "results": results,
     }
 

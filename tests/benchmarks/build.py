@@ -1,4 +1,9 @@
-"""How long the book takes to build: beside stock MyST-NB, after no change, and after edits."""
+"""How long does it take to build the book, beside stock MyST-NB?
+
+Every build is a process of its own, in a copy of the repository. The book is built with the same pages and
+extensions by both sides: as `nox -s docs` builds it, or by MyST-NB alone in its mode `force`, one page after
+the other, each in a new kernel. Cold means that nothing is there but the pages. Both ran in turns.
+"""
 
 import os
 import shutil
@@ -14,12 +19,6 @@ from measuring.timing import interleaved, ratios, spread
 
 from executable_book.run import warm_python
 
-QUESTION = "How long does it take to build the book, beside stock MyST-NB?"
-METHOD = """
-Every build is a process of its own, in a copy of the repository. The book is built with the same pages and
-extensions by both sides: as `nox -s docs` builds it, or by MyST-NB alone in its mode `force`, one page after
-the other, each in a new kernel. Cold means that nothing is there but the pages. Both ran in turns.
-"""
 PACKAGES = ("sphinx", "myst-nb", "sphinx-book-theme", "ipykernel")
 AS_NOX = ("-j", "auto")
 STOCK = ("-D", "nb_execution_mode=force", "-D", "nb_execution_timeout=600")

@@ -1,26 +1,5 @@
-"""What ten trainings of the model that learns to copy come to, and one layer that may take its time."""
+"""Do other seeds learn to copy, by the same circuit, and does one layer?
 
-from typing import Any
-
-import torch
-from harness.library.copiers import (
-    WEIGHT_OF_THOSE_THAT_COPY,
-    copier,
-    copies_mixed,
-    copies_with_notes,
-    copies_with_written,
-    copies_without_written,
-    looks_after_copy,
-    looks_back,
-    looks_without_copy,
-    weight_before,
-)
-from measuring.targets import target
-
-from literate_attention import cut_wires
-
-QUESTION = "Do other seeds learn to copy, by the same circuit, and does one layer?"
-METHOD = """
 The training of the page, from ten seeds for the weights and the rows, 300 steps each. Beside it, from the
 same seeds, one layer of four heads, 1200 steps each, as wide as the model of the page, and once more so
 wide that it has at least as many parameters as two layers. A training copies if at least 0.9 of the letters
@@ -44,9 +23,16 @@ remains: keys that read notes as loud as the first head writes them; what the fi
 The control has no copy: the second head looks from the same places equally far back in rows of 26 different
 letters. All that is measured of two layers after 300 steps is measured once more after 1200.
 """
-PACKAGES = ("torch",)
+
+import torch
+from harness.library import copiers
+from measuring.targets import target
+
+from literate_attention import cut_wires
+
 SEEDS, NEW_SEEDS = range(10), range(10, 20)
 MOST_FAILURES = 3
+SAME_DISTANCES = "at these distances without a copy"
 
 
 def measure():
@@ -62,10 +48,10 @@ def measure():
 
 def two_layers(seed):
     """Train the model of the page, read its circuit, and train it on."""
-    model, checkpoints = copier(seed, num_steps=1200, every=10)
+    model, checkpoints = copiers.copier(seed, num_steps=1200, every=10)
     until_300 = [one for one in checkpoints if one.step <= 300]
     model.load_state_dict(until_300[-1].weights)
-    found: dict[str, Any] = {"seed": seed, **growth(until_300), **circuit(model)}
+    found = {"seed": seed, **growth(until_300), **circuit(model)}
     model.load_state_dict(checkpoints[-1].weights)
     found["after 1200 steps"] = growth(checkpoints) | circuit(model)
     print(found, flush=True)
@@ -74,7 +60,7 @@ def two_layers(seed):
 
 def growth(checkpoints):
     """Return what copying and both scores come to, and when they are halfway there."""
-    found: dict[str, Any] = {}
+    found = {}
     for name, values in {
         "copies": [one.copy_accuracy for one in checkpoints],
         "previous token": [one.previous_token[0, 0].item() for one in checkpoints],
@@ -87,37 +73,37 @@ def growth(checkpoints):
 
 def circuit(model):
     """Return where both heads look, and what is copied if the second one reads only a part of the first."""
-    found: dict[str, Any] = {
-        "copies, lengths mixed": copies_mixed(model),
-        "weight of the token before": weight_before(model),
+    found = {
+        "copies, lengths mixed": copiers.copies_mixed(model),
+        "weight of the token before": copiers.weight_before(model),
     }
     for back in (0, 1, 2):
-        found[f"copies, notes on {back} back"] = copies_with_notes(model, back)
+        found[f"copies, notes on {back} back"] = copiers.copies_with_notes(model, back)
     for part in ("key", "query", "value"):
         with cut_wires(model, {(0, 0): [(1, 0)]}, part=part):
-            found[f"copies, hidden from each {part}"] = copies_mixed(model)
+            found[f"copies, hidden from each {part}"] = copiers.copies_mixed(model)
     return found | {
-        "copies, note on 1 back as written": copies_with_written(model, 1),
-        "copies, notes on 0 and 1 back as written": copies_with_written(model, 0, 1),
-        "copies, all but the note on 0 back": copies_without_written(model, 0),
-        "copies, all but the note on 1 back": copies_without_written(model, 1),
-        "first head's weight, by places back": looks_back(model),
-        "second head's weight, by places after a copy": looks_after_copy(model),
-        "second head's weight, at these distances without a copy": looks_without_copy(model),
+        "copies, note on 1 back as written": copiers.copies_with_written(model, 1),
+        "copies, notes on 0 and 1 back as written": copiers.copies_with_written(model, 0, 1),
+        "copies, all but the note on 0 back": copiers.copies_without_written(model, 0),
+        "copies, all but the note on 1 back": copiers.copies_without_written(model, 1),
+        "first head's weight, by places back": copiers.looks_back(model),
+        "second head's weight, by places after a copy": copiers.looks_after_copy(model),
+        f"second head's weight, {SAME_DISTANCES}": copiers.looks_without_copy(model),
     }
 
 
 def one_layer(seed, *, embed_dim):
     """Train a single layer, four times as long and with four times as many heads."""
     sizes = {"embed_dim": embed_dim, "num_layers": 1, "num_heads": 4}
-    model, checkpoints = copier(seed, num_steps=1200, every=100, **sizes)
+    model, checkpoints = copiers.copier(seed, num_steps=1200, every=100, **sizes)
     best = max(one.copy_accuracy for one in checkpoints)
     parameters = sum(parameter.numel() for parameter in model.parameters())
     return {
         "seed": seed,
         "parameters": parameters,
         "copies at best": round(best, 3),
-        "copies, lengths mixed": copies_mixed(model),
+        "copies, lengths mixed": copiers.copies_mixed(model),
     }
 
 
@@ -131,7 +117,8 @@ def halfway(checkpoints, values):
 
 def rule_holds(run):
     """Say whether the rule that was fixed beforehand tells rightly if a training copies."""
-    return (run["weight of the token before"] > WEIGHT_OF_THOSE_THAT_COPY) == (run["copies"] >= 0.9)
+    told = run["weight of the token before"] > copiers.WEIGHT_OF_THOSE_THAT_COPY
+    return told == (run["copies"] >= 0.9)
 
 
 def targets(results):

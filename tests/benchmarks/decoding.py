@@ -1,54 +1,43 @@
-"""How long a trained model takes to continue a text: ours with its cache, and transformers' generate."""
+"""How long does SmolLM2-135M take to continue a text: ours with its cache, and transformers' generate?
 
-import importlib
-import inspect
-import sys
-import time
-from collections.abc import Callable
-
-import torch
-from measuring.circumstances import cores
-from measuring.targets import target
-from measuring.timing import interleaved, ratios, say, spread
-from memory import forget_peak, in_a_process, resident
-from torch import Tensor, nn
-from torch.nn.functional import linear, logsigmoid, normalize, scaled_dot_product_attention
-from torch.testing import assert_close
-
-import literate_attention as la
-from literate_attention import (
-    empty_caches,
-    generate,
-    grouped_attention,
-    load_smollm2,
-)
-from literate_attention.models.model_file import find_smollm2
-
-QUESTION = "How long does SmolLM2-135M take to continue a text?"
-COMPARED = """
 All contenders have the same weights, and none is timed before all have continued the prompt by the same
 tokens.
-"""
-TIMED = """
+
 The prompt is 512 tokens, which are the words of Python's own documentation; then come 129 tokens.
 No token ends the text; the most probable is chosen. The first token is what one new token takes; the 128
 after it are what is left of a run of 129 once its first token is there. The bare products are those of 128
 steps with the weights, in the same number and sizes, on the same tensors: seven for each layer and one for
 the vocabulary, of one row; no attention, no norm, no sum. In every round each contender runs once, in an
 order drawn anew. times_ours is its time divided by ours in the same round; median and quartiles over rounds.
-"""
-MORE = """
+
 Attention alone is timed with random queries, keys and values. Its memory is the highest resident size of
 a process of its own while it ran, less the size before: one query of nine heads, and 65,536 keys and values
 of three. Loading is the second time, from the cache of weights.
-"""
-KINDS_OF_ATTENTION = """
+
 A layer of each kind is 1,024 wide, with random weights, and runs one token after a cache of random numbers.
 Softmax has 16 heads of 64 numbers and 4 of keys and values; latent has 16 of 64, latents of 256, rotated keys
 of 32; linear has 8 of 128; sparse is softmax over 512 keys that an index of 8 heads of 64 has chosen. In
 chunks, 8 heads of 128 run over 4,096 tokens, by 64.
 """
-METHOD = COMPARED + TIMED + MORE + KINDS_OF_ATTENTION
+
+import importlib
+import inspect
+import sys
+import time
+
+import torch
+from measuring.circumstances import cores
+from measuring.targets import target
+from measuring.timing import compared, interleaved, say
+from memory import forget_peak, in_a_process, resident
+from torch import Tensor, nn
+from torch.nn.functional import linear, logsigmoid, normalize, scaled_dot_product_attention
+from torch.testing import assert_close
+
+import literate_attention as la
+from literate_attention import empty_caches, generate, grouped_attention, load_smollm2
+from literate_attention.models.model_file import find_smollm2
+
 PACKAGES = ("transformers", "gguf")
 PROMPT, NEW = 512, 128
 ROUNDS = 3
@@ -64,9 +53,6 @@ MOST_OF_A_COPY = 0.1
 MOST_SECONDS_TO_LOAD = 1.0
 AFTER = (512, 4_096, 16_384)
 MOST_OF_THEIR_CHUNKS = 1.1
-
-Continue = Callable[[int, Callable[[], None]], Tensor]
-"""What adds so many tokens to the prompt, and calls something after each."""
 
 
 def measure():
@@ -105,8 +91,8 @@ def measure_decoding(dtype, kinds):
         raise AssertionError(f"not all continue the text as ours does: {alike}")
     only = {name: lambda run=run: run(1, lambda: None) for name, run in runs.items()}
     alone = interleaved(only, rounds=FIRST_TOKENS, warm_up=0, named=f"{named}, the first token")
-    firsts: dict[str, list[float]] = {name: [] for name in runs}
-    whole: dict[str, Callable[[], object]] = {
+    firsts = {name: [] for name in runs}
+    whole = {
         name: lambda run=run, name=name: firsts[name].append(seconds_to_first(run))
         for name, run in runs.items()
     }
@@ -120,19 +106,13 @@ def measure_decoding(dtype, kinds):
     }
     for step, measured in zip(STEPS, (alone, more), strict=True):
         for name, each in measured.items():
-            yield {
-                "step": step,
-                "dtype": named,
-                "contender": name,
-                "rounds": len(each),
-                "ms": spread([1e3 * seconds for seconds in each]),
-                "times_ours": spread(ratios(each, measured["ours"])),
-            } | ({"same_text": alike[name]} if name in alike else {})
+            row = {"step": step, "dtype": named} | compared(name, each, ours=measured["ours"])
+            yield row | ({"same_text": alike[name]} if name in alike else {})
 
 
 def seconds_to_first(run):
     """Continue the prompt, and return when its first token was there."""
-    ticks: list[float] = []
+    ticks = []
     start = time.perf_counter()
     run(NEW + 1, lambda: ticks.append(time.perf_counter()))
     if len(ticks) != NEW + 1:
@@ -184,7 +164,7 @@ def theirs(kind, dtype, token_ids):
     model = model.to(dtype)
 
     def run(new, tick):
-        longer: Tensor = model.generate(
+        return model.generate(
             token_ids,
             attention_mask=torch.ones_like(token_ids),
             max_new_tokens=new,
@@ -193,7 +173,6 @@ def theirs(kind, dtype, token_ids):
             pad_token_id=2,
             streamer=Ticking(tick),
         )
-        return longer
 
     return run
 
@@ -224,19 +203,13 @@ def measure_kernel():
             }
             times = interleaved(runs, rounds=rounds, warm_up=10)
         for name, each in times.items():
-            yield {
-                "step": f"attention of {q_len} to {kv_len} tokens",
-                "contender": name,
-                "rounds": rounds,
-                "ms": spread([1e3 * seconds for seconds in each]),
-                "times_ours": spread(ratios(each, times["ours"])),
-            }
+            row = compared(name, each, ours=times["ours"])
+            yield {"step": f"attention of {q_len} to {kv_len} tokens"} | row
 
 
 def in_groups(query, key):
     """Attend as the library does."""
-    context: Tensor = grouped_attention(query, key, key, is_causal=query.shape[-2] > 1)
-    return context
+    return grouped_attention(query, key, key, is_causal=query.shape[-2] > 1)
 
 
 def in_the_kernel(query, key):
@@ -279,7 +252,7 @@ def measure_loading():
     """Time loading from the cache of weights."""
     load_smollm2("cpu")
     times = interleaved({"ours": lambda: load_smollm2("cpu")}, rounds=ROUNDS)["ours"]
-    return {"step": "loading", "contender": "ours", "ms": spread([1e3 * each for each in times])}
+    return {"step": "loading"} | compared("ours", times)
 
 
 def measure_cache():
@@ -344,15 +317,9 @@ def measure_kinds(after=AFTER, rounds=101):
         with torch.no_grad():
             times = interleaved(runs, rounds=rounds, warm_up=5, named=f"after {num_tokens} tokens")
         for name, each in times.items():
-            yield {
-                "step": f"one layer, one token after {num_tokens}",
-                "contender": name,
-                "rounds": rounds,
-                "ms": spread([1e3 * seconds for seconds in each]),
-                "times_softmax": spread(ratios(each, times["softmax"])),
-                "bytes": made[name][1].nbytes,
-                "by_the_formula": made[name][2],
-            }
+            size = {"bytes": made[name][1].nbytes, "by_the_formula": made[name][2]}
+            row = compared(name, each, softmax=times["softmax"])
+            yield {"step": f"one layer, one token after {num_tokens}"} | row | size
 
 
 def fill(cache) -> None:
@@ -396,13 +363,8 @@ def measure_chunks(num_tokens=4_096, rounds=21):
         assert_close(output, expected.transpose(1, 2), rtol=0, atol=1e-5)
         times = interleaved(runs, rounds=rounds, named="linear attention in chunks")
     for name, each in times.items():
-        yield {
-            "step": f"linear attention of {num_tokens} tokens in chunks",
-            "contender": name,
-            "rounds": rounds,
-            "ms": spread([1e3 * seconds for seconds in each]),
-            "times_ours": spread(ratios(each, times["ours"])),
-        }
+        row = compared(name, each, ours=times["ours"])
+        yield {"step": f"linear attention of {num_tokens} tokens in chunks"} | row
 
 
 def targets(results):

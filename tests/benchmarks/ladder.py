@@ -1,11 +1,5 @@
-"""How many of forty trainings succeed, for each model that a page of the story trains."""
+"""How many of forty trainings learn what the page's own training learns?
 
-import torch
-from harness.library.rungs import RUNGS, successes
-from measuring.targets import target
-
-QUESTION = "How many of forty trainings learn what the page's own training learns?"
-METHOD = """
 The cells of the page run as they stand there, but for the seed: forty seeds from 1000 on. A training
 succeeds if at least 0.99 of the examples that it has not seen are answered rightly; for next words, if the
 loss is within 0.005 of the floor. For the square root, each of ten seeds has 400 steps at each of three
@@ -15,7 +9,11 @@ none. Tied is the model that has one matrix for queries and keys, and single the
 neither may succeed. Alone has a matrix for the queries alone. nox -s proof counts again, with two sets of
 instructions of the processor.
 """
-PACKAGES = ("torch",)
+
+import torch
+from harness.library.rungs import RUNGS, successes
+from measuring.targets import target
+
 CANNOT = ("tied", "single")
 FIRST_SEED = 1000
 MOST_FAILURES = 4
@@ -37,15 +35,9 @@ def count(rung):
 
 def targets(results):
     """At most one training in ten may fail, and none may succeed that cannot; the square root has no goal."""
-    failures = [
-        target(
-            f"failures, of {found['seeds']}",
-            rung,
-            found["seeds"] - found["succeeded"],
-            MOST_FAILURES,
-        )
-        for rung, found in results.items()
-        if rung not in CANNOT and not rung.startswith("root")
-    ]
-    none = [target("successes", rung, results[rung]["succeeded"], 0) for rung in CANNOT]
-    return [*failures, *none]
+    judged = [target("successes", rung, results[rung]["succeeded"], 0) for rung in CANNOT]
+    for rung, found in results.items():
+        if rung not in CANNOT and not rung.startswith("root"):
+            failed = found["seeds"] - found["succeeded"]
+            judged.append(target(f"failures, of {found['seeds']}", rung, failed, MOST_FAILURES))
+    return judged

@@ -1,4 +1,15 @@
-"""What the small model that writes needs, in parts, size and texts; and how often it learns."""
+"""What does the small model learn without one of its parts, from other seeds, sizes and texts?
+
+The training of the page: 1,200 steps of 32 texts of 36 words, none of them seen twice, in float64 on one
+thread; the seed draws the texts and the weights. Each model is judged by 300 texts that were drawn before,
+so that those with the same seed have the same test. excess says how far each kind of word is above the
+floor, and on_the_way how far after so many steps; which colour and which thing are what is left of it if
+the model is told which colours or things the text has mentioned, so that only these are possible. The few
+texts are 300, which come again and again. As many models are trained at once as there are cores. A model of
+another size has another width, twice as much of it in its feed-forward layer, and 4 heads. The texts of
+one's own are what Python's help() says of topics, and the docstrings of its standard library, in pages of
+2,000 letters, in an order that a seed draws: the first 10 are for the test.
+"""
 
 import ast
 import pydoc_data.topics
@@ -21,31 +32,8 @@ from measuring.targets import target
 from torch import nn
 from torch.nn.functional import dropout
 
-from literate_attention import (
-    answer_logits,
-    generate,
-    next_words,
-    sample,
-    tiny_llama,
-    train_in_batches,
-)
+import literate_attention as la
 
-QUESTION = (
-    "What does the small model learn without one of its parts, from other random numbers, at other sizes, "
-    "and from other texts?"
-)
-METHOD = """
-The training of the page: 1,200 steps of 32 texts of 36 words, none of them seen twice, in float64 on one
-thread; the seed draws the texts and the weights. Each model is judged by 300 texts that were drawn before,
-so that those with the same seed have the same test. excess says how far each kind of word is above the
-floor, and on_the_way how far after so many steps; which colour and which thing are what is left of it if
-the model is told which colours or things the text has mentioned, so that only these are possible. The few
-texts are 300, which come again and again. As many models are trained at once as there are cores. A model of
-another size has another width, twice as much of it in its feed-forward layer, and 4 heads. The texts of
-one's own are what Python's help() says of topics, and the docstrings of its standard library, in pages of
-2,000 letters, in an order that a seed draws: the first 10 are for the test.
-"""
-PACKAGES = ("torch",)
 FEW = 300
 WIDTHS, AMOUNTS = (24, 48, 96), (600, 4_800, 38_400)
 PAGE = 2_000
@@ -147,17 +135,19 @@ def own_texts():
     letters = tuple(sorted({*"".join(found)}))
     for num_pages, width, length in ((10, 48, 36), (1000, 48, 36), (1000, 96, 72)):
         unseen, own = "".join(found[:10]), "".join(found[10 : 10 + num_pages])
-        tests, task = (next_words(cut(text, letters, length), letters) for text in (unseen, own))
+        tests, task = (la.next_words(cut(text, letters, length), letters) for text in (unseen, own))
         torch.manual_seed(123)
         sizes = {"embed_dim": width, "hidden_dim": 2 * width, "context_length": length}
-        model = tiny_llama(len(letters), **sizes)
+        model = la.tiny_llama(len(letters), **sizes)
         begin = time.process_time()
-        train_in_batches(model, task, STEPS)
+        la.train_in_batches(model, task, STEPS)
         seconds = time.process_time() - begin
         start = torch.tensor([[letters.index("\n")]])
         luck = torch.Generator().manual_seed(5)
         with torch.no_grad():
-            written = generate(model, start, length - 1, choose=partial(sample, generator=luck))
+            written = la.generate(
+                model, start, length - 1, choose=partial(la.sample, generator=luck)
+            )
             losses = [loss_on(model, one) for one in (tests, task)]
         yield {
             "own_text": f"{num_pages} pages",
@@ -184,7 +174,7 @@ def cut(text, letters, length):
 
 def loss_on(model, task):
     """Return the loss on some hundreds of pieces."""
-    logits = answer_logits(
+    logits = la.answer_logits(
         model, type(task)(task.words, task.choices, task.examples[:600], task.answers[:600])
     )
     return nn.functional.cross_entropy(logits.flatten(0, 1), task.answers[:600].flatten()).item()

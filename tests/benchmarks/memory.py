@@ -1,11 +1,13 @@
-"""How much memory attention takes on top of its input and its weights, against the number of tokens.
+"""How much memory does causal multi-head attention take, 768 wide, with 12 heads?
 
-Each number is the highest resident size that the operating system saw in a process of its own, less
-what was resident before. That counts everything, whoever allocated it.
+Batch 1, float32. Each number comes from a process of its own: the highest resident size while the
+step ran, less the resident size before it, in MiB; weights and input are there before. A forward is
+without gradients; a training step is a forward and a backward.
 """
 
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import torch
@@ -16,13 +18,6 @@ from measuring.targets import target
 
 from literate_attention import MultiHeadAttention
 
-QUESTION = "How much memory does causal multi-head attention take, 768 wide, with 12 heads?"
-METHOD = """
-Batch 1, float32. Each number comes from a process of its own: the highest resident size while the
-step ran, less the resident size before it, in MiB; weights and input are there before. A forward is
-without gradients; a training step is a forward and a backward.
-"""
-PACKAGES = ()
 TOKENS = (256, 512, 1024, 2048, 4096, 8192)
 LONGEST_EXPLICIT = 4096
 """Beyond it, the explicit form needs more memory than a laptop has."""
@@ -31,18 +26,10 @@ WARM_UP_TOKENS = 32
 
 def measure():
     """Measure all contenders at all lengths."""
-    return [
-        {
-            "step": step,
-            "tokens": tokens,
-            "contender": name,
-            "mib": in_a_process(__file__, name, step, str(tokens)),
-        }
-        for step in STEPS
-        for name in CONTENDERS
-        for tokens in TOKENS
-        if name in LINEAR or tokens <= LONGEST_EXPLICIT
-    ]
+    for step, name, tokens in product(STEPS, CONTENDERS, TOKENS):
+        if name in LINEAR or tokens <= LONGEST_EXPLICIT:
+            mib = in_a_process(__file__, name, step, str(tokens))
+            yield {"step": step, "tokens": tokens, "contender": name, "mib": mib}
 
 
 def targets(results):
@@ -52,13 +39,9 @@ def targets(results):
 
 def linear(results, step):
     """Judge whether our memory grows linearly: from one doubling to the next, so does its growth."""
-    ours = {
-        row["tokens"]: row["mib"]
-        for row in results
-        if (row["contender"], row["step"]) == ("ours", step)
-    }
-    short, middle, long = TOKENS[-3:]
-    growth = (ours[long] - ours[middle]) / (ours[middle] - ours[short])
+    rows = [row for row in results if (row["contender"], row["step"]) == ("ours", step)]
+    short, middle, long = (row["mib"] for row in rows[-3:])
+    growth = (long - middle) / (middle - short)
     what = "memory grows linearly: twice the growth from one doubling to the next, not four times"
     return target(what, step, growth, 2.2)
 

@@ -1,7 +1,16 @@
-"""How long SmolLM2 takes for a token through code as a reader writes it, and which part of it costs."""
+"""What makes plain code slower than the library's?
+
+The prompt is 512 tokens, which are the words of Python's own documentation; then come 33 tokens, the most
+probable ones, in float32. What is timed is one token, on average over the last 32; without a cache, over 2.
+Plain code is right and simple: a cache that is joined anew for each token, a copy of the keys and values for
+each query head, scores and weights that are written down, angles that are computed at each call. Each other
+contender is this code with one part of it exchanged. All have the same weights, and all are seen to add the
+same tokens before any is timed. In every round each contender runs once, in an order drawn anew. times_ours
+is its time divided by that of the library in the same round, times_plain by that of plain code; median and
+quartiles over rounds.
+"""
 
 import time
-from collections.abc import Callable
 
 import torch
 from decoding import PROMPT, prompt
@@ -13,33 +22,12 @@ from harness.library.naive_pieces import (
 )
 from harness.library.naive_pieces import GroupedQueryAttention as GroupedAttention
 from measuring.circumstances import cores
-from measuring.timing import interleaved, ratios, say, spread
+from measuring.timing import compared, interleaved, say
 from torch.nn.functional import scaled_dot_product_attention
 
-from literate_attention import (
-    GroupedQueryAttention,
-    KVCache,
-    RotaryEmbedding,
-    empty_caches,
-    greedy,
-    load_smollm2,
-    stack_groups,
-    unstack_groups,
-)
+import literate_attention as la
 from literate_attention.workshop.assembling import Assembly, assemble
 
-QUESTION = "What makes plain code slower than the library's?"
-METHOD = """
-The prompt is 512 tokens, which are the words of Python's own documentation; then come 33 tokens, the most
-probable ones, in float32. What is timed is one token, on average over the last 32; without a cache, over 2.
-Plain code is right and simple: a cache that is joined anew for each token, a copy of the keys and values for
-each query head, scores and weights that are written down, angles that are computed at each call. Each other
-contender is this code with one part of it exchanged. All have the same weights, and all are seen to add the
-same tokens before any is timed. In every round each contender runs once, in an order drawn anew. times_ours
-is its time divided by that of the library in the same round, times_plain by that of plain code; median and
-quartiles over rounds.
-"""
-PACKAGES = ()
 NEW, NEW_WITHOUT_CACHE = 32, 2
 ROUNDS = 5
 
@@ -57,10 +45,12 @@ class InGroups(GroupedAttention):
 
     def attend(self, query, key, value):
         """Attend with the queries of a group one below the other."""
-        scores = stack_groups(query, self.num_kv_heads) @ key.mT / self.head_dim**0.5
+        scores = la.stack_groups(query, self.num_kv_heads) @ key.mT / self.head_dim**0.5
         mask = causal_mask(query.shape[-2], key.shape[-2])
-        weights = softmax(mask_scores(unstack_groups(scores, self.num_heads), mask))
-        return unstack_groups(stack_groups(weights, self.num_kv_heads) @ value, self.num_heads)
+        weights = softmax(mask_scores(la.unstack_groups(scores, self.num_heads), mask))
+        return la.unstack_groups(
+            la.stack_groups(weights, self.num_kv_heads) @ value, self.num_heads
+        )
 
 
 class Fused(GroupedAttention):
@@ -81,11 +71,11 @@ class Fused(GroupedAttention):
 EXCHANGED = {
     "plain": {},
     "plain, no cache": {"GroupedQueryAttention": WithoutCache},
-    "plain, room for the cache taken at once": {"KVCache": KVCache},
+    "plain, room for the cache taken at once": {"KVCache": la.KVCache},
     "plain, no copies for each head": {"GroupedQueryAttention": InGroups},
     "plain, the fused kernel": {"GroupedQueryAttention": Fused},
-    "plain, the fused kernel without copies": {"GroupedQueryAttention": GroupedQueryAttention},
-    "plain, angles computed once": {"RotaryEmbedding": RotaryEmbedding},
+    "plain, the fused kernel without copies": {"GroupedQueryAttention": la.GroupedQueryAttention},
+    "plain, angles computed once": {"RotaryEmbedding": la.RotaryEmbedding},
 }
 
 
@@ -93,15 +83,15 @@ def measure():
     """Let the library, plain code, and plain code with one part exchanged continue a text."""
     torch.set_num_threads(cores())
     token_ids = prompt()
-    model, _ = load_smollm2("cpu")
+    model, _ = la.load_smollm2("cpu")
     weights = model.state_dict()
-    assemblies = {"ours": Assembly(model, lambda size: list(empty_caches(model, 1, size)))}
+    assemblies = {"ours": Assembly(model, lambda size: list(la.empty_caches(model, 1, size)))}
     assemblies |= {
         name: assemble({**PIECES, **parts}, weights) for name, parts in EXCHANGED.items()
     }
     say("comparing")
-    times: dict[str, list[float]] = {}
-    runs: dict[str, Callable[[], object]] = {}
+    times = {}
+    runs = {}
     expected, _ = continued(assemblies["ours"], token_ids, NEW)
     for name, assembly in assemblies.items():
         new = NEW_WITHOUT_CACHE if assembly.new_caches(1) is None else NEW
@@ -112,28 +102,15 @@ def measure():
             continued(assembly, token_ids, new)[1]
         )
     interleaved(runs, rounds=ROUNDS, warm_up=0, named="own code")
-    return [
-        {
-            "step": f"a token after {PROMPT}",
-            "contender": name,
-            "rounds": ROUNDS,
-            "ms": spread([1e3 * seconds for seconds in each]),
-            "times_ours": spread(ratios(each, times["ours"])),
-            "times_plain": spread(ratios(each, times["plain"])),
-        }
-        for name, each in times.items()
-    ]
+    for name, each in times.items():
+        row = compared(name, each, ours=times["ours"], plain=times["plain"])
+        yield {"step": f"a token after {PROMPT}"} | row
 
 
 def continued(assembly, token_ids, new):
     """Return the tokens that come, and how long one takes after the first."""
     tokens, ticks = [], []
-    for token in assembly.write(token_ids, new + 1, greedy):
+    for token in assembly.write(token_ids, new + 1, la.greedy):
         ticks.append(time.perf_counter())
         tokens.append(token)
     return tokens, (ticks[-1] - ticks[0]) / new
-
-
-def targets(_):
-    """Nothing was promised."""
-    return []

@@ -1,31 +1,5 @@
-"""How long attention in a ring takes, and how much memory each process of it, beside one process.
+"""What does a sequence cost that is spread over several processes, in time and in memory?
 
-Every run has processes of its own, which torchrun starts. Each reports how long it took and how much more
-memory it held than before; the slowest and the largest count.
-"""
-
-import json
-import os
-import random
-import subprocess
-import sys
-from dataclasses import asdict, dataclass
-from time import perf_counter
-from typing import Any
-
-import torch
-from harness.library.ring import counted_scores
-from measuring.circumstances import cores
-from measuring.targets import target
-from measuring.timing import say, spread
-from memory import forget_peak, resident
-from torch import distributed as dist
-from torch.nn.functional import scaled_dot_product_attention
-
-from literate_attention.models.ring_attention import attend_in_ring
-
-QUESTION = "What does a sequence cost that is spread over several processes, in time and in memory?"
-METHOD = """
 Causal attention with 4 heads of queries, 64 wide, that share one head of keys and values; batch 1,
 float32. A step is a forward and a backward to queries, keys and values. The cores are shared out among
 the processes, one thread for each core, or one for each process if there are fewer cores. In every round
@@ -38,7 +12,26 @@ with rings, and a ring of two has an advantage. The order that is not zig-zag is
 only. Scores are counted where they
 are computed, over forward and backward; of one process of a ring as a multiple of an equal share.
 """
-PACKAGES = ()
+
+import json
+import os
+import random
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from time import perf_counter
+
+import torch
+from harness.library.ring import counted_scores
+from measuring.circumstances import cores
+from measuring.targets import target
+from measuring.timing import say, spread
+from memory import forget_peak, resident
+from torch import distributed as dist
+from torch.nn.functional import scaled_dot_product_attention
+
+from literate_attention.models.ring_attention import attend_in_ring
+
 ROUNDS = {8192: 3, 32768: 2}
 """Four times as many tokens take sixteen times as long: half a minute for some contenders on two cores."""
 HEADS, KV_HEADS, WIDTH = 4, 1, 64
@@ -76,7 +69,7 @@ def measure():
 def measure_length(tokens, rounds):
     """Run all contenders in turns."""
     contenders = [one for one in CONTENDERS if one.zigzag or tokens == min(ROUNDS)]
-    runs: dict[Contender, list[list[dict[str, float]]]] = {one: [] for one in contenders}
+    runs = {one: [] for one in contenders}
     draw = random.Random(0)
     for number in range(rounds):
         say(f"{tokens} tokens: round {number + 1} of {rounds}")
@@ -113,8 +106,7 @@ def in_processes(one, tokens):
         stdout=subprocess.PIPE,
         check=True,
     )
-    reports: list[dict[str, float]] = json.loads(ran.stdout)
-    return reports
+    return json.loads(ran.stdout)
 
 
 def targets(results):
@@ -122,28 +114,17 @@ def targets(results):
     rings = [row for row in results if row["contender"] == "ring" and row["processes"] > 1]
     growth = {n: growth_of_memory(rings, n) for n in sorted({row["processes"] for row in rings})}
     fewest, *more = growth
-    falls = "the memory of a process falls as 1/n, from one number of processes to another"
-    shared = "no process does more than its share of the work"
-    return [
-        *(
-            target(
-                falls,
-                f"{n} processes, against {fewest}",
-                growth[n] * n / (growth[fewest] * fewest),
-                MOST_TIMES_THE_SHARE,
-            )
-            for n in more
-        ),
-        *(
-            target(
-                shared,
-                f"{row['processes']} processes, {row['tokens']} tokens",
-                row["most_of_equal_work"],
-                MOST_OF_EQUAL_WORK,
-            )
-            for row in rings
-        ),
-    ]
+    judged = []
+    for n in more:
+        what = "the memory of a process falls as 1/n, from one number of processes to another"
+        share = growth[n] * n / (growth[fewest] * fewest)
+        where = f"{n} processes, against {fewest}"
+        judged.append(target(what, where, share, MOST_TIMES_THE_SHARE))
+    for row in rings:
+        what = "no process does more than its share of the work"
+        where = f"{row['processes']} processes, {row['tokens']} tokens"
+        judged.append(target(what, where, row["most_of_equal_work"], MOST_OF_EQUAL_WORK))
+    return judged
 
 
 def growth_of_memory(rings, processes):
@@ -168,7 +149,7 @@ def run_here(name, processes, zigzag, tokens) -> None:
         torch.testing.assert_close(step(attend, WARM_UP_TOKENS), step(ring, WARM_UP_TOKENS))
         scores.clear()
         report = measured(lambda: step(attend, tokens // processes))
-    everywhere: list[Any] = [None] * processes
+    everywhere = [None] * processes
     dist.all_gather_object(everywhere, {**report, "scores": sum(scores)})
     if dist.get_rank() == 0:
         print(json.dumps(everywhere))

@@ -1,4 +1,11 @@
-"""Trains the model of the page on learning to write to its end, and keeps it beside what is measured."""
+"""What does the model of the page on learning to write know at which moment of its training?
+
+The page trains this model for the first 200 of its 1,200 steps, in float64, and goes on with what is kept
+here. Loss and excess are those on 300 texts on which it is not trained. The file has its weights after
+50, 200 and 1,200 steps, rounded to half precision; loss_as_kept is the loss at the end with these.
+loss_elsewhere is the loss of a second training that rounds otherwise in the last place, as another machine
+may.
+"""
 
 import hashlib
 from contextlib import nullcontext
@@ -7,27 +14,8 @@ import torch
 from measuring import circumstances
 from measuring.targets import target
 
-from literate_attention import (
-    World,
-    entropy,
-    next_words,
-    rounding_noise,
-    take_snapshot,
-    tiny_llama,
-    train_in_batches,
-)
+import literate_attention as la
 
-QUESTION = (
-    "What does the model of the page on learning to write know at which moment of its training?"
-)
-METHOD = """
-The page trains this model for the first 200 of its 1,200 steps, in float64, and goes on with what is kept
-here. Loss and excess are those on 300 texts on which it is not trained. The file has its weights after
-50, 200 and 1,200 steps, rounded to half precision; loss_as_kept is the loss at the end with these.
-loss_elsewhere is the loss of a second training that rounds otherwise in the last place, as another machine
-may.
-"""
-PACKAGES = ("torch",)
 STEPS, KEPT = 1200, (50, 200, 1200)
 MOMENTS = (0, 10, 25, 50, 75, 100, 150, *range(200, STEPS + 1, 50))
 FILE = circumstances.ROOT / "docs" / "measurements" / "tiny_llama.pt"
@@ -35,37 +23,37 @@ FILE = circumstances.ROOT / "docs" / "measurements" / "tiny_llama.pt"
 
 def measure():
     """Train the model, keep its weights at some moments, and tell what it knew at more of them."""
-    world, generator = World(), torch.Generator().manual_seed(123)
+    world, generator = la.World(), torch.Generator().manual_seed(123)
     fresh = world.draw(300, 36, generator)
-    task = next_words(world.draw(32 * STEPS, 36, generator), world.words)
+    task = la.next_words(world.draw(32 * STEPS, 36, generator), world.words)
 
     def training(rounding):
         snapshots = []
 
         def watch(step) -> None:
             if step in MOMENTS:
-                snapshots.append(take_snapshot(model, step, world, fresh))
+                snapshots.append(la.take_snapshot(model, step, world, fresh))
                 print(step, snapshots[-1].loss, flush=True)
 
         torch.manual_seed(123)
-        model = tiny_llama(len(world.words))
+        model = la.tiny_llama(len(world.words))
         with rounding:
-            train_in_batches(model, task, STEPS, watch=watch)
+            la.train_in_batches(model, task, STEPS, watch=watch)
         return snapshots
 
-    ours, others = training(nullcontext()), training(rounding_noise(1))
+    ours, others = training(nullcontext()), training(la.rounding_noise(1))
     kept = {
         one.step: {name: weight.half() for name, weight in one.weights.items()}
         for one in ours
         if one.step in KEPT
     }
     torch.save(kept, FILE)
-    model = tiny_llama(len(world.words))
+    model = la.tiny_llama(len(world.words))
     model.load_state_dict(kept[STEPS])
     found = {
         "sha256": hashlib.sha256(FILE.read_bytes()).hexdigest(),
-        "floor": entropy(world.next_word_probs(fresh)).mean().item(),
-        "loss_as_kept": take_snapshot(model, STEPS, world, fresh).loss,
+        "floor": la.entropy(world.next_word_probs(fresh)).mean().item(),
+        "loss_as_kept": la.take_snapshot(model, STEPS, world, fresh).loss,
     }
     rows = [
         {"step": one.step, "loss": one.loss, "excess": one.excess, "loss_elsewhere": other.loss}

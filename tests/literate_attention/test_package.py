@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import zipfile
-from typing import Any
 
 import pytest
 from harness.paths import ROOT
@@ -79,7 +78,7 @@ def watched_import(wheel):
     command = [sys.executable, "-B", "-I", "-c", WATCHED_IMPORT, str(wheel)]
     result = subprocess.run(command, check=True, capture_output=True, text=True)
     assert result.stderr == ""
-    report: dict[str, Any] = json.loads(result.stdout)
+    report = json.loads(result.stdout)
     assert str(wheel) in report["file"]
     return report
 

@@ -27,7 +27,7 @@ both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fused"
 
 def seeded(seed, build, heads, bias, p=0.0):
     torch.manual_seed(seed)
-    return build(D_IN, D_OUT, CONTEXT, p, *heads, qkv_bias=bias)
+    return build(D_IN, D_OUT, CONTEXT, p, *heads, bias)  # in this order
 
 
 def tokens():

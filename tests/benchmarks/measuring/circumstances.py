@@ -32,19 +32,16 @@ def commit():
     return f"{head} with changes" if changed else head
 
 
-def machine(device):
+def machine():
     """Describe the machine, without its name."""
-    about = {
+    return {
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "cores": cores(),
         "memory": f"{_memory_gib()} GiB",
-        "device": device.type,
+        "device": "cpu",
         "threads": torch.get_num_threads(),
     }
-    if device.type == "cuda":
-        about["gpu"] = torch.cuda.get_device_name(device)
-    return about
 
 
 def versions(*packages):

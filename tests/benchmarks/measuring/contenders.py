@@ -1,12 +1,12 @@
 """Causal multi-head attention as others write it, with our weights, so that all compute the same.
 
-Each function takes a module of ours and returns a contender that has copies of its weights. What is
-still different is said in its note. A library that is not installed has no contender.
+Each function takes a module of ours and returns a contender that has copies of its weights. A library that
+is not installed has no contender.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from harness.library.source_classes import SourceMultiHeadAttention
@@ -27,18 +27,12 @@ class Contender:
     """Whether query, key and value have biases, and so which module of ours it is compared with."""
     part: str = "peer"
     """What it is measured for: peer, source (step by step), explicit (ours, so), bare, ours or aside."""
-    note: str = ""
-    """In what it differs."""
-
-    def parameters(self):
-        """Return how many numbers it learns."""
-        return sum(parameter.numel() for parameter in self.module.parameters())
 
 
 def source(ours):
     """Return the sources' class, the explicit rung."""
     sizes = (ours.d_out, ours.d_out, ours.context_length, 0.0, ours.num_heads)
-    module = SourceMultiHeadAttention(*sizes).to(_like(ours))
+    module = SourceMultiHeadAttention(*sizes)
     module.load_state_dict({**ours.state_dict(), "mask": module.mask})
     return Contender("the sources' class", module, module, part="source")
 
@@ -64,7 +58,7 @@ def bare_joined(ours):
     """Return the same with one matrix product for query, key and value, of a matrix stored as one."""
     module = nn.Module()
     module.joined = nn.Parameter(_joined(ours).detach())
-    module.out_proj = nn.Linear(ours.d_out, ours.d_out).to(_like(ours))
+    module.out_proj = nn.Linear(ours.d_out, ours.d_out)
     module.out_proj.load_state_dict(ours.out_proj.state_dict())
     shape = (3, ours.num_heads, ours.head_dim)
 
@@ -80,25 +74,21 @@ def bare_joined(ours):
 
 def explicit(ours):
     """Return our own explicit path: what it costs to ask for the weights."""
-    return Contender(
-        "ours, with the weights",
-        lambda x: ours(x, need_weights=True)[0],
-        ours,
-        part="explicit",
-        note="returns the weights of all heads",
-    )
+
+    def run(x):
+        return ours(x, need_weights=True)[0]
+
+    return Contender("ours, with the weights", run, ours, part="explicit")
 
 
 def torch_module(ours):
     """Return torch's own module, told that its mask is causal and that nobody wants weights."""
-    module = nn.MultiheadAttention(ours.d_out, ours.num_heads, batch_first=True).to(_like(ours))
+    module = nn.MultiheadAttention(ours.d_out, ours.num_heads, batch_first=True)
     _set(module.in_proj_weight, _joined(ours))
     _set(module.in_proj_bias, torch.cat([one.bias for one in _projections(ours)]))
     module.out_proj.load_state_dict(ours.out_proj.state_dict())
     # Of numbers, as torch's own function makes it: a boolean one would be converted at each forward.
-    future = nn.Transformer.generate_square_subsequent_mask(
-        ours.context_length, device=_like(ours).device, dtype=_like(ours).dtype
-    )
+    future = nn.Transformer.generate_square_subsequent_mask(ours.context_length)
 
     def run(x):
         mask = future[: x.shape[1], : x.shape[1]]
@@ -119,7 +109,7 @@ def gpt2(ours):
         resid_pdrop=0.0,
         attn_implementation="sdpa",
     )
-    module = modeling_gpt2.GPT2Attention(config, layer_idx=0).to(_like(ours))
+    module = modeling_gpt2.GPT2Attention(config, layer_idx=0)
     _set(module.c_attn.weight, _joined(ours).T)
     _set(module.c_attn.bias, torch.cat([one.bias for one in _projections(ours)]))
     _set(module.c_proj.weight, ours.out_proj.weight.T)
@@ -131,24 +121,23 @@ def x_transformers(ours):
     """Return the attention of x-transformers, on its fused path."""
     from x_transformers import Attention
 
-    module: Any = Attention(
+    module = Attention(
         dim=ours.d_out, dim_head=ours.head_dim, heads=ours.num_heads, causal=True, flash=True
-    ).to(_like(ours))
+    )
     for theirs, layer in zip(
         (module.to_q, module.to_k, module.to_v, module.to_out),
         (*_projections(ours), ours.out_proj),
         strict=True,
     ):
         _set(theirs.weight, layer.weight)
-    note = f"no bias in the output projection: {ours.d_out} parameters fewer"
-    return Contender("x-transformers", module, module, note=note)
+    return Contender("x-transformers", module, module)
 
 
 def llms_from_scratch_fused(ours):
     """Return the class of llms-from-scratch with torch's kernel, and one matrix for query, key and value."""
     from llms_from_scratch.ch03 import PyTorchMultiHeadAttention as Theirs
 
-    module = Theirs(ours.d_out, ours.d_out, ours.num_heads).to(_like(ours))
+    module = Theirs(ours.d_out, ours.d_out, ours.num_heads)
     _set(module.qkv.weight, _joined(ours))
     module.proj.load_state_dict(ours.out_proj.state_dict())
     return Contender("llms-from-scratch, fused", module, module)
@@ -161,8 +150,8 @@ def flex(ours):
     def may_attend(batch, head, query, key):
         return query >= key
 
-    length, device = ours.context_length, ours.out_proj.weight.device
-    block_mask = create_block_mask(may_attend, None, None, length, length, device=device.type)
+    length = ours.context_length
+    block_mask = create_block_mask(may_attend, None, None, length, length, device="cpu")
     torch.compiler.reset()  # else the ninth size of input would quietly run without being compiled
     compiled = torch.compile(flex_attention, dynamic=False)
 
@@ -174,36 +163,26 @@ def flex(ours):
         context = compiled(query, key, value, block_mask=block_mask)
         return ours.out_proj(context.transpose(1, 2).flatten(2))
 
-    return Contender("FlexAttention", run, ours, part="aside", note="needs a compiler")
+    return Contender("FlexAttention", run, ours, part="aside")
 
 
-PLAIN = (
-    source,
-    bare,
-    bare_joined,
-    explicit,
-    x_transformers,
-    llms_from_scratch_fused,
-)
+PLAIN = (source, bare, bare_joined, explicit, x_transformers, llms_from_scratch_fused, flex)
 BIASED = (torch_module, gpt2)
 
 
-def contenders(plain, biased, *, with_flex=False):
+def contenders(plain, biased):
     """Yield all contenders that are installed, our own modules first.
 
     Args:
         plain: our module as the sources build it, without biases for query, key and value.
         biased: our module with them.
-        with_flex: whether FlexAttention takes part, which has to be compiled first.
     """
     yield Contender("ours", plain, plain, part="ours")
     yield Contender("ours, with biases", biased, biased, biased=True, part="ours")
-    makers = [(make, plain) for make in (*PLAIN, *([flex] if with_flex else []))]
-    for make, ours in (*makers, *((make, biased) for make in BIASED)):
-        try:
-            yield make(ours)
-        except ModuleNotFoundError:
-            continue
+    for ours, makers in ((plain, PLAIN), (biased, BIASED)):
+        for make in makers:
+            with suppress(ModuleNotFoundError):
+                yield make(ours)
 
 
 def expected(contender, ours, x):
@@ -218,10 +197,6 @@ def _projections(ours):
 
 def _joined(ours):
     return torch.cat([layer.weight for layer in _projections(ours)])
-
-
-def _like(ours):
-    return ours.out_proj.weight
 
 
 def _set(parameter, value) -> None:

@@ -12,24 +12,14 @@ import sys
 import time
 from contextlib import contextmanager
 
-import torch
 
-Times = dict[str, list[float]]
-
-
-def finish_on(device):
-    """Return what waits for a device, which is called once work has been begun on it."""
-    return torch.cuda.synchronize if device.type == "cuda" else lambda: None
-
-
-def interleaved(contenders, *, rounds, warm_up=2, finish=lambda: None, named=""):
+def interleaved(contenders, *, rounds, warm_up=2, named=""):
     """Time all contenders in turns.
 
     Args:
         contenders: what to run, by name.
         rounds: how often each is timed.
         warm_up: how often each runs before anything is timed.
-        finish: waits until all that was begun is done, as it takes for a GPU.
         named: what is timed, to say how far it is; by default nothing is said.
 
     Returns:
@@ -38,7 +28,7 @@ def interleaved(contenders, *, rounds, warm_up=2, finish=lambda: None, named="")
     for run in contenders.values():
         for _ in range(warm_up):
             run()
-    times: Times = {name: [] for name in contenders}
+    times = {name: [] for name in contenders}
     order = list(contenders)
     draw = random.Random(0)
     with no_garbage_collection():
@@ -47,10 +37,8 @@ def interleaved(contenders, *, rounds, warm_up=2, finish=lambda: None, named="")
                 say(f"{named}: round {number + 1} of {rounds}")
             draw.shuffle(order)
             for name in order:
-                finish()
                 start = time.perf_counter()
                 contenders[name]()
-                finish()
                 times[name].append(time.perf_counter() - start)
     return times
 
@@ -86,3 +74,9 @@ def spread(values, digits=4):
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
     named = {"median": median, "low": low, "high": high, "least": min(values)}
     return {name: float(f"{value:.{digits}g}") for name, value in named.items()}
+
+
+def compared(name, times, **others):
+    """Sum up the times of one contender, in ms, and divided by those of others in the same rounds."""
+    row = {"contender": name, "rounds": len(times), "ms": spread([1e3 * one for one in times])}
+    return row | {f"times_{other}": spread(ratios(times, each)) for other, each in others.items()}

@@ -5,16 +5,7 @@ from functools import partial
 import torch
 from torch import nn
 
-from literate_attention import (
-    attention_maps,
-    attention_only_model,
-    copy_accuracy,
-    cut_wires,
-    ov_circuit,
-    qk_circuit,
-    repeated_blocks,
-    train_to_copy,
-)
+import literate_attention as la
 
 WEIGHT_OF_THOSE_THAT_COPY = 0.2
 """Halfway between what the first head's weights say in the first ten seeds, where the training copies and
@@ -26,20 +17,20 @@ LENGTHS_SHOWN = (10, 13, 16)
 def copier(seed, *, num_steps, every, embed_dim=32, num_layers=2, num_heads=1):
     """Train as the page does."""
     torch.manual_seed(seed)
-    model = attention_only_model(26, embed_dim, num_layers, num_heads=num_heads)
-    checkpoints = train_to_copy(model, num_steps, every=every, seed=seed)
+    model = la.attention_only_model(26, embed_dim, num_layers, num_heads=num_heads)
+    checkpoints = la.train_to_copy(model, num_steps, every=every, seed=seed)
     return model, checkpoints
 
 
 def mixed_rows():
     """Return 32 rows for each length of a block in training."""
     generator = torch.Generator().manual_seed(1000)
-    return [repeated_blocks(32, 2 * n, 26, n, n, generator) for n in range(10, 17)]
+    return [la.repeated_blocks(32, 2 * n, 26, n, n, generator) for n in range(10, 17)]
 
 
 def copies_mixed(model):
     """Return the share of letters that are copied, over all lengths of a block in training."""
-    return round(sum(copy_accuracy(model, rows) for rows in mixed_rows()) / 7, 3)
+    return round(sum(la.copy_accuracy(model, rows) for rows in mixed_rows()) / 7, 3)
 
 
 def letters_of(model):
@@ -51,7 +42,7 @@ def letters_of(model):
 def weight_before(model):
     """Read from the first head's weights how much it looks at the token before, whatever the letters."""
     letters = letters_of(model)
-    circuits = torch.stack([qk_circuit(model, 0, 0, distance) for distance in range(32)])
+    circuits = torch.stack([la.qk_circuit(model, 0, 0, distance) for distance in range(32)])
     scores = (letters @ circuits @ letters.T).mean(dim=(1, 2))
     return round(scores.softmax(dim=0)[1].item(), 3)
 
@@ -90,8 +81,8 @@ def copies_if_given(model, rows, instead):
     """Return the share of letters that are copied if the second head's keys read what is given to them."""
     shares = []
     for some, notes in zip(rows, instead, strict=True):
-        with cut_wires(model, {(0, 0): [(1, 0)]}, notes):
-            shares.append(copy_accuracy(model, some))
+        with la.cut_wires(model, {(0, 0): [(1, 0)]}, notes):
+            shares.append(la.copy_accuracy(model, some))
     return round(sum(shares) / len(shares), 3)
 
 
@@ -107,7 +98,7 @@ def all_but(notes, everything):
 
 def written(model, rows, backs):
     """Return the sum of the notes on the letters so many places back, as loud as they are written."""
-    looks = attention_maps(model, rows)[:, 0, 0]
+    looks = la.attention_maps(model, rows)[:, 0, 0]
     found = []
     for back in backs:
         loud = nn.functional.pad(looks.diagonal(-back, -2, -1), (back, 0))
@@ -117,7 +108,7 @@ def written(model, rows, backs):
 
 def notes_on(model, rows, back):
     """Return what the first head would write if it looked at nothing but the letter so many places back."""
-    notes = (letters_of(model) @ ov_circuit(model, 0, 0))[rows].roll(back, dims=1)
+    notes = (letters_of(model) @ la.ov_circuit(model, 0, 0))[rows].roll(back, dims=1)
     notes[:, :back] = 0.0
     return notes
 
@@ -125,7 +116,7 @@ def notes_on(model, rows, back):
 @torch.no_grad()
 def looks_back(model):
     """Return the first head's weight on the letter itself, on the one before, and so on up to five back."""
-    maps = torch.cat([attention_maps(model, rows)[:, 0, 0, 9:20, :20] for rows in mixed_rows()])
+    maps = torch.cat([la.attention_maps(model, rows)[:, 0, 0, 9:20, :20] for rows in mixed_rows()])
     return [round(maps.diagonal(9 - back, -2, -1).mean().item(), 3) for back in range(6)]
 
 
@@ -139,7 +130,7 @@ def looks_after_copy(model):
 @torch.no_grad()
 def looks_without_copy(model):
     """Return its weight from the same places at the same distances in rows of 26 different letters."""
-    rows = repeated_blocks(32, 26, 26, 26, 26, torch.Generator().manual_seed(1000))
+    rows = la.repeated_blocks(32, 26, 26, 26, 26, torch.Generator().manual_seed(1000))
     return {length: looks_so_far_back(model, rows, length) for length in LENGTHS_SHOWN}
 
 
@@ -148,7 +139,7 @@ def looks_so_far_back(model, rows, length):
 
     It looks from the second block of a row, up to place 25.
     """
-    maps = attention_maps(model, rows)[:, 1, 0, : min(2 * length, 26)]
+    maps = la.attention_maps(model, rows)[:, 1, 0, : min(2 * length, 26)]
     return [
         round(maps.diagonal(after - length, -2, -1)[:, after:].mean().item(), 3)
         for after in range(7)

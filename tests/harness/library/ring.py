@@ -25,7 +25,7 @@ def attend(group, whole, upstream, options):
     return [context.detach(), *gradients]
 
 
-def attend_unevenly(group: dist.ProcessGroup) -> None:
+def attend_unevenly(group) -> None:
     """Attend to a sequence of which the second process holds more than the first."""
     x = torch.ones(2, 4 + 2 * dist.get_rank(group), 3)
     attend_in_ring(x, x, x, group=group)
@@ -41,7 +41,7 @@ def count_scores(group, *arguments):
 @contextmanager
 def counted_scores():
     """Count the scores of each tile that is computed."""
-    counts: list[int] = []
+    counts = []
 
     def counted(*arguments):
         scores = partial_scores(*arguments)

@@ -4,10 +4,8 @@ import contextlib
 import io
 import math
 import re
-from collections.abc import Callable
 from functools import cache, partial
 from itertools import product
-from typing import Any
 
 import jupytext
 import torch
@@ -42,7 +40,7 @@ def _learns_what_it_is_shown(page, scale, large, weight_decay):
 RATES = (0.0003, 0.001, 0.003)
 STARTS = {"small": (False, 2.0), "decay": (True, 2.0), "large": (True, 0.0)}
 SCALES = {"with": 128**-0.5, "without": 1.0}
-RUNGS: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
+RUNGS = {
     "lookup": ("simple_attention", _answers_unseen),
     "order": ("simple_attention", _answers_unseen),
     "gloves": ("self_attention", _answers_unseen),
@@ -74,7 +72,7 @@ def cells(rung):
 
 def succeeds(rung, seed):
     """Tell whether the page's own cells train a model that can do its task, from another seed."""
-    page: dict[str, Any] = {}
+    page = {}
     with contextlib.redirect_stdout(io.StringIO()):
         exec(SEED.sub(f"torch.manual_seed({seed})", cells(rung)), page)
     return RUNGS[rung][1](page)

@@ -45,8 +45,8 @@ class SourceWrapper(nn.Module):
 class SourceMultiHeadAttention(SourceCausalAttention):
     """All heads at once, and a projection of what they find."""
 
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, **bias) -> None:
-        super().__init__(d_in, d_out, context_length, dropout, **bias)
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False) -> None:
+        super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
         self.out_proj = nn.Linear(d_out, d_out)
         self.heads = (num_heads, d_out // num_heads)
 

@@ -2,19 +2,12 @@
 
 import torch
 
-from literate_attention import (
-    World,
-    entropy,
-    next_words,
-    take_snapshot,
-    tiny_llama,
-    train_in_batches,
-)
+import literate_attention as la
 
 STEPS, LENGTH = 1200, 36
 SEEDS = (123, *range(1, 10))
 MOMENTS = (100, 200, 400, 700)
-WORLD = World()
+WORLD = la.World()
 
 
 def unchanged(model) -> None:
@@ -29,18 +22,18 @@ def trained(
     fresh = WORLD.draw(300, LENGTH, generator)
     texts = WORLD.draw(num_texts, LENGTH, generator)
     torch.manual_seed(seed)
-    model = tiny_llama(len(WORLD.words), **sizes)
+    model = la.tiny_llama(len(WORLD.words), **sizes)
     change(model)
     on_the_way = {}
 
     def watch(step) -> None:
         if step in moments:
-            on_the_way[step] = take_snapshot(model, step, WORLD, fresh).excess
+            on_the_way[step] = la.take_snapshot(model, step, WORLD, fresh).excess
 
-    task = next_words(texts, WORLD.words)
-    train_in_batches(model, task, STEPS, learning_rate=learning_rate, watch=watch)
+    task = la.next_words(texts, WORLD.words)
+    la.train_in_batches(model, task, STEPS, learning_rate=learning_rate, watch=watch)
     model.eval()
-    found, own = (take_snapshot(model, STEPS, WORLD, some) for some in (fresh, texts[:300]))
+    found, own = (la.take_snapshot(model, STEPS, WORLD, some) for some in (fresh, texts[:300]))
     result = {
         "model": name,
         "seed": seed,
@@ -48,7 +41,7 @@ def trained(
         "num_texts": num_texts,
         "loss": found.loss,
         "loss_on_own_texts": own.loss,
-        "floor": entropy(WORLD.next_word_probs(fresh)).mean().item(),
+        "floor": la.entropy(WORLD.next_word_probs(fresh)).mean().item(),
         "excess": found.excess,
     }
     if on_the_way:
@@ -79,7 +72,7 @@ def claims(result):
 
 def exceptions(seeds):
     """Train the page's model from some seeds, and return for each claim those for which it does not hold."""
-    found: dict[str, list[int]] = {}
+    found = {}
     for seed in seeds:
         for claim, holds in claims(trained("whole", seed, moments=MOMENTS)).items():
             found.setdefault(claim, []).extend([] if holds else [seed])

@@ -1,48 +1,28 @@
 """Parts add up to the whole, patches are runs, matrices are scores, a cut wire is a sum without one term."""
 
 import itertools
-import re
-from collections.abc import Callable
 from functools import partial
-from typing import Literal
 
 import pytest
 import torch
-from torch import Tensor
+from harness.library.random_tensors import random_ids
+from harness.library.refusals import refusals
 from torch.nn.functional import softmax
 from torch.testing import assert_close
 
-from literate_attention import (
-    LanguageModel,
-    RotaryEmbedding,
-    ablate_heads,
-    attention_maps,
-    attention_only_model,
-    causal_mask,
-    cut_wires,
-    head_outputs,
-    llama_model,
-    logit_attribution,
-    ov_circuit,
-    patch,
-    patch_blocks,
-    patch_heads,
-    qk_circuit,
-    residual_stream,
-    split_heads,
-)
+import literate_attention as la
 
 LAYERS, HEADS, KV_HEADS, HEAD_DIM, WIDTH = 3, 6, 2, 4, 10
 ANGLES = {"atol": 1e-5, "rtol": 1e-5}
 """Cosines and sines are kept in float32, so two turns are only so close to their difference."""
 
 
-def random_model(*, rotary: bool = True) -> LanguageModel:
+def random_model(*, rotary=True):
     """A model in float64, whose norms have weights that nobody could forget unnoticed."""
     torch.manual_seed(123)
-    rope = RotaryEmbedding(HEAD_DIM, context_length=17, base=50.0) if rotary else None
+    rope = la.RotaryEmbedding(HEAD_DIM, context_length=17, base=50.0) if rotary else None
     sizes = {"num_heads": HEADS, "num_kv_heads": KV_HEADS, "head_dim": HEAD_DIM, "rope": rope}
-    model = llama_model(11, WIDTH, 19, LAYERS, **sizes).double().requires_grad_(False)
+    model = la.llama_model(11, WIDTH, 19, LAYERS, **sizes).double().requires_grad_(False)
     for name, weight in model.named_parameters():
         if "norm" in name:
             weight.uniform_(0.5, 2.0)
@@ -52,61 +32,46 @@ def random_model(*, rotary: bool = True) -> LanguageModel:
 
 
 @pytest.fixture
-def model() -> LanguageModel:
+def model():
     return random_model()
 
 
-def tokens(*shape: int, seed: int = 1) -> Tensor:
-    return torch.randint(11, shape, generator=torch.Generator().manual_seed(seed))
+tokens = partial(random_ids, 11)
 
 
-def without_size(x: Tensor) -> Tensor:
+def without_size(x):
     return x / x.square().mean(dim=-1, keepdim=True).add(1e-5).sqrt()
 
 
 # The stream and what is written to it
 
 
-def test_the_stream_goes_through_the_blocks(model: LanguageModel) -> None:
+def test_the_stream_goes_through_the_blocks(model) -> None:
     token_ids = tokens(2, 7)
-    stream = residual_stream(model, token_ids)
+    stream = la.residual_stream(model, token_ids)
     assert stream.shape == (2, LAYERS + 1, 7, WIDTH)
     assert_close(stream[:, 0], model.token_embedding.weight[token_ids])
     for layer, block in enumerate(model.blocks):
         assert_close(stream[:, layer + 1], block(stream[:, layer]))
 
 
-def test_a_head_writes_what_is_missing_without_it(model: LanguageModel) -> None:
-    """Nothing else of the same attention changes when one head is taken out, so the difference is its own."""
-    token_ids = tokens(2, 7)
-    outputs, stream = head_outputs(model, token_ids), residual_stream(model, token_ids)
-    for layer, head in itertools.product(range(LAYERS), range(HEADS)):
-        block = model.blocks[layer]
-        normed = block.attention_norm(stream[:, layer])
-        with ablate_heads(model, [(layer, head)]):
-            without = block.attention(normed)
-        assert_close(outputs[:, layer, head], block.attention(normed) - without)
-
-
 @pytest.mark.parametrize("versus", [None, 8])
 @pytest.mark.parametrize("place", [-1, 2])
-def test_parts_of_a_logit_add_up_to_it(
-    model: LanguageModel, versus: int | None, place: int
-) -> None:
+def test_parts_of_a_logit_add_up_to_it(model, versus, place) -> None:
     token_ids = tokens(7)
-    parts = logit_attribution(model, token_ids, token=3, versus=versus, place=place)
+    parts = la.logit_attribution(model, token_ids, token=3, versus=versus, place=place)
     logits = model(token_ids)[place]
     expected = logits[3] - (0.0 if versus is None else logits[versus])
     assert parts.total() == pytest.approx(expected.item(), abs=1e-9)
 
 
-def test_parts_of_a_logit_by_loops(model: LanguageModel) -> None:
+def test_parts_of_a_logit_by_loops(model) -> None:
     token_ids, token = tokens(7), 3
-    parts = logit_attribution(model, token_ids, token)
-    stream, outputs = residual_stream(model, token_ids), head_outputs(model, token_ids)
+    parts = la.logit_attribution(model, token_ids, token)
+    stream, outputs = la.residual_stream(model, token_ids), la.head_outputs(model, token_ids)
     size = (sum(x**2 for x in stream[-1, -1].tolist()) / WIDTH + 1e-5) ** 0.5
 
-    def logit(x: Tensor) -> float:
+    def logit(x):
         weights = model.final_norm.weight.tolist()
         table = model.token_embedding.weight[token].tolist()
         products = zip(x.tolist(), weights, table, strict=True)
@@ -123,8 +88,8 @@ def test_parts_of_a_logit_by_loops(model: LanguageModel) -> None:
 
 def test_of_attention_alone_the_heads_say_everything() -> None:
     torch.manual_seed(123)
-    model = attention_only_model(11, 12, num_layers=2, num_heads=3)
-    parts = logit_attribution(model, tokens(7), token=3)
+    model = la.attention_only_model(11, 12, num_layers=2, num_heads=3)
+    parts = la.logit_attribution(model, tokens(7), token=3)
     assert parts.feed_forward.tolist() == [0.0, 0.0]
     assert parts.total() == pytest.approx(model(tokens(7))[-1, 3].item(), abs=1e-9)
 
@@ -132,36 +97,36 @@ def test_of_attention_alone_the_heads_say_everything() -> None:
 # Patching
 
 
-def last_logits(model: LanguageModel, token_ids: Tensor) -> Tensor:
+def last_logits(model, token_ids):
     return model.logits(model.hidden_states(token_ids)[-1])
 
 
-def test_patching_everything_is_the_other_run_and_nothing_is_this_one(model: LanguageModel) -> None:
+def test_patching_everything_is_the_other_run_and_nothing_is_this_one(model) -> None:
     one, other = tokens(7), tokens(7, seed=2)
     for layer in range(LAYERS + 1):
         for token_ids in (one, other):
-            logits = patch(model, residual_stream(model, token_ids)[layer], layer)
+            logits = la.patch(model, la.residual_stream(model, token_ids)[layer], layer)
             assert torch.equal(logits, last_logits(model, token_ids))
-    assert_close(patch_blocks(model, one, one, [0, 6]), same(last_logits(model, one), 4, 2))
-    assert_close(patch_heads(model, one, one), same(last_logits(model, one), LAYERS, HEADS))
+    assert_close(la.patch_blocks(model, one, one, [0, 6]), same(last_logits(model, one), 4, 2))
+    assert_close(la.patch_heads(model, one, one), same(last_logits(model, one), LAYERS, HEADS))
 
 
-def same(logits: Tensor, *shape: int) -> Tensor:
+def same(logits, *shape):
     return logits.expand(*shape, -1)
 
 
-def test_a_patched_place_is_a_run_with_one_vector_replaced(model: LanguageModel) -> None:
+def test_a_patched_place_is_a_run_with_one_vector_replaced(model) -> None:
     one, other, places = tokens(7), tokens(7, seed=2), [2, 5, 6]
-    patched = patch_blocks(model, one, other, places)
+    patched = la.patch_blocks(model, one, other, places)
     assert patched.shape == (LAYERS + 1, 3, 11)
-    replacing = residual_stream(model, other)
+    replacing = la.residual_stream(model, other)
     for row, place in enumerate(places):
         changed = one.clone()
         changed[place] = other[place]
         assert_close(patched[0, row], last_logits(model, changed))  # the embedding is the token
         for layer in range(LAYERS):
 
-            def replace(_: object, inputs: tuple[Tensor], at: tuple[int, int]) -> tuple[Tensor]:
+            def replace(_, inputs, at):
                 x = inputs[0].clone()
                 x[at[1]] = replacing[at]
                 return (x,)
@@ -173,14 +138,14 @@ def test_a_patched_place_is_a_run_with_one_vector_replaced(model: LanguageModel)
             hook.remove()
     assert_close(patched[-1, 2], last_logits(model, other))
     assert_close(patched[-1, 0], last_logits(model, one))  # too late: nobody reads it any more
-    assert not patch_blocks(model.requires_grad_(), one, other, places).requires_grad
+    assert not la.patch_blocks(model.requires_grad_(), one, other, places).requires_grad
 
 
-def test_a_patched_head_is_a_run_with_one_part_replaced(model: LanguageModel) -> None:
+def test_a_patched_head_is_a_run_with_one_part_replaced(model) -> None:
     one, other = tokens(7), tokens(7, seed=2)
-    patched = patch_heads(model, one, other)
-    assert_close(patch_heads(model, one, other, first=1), patched[1:])
-    replacing, x = residual_stream(model, other), residual_stream(model, one)
+    patched = la.patch_heads(model, one, other)
+    assert_close(la.patch_heads(model, one, other, first=1), patched[1:])
+    replacing, x = la.residual_stream(model, other), la.residual_stream(model, one)
     for layer, head in itertools.product(range(LAYERS), range(HEADS)):
         block = model.blocks[layer]
         columns = slice(head * HEAD_DIM, (head + 1) * HEAD_DIM)
@@ -195,34 +160,34 @@ def test_a_patched_head_is_a_run_with_one_part_replaced(model: LanguageModel) ->
         mixed[:, columns] = found[1][:, columns]
         y = x[layer] + block.attention.out_proj(mixed)
         y = y + block.feed_forward(block.feed_forward_norm(y))
-        assert_close(patched[layer, head], patch(model, y, layer + 1))
+        assert_close(patched[layer, head], la.patch(model, y, layer + 1))
 
 
 # Circuits of weights
 
 
 @pytest.mark.parametrize("rotary", [True, False])
-def test_the_weights_say_what_the_heads_look_at(rotary: bool) -> None:
+def test_the_weights_say_what_the_heads_look_at(rotary) -> None:
     model, token_ids = random_model(rotary=rotary), tokens(7)
-    maps, stream = attention_maps(model, token_ids), residual_stream(model, token_ids)
+    maps, stream = la.attention_maps(model, token_ids), la.residual_stream(model, token_ids)
     for layer, head in itertools.product(range(LAYERS), range(HEADS)):
         x = without_size(stream[layer])
         scores = torch.full((7, 7), -torch.inf, dtype=torch.float64)
         for i, j in itertools.product(range(7), range(7)):
             if j <= i:
-                scores[i, j] = x[i] @ qk_circuit(model, layer, head, i - j) @ x[j]
+                scores[i, j] = x[i] @ la.qk_circuit(model, layer, head, i - j) @ x[j]
         assert_close(maps[layer, head], softmax(scores, dim=-1), **ANGLES)
-    unturned = x @ qk_circuit(model, layer, head) @ x.T
-    unturned = softmax(unturned.masked_fill(~causal_mask(7), -torch.inf), dim=-1)
+    unturned = x @ la.qk_circuit(model, layer, head) @ x.T
+    unturned = softmax(unturned.masked_fill(~la.causal_mask(7), -torch.inf), dim=-1)
     assert torch.allclose(maps[layer, head], unturned) == (not rotary)
 
 
-def test_the_weights_say_what_the_heads_write(model: LanguageModel) -> None:
+def test_the_weights_say_what_the_heads_write(model) -> None:
     token_ids = tokens(7)
-    maps, outputs = attention_maps(model, token_ids), head_outputs(model, token_ids)
-    stream = residual_stream(model, token_ids)
+    maps, outputs = la.attention_maps(model, token_ids), la.head_outputs(model, token_ids)
+    stream = la.residual_stream(model, token_ids)
     for layer, head in itertools.product(range(LAYERS), range(HEADS)):
-        written = without_size(stream[layer]) @ ov_circuit(model, layer, head)
+        written = without_size(stream[layer]) @ la.ov_circuit(model, layer, head)
         assert_close(outputs[layer, head], maps[layer, head] @ written)
 
 
@@ -245,33 +210,29 @@ def test_the_weights_say_what_the_heads_write(model: LanguageModel) -> None:
 @pytest.mark.parametrize(
     ("part", "count"), [("key", KV_HEADS), ("value", KV_HEADS), ("query", HEADS)]
 )
-def test_keys_do_not_see_what_the_heads_write(
-    model: LanguageModel,
-    wires: dict[tuple[int, int], list[tuple[int, int]]],
-    instead: Callable[[Tensor], Tensor],
-    part: Literal["query", "key", "value"],
-    count: int,
-) -> None:
+def test_keys_do_not_see_what_the_heads_write(model, wires, instead, part, count) -> None:
     token_ids, written = tokens(7), {}
-    with cut_wires(model, wires, instead, part):
-        cut, maps = model.hidden_states(token_ids), attention_maps(model, token_ids)
+    with la.cut_wires(model, wires, instead, part):
+        cut, maps = model.hidden_states(token_ids), la.attention_maps(model, token_ids)
     x = model.token_embedding(token_ids)
     for layer, block in enumerate(model.blocks):
         attention, normed = block.attention, block.attention_norm(x)
         made = {
-            "query": split_heads(attention.W_query(normed), HEADS),
-            "key": split_heads(attention.W_key(normed), KV_HEADS),
-            "value": split_heads(attention.W_value(normed), KV_HEADS),
+            "query": la.split_heads(attention.W_query(normed), HEADS),
+            "key": la.split_heads(attention.W_key(normed), KV_HEADS),
+            "value": la.split_heads(attention.W_value(normed), KV_HEADS),
         }
         for head in range(count):
             senders = [sender for sender, ends in wires.items() if (layer, head) in ends]
             hidden = [written[sender] - instead(written[sender]) for sender in senders]
             if hidden:
                 less = block.attention_norm(x - torch.stack(hidden).sum(dim=0))
-                made[part][head] = split_heads(getattr(attention, f"W_{part}")(less), count)[head]
+                made[part][head] = la.split_heads(getattr(attention, f"W_{part}")(less), count)[
+                    head
+                ]
         key = attention.rope(made["key"]).repeat_interleave(HEADS // KV_HEADS, dim=0)
         scores = attention.rope(made["query"]) @ key.mT / HEAD_DIM**0.5
-        weights = softmax(scores.masked_fill(~causal_mask(7), -torch.inf), dim=-1)
+        weights = softmax(scores.masked_fill(~la.causal_mask(7), -torch.inf), dim=-1)
         assert_close(maps[layer], weights)
         found = weights @ made["value"].repeat_interleave(HEADS // KV_HEADS, dim=0)
         for head in range(HEADS):
@@ -283,69 +244,60 @@ def test_keys_do_not_see_what_the_heads_write(
     assert not torch.allclose(cut, model.hidden_states(token_ids))
 
 
-def test_the_wire_is_whole_again_after_an_exception(model: LanguageModel) -> None:
-    expected = model(tokens(7))
-
-    def fail() -> None:
-        with cut_wires(model, {(0, 1): [(1, 0), (2, 1)]}):
-            raise KeyError
-
-    with pytest.raises(KeyError):
-        fail()
-    assert torch.equal(model(tokens(7)), expected)
+def test_the_wire_is_whole_again_after_an_exception(model) -> None:
+    with pytest.raises(KeyError), la.cut_wires(model, {(0, 1): [(1, 0), (2, 1)]}):
+        raise KeyError
     for module in model.modules():
         assert not module._forward_hooks
         assert not module._forward_pre_hooks
 
 
-def test_a_hook_of_the_readers_own_is_no_cut(model: LanguageModel) -> None:
-    seen: list[Tensor] = []
+def test_a_hook_of_the_readers_own_is_no_cut(model) -> None:
+    seen = []
     projection = model.blocks[2].attention.W_key
     projection.register_forward_hook(lambda _, __, key: seen.append(key))
-    with cut_wires(model, {(0, 1): [(2, 0)]}):
+    with la.cut_wires(model, {(0, 1): [(2, 0)]}):
         model(tokens(7))
     assert len(seen) == 1
 
 
 # What is refused
 
-
-def with_qk_norm() -> LanguageModel:
-    return llama_model(11, WIDTH, 19, 2, num_heads=2, num_kv_heads=2, qk_norm=True)
+M, SEVEN, SIX = random_model(), tokens(7), tokens(6)
 
 
-def cut_twice(model: LanguageModel) -> None:
-    with cut_wires(model, {(0, 1): [(2, 0)]}), cut_wires(model, {(1, 1): [(2, 0)]}):
+def normed():
+    return la.llama_model(11, WIDTH, 19, 2, num_heads=2, num_kv_heads=2, qk_norm=True)
+
+
+def cut(sender, end, **options) -> None:
+    with la.cut_wires(M, {sender: [end]}, **options):
         raise AssertionError
 
 
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda m: patch(m, torch.zeros(7, WIDTH), 4), "stream has the stages 0 to 3, got 4"),
-        (lambda m: patch(m, torch.zeros(7, WIDTH), -1), "stream has the stages 0 to 3, got -1"),
-        (lambda m: patch_heads(m, tokens(7), tokens(6)), "as many tokens, got 7 and 6"),
-        (lambda m: patch_blocks(m, tokens(5), tokens(6), [0]), "as many tokens, got 5 and 6"),
-        (lambda m: qk_circuit(m, 2, 6), "there is no head 6"),
-        (lambda m: ov_circuit(m, 2, -1), "there is no head -1"),
-        (lambda m: qk_circuit(m, 3, 0), "there is no layer 3"),
-        (lambda m: ov_circuit(m, 3, 0), "there is no layer 3"),
-        (lambda _: qk_circuit(with_qk_norm(), 1, 0), "no matrix says how a head scores two tokens"),
-        (lambda m: logit_attribution(m, tokens(7), -1), "token id -1 is outside the vocabulary"),
-        (lambda m: logit_attribution(m, tokens(7), 1, versus=11), "token id 11 is outside the voc"),
-        (lambda m: patch_heads(m, tokens(7), tokens(7), first=3), "there is no layer 3"),
-        (lambda m: cut_wires(m, {(0, 6): [(1, 0)]}).__enter__(), "there is no head 6"),
-        (lambda m: cut_wires(m, {(1, 0): [(1, 0)]}).__enter__(), "can end in layers 2 to 2, got 1"),
-        (lambda m: cut_wires(m, {(1, 0): [(3, 0)]}).__enter__(), "can end in layers 2 to 2, got 3"),
-        (lambda m: cut_wires(m, {(1, 0): [(2, 2)]}).__enter__(), "has 2 key-value heads, counted"),
-        (lambda m: cut_wires(m, {(1, 0): [(2, 6)]}, part="query").__enter__(), "has 6 heads,"),
-        (cut_twice, "wires to layer 2 are already cut; name all of them in one call"),
-        (lambda model: qk_circuit(model, 0, 0, distance=-5), "distance must be at least 0, got -5"),
-    ],
+def cut_twice() -> None:
+    with la.cut_wires(M, {(0, 1): [(2, 0)]}):
+        cut((1, 1), (2, 0))
+
+
+test_refused = refusals(
+    ("stream has the stages 0 to 3, got 4", lambda: la.patch(M, torch.zeros(7, WIDTH), 4)),
+    ("stream has the stages 0 to 3, got -1", lambda: la.patch(M, torch.zeros(7, WIDTH), -1)),
+    ("as many tokens, got 7 and 6", lambda: la.patch_heads(M, SEVEN, SIX)),
+    ("as many tokens, got 7 and 6", lambda: la.patch_blocks(M, SEVEN, SIX, [0])),
+    ("there is no layer 3", lambda: la.patch_heads(M, SEVEN, SEVEN, first=3)),
+    ("there is no head 6", lambda: la.qk_circuit(M, 2, 6)),
+    ("there is no head -1", lambda: la.ov_circuit(M, 2, -1)),
+    ("there is no layer 3", lambda: la.qk_circuit(M, 3, 0)),
+    ("there is no layer 3", lambda: la.ov_circuit(M, 3, 0)),
+    ("distance must be at least 0, got -5", lambda: la.qk_circuit(M, 0, 0, distance=-5)),
+    ("no matrix says how a head scores two tokens", lambda: la.qk_circuit(normed(), 1, 0)),
+    ("token id -1 is outside the vocabulary", lambda: la.logit_attribution(M, SEVEN, -1)),
+    ("token id 11 is outside the", lambda: la.logit_attribution(M, SEVEN, 1, versus=11)),
+    ("there is no head 6", lambda: cut((0, 6), (1, 0))),
+    ("can end in layers 2 to 2, got 1", lambda: cut((1, 0), (1, 0))),
+    ("can end in layers 2 to 2, got 3", lambda: cut((1, 0), (3, 0))),
+    ("has 2 key-value heads, counted", lambda: cut((1, 0), (2, 2))),
+    ("has 6 heads,", lambda: cut((1, 0), (2, 6), part="query")),
+    ("wires to layer 2 are already cut; name all of them in one call", cut_twice),
 )
-def test_refused(
-    model: LanguageModel, call: Callable[[LanguageModel], object], message: str
-) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        call(model)

@@ -4,9 +4,7 @@ That an induction head is learned at all, suddenly, in two layers and not in one
 """
 
 import itertools
-import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
 
 import pytest
 import torch
@@ -16,43 +14,26 @@ from harness.library.copiers import (
     copies_with_notes,
     weight_before,
 )
-from torch import Tensor, nn
+from harness.library.random_tensors import random_ids
+from harness.library.refusals import refusals
+from torch import nn
 from torch.testing import assert_close
 
-from literate_attention import (
-    AttentionBlock,
-    Checkpoint,
-    GroupedQueryAttention,
-    LanguageModel,
-    ablate_heads,
-    attention_maps,
-    attention_only_model,
-    copy_accuracy,
-    copy_loss,
-    empty_caches,
-    generate,
-    head_scores,
-    induction_targets,
-    llama_model,
-    previous_token_targets,
-    repeated_blocks,
-    split_heads,
-    train_to_copy,
-)
+import literate_attention as la
 from literate_attention.learned.induction import take_checkpoint
 
 VOCAB, WIDTH, LAYERS = 11, 6, 3
 
 
-def seeded_model(**options: Any) -> LanguageModel:
+def seeded_model(**options):
     torch.manual_seed(123)
     sizes = {"vocab_size": VOCAB, "embed_dim": WIDTH, "num_layers": LAYERS, "context_length": 17}
-    return attention_only_model(**sizes | options)
+    return la.attention_only_model(**sizes | options)
 
 
-def drawn(batch: int = 5, num_tokens: int = 17, shortest: int = 3, longest: int = 7) -> Tensor:
+def drawn(batch=5, num_tokens=17, shortest=3, longest=7):
     generator = torch.Generator().manual_seed(7)
-    return repeated_blocks(batch, num_tokens, VOCAB, shortest, longest, generator)
+    return la.repeated_blocks(batch, num_tokens, VOCAB, shortest, longest, generator)
 
 
 # The task
@@ -71,13 +52,8 @@ def test_a_block_comes_again_and_holds_no_token_twice() -> None:
 def test_a_generator_decides_the_rows() -> None:
     assert torch.equal(drawn(), drawn())
     torch.manual_seed(1)
-    first = repeated_blocks(2, 17, VOCAB, 3, 7)
-    assert not torch.equal(first, repeated_blocks(2, 17, VOCAB, 3, 7))
-
-
-def test_blocks_that_cannot_be_drawn_are_refused() -> None:
-    with pytest.raises(ValueError, match="a block of 12 tokens, no two alike, needs as many"):
-        repeated_blocks(5, 17, VOCAB, 3, 12)
+    first = la.repeated_blocks(2, 17, VOCAB, 3, 7)
+    assert not torch.equal(first, la.repeated_blocks(2, 17, VOCAB, 3, 7))
 
 
 # The loss
@@ -91,20 +67,16 @@ def test_the_loss_counts_what_comes_after_a_token_that_was_there_before() -> Non
         for i in range(len(row) - 1):
             if row[i] in row[:i]:
                 losses.append(-logits[i].log_softmax(dim=-1)[row[i + 1]])
-    assert_close(copy_loss(model, token_ids), torch.stack(losses).mean())
-
-
-def test_where_nothing_comes_again_there_is_no_loss() -> None:
-    with pytest.raises(ValueError, match="number of tokens that come again must be at least 1"):
-        copy_loss(seeded_model(), torch.arange(VOCAB)[None])
+    assert_close(la.copy_loss(model, token_ids), torch.stack(losses).mean())
 
 
 # The model
 
 
 def test_a_block_adds_attention_to_what_came_in() -> None:
-    attention = GroupedQueryAttention(WIDTH, WIDTH, num_heads=3, num_kv_heads=3)
-    block, x = AttentionBlock(attention, WIDTH), torch.linspace(-2, 3, 10 * WIDTH).view(2, 5, WIDTH)
+    attention = la.GroupedQueryAttention(WIDTH, WIDTH, num_heads=3, num_kv_heads=3)
+    block = la.AttentionBlock(attention, WIDTH)
+    x = torch.linspace(-2, 3, 10 * WIDTH).view(2, 5, WIDTH)
     of_one_size = x / x.square().mean(dim=-1, keepdim=True).add(1e-5).sqrt()
     assert_close(block(x), x + attention(of_one_size))
 
@@ -117,31 +89,25 @@ def test_without_positions_the_order_of_the_past_is_not_seen() -> None:
     assert not torch.allclose(sighted(token_ids)[-1], sighted(shuffled)[-1])
 
 
-def test_it_reads_with_a_cache_what_it_reads_without() -> None:
-    model, token_ids = seeded_model(num_heads=3), drawn()[:, :7]
-    caches = empty_caches(model.requires_grad_(False), batch=5, max_tokens=17)
-    chunks = [model(chunk, caches) for chunk in token_ids.split([1, 4, 2], dim=1)]
-    assert_close(torch.cat(chunks, dim=1), model(token_ids))
-    assert generate(model, token_ids, max_new_tokens=3).shape == (5, 10)
-
-
 # Checkpoints and training
 
 
-def trained(num_steps: int = 5, **options: Any) -> tuple[LanguageModel, list[Checkpoint]]:
+def trained(num_steps=5, **options):
     model = seeded_model()
     sizes = {"every": 2, "num_tokens": 14, "batch": 3}
-    return model, train_to_copy(model, num_steps, **sizes | options)
+    return model, la.train_to_copy(model, num_steps, **sizes | options)
 
 
 def test_a_checkpoint_measures_and_keeps_the_weights_of_the_moment() -> None:
     model, token_ids = seeded_model(), drawn(num_tokens=14, shortest=7, longest=7)
     checkpoint = take_checkpoint(model, 3, token_ids)
-    maps = attention_maps(model, token_ids)
+    maps = la.attention_maps(model, token_ids)
     assert checkpoint.step == 3
-    assert checkpoint.loss == pytest.approx(copy_loss(model, token_ids).item())
-    assert checkpoint.copy_accuracy == copy_accuracy(model, token_ids)
-    assert_close(checkpoint.induction, head_scores(maps, induction_targets(token_ids)).mean(dim=0))
+    assert checkpoint.loss == pytest.approx(la.copy_loss(model, token_ids).item())
+    assert checkpoint.copy_accuracy == la.copy_accuracy(model, token_ids)
+    assert_close(
+        checkpoint.induction, la.head_scores(maps, la.induction_targets(token_ids)).mean(dim=0)
+    )
     assert_close(checkpoint.previous_token, maps.diagonal(-1, -2, -1).mean(dim=(0, -1)))
     before = {name: weight.clone() for name, weight in checkpoint.weights.items()}
     with torch.no_grad():
@@ -165,7 +131,7 @@ def test_the_same_seed_gives_the_same_weights_to_the_last_digit() -> None:
 
 
 def test_training_gives_the_threads_back_however_it_ends() -> None:
-    def breaks_off(steps: range) -> Iterator[int]:
+    def breaks_off(steps):
         yield 1 // (torch.get_num_threads() - 1)
 
     before = torch.get_num_threads()
@@ -182,7 +148,7 @@ def test_training_gives_the_threads_back_however_it_ends() -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("seed", range(10, 20))
-def test_another_seed_copies_by_the_plan_or_not_at_all(seed: int) -> None:
+def test_another_seed_copies_by_the_plan_or_not_at_all(seed) -> None:
     """The first head's weights tell which; its notes on the letter before, and no others, are enough."""
     model, checkpoints = copier(seed, num_steps=300, every=300)
     copies = checkpoints[-1].copy_accuracy >= 0.9
@@ -196,27 +162,30 @@ def test_another_seed_copies_by_the_plan_or_not_at_all(seed: int) -> None:
 HEADS, HEAD_DIM = 6, 4
 
 
-@pytest.fixture
-def model() -> LanguageModel:
+def small_model():
     torch.manual_seed(123)
-    return llama_model(
-        11, 10, 17, LAYERS, num_heads=HEADS, num_kv_heads=2, head_dim=HEAD_DIM
-    ).requires_grad_(False)
+    heads = {"num_heads": HEADS, "num_kv_heads": 2, "head_dim": HEAD_DIM}
+    return la.llama_model(11, 10, 17, LAYERS, **heads).requires_grad_(False)
 
 
-def tokens(*shape: int, seed: int = 1) -> Tensor:
-    return torch.randint(11, shape, generator=torch.Generator().manual_seed(seed))
+@pytest.fixture
+def model():
+    return small_model()
 
 
-def random_maps(*shape: int) -> Tensor:
+tokens = partial(random_ids, 11)
+
+
+def random_maps(*shape):
     generator = torch.Generator().manual_seed(5)
     return torch.rand(shape, generator=generator, dtype=torch.float64).tril().softmax(dim=-1)
 
 
-def test_maps_are_what_each_attention_returns(model: LanguageModel) -> None:
+def test_maps_are_what_each_attention_returns(model) -> None:
     token_ids = tokens(2, 7)
-    maps = attention_maps(model, token_ids)
+    maps = la.attention_maps(model, token_ids)
     assert maps.shape == (2, LAYERS, HEADS, 7, 7)
+    assert torch.equal(la.attention_maps(model, token_ids, layers=[2, 0]), maps[:, [0, 2]])
     x = model.token_embedding(token_ids)
     for layer, block in enumerate(model.blocks):
         attended, weights = block.attention(block.attention_norm(x), need_weights=True)
@@ -225,17 +194,11 @@ def test_maps_are_what_each_attention_returns(model: LanguageModel) -> None:
         x = x + block.feed_forward(block.feed_forward_norm(x))
 
 
-def test_maps_of_some_layers(model: LanguageModel) -> None:
-    token_ids = torch.tensor([[3, 8, 5, 2], [1, 0, 4, 4]])
-    maps = attention_maps(model, token_ids)
-    assert torch.equal(attention_maps(model, token_ids, layers=[2, 0]), maps[:, [0, 2]])
-
-
 def test_targets_by_hand() -> None:
-    assert previous_token_targets(1).tolist() == [[False]]
-    assert previous_token_targets(5).nonzero().tolist() == [[1, 0], [2, 1], [3, 2], [4, 3]]
+    assert la.previous_token_targets(1).tolist() == [[False]]
+    assert la.previous_token_targets(5).nonzero().tolist() == [[1, 0], [2, 1], [3, 2], [4, 3]]
     a, b = 3, 8
-    assert induction_targets(torch.tensor([a, b, a, a, b])).nonzero().tolist() == [
+    assert la.induction_targets(torch.tensor([a, b, a, a, b])).nonzero().tolist() == [
         [2, 1],  # the second a, behind the first
         [3, 1],  # the third as well; behind the second stands the third itself
         [4, 2],
@@ -244,8 +207,8 @@ def test_targets_by_hand() -> None:
 
 def test_scores_by_loops() -> None:
     maps, token_ids = random_maps(2, 3, 5, 13, 13), tokens(2, 13)
-    targets = induction_targets(token_ids)
-    scores = head_scores(maps, targets)
+    targets = la.induction_targets(token_ids)
+    scores = la.head_scores(maps, targets)
     for row, layer, head in itertools.product(range(2), range(3), range(5)):
         sums = [
             sum(maps[row, layer, head, i, j].item() for j in range(13) if targets[row, i, j])
@@ -256,20 +219,18 @@ def test_scores_by_loops() -> None:
 
 
 def test_targets_may_be_for_all_sequences() -> None:
-    maps, targets = random_maps(2, 3, 5, 7, 7), previous_token_targets(7)
-    assert_close(head_scores(maps, targets)[1], head_scores(maps[1], targets))
-    assert_close(head_scores(maps, targets), head_scores(maps, targets.expand(2, 7, 7)))
+    maps, targets = random_maps(2, 3, 5, 7, 7), la.previous_token_targets(7)
+    assert_close(la.head_scores(maps, targets)[1], la.head_scores(maps[1], targets))
+    assert_close(la.head_scores(maps, targets), la.head_scores(maps, targets.expand(2, 7, 7)))
 
 
-def hidden_states_without(
-    model: LanguageModel, token_ids: Tensor, heads: list[tuple[int, int]], *, mean: bool = False
-) -> Tensor:
+def hidden_states_without(model, token_ids, heads, *, mean=False):
     """Take away what each head adds: its weights, its values, and its columns of the output projection."""
     x = model.token_embedding(token_ids)
     for layer, block in enumerate(model.blocks):
         attention, normed = block.attention, block.attention_norm(x)
         attended, weights = attention(normed, need_weights=True)
-        value = split_heads(attention.W_value(normed), attention.num_kv_heads)
+        value = la.split_heads(attention.W_value(normed), attention.num_kv_heads)
         for head in {head for there, head in heads if there == layer}:
             group = head * attention.num_kv_heads // attention.num_heads
             found = weights[..., head, :, :] @ value[..., group, :, :]
@@ -288,56 +249,38 @@ def hidden_states_without(
     [[], [(1, 0)], [(0, 5)], [(2, 3), (0, 1), (2, 5)], [(1, head) for head in range(6)]],
     ids=str,
 )
-def test_without_heads_their_part_of_the_sum_is_missing(
-    model: LanguageModel, heads: list[tuple[int, int]], mean: bool
-) -> None:
+def test_without_heads_their_part_of_the_sum_is_missing(model, heads, mean) -> None:
     token_ids = tokens(2, 7)
-    with ablate_heads(model, heads, **({"mean": True} if mean else {})):
+    with la.ablate_heads(model, heads, **({"mean": True} if mean else {})):
         without = model.hidden_states(token_ids)
     assert_close(without, hidden_states_without(model, token_ids, heads, mean=mean))
     assert torch.equal(without, model.hidden_states(token_ids)) == (not heads)
 
 
-def test_what_the_heads_found_is_not_overwritten(model: LanguageModel) -> None:
+def test_what_the_heads_found_is_not_overwritten(model) -> None:
     project, found = model.blocks[1].attention.out_proj, torch.ones(1, 7, HEADS * HEAD_DIM)
-    with ablate_heads(model, [(1, 2)]):
+    with la.ablate_heads(model, [(1, 2)]):
         project(found)
     assert torch.equal(found, torch.ones_like(found))
 
 
-def test_heads_work_again_after_an_exception(model: LanguageModel) -> None:
-    token_ids = tokens(7)
-    expected = model(token_ids)
-
-    def fail_without_heads() -> None:
-        with ablate_heads(model, [(0, 1), (2, 2)]):
-            assert not torch.equal(model(token_ids), expected)
-            raise KeyError
-
-    with pytest.raises(KeyError):
-        fail_without_heads()
-    assert torch.equal(model(token_ids), expected)
-    for module in model.modules():
-        assert not module._forward_pre_hooks
-
-
-def test_nothing_is_switched_off_if_one_head_is_not_there(model: LanguageModel) -> None:
-    with pytest.raises(ValueError, match="there is no head 6"):
-        ablate_heads(model, [(0, 1), (0, 6)]).__enter__()
+def test_heads_work_again_after_an_exception(model) -> None:
+    with pytest.raises(KeyError), la.ablate_heads(model, [(0, 1), (2, 2)]):
+        raise KeyError
     assert not any(module._forward_pre_hooks for module in model.modules())
 
 
 class Saying(nn.Module):
     """A model that names a given token at every place."""
 
-    def __init__(self, named: Tensor) -> None:
+    def __init__(self, named) -> None:
         super().__init__()
         self.named = named
 
-    def hidden_states(self, token_ids: Tensor) -> Tensor:
+    def hidden_states(self, token_ids):
         return nn.functional.one_hot(self.named, 11).float().expand(*token_ids.shape, 11)
 
-    def logits(self, hidden: Tensor) -> Tensor:
+    def logits(self, hidden):
         return hidden
 
 
@@ -346,44 +289,45 @@ def test_copying_by_hand() -> None:
     """Of the second half all tokens but the first can be copied: three of four here."""
     token_ids = torch.tensor([[3, 8, 5, 2, 3, 8, 5, 2], [1, 1, 8, 8, 1, 1, 8, 8]])
     right = token_ids.roll(-1, dims=1)
-    assert copy_accuracy(Saying(right), token_ids) == 1.0
+    assert la.copy_accuracy(Saying(right), token_ids) == 1.0
     named = torch.zeros_like(right)
     named[0, 4] = 8
     named[:, :4] = right[:, :4]  # the first half does not count
     named[:, 7] = right[:, 7]  # nor does what follows the end
-    assert copy_accuracy(Saying(named), token_ids) == pytest.approx(1 / 6)
+    assert la.copy_accuracy(Saying(named), token_ids) == pytest.approx(1 / 6)
 
 
 # What is refused
 
-MAPS, BOTH = torch.zeros(3, 6, 5, 5), torch.zeros(2, 3, 6, 5, 5)
-ONCE_AND_AGAIN = torch.tensor([[1, 2, 3, 4, 5], [1, 2, 1, 2, 1]])
-NEAR, NOT_TWICE = previous_token_targets(5), "the second half of token_ids must be the first once"
+M, MAPS, BOTH = small_model(), torch.zeros(3, 6, 5, 5), torch.zeros(2, 3, 6, 5, 5)
+ONE_REPEATS = torch.tensor([[1, 2, 3, 4, 5], [1, 2, 1, 2, 1]])
+NEAR, NOT_TWICE = la.previous_token_targets(5), "token_ids must be the first once"
 
 
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda _: head_scores(MAPS, NEAR[:4, :4]), "targets must be as large as a map, (5, 5)"),
-        (lambda _: head_scores(MAPS, NEAR.expand(2, 5, 5)), "got shape (2, 5, 5)"),
-        (
-            lambda _: head_scores(BOTH, induction_targets(ONCE_AND_AGAIN)),
-            "1 of 2 sequences have no",
-        ),
-        (lambda model: ablate_heads(model, [(3, 0)]).__enter__(), "the model has 3 layers,"),
-        (lambda model: ablate_heads(model, [(2, 6)]).__enter__(), "layer 2 has 6 heads, counted"),
-        (lambda model: ablate_heads(model, [(-1, 0)]).__enter__(), "there is no layer -1"),
-        (lambda model: ablate_heads(model, [(0, -1)]).__enter__(), "there is no head -1"),
-        (lambda model: attention_maps(model, tokens(3), [0, 7]), "must be asked for; got [0, 7]"),
-        (lambda model: attention_maps(model, tokens(3), [-1]), "the model has 3 layers"),
-        (lambda model: attention_maps(model, tokens(3), []), "must be asked for; got []"),
-        (lambda model: copy_accuracy(model, torch.tensor([1, 2, 3, 1, 2])), NOT_TWICE),
-        (lambda model: copy_accuracy(model, torch.tensor([1, 2, 3, 1, 5, 3])), NOT_TWICE),
-    ],
+def ablate(*head) -> None:
+    with la.ablate_heads(M, [(0, 1), head]):
+        raise AssertionError
+
+
+test_refused = refusals(
+    ("a block of 12 tokens, no two alike, needs", lambda: la.repeated_blocks(5, 17, VOCAB, 3, 12)),
+    ("come again must be at least 1", lambda: la.copy_loss(seeded_model(), torch.arange(11)[None])),
+    ("as large as a map, (5, 5)", lambda: la.head_scores(MAPS, NEAR[:4, :4])),
+    ("got shape (2, 5, 5)", lambda: la.head_scores(MAPS, NEAR.expand(2, 5, 5))),
+    ("1 of 2 sequences have", lambda: la.head_scores(BOTH, la.induction_targets(ONE_REPEATS))),
+    ("the model has 3 layers,", lambda: ablate(3, 0)),
+    ("layer 2 has 6 heads, counted", lambda: ablate(2, 6)),
+    ("there is no layer -1", lambda: ablate(-1, 0)),
+    ("there is no head -1", lambda: ablate(0, -1)),
+    ("must be asked for; got [0, 7]", lambda: la.attention_maps(M, tokens(3), [0, 7])),
+    ("the model has 3 layers", lambda: la.attention_maps(M, tokens(3), [-1])),
+    ("must be asked for; got []", lambda: la.attention_maps(M, tokens(3), [])),
+    (NOT_TWICE, lambda: la.copy_accuracy(M, torch.tensor([1, 2, 3, 1, 2]))),
+    (NOT_TWICE, lambda: la.copy_accuracy(M, torch.tensor([1, 2, 3, 1, 5, 3]))),
 )
-def test_refused(
-    model: LanguageModel, call: Callable[[LanguageModel], object], message: str
-) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        call(model)
+
+
+def test_nothing_is_switched_off_if_one_head_is_not_there() -> None:
+    with pytest.raises(ValueError, match="there is no head 6"):
+        ablate(0, 6)
+    assert not any(module._forward_pre_hooks for module in M.modules())

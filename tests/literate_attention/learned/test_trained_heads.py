@@ -1,32 +1,20 @@
 """The first token, the best of many heads, and blocks that have read already, by hand."""
 
-import re
-from collections.abc import Callable
-
-import pytest
 import torch
+from harness.library.refusals import refusals
 
-from literate_attention import (
-    LanguageModel,
-    ablate_heads,
-    first_token_targets,
-    llama_model,
-    resume,
-    top_heads,
-)
+from literate_attention import ablate_heads, first_token_targets, llama_model, resume, top_heads
 
 
-@pytest.fixture
-def model() -> LanguageModel:
+def small_model():
     torch.manual_seed(123)
-    return llama_model(
-        11, 10, 17, num_layers=3, num_heads=6, num_kv_heads=2, head_dim=4
-    ).requires_grad_(False)
+    heads = {"num_heads": 6, "num_kv_heads": 2, "head_dim": 4}
+    return llama_model(11, 10, 17, num_layers=3, **heads).requires_grad_(False)
 
 
-def test_a_resumed_model_is_the_same_above(model: LanguageModel) -> None:
+def test_a_resumed_model_is_the_same_above() -> None:
     """What the first blocks have read is not read again; what is switched off above is missing in both."""
-    token_ids = torch.tensor([[3, 8, 5, 2], [1, 0, 4, 4]])
+    model, token_ids = small_model(), torch.tensor([[3, 8, 5, 2], [1, 0, 4, 4]])
     whole, state = model(token_ids), torch.get_rng_state()
     for layer in (1, 2):
         upper = resume(model, token_ids, layer)
@@ -53,23 +41,10 @@ def test_top_heads_are_in_order() -> None:
 
 # What is refused
 
+M, ONE, OTHER = small_model(), torch.tensor([1, 2]), torch.tensor([1, 3])
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda model: resume(model, torch.tensor([1, 2]), layer=0),
-            "of 3 blocks, 1 to 2 can have read a text already, got 0",
-        ),
-        (lambda model: resume(model, torch.tensor([1, 2]), layer=3), "already, got 3"),
-        (
-            lambda model: resume(model, torch.tensor([1, 2]), layer=1)(torch.tensor([1, 3])),
-            "the first blocks have read another text",
-        ),
-    ],
+test_refused = refusals(
+    ("of 3 blocks, 1 to 2 can have read a text already, got 0", lambda: resume(M, ONE, layer=0)),
+    ("already, got 3", lambda: resume(M, ONE, layer=3)),
+    ("the first blocks have read another text", lambda: resume(M, ONE, layer=1)(OTHER)),
 )
-def test_refused(
-    model: LanguageModel, call: Callable[[LanguageModel], object], message: str
-) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        call(model)

@@ -1,27 +1,16 @@
 """Heads that share keys and values: against loops, torch's kernel, multi-head attention."""
 
 import copy
-import itertools
-import re
-from collections.abc import Callable
 
 import pytest
 import torch
 from harness.library.loops import attend_by_loops
-from torch import Tensor
+from harness.library.random_tensors import random_tensor
+from harness.library.refusals import refusals
 from torch.profiler import ProfilerActivity, profile
 from torch.testing import assert_close
 
-from literate_attention import (
-    GroupedQueryAttention,
-    KVCache,
-    RotaryEmbedding,
-    causal_mask,
-    grouped_attention,
-    stack_groups,
-    unstack_groups,
-    window_mask,
-)
+import literate_attention as la
 
 BATCH, NUM_TOKENS, D_IN, D_OUT, HEADS, KV_HEADS, HEAD_DIM, CONTEXT = 2, 5, 7, 12, 6, 2, 10, 13
 Q_LEN, KV_LEN = 3, 5
@@ -31,61 +20,38 @@ each_batch = pytest.mark.parametrize("batch", [(), (2,), (2, 3)], ids=str)
 each_kind = pytest.mark.parametrize("num_kv_heads", [1, 2, 6], ids=["mqa", "gqa", "mha"])
 
 
-def random_tensor(*shape: int, seed: int = 7, dtype: torch.dtype = torch.float64) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+def rope():
+    return la.RotaryEmbedding(HEAD_DIM, CONTEXT, base=100.0)
 
 
-def rope() -> RotaryEmbedding:
-    return RotaryEmbedding(HEAD_DIM, CONTEXT, base=100.0)
-
-
-def seeded(num_kv_heads: int = KV_HEADS, **options: object) -> GroupedQueryAttention:
+def seeded(num_kv_heads=KV_HEADS, **options):
     torch.manual_seed(123)
     settings = {"head_dim": HEAD_DIM, "rope": rope(), **options}
-    return GroupedQueryAttention(D_IN, D_OUT, HEADS, num_kv_heads, **settings).double()
+    return la.GroupedQueryAttention(D_IN, D_OUT, HEADS, num_kv_heads, **settings).double()
 
 
-def run(attention: GroupedQueryAttention, x: Tensor, need_weights: bool, **told: object) -> Tensor:
+def run(attention, x, need_weights, **told):
     result = attention(x, need_weights=need_weights, **told)
     return result[0] if need_weights else result
-
-
-# Groups
-
-
-@each_batch
-@each_kind
-def test_stacking_keeps_heads_of_a_group_together(
-    batch: tuple[int, ...], num_kv_heads: int
-) -> None:
-    x, group = random_tensor(*batch, HEADS, Q_LEN, HEAD_DIM), HEADS // num_kv_heads
-    stacked = stack_groups(x, num_kv_heads)
-    assert stacked.shape == (*batch, num_kv_heads, group * Q_LEN, HEAD_DIM)
-    for head, row in itertools.product(range(HEADS), range(Q_LEN)):
-        below = (head % group) * Q_LEN + row
-        assert torch.equal(stacked[..., head // group, below, :], x[..., head, row, :])
-    assert torch.equal(unstack_groups(stacked, HEADS), x)
 
 
 @both_paths
 @each_batch
 @each_kind
 @pytest.mark.parametrize("masked", ["not", "causal", "by hand", "by head"])
-def test_attention_agrees_with_loops(
-    need_weights: bool, batch: tuple[int, ...], num_kv_heads: int, masked: str
-) -> None:
+def test_attention_agrees_with_loops(need_weights, batch, num_kv_heads, masked) -> None:
     query = random_tensor(*batch, HEADS, Q_LEN, HEAD_DIM, seed=1)
     key, value = (
         random_tensor(*batch, num_kv_heads, KV_LEN, HEAD_DIM, seed=seed) for seed in (2, 3)
     )
     allowed = {
         "not": None,
-        "causal": causal_mask(Q_LEN, KV_LEN),
+        "causal": la.causal_mask(Q_LEN, KV_LEN),
         "by hand": random_tensor(Q_LEN, KV_LEN) > 0,
         "by head": random_tensor(HEADS, Q_LEN, KV_LEN) > 0,
     }[masked]
     told = {"is_causal": True} if masked == "causal" else {"attn_mask": allowed}
-    result = grouped_attention(query, key, value, need_weights=need_weights, **told)
+    result = la.grouped_attention(query, key, value, need_weights=need_weights, **told)
     context, weights = result if need_weights else (result, None)
     of = [head * num_kv_heads // HEADS for head in range(HEADS)]
     expected, expected_weights = attend_by_loops(
@@ -97,11 +63,11 @@ def test_attention_agrees_with_loops(
 
 
 @both_paths
-def test_no_key_is_copied_for_a_second_head(need_weights: bool) -> None:
+def test_no_key_is_copied_for_a_second_head(need_weights) -> None:
     """One query, many keys: all that is allocated is far smaller than one copy of the keys."""
     query, key, value = torch.randn(1, 9, 1, 64), *torch.randn(2, 1, 3, 4096, 64)
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
-        grouped_attention(query, key, value, need_weights=need_weights)
+        la.grouped_attention(query, key, value, need_weights=need_weights)
     taken = sum(
         max(event.self_cpu_memory_usage, 0)
         for event in recorded.events()
@@ -117,20 +83,14 @@ def test_no_key_is_copied_for_a_second_head(need_weights: bool) -> None:
 @pytest.mark.parametrize("batch", [(), (2,)], ids=str)
 @each_kind
 @pytest.mark.parametrize(("window", "qk_norm"), [(None, False), (3, True)])
-def test_the_module_agrees_with_loops(
-    need_weights: bool,
-    batch: tuple[int, ...],
-    num_kv_heads: int,
-    window: int | None,
-    qk_norm: bool,
-) -> None:
+def test_the_module_agrees_with_loops(need_weights, batch, num_kv_heads, window, qk_norm) -> None:
     attention = seeded(num_kv_heads, window=window, qk_norm=qk_norm)
     if qk_norm:
         attention.query_norm.weight.data = random_tensor(HEAD_DIM, seed=1)
         attention.key_norm.weight.data = random_tensor(HEAD_DIM, seed=2)
     x = random_tensor(*batch, NUM_TOKENS, D_IN)
 
-    def heads(layer: torch.nn.Linear, norm: torch.nn.Module | None) -> list[Tensor]:
+    def heads(layer, norm):
         rows = layer.weight.split(HEAD_DIM)
         split = [torch.einsum("...ni,oi->...no", x, weight) for weight in rows]
         if norm is not None and qk_norm:
@@ -146,7 +106,7 @@ def test_the_module_agrees_with_loops(
         for each in (heads(attention.W_key, attention.key_norm), heads(attention.W_value, None))
     )
     of = [head * num_kv_heads // HEADS for head in range(HEADS)]
-    allowed = window_mask(NUM_TOKENS, NUM_TOKENS, window or NUM_TOKENS)
+    allowed = la.window_mask(NUM_TOKENS, NUM_TOKENS, window or NUM_TOKENS)
     context, weights = attend_by_loops(query, key[..., of, :, :], value[..., of, :, :], allowed)
     together = torch.cat(context.unbind(-3), dim=-1)
     expected = torch.einsum("...ni,oi->...no", together, attention.out_proj.weight)
@@ -156,13 +116,11 @@ def test_the_module_agrees_with_loops(
 
 @both_paths
 @pytest.mark.parametrize("window", [None, 3])
-def test_a_mask_is_combined_with_the_causal_one_and_the_window(
-    need_weights: bool, window: int | None
-) -> None:
+def test_a_mask_is_combined_with_the_causal_one_and_the_window(need_weights, window) -> None:
     attention, x = seeded(window=window), random_tensor(BATCH, NUM_TOKENS, D_IN)
     everything = torch.ones(NUM_TOKENS, NUM_TOKENS, dtype=torch.bool)
     by_hand = random_tensor(BATCH, 1, NUM_TOKENS, NUM_TOKENS) > 0
-    seen = window_mask(NUM_TOKENS, NUM_TOKENS, window or NUM_TOKENS)
+    seen = la.window_mask(NUM_TOKENS, NUM_TOKENS, window or NUM_TOKENS)
     plain, both = seeded(), by_hand & seen
     assert not torch.equal(both, by_hand)
     assert_close(
@@ -178,12 +136,12 @@ def test_a_mask_is_combined_with_the_causal_one_and_the_window(
 
 @both_paths
 @pytest.mark.parametrize("window", [None, 3])
-def test_a_mask_is_combined_behind_a_cache_too(need_weights: bool, window: int | None) -> None:
+def test_a_mask_is_combined_behind_a_cache_too(need_weights, window) -> None:
     attention = seeded(window=window).requires_grad_(False)
     x = random_tensor(BATCH, NUM_TOKENS, D_IN)
     by_hand = random_tensor(NUM_TOKENS, NUM_TOKENS) > 0
     whole = run(attention, x, need_weights, attn_mask=by_hand)
-    cache = KVCache(BATCH, KV_HEADS, NUM_TOKENS, HEAD_DIM, dtype=torch.float64)
+    cache = la.KVCache(BATCH, KV_HEADS, NUM_TOKENS, HEAD_DIM, dtype=torch.float64)
     in_chunks = [
         run(attention, x[:, i:j], need_weights, cache=cache, attn_mask=by_hand[i:j, :j])
         for i, j in ((0, 2), (2, 4), (4, 5))
@@ -193,9 +151,7 @@ def test_a_mask_is_combined_behind_a_cache_too(need_weights: bool, window: int |
 
 @both_paths
 @pytest.mark.parametrize("window", [None, 3])
-def test_a_token_that_may_attend_to_no_key_gets_zeros(
-    need_weights: bool, window: int | None
-) -> None:
+def test_a_token_that_may_attend_to_no_key_gets_zeros(need_weights, window) -> None:
     """Token 0 may see only what comes after it; with a window of 3, token 4 only what has left it."""
     attention, x = seeded(window=window), random_tensor(BATCH, NUM_TOKENS, D_IN)
     mask = torch.ones(NUM_TOKENS, NUM_TOKENS, dtype=torch.bool)
@@ -213,7 +169,7 @@ def test_a_token_that_may_attend_to_no_key_gets_zeros(
 
 @both_paths
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
-def test_a_module_can_change_its_dtype(need_weights: bool, dtype: torch.dtype) -> None:
+def test_a_module_can_change_its_dtype(need_weights, dtype) -> None:
     attention, x = seeded(qk_norm=True), random_tensor(BATCH, NUM_TOKENS, D_IN)
     expected = run(attention, x, need_weights)
     context = run(copy.deepcopy(attention).to(dtype), x.to(dtype), need_weights)
@@ -236,30 +192,22 @@ UNEVEN = "num_heads must be divisible by num_kv_heads, got "
 BOTH = "attn_mask and is_causal were given together"
 MASK, FOR_EACH = torch.ones(3, 5, dtype=torch.bool), torch.ones(6, 1, 5, dtype=torch.bool)
 
-
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: GroupedQueryAttention(8, 12, 6, 4), ValueError, f"{UNEVEN}6 and 4"),
-        (lambda: GroupedQueryAttention(8, 12, 6, 0), ValueError, f"{UNEVEN}6 and 0"),
-        (lambda: GroupedQueryAttention(8, 10, 6, 2), ValueError, "d_out must be divisible by"),
-        (lambda: seeded(window=0), ValueError, "window must be at least 1, got 0"),
-        (lambda: stack_groups(torch.ones(5, 2, 2), 2), ValueError, f"{UNEVEN}5 and 2"),
-        (lambda: unstack_groups(torch.ones(2, 2, 2), 5), ValueError, f"{UNEVEN}5 and 2"),
-        (lambda: grouped_attention(Q, KV[:, [0] * 4], KV), ValueError, f"{UNEVEN}6 and 4"),
-        (lambda: grouped_attention(Q, KV, KV.repeat(1, 1, 2, 1)), ValueError, "each key needs its"),
-        (lambda: grouped_attention(Q, KV, KV[:, :1]), ValueError, "values of shape (2, 1, 5, 4)"),
-        (lambda: grouped_attention(Q, KV, KV, attn_mask=MASK.int()), TypeError, "must be boolean"),
-        (lambda: grouped_attention(Q, KV, KV, attn_mask=MASK[:2]), ValueError, "(2, 6, 3, 5)"),
-        (lambda: grouped_attention(Q, KV, KV, attn_mask=MASK.to("meta")), ValueError, "got meta"),
-        (lambda: grouped_attention(Q, KV, KV, attn_mask=MASK, is_causal=True), ValueError, BOTH),
-        (lambda: seeded().float()(X, attn_mask=MASK), ValueError, "scores of shape (2, 6, 5, 5)"),
-        (lambda: seeded().float()(X, attn_mask=MASK.int()), TypeError, "must be boolean"),
-        (lambda: seeded().float()(X[[0] * 6], attn_mask=FOR_EACH), ValueError, "all 4 dimensions"),
-        (lambda: seeded().float()(X.repeat(1, 3, 1)), ValueError, "the sequence has 15 tokens"),
-    ],
+test_refuses = refusals(
+    (f"{UNEVEN}6 and 4", lambda: la.GroupedQueryAttention(8, 12, 6, 4)),
+    (f"{UNEVEN}6 and 0", lambda: la.GroupedQueryAttention(8, 12, 6, 0)),
+    ("d_out must be divisible by", lambda: la.GroupedQueryAttention(8, 10, 6, 2)),
+    ("window must be at least 1, got 0", lambda: seeded(window=0)),
+    (f"{UNEVEN}5 and 2", lambda: la.stack_groups(torch.ones(5, 2, 2), 2)),
+    (f"{UNEVEN}5 and 2", lambda: la.unstack_groups(torch.ones(2, 2, 2), 5)),
+    (f"{UNEVEN}6 and 4", lambda: la.grouped_attention(Q, KV[:, [0] * 4], KV)),
+    ("each key needs its", lambda: la.grouped_attention(Q, KV, KV.repeat(1, 1, 2, 1))),
+    ("values of shape (2, 1, 5, 4)", lambda: la.grouped_attention(Q, KV, KV[:, :1])),
+    ("must be boolean", lambda: la.grouped_attention(Q, KV, KV, attn_mask=MASK.int()), TypeError),
+    ("(2, 6, 3, 5)", lambda: la.grouped_attention(Q, KV, KV, attn_mask=MASK[:2])),
+    ("got meta", lambda: la.grouped_attention(Q, KV, KV, attn_mask=MASK.to("meta"))),
+    (BOTH, lambda: la.grouped_attention(Q, KV, KV, attn_mask=MASK, is_causal=True)),
+    ("scores of shape (2, 6, 5, 5)", lambda: seeded().float()(X, attn_mask=MASK)),
+    ("must be boolean", lambda: seeded().float()(X, attn_mask=MASK.int()), TypeError),
+    ("all 4 dimensions", lambda: seeded().float()(X[[0] * 6], attn_mask=FOR_EACH)),
+    ("the sequence has 15 tokens", lambda: seeded().float()(X.repeat(1, 3, 1))),
 )
-def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=re.escape(message)):
-        call()

@@ -6,16 +6,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from literate_attention import (
-    GatedDeltaNet,
-    GroupedQueryAttention,
-    KVCache,
-    LatentCache,
-    MultiHeadLatentAttention,
-    RollingCache,
-    RotaryEmbedding,
-    StateCache,
-)
+import literate_attention as la
 from literate_attention.models.in_2026 import (
     Model,
     index,
@@ -26,20 +17,20 @@ from literate_attention.models.in_2026 import (
     total,
 )
 
-rope = RotaryEmbedding(4, 16)
-by_head = partial(GroupedQueryAttention, 11, 11, 6, head_dim=5)
-by_latent = MultiHeadLatentAttention(11, 11, 6, head_dim=5, latent_dim=7, value_dim=3, rope=rope)
-by_state = GatedDeltaNet(11, 11, 6, head_dim=5)
+rope = la.RotaryEmbedding(4, 16)
+by_head = partial(la.GroupedQueryAttention, 11, 11, 6, head_dim=5)
+by_latent = la.MultiHeadLatentAttention(11, 11, 6, head_dim=5, latent_dim=7, value_dim=3, rope=rope)
+by_state = la.GatedDeltaNet(11, 11, 6, head_dim=5)
 LAYERS = {
-    "full": (keys_and_values(6, 6, 5), by_head(6), lambda n: KVCache(1, 6, n, 5)),
-    "grouped": (keys_and_values(6, 2, 5), by_head(2), lambda n: KVCache(1, 2, n, 5)),
+    "full": (keys_and_values(6, 6, 5), by_head(6), lambda n: la.KVCache(1, 6, n, 5)),
+    "grouped": (keys_and_values(6, 2, 5), by_head(2), lambda n: la.KVCache(1, 2, n, 5)),
     "window": (
         keys_and_values(6, 2, 5, window=3),
         by_head(2, window=3),
-        lambda _: RollingCache(window=3),
+        lambda _: la.RollingCache(window=3),
     ),
-    "latent": (latents(6, 5, 7, 4, 3), by_latent, lambda n: LatentCache(1, n, 7, 4)),
-    "state": (state(6, 5), by_state, lambda _: StateCache()),
+    "latent": (latents(6, 5, 7, 4, 3), by_latent, lambda n: la.LatentCache(1, n, 7, 4)),
+    "state": (state(6, 5), by_state, lambda _: la.StateCache()),
 }
 OPTIONS = {"latent": {"absorb": True}, "state": {}}
 
@@ -59,7 +50,7 @@ def test_our_caches_and_torch_count_the_same(kind) -> None:
                 options = OPTIONS.get(kind, {"need_weights": True})
                 attention(torch.ones(1, 1, 11), cache=cache, **options)
         assert counter.get_total_flops() // 2 - others == store.work(num_tokens)
-        is_rolling = isinstance(cache, RollingCache)
+        is_rolling = isinstance(cache, la.RollingCache)
         nbytes = cache.keys.nbytes + cache.values.nbytes if is_rolling else cache.nbytes
         assert nbytes == 4 * store.kept(num_tokens)
 

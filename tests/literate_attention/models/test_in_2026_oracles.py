@@ -4,13 +4,11 @@ import importlib
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from literate_attention.models import model_cards as cards
 from literate_attention.models.in_2026 import (
-    Store,
     index,
     keys_and_values,
     latents,
@@ -22,7 +20,7 @@ pytestmark = pytest.mark.oracle
 
 SLIDING, FULL, OF_KIMI = "sliding_attention", "full_attention", [4, 8, 12, 16, 20, 24, 27]
 YARN = {"rope_type": "yarn", "original_max_position_embeddings": 4096}
-ITS_OWN: dict[str, dict[str, Any]] = {  # where a model is not what its class has by default
+ITS_OWN = {  # where a model is not what its class has by default
     "olmo3": {"rope_scaling": YARN | {"factor": 8.0, "original_max_position_embeddings": 8192}},
     "deepseek_v32": {"rope_parameters": YARN | {"factor": 40.0, "rope_theta": 10_000.0}},
     "kimi_linear": {
@@ -52,12 +50,12 @@ SIGNS = {
 SHARES = {"a quarter": 0.25, "a third": 0.334, "an eighth": 0.125, "half": 0.5}
 
 
-def first(config: Any, *names: str) -> Any:
+def first(config, *names):
     """Return the first of some settings that a configuration has."""
     return next((getattr(config, name) for name in names if getattr(config, name, None)), None)
 
 
-def layer_of(config: Any, place: int, kind: str) -> tuple[Store, ...]:
+def layer_of(config, place, kind):
     """Return what a layer keeps, as its model's configuration has it."""
     heads, window = config.num_attention_heads, config.sliding_window if kind == SLIDING else None
     if kind == "linear_attention":
@@ -90,7 +88,7 @@ def layer_of(config: Any, place: int, kind: str) -> tuple[Store, ...]:
 
 
 @pytest.mark.parametrize("model", cards.MODELS, ids=lambda model: model.name)
-def test_a_model_is_what_its_configuration_and_its_code_say(model: cards.Model) -> None:
+def test_a_model_is_what_its_configuration_and_its_code_say(model) -> None:
     name = f"transformers.models.{model.source}.configuration_{model.source}"
     module = importlib.import_module(name)
     classes = {getattr(module, one).model_type: getattr(module, one) for one in module.__all__}
@@ -98,7 +96,7 @@ def test_a_model_is_what_its_configuration_and_its_code_say(model: cards.Model) 
     config = made(**ITS_OWN.get(model.source, {}))
     assert (model.card is not None) == (model.source in ITS_OWN)
 
-    kept: Counter[tuple[Store, ...]] = Counter()
+    kept = Counter()
     for count, stores in model.layers:
         kept[stores] += count
     kinds = first(config, "layer_types") or [FULL] * config.num_hidden_layers

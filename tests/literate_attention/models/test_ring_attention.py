@@ -5,42 +5,18 @@ import re
 import pytest
 import torch
 from harness.library import ring
-from harness.library.loops import attend_by_loops
-from harness.library.processes import (
-    by_torchrun,
-    processes,
-)
+from harness.library.processes import by_torchrun, processes
+from harness.library.random_tensors import query_key_value, random_tensor
+from harness.library.refusals import refusals
 from torch import distributed as dist
 from torch.testing import assert_close
 
-from literate_attention import (
-    attend_in_ring,
-    causal_mask,
-    fused_attention,
-    join_shards,
-    merge_partials,
-    partial_attention,
-    partial_gradients,
-    ring_shards,
-    shard_sequence,
-)
+import literate_attention as la
 from literate_attention.models.ring_attention import blocks, tiles
 from literate_attention.models.ring_comparison import compare_ring
 
 Q_LEN, KV_LEN, HEAD_DIM, VALUE_DIM = 3, 13, 7, 11
 BATCH, KV_HEADS, SHARED_BY = 2, 3, 5
-
-
-def random_tensor(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
-
-
-def query_key_value(q_len=Q_LEN, kv_len=KV_LEN):
-    return (
-        random_tensor(BATCH, q_len, HEAD_DIM, seed=1),
-        random_tensor(BATCH, kv_len, HEAD_DIM, seed=2),
-        random_tensor(BATCH, kv_len, VALUE_DIM, seed=3),
-    )
 
 
 # A part of the keys
@@ -52,11 +28,11 @@ PARTS = [(13,), (1, 12), (6, 7), (2, 3, 5, 3), (1,) * 13]
 @pytest.mark.parametrize("sizes", PARTS, ids=str)
 def test_parts_in_any_order_merge_to_the_whole(sizes, is_causal) -> None:
     """The order of the parts does not matter."""
-    query, key, value = query_key_value()
-    mask = causal_mask(Q_LEN, KV_LEN) if is_causal else None
+    query, key, value = query_key_value(BATCH, kv_len=KV_LEN)
+    mask = la.causal_mask(Q_LEN, KV_LEN) if is_causal else None
     masks = (None,) * len(sizes) if mask is None else mask.split(sizes, dim=-1)
     parts = [
-        partial_attention(query, k, v, attn_mask=each)
+        la.partial_attention(query, k, v, attn_mask=each)
         for k, v, each in zip(key.split(sizes, -2), value.split(sizes, -2), masks, strict=True)
     ]
     scores = query @ key.mT / HEAD_DIM**0.5
@@ -65,33 +41,26 @@ def test_parts_in_any_order_merge_to_the_whole(sizes, is_causal) -> None:
     for ordered in (parts, parts[::-1]):
         first, *rest = ordered
         for part in rest:
-            first = merge_partials(first, part)
+            first = la.merge_partials(first, part)
         context, logsumexp = first
-        assert_close(context, fused_attention(query, key, value, attn_mask=mask))
+        assert_close(context, la.fused_attention(query, key, value, attn_mask=mask))
         assert_close(logsumexp, scores.logsumexp(dim=-1, keepdim=True))
-
-
-def test_a_part_is_attention_by_loops() -> None:
-    query, key, value = query_key_value()
-    attn_mask = random_tensor(Q_LEN, KV_LEN, seed=5) > 0
-    context, _ = partial_attention(query, key, value, attn_mask=attn_mask, scale=0.3)
-    assert_close(context, attend_by_loops(query, key, value, attn_mask, 0.3)[0])
 
 
 @pytest.mark.parametrize("hidden", ["neither", "first", "second", "both"])
 def test_a_query_without_a_key_in_one_part_is_still_right(hidden) -> None:
-    query, key, value = query_key_value()
+    query, key, value = query_key_value(BATCH, kv_len=KV_LEN)
     mask = torch.ones(Q_LEN, KV_LEN, dtype=torch.bool)
     mask[1, :6] = hidden in ("neither", "second")
     mask[1, 6:] = hidden in ("neither", "first")
     parts = [
-        partial_attention(query, key[:, part], value[:, part], attn_mask=mask[:, part])
+        la.partial_attention(query, key[:, part], value[:, part], attn_mask=mask[:, part])
         for part in (slice(0, 6), slice(6, None))
     ]
-    context, logsumexp = merge_partials(*parts)
-    assert_close(context, fused_attention(query, key, value, attn_mask=mask))
+    context, logsumexp = la.merge_partials(*parts)
+    assert_close(context, la.fused_attention(query, key, value, attn_mask=mask))
     assert (logsumexp == -torch.inf).any() == (hidden == "both")
-    gradients = partial_gradients(
+    gradients = la.partial_gradients(
         query, key, value, context, logsumexp, torch.ones_like(context), attn_mask=mask
     )
     assert all(gradient.isfinite().all() for gradient in gradients)
@@ -99,26 +68,28 @@ def test_a_query_without_a_key_in_one_part_is_still_right(hidden) -> None:
 
 @pytest.mark.parametrize("size", [1.0, 1e4, -1e4])
 def test_large_scores_do_not_overflow(size) -> None:
-    query, key, value = query_key_value()
+    query, key, value = query_key_value(BATCH, kv_len=KV_LEN)
     halves = [slice(0, 6), slice(6, None)]
-    parts = [partial_attention(size * query, key[:, half], value[:, half]) for half in halves]
-    context, _ = merge_partials(*parts)
-    assert_close(context, fused_attention(size * query, key, value))
+    parts = [la.partial_attention(size * query, key[:, half], value[:, half]) for half in halves]
+    context, _ = la.merge_partials(*parts)
+    assert_close(context, la.fused_attention(size * query, key, value))
 
 
 @pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
 @pytest.mark.parametrize("sizes", PARTS, ids=str)
 def test_gradients_of_the_parts_are_those_of_the_whole(sizes, is_causal) -> None:
-    leaves = [x.requires_grad_() for x in query_key_value()]
-    mask = causal_mask(Q_LEN, KV_LEN) if is_causal else torch.ones(Q_LEN, KV_LEN, dtype=torch.bool)
-    expected = fused_attention(*leaves, attn_mask=mask, scale=0.3)
+    leaves = [x.requires_grad_() for x in query_key_value(BATCH, kv_len=KV_LEN)]
+    mask = (
+        la.causal_mask(Q_LEN, KV_LEN) if is_causal else torch.ones(Q_LEN, KV_LEN, dtype=torch.bool)
+    )
+    expected = la.fused_attention(*leaves, attn_mask=mask, scale=0.3)
     upstream = random_tensor(*expected.shape, seed=9)
     of_query, of_key, of_value = torch.autograd.grad(expected, leaves, upstream)
 
     query, key, value = (x.detach() for x in leaves)
-    found = partial_attention(query, key, value, attn_mask=mask, scale=0.3)
+    found = la.partial_attention(query, key, value, attn_mask=mask, scale=0.3)
     parts = [
-        partial_gradients(query, k, v, *found, upstream, attn_mask=each, scale=0.3)
+        la.partial_gradients(query, k, v, *found, upstream, attn_mask=each, scale=0.3)
         for k, v, each in zip(
             key.split(sizes, -2), value.split(sizes, -2), mask.split(sizes, -1), strict=True
         )
@@ -128,40 +99,25 @@ def test_gradients_of_the_parts_are_those_of_the_whole(sizes, is_causal) -> None
     assert_close(torch.cat([part[2] for part in parts], dim=-2), of_value)
 
 
-def test_query_heads_may_share_keys() -> None:
-    """One head of keys for five heads of queries: nothing is copied by hand, gradients add up."""
-    query = random_tensor(BATCH, KV_HEADS, SHARED_BY, Q_LEN, HEAD_DIM, seed=1)
-    key = random_tensor(BATCH, KV_HEADS, 1, KV_LEN, HEAD_DIM, seed=2)
-    value = random_tensor(BATCH, KV_HEADS, 1, KV_LEN, VALUE_DIM, seed=3)
-    copied = [x.expand(-1, -1, SHARED_BY, -1, -1) for x in (key, value)]
-    context, logsumexp = partial_attention(query, key, value)
-    assert_close((context, logsumexp), partial_attention(query, *copied))
-    upstream = random_tensor(*context.shape, seed=9)
-    shared = partial_gradients(query, key, value, context, logsumexp, upstream)
-    alone = partial_gradients(query, *copied, context, logsumexp, upstream)
-    for name, ours, each in zip("qkv", shared, alone, strict=True):
-        assert_close(ours, each if name == "q" else each.sum(dim=2, keepdim=True))
-
-
 # Who holds what
 
 
 @pytest.mark.parametrize("zigzag", [True, False], ids=["zig-zag", "in order"])
 @pytest.mark.parametrize(("num_tokens", "world_size"), [(2, 1), (12, 3), (40, 4), (70, 5)])
 def test_shards_hold_each_token_once(num_tokens, world_size, zigzag) -> None:
-    shards = ring_shards(num_tokens, world_size, zigzag=zigzag)
+    shards = la.ring_shards(num_tokens, world_size, zigzag=zigzag)
     assert len(shards) == world_size
     assert sorted(shards.flatten().tolist()) == list(range(num_tokens))
     assert (shards.diff(dim=-1) == 1).all()
     x = random_tensor(BATCH, num_tokens, HEAD_DIM)
-    assert torch.equal(join_shards([shard_sequence(x, shard) for shard in shards], shards), x)
+    assert torch.equal(la.join_shards([la.shard_sequence(x, shard) for shard in shards], shards), x)
 
 
 @pytest.mark.parametrize("block_size", [1, 2, 3, 5, 100])
 @pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
 @pytest.mark.parametrize("zigzag", [True, False], ids=["zig-zag", "in order"])
 def test_tiles_cover_what_may_be_attended_once(zigzag, is_causal, block_size) -> None:
-    shards = ring_shards(30, 3, zigzag=zigzag)
+    shards = la.ring_shards(30, 3, zigzag=zigzag)
     met = torch.zeros(30, 30)
     for q_shard in shards:
         for kv_shard in shards:
@@ -172,12 +128,12 @@ def test_tiles_cover_what_may_be_attended_once(zigzag, is_causal, block_size) ->
                 tile = torch.ones(len(q_at[rows]), len(k_at[columns])) if mask is None else mask
                 assert tile.any()
                 met[q_at[rows][:, None], k_at[columns]] += tile
-    assert torch.equal(met.bool(), causal_mask(30) if is_causal else torch.ones(30, 30).bool())
+    assert torch.equal(met.bool(), la.causal_mask(30) if is_causal else torch.ones(30, 30).bool())
     assert met.max() == 1
 
 
 def test_blocks_do_not_reach_over_a_gap() -> None:
-    (shard, _) = ring_shards(28, 2)
+    (shard, _) = la.ring_shards(28, 2)
     assert [(rows.start, rows.stop, at.tolist()) for rows, at in blocks(shard, 4)] == [
         (0, 4, [0, 1, 2, 3]),
         (4, 7, [4, 5, 6]),
@@ -200,12 +156,12 @@ def workers(tmp_path_factory):
 
 def whole_sequence(dtype=torch.float64):
     heads = KV_HEADS * SHARED_BY
-    query = random_tensor(BATCH, heads, NUM_TOKENS, HEAD_DIM, seed=1, dtype=dtype)
-    key = random_tensor(BATCH, KV_HEADS, NUM_TOKENS, HEAD_DIM, seed=2, dtype=dtype)
-    value = random_tensor(BATCH, KV_HEADS, NUM_TOKENS, VALUE_DIM, seed=3, dtype=dtype)
-    return [query, key, value], random_tensor(
-        BATCH, heads, NUM_TOKENS, VALUE_DIM, seed=4, dtype=dtype
+    sizes = (heads, HEAD_DIM), (KV_HEADS, HEAD_DIM), (KV_HEADS, VALUE_DIM), (heads, VALUE_DIM)
+    *whole, upstream = (
+        random_tensor(BATCH, num_heads, NUM_TOKENS, width, seed=seed, dtype=dtype)
+        for seed, (num_heads, width) in enumerate(sizes)
     )
+    return whole, upstream
 
 
 def in_one_process(whole, upstream, is_causal, scale=None):
@@ -220,8 +176,8 @@ def joined(found, zigzag=True):
     for each in found:
         if isinstance(each, Exception):
             raise each
-    shards = ring_shards(NUM_TOKENS, len(found), zigzag=zigzag)
-    return [join_shards(parts, shards) for parts in zip(*found, strict=True)]
+    shards = la.ring_shards(NUM_TOKENS, len(found), zigzag=zigzag)
+    return [la.join_shards(parts, shards) for parts in zip(*found, strict=True)]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -292,32 +248,16 @@ def ring_of_one():
 )
 def test_refuses_arguments(shapes, message) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        attend_in_ring(*(torch.ones(shape) for shape in shapes))
+        la.attend_in_ring(*(torch.ones(shape) for shape in shapes))
 
 
-ROW = torch.ones(1, 2)
+ROW, TWO = torch.ones(1, 2), torch.ones(2, 1, dtype=torch.bool)
 
-
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: partial_gradients(
-                ROW, ROW, ROW, ROW, ROW[:, :1], ROW, attn_mask=torch.ones(2, 1).bool()
-            ),
-            "attn_mask must fit scores of shape (1, 1), (*batch, queries, keys), got shape (2, 1)",
-        ),
-        (
-            lambda: ring_shards(10, 4),
-            "10 tokens cannot be cut into 8 chunks of one size, 2 for each of 4 processes; pad the",
-        ),
-        (lambda: ring_shards(8, 0), "world_size must be at least 1, got 0"),
-    ],
+test_refuses = refusals(
+    ("got shape (2, 1)", lambda: la.partial_gradients(*[ROW] * 4, ROW[:, :1], ROW, attn_mask=TWO)),
+    ("10 tokens cannot be cut into 8 chunks of one size, 2 for", lambda: la.ring_shards(10, 4)),
+    ("world_size must be at least 1, got 0", lambda: la.ring_shards(8, 0)),
 )
-def test_refuses(call, message) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        call()
 
 
 # The command
@@ -334,12 +274,8 @@ def test_the_command_compares_with_one_process() -> None:
         "process 1 on cpu: tokens 16 to 31 and 32 to 47",
     ]
     found = re.findall(r"^(.*): at most (\S+) from one process$", said, re.M)
-    assert [name for name, _ in found] == [
-        "context",
-        "query gradient",
-        "key gradient",
-        "value gradient",
-    ]
+    names = ["context", *(f"{part} gradient" for part in ("query", "key", "value"))]
+    assert [name for name, _ in found] == names
     assert all(0 < float(difference) < 1e-5 for _, difference in found)
 
 

@@ -2,53 +2,30 @@
 
 import cmath
 import math
-import re
-from collections.abc import Callable
 
 import pytest
 import torch
-from torch import Tensor
+from harness.library.random_tensors import random_tensor
+from harness.library.refusals import refusals
 from torch.testing import assert_close
 
-from literate_attention import (
-    GroupedQueryAttention,
-    PartialRotaryEmbedding,
-    RotaryEmbedding,
-    interleaved_to_half_split,
-    rotary_frequencies,
-    rotate_half_split,
-    rotate_interleaved,
-    scale_linear,
-    scale_llama3,
-    scale_yarn,
-    split_heads,
-    yarn_attention_factor,
-)
+import literate_attention as la
 
 BATCH, HEADS, NUM_TOKENS, HEAD_DIM, CONTEXT, D_IN = 2, 3, 5, 14, 31, 11
-ROTATIONS = {"half-split": rotate_half_split, "interleaved": rotate_interleaved}
+ROTATIONS = {"half-split": la.rotate_half_split, "interleaved": la.rotate_interleaved}
 
 each_rotation = pytest.mark.parametrize("rotate", ROTATIONS.values(), ids=ROTATIONS)
 
 
-def random_tensor(*shape: int, seed: int = 7) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def angles(positions: Tensor) -> Tensor:
-    return torch.outer(positions.double(), rotary_frequencies(HEAD_DIM, base=100.0).double())
+def angles(positions):
+    return torch.outer(positions.double(), la.rotary_frequencies(HEAD_DIM, base=100.0).double())
 
 
 # Angles
 
 
-def test_frequencies_fall_from_one_turn_of_a_radian() -> None:
-    frequencies = rotary_frequencies(8, base=10_000.0)
-    assert_close(frequencies, torch.tensor([1.0, 0.1, 0.01, 0.001]))
-
-
 def test_the_table_holds_position_times_frequency() -> None:
-    rope = RotaryEmbedding(HEAD_DIM, CONTEXT, base=100.0)
+    rope = la.RotaryEmbedding(HEAD_DIM, CONTEXT, base=100.0)
     for position in range(CONTEXT):
         for pair in range(HEAD_DIM // 2):
             angle = position * 100.0 ** (-2 * pair / HEAD_DIM)
@@ -62,16 +39,14 @@ def test_the_table_holds_position_times_frequency() -> None:
 
 @pytest.mark.parametrize("batch", [(), (2,), (2, 3), (0,)], ids=str)
 @each_rotation
-def test_a_rotation_is_a_product_of_complex_numbers(
-    rotate: Callable[..., Tensor], batch: tuple[int, ...]
-) -> None:
+def test_a_rotation_is_a_product_of_complex_numbers(rotate, batch) -> None:
     x, phi = random_tensor(*batch, NUM_TOKENS, HEAD_DIM), angles(torch.arange(NUM_TOKENS))
     turned = rotate(x, phi.cos(), phi.sin())
     assert turned.shape == x.shape
     pairs = HEAD_DIM // 2
     for pair in range(pairs):
         real, imaginary = (
-            (pair, pair + pairs) if rotate is rotate_half_split else (2 * pair, 2 * pair + 1)
+            (pair, pair + pairs) if rotate is la.rotate_half_split else (2 * pair, 2 * pair + 1)
         )
         for token in range(NUM_TOKENS):
             unit = cmath.exp(1j * phi[token, pair].item())
@@ -81,8 +56,8 @@ def test_a_rotation_is_a_product_of_complex_numbers(
 
 
 @pytest.mark.parametrize("start", [0, 1, 7, CONTEXT - NUM_TOKENS])
-def test_a_text_that_starts_later_is_a_piece_of_the_longer_one(start: int) -> None:
-    rope = RotaryEmbedding(HEAD_DIM, CONTEXT).double()
+def test_a_text_that_starts_later_is_a_piece_of_the_longer_one(start) -> None:
+    rope = la.RotaryEmbedding(HEAD_DIM, CONTEXT).double()
     x = random_tensor(BATCH, HEADS, CONTEXT, HEAD_DIM)
     piece = slice(start, start + NUM_TOKENS)
     assert torch.equal(rope(x[..., piece, :], start), rope(x)[..., piece, :])
@@ -97,37 +72,41 @@ def test_reordered_rows_make_one_pairing_of_the_other() -> None:
     phi = angles(torch.arange(NUM_TOKENS))
     weights = [random_tensor(HEADS * HEAD_DIM, D_IN, seed=seed) for seed in (1, 2)]
 
-    def scores(rotate: Callable[..., Tensor], *weights: Tensor) -> Tensor:
+    def scores(rotate, *weights):
         query, key = (
-            rotate(split_heads(x @ weight.T, HEADS), phi.cos(), phi.sin()) for weight in weights
+            rotate(la.split_heads(x @ weight.T, HEADS), phi.cos(), phi.sin()) for weight in weights
         )
         return query @ key.mT
 
-    reordered = [interleaved_to_half_split(weight, HEADS) for weight in weights]
-    expected = scores(rotate_interleaved, *weights)
-    assert_close(scores(rotate_half_split, *reordered), expected)
-    assert not scores(rotate_half_split, *weights)[..., 1:, :1].isclose(expected[..., 1:, :1]).any()
+    reordered = [la.interleaved_to_half_split(weight, HEADS) for weight in weights]
+    expected = scores(la.rotate_interleaved, *weights)
+    assert_close(scores(la.rotate_half_split, *reordered), expected)
+    assert (
+        not scores(la.rotate_half_split, *weights)[..., 1:, :1].isclose(expected[..., 1:, :1]).any()
+    )
 
 
 # Longer texts
 
-FREQUENCIES = rotary_frequencies(64, base=10_000.0)
+FREQUENCIES = la.rotary_frequencies(64, base=10_000.0)
 
 
 def test_linear_scaling_squeezes_positions() -> None:
-    longer = RotaryEmbedding(64, 128, scale=lambda frequencies: scale_linear(frequencies, 4.0))
-    assert_close(longer.cos[::4], RotaryEmbedding(64, 32).cos)
+    longer = la.RotaryEmbedding(
+        64, 128, scale=lambda frequencies: la.scale_linear(frequencies, 4.0)
+    )
+    assert_close(longer.cos[::4], la.RotaryEmbedding(64, 32).cos)
 
 
 @pytest.mark.parametrize(
     "scale",
     [
-        lambda frequencies: scale_llama3(frequencies, 8.0, original_context=1024),
-        lambda frequencies: scale_yarn(frequencies, 8.0, original_context=1024),
+        lambda frequencies: la.scale_llama3(frequencies, 8.0, original_context=1024),
+        lambda frequencies: la.scale_yarn(frequencies, 8.0, original_context=1024),
     ],
     ids=["llama3", "yarn"],
 )
-def test_fast_pairs_stay_and_slow_pairs_are_slowed_down(scale: Callable[[Tensor], Tensor]) -> None:
+def test_fast_pairs_stay_and_slow_pairs_are_slowed_down(scale) -> None:
     ratio = FREQUENCIES / scale(FREQUENCIES)
     turns = 1024 * FREQUENCIES / (2 * math.pi)
     assert_close(ratio[turns > 40], torch.ones_like(ratio[turns > 40]))
@@ -139,16 +118,16 @@ def test_fast_pairs_stay_and_slow_pairs_are_slowed_down(scale: Callable[[Tensor]
 def test_llama3_scaling_worked_by_hand() -> None:
     """With 16 pi tokens, a pair that turns by 1/4 a token makes 2 turns: a third of the way from 1 to 4."""
     frequencies = torch.tensor([0.25], dtype=torch.float64)
-    scaled = scale_llama3(16 * math.pi / 50 * frequencies, 8.0, original_context=50)
+    scaled = la.scale_llama3(16 * math.pi / 50 * frequencies, 8.0, original_context=50)
     kept = 1 / 3
     expected = 16 * math.pi / 50 * 0.25 * (kept + (1 - kept) / 8)
     assert_close(scaled, torch.tensor([expected], dtype=torch.float64))
 
 
 def test_yarn_lengthens_queries_and_keys() -> None:
-    assert yarn_attention_factor(4.0) == pytest.approx(1 + 0.1 * math.log(4))
-    assert yarn_attention_factor(0.5) == 1.0
-    plain, longer = (RotaryEmbedding(64, 8, attention_factor=factor) for factor in (1.0, 1.25))
+    assert la.yarn_attention_factor(4.0) == pytest.approx(1 + 0.1 * math.log(4))
+    assert la.yarn_attention_factor(0.5) == 1.0
+    plain, longer = (la.RotaryEmbedding(64, 8, attention_factor=factor) for factor in (1.0, 1.25))
     x = random_tensor(3, 64).float()
     assert_close(longer(x), 1.25 * plain(x))
 
@@ -157,7 +136,7 @@ def test_yarn_lengthens_queries_and_keys() -> None:
 
 
 def test_the_tables_are_no_part_of_a_checkpoint_but_move_with_the_module() -> None:
-    rope = RotaryEmbedding(64, 8)
+    rope = la.RotaryEmbedding(64, 8)
     assert rope.state_dict() == {}
     assert rope.to(torch.bfloat16).cos.dtype == torch.bfloat16
     assert rope.to("meta").sin.is_meta
@@ -166,10 +145,10 @@ def test_the_tables_are_no_part_of_a_checkpoint_but_move_with_the_module() -> No
 def test_the_tables_are_there_after_a_life_without_memory() -> None:
     """No checkpoint brings them: whoever builds on the meta device, or empties a module, has them too."""
     x, settings = torch.ones(5, 64), {"scale": lambda x: x / 2, "attention_factor": 1.25}
-    rope = RotaryEmbedding(64, 8, 100.0, **settings)
+    rope = la.RotaryEmbedding(64, 8, 100.0, **settings)
     expected = rope(x)
     with torch.device("meta"):
-        without_memory = RotaryEmbedding(64, 8, 100.0, **settings)
+        without_memory = la.RotaryEmbedding(64, 8, 100.0, **settings)
         assert without_memory(torch.ones(5, 64)).is_meta
     for module in (without_memory, rope.to("meta"), rope.half()):
         assert torch.equal(module.to_empty(device="cpu").float()(x), expected)
@@ -177,7 +156,7 @@ def test_the_tables_are_there_after_a_life_without_memory() -> None:
 
 @each_rotation
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
-def test_what_is_turned_keeps_its_type(rotate: Callable[..., Tensor], dtype: torch.dtype) -> None:
+def test_what_is_turned_keeps_its_type(rotate, dtype) -> None:
     turned = rotate(torch.ones(3, 14, dtype=dtype), *torch.ones(2, 3, 7).double())
     assert turned.dtype == dtype
 
@@ -186,11 +165,11 @@ def test_what_is_turned_keeps_its_type(rotate: Callable[..., Tensor], dtype: tor
 
 
 @pytest.mark.parametrize("start", [0, 7])
-def test_a_part_is_turned_and_the_rest_has_no_position(start: int) -> None:
+def test_a_part_is_turned_and_the_rest_has_no_position(start) -> None:
     x = random_tensor(BATCH, HEADS, NUM_TOKENS, HEAD_DIM)
-    rope = PartialRotaryEmbedding(6, CONTEXT, base=100.0, dtype=torch.float64)
+    rope = la.PartialRotaryEmbedding(6, CONTEXT, base=100.0, dtype=torch.float64)
     turned = rope(x, start)
-    whole = RotaryEmbedding(6, CONTEXT, base=100.0, dtype=torch.float64)
+    whole = la.RotaryEmbedding(6, CONTEXT, base=100.0, dtype=torch.float64)
     assert_close(turned[..., :6], whole(x[..., :6], start))
     assert torch.equal(turned[..., 6:], x[..., 6:])
 
@@ -199,26 +178,19 @@ def test_only_order_that_the_mask_shows_is_seen_without_rotations() -> None:
     """The last token cannot tell in which order the others stood; with a partial rotation it can."""
     x = random_tensor(1, NUM_TOKENS, D_IN)
     mixed = x[:, [2, 0, 3, 1, 4]]
-    for rope in (None, PartialRotaryEmbedding(2, CONTEXT, dtype=torch.float64)):
+    for rope in (None, la.PartialRotaryEmbedding(2, CONTEXT, dtype=torch.float64)):
         torch.manual_seed(7)
-        attention = GroupedQueryAttention(D_IN, 6, HEADS, HEADS, head_dim=4, rope=rope).double()
+        attention = la.GroupedQueryAttention(D_IN, 6, HEADS, HEADS, head_dim=4, rope=rope).double()
         same = torch.allclose(attention(x)[:, -1], attention(mixed)[:, -1])
         assert same == (rope is None)
         assert not torch.allclose(attention(x)[:, 2], attention(mixed)[:, 0])
 
 
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: RotaryEmbedding(64, 8)(torch.ones(5, 64), start=-5), "at least 0, got -5"),
-        (lambda: rotary_frequencies(7), "head_dim must be even, since RoPE turns pairs"),
-        (lambda: RotaryEmbedding(64, 8)(torch.ones(5, 64), start=4), "the sequence has 9 tokens"),
-        (lambda: RotaryEmbedding(64, 8)(torch.ones(5, 2)), "number of angles = 64, got shape (5"),
-        (lambda: PartialRotaryEmbedding(4, 8)(torch.ones(5, 2)), "number of angles = 4, got shape"),
-        (lambda: rotate_interleaved(*torch.ones(3, 5, 2)), "number of angles = 4, got shape (5, 2"),
-    ],
+test_refuses = refusals(
+    ("at least 0, got -5", lambda: la.RotaryEmbedding(64, 8)(torch.ones(5, 64), start=-5)),
+    ("head_dim must be even, since RoPE turns pairs", lambda: la.rotary_frequencies(7)),
+    ("the sequence has 9 tokens", lambda: la.RotaryEmbedding(64, 8)(torch.ones(5, 64), start=4)),
+    ("number of angles = 64, got shape (5", lambda: la.RotaryEmbedding(64, 8)(torch.ones(5, 2))),
+    ("number of angles = 4, got shape", lambda: la.PartialRotaryEmbedding(4, 8)(torch.ones(5, 2))),
+    ("number of angles = 4, got shape (5, 2", lambda: la.rotate_interleaved(*torch.ones(3, 5, 2))),
 )
-def test_refuses(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        call()

@@ -12,13 +12,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from literate_attention import (
-    SAMPLE_TEXT,
-    chat_prompt,
-    continue_text,
-    generate,
-    load_smollm2,
-)
+import literate_attention as la
 from literate_attention.models.model_file import find_smollm2
 
 pytestmark = pytest.mark.oracle
@@ -38,7 +32,7 @@ BEGINNINGS = (  # of six tokens each, so that they make a batch
 PROMPTS = (
     *BEGINNINGS,
     "<|im_start|>user\nWho wrote Hamlet?<|im_end|>\n<|im_start|>assistant\n",
-    SAMPLE_TEXT,
+    la.SAMPLE_TEXT,
 )
 NASTY = (
     "",
@@ -68,7 +62,7 @@ NASTY = (
     "ĠĠ Ċ Ġhello",
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
     "the the the The THE tHe",
-    SAMPLE_TEXT,
+    la.SAMPLE_TEXT,
 )
 
 
@@ -79,7 +73,7 @@ def transformers():
 
 @pytest.fixture(scope="module")
 def smollm2():
-    return load_smollm2("cpu")
+    return la.load_smollm2("cpu")
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +176,7 @@ def test_a_question_is_written_as_the_file_says(as_they_read_it) -> None:
     expected = as_they_read_it.apply_chat_template(
         messages, tokenize=False, add_generation_prompt=True
     )
-    assert chat_prompt("Who are you?") == expected
+    assert la.chat_prompt("Who are you?") == expected
 
 
 # The model
@@ -196,30 +190,15 @@ def test_logits_are_equal(model, tokenizer, their_model, text) -> None:
         assert_close(model(token_ids), expected, atol=1e-4, rtol=0)
 
 
-def long_text(tokenizer):
-    """Return 512 tokens of English that is on every machine: from Python's own documentation."""
-    pydoc_topics = importlib.import_module("pydoc_data.topics").topics
-    token_ids = encoded(tokenizer, pydoc_topics["objects"])[:, :512]
-    assert token_ids.shape[-1] == 512
-    return token_ids
-
-
 def loss(logits, token_ids):
     return nn.functional.cross_entropy(logits[0, :-1], token_ids[0, 1:]).item()
-
-
-def test_the_loss_of_a_long_text_is_equal(model, tokenizer, their_model) -> None:
-    token_ids = long_text(tokenizer)
-    with torch.no_grad():
-        expected = loss(their_model(token_ids).logits, token_ids)
-        assert loss(model(token_ids), token_ids) == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_loss_that_the_chapter_prints_is_theirs(tokenizer, their_model) -> None:
     """`real_model`: it "has the same loss on this text, down to the last digit printed here"."""
     outputs = Path(__file__).parents[3] / "docs/recorded/models/real_model.txt"
     printed = re.findall(r"right pairing: +loss (\S+)", outputs.read_text("utf-8"))
-    token_ids = encoded(tokenizer, SAMPLE_TEXT)
+    token_ids = encoded(tokenizer, la.SAMPLE_TEXT)
     with torch.no_grad():
         assert printed == [f"{loss(their_model(token_ids).logits, token_ids):.2f}"]
 
@@ -230,7 +209,7 @@ def test_the_same_text_is_generated(model, tokenizer, their_model) -> None:
     Where two tokens are closer than logits may differ, either is right.
     """
     token_ids = torch.cat([encoded(tokenizer, text) for text in BEGINNINGS])
-    written = generate(model, token_ids, 64)
+    written = la.generate(model, token_ids, 64)
     assert len({tuple(text) for text in written.tolist()}) == written.shape[0] == 10
     with torch.no_grad():
         logits = their_model(written[:, :-1]).logits[:, token_ids.shape[-1] - 1 :]
@@ -241,7 +220,7 @@ def test_the_same_text_is_generated(model, tokenizer, their_model) -> None:
 
 def test_their_generation_is_ours(model, tokenizer, their_model) -> None:
     """Both go on by themselves, and end with the token that ends an answer."""
-    token_ids = encoded(tokenizer, chat_prompt("What is the capital of France?"))
+    token_ids = encoded(tokenizer, la.chat_prompt("What is the capital of France?"))
     stop_token = tokenizer.encode_single_token("<|im_end|>")
     expected = their_model.generate(
         token_ids,
@@ -252,9 +231,4 @@ def test_their_generation_is_ours(model, tokenizer, their_model) -> None:
         pad_token_id=stop_token,
     )
     assert expected[0, -1] == stop_token
-    assert torch.equal(generate(model, token_ids, 64, stop_token=stop_token), expected)
-
-
-def test_a_question_gets_an_answer(model, tokenizer) -> None:
-    answer = continue_text(model, tokenizer, chat_prompt("What is the capital of France?"))
-    assert answer == "The capital of France is Paris."
+    assert torch.equal(la.generate(model, token_ids, 64, stop_token=stop_token), expected)

@@ -1,62 +1,38 @@
 """Sparse attention: what an index scores, chooses and learns; a cache of both; what is refused."""
 
-import re
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 import torch
-from torch import Tensor
+from harness.library.random_tensors import random_tensor
+from harness.library.refusals import refusals
 from torch.testing import assert_close
 from torch.utils.flop_counter import FlopCounterMode
 
-from literate_attention import (
-    GroupedQueryAttention,
-    Indexer,
-    KVCache,
-    LanguageModel,
-    LatentCache,
-    MultiHeadLatentAttention,
-    PartialRotaryEmbedding,
-    RollingCache,
-    SparseAttention,
-    SparseCache,
-    TransformerBlock,
-    causal_mask,
-    generate,
-    index_loss,
-    index_scores,
-    top_k_mask,
-)
+import literate_attention as la
 
 BATCH, TOKENS, D_IN, D_OUT, HEADS, INDEX_HEADS, INDEX_DIM, TOP_K = 2, 13, 7, 12, 3, 11, 5, 4
 
 each_kind = pytest.mark.parametrize("latent", [False, True], ids=["keys", "latents"])
 
 
-def random_tensor(*shape: int, seed: int = 7) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
 X = random_tensor(BATCH, TOKENS, D_IN)
 
 
-def seeded(latent: bool = False, top_k: int = TOP_K, width: int = D_IN) -> SparseAttention:
+def seeded(latent=False, top_k=TOP_K, width=D_IN):
     torch.manual_seed(123)
-    rope: Any = PartialRotaryEmbedding(2, 32, base=100.0)
-    indexer = Indexer(width, INDEX_HEADS, INDEX_DIM, rope=rope)
-    attention: Any = GroupedQueryAttention(width, D_OUT, HEADS, 1)
+    rope = la.PartialRotaryEmbedding(2, 32, base=100.0)
+    indexer = la.Indexer(width, INDEX_HEADS, INDEX_DIM, rope=rope)
+    attention = la.GroupedQueryAttention(width, D_OUT, HEADS, 1)
     if latent:
         sizes = {"head_dim": 4, "latent_dim": 6, "rope": rope}
-        attention = MultiHeadLatentAttention(width, D_OUT, HEADS, **sizes)
-    return SparseAttention(attention, indexer, top_k).double().requires_grad_(False)
+        attention = la.MultiHeadLatentAttention(width, D_OUT, HEADS, **sizes)
+    return la.SparseAttention(attention, indexer, top_k).double().requires_grad_(False)
 
 
-def empty(latent: bool = False) -> SparseCache:
-    kept: Any = KVCache(BATCH, 1, TOKENS, 4, dtype=torch.float64)
+def empty(latent=False):
+    kept = la.KVCache(BATCH, 1, TOKENS, 4, dtype=torch.float64)
     if latent:
-        kept = LatentCache(BATCH, TOKENS, 6, 2, dtype=torch.float64)
-    return SparseCache(kept, INDEX_DIM)
+        kept = la.LatentCache(BATCH, TOKENS, 6, 2, dtype=torch.float64)
+    return la.SparseCache(kept, INDEX_DIM)
 
 
 # Scores, choice and loss, against loops
@@ -69,13 +45,13 @@ def test_scores_agree_with_a_loop_over_heads_of_either_sign() -> None:
     for head in range(3):
         found = torch.einsum("bqd,bkd->bqk", query[:, head], key)
         expected += torch.where(found > 0, found, 0) * weights[:, :, head, None] / 15**0.5
-    assert_close(index_scores(query, key, weights), expected)
+    assert_close(la.index_scores(query, key, weights), expected)
 
 
 def test_the_best_of_those_that_are_allowed_are_chosen() -> None:
     scores, allowed = random_tensor(HEADS, 6, 9, seed=1), random_tensor(6, 9, seed=2) > -0.3
     allowed[0] = False
-    chosen = top_k_mask(scores, TOP_K, allowed)
+    chosen = la.top_k_mask(scores, TOP_K, allowed)
     for head in range(HEADS):
         for query in range(6):
             keys = [key for key in range(9) if allowed[query, key]]
@@ -94,13 +70,13 @@ def test_the_loss_is_a_divergence_and_its_gradient_moves_all_of_the_index_alone(
             wanted = weights[text, :, query, : query + 1].mean(dim=0)
             share = scores[text, query, : query + 1].softmax(dim=-1)
             total += (wanted * (wanted / share).log()).sum() / (BATCH * TOKENS)
-    loss = index_loss(scores, weights)
+    loss = la.index_loss(scores, weights)
     assert_close(loss, total)
     loss.backward()
     assert all(parameter.grad.any() for parameter in sparse.indexer.parameters())
     assert all(parameter.grad is None for parameter in sparse.attention.parameters())
     same = weights.mean(dim=1).log().detach().requires_grad_()
-    index_loss(same, weights).backward()
+    la.index_loss(same, weights).backward()
     assert same.grad.abs().max() < 1e-12
 
 
@@ -115,14 +91,14 @@ def test_nothing_that_comes_out_teaches_the_index() -> None:
 
 
 @each_kind
-def test_to_choose_all_keys_is_dense_attention(latent: bool) -> None:
+def test_to_choose_all_keys_is_dense_attention(latent) -> None:
     sparse = seeded(latent, top_k=TOKENS)
     assert_close(sparse(X), sparse.attention(X))
 
 
 @each_kind
 @pytest.mark.parametrize("sizes", [[1] * TOKENS, [5, 8], [4, 1, 1, 7]], ids=str)
-def test_any_split_equals_the_whole(latent: bool, sizes: list[int]) -> None:
+def test_any_split_equals_the_whole(latent, sizes) -> None:
     """A token that comes alone reads only the chosen keys; several at once read all, under a mask."""
     sparse, cache, pieces = seeded(latent), empty(latent), []
     for piece in X.split(sizes, dim=1):
@@ -133,7 +109,7 @@ def test_any_split_equals_the_whole(latent: bool, sizes: list[int]) -> None:
 
 
 @each_kind
-def test_a_single_token_attends_to_the_chosen_keys_alone(latent: bool) -> None:
+def test_a_single_token_attends_to_the_chosen_keys_alone(latent) -> None:
     """What is multiplied, besides the index, does not grow with the text."""
     counts = {}
     for num_tokens in (6, 12):
@@ -153,42 +129,23 @@ def test_a_mask_hides_keys_from_the_index() -> None:
     assert_close(found[0, 3:], sparse(X[0, 3:]))  # positions differ, distances do not
     _, weights = sparse(X, attn_mask=mask, need_weights=True)
     assert not weights[0, ..., :3].any()
-    assert torch.equal((weights > 0).sum(dim=-1).amax(), torch.tensor(TOP_K))
-
-
-@each_kind
-def test_a_model_of_it_writes_with_its_caches(latent: bool) -> None:
-    blocks = [TransformerBlock(seeded(latent, width=D_OUT), D_OUT, 17) for _ in range(2)]
-    model = LanguageModel(11, D_OUT, blocks).double()
-    prompt = torch.tensor([[3, 1, 4], [1, 5, 9]])
-    longer = generate(model, prompt, 8, caches=[empty(latent), empty(latent)])
-    for place in range(3, 11):
-        with torch.no_grad():
-            assert torch.equal(model(longer[:, :place])[:, -1].argmax(-1), longer[:, place])
+    assert (weights > 0).sum(dim=-1).amax() == TOP_K
 
 
 # What is refused
 
-OTHER = KVCache(BATCH, 1, TOKENS, 4)
-BY_HEAD = causal_mask(TOKENS).expand(BATCH, HEADS, -1, -1)
+OTHER = la.KVCache(BATCH, 1, TOKENS, 4)
+BY_HEAD = la.causal_mask(TOKENS).expand(BATCH, HEADS, -1, -1)
 FOR = "the cache is for a key of the index of shape (batch, num_tokens, width) = (2, 13, 5), got "
 
-
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: seeded()(X.repeat(1, 2, 1), cache=empty()), ValueError, "room for 13 tokens and"),
-        (lambda: seeded()(X[:1], cache=empty()), ValueError, f"{FOR}(1, 13, 5)"),
-        (lambda: seeded()(X, cache=OTHER), TypeError, "needs a SparseCache, got a KVCache"),
-        (lambda: SparseCache(RollingCache(4), 5), TypeError, "tokens, got a RollingCache"),
-        (lambda: seeded()(X, attn_mask=BY_HEAD), ValueError, "scores of shape (2, 1, 13, 13)"),
-        (lambda: seeded(top_k=0), ValueError, "top_k must be at least 1, got 0"),
-    ],
+test_refuses = refusals(
+    ("room for 13 tokens and", lambda: seeded()(X.repeat(1, 2, 1), cache=empty())),
+    (f"{FOR}(1, 13, 5)", lambda: seeded()(X[:1], cache=empty())),
+    ("needs a SparseCache, got a KVCache", lambda: seeded()(X, cache=OTHER), TypeError),
+    ("tokens, got a RollingCache", lambda: la.SparseCache(la.RollingCache(4), 5), TypeError),
+    ("scores of shape (2, 1, 13, 13)", lambda: seeded()(X, attn_mask=BY_HEAD)),
+    ("top_k must be at least 1, got 0", lambda: seeded(top_k=0)),
 )
-def test_refuses(call: Callable[[], object], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=re.escape(message)):
-        call()
 
 
 @pytest.mark.usefixtures("unchecked")

@@ -5,18 +5,10 @@ import re
 
 import pytest
 import torch
+from harness.library.refusals import refusals
 from torch.testing import assert_close
 
-from literate_attention import (
-    RollingCache,
-    RotaryEmbedding,
-    causal_mask,
-    document_mask,
-    llama_model,
-    modified_attention,
-    receptive_field,
-    window_mask,
-)
+import literate_attention as la
 
 NUM_TOKENS, WINDOW, LAYERS = 17, 5, 3
 CUTS = [(17,), (1,) * 17, (7, 1, 1, 8), (2, 3, 5, 7), (13, 4)]
@@ -24,7 +16,7 @@ CUTS = [(17,), (1,) * 17, (7, 1, 1, 8), (2, 3, 5, 7), (13, 4)]
 
 def seeded_model(**attention):
     torch.manual_seed(123)
-    model = llama_model(
+    model = la.llama_model(
         11, 12, 16, num_layers=LAYERS, num_heads=6, num_kv_heads=2, head_dim=4, **attention
     )
     return model.to(torch.float64)
@@ -35,7 +27,7 @@ def random_ids(batch=2, num_tokens=NUM_TOKENS):
 
 
 def in_chunks(model, token_ids, sizes, num_sinks=0):
-    caches = [RollingCache(WINDOW, num_sinks) for _ in range(LAYERS)]
+    caches = [la.RollingCache(WINDOW, num_sinks) for _ in range(LAYERS)]
     return torch.cat([model(chunk, caches) for chunk in token_ids.split(sizes, dim=-1)], dim=1)
 
 
@@ -46,7 +38,7 @@ def in_chunks(model, token_ids, sizes, num_sinks=0):
 @pytest.mark.parametrize("window", [1, 2, 5, 11])
 @pytest.mark.parametrize("num_sinks", [0, 1, 3])
 def test_a_query_sees_its_window_and_the_sinks(q_len, kv_len, window, num_sinks) -> None:
-    mask = window_mask(q_len, kv_len, window, num_sinks)
+    mask = la.window_mask(q_len, kv_len, window, num_sinks)
     assert mask.shape == (q_len, kv_len)
     for i in range(q_len):
         position = i + kv_len - q_len
@@ -63,22 +55,22 @@ def test_a_query_sees_its_window_and_the_sinks(q_len, kv_len, window, num_sinks)
 @pytest.mark.parametrize("layers", [1, 2, 3, 7])
 @pytest.mark.parametrize("window", [1, 2, 4])
 def test_each_layer_reaches_a_window_less_one_further(window, layers) -> None:
-    reached = receptive_field(window_mask(NUM_TOKENS, NUM_TOKENS, window), layers)
-    assert torch.equal(reached, window_mask(NUM_TOKENS, NUM_TOKENS, layers * (window - 1) + 1))
+    reached = la.receptive_field(la.window_mask(NUM_TOKENS, NUM_TOKENS, window), layers)
+    assert torch.equal(reached, la.window_mask(NUM_TOKENS, NUM_TOKENS, layers * (window - 1) + 1))
 
 
 @pytest.mark.parametrize("num_sinks", [0, 1])
 def test_the_receptive_field_is_where_a_change_is_felt(num_sinks) -> None:
     """Change a token, and see what moves: in a model with the mask, not in the formula."""
     model, token_ids = seeded_model(), random_ids(1)
-    mask = window_mask(NUM_TOKENS, NUM_TOKENS, 3, num_sinks)
+    mask = la.window_mask(NUM_TOKENS, NUM_TOKENS, 3, num_sinks)
     before = model(token_ids, attn_mask=mask)[0]
     felt = torch.zeros(NUM_TOKENS, NUM_TOKENS, dtype=torch.bool)
     for token in range(NUM_TOKENS):
         changed = token_ids.clone()
         changed[0, token] = (changed[0, token] + 1) % 11
         felt[:, token] = (model(changed, attn_mask=mask)[0] != before).any(dim=-1)
-    assert torch.equal(felt, receptive_field(mask, LAYERS))
+    assert torch.equal(felt, la.receptive_field(mask, LAYERS))
 
 
 # Several texts, changed scores, learned sinks: torch's FlexAttention is given the same functions
@@ -95,7 +87,7 @@ def inputs():
 
 
 def modified(**options):
-    return modified_attention(*inputs(), **options)
+    return la.modified_attention(*inputs(), **options)
 
 
 def alibi(score, batch, head, query, key):
@@ -126,12 +118,12 @@ def test_flex_attention_says_the_same(score_mod, sinks) -> None:
     )
     if sinks is not None:
         expected = expected * torch.sigmoid(aside.lse - sinks[:, None])[..., None]
-    mask = document_mask(DOCUMENTS)[:, None]
-    context = modified_attention(*qkv, score_mod=score_mod, sinks=sinks, attn_mask=mask)
+    mask = la.document_mask(DOCUMENTS)[:, None]
+    context = la.modified_attention(*qkv, score_mod=score_mod, sinks=sinks, attn_mask=mask)
     assert_close(context, expected.to(context.dtype), rtol=0, atol=1e-6)  # in float32 inside
 
 
-@pytest.mark.parametrize("attn_mask", [None, causal_mask(Q_LEN)], ids=["all", "causal"])
+@pytest.mark.parametrize("attn_mask", [None, la.causal_mask(Q_LEN)], ids=["all", "causal"])
 def test_a_learned_sink_is_one_more_key_of_the_softmax(attn_mask) -> None:
     qkv = inputs()
     sinks = SINKS.clone().requires_grad_()
@@ -140,7 +132,7 @@ def test_a_learned_sink_is_one_more_key_of_the_softmax(attn_mask) -> None:
         scores = scores.masked_fill(~attn_mask, -torch.inf)
     column = sinks.view(1, -1, 1, 1).expand(2, -1, Q_LEN, 1)
     expected = torch.cat([scores, column], dim=-1).softmax(dim=-1)[..., :-1] @ qkv[2]
-    context = modified_attention(*qkv, sinks=sinks, attn_mask=attn_mask)
+    context = la.modified_attention(*qkv, sinks=sinks, attn_mask=attn_mask)
     assert_close(context, expected, rtol=0, atol=1e-12)
     for wanted, got in zip(
         *(torch.autograd.grad(each.square().sum(), (qkv, sinks)) for each in (expected, context)),
@@ -151,28 +143,18 @@ def test_a_learned_sink_is_one_more_key_of_the_softmax(attn_mask) -> None:
 
 def test_queries_are_numbered_as_the_last_tokens() -> None:
     query, key, value = inputs()
-    whole = modified_attention(query, key, value, score_mod=of_all_places)
-    last = modified_attention(query[:, :, 4:], key, value, score_mod=of_all_places)
+    whole = la.modified_attention(query, key, value, score_mod=of_all_places)
+    last = la.modified_attention(query[:, :, 4:], key, value, score_mod=of_all_places)
     assert_close(last, whole[:, :, 4:])
 
 
 def test_a_query_without_a_key_gets_zeros_with_a_sink_too() -> None:
     qkv, nothing = inputs(), torch.zeros(Q_LEN, Q_LEN, dtype=torch.bool)
     with torch.autograd.set_detect_anomaly(True):  # no step on the way back is nan either
-        context = modified_attention(*qkv, sinks=SINKS, attn_mask=nothing)
+        context = la.modified_attention(*qkv, sinks=SINKS, attn_mask=nothing)
         (gradient,) = torch.autograd.grad(context.sum(), qkv)
     assert not context.any()
     assert not gradient.any()
-
-
-@pytest.mark.parametrize("padding", [0, 2])
-def test_a_text_in_a_row_of_texts_is_as_if_alone(padding) -> None:
-    """No position and no other text matters to a model without rotations."""
-    model, token_ids = seeded_model(), random_ids(1, 12)
-    document_ids = torch.tensor([[0] * (5 + padding) + [1] * (7 - padding)])
-    joined = model(token_ids, attn_mask=document_mask(document_ids)[:, None])
-    pieces = token_ids.split([5 + padding, 7 - padding], dim=1)
-    assert_close(joined, torch.cat([model(piece) for piece in pieces], dim=1))
 
 
 # The rolling cache
@@ -181,7 +163,7 @@ def test_a_text_in_a_row_of_texts_is_as_if_alone(padding) -> None:
 @pytest.mark.parametrize("sizes", CUTS, ids=str)
 def test_any_cut_of_a_text_equals_the_whole(sizes) -> None:
     """Positions go on counting, and a chunk sees what has not left its window yet."""
-    rope = RotaryEmbedding(4, context_length=64)
+    rope = la.RotaryEmbedding(4, context_length=64)
     model, token_ids = seeded_model(rope=rope, window=WINDOW), random_ids()
     assert_close(in_chunks(model, token_ids, sizes), model(token_ids))
 
@@ -190,7 +172,7 @@ def test_any_cut_of_a_text_equals_the_whole(sizes) -> None:
 @pytest.mark.parametrize("sizes", CUTS, ids=str)
 def test_with_sinks_too(sizes, num_sinks) -> None:
     """Beside its window, every token sees the sinks that the cache keeps."""
-    token_ids, whole = random_ids(), window_mask(NUM_TOKENS, NUM_TOKENS, WINDOW, num_sinks)
+    token_ids, whole = random_ids(), la.window_mask(NUM_TOKENS, NUM_TOKENS, WINDOW, num_sinks)
     expected = seeded_model()(token_ids, attn_mask=whole)
     model = seeded_model(window=WINDOW)
     assert_close(in_chunks(model, token_ids, sizes, num_sinks), expected)
@@ -199,11 +181,11 @@ def test_with_sinks_too(sizes, num_sinks) -> None:
 @pytest.mark.parametrize("window", [1, 2, 5])
 @pytest.mark.parametrize("num_sinks", [0, 1, 3])
 def test_it_keeps_no_more_than_the_next_token_can_see(window, num_sinks) -> None:
-    cache = RollingCache(window, num_sinks)
+    cache = la.RollingCache(window, num_sinks)
     for token in range(NUM_TOKENS):
         key = torch.full((1, 1, 1, 1), float(token))
         keys, values = cache.append(key, -key)
-        seen = window_mask(1, token + 1, window, num_sinks)[0].nonzero().flatten()
+        seen = la.window_mask(1, token + 1, window, num_sinks)[0].nonzero().flatten()
         assert torch.equal(keys.flatten(), seen.float())
         assert torch.equal(values, -keys)
         assert cache.keys.shape[-2] == cache.num_keys == min(token + 1, window - 1 + num_sinks)
@@ -213,24 +195,17 @@ def test_it_keeps_no_more_than_the_next_token_can_see(window, num_sinks) -> None
 # What is refused
 
 
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: window_mask(2, 2, 0), ValueError, "window must be at least 1, got 0"),
-        (lambda: window_mask(2, 2, 1, -1), ValueError, "num_sinks must be at least 0, got -1"),
-        (lambda: modified(sinks=torch.zeros(5)), ValueError, "each of 3 heads, got shape (5,)"),
-        (lambda: modified(attn_mask=causal_mask(5)), ValueError, "of shape (2, 3, 7, 7)"),
-        (lambda: RollingCache(0), ValueError, "window must be at least 1, got 0"),
-        (lambda: RollingCache(2, -1), ValueError, "num_sinks must be at least 0, got -1"),
-        (lambda: receptive_field(causal_mask(3), 0), ValueError, "num_layers must be at least 1"),
-        (lambda: receptive_field(torch.ones(3, 3), 1), TypeError, "attn_mask must be boolean"),
-        (lambda: receptive_field(causal_mask(3, 5), 1), ValueError, "got shape (3, 5)"),
-    ],
+test_refuses = refusals(
+    ("window must be at least 1, got 0", lambda: la.window_mask(2, 2, 0)),
+    ("num_sinks must be at least 0, got -1", lambda: la.window_mask(2, 2, 1, -1)),
+    ("each of 3 heads, got shape (5,)", lambda: modified(sinks=torch.zeros(5))),
+    ("of shape (2, 3, 7, 7)", lambda: modified(attn_mask=la.causal_mask(5))),
+    ("window must be at least 1, got 0", lambda: la.RollingCache(0)),
+    ("num_sinks must be at least 0, got -1", lambda: la.RollingCache(2, -1)),
+    ("num_layers must be at least 1", lambda: la.receptive_field(la.causal_mask(3), 0)),
+    ("attn_mask must be boolean", lambda: la.receptive_field(torch.ones(3, 3), 1), TypeError),
+    ("got shape (3, 5)", lambda: la.receptive_field(la.causal_mask(3, 5), 1)),
 )
-def test_refuses(call, error, message) -> None:
-    with pytest.raises(error, match=re.escape(message)):
-        call()
 
 
 @pytest.mark.parametrize(
@@ -243,7 +218,7 @@ def test_refuses(call, error, message) -> None:
 )
 @pytest.mark.usefixtures("unchecked")
 def test_what_does_not_continue_is_not_kept(key, value, error, message) -> None:
-    cache, dtype = RollingCache(3), torch.float64 if error is TypeError else torch.float32
+    cache, dtype = la.RollingCache(3), torch.float64 if error is TypeError else torch.float32
     cache.append(torch.ones(1, 2, 5, 4), torch.ones(1, 2, 5, 4))
     with pytest.raises(error, match=re.escape(message)):
         cache.append(torch.ones(key, dtype=dtype), torch.ones(value, dtype=dtype))

@@ -6,22 +6,15 @@ import pytest
 import torch
 from torch import nn
 
-from literate_attention import (
-    InputEmbedding,
-    TaskModel,
-    accuracy,
-    answer_logits,
-    both_sides_task,
-    dot_product_attention,
-    lookup_task,
-    train,
-)
+import literate_attention as la
 
 
 @pytest.fixture
 def lookup():
     torch.manual_seed(7)
-    return TaskModel(nn.Embedding(15, 5), dot_product_attention, nn.Linear(5, 4)), lookup_task()[0]
+    return la.TaskModel(
+        nn.Embedding(15, 5), la.dot_product_attention, nn.Linear(5, 4)
+    ), la.lookup_task()[0]
 
 
 def test_the_model_is_embedding_then_attention_then_answers(lookup) -> None:
@@ -30,20 +23,20 @@ def test_the_model_is_embedding_then_attention_then_answers(lookup) -> None:
     context = (x @ x.mT).softmax(-1) @ x
     expected = context @ model.output.weight.mT + model.output.bias
     torch.testing.assert_close(model(task.examples), expected)
-    torch.testing.assert_close(answer_logits(model, task), expected[:, -1:])
+    torch.testing.assert_close(la.answer_logits(model, task), expected[:, -1:])
 
 
 def test_a_word_with_two_answers_has_two_rows_of_logits() -> None:
-    model, (task, _) = nn.Embedding(12, 8), both_sides_task()
-    logits = answer_logits(model, task)
+    model, (task, _) = nn.Embedding(12, 8), la.both_sides_task()
+    logits = la.answer_logits(model, task)
     assert logits.shape == (288, 1, 2, 4)
     assert torch.equal(logits.flatten(1), model.weight[task.examples[:, -1]])
 
 
 def test_all_embeddings_begin_small() -> None:
     torch.manual_seed(7)
-    model = TaskModel(
-        InputEmbedding(500, 20, 300), dot_product_attention, nn.Linear(20, 4), std=0.3
+    model = la.TaskModel(
+        la.InputEmbedding(500, 20, 300), la.dot_product_attention, nn.Linear(20, 4), std=0.3
     )
     for table in model.embedding.parameters():
         assert table.std().item() == pytest.approx(0.3, rel=0.05)
@@ -51,12 +44,12 @@ def test_all_embeddings_begin_small() -> None:
 
 def test_the_loss_is_that_of_the_right_answers_and_a_step_is_adams(lookup) -> None:
     model, task = lookup
-    chances = answer_logits(model, task).softmax(-1)
+    chances = la.answer_logits(model, task).softmax(-1)
     loss = -chances.gather(-1, task.answers.unsqueeze(-1)).log().mean()
     weight = model.output.weight
     before = weight.detach().clone()
     [slope] = torch.autograd.grad(loss, weight)
-    [found] = train(model, task, num_steps=1, lr=0.01, weight_decay=0.5)
+    [found] = la.train(model, task, num_steps=1, lr=0.01, weight_decay=0.5)
     assert found == pytest.approx(loss.item(), rel=1e-6)
     # Adam's first step has the length of the learning rate, whatever the slope
     torch.testing.assert_close(
@@ -65,18 +58,18 @@ def test_the_loss_is_that_of_the_right_answers_and_a_step_is_adams(lookup) -> No
 
 
 def test_an_example_counts_if_all_its_answers_are_right() -> None:
-    _, task = both_sides_task()
+    _, task = la.both_sides_task()
     table = nn.Embedding(12, 8)
     right = table(task.examples[:, -1]).unflatten(-1, (2, 4)).argmax(-1).unsqueeze(1)
-    assert accuracy(table, replace(task, answers=right)) == 1
+    assert la.accuracy(table, replace(task, answers=right)) == 1
     half = right.clone()
     half[: len(half) // 2, 0, 0] += 1
-    assert accuracy(table, replace(task, answers=half % 4)) == 0.5
+    assert la.accuracy(table, replace(task, answers=half % 4)) == 0.5
 
 
 def test_a_model_starts_on_a_grid_that_rounding_errors_of_float32_do_not_leave() -> None:
     torch.manual_seed(7)
-    model = TaskModel(nn.Embedding(15, 5), dot_product_attention, nn.Linear(5, 4))
+    model = la.TaskModel(nn.Embedding(15, 5), la.dot_product_attention, nn.Linear(5, 4))
     torch.manual_seed(7)
     drawn = nn.Embedding(15, 5), nn.Linear(5, 4)
     nn.init.normal_(drawn[0].weight, std=0.1)
