@@ -49,8 +49,12 @@ GRACE = 2
 IDLE = 0.01
 """The part of all time that the processor works on what only waits."""
 
-SHARED = (builtins, torch, nn, nn.functional, nn.init, torch.Tensor, nn.Module)
+CLASSES = (one for one in vars(nn).values() if isinstance(one, type))
+SHARED = (builtins, math, torch, nn, nn.functional, nn.init, torch.Tensor, *CLASSES)
 """Where what one file puts in the place of something else would be met by all."""
+
+HOOKS = [one for name, one in vars(nn.modules.module).items() if re.match("_global_.*hooks$", name)]
+"""What is called with each module, by the numbers of hooks."""
 
 
 def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) -> None:
@@ -85,6 +89,10 @@ def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) 
             try:
                 with settings_undone():
                     module = importlib.import_module(stem)
+                if (found := Path(module.__file__ or stem)) != folder / f"{stem}.py":
+                    name = f"{found.parent.name}/{found.name}"
+                    says = f"Python imports {name} in place of {stem}.py: give it another name."
+                    stops = Verdict(False, says)
             except BaseException as error:
                 stops = Verdict(False, cannot_be_imported(error, folder, stem))
         for name in names:
@@ -194,17 +202,28 @@ def place_in(folder: Path) -> str:
 def settings_undone() -> Iterator[None]:
     """Undo what one file sets for all: the others are not judged by that."""
     before, path = [(space, dict(vars(space))) for space in SHARED], sys.path[:]
+    hooks = [one.copy() for one in HOOKS]
     try:
         yield
     finally:
+        for timer in ("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF"):
+            if hasattr(signal, timer):  # it would ring while another piece is judged
+                signal.setitimer(getattr(signal, timer), 0)
         for space, own in before:
             for name in [one for one, it in vars(space).items() if it is not own.get(one, own)]:
                 if name in own:
                     setattr(space, name, own[name])
                 elif space is torch.Tensor and hasattr(torch.Tensor.__base__, name):  # covered
                     delattr(space, name)
+        for one, own in zip(HOOKS, hooks, strict=True):
+            one.clear()
+            one.update(own)
         sys.path[:] = path
         torch.set_default_device(None)
+        while torch.get_default_device().type != "cpu":  # entered as a context, and not left
+            torch.device("cpu").__exit__(None, None, None)
+        if torch.is_inference_mode_enabled():
+            torch.inference_mode(False).__enter__()
         torch.set_default_dtype(torch.float32)
         torch.set_grad_enabled(True)
         torch.set_autocast_enabled("cpu", False)
@@ -262,10 +281,11 @@ def elsewhere(name: str, folder: Path) -> str | None:
     """Say that another file defines a piece, if one does."""
     own = f"{file_name(BY_NAME[name].chapter)}.py"
     for file in sorted(folder.glob("*.py")):
-        if file.name != own and re.search(
-            rf"(?m)^(?:def|class) {name}\b".encode(), file.read_bytes()
-        ):
-            return f"It stands in {file.name}, and is judged in {own} alone: move it there."
+        with contextlib.suppress(OSError):  # a folder, or a link that leads nowhere
+            if file.name != own and re.search(
+                rf"(?m)^(?:def|class) {name}\b".encode(), file.read_bytes()
+            ):
+                return f"It stands in {file.name}, and is judged in {own} alone: move it there."
     return None
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from literate_attention.workshop._process import printable
 from literate_attention.workshop._road import (
     WorkshopError,
     command_line,
@@ -110,13 +111,25 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def report(file: Path, folders: Sequence[Path]) -> str:
-    """Write the verdicts on many folders into a table."""
+HEADINGS = ["folder", "chapter", "piece", "state", "in short", "verdict"]
+
+
+def require_table(file: Path) -> None:
+    """Refuse to overwrite what is no table of verdicts."""
     if file.suffix != ".csv":
         raise WorkshopError(f"The table is written to a file that ends in .csv, not to {file}.")
+    if file.is_file() and ",".join(HEADINGS) not in file.read_text("utf-8-sig", "replace"):
+        raise WorkshopError(
+            f"{file} is there already, and no table of verdicts; name another file."
+        )
+
+
+def report(file: Path, folders: Sequence[Path]) -> str:
+    """Write the verdicts on many folders into a table."""
+    require_table(file)
     table = io.StringIO(newline="")
     writer = csv.writer(table)
-    writer.writerow(["folder", "chapter", "piece", "state", "in short", "verdict"])
+    writer.writerow(HEADINGS)
     said, mistakes = [], Counter[tuple[str, str]]()
     for folder in folders:
         write_table(file, table)  # nothing that comes can take away what is there
@@ -134,7 +147,9 @@ def report(file: Path, folders: Sequence[Path]) -> str:
             if one.state == WRONG:
                 mistakes[one.piece.name, in_short] += 1
         counts = {state: len(checked.named(state)) for state in MARKS}
-        said.append(f"{folder}: " + ", ".join(f"{n} {state}" for state, n in counts.items()))
+        said.append(
+            f"{printable(str(folder))}: " + ", ".join(f"{n} {state}" for state, n in counts.items())
+        )
     write_table(file, table)
     return "\n".join([*said, *commonest(mistakes), f"The verdicts are in {file}."])
 

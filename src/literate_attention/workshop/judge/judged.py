@@ -161,11 +161,12 @@ def what_does_not_fit(
 
 
 def plain(module: nn.Module) -> str:
-    """Say which tensors of a module are not learned, because they are no parameters."""
+    """Say which tensors of a module are not learned: they are no parameters, or frozen."""
     found = [n for one in module.modules() for n, v in vars(one).items() if isinstance(v, Tensor)]
-    if not found:
-        return ""
-    return f"; {', '.join(found)} cannot be learned: make nn.Parameter of a plain tensor"
+    if found:
+        return f"; {', '.join(found)} cannot be learned: make nn.Parameter of a plain tensor"
+    frozen = [name for name, one in module.named_parameters() if not one.requires_grad]
+    return f"; {', '.join(frozen)} cannot be learned: requires_grad is off" if frozen else ""
 
 
 def shapes(parameters: Mapping[str, Tensor]) -> str:

@@ -62,6 +62,7 @@ PIECES = (
         inputs(
             GIVEN,
             *((drawn(1, 1, 2), 2, 1, 3), (drawn(1, 2, 2), 2, 1, 3), (drawn(1, 2, 2), 4, 2, 3)),
+            ([[[0.0, 1000.0], [0.0, 0.0]]], 2, 1, 3),  # scores below any number that hides others
             *((drawn(1, 2, 2), 2, 1, 3, (1, 1)), (drawn(2, 5, 3), 6, 3, 5, (3, 1, 1))),
         ),
         run_attention,
