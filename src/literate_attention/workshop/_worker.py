@@ -34,6 +34,8 @@ from literate_attention.workshop._road import (
     TOO_BUSY,
     FirstLines,
     file_name,
+    line_of,
+    own_frames,
     put_on_path,
 )
 from literate_attention.workshop.judge.trials import NOT_WRITTEN, EndlessError, message_of
@@ -94,10 +96,10 @@ def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) 
                     says = f"Python imports {name} in place of {stem}.py: give it another name."
                     stops = Verdict(False, says)
             except BaseException as error:
-                stops = Verdict(False, cannot_be_imported(error, folder, stem))
+                stops = cannot_be_imported(error, folder, stem)
         for name in names:
             announce("it", name, [name])
-            report(name, judged(BY_NAME[name], module) if stops is None else stops)
+            report(name, verdict_on(BY_NAME[name], module) if stops is None else stops)
 
 
 def stand_in_for(name: str) -> None:
@@ -188,14 +190,9 @@ def take_pipes(folder: Path, clock: Clock) -> TextIO:
 
 def place_in(folder: Path) -> str:
     """Say which line of a reader's the main thread is in."""
-    lines = [
-        f"{frame.name}, {Path(frame.filename).name}, line {frame.lineno}"
-        for frame in traceback.extract_stack(
-            sys._current_frames()[threading.main_thread().ident or 0]
-        )
-        if Path(frame.filename).parent == folder
-    ]
-    return lines[-1].removeprefix("<module>, ") if lines else ""
+    main_thread = sys._current_frames()[threading.main_thread().ident or 0]
+    frames = own_frames(traceback.extract_stack(main_thread), folder)
+    return f"{frames[-1].name}, {line_of(frames[-1])}".removeprefix("<module>, ") if frames else ""
 
 
 @contextlib.contextmanager
@@ -232,7 +229,7 @@ def settings_undone() -> Iterator[None]:
             torch.use_deterministic_algorithms(False)
 
 
-def judged(piece: Piece, module: ModuleType) -> Verdict:
+def verdict_on(piece: Piece, module: ModuleType) -> Verdict:
     """Check a piece, whatever its code does."""
     mine = getattr(module, piece.name, None)
     if mine is None:
@@ -252,15 +249,12 @@ def judged(piece: Piece, module: ModuleType) -> Verdict:
     return verdict
 
 
-def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> str:
+def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> Verdict:
     """Say in which line of which file an import went wrong."""
     if isinstance(error, SyntaxError) and error.filename:
-        return f"{Path(error.filename).name}, line {error.lineno}, is no Python: {error.msg}."
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).parent == folder
-    ]
+        where = f"{Path(error.filename).name}, line {error.lineno}"
+        return Verdict(False, f"{where}, is no Python: {error.msg}.", first=where)
+    frames = own_frames(traceback.extract_tb(error.__traceback__), folder)
     why = f"it stops with {type(error).__name__}: {message_of(error)}"
     if isinstance(error, SystemExit):
         why = "it calls exit(), which ends the program"
@@ -271,10 +265,9 @@ def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> str:
         frames = [frame for frame in frames if frame.name == "<module>"]
     if isinstance(error, ImportError) and frames and (other := own_file(frames[-1].line or "")):
         why = f"the folder's files import each other by name: from {other} import ..."
-    where = (
-        f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else f"{stem}.py"
-    )
-    return f"{where}, cannot be imported: {why}."
+    where = line_of(frames[-1]) if frames else f"{stem}.py"
+    says = f"{where}, cannot be imported: {why}."
+    return Verdict(False, says, first=where if frames else "")
 
 
 def elsewhere(name: str, folder: Path) -> str | None:

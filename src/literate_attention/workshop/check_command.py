@@ -23,10 +23,10 @@ from literate_attention.workshop.checking import (
     Checked,
     Result,
     hint,
-    judged,
     lines_of_chapter,
     require_folder,
     require_hints,
+    results_of,
     verdicts_on,
 )
 from literate_attention.workshop.pieces import BY_NAME
@@ -139,7 +139,7 @@ def report(file: Path, folders: Sequence[Path]) -> str:
             writer.writerow(map(as_text, [folder, "", "", "no folder", error, error]))
             said.append(str(error))
             continue
-        checked = Checked(folder, tuple(judged(folder)))
+        checked = Checked(folder, tuple(results_of(folder)))
         for one in checked.results:
             in_short = first_sentence(one.says)
             row = [folder, one.piece.chapter, one.piece.name, one.state, in_short, one.says]

@@ -10,7 +10,13 @@ from types import ModuleType
 from torch import Tensor
 
 from literate_attention.models.real_model import SMOLLM2
-from literate_attention.workshop._road import CHAPTERS, file_name, put_on_path
+from literate_attention.workshop._road import (
+    CHAPTERS,
+    file_name,
+    line_of,
+    own_frames,
+    put_on_path,
+)
 from literate_attention.workshop.assembling import (
     IN_MODEL,
     Assembly,
@@ -129,12 +135,8 @@ def difference(one: Tensor, right: Tensor) -> float:
 
 def where_it_stops(error: Exception, folder: Path) -> str:
     """Say with what code stops, and in which line of a reader's file."""
-    lines = [
-        f" ({Path(frame.filename).name}, line {frame.lineno})"
-        for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).parent == folder.resolve()
-    ]
+    frames = own_frames(traceback.extract_tb(error.__traceback__), folder.resolve())
     message = " ".join(str(error).split()).rstrip(".")
     if isinstance(error, NamesError):
         return f"weights that do not fit: {message}"
-    return f"{type(error).__name__}: {message}{lines[-1] if lines else ''}"
+    return f"{type(error).__name__}: {message}{f' ({line_of(frames[-1])})' if frames else ''}"

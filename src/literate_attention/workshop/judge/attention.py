@@ -26,6 +26,7 @@ from literate_attention.workshop.judge.projections import (
     redraw,
 )
 from literate_attention.workshop.judge.trials import (
+    UNNAMED,
     Given,
     Settled,
     Ways,
@@ -138,7 +139,7 @@ def _judge_module(mine: type, sizes: Mapping[str, Any]) -> Verdict:
     right = next((one for one in found if fits(trials, _ways(sizes, one))), None)
     if right is None:
         verdict = explain(trials, [_ways(sizes, one) for one in found])
-        unknown = verdict.says.startswith("The numbers are not") and not is_plain(module)
+        unknown = verdict.says == wrong(UNNAMED).says and not is_plain(module)
         return Verdict(False, UNKNOWN_LAYOUT, is_written=False) if unknown else verdict
     ways = _ways(sizes, right)
     if "context_length" in sizes:

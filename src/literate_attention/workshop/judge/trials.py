@@ -24,6 +24,7 @@ Trial = tuple[Given, list[Tensor]]
 """An input, and what a reader's implementation made of it."""
 
 NOT_WRITTEN = Verdict(False, "It is not written yet.", is_written=False)
+UNNAMED = "the numbers are not the right ones"
 TORCH = Path(torch.__file__).parent
 MOST_NUMBERS_SHOWN = 12
 MOST_LETTERS = 1000
@@ -195,7 +196,8 @@ class EndlessError(NotImplementedError):
 def not_written(error: Exception) -> Verdict | None:
     """Say what is not written yet, if that is why code has stopped: torch raises such errors, too."""
     if isinstance(error, EndlessError):
-        return Verdict(False, f"It waits for {error}, which does not end.", is_written=False)
+        says = f"It waits for {error}, which does not end."
+        return Verdict(False, says, is_written=False, first=str(error))
     if not isinstance(error, NotImplementedError):
         return None
     place: Any = error.__traceback__
@@ -211,7 +213,8 @@ def not_written(error: Exception) -> Verdict | None:
 
 def needs(name: str) -> Verdict:
     """Say that a piece is not written yet."""
-    return Verdict(False, f"It needs {name}, which is not written yet.", is_written=False)
+    says = f"It needs {name}, which is not written yet."
+    return Verdict(False, says, is_written=False, first=name)
 
 
 def fits(trials: Sequence[Trial], ways: Ways) -> bool:
@@ -233,7 +236,7 @@ def explain(trials: Sequence[Trial], candidates: Iterable[Ways]) -> Verdict:
             for says in mistakes_that_explain(trials, ways, number):
                 return wrong(*says, case=smallest(trials, right))
     pairs = [(came, one) for (_, came), one in zip(trials, rights[0], strict=True)]
-    says = "the numbers are not the right ones"
+    says = UNNAMED
     if lengths := {(len(a), len(b)) for a, b in pairs if len(a) != len(b)}:
         returned, expected = min(lengths)
         plural = "" if returned == 1 else "s"
