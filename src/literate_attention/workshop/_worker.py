@@ -200,6 +200,11 @@ def settings_undone() -> Iterator[None]:
     """Undo what one file sets for all: the others are not judged by that."""
     before, path = [(space, dict(vars(space))) for space in SHARED], sys.path[:]
     hooks = [one.copy() for one in HOOKS]
+    device, dtype, learns = (
+        torch.get_default_device(),
+        torch.get_default_dtype(),
+        torch.is_grad_enabled(),
+    )
     try:
         yield
     finally:
@@ -216,13 +221,14 @@ def settings_undone() -> Iterator[None]:
             one.clear()
             one.update(own)
         sys.path[:] = path
-        torch.set_default_device(None)
-        while torch.get_default_device().type != "cpu":  # entered as a context, and not left
+        if torch.get_default_device() != device:
+            torch.set_default_device(None)
+        while torch.get_default_device().type not in ("cpu", device.type):  # as a context
             torch.device("cpu").__exit__(None, None, None)
         if torch.is_inference_mode_enabled():
             torch.inference_mode(False).__enter__()
-        torch.set_default_dtype(torch.float32)
-        torch.set_grad_enabled(True)
+        torch.set_default_dtype(dtype)
+        torch.set_grad_enabled(learns)
         torch.set_autocast_enabled("cpu", False)
         # To ask is cheap, to set imports a compiler.
         if torch.are_deterministic_algorithms_enabled():

@@ -17,6 +17,7 @@ from literate_attention.workshop._road import (
     own_frames,
     put_on_path,
 )
+from literate_attention.workshop._worker import settings_undone
 from literate_attention.workshop.assembling import (
     IN_MODEL,
     Assembly,
@@ -69,7 +70,8 @@ def imported(folder: Path, names: Iterable[str]) -> dict[str, ModuleType]:
         sys.modules.pop(stem, None)
     put_on_path(folder)
     importlib.invalidate_caches()
-    return {name: importlib.import_module(file_name(BY_NAME[name].chapter)) for name in names}
+    with settings_undone():
+        return {name: importlib.import_module(file_name(BY_NAME[name].chapter)) for name in names}
 
 
 def own_modules(folder: Path) -> list[ModuleType]:

@@ -75,7 +75,7 @@ def talk(
     token_ids = torch.tensor(
         [asked(text, tokenizer) if chat else tokenizer.encode(text, allowed_special="all")]
     )
-    require_settings(token_ids.shape[-1], max_new_tokens, temperature, seed)
+    require_settings(token_ids.shape[-1] if text else 0, max_new_tokens, temperature, seed)
     with sign_of_life("Your pieces are judged"):
         checked = check(folder, *IN_MODEL)
     right = checked.named(RIGHT)
@@ -256,7 +256,7 @@ def run(options: argparse.Namespace) -> int:
     if options.gpt2:
         print(talk_gpt2(options.folder, options.gpt2))
         return 0
-    if options.chat and options.text:
+    if None not in (options.chat, options.text):
         raise WorkshopError("Give a text to go on from, or --chat and a question, not both.")
     talk(
         options.folder,

@@ -522,7 +522,7 @@ def test_a_table_for_teachers(folder, tmp_path, capsys) -> None:
             'a name with blanks needs quotes: python -m literate_attention check "my own folder" softmax',
         ),
         (["start", "file"], "file is a file; choose another name for the folder."),
-        (["talk", "mine", "Once", "--chat", "Who?"], "not both"),
+        (["talk", "mine", "Once", "--chat", ""], "not both"),
     ],
 )
 def test_an_error_is_one_sentence(tmp_path, monkeypatch, capsys, arguments, message) -> None:

@@ -57,6 +57,7 @@ PIECES = (
             (*THREE, None, [0.5, 0.25]),
             (*THREE, None, None, drawn(3, 4, seed=5)),
             (*THREE, [-0.5, -1.0], [0.5, 0.25]),
+            (*BATCH, *GATES),
             (*BATCH, *GATES, drawn(2, 3, 4, 2, seed=5)),
         ),
         run_rule,
