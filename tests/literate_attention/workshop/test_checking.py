@@ -124,18 +124,18 @@ def test_files_that_cannot_be_imported(folder) -> None:
     )
 
 
-def test_what_calls_an_endless_piece_waits_for_it_and_not_for_the_time(folder) -> None:
+def test_what_calls_an_endless_piece_is_judged_with_the_books(folder) -> None:
     loop = "    while True:\n        pass\n"
     write(folder, "simple_attention", f"def softmax(x):\n{loop}{ATTEND}")
     attention = (
-        "from simple_attention import softmax\ndef attention_weights(q, k):\n    softmax(q)\n"
+        "from simple_attention import softmax\n"
+        "def attention_weights(q, k):\n    return softmax(q @ k.mT / k.shape[-1] ** 0.5)\n"
     )
     write(folder, "self_attention", attention)
     verdicts = said(checked := workshop.check(folder, *PIECES_OF_LOOP, seconds=2.0))
     assert verdicts["softmax"].startswith("It does not end within 2 seconds")
-    waits = "It waits for softmax, which does not end."
-    assert [verdicts["dot_product_attention"], verdicts["attention_weights"]] == [waits, waits]
-    assert "Wrong: 1. Not written yet: 2." in str(checked)
+    assert verdicts["dot_product_attention"] == verdicts["attention_weights"] == f"right. {APART}"
+    assert "Wrong: 1. Not written yet: 0." in str(checked)
     (folder / "simple_attention.py").write_text("while True:\n    pass\n")
     (folder / "self_attention.py").write_text(f"{attention}softmax(1)\n")
     verdicts = said(workshop.check(folder, *PIECES_OF_LOOP, seconds=2.0))
@@ -288,6 +288,7 @@ def softmax(x):
     raise ValueError("\\ud800\\x1b[2J\\n= 1")
 """
 """It writes where it should not, and says what no terminal should be sent."""
+APART = "It is judged with the book's softmax: yours is not right."
 NEEDS = "It needs {}, which is not written yet."
 STOPS = "simple_attention.py, line {line}, cannot be imported: "
 BY_ITS_NAME = "the folder's files import each other by name: from causal_attention import"
@@ -312,7 +313,7 @@ BY_ITS_NAME = "the folder's files import each other by name: from causal_attenti
             "It stops with NotImplementedError: Module [Module] is missing",  # torch's, not the stub's
             "",
         ),
-        ("dot_product_attention", ATTEND, NEEDS.format("softmax"), "_attention: It needs softmax"),
+        ("dot_product_attention", ATTEND, f"right. {APART}", f"_attention: right. {APART[:30]}"),
         (  # however deep it is called
             "MultiHeadAttention",
             HEADS.split("\n", 1)[1],

@@ -381,7 +381,7 @@ def test_a_piece_is_not_blamed_for_another() -> None:
         its_mask = names["causal_mask"]
         verdict = check_piece(mine)
         assert verdict
-        assert verdict.says == "It is judged with the book's causal_mask: yours is wrong."
+        assert verdict.says == "It is judged with the book's causal_mask: yours is not right."
         assert names["causal_mask"] is its_mask  # it was put back
     exec(MULTI_HEAD_ATTENTION.replace(future, "causal_mask(n)"), names)
     verdict = check_piece(names["MultiHeadAttention"])

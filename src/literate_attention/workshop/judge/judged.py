@@ -1,7 +1,6 @@
 """What the pieces of the models share: how a module is judged, and how mistakes are put together."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -23,17 +22,6 @@ from literate_attention.workshop.judge.trials import (
 from literate_attention.workshop.judge.verdict import Verdict
 
 
-@contextmanager
-def swapped(names: dict[str, Any], others: Mapping[str, Any]) -> Iterator[None]:
-    """Let names of a reader's module mean something else for a while."""
-    before = {name: names[name] for name in others.keys() & names.keys()}
-    names.update({name: others[name] for name in before})
-    try:
-        yield
-    finally:
-        names.update(before)
-
-
 @dataclass(frozen=True)
 class Judged:
     """Judge what a reader wrote by what it returns.
@@ -44,8 +32,6 @@ class Judged:
         inputs: what to try it on, the smallest first.
         run: runs an implementation on one input, and returns a tensor, or several.
         code: what is edited, and what that calls; by default the library's own.
-        parts: what the library's own is made of. If a reader's class is not right with the reader's parts,
-            it is tried with these: parts are judged by themselves.
         then: what is judged of it if all of this is right.
         most: how many mistakes are looked for at once.
     """
@@ -55,7 +41,6 @@ class Judged:
     inputs: Sequence[Given]
     run: Run = call
     code: tuple[Callable[..., Any], ...] = ()
-    parts: tuple[Callable[..., Any], ...] = ()
     then: Callable[[object], Verdict] | None = None
     most: int = 2
 
@@ -66,22 +51,11 @@ class Judged:
 
     def __call__(self, mine: object) -> Verdict:
         """Judge a function or a class."""
-        verdict = self.judge_with_parts(mine)
+        verdict = self.judge(mine)
         return self.then(mine) if verdict and self.then else verdict
 
-    def judge_with_parts(self, mine: object) -> Verdict:
-        """Judge a function or a class, made of the reader's parts, or else of the library's."""
-        verdict = self.judge(mine)
-        code = getattr(mine, "__init__", None) if isinstance(mine, type) else mine
-        names = getattr(code, "__globals__", {})
-        ours = {part.__name__: part for part in self.parts if part.__name__ in names}
-        if verdict or all(names[name] is part for name, part in ours.items()):
-            return verdict
-        with swapped(names, ours):
-            return self.judge(mine)
-
     def judge(self, mine: object) -> Verdict:
-        """Judge a function or a class, with whatever it is made of."""
+        """Judge by what is returned alone."""
         with torch.no_grad(), torch.random.fork_rng(devices=[]), one_thread():
             return judge_by_ways(mine, self.ways, self.inputs, self.run)
 

@@ -7,10 +7,7 @@ import torch
 from literate_attention.models.grouped_query_attention import GroupedQueryAttention
 from literate_attention.models.kv_cache import KVCache
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
-from literate_attention.story.causal_attention import causal_mask
 from literate_attention.story.multi_head_attention import merge_heads, split_heads
-from literate_attention.story.self_attention import attention_output, attention_weights
-from literate_attention.story.simple_attention import softmax
 from literate_attention.workshop.judge.attending import (
     IN_HEADS,
     MASKS,
@@ -117,15 +114,6 @@ PIECES = (
         ],
         run_attention,
         code=(GroupedQueryAttention, grouped_attention, attend, weigh, split_heads, merge_heads),
-        parts=(
-            softmax,
-            attention_output,
-            attention_weights,
-            causal_mask,
-            merge_heads,
-            split_heads,
-            RotaryEmbedding,
-        ),
         leave_out=("head_dim", "window", "qk_norm", "eps", "attn_mask", "need_weights"),
         batch="batch ",
         attributes=("W_query", "W_key", "W_value", "out_proj"),

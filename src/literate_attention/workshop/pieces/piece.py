@@ -59,5 +59,5 @@ def judged(
     **others: Any,
 ) -> Piece:
     """Make a piece that is judged by what it returns; see :class:`.Judged` for what else may be said."""
-    of_judge = {n: others.pop(n) for n in ("code", "parts", "then", "most") if n in others}
+    of_judge = {n: others.pop(n) for n in ("code", "then", "most") if n in others}
     return Piece(library, section, hint, Judged(library, table, given, run, **of_judge), **others)

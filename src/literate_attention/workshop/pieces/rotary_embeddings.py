@@ -139,7 +139,6 @@ PIECES = (
         ],
         run_rope,
         code=(RotaryEmbedding, rotary_frequencies, rotate_half_split),
-        parts=(rotary_frequencies, rotate_half_split),
         then=judge_parameters,
         leave_out=("scale", "attention_factor", "dtype", "_apply"),
         in_model=True,
