@@ -417,7 +417,7 @@ KVCache: num_keys is a method, expected a number: write @property above it.
     return self.num_tokens -> return lambda: self.num_tokens
 RollingCache: num_keys is a method, expected a number: write @property above it.
     return min( -> return lambda: min(
-window_mask: expected a boolean one | return mask -> return mask.float() / 2
+window_mask: expected torch.bool | return mask -> return mask.float() / 2
 RMSNorm: which is LayerNorm: here nothing is subtracted. | x.float() -> x - x.mean(-1, True)
 """
 

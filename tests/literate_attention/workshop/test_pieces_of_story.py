@@ -227,8 +227,8 @@ the queries are the last tokens | arange(kv_len - q_len, kv_len) -> arange(q_len
 one token of the future | kv_len)[:, None] -> kv_len)[:, None] + 1
 """,
     TRIANGLE: """
-of type torch.float32, expected a boolean one | .bool() ->
-of type torch.float32, expected a boolean one
+of type torch.float32, not torch.bool | .bool() ->
+of type torch.float32, expected torch.bool
     torch.ones(q_len, kv_len).tril(kv_len - q_len).bool()
         -> torch.full((q_len, kv_len), -torch.inf).triu(kv_len - q_len + 1)
 """,

@@ -66,21 +66,6 @@ class Judged:
             yield says, partial(lambda mistake: self.run(mistake(), given), mistake)
 
 
-def run_mask(implementation: Any, given: Given) -> Any:
-    """Make a mask; zeros and ones are taken for what they say, so that the rest of it can be judged."""
-    mask = call(implementation, given)
-    is_binary = isinstance(mask, Tensor) and bool(((mask == 0) | (mask == 1)).all())
-    return mask != 0 if is_binary else run_boolean(lambda: mask, {})
-
-
-def run_boolean(implementation: Any, given: Given) -> Any:
-    """Make a mask, which has to be boolean."""
-    mask = call(implementation, given)
-    if isinstance(mask, Tensor) and mask.dtype != torch.bool:
-        raise UnusableError(f"the mask is of type {mask.dtype}, expected a boolean one")
-    return mask
-
-
 def loaded(module: Any, like: nn.Module) -> Any:
     """Load numbers that were drawn into a module, by the names that the library's own has.
 

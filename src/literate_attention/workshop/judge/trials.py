@@ -119,7 +119,8 @@ def judge_what_is_right(mine: Way, ways: Ways, trials: Sequence[Trial]) -> Verdi
 
     for given, came in trials:
         for one, other in zip(came, tensors(right(given)), strict=True):
-            if other.is_floating_point() and one.dtype != other.dtype:
+            is_typed = other.is_floating_point() or other.dtype == torch.bool
+            if is_typed and one.dtype != other.dtype:
                 return wrong(f"the numbers are right, but of type {one.dtype}, not {other.dtype}")
     for given, _ in reversed(trials):
         with contextlib.suppress(RuntimeError):  # as of a cache, which is written in place
@@ -245,6 +246,8 @@ def explain(trials: Sequence[Trial], candidates: Iterable[Ways]) -> Verdict:
         both = [pair for a, b in pairs for pair in zip(a, b, strict=True)]
         if shapes := {(tuple(a.shape), tuple(b.shape)) for a, b in both if a.shape != b.shape}:
             says = "the shape is {}, expected {}".format(*min(shapes))
+        elif types := {a.dtype for a, b in both if b.dtype == torch.bool != a.dtype}:
+            says = f"it is of type {types.pop()}, expected torch.bool"
     return wrong(says, case=smallest(trials, rights[0]))
 
 

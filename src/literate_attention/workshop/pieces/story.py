@@ -26,7 +26,7 @@ from literate_attention.workshop.judge.attending import (
     weigh,
 )
 from literate_attention.workshop.judge.attention import judge_attention, remark_on_names
-from literate_attention.workshop.judge.judged import Judged, plain, run_boolean, run_mask
+from literate_attention.workshop.judge.judged import plain
 from literate_attention.workshop.judge.trials import (
     Given,
     UnusableError,
@@ -261,9 +261,7 @@ PIECES = (
         "Row i is true up to column i; with fewer queries than keys, the last row sees all keys.",
         WRONG_CAUSAL_MASKS,
         inputs("q_len, kv_len", (1,), (2,), (3,), (1, 3), (2, 5)),
-        run=run_mask,
         code=(written_out.causal_mask,),
-        then=Judged(causal_mask, "", inputs("q_len", (2,)), run=run_boolean),
         leave_out=("device",),
         in_model=True,
     ),
