@@ -103,7 +103,6 @@ PIECES = (
             *((3, 3, 1, 1), (2, 2, 1, 2), (3, 3, 1, 2), (4, 4, 2, 1), (2, 5, 2, 1), (4, 7, 3, 2)),
         ),
         code=(window_mask, causal_mask),
-        page="models/windows_and_sinks",
         leave_out=("device",),
     ),
     judged(
