@@ -141,30 +141,23 @@ def test_the_books_own_solutions_say_what_ours_says(tmp_path, capsys) -> None:
 
 
 @pytest.mark.oracle
-def test_the_first_piece_speaks_already_and_what_is_wrong_is_left_out(tmp_path, capsys) -> None:
+def test_the_first_piece_speaks_already_and_what_is_wrong_or_printed_is_left_out(
+    tmp_path, capsys
+) -> None:
     right, mistake = "* self.weight", "* (self.weight + 1)"
     sources = naive("softmax", "RMSNorm")
     sources["RMSNorm"] = sources["RMSNorm"].replace(right, mistake)
+    (line,) = re.findall(r" +return .*\n", sources["softmax"])
+    sources["softmax"] = sources["softmax"].replace(line, f"    print('noise')\n{line}")
     write(tmp_path, **sources)
     talk(tmp_path, "The capital of Italy is", max_new_tokens=4)
     said = capsys.readouterr().out
+    assert "noise" not in said
+    assert re.search(r"\nYour pieces printed \d+ lines meanwhile, which are left out.\n$", said)
     assert "  yours: softmax\n" in said
     assert "left out: RMSNorm. The weight is one too large.\n" in said
     assert "\nThe capital of Italy is Rome" in said
     assert "ours writes the same text" in said
-
-
-@pytest.mark.oracle
-def test_what_pieces_print_is_kept_back(tmp_path, capsys) -> None:
-    sources = naive("softmax")
-    (line,) = re.findall(r" +return .*\n", sources["softmax"])
-    sources["softmax"] = sources["softmax"].replace(line, f"    print('noise')\n{line}")
-    write(tmp_path, **sources)
-    talk(tmp_path, "The capital of Italy is", max_new_tokens=2)
-    said = capsys.readouterr().out
-    assert "noise" not in said
-    assert "\nThe capital of Italy is Rome" in said
-    assert re.search(r"\nYour pieces printed \d+ lines meanwhile, which are left out.\n$", said)
 
 
 @pytest.mark.oracle
