@@ -218,11 +218,13 @@ def needs(name: str) -> Verdict:
     return Verdict(False, says, is_written=False, first=name)
 
 
+@torch.no_grad()
 def fits(trials: Sequence[Trial], ways: Ways) -> bool:
     """Tell whether the right way leads to all that came."""
     return all(all_same(came, tensors(next(ways(given))[1]())) for given, came in trials)
 
 
+@torch.no_grad()
 def explain(trials: Sequence[Trial], candidates: Iterable[Ways]) -> Verdict:
     """Find the shortest list of mistakes that explains all that came.
 
