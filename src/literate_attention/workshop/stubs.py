@@ -185,6 +185,9 @@ def complete(
     if path.is_symlink() and not path.resolve().is_relative_to(done.folder.resolve()):
         done.left_alone[name] = f"since it is a link to {path.resolve()}"
         return
+    if path.is_dir():
+        done.left_alone[name] = "since it is a folder"
+        return
     if is_old := path.exists():
         content = path.read_bytes()
         try:
