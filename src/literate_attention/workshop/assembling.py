@@ -1,7 +1,7 @@
 """A model put together of a reader's pieces; what they have not written yet is the library's."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.models.transformer_block import LanguageModel, TransformerBlock
 from literate_attention.workshop.judge.attending import attend, weigh
 from literate_attention.workshop.judge.edits import Source
+from literate_attention.workshop.judge.judged import fitting
 from literate_attention.workshop.pieces import BY_NAME, PIECES
 from literate_attention.workshop.pieces._written_out import grouped_attention
 
@@ -24,10 +25,6 @@ IN_MODEL = tuple(piece.name for piece in PIECES if piece.in_model)
 
 Pieces = Mapping[str, Any]
 """Functions and classes by the names that the book gives them."""
-
-
-class NamesError(ValueError):
-    """A checkpoint does not fit a module."""
 
 
 MADE_OF_PIECES = {
@@ -118,7 +115,7 @@ def assemble(
 ) -> Assembly:
     """Put SmolLM2 together of a reader's pieces, and of ours where one is missing.
 
-    The memory of the weights is shared; if these do not fit, that is a `NamesError`.
+    The memory of the weights is shared; if these do not fit, that is an `UnusableError`.
     """
     pieces = with_ours(theirs)
     width, num_kv_heads, head_dim = sizes["embed_dim"], sizes["num_kv_heads"], sizes["head_dim"]
@@ -156,24 +153,7 @@ def takes(function: Callable[..., object], name: str) -> bool:
 
 def share_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Give a module its weights by the names of the book; what it has under two names gets them twice."""
-    found = dict(module.named_parameters(remove_duplicate=False))
-    weight_of = {id(found[name]): weight for name, weight in weights.items() if name in found}
-    missing = sorted(weights.keys() - found.keys())
-    strange = [name for name, parameter in found.items() if id(parameter) not in weight_of]
-    if missing or strange:
-        raise NamesError(
-            f"the checkpoint has {listed(missing)}, and {type(module).__name__} has {listed(strange)}"
-        )
-    for name, parameter in found.items():
-        shape, expected = tuple(parameter.shape), tuple(weight_of[id(parameter)].shape)
-        if shape != expected:
-            raise NamesError(f"{name} is of shape {shape}, in the checkpoint of shape {expected}")
+    found = fitting(module, weights)
+    weight_of = {id(found[name]): weight for name, weight in weights.items()}
     shared = {name: weight_of[id(parameter)] for name, parameter in found.items()}
     module.load_state_dict(shared, strict=False, assign=True)
-
-
-def listed(names: Sequence[str], most: int = 4) -> str:
-    """Write names one after the other, the first few of them."""
-    if not names:
-        return "nothing else"
-    return ", ".join(names[:most]) + (" and others" if len(names) > most else "")

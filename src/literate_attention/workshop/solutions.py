@@ -21,10 +21,10 @@ from literate_attention.workshop._worker import settings_undone
 from literate_attention.workshop.assembling import (
     IN_MODEL,
     Assembly,
-    NamesError,
     Pieces,
     assemble,
 )
+from literate_attention.workshop.judge.trials import UnusableError
 from literate_attention.workshop.pieces import BY_NAME
 
 TOLERANCE = 3e-5
@@ -139,6 +139,6 @@ def where_it_stops(error: Exception, folder: Path) -> str:
     """Say with what code stops, and in which line of a reader's file."""
     frames = own_frames(traceback.extract_tb(error.__traceback__), folder.resolve())
     message = " ".join(str(error).split()).rstrip(".")
-    if isinstance(error, NamesError):
+    if isinstance(error, UnusableError):
         return f"weights that do not fit: {message}"
     return f"{type(error).__name__}: {message}{f' ({line_of(frames[-1])})' if frames else ''}"

@@ -75,6 +75,19 @@ def loaded(module: Any, like: nn.Module) -> Any:
     if not isinstance(module, nn.Module):
         raise UnusableError(f"a subclass of nn.Module is expected, got {type(module).__name__}")
     expected = dict(like.named_parameters())
+    found = fitting(module, expected)
+    with torch.no_grad():
+        for seed, (name, weight) in enumerate(sorted(expected.items())):
+            found[name].copy_(0.6 * drawn(*weight.shape, seed=seed))
+    return module
+
+
+def fitting(module: nn.Module, expected: Mapping[str, Tensor]) -> dict[str, nn.Parameter]:
+    """Return the parameters of a module under all their names, if they are those of a checkpoint.
+
+    Raises:
+        UnusableError: they have other names or shapes.
+    """
     found = dict(module.named_parameters(remove_duplicate=False))
     known = {id(found[name]) for name in expected if name in found}
     others = {name: found[name] for name in found if id(found[name]) not in known}
@@ -86,10 +99,7 @@ def loaded(module: Any, like: nn.Module) -> Any:
     if lacking or others:
         has = {name: found[name] for name in lacking if name in found} | others
         raise UnusableError(what_does_not_fit(module, lacking, has))
-    with torch.no_grad():
-        for seed, (name, weight) in enumerate(sorted(expected.items())):
-            found[name].copy_(0.6 * drawn(*weight.shape, seed=seed))
-    return module
+    return found
 
 
 def what_does_not_fit(
@@ -129,6 +139,6 @@ def plain(module: nn.Module) -> str:
 
 
 def shapes(parameters: Mapping[str, Tensor]) -> str:
-    """List parameters with their shapes."""
+    """List parameters with their shapes, the first few of them."""
     listed = [f"{name} {tuple(weight.shape)}" for name, weight in parameters.items()]
-    return ", ".join(listed) if listed else "nothing"
+    return ", ".join([*listed[:4], "and others"] if listed[4:] else listed) or "nothing"
