@@ -4,7 +4,6 @@ A reader's code may print, loop for ever, or end the process. So each step is an
 line of JSON each, on a pipe that the code does not see.
 """
 
-import builtins
 import contextlib
 import importlib
 import json
@@ -16,7 +15,6 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -24,7 +22,6 @@ from types import ModuleType
 from typing import TextIO
 
 import torch
-from torch import nn
 
 from literate_attention.workshop._road import (
     CHAPTERS,
@@ -38,6 +35,7 @@ from literate_attention.workshop._road import (
     own_frames,
     put_on_path,
 )
+from literate_attention.workshop.judge.settings import settings_undone
 from literate_attention.workshop.judge.trials import NOT_WRITTEN, EndlessError, message_of
 from literate_attention.workshop.judge.verdict import Verdict
 from literate_attention.workshop.pieces import BY_NAME, Piece, judged_apart
@@ -50,13 +48,6 @@ GRACE = 2
 
 IDLE = 0.01
 """The part of all time that the processor works on what only waits."""
-
-CLASSES = (one for one in vars(nn).values() if isinstance(one, type))
-SHARED = (builtins, math, torch, nn, nn.functional, nn.init, torch.Tensor, *CLASSES)
-"""Where what one file puts in the place of something else would be met by all."""
-
-HOOKS = [one for name, one in vars(nn.modules.module).items() if re.match("_global_.*hooks$", name)]
-"""What is called with each module, by the numbers of hooks."""
 
 
 def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) -> None:
@@ -193,46 +184,6 @@ def place_in(folder: Path) -> str:
     main_thread = sys._current_frames()[threading.main_thread().ident or 0]
     frames = own_frames(traceback.extract_stack(main_thread), folder)
     return f"{frames[-1].name}, {line_of(frames[-1])}".removeprefix("<module>, ") if frames else ""
-
-
-@contextlib.contextmanager
-def settings_undone() -> Iterator[None]:
-    """Undo what one file sets for all: the others are not judged by that."""
-    before, path = [(space, dict(vars(space))) for space in SHARED], sys.path[:]
-    hooks = [one.copy() for one in HOOKS]
-    device, dtype, learns = (
-        torch.get_default_device(),
-        torch.get_default_dtype(),
-        torch.is_grad_enabled(),
-    )
-    try:
-        yield
-    finally:
-        for timer in ("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF"):
-            if hasattr(signal, timer):  # it would ring while another piece is judged
-                signal.setitimer(getattr(signal, timer), 0)
-        for space, own in before:
-            for name in [one for one, it in vars(space).items() if it is not own.get(one, own)]:
-                if name in own:
-                    setattr(space, name, own[name])
-                elif space is torch.Tensor and hasattr(torch.Tensor.__base__, name):  # covered
-                    delattr(space, name)
-        for one, own in zip(HOOKS, hooks, strict=True):
-            one.clear()
-            one.update(own)
-        sys.path[:] = path
-        if torch.get_default_device() != device:
-            torch.set_default_device(None)
-        while torch.get_default_device().type not in ("cpu", device.type):  # as a context
-            torch.device("cpu").__exit__(None, None, None)
-        if torch.is_inference_mode_enabled():
-            torch.inference_mode(False).__enter__()
-        torch.set_default_dtype(dtype)
-        torch.set_grad_enabled(learns)
-        torch.set_autocast_enabled("cpu", False)
-        # To ask is cheap, to set imports a compiler.
-        if torch.are_deterministic_algorithms_enabled():
-            torch.use_deterministic_algorithms(False)
 
 
 def verdict_on(piece: Piece, module: ModuleType) -> Verdict:

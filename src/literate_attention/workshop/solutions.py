@@ -17,13 +17,13 @@ from literate_attention.workshop._road import (
     own_frames,
     put_on_path,
 )
-from literate_attention.workshop._worker import settings_undone
 from literate_attention.workshop.assembling import (
     IN_MODEL,
     Assembly,
     Pieces,
     assemble,
 )
+from literate_attention.workshop.judge.settings import settings_undone
 from literate_attention.workshop.judge.trials import UnusableError
 from literate_attention.workshop.pieces import BY_NAME
 
