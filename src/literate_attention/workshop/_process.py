@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,9 @@ from literate_attention.workshop._road import (
 from literate_attention.workshop.judge.verdict import Verdict
 
 ENDLESS = "does not end"
+MARK = "LITERATE_ATTENTION_CHECK"
+"""The variable of the environment that all have which a process begins, whatever their session."""
+
 PATIENCE_FOR_AN_ANSWER = 20.0
 """How many seconds more a process has to say that the patience with it is over."""
 
@@ -47,8 +51,9 @@ def verdicts_of_one(
     What does not end is added to a list, so that the next process does not wait for it.
     """
     left, at_stake, step, running, place = {*names}, list(names), "", "", ""
+    mark = uuid.uuid4().hex
     with tempfile.TemporaryFile() as errors:
-        process = worker(folder, names, endless, seconds, errors)
+        process = worker(folder, names, endless, seconds, errors, mark)
         lines = lines_of(process)
         try:
             while left and (line := lines.get(timeout=PATIENCE + PATIENCE_FOR_AN_ANSWER)):
@@ -66,7 +71,7 @@ def verdicts_of_one(
         except (queue.Empty, subprocess.TimeoutExpired):
             code = TOO_BUSY
         finally:
-            stop(process)
+            stop(process, mark)
         if not step and code == TOO_BUSY:
             raise WorkshopError("The computer is too busy to begin; try again.")
         if not step:
@@ -87,6 +92,7 @@ def worker(
     endless: Collection[str],
     seconds: float,
     errors: IO[bytes],
+    mark: str,
 ) -> subprocess.Popen[bytes]:
     """Start the process that runs a reader's code. It ends when its standard input does: with this one."""
     package = Path(literate_attention.__file__).parents[1]
@@ -100,6 +106,7 @@ def worker(
             "PYTHONPATH": os.pathsep.join(filter(None, paths)),
             "PYTHONIOENCODING": "utf-8",
             "MPLBACKEND": "agg",
+            MARK: mark,
         },
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -147,21 +154,27 @@ def read_message(line: bytes) -> dict[str, Any]:
 
 
 def plain(verdict: Verdict) -> Verdict:
-    """Write what no terminal should be sent as Python does, and a sentence on one line."""
-    says, case = (
-        "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text)
-        for text in (verdict.says, verdict.case)
-    )
-    return replace(verdict, says=" ".join(says.split()), case=case)
+    """Write a verdict as a terminal can be sent it, and its sentence on one line."""
+    case = "\n".join(map(printable, verdict.case.split("\n")))
+    return replace(verdict, says=printable(" ".join(verdict.says.split())), case=case)
 
 
-def stop(process: subprocess.Popen[bytes]) -> None:
-    """End a process, and all that it has begun."""
+def printable(text: str) -> str:
+    """Write what no terminal should be sent as Python does."""
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
+def stop(process: subprocess.Popen[bytes], mark: str) -> None:
+    """End a process, and all that it has begun; in sessions of their own, if the system shows these."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (AttributeError, ProcessLookupError, PermissionError):  # Windows, or nothing is left
         process.kill()
     process.wait()
+    for environment in Path("/proc").glob("[1-9]*/environ"):
+        with contextlib.suppress(OSError):  # of another user, or gone
+            if f"{MARK}={mark}".encode() in environment.read_bytes():
+                os.kill(int(environment.parent.name), signal.SIGKILL)
     if process.stdin:
         process.stdin.close()
 

@@ -6,6 +6,7 @@ import re
 import sys
 import sysconfig
 import textwrap
+import traceback
 from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
@@ -118,6 +119,16 @@ def put_on_path(folder: Path) -> None:
     others = [one for one in sys.path if one != str(folder)]
     python = [one for one in others if one.startswith(standard) and "-packages" not in one]
     sys.path[:] = [*python, str(folder), *(one for one in others if one not in python)]
+
+
+def own_frames(stack: traceback.StackSummary, folder: Path) -> list[traceback.FrameSummary]:
+    """List the frames of a reader's files."""
+    return [frame for frame in stack if Path(frame.filename).parent == folder]
+
+
+def line_of(frame: traceback.FrameSummary) -> str:
+    """Name a file and a line."""
+    return f"{Path(frame.filename).name}, line {frame.lineno}"
 
 
 class FirstLines(io.StringIO):

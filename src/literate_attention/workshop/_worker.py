@@ -4,7 +4,6 @@ A reader's code may print, loop for ever, or end the process. So each step is an
 line of JSON each, on a pipe that the code does not see.
 """
 
-import builtins
 import contextlib
 import importlib
 import json
@@ -16,7 +15,6 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -24,7 +22,6 @@ from types import ModuleType
 from typing import TextIO
 
 import torch
-from torch import nn
 
 from literate_attention.workshop._road import (
     CHAPTERS,
@@ -34,8 +31,11 @@ from literate_attention.workshop._road import (
     TOO_BUSY,
     FirstLines,
     file_name,
+    line_of,
+    own_frames,
     put_on_path,
 )
+from literate_attention.workshop.judge.settings import settings_undone
 from literate_attention.workshop.judge.trials import NOT_WRITTEN, EndlessError, message_of
 from literate_attention.workshop.judge.verdict import Verdict
 from literate_attention.workshop.pieces import BY_NAME, Piece, judged_apart
@@ -48,9 +48,6 @@ GRACE = 2
 
 IDLE = 0.01
 """The part of all time that the processor works on what only waits."""
-
-SHARED = (builtins, torch, nn, nn.functional, nn.init, torch.Tensor, nn.Module)
-"""Where what one file puts in the place of something else would be met by all."""
 
 
 def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) -> None:
@@ -85,11 +82,15 @@ def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) 
             try:
                 with settings_undone():
                     module = importlib.import_module(stem)
+                if (found := Path(module.__file__ or stem)) != folder / f"{stem}.py":
+                    name = f"{found.parent.name}/{found.name}"
+                    says = f"Python imports {name} in place of {stem}.py: give it another name."
+                    stops = Verdict(False, says)
             except BaseException as error:
-                stops = Verdict(False, cannot_be_imported(error, folder, stem))
+                stops = cannot_be_imported(error, folder, stem)
         for name in names:
             announce("it", name, [name])
-            report(name, judged(BY_NAME[name], module) if stops is None else stops)
+            report(name, verdict_on(BY_NAME[name], module) if stops is None else stops)
 
 
 def stand_in_for(name: str) -> None:
@@ -180,40 +181,12 @@ def take_pipes(folder: Path, clock: Clock) -> TextIO:
 
 def place_in(folder: Path) -> str:
     """Say which line of a reader's the main thread is in."""
-    lines = [
-        f"{frame.name}, {Path(frame.filename).name}, line {frame.lineno}"
-        for frame in traceback.extract_stack(
-            sys._current_frames()[threading.main_thread().ident or 0]
-        )
-        if Path(frame.filename).parent == folder
-    ]
-    return lines[-1].removeprefix("<module>, ") if lines else ""
+    main_thread = sys._current_frames()[threading.main_thread().ident or 0]
+    frames = own_frames(traceback.extract_stack(main_thread), folder)
+    return f"{frames[-1].name}, {line_of(frames[-1])}".removeprefix("<module>, ") if frames else ""
 
 
-@contextlib.contextmanager
-def settings_undone() -> Iterator[None]:
-    """Undo what one file sets for all: the others are not judged by that."""
-    before, path = [(space, dict(vars(space))) for space in SHARED], sys.path[:]
-    try:
-        yield
-    finally:
-        for space, own in before:
-            for name in [one for one, it in vars(space).items() if it is not own.get(one, own)]:
-                if name in own:
-                    setattr(space, name, own[name])
-                elif space is torch.Tensor and hasattr(torch.Tensor.__base__, name):  # covered
-                    delattr(space, name)
-        sys.path[:] = path
-        torch.set_default_device(None)
-        torch.set_default_dtype(torch.float32)
-        torch.set_grad_enabled(True)
-        torch.set_autocast_enabled("cpu", False)
-        # To ask is cheap, to set imports a compiler.
-        if torch.are_deterministic_algorithms_enabled():
-            torch.use_deterministic_algorithms(False)
-
-
-def judged(piece: Piece, module: ModuleType) -> Verdict:
+def verdict_on(piece: Piece, module: ModuleType) -> Verdict:
     """Check a piece, whatever its code does."""
     mine = getattr(module, piece.name, None)
     if mine is None:
@@ -233,15 +206,12 @@ def judged(piece: Piece, module: ModuleType) -> Verdict:
     return verdict
 
 
-def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> str:
+def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> Verdict:
     """Say in which line of which file an import went wrong."""
     if isinstance(error, SyntaxError) and error.filename:
-        return f"{Path(error.filename).name}, line {error.lineno}, is no Python: {error.msg}."
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).parent == folder
-    ]
+        where = f"{Path(error.filename).name}, line {error.lineno}"
+        return Verdict(False, f"{where}, is no Python: {error.msg}.", first=where)
+    frames = own_frames(traceback.extract_tb(error.__traceback__), folder)
     why = f"it stops with {type(error).__name__}: {message_of(error)}"
     if isinstance(error, SystemExit):
         why = "it calls exit(), which ends the program"
@@ -252,20 +222,20 @@ def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> str:
         frames = [frame for frame in frames if frame.name == "<module>"]
     if isinstance(error, ImportError) and frames and (other := own_file(frames[-1].line or "")):
         why = f"the folder's files import each other by name: from {other} import ..."
-    where = (
-        f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else f"{stem}.py"
-    )
-    return f"{where}, cannot be imported: {why}."
+    where = line_of(frames[-1]) if frames else f"{stem}.py"
+    says = f"{where}, cannot be imported: {why}."
+    return Verdict(False, says, first=where if frames else "")
 
 
 def elsewhere(name: str, folder: Path) -> str | None:
     """Say that another file defines a piece, if one does."""
     own = f"{file_name(BY_NAME[name].chapter)}.py"
     for file in sorted(folder.glob("*.py")):
-        if file.name != own and re.search(
-            rf"(?m)^(?:def|class) {name}\b".encode(), file.read_bytes()
-        ):
-            return f"It stands in {file.name}, and is judged in {own} alone: move it there."
+        with contextlib.suppress(OSError):  # a folder, or a link that leads nowhere
+            if file.name != own and re.search(
+                rf"(?m)^(?:def|class) {name}\b".encode(), file.read_bytes()
+            ):
+                return f"It stands in {file.name}, and is judged in {own} alone: move it there."
     return None
 
 

@@ -1,7 +1,7 @@
 """A model put together of a reader's pieces; what they have not written yet is the library's."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +13,11 @@ from literate_attention.models.grouped_query_attention import GroupedQueryAttent
 from literate_attention.models.real_model import SMOLLM2
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.models.transformer_block import LanguageModel, TransformerBlock
-from literate_attention.story.causal_attention import causal_mask, mask_scores
-from literate_attention.story.multi_head_attention import merge_heads, split_heads
-from literate_attention.story.simple_attention import softmax
+from literate_attention.workshop.judge.attending import attend, weigh
 from literate_attention.workshop.judge.edits import Source
+from literate_attention.workshop.judge.judged import fitting
 from literate_attention.workshop.pieces import BY_NAME, PIECES
+from literate_attention.workshop.pieces._written_out import grouped_attention
 
 CONTEXT_LENGTH, ROPE_BASE, EPS = 8192, 100_000.0, 1e-5
 IN_MODEL = tuple(piece.name for piece in PIECES if piece.in_model)
@@ -27,42 +27,22 @@ Pieces = Mapping[str, Any]
 """Functions and classes by the names that the book gives them."""
 
 
-class NamesError(ValueError):
-    """A checkpoint does not fit a module."""
-
-
-class AttentionInSteps(GroupedQueryAttention):
-    """Grouped-query attention, step by step, that calls pieces where the library's calls a kernel."""
-
-    rope: Any
-
-    def __init__(self, *sizes: int, rope: Any, **options: Any) -> None:
-        super().__init__(*sizes, **options)
-        self.rope = rope
-
-    def forward(self, x: Tensor, *, cache: Any | None = None, **_: Any) -> Tensor:
-        """Let every token attend to itself and to the tokens before it, once for each head."""
-        query = split_heads(self.W_query(x), self.num_heads)
-        key = split_heads(self.W_key(x), self.num_kv_heads)
-        value = split_heads(self.W_value(x), self.num_kv_heads)
-        start = 0 if cache is None else cache.num_tokens
-        query, key = self.rope(query, start), self.rope(key, start)
-        if cache is not None:
-            key, value = cache.append(key, value)
-        group = self.num_heads // self.num_kv_heads
-        key, value = key.repeat_interleave(group, dim=-3), value.repeat_interleave(group, dim=-3)
-        scores = query @ key.mT / self.head_dim**0.5
-        mask = causal_mask(query.shape[-2], key.shape[-2])
-        return self.out_proj(merge_heads(softmax(mask_scores(scores, mask)) @ value))
-
-
 MADE_OF_PIECES = {
-    "RotaryEmbedding": RotaryEmbedding,
-    "GroupedQueryAttention": AttentionInSteps,
-    "TransformerBlock": TransformerBlock,
-    "LanguageModel": LanguageModel,
+    "RotaryEmbedding": (RotaryEmbedding,),
+    "GroupedQueryAttention": (GroupedQueryAttention, grouped_attention, attend, weigh),
+    "TransformerBlock": (TransformerBlock,),
+    "LanguageModel": (LanguageModel,),
 }
-"""Ours, where it calls others, which may be a reader's."""
+"""Ours, where it calls others, which may be a reader's; attention is written out: a kernel calls none."""
+
+BY_PIECES = {
+    "torch.ones(q_len, kv_len, dtype=torch.bool, device=query.device).tril(kv_len - q_len)": (
+        "causal_mask(q_len, kv_len)"
+    ),
+    "scores.masked_fill(~seen, -torch.inf)": "mask_scores(scores, seen)",
+    "scores.softmax(dim=-1)": "softmax(scores)",
+}
+"""What attention that is written out does by itself, and the pieces that do it."""
 
 
 def with_ours(theirs: Pieces) -> dict[str, Any]:
@@ -71,7 +51,10 @@ def with_ours(theirs: Pieces) -> dict[str, Any]:
     pieces |= theirs
     frequencies = pieces["rotary_frequencies"]
     for name in MADE_OF_PIECES.keys() - theirs.keys():
-        source = Source(MADE_OF_PIECES[name])
+        source = Source(*MADE_OF_PIECES[name])
+        for own, of_pieces in BY_PIECES.items():
+            if own in source.text:
+                source.change(own, of_pieces)
         source.names |= pieces
         source.names["rotary_frequencies"] = lambda head_dim, base, _: frequencies(head_dim, base)
         pieces[name] = source.edited()
@@ -132,7 +115,7 @@ def assemble(
 ) -> Assembly:
     """Put SmolLM2 together of a reader's pieces, and of ours where one is missing.
 
-    The memory of the weights is shared; if these do not fit, that is a `NamesError`.
+    The memory of the weights is shared; if these do not fit, that is an `UnusableError`.
     """
     pieces = with_ours(theirs)
     width, num_kv_heads, head_dim = sizes["embed_dim"], sizes["num_kv_heads"], sizes["head_dim"]
@@ -170,24 +153,7 @@ def takes(function: Callable[..., object], name: str) -> bool:
 
 def share_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Give a module its weights by the names of the book; what it has under two names gets them twice."""
-    found = dict(module.named_parameters(remove_duplicate=False))
-    weight_of = {id(found[name]): weight for name, weight in weights.items() if name in found}
-    missing = sorted(weights.keys() - found.keys())
-    strange = [name for name, parameter in found.items() if id(parameter) not in weight_of]
-    if missing or strange:
-        raise NamesError(
-            f"the checkpoint has {listed(missing)}, and {type(module).__name__} has {listed(strange)}"
-        )
-    for name, parameter in found.items():
-        shape, expected = tuple(parameter.shape), tuple(weight_of[id(parameter)].shape)
-        if shape != expected:
-            raise NamesError(f"{name} is of shape {shape}, in the checkpoint of shape {expected}")
+    found = fitting(module, weights)
+    weight_of = {id(found[name]): weight for name, weight in weights.items()}
     shared = {name: weight_of[id(parameter)] for name, parameter in found.items()}
     module.load_state_dict(shared, strict=False, assign=True)
-
-
-def listed(names: Sequence[str], most: int = 4) -> str:
-    """Write names one after the other, the first few of them."""
-    if not names:
-        return "nothing else"
-    return ", ".join(names[:most]) + (" and others" if len(names) > most else "")

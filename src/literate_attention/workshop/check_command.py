@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from literate_attention.workshop._process import printable
 from literate_attention.workshop._road import (
     WorkshopError,
     command_line,
@@ -22,10 +23,10 @@ from literate_attention.workshop.checking import (
     Checked,
     Result,
     hint,
-    judged,
     lines_of_chapter,
     require_folder,
     require_hints,
+    results_of,
     verdicts_on,
 )
 from literate_attention.workshop.pieces import BY_NAME
@@ -110,13 +111,25 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def report(file: Path, folders: Sequence[Path]) -> str:
-    """Write the verdicts on many folders into a table."""
+HEADINGS = ["folder", "chapter", "piece", "state", "in short", "verdict"]
+
+
+def require_table(file: Path) -> None:
+    """Refuse to overwrite what is no table of verdicts."""
     if file.suffix != ".csv":
         raise WorkshopError(f"The table is written to a file that ends in .csv, not to {file}.")
+    if file.is_file() and ",".join(HEADINGS) not in file.read_text("utf-8-sig", "replace"):
+        raise WorkshopError(
+            f"{file} is there already, and no table of verdicts; name another file."
+        )
+
+
+def report(file: Path, folders: Sequence[Path]) -> str:
+    """Write the verdicts on many folders into a table."""
+    require_table(file)
     table = io.StringIO(newline="")
     writer = csv.writer(table)
-    writer.writerow(["folder", "chapter", "piece", "state", "in short", "verdict"])
+    writer.writerow(HEADINGS)
     said, mistakes = [], Counter[tuple[str, str]]()
     for folder in folders:
         write_table(file, table)  # nothing that comes can take away what is there
@@ -126,7 +139,7 @@ def report(file: Path, folders: Sequence[Path]) -> str:
             writer.writerow(map(as_text, [folder, "", "", "no folder", error, error]))
             said.append(str(error))
             continue
-        checked = Checked(folder, tuple(judged(folder)))
+        checked = Checked(folder, tuple(results_of(folder)))
         for one in checked.results:
             in_short = first_sentence(one.says)
             row = [folder, one.piece.chapter, one.piece.name, one.state, in_short, one.says]
@@ -134,7 +147,9 @@ def report(file: Path, folders: Sequence[Path]) -> str:
             if one.state == WRONG:
                 mistakes[one.piece.name, in_short] += 1
         counts = {state: len(checked.named(state)) for state in MARKS}
-        said.append(f"{folder}: " + ", ".join(f"{n} {state}" for state, n in counts.items()))
+        said.append(
+            f"{printable(str(folder))}: " + ", ".join(f"{n} {state}" for state, n in counts.items())
+        )
     write_table(file, table)
     return "\n".join([*said, *commonest(mistakes), f"The verdicts are in {file}."])
 

@@ -1,7 +1,6 @@
 """A verdict on each piece in a reader's folder, and on how far the road has been walked."""
 
 import os
-import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -101,16 +100,14 @@ class Checked:
 
     def what_comes_next(self, undone: Sequence[str]) -> Iterator[str]:
         """Say what to do now: mend what is wrong, write what is missing, let a model speak."""
-        said = {one.piece.name: one.says for one in self.results}
+        first = {one.piece.name: one.verdict.first for one in self.results}
         if undone:
-            needed = re.match(r"It (?:needs|waits for) (\w+), which", said[undone[0]])
-            name = needed[1] if needed and needed[1] in BY_NAME else undone[0]
-            stops = r"(.+?\.py, line \d+), (is no Python|cannot be imported)"
-            if place := re.match(stops, said.get(name, "")):
-                yield f"Next: {place[1]}"
+            name = first[undone[0]] or undone[0]
+            before = f"Next: {first.get(name) or name}"
+            if before.removeprefix("Next: ") not in BY_NAME:
+                yield before
                 return
-            before = f"Next: {name}"
-        elif others := [name for name in BY_NAME if name not in said]:
+        elif others := [name for name in BY_NAME if name not in first]:
             road = list(BY_NAME)
             last = road.index(self.results[-1].piece.name)
             name = next(one for one in [*road[last:], *road] if one in others)
@@ -166,10 +163,10 @@ def verdicts_on(
         raise WorkshopError(
             f"{folder} has no file of a chapter in it; {command_line('start', folder)} makes them."
         )
-    return judged(folder, pieces, seconds)
+    return results_of(folder, pieces, seconds)
 
 
-def judged(
+def results_of(
     folder: Path, pieces: Sequence[Piece] = tuple(BY_NAME.values()), seconds: float = SECONDS
 ) -> Iterator[Result]:
     """Judge pieces in a process of its own."""

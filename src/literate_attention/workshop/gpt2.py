@@ -14,8 +14,9 @@ from torch import Tensor
 from literate_attention.models.real_model import gpt2_attention
 from literate_attention.story.multi_head_attention import MultiHeadAttention
 from literate_attention.workshop._road import FirstLines, WorkshopError
-from literate_attention.workshop.assembling import NamesError, share_weights
+from literate_attention.workshop.assembling import share_weights
 from literate_attention.workshop.checking import check
+from literate_attention.workshop.judge.trials import UnusableError
 from literate_attention.workshop.solutions import (
     TOLERANCE,
     Solutions,
@@ -142,8 +143,8 @@ def compared(solutions: Solutions, ours: MultiHeadAttention) -> float:
         ).eval()
         share_weights(theirs, ours.state_dict())
         return difference(theirs(x), right)
-    except NamesError as error:
-        raise WorkshopError(f"A checkpoint is read by the names of the book: {error}.") from None
+    except UnusableError as error:
+        raise WorkshopError(f"With GPT-2, {error}.") from None
     except Exception as error:
         where = where_it_stops(error, solutions.folder)
         raise WorkshopError(f"Your MultiHeadAttention stops with {where}.") from None

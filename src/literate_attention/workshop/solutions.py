@@ -10,14 +10,21 @@ from types import ModuleType
 from torch import Tensor
 
 from literate_attention.models.real_model import SMOLLM2
-from literate_attention.workshop._road import CHAPTERS, file_name, put_on_path
+from literate_attention.workshop._road import (
+    CHAPTERS,
+    file_name,
+    line_of,
+    own_frames,
+    put_on_path,
+)
 from literate_attention.workshop.assembling import (
     IN_MODEL,
     Assembly,
-    NamesError,
     Pieces,
     assemble,
 )
+from literate_attention.workshop.judge.settings import settings_undone
+from literate_attention.workshop.judge.trials import UnusableError
 from literate_attention.workshop.pieces import BY_NAME
 
 TOLERANCE = 3e-5
@@ -63,7 +70,8 @@ def imported(folder: Path, names: Iterable[str]) -> dict[str, ModuleType]:
         sys.modules.pop(stem, None)
     put_on_path(folder)
     importlib.invalidate_caches()
-    return {name: importlib.import_module(file_name(BY_NAME[name].chapter)) for name in names}
+    with settings_undone():
+        return {name: importlib.import_module(file_name(BY_NAME[name].chapter)) for name in names}
 
 
 def own_modules(folder: Path) -> list[ModuleType]:
@@ -129,12 +137,8 @@ def difference(one: Tensor, right: Tensor) -> float:
 
 def where_it_stops(error: Exception, folder: Path) -> str:
     """Say with what code stops, and in which line of a reader's file."""
-    lines = [
-        f" ({Path(frame.filename).name}, line {frame.lineno})"
-        for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).parent == folder.resolve()
-    ]
+    frames = own_frames(traceback.extract_tb(error.__traceback__), folder.resolve())
     message = " ".join(str(error).split()).rstrip(".")
-    if isinstance(error, NamesError):
+    if isinstance(error, UnusableError):
         return f"weights that do not fit: {message}"
-    return f"{type(error).__name__}: {message}{lines[-1] if lines else ''}"
+    return f"{type(error).__name__}: {message}{f' ({line_of(frames[-1])})' if frames else ''}"

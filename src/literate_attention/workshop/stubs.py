@@ -159,7 +159,7 @@ def start(folder: str | os.PathLike[str], hints: bool = True) -> Started:
             ),
         }
         for name, text in others.items():
-            if not (folder / name).exists():
+            if not os.path.lexists(folder / name):
                 write_whole(folder / name, text.encode())
                 done.new.append(name)
     except FileExistsError:
@@ -182,6 +182,12 @@ def complete(
 ) -> None:
     """Make a file of parts by their names, or add what it lacks; leave it alone if that cannot be known."""
     path, content, defined = done.folder / name, head.encode(), set[str]()
+    if path.is_symlink() and not path.resolve().is_relative_to(done.folder.resolve()):
+        done.left_alone[name] = f"since it is a link to {path.resolve()}"
+        return
+    if path.is_dir():
+        done.left_alone[name] = "since it is a folder"
+        return
     if is_old := path.exists():
         content = path.read_bytes()
         try:
@@ -191,11 +197,8 @@ def complete(
             at = f", line {line}: {error.msg}" if isinstance(error, SyntaxError) and line else ""
             done.left_alone[name] = f"since Python cannot read it{at}"
             return
-        if STAR in defined:
-            done.left_alone[name] = "since it imports names with *, and these may be what it lacks"
-            return
-        if not path.resolve().is_relative_to(done.folder.resolve()):
-            done.left_alone[name] = f"since it is a link to {path.resolve()}"
+        if defined & {STAR, "__getattr__"}:
+            done.left_alone[name] = "since what it lacks may come from * or __getattr__"
             return
     if missing := [one for one in parts if one not in defined]:
         code = "\n\n".join(parts[one] for one in missing)
@@ -233,9 +236,16 @@ def imports_for(code: str, stem: str, always: Collection[str], defined: Collecti
 def names_in(source: bytes, name: str) -> set[str]:
     """Return what a file defines or imports; `STAR` if it imports what it does not name."""
     symbols = symtable.symtable(source, name, "exec").get_symbols()  # type: ignore[arg-type]
-    imports = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom))
-    stars = {one.name for node in imports for one in node.names} & {STAR}
-    return stars | {one.get_name() for one in symbols if one.is_assigned() or one.is_imported()}
+    nodes = [*ast.walk(ast.parse(source))]
+    imported = {
+        one.name for node in nodes if isinstance(node, ast.ImportFrom) for one in node.names
+    }
+    from_inside = {one for node in nodes if isinstance(node, ast.Global) for one in node.names}
+    return (
+        (imported & {STAR})
+        | from_inside
+        | {one.get_name() for one in symbols if one.is_assigned() or one.is_imported()}
+    )
 
 
 def write_whole(path: Path, content: bytes) -> None:

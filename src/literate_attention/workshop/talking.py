@@ -2,7 +2,6 @@
 
 import argparse
 import codecs
-import inspect
 import os
 import sys
 import textwrap
@@ -14,7 +13,6 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import CodeType
-from typing import Any
 
 import tiktoken
 import torch
@@ -30,6 +28,7 @@ from literate_attention.workshop.assembling import (
 )
 from literate_attention.workshop.checking import RIGHT, WRONG, Checked, check
 from literate_attention.workshop.gpt2 import talk_gpt2
+from literate_attention.workshop.pieces import functions_of
 from literate_attention.workshop.solutions import (
     Comparison,
     Solutions,
@@ -46,16 +45,6 @@ def recorded_calls() -> Iterator[set[CodeType]]:
         yield called
     finally:
         sys.setprofile(None)
-
-
-def code_of(*pieces: object) -> set[CodeType]:
-    """Return the code of functions and of classes' methods."""
-    functions: list[Any] = [
-        function
-        for piece in pieces
-        for function in (vars(piece).values() if isinstance(piece, type) else [piece])
-    ]
-    return {one.__code__ for one in map(inspect.unwrap, functions) if hasattr(one, "__code__")}
 
 
 def talk(
@@ -86,7 +75,7 @@ def talk(
     token_ids = torch.tensor(
         [asked(text, tokenizer) if chat else tokenizer.encode(text, allowed_special="all")]
     )
-    require_settings(token_ids.shape[-1], max_new_tokens, temperature, seed)
+    require_settings(token_ids.shape[-1] if text else 0, max_new_tokens, temperature, seed)
     with sign_of_life("Your pieces are judged"):
         checked = check(folder, *IN_MODEL)
     right = checked.named(RIGHT)
@@ -190,7 +179,8 @@ def require_settings(num_tokens: int, max_new_tokens: int, temperature: float, s
 def whose_pieces(checked: Checked, pieces: Pieces, called: set[CodeType]) -> Iterator[str]:
     """List the pieces that run, whose they are, and what was left out."""
     right = checked.named(RIGHT)
-    runs = [name for name in IN_MODEL if not (code := code_of(pieces[name])) or code & called]
+    codes = {name: {one.__code__ for one in functions_of(pieces[name])} for name in IN_MODEL}
+    runs = [name for name, code in codes.items() if not code or code & called]
     groups = {
         "yours": [name for name in runs if name in right],
         "ours": [name for name in runs if name not in right],
@@ -266,7 +256,7 @@ def run(options: argparse.Namespace) -> int:
     if options.gpt2:
         print(talk_gpt2(options.folder, options.gpt2))
         return 0
-    if options.chat and options.text:
+    if None not in (options.chat, options.text):
         raise WorkshopError("Give a text to go on from, or --chat and a question, not both.")
     talk(
         options.folder,

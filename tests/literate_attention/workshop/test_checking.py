@@ -1,6 +1,7 @@
 """`check`, and the command line: a verdict whatever a reader's code does, and errors that help."""
 
 import csv
+import inspect
 import os
 import re
 import signal
@@ -10,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from harness.library import naive_pieces
 
 from literate_attention import workshop
 from literate_attention.__main__ import main
@@ -122,18 +124,18 @@ def test_files_that_cannot_be_imported(folder) -> None:
     )
 
 
-def test_what_calls_an_endless_piece_waits_for_it_and_not_for_the_time(folder) -> None:
+def test_what_calls_an_endless_piece_is_judged_with_the_books(folder) -> None:
     loop = "    while True:\n        pass\n"
     write(folder, "simple_attention", f"def softmax(x):\n{loop}{ATTEND}")
     attention = (
-        "from simple_attention import softmax\ndef attention_weights(q, k):\n    softmax(q)\n"
+        "from simple_attention import softmax\n"
+        "def attention_weights(q, k):\n    return softmax(q @ k.mT / k.shape[-1] ** 0.5)\n"
     )
     write(folder, "self_attention", attention)
     verdicts = said(checked := workshop.check(folder, *PIECES_OF_LOOP, seconds=2.0))
     assert verdicts["softmax"].startswith("It does not end within 2 seconds")
-    waits = "It waits for softmax, which does not end."
-    assert [verdicts["dot_product_attention"], verdicts["attention_weights"]] == [waits, waits]
-    assert "Wrong: 1. Not written yet: 2." in str(checked)
+    assert verdicts["dot_product_attention"] == verdicts["attention_weights"] == f"right. {APART}"
+    assert "Wrong: 1. Not written yet: 0." in str(checked)
     (folder / "simple_attention.py").write_text("while True:\n    pass\n")
     (folder / "self_attention.py").write_text(f"{attention}softmax(1)\n")
     verdicts = said(workshop.check(folder, *PIECES_OF_LOOP, seconds=2.0))
@@ -155,8 +157,11 @@ def test_code_that_closes_all_pipes_or_lets_nobody_else_run_ends(folder, loop) -
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such processes")
-def test_nothing_that_code_has_begun_is_left(folder) -> None:
-    begin = "import subprocess\nchild = subprocess.Popen(['sleep', '600'])\n"
+@pytest.mark.parametrize("apart", [False, Path("/proc/self/environ").exists()])
+def test_nothing_that_code_has_begun_is_left(folder, apart) -> None:
+    """Also in a session of its own, if the system shows it."""
+    begin = "import subprocess\nchild = subprocess.Popen(['sleep', '600'], "
+    begin += f"start_new_session={apart})\n"
     write(folder, "simple_attention", f"{begin}open('pid', 'w').write(f'{{child.pid}}\\n')\n")
     workshop.check(folder, "softmax")
     while is_running(process_id(folder)):
@@ -169,6 +174,7 @@ PIECES_OF_LOOP = ("softmax", "dot_product_attention", "attention_weights")
 def test_a_file_or_a_piece_that_is_gone_is_not_written_yet(folder) -> None:
     (folder / "simple_attention.py").unlink()
     (folder / "causal_attention.py").write_text("")
+    (folder / ".#mine.py").symlink_to("nobody@nowhere")  # as Emacs locks a file
     verdicts = said(workshop.check(folder, "simple_attention", "causal_mask"))
     assert set(verdicts.values()) == {"not written yet"}
 
@@ -282,6 +288,7 @@ def softmax(x):
     raise ValueError("\\ud800\\x1b[2J\\n= 1")
 """
 """It writes where it should not, and says what no terminal should be sent."""
+APART = "It is judged with the book's softmax: yours is not right."
 NEEDS = "It needs {}, which is not written yet."
 STOPS = "simple_attention.py, line {line}, cannot be imported: "
 BY_ITS_NAME = "the folder's files import each other by name: from causal_attention import"
@@ -306,7 +313,7 @@ BY_ITS_NAME = "the folder's files import each other by name: from causal_attenti
             "It stops with NotImplementedError: Module [Module] is missing",  # torch's, not the stub's
             "",
         ),
-        ("dot_product_attention", ATTEND, NEEDS.format("softmax"), "_attention: It needs softmax"),
+        ("dot_product_attention", ATTEND, f"right. {APART}", f"_attention: right. {APART[:30]}"),
         (  # however deep it is called
             "MultiHeadAttention",
             HEADS.split("\n", 1)[1],
@@ -359,13 +366,19 @@ def test_what_is_said_of_a_piece(folder, name, code, says, printed) -> None:
         "torch.Tensor.tril = nn.Module.__call__ = __builtins__['max'] = None",
         "torch.autocast('cpu').__enter__()",
         "import sys; sys.path.clear()",
+        "torch.device('meta').__enter__()",
+        "nn.modules.module.register_module_forward_hook(lambda module, x, y: y * 2)",
+        "nn.Linear.forward = nn.Linear.reset_parameters = None",
+        "import signal; signal.setitimer(signal.ITIMER_REAL, 0.05)",
     ],
 )
 def test_what_one_file_sets_does_not_judge_the_others(folder, setting) -> None:
     write(folder, "simple_attention", f"{setting}\n")
-    write(folder, "causal_attention", RIGHT_MASK)
-    verdicts = said(workshop.check(folder, "softmax", "causal_mask"))
-    assert verdicts["causal_mask"] == "right"
+    slow = RIGHT_MASK.replace("    kv_len =", "    import time; time.sleep(0.02); kv_len =")
+    write(folder, "causal_attention", slow)
+    write(folder, "transformer_block", inspect.getsource(naive_pieces.SwiGLU))
+    verdicts = said(workshop.check(folder, "softmax", "causal_mask", "SwiGLU"))
+    assert verdicts["causal_mask"] == verdicts["SwiGLU"] == "right"
 
 
 def test_a_piece_in_another_file_is_found_but_not_judged(folder) -> None:
@@ -375,6 +388,10 @@ def test_a_piece_in_another_file_is_found_but_not_judged(folder) -> None:
         "It stands in self_attention.py, and is judged in simple_attention.py alone: move it there."
     )
     assert (result.state, result.says) == ("not written yet", alone)
+    (folder / "simple_attention").mkdir()
+    (folder / "simple_attention/__init__.py").touch()
+    (result,) = workshop.check(folder, "softmax").results
+    assert result.says.startswith("Python imports simple_attention/__init__.py in place of simple_")
 
 
 @pytest.mark.parametrize("name", ["queue.py", "csv/__init__.py"])
@@ -399,6 +416,10 @@ def test_a_table_has_no_formulas_and_overwrites_no_code(tmp_path) -> None:
     with pytest.raises(WorkshopError, match=r"ends in \.csv"):
         check_command.report(mine, [tmp_path])
     assert mine.read_text() == "mine"
+    grades = mine.replace(tmp_path / "grades.csv")
+    with pytest.raises(WorkshopError, match="no table of verdicts"):
+        check_command.report(grades, [tmp_path])
+    assert grades.read_text() == "mine"
 
 
 def test_what_is_next_after_a_chapter_is_the_piece_that_follows(folder) -> None:
@@ -461,7 +482,7 @@ def test_a_hint_and_where_the_solution_stands(folder, tmp_path, capsys) -> None:
 
 
 def test_a_table_for_teachers(folder, tmp_path, capsys) -> None:
-    second = tmp_path / "second"
+    second = tmp_path / "second\x1b[2J\nsoftmax: 9 right"
     workshop.start(second)
     write(folder, "simple_attention", RIGHT_SOFTMAX)
     write(second, "simple_attention", "def softmax(x):\n    return x.exp()\n")
@@ -484,6 +505,7 @@ def test_a_table_for_teachers(folder, tmp_path, capsys) -> None:
     (wrong,) = (row["in short"] for row in rows if row["state"] == "wrong")
     assert wrong == verdict.partition("\n")[0]
     assert f"\nsoftmax: 1 wrong, 1 of them: {wrong}\n" in printed
+    assert "second\\x1b[2J\\nsoftmax: 9 right: 0 right, 1 wrong" in printed
 
 
 @pytest.mark.parametrize(
@@ -501,7 +523,7 @@ def test_a_table_for_teachers(folder, tmp_path, capsys) -> None:
             'a name with blanks needs quotes: python -m literate_attention check "my own folder" softmax',
         ),
         (["start", "file"], "file is a file; choose another name for the folder."),
-        (["talk", "mine", "Once", "--chat", "Who?"], "not both"),
+        (["talk", "mine", "Once", "--chat", ""], "not both"),
     ],
 )
 def test_an_error_is_one_sentence(tmp_path, monkeypatch, capsys, arguments, message) -> None:

@@ -388,13 +388,23 @@ merge_partials: finds no key in either part
 keep_top_p: The token that goes beyond p is dropped | total - own >= p -> total > p
 keep_top_p: One token too many stays where those more probable have | >= p -> > p
 TransformerBlock: Eps is not passed on to the norms | , eps) -> )
+LanguageModel: not the gradient of the parameters | embedding.weight.T -> embedding.weight.detach().T
+GroupedQueryAttention: a large negative number, not minus infinity
+    mask_scores(scores, causal_mask(scores.shape[-2], scores.shape[-1]))
+        -> scores.masked_fill(~causal_mask(*scores.shape[-2:]), -1e4)
+mask_scores: The numbers are not the right ones | ~attn_mask -> ~causal_mask(*scores.shape[-2:])
+softmax: It stops with NotImplementedError
+    exponentials = -> return scores.long().softmax(dim=-1); exponentials =
+rotate_half_split: but of type torch.float64 | return -> return 1.0 *
+    dim=-1) -> dim=-1).double()
+KVCache: The numbers are not the right ones | [self.values, value] -> [self.values, -key]
 LanguageModel: Eps is not passed on to the last norm | , eps) -> )
 GroupedQueryAttention: the keys are not repeated as the values are
     key.repeat_interleave(self.num_heads // self.num_kv_heads, dim=-3)
         -> key.repeat(1, self.num_heads // self.num_kv_heads, 1, 1)
 RMSNorm: The mean lacks keepdim | , keepdim=True ->
 RMSNorm: In half precision the squares overflow | x.float() -> x
-RMSNorm: expected that of x | .to(x.dtype) * self.weight -> * self.weight.float()
+RMSNorm: but of type torch.float32, not torch.float16 | .to(x.dtype) * self.weight -> * self.weight.float()
 RMSNorm: names of its parameters: expected weight (2,), found scale (2,) | self.weight -> self.scale
 GroupedQueryAttention: No biases are expected, found out_proj.bias: give nn.Linear bias=False.
     self.head_dim, d_out, bias=False) -> self.head_dim, d_out)
@@ -410,7 +420,7 @@ KVCache: num_keys is a method, expected a number: write @property above it.
     return self.num_tokens -> return lambda: self.num_tokens
 RollingCache: num_keys is a method, expected a number: write @property above it.
     return min( -> return lambda: min(
-window_mask: expected a boolean one | return mask -> return mask.float() / 2
+window_mask: expected torch.bool | return mask -> return mask.float() / 2
 RMSNorm: which is LayerNorm: here nothing is subtracted. | x.float() -> x - x.mean(-1, True)
 index_loss: not the gradient of weights: it should be detached | weights.detach() -> weights
 index_loss: no gradient flows back | = scores.masked -> = scores.detach().masked

@@ -183,8 +183,12 @@ ONE_TABLE = EMBEDDING.replace("vocab_size))", "vocab_size + context_length))").r
 ONE_TABLE = ONE_TABLE.replace(
     "self.places = nn.Parameter(torch.randn(embed_dim, context_length))", ""
 )
+POSITIONS_FIRST = ONE_TABLE.replace("T[ids]", "T[6 + ids]").replace("T[11 : 11 +", "T[:")
+OF_ONE_BATCH = EMBEDDING.replace(
+    "torch.randn(embed_dim, context_length)", "torch.randn(1, context_length, embed_dim)"
+).replace("self.places.T[:", "self.places[:, :")
 RIGHT = (
-    *(NEOX, LAZY, TRANSFORMER_LENS, EMBEDDING, ONE_TABLE),
+    *(NEOX, LAZY, TRANSFORMER_LENS, EMBEDDING, ONE_TABLE, POSITIONS_FIRST, OF_ONE_BATCH),
     SOFTMAX,
     ATTEND,
     MASK,
@@ -211,6 +215,9 @@ the softmax is missing | torch.softmax(x @ x.mT, dim=-1) -> (x @ x.mT)
 """,
     EMBEDDING: """
 tokens, places cannot be learned: make nn.Parameter of a plain tensor | nn.Parameter( -> (
+the positions count the texts of a batch | ids.shape[-1]] -> len(ids)]
+not the gradient of the parameters
+    self.tokens.T[ids] -> (self.tokens / 2 + self.tokens.detach() / 2).T[ids]
 """,
     MASK: """
 . | <= -> >=
@@ -220,8 +227,8 @@ the queries are the last tokens | arange(kv_len - q_len, kv_len) -> arange(q_len
 one token of the future | kv_len)[:, None] -> kv_len)[:, None] + 1
 """,
     TRIANGLE: """
-of type torch.float32, expected a boolean one | .bool() ->
-of type torch.float32, expected a boolean one
+of type torch.float32, not torch.bool | .bool() ->
+of type torch.float32, expected torch.bool
     torch.ones(q_len, kv_len).tril(kv_len - q_len).bool()
         -> torch.full((q_len, kv_len), -torch.inf).triu(kv_len - q_len + 1)
 """,
@@ -241,6 +248,9 @@ softmax runs over the queries | dim=-1 -> dim=0
 query and key are swapped | q @ k.T -> k @ q.T
 the keys are averaged | weights @ v -> weights @ k
 the inputs are averaged | weights @ v -> weights @ x
+the weights are transposed | weights @ v -> weights.T @ v
+the weights are scaled, not the scores
+    q @ k.T / k.shape[-1] ** 0.5, dim=-1) -> q @ k.T, dim=-1) / k.shape[-1] ** 0.5
 the weights, not the context | return weights @ v -> return weights
 stops with RuntimeError | q @ k.T -> q @ k
 """,
@@ -267,7 +277,8 @@ dropped before the softmax
         -> weights = torch.softmax(self.dropout(scores) / k.shape[-1] ** 0.5, dim=-1)
 training: it stops with IndexError | self.dropout(weights) -> (weights,)[self.training]
 in training the shape is | return weights @ v -> return (weights @ v)[self.training :]
-not the weights that are dropped | weights @ v -> self.dropout(weights @ v)
+nothing else may change | weights @ v -> self.dropout(weights @ v)
+nothing else may change | nn.Dropout(dropout) -> nn.Dropout(1 - dropout)
 not scaled, and the softmax runs over the queries
     torch.softmax(scores / k.shape[-1] ** 0.5, dim=-1) -> torch.softmax(scores, dim=1)
 """,
@@ -277,6 +288,11 @@ by the number of keys | self.d**0.5 -> n**0.5
 by the number of heads | self.d**0.5 -> self.h**0.5
 merged without transposing | (weights @ v).transpose(1, 2) -> (weights @ v)
 out_proj is never used | return self.proj(z) -> return z
+requires_grad is off | self.p = dropout -> self.p = dropout; self.qkv.requires_grad_(False)
+not the gradient of the parameters | self.qkv(x)
+        -> nn.functional.linear(x, self.qkv.weight.detach(), self.qkv.bias)
+of type torch.float64, not torch.float32 | return self.proj(z) -> return self.proj(z).double()
+. | num_heads, d_out // num_heads, d_out -> 2, d_out // 2, d_out
 no output projection | nn.Linear(d_out, d_out) -> nn.Identity()
 has no bias | nn.Linear(d_out, d_out) -> nn.Linear(d_out, d_out, bias=False)
 qkv_bias=False has to leave out the biases | , bias=qkv_bias ->
@@ -365,7 +381,7 @@ def test_a_piece_is_not_blamed_for_another() -> None:
         its_mask = names["causal_mask"]
         verdict = check_piece(mine)
         assert verdict
-        assert verdict.says == "It is judged with the book's causal_mask: yours is wrong."
+        assert verdict.says == "It is judged with the book's causal_mask: yours is not right."
         assert names["causal_mask"] is its_mask  # it was put back
     exec(MULTI_HEAD_ATTENTION.replace(future, "causal_mask(n)"), names)
     verdict = check_piece(names["MultiHeadAttention"])

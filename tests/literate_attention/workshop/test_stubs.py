@@ -196,9 +196,18 @@ def test_a_file_that_may_have_all_already_is_left_alone(tmp_path) -> None:
     (folder / "simple_attention.py").write_text("from attention import *\n")
     outside.write_text("x = 1\n")
     (folder / "causal_attention.py").symlink_to(outside)
+    (folder / "kv_cache.py").symlink_to(tmp_path / "nowhere.py")
+    (folder / "latent_attention.py").mkdir()
+    (folder / "ring_attention.py").write_text("def __getattr__(name):\n    return softmax\n")
+    inside = "def write():\n    global linear_attention\n    linear_attention = 1\n\n\nwrite()\n"
+    (folder / "linear_attention.py").write_text(inside)
     before = contents(folder)
     done = workshop.start(folder)
-    assert "names with *" in done.left_alone["simple_attention.py"]
+    assert "come from *" in done.left_alone["simple_attention.py"]
+    assert "a folder" in done.left_alone["latent_attention.py"]
+    assert "__getattr__" in done.left_alone["ring_attention.py"]
+    assert not (tmp_path / "nowhere.py").exists()
+    assert "linear_attention.py" not in done.added
     assert str(outside) in done.left_alone["causal_attention.py"]
     assert before.items() <= contents(folder).items()
 

@@ -49,6 +49,8 @@ CODE: dict[Callable[..., Tensor], tuple[Callable[..., Tensor], ...]] = {
 SCALES = """
 the scores are not scaled | / query.shape[-1] ** 0.5 ->
 the scores are scaled by d_k, not by its square root | query.shape[-1] ** 0.5 -> query.shape[-1]
+the weights are scaled, not the scores: the softmax comes last | / query.shape[-1] ** 0.5 ->
+    scores.softmax(dim=-1) -> scores.softmax(dim=-1) / query.shape[-1] ** 0.5
 the scores are multiplied by the square root of d_k, not divided by it
     / query.shape[-1] ** 0.5 -> * query.shape[-1] ** 0.5
 """
@@ -93,6 +95,7 @@ NO_CONTEXT = """
 these are the weights, not the context vectors | return context -> return weights
 """
 AVERAGES = """
+the weights are transposed: a row averages by a column | weights @ value -> weights.mT @ value
 the keys are averaged, not the values | weights @ value -> weights @ key
 the queries are averaged, not the values | weights @ value -> weights @ query
 """

@@ -26,6 +26,7 @@ from literate_attention.workshop.judge.projections import (
     redraw,
 )
 from literate_attention.workshop.judge.trials import (
+    UNNAMED,
     Given,
     Settled,
     Ways,
@@ -34,7 +35,7 @@ from literate_attention.workshop.judge.trials import (
     drawn,
     explain,
     fits,
-    judge_gradients,
+    judge_what_is_right,
     not_written,
 )
 from literate_attention.workshop.judge.verdict import RIGHT, Verdict, about, remark, wrong
@@ -44,7 +45,7 @@ SIZES: Mapping[str, Any] = {
     "d_in": D_IN,
     "d_out": D_OUT,
     "context_length": CONTEXT_LENGTH,
-    "dropout": 0.5,
+    "dropout": 0.25,
     "num_heads": NUM_HEADS,
 }
 """What each parameter of a constructor is.
@@ -71,7 +72,8 @@ def judge_attention(mine: object, num_sizes: int) -> Verdict:
         verdict = _judge_sizes(mine, {**sizes, "qkv_bias": True})
     if not verdict and not (verdict.is_written and "num_heads" in sizes):
         return verdict
-    if_square = _judge_sizes(mine, {**sizes, "d_in": D_OUT})
+    others = {"d_in": D_OUT} | ({"num_heads": 3} if "num_heads" in sizes else {})
+    if_square = _judge_sizes(mine, {**sizes, **others})
     if verdict:  # what is added where it fits shows only here
         return if_square
     return remark("it works only where d_in and d_out are the same") if if_square else verdict
@@ -91,7 +93,9 @@ def _ways(sizes: Mapping[str, Any], one: Projections) -> Ways:
         return lambda given: ways_on(known, *(to(given["x"]) for to in one[:3]), given["x"])
     known = known_ways(attend_in_heads, is_causal=True, more=ONE_KEY_A_HEAD)
     out = one.out or (lambda context: context)
-    return lambda given: ways_on(known, *(to(given["x"]) for to in one[:3]), NUM_HEADS, out)
+    return lambda given: ways_on(
+        known, *(to(given["x"]) for to in one[:3]), sizes["num_heads"], out
+    )
 
 
 def _parameters(mine: type) -> Mapping[str, inspect.Parameter]:
@@ -135,16 +139,14 @@ def _judge_module(mine: type, sizes: Mapping[str, Any]) -> Verdict:
     right = next((one for one in found if fits(trials, _ways(sizes, one))), None)
     if right is None:
         verdict = explain(trials, [_ways(sizes, one) for one in found])
-        unknown = verdict.says.startswith("The numbers are not") and not is_plain(module)
+        unknown = verdict.says == wrong(UNNAMED).says and not is_plain(module)
         return Verdict(False, UNKNOWN_LAYOUT, is_written=False) if unknown else verdict
     ways = _ways(sizes, right)
     if "context_length" in sizes:
         for times, says in LOUD.items():
             if not sees_itself(module, ways, {"x": times * inputs[-1]["x"]}):
                 return wrong(says)
-    learned = judge_gradients(
-        lambda given: _run(module, given), lambda given: next(ways(given))[1](), inputs
-    )
+    learned = judge_what_is_right(lambda given: _run(module, given), ways, trials)
     if learned and (wrongly_biased := _judge_biases(mine, right, sizes)):
         return wrong(wrongly_biased)
     if not learned or "dropout" not in (by_name(mine, sizes) or sizes):
@@ -176,7 +178,7 @@ def sees_itself(module: nn.Module, ways: Ways, loud: Given) -> bool:
     """Tell whether the first token sees itself, even if the scores of all others are far higher."""
     (came, *_), (_, compute) = attempt(_run, module, loud), next(ways(loud))
     rounding = 1e-3  # of numbers near a hundred
-    return torch.allclose(came[:, 0], compute()[:, 0], rtol=rounding, atol=rounding)
+    return torch.allclose(came[:, 0], compute()[:, 0].to(came), rtol=rounding, atol=rounding)
 
 
 def _judge_biases(mine: type, found: Projections, sizes: Mapping[str, Any]) -> str | None:
@@ -245,14 +247,14 @@ def judge_dropout(
 ) -> Verdict:
     """Judge what is dropped in training.
 
-    A single token has one weight, which is one: dropped, its head gives zeros, and kept, twice its value.
+    A single token has one weight, which is one: dropped, its head gives zeros, and kept, more than its value.
     Whatever is dropped before the softmax leaves it one, and shows only where there are more tokens.
     """
     x, many = inputs[0]["x"], inputs[-1]["x"]
     value = projections.value(x).unflatten(-1, (num_heads, -1))
     out = projections.out or (lambda context: context)
     possible = [
-        out((value * 2 * torch.tensor(kept).unsqueeze(-1)).flatten(-2))
+        out((value * torch.tensor(kept).unsqueeze(-1) / (1 - SIZES["dropout"])).flatten(-2))
         for kept in product((0.0, 1.0), repeat=num_heads)
     ]
     module.train()
@@ -268,5 +270,5 @@ def judge_dropout(
     if all(any(torch.allclose(one, p, atol=1e-4) for p in possible) for one in came):
         return RIGHT
     return wrong(
-        "in training it is not the weights that are dropped: each becomes zero, or is divided by 1 - p"
+        "in training each weight has to become zero or be divided by 1 - p, and nothing else may change"
     )

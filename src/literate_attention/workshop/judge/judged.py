@@ -1,7 +1,6 @@
 """What the pieces of the models share: how a module is judged, and how mistakes are put together."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -23,17 +22,6 @@ from literate_attention.workshop.judge.trials import (
 from literate_attention.workshop.judge.verdict import Verdict
 
 
-@contextmanager
-def swapped(names: dict[str, Any], others: Mapping[str, Any]) -> Iterator[None]:
-    """Let names of a reader's module mean something else for a while."""
-    before = {name: names[name] for name in others.keys() & names.keys()}
-    names.update({name: others[name] for name in before})
-    try:
-        yield
-    finally:
-        names.update(before)
-
-
 @dataclass(frozen=True)
 class Judged:
     """Judge what a reader wrote by what it returns.
@@ -44,8 +32,6 @@ class Judged:
         inputs: what to try it on, the smallest first.
         run: runs an implementation on one input, and returns a tensor, or several.
         code: what is edited, and what that calls; by default the library's own.
-        parts: what the library's own is made of. If a reader's class is not right with the reader's parts,
-            it is tried with these: parts are judged by themselves.
         then: what is judged of it if all of this is right.
         most: how many mistakes are looked for at once.
     """
@@ -55,7 +41,6 @@ class Judged:
     inputs: Sequence[Given]
     run: Run = call
     code: tuple[Callable[..., Any], ...] = ()
-    parts: tuple[Callable[..., Any], ...] = ()
     then: Callable[[object], Verdict] | None = None
     most: int = 2
 
@@ -66,22 +51,11 @@ class Judged:
 
     def __call__(self, mine: object) -> Verdict:
         """Judge a function or a class."""
-        verdict = self.judge_with_parts(mine)
+        verdict = self.judge(mine)
         return self.then(mine) if verdict and self.then else verdict
 
-    def judge_with_parts(self, mine: object) -> Verdict:
-        """Judge a function or a class, made of the reader's parts, or else of the library's."""
-        verdict = self.judge(mine)
-        code = getattr(mine, "__init__", None) if isinstance(mine, type) else mine
-        names = getattr(code, "__globals__", {})
-        ours = {part.__name__: part for part in self.parts if part.__name__ in names}
-        if verdict or all(names[name] is part for name, part in ours.items()):
-            return verdict
-        with swapped(names, ours):
-            return self.judge(mine)
-
     def judge(self, mine: object) -> Verdict:
-        """Judge a function or a class, with whatever it is made of."""
+        """Judge by what is returned alone."""
         with torch.no_grad(), torch.random.fork_rng(devices=[]), one_thread():
             return judge_by_ways(mine, self.ways, self.inputs, self.run)
 
@@ -90,21 +64,6 @@ class Judged:
         yield (), lambda: self.run(self.right, copied(given))
         for says, mistake in self.mistakes:
             yield says, partial(lambda mistake: self.run(mistake(), given), mistake)
-
-
-def run_mask(implementation: Any, given: Given) -> Any:
-    """Make a mask; zeros and ones are taken for what they say, so that the rest of it can be judged."""
-    mask = call(implementation, given)
-    is_binary = isinstance(mask, Tensor) and bool(((mask == 0) | (mask == 1)).all())
-    return mask != 0 if is_binary else run_boolean(lambda: mask, {})
-
-
-def run_boolean(implementation: Any, given: Given) -> Any:
-    """Make a mask, which has to be boolean."""
-    mask = call(implementation, given)
-    if isinstance(mask, Tensor) and mask.dtype != torch.bool:
-        raise UnusableError(f"the mask is of type {mask.dtype}, expected a boolean one")
-    return mask
 
 
 def loaded(module: Any, like: nn.Module) -> Any:
@@ -116,6 +75,19 @@ def loaded(module: Any, like: nn.Module) -> Any:
     if not isinstance(module, nn.Module):
         raise UnusableError(f"a subclass of nn.Module is expected, got {type(module).__name__}")
     expected = dict(like.named_parameters())
+    found = fitting(module, expected)
+    with torch.no_grad():
+        for seed, (name, weight) in enumerate(sorted(expected.items())):
+            found[name].copy_(0.6 * drawn(*weight.shape, seed=seed))
+    return module
+
+
+def fitting(module: nn.Module, expected: Mapping[str, Tensor]) -> dict[str, nn.Parameter]:
+    """Return the parameters of a module under all their names, if they are those of a checkpoint.
+
+    Raises:
+        UnusableError: they have other names or shapes.
+    """
     found = dict(module.named_parameters(remove_duplicate=False))
     known = {id(found[name]) for name in expected if name in found}
     others = {name: found[name] for name in found if id(found[name]) not in known}
@@ -127,10 +99,7 @@ def loaded(module: Any, like: nn.Module) -> Any:
     if lacking or others:
         has = {name: found[name] for name in lacking if name in found} | others
         raise UnusableError(what_does_not_fit(module, lacking, has))
-    with torch.no_grad():
-        for seed, (name, weight) in enumerate(sorted(expected.items())):
-            found[name].copy_(0.6 * drawn(*weight.shape, seed=seed))
-    return module
+    return found
 
 
 def what_does_not_fit(
@@ -161,14 +130,15 @@ def what_does_not_fit(
 
 
 def plain(module: nn.Module) -> str:
-    """Say which tensors of a module are not learned, because they are no parameters."""
+    """Say which tensors of a module are not learned: they are no parameters, or frozen."""
     found = [n for one in module.modules() for n, v in vars(one).items() if isinstance(v, Tensor)]
-    if not found:
-        return ""
-    return f"; {', '.join(found)} cannot be learned: make nn.Parameter of a plain tensor"
+    if found:
+        return f"; {', '.join(found)} cannot be learned: make nn.Parameter of a plain tensor"
+    frozen = [name for name, one in module.named_parameters() if not one.requires_grad]
+    return f"; {', '.join(frozen)} cannot be learned: requires_grad is off" if frozen else ""
 
 
 def shapes(parameters: Mapping[str, Tensor]) -> str:
-    """List parameters with their shapes."""
+    """List parameters with their shapes, the first few of them."""
     listed = [f"{name} {tuple(weight.shape)}" for name, weight in parameters.items()]
-    return ", ".join(listed) if listed else "nothing"
+    return ", ".join([*listed[:4], "and others"] if listed[4:] else listed) or "nothing"

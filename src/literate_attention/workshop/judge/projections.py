@@ -75,7 +75,8 @@ def _matrices(
     module: nn.Module, size: int, turned: bool, width: int | None = None
 ) -> dict[str, Projection]:
     """Read parameters as `x @ weight`, as far as they take so many numbers, with the biases beside them."""
-    parameters = {name: one.detach() for name, one in module.named_parameters()}
+    learned = ((name, one) for name, one in module.named_parameters() if one.requires_grad)
+    parameters: dict[str, Tensor] = dict(learned)
     found = {}
     for name, weight in parameters.items():
         path, dot, last = name.rpartition(".")

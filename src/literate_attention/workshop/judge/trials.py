@@ -1,10 +1,10 @@
 """Judge a piece by what it returns: on small inputs first, and beside the mistakes that people make."""
 
 import contextlib
+import dis
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from traceback import walk_tb
 from typing import Any, cast
 
 import torch
@@ -24,6 +24,7 @@ Trial = tuple[Given, list[Tensor]]
 """An input, and what a reader's implementation made of it."""
 
 NOT_WRITTEN = Verdict(False, "It is not written yet.", is_written=False)
+UNNAMED = "the numbers are not the right ones"
 TORCH = Path(torch.__file__).parent
 MOST_NUMBERS_SHOWN = 12
 MOST_LETTERS = 1000
@@ -71,10 +72,7 @@ def judge_by_ways(mine: object, ways: Ways, inputs: Iterable[Given], run: Run = 
     verdict = explain(trials, [ways])  # it has stopped, but may have been wrong before
     if not (verdict and stops):
         return stops if verdict else verdict
-    tried = [given for given, _ in trials]
-    return judge_gradients(
-        lambda given: run(mine, given), lambda given: next(ways(given))[1](), tried
-    )
+    return judge_what_is_right(lambda given: run(mine, given), ways, trials)
 
 
 def attempt(run: Run, mine: object, given: Given) -> list[Tensor]:
@@ -113,17 +111,26 @@ def attempt(run: Run, mine: object, given: Given) -> list[Tensor]:
     return [one.detach().clone() for one in tensors(result)]
 
 
-def judge_gradients(mine: Way, right: Way, inputs: Sequence[Given]) -> Verdict:
-    """Compare what one backward pass brings to what is given and to parameters, if it brings anything."""
-    for given in reversed(inputs):
+def judge_what_is_right(mine: Way, ways: Ways, trials: Sequence[Trial]) -> Verdict:
+    """Compare the types of right numbers, and what a backward pass brings, if it brings anything."""
+
+    def right(given: Given) -> Any:
+        return next(ways(given))[1]()
+
+    for given, came in trials:
+        for one, other in zip(came, tensors(right(given)), strict=True):
+            is_typed = other.is_floating_point() or other.dtype == torch.bool
+            if is_typed and one.dtype != other.dtype:
+                return wrong(f"the numbers are right, but of type {one.dtype}, not {other.dtype}")
+    for given, _ in reversed(trials):
         with contextlib.suppress(RuntimeError):  # as of a cache, which is written in place
             if should := backward(right, given):
                 return compare_gradients(mine, should, given)
     return RIGHT
 
 
-Backward = tuple[int, dict[str, Tensor], int]
-"""What a backward pass brings: from how many tensors, to what was given, to how many parameters."""
+Backward = tuple[int, dict[str, Tensor], Tensor]
+"""What a backward pass brings: from how many tensors, to what was given, to parameters in any layout."""
 
 
 def compare_gradients(mine: Way, should: Backward, given: Given) -> Verdict:
@@ -142,8 +149,10 @@ def compare_gradients(mine: Way, should: Backward, given: Given) -> Verdict:
             )
             why = found if gradient.any() else "it should be detached"
             return wrong(f"the numbers are right, but not the gradient of {name}: {why}")
-    if came[2] < should[2]:
-        return wrong("the numbers are right, but no gradient reaches some of the parameters")
+    if len(came[2]) <= len(should[2]) and not same(came[2], should[2]):
+        return wrong(
+            "the numbers are right, but not the gradient of the parameters: is one detached?"
+        )
     return RIGHT
 
 
@@ -164,7 +173,8 @@ def backward(compute: Way, given: Given) -> Backward | None:
         gradients = torch.autograd.grad(loss, reached)
     grads = {id(one): gradient for one, gradient in zip(reached, gradients, strict=True)}
     to_given = {name: grads.pop(id(v), torch.zeros_like(v)) for name, v in watched.items()}
-    return len(found), to_given, sum(gradient.numel() for gradient in grads.values())
+    to_parameters = torch.cat([torch.zeros(0), *(one.flatten() for one in grads.values())])
+    return len(found), to_given, to_parameters.sort().values
 
 
 def leaves(node: Any) -> list[Tensor]:
@@ -189,26 +199,34 @@ class EndlessError(NotImplementedError):
 def not_written(error: Exception) -> Verdict | None:
     """Say what is not written yet, if that is why code has stopped: torch raises such errors, too."""
     if isinstance(error, EndlessError):
-        return Verdict(False, f"It waits for {error}, which does not end.", is_written=False)
+        says = f"It waits for {error}, which does not end."
+        return Verdict(False, says, is_written=False, first=str(error))
     if not isinstance(error, NotImplementedError):
         return None
-    *_, (frame, _) = walk_tb(error.__traceback__)
-    if TORCH in Path(frame.f_code.co_filename).parents:
+    place: Any = error.__traceback__
+    while place.tb_next:
+        place = place.tb_next
+    code = place.tb_frame.f_code
+    is_raised_there = dis.opname[code.co_code[place.tb_lasti]] == "RAISE_VARARGS"
+    if TORCH in Path(code.co_filename).parents or not is_raised_there:
         return None
-    name = frame.f_code.co_qualname.rpartition("<locals>.")[2].partition(".")[0]
+    name = code.co_qualname.rpartition("<locals>.")[2].partition(".")[0]
     return needs(name)
 
 
 def needs(name: str) -> Verdict:
     """Say that a piece is not written yet."""
-    return Verdict(False, f"It needs {name}, which is not written yet.", is_written=False)
+    says = f"It needs {name}, which is not written yet."
+    return Verdict(False, says, is_written=False, first=name)
 
 
+@torch.no_grad()
 def fits(trials: Sequence[Trial], ways: Ways) -> bool:
     """Tell whether the right way leads to all that came."""
     return all(all_same(came, tensors(next(ways(given))[1]())) for given, came in trials)
 
 
+@torch.no_grad()
 def explain(trials: Sequence[Trial], candidates: Iterable[Ways]) -> Verdict:
     """Find the shortest list of mistakes that explains all that came.
 
@@ -223,7 +241,7 @@ def explain(trials: Sequence[Trial], candidates: Iterable[Ways]) -> Verdict:
             for says in mistakes_that_explain(trials, ways, number):
                 return wrong(*says, case=smallest(trials, right))
     pairs = [(came, one) for (_, came), one in zip(trials, rights[0], strict=True)]
-    says = "the numbers are not the right ones"
+    says = UNNAMED
     if lengths := {(len(a), len(b)) for a, b in pairs if len(a) != len(b)}:
         returned, expected = min(lengths)
         plural = "" if returned == 1 else "s"
@@ -232,6 +250,8 @@ def explain(trials: Sequence[Trial], candidates: Iterable[Ways]) -> Verdict:
         both = [pair for a, b in pairs for pair in zip(a, b, strict=True)]
         if shapes := {(tuple(a.shape), tuple(b.shape)) for a, b in both if a.shape != b.shape}:
             says = "the shape is {}, expected {}".format(*min(shapes))
+        elif types := {a.dtype for a, b in both if b.dtype == torch.bool != a.dtype}:
+            says = f"it is of type {types.pop()}, expected torch.bool"
     return wrong(says, case=smallest(trials, rights[0]))
 
 

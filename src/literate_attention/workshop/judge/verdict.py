@@ -21,6 +21,7 @@ class Verdict:
         says: what is wrong, in words, or what can be said of a right answer.
         case: the smallest input that shows it, what came, and what should have come.
         is_written: whether there is an answer at all.
+        first: what has to be written or mended before: another piece, or a line of a file.
 
     Example:
         >>> Verdict(False, "The scores are not scaled.")
@@ -33,6 +34,7 @@ class Verdict:
     says: str = ""
     case: str = ""
     is_written: bool = True
+    first: str = ""
 
     def __bool__(self) -> bool:
         return self.right

@@ -1,12 +1,12 @@
 """Every piece that readers write themselves, in the order of the book: one table for all that uses them."""
 
 import inspect
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
 
-from literate_attention.workshop.judge.judged import swapped
 from literate_attention.workshop.judge.trials import NOT_WRITTEN, needs
 from literate_attention.workshop.judge.verdict import Verdict, remark
 from literate_attention.workshop.pieces import (
@@ -63,12 +63,12 @@ def check_piece(mine: object, name: str | None = None) -> Verdict:
 
 
 def judged_apart(mine: Any, name: str) -> Verdict:
-    """Judge a piece; where one that it calls is wrong, the book's takes its place."""
+    """Judge a piece; where one that it calls is not right, the book's takes its place."""
     check = BY_NAME[name].check
     verdict = check(mine)
     if verdict == needs(getattr(mine, "__name__", name)):
         return NOT_WRITTEN
-    if verdict or not verdict.is_written:
+    if verdict:
         return verdict
     functions, blamed = functions_of(mine), {}
     for function in functions:
@@ -83,7 +83,18 @@ def judged_apart(mine: Any, name: str) -> Verdict:
             replaced.enter_context(swapped(function.__globals__, blamed))
         apart = check(mine)
     names = " and ".join(one for one in BY_NAME if one in blamed)
-    return remark(f"it is judged with the book's {names}: yours is wrong") if apart else apart
+    return remark(f"it is judged with the book's {names}: yours is not right") if apart else apart
+
+
+@contextmanager
+def swapped(names: dict[str, Any], others: Mapping[str, Any]) -> Iterator[None]:
+    """Let names of a reader's module mean something else for a while."""
+    before = {name: names[name] for name in others.keys() & names.keys()}
+    names.update({name: others[name] for name in before})
+    try:
+        yield
+    finally:
+        names.update(before)
 
 
 def functions_of(mine: object) -> list[Any]:

@@ -2,13 +2,12 @@
 
 from typing import Any
 
+import torch
+
 from literate_attention.models.grouped_query_attention import GroupedQueryAttention
 from literate_attention.models.kv_cache import KVCache
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
-from literate_attention.story.causal_attention import causal_mask
 from literate_attention.story.multi_head_attention import merge_heads, split_heads
-from literate_attention.story.self_attention import attention_output, attention_weights
-from literate_attention.story.simple_attention import softmax
 from literate_attention.workshop.judge.attending import (
     IN_HEADS,
     MASKS,
@@ -84,6 +83,7 @@ the keys of the cache are turned twice
     cache.append(key, value) -> cache.append(key, value); key = self.rope(key, 0) if self.rope else key
 the queries are turned too far: the cache has counted their tokens already
     self.rope(query, start) -> self.rope(query, start if cache is None else start + x.shape[-2])
+hidden scores are a large negative number, not minus infinity: others can be lower still | -torch.inf -> -1e4
 the cache is not used | key, value = cache.append(key, value) -> pass
 the keys are averaged, the values should be | self.W_value(x) -> self.W_key(x)
 the numbers of the heads alternate, each head should be one piece
@@ -101,6 +101,7 @@ PIECES = (
         [
             vectors(1, 1, 2, d_out=2),
             vectors(1, 2, 2, d_out=2),
+            {**vectors(1, 2, 3, d_out=2), "x": torch.tensor([[3 * [300.0], 3 * [0.0]]])},
             vectors(1, 1, 2, d_out=4, heads=(2, 1)),
             vectors(1, 2, 2, d_out=4, heads=(2, 2)),
             vectors(1, 1, 2, d_out=8, heads=(4, 2)),
@@ -113,15 +114,6 @@ PIECES = (
         ],
         run_attention,
         code=(GroupedQueryAttention, grouped_attention, attend, weigh, split_heads, merge_heads),
-        parts=(
-            softmax,
-            attention_output,
-            attention_weights,
-            causal_mask,
-            merge_heads,
-            split_heads,
-            RotaryEmbedding,
-        ),
         leave_out=("head_dim", "window", "qk_norm", "eps", "attn_mask", "need_weights"),
         batch="batch ",
         attributes=("W_query", "W_key", "W_value", "out_proj"),

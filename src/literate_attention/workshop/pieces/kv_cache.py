@@ -18,11 +18,11 @@ from literate_attention.workshop.pieces.piece import judged
 
 
 def keys_and_values(*shape: int) -> tuple[Tensor, Tensor]:
-    """Count up, token by token, and if they are many, where half precision cannot; values are negative."""
+    """Count up, token by token, and if they are many, where half precision cannot; values are no keys."""
     batch, num_kv_heads, num_tokens, head_dim = shape
     by_token = torch.arange(1.0, 1 + prod(shape)) + (5000 if prod(shape) > 100 else 0)
     keys = by_token.view(num_tokens, batch, num_kv_heads, head_dim).movedim(0, 2)
-    return keys, -keys
+    return keys, 0.25 - keys
 
 
 def run_cache(implementation: Any, given: Given, name: str = "num_tokens") -> list[Tensor]:

@@ -3,7 +3,6 @@
 from typing import Any
 
 from literate_attention.models.latent_attention import LatentCache, MultiHeadLatentAttention
-from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.workshop.judge.judged import loaded
 from literate_attention.workshop.judge.trials import Given, drawn, inputs
 from literate_attention.workshop.pieces.grouped_query_attention import Turning
@@ -62,10 +61,10 @@ PIECES = (
         inputs(
             GIVEN,
             *((drawn(1, 1, 2), 2, 1, 3), (drawn(1, 2, 2), 2, 1, 3), (drawn(1, 2, 2), 4, 2, 3)),
+            ([[[0.0, 1000.0], [0.0, 0.0]]], 2, 1, 3),  # scores below any number that hides others
             *((drawn(1, 2, 2), 2, 1, 3, (1, 1)), (drawn(2, 5, 3), 6, 3, 5, (3, 1, 1))),
         ),
         run_attention,
-        parts=(RotaryEmbedding,),
         leave_out=("value_dim", "query_latent_dim", "eps", "attn_mask", "absorb", "need_weights"),
         batch="batch ",
         attributes=(

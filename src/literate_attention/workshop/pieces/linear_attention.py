@@ -3,7 +3,7 @@
 from typing import Any
 
 from literate_attention.models.linear_attention import attend_by_token, linear_attention
-from literate_attention.workshop.judge.trials import Given, UnusableError, drawn, inputs
+from literate_attention.workshop.judge.trials import Given, drawn, inputs
 from literate_attention.workshop.pieces.piece import judged
 
 
@@ -11,10 +11,7 @@ def run_rule(implementation: Any, given: Given) -> Any:
     """Attend; what there is not is left out."""
     query, key, value, *_ = given.values()
     options = {n: v for n, v in list(given.items())[3:] if v is not None}
-    result = implementation(query, key, value, **options)
-    if not isinstance(result, tuple | list) or len(result) != 2:
-        raise UnusableError("a pair is expected: what each token reads, and the last state")
-    return result
+    return implementation(query, key, value, **options)
 
 
 GIVEN = "query, key, value, log_decay, beta, state"
@@ -57,6 +54,7 @@ PIECES = (
             (*THREE, None, [0.5, 0.25]),
             (*THREE, None, None, drawn(3, 4, seed=5)),
             (*THREE, [-0.5, -1.0], [0.5, 0.25]),
+            (*BATCH, *GATES),
             (*BATCH, *GATES, drawn(2, 3, 4, 2, seed=5)),
         ),
         run_rule,

@@ -24,7 +24,6 @@ class Piece:
         attributes: the names by which a checkpoint is read: of parameters, and of what has them.
         in_model: whether SmolLM2 can run with the reader's own.
         exercise: the label of the exercise that asks for it, if the page has one.
-        page: the page that explains it, if it has not the name of the module.
     """
 
     library: Callable[..., object]
@@ -36,12 +35,11 @@ class Piece:
     attributes: tuple[str, ...] = ()
     in_model: bool = False
     exercise: str | None = None
-    page: str | None = None
 
     @property
     def chapter(self) -> str:
         """The page that explains it, such as ``"story/simple_attention"``."""
-        return self.page or "/".join(self.library.__module__.split(".")[1:])
+        return "/".join(self.library.__module__.split(".")[1:])
 
     @property
     def name(self) -> str:
@@ -59,5 +57,5 @@ def judged(
     **others: Any,
 ) -> Piece:
     """Make a piece that is judged by what it returns; see :class:`.Judged` for what else may be said."""
-    of_judge = {n: others.pop(n) for n in ("code", "parts", "then", "most") if n in others}
+    of_judge = {n: others.pop(n) for n in ("code", "then", "most") if n in others}
     return Piece(library, section, hint, Judged(library, table, given, run, **of_judge), **others)

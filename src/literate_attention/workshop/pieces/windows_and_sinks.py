@@ -7,7 +7,7 @@ from torch import Tensor
 
 from literate_attention.models.windows_and_sinks import RollingCache, window_mask
 from literate_attention.story.causal_attention import causal_mask
-from literate_attention.workshop.judge.judged import Judged, run_boolean, run_mask
+from literate_attention.workshop.judge.judged import Judged
 from literate_attention.workshop.judge.trials import Given, inputs
 from literate_attention.workshop.pieces.kv_cache import appended
 from literate_attention.workshop.pieces.piece import judged
@@ -100,13 +100,9 @@ PIECES = (
         inputs(
             LENGTHS,
             *((1, 1, 1), (2, 2, 1), (2, 2, 2), (3, 3, 2), (1, 3, 2)),
-            *((3, 3, 1, 1), (2, 2, 1, 2), (4, 4, 2, 1), (2, 5, 2, 1), (4, 7, 3, 2)),
+            *((3, 3, 1, 1), (2, 2, 1, 2), (3, 3, 1, 2), (4, 4, 2, 1), (2, 5, 2, 1), (4, 7, 3, 2)),
         ),
-        run_mask,
         code=(window_mask, causal_mask),
-        parts=(causal_mask,),
-        then=Judged(window_mask, "", inputs(LENGTHS, (2, 2, 1)), run_boolean, parts=(causal_mask,)),
-        page="models/windows_and_sinks",
         leave_out=("device",),
     ),
     judged(
