@@ -40,7 +40,7 @@ def copies_with_cut_wires(model: la.LanguageModel, rows: Tensor, parts: tuple[Pa
     """Return how much is copied if parts of the second layer cannot read what the first head has written."""
     with ExitStack() as cut:
         for part in parts:
-            cut.enter_context(la.cut_wires(model, {(0, 0): [(1, 0)]}, part=part))
+            cut.enter_context(la.path_patch(model, {(0, 0): [(1, 0)]}, part=part))
         return la.copy_accuracy(model, rows)
 
 

@@ -28,7 +28,7 @@ import torch
 from harness.library import copiers
 from measuring.targets import target
 
-from literate_attention import cut_wires
+from literate_attention import path_patch
 
 SEEDS, NEW_SEEDS = range(10), range(10, 20)
 MOST_FAILURES = 3
@@ -80,7 +80,7 @@ def circuit(model):
     for back in (0, 1, 2):
         found[f"copies, notes on {back} back"] = copiers.copies_with_notes(model, back)
     for part in ("key", "query", "value"):
-        with cut_wires(model, {(0, 0): [(1, 0)]}, part=part):
+        with path_patch(model, {(0, 0): [(1, 0)]}, part=part):
             found[f"copies, hidden from each {part}"] = copiers.copies_mixed(model)
     return found | {
         "copies, note on 1 back as written": copiers.copies_with_written(model, 1),

@@ -43,7 +43,7 @@ def wires_cut(model, parts):
     """Make parts of the second layer of what there is without the first head."""
     with ExitStack() as cut:
         for part in parts:
-            cut.enter_context(la.cut_wires(model, {(0, 0): [(1, 0)]}, part=part))
+            cut.enter_context(la.path_patch(model, {(0, 0): [(1, 0)]}, part=part))
         yield
 
 

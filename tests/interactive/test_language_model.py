@@ -37,7 +37,7 @@ def random_places(count, first, end, num_heads):
 
 @pytest.mark.parametrize(("num_heads", "head_dim", "base"), [(1, 6, 100.0), (3, 4, 10_000.0)])
 def test_random_models_read_random_texts(page, num_heads, head_dim, base) -> None:
-    """With and without heads and wires, as `ablate_heads` and `cut_wires` have it."""
+    """With and without heads and wires, as `ablate_heads` and `path_patch` have it."""
     torch.manual_seed(2017)
     for number in range(16):
         model = small_model(num_heads, head_dim, base, qk_norm=number % 2 == 1)
@@ -51,7 +51,7 @@ def test_random_models_read_random_texts(page, num_heads, head_dim, base) -> Non
                     one: sorted(set(random_places(2, one[0] + 1, 3, num_heads)))
                     for one in random_places(3, 0, 2, num_heads)
                 }
-                wires.enter_context(la.cut_wires(model, some, part=part))
+                wires.enter_context(la.path_patch(model, some, part=part))
                 cut += [{"from": one, "to": to, "part": part} for one in some for to in some[one]]
             weights = {name: weight.tolist() for name, weight in model.state_dict().items()}
             its = {"weights": weights, "numHeads": num_heads, "base": base}

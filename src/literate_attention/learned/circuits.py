@@ -16,16 +16,16 @@ from literate_attention.story.multi_head_attention import split_heads
 
 __all__ = [
     "Attribution",
-    "cut_wires",
     "feed_forward_output",
     "head_outputs",
     "logit_attribution",
     "ov_circuit",
-    "patch",
-    "patch_blocks",
     "patch_heads",
+    "patch_residual_stream",
+    "path_patch",
     "qk_circuit",
     "residual_stream",
+    "run_from_layer",
 ]
 
 
@@ -190,7 +190,7 @@ def logit_attribution(
 
 
 @torch.no_grad()
-def patch(
+def run_from_layer(
     model: LanguageModel, stream: Float[Tensor, "*batch num_tokens embed_dim"], layer: int
 ) -> Float[Tensor, "*batch vocab_size"]:
     r"""Let a model go on from a residual stream that it is given, and score the next token.
@@ -216,7 +216,7 @@ def patch(
         >>> from literate_attention import llama_model
         >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
         >>> token_ids = torch.tensor([1, 7, 2, 5])
-        >>> logits = patch(model, residual_stream(model, token_ids)[2], layer=2)
+        >>> logits = run_from_layer(model, residual_stream(model, token_ids)[2], layer=2)
         >>> torch.equal(logits, model.logits(model.hidden_states(token_ids)[-1]))
         True
     """
@@ -231,7 +231,7 @@ def patch(
 
 
 @torch.no_grad()
-def patch_blocks(
+def patch_residual_stream(
     model: LanguageModel,
     token_ids: Int[Tensor, " num_tokens"],
     other_ids: Int[Tensor, " num_tokens"],
@@ -258,7 +258,7 @@ def patch_blocks(
         >>> from literate_attention import llama_model
         >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
         >>> one, other = torch.tensor([1, 7, 2, 5]), torch.tensor([1, 3, 2, 5])
-        >>> patch_blocks(model, one, other, places=[1, 3]).shape
+        >>> patch_residual_stream(model, one, other, places=[1, 3]).shape
         torch.Size([4, 2, 11])
     """
     require_same_length(token_ids, other_ids)
@@ -416,16 +416,16 @@ def head_matrices(
 
 
 @contextmanager
-def cut_wires(
+def path_patch(
     model: LanguageModel,
     wires: Mapping[tuple[int, int], Sequence[tuple[int, int]]],
-    instead: Callable[[Tensor], Tensor] = torch.zeros_like,
+    replacement: Callable[[Tensor], Tensor] = torch.zeros_like,
     part: Literal["query", "key", "value"] = "key",
 ) -> Iterator[None]:
     r"""Hide what heads write from some keys of later layers, for as long as a ``with`` lasts.
 
     .. math:: \tilde k_j = R_j \, W_k \, \text{norm}\Bigl(x_j - \sum_s \bigl(\text{output}_{s,j}
-              - \text{instead}(\text{output}_s)_j\bigr)\Bigr)
+              - \text{replacement}(\text{output}_s)_j\bigr)\Bigr)
 
     All that else reads the stream goes on reading what the heads have written. So do these keys, where other
     parts have passed it on: only the direct wires are cut. Path patching :cite:p:`goldowskydill2023` puts the
@@ -435,7 +435,7 @@ def cut_wires(
         model: a stack of blocks.
         wires: for each head that writes, :math:`s`, as (layer, head), the keys that it is hidden from, as
             (layer, key-value head). With grouped queries, several heads share a key.
-        instead: makes what these keys read in its place, of what the head has written; by default zeros.
+        replacement: makes what these keys read in its place, of what the head has written; by default zeros.
         part: whether it is hidden from keys, from values or from queries. A wire to queries ends in
             (layer, head).
 
@@ -451,7 +451,7 @@ def cut_wires(
         >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
         >>> token_ids = torch.tensor([1, 7, 2, 5])
         >>> whole = model(token_ids)
-        >>> with cut_wires(model, {(0, 3): [(2, 1)]}):
+        >>> with path_patch(model, {(0, 3): [(2, 1)]}):
         ...     cut = model(token_ids)
         >>> torch.equal(cut, whole), torch.equal(model(token_ids), whole)
         (False, True)
@@ -466,7 +466,7 @@ def cut_wires(
     hooks = []
     for sender in wires:
         attention = blocks[sender[0]].attention
-        keep = partial(note_output, note, sender, attention, instead)
+        keep = partial(note_output, note, sender, attention, replacement)
         hooks.append(attention.out_proj.register_forward_pre_hook(keep))
     for layer, senders in hidden.items():
         norm, attention = blocks[layer].attention_norm, blocks[layer].attention
@@ -489,14 +489,14 @@ def note_output(
     note: dict[Any, Tensor],
     sender: tuple[int, int],
     attention: Any,
-    instead: Callable[[Tensor], Tensor],
+    replacement: Callable[[Tensor], Tensor],
     _: nn.Module,
     inputs: tuple[Tensor],
 ) -> None:
     """Note what one head is about to write, less what is read instead."""
     found = inputs[0].unflatten(-1, (attention.num_heads, -1))[..., sender[1], :]
     output = found @ output_matrices(attention)[sender[1]]
-    note[sender] = output - instead(output)
+    note[sender] = output - replacement(output)
 
 
 def note_stream(note: dict[Any, Tensor], _: nn.Module, inputs: tuple[Tensor]) -> None:

@@ -9,8 +9,8 @@ from literate_attention.models.transformer_block import LanguageModel
 
 __all__ = [
     "SENTENCES",
+    "cache_first_layers",
     "first_token_targets",
-    "resume",
     "top_heads",
 ]
 
@@ -64,7 +64,7 @@ def top_heads(scores: Float[Tensor, "num_layers num_heads"], count: int) -> list
 
 
 @torch.no_grad()
-def resume(
+def cache_first_layers(
     model: LanguageModel, token_ids: Int[Tensor, "*batch num_tokens"], layer: int
 ) -> LanguageModel:
     r"""Let the first blocks of a model read a text, once for all that is then tried in later blocks.
@@ -89,7 +89,7 @@ def resume(
         >>> from literate_attention import ablate_heads, llama_model
         >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
         >>> token_ids = torch.tensor([1, 7, 2, 5])
-        >>> upper = resume(model, token_ids, layer=2)
+        >>> upper = cache_first_layers(model, token_ids, layer=2)
         >>> with ablate_heads(model, [(2, 5)]):
         ...     torch.equal(upper(token_ids), model(token_ids))
         True

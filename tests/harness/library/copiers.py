@@ -81,7 +81,7 @@ def copies_if_given(model, rows, instead):
     """Return the share of letters that are copied if the second head's keys read what is given to them."""
     shares = []
     for some, notes in zip(rows, instead, strict=True):
-        with la.cut_wires(model, {(0, 0): [(1, 0)]}, notes):
+        with la.path_patch(model, {(0, 0): [(1, 0)]}, notes):
             shares.append(la.copy_accuracy(model, some))
     return round(sum(shares) / len(shares), 3)
 

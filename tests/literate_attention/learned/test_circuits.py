@@ -105,9 +105,11 @@ def test_patching_everything_is_the_other_run_and_nothing_is_this_one(model) -> 
     one, other = tokens(7), tokens(7, seed=2)
     for layer in range(LAYERS + 1):
         for token_ids in (one, other):
-            logits = la.patch(model, la.residual_stream(model, token_ids)[layer], layer)
+            logits = la.run_from_layer(model, la.residual_stream(model, token_ids)[layer], layer)
             assert torch.equal(logits, last_logits(model, token_ids))
-    assert_close(la.patch_blocks(model, one, one, [0, 6]), same(last_logits(model, one), 4, 2))
+    assert_close(
+        la.patch_residual_stream(model, one, one, [0, 6]), same(last_logits(model, one), 4, 2)
+    )
     assert_close(la.patch_heads(model, one, one), same(last_logits(model, one), LAYERS, HEADS))
 
 
@@ -117,7 +119,7 @@ def same(logits, *shape):
 
 def test_a_patched_place_is_a_run_with_one_vector_replaced(model) -> None:
     one, other, places = tokens(7), tokens(7, seed=2), [2, 5, 6]
-    patched = la.patch_blocks(model, one, other, places)
+    patched = la.patch_residual_stream(model, one, other, places)
     assert patched.shape == (LAYERS + 1, 3, 11)
     replacing = la.residual_stream(model, other)
     for row, place in enumerate(places):
@@ -138,7 +140,7 @@ def test_a_patched_place_is_a_run_with_one_vector_replaced(model) -> None:
             hook.remove()
     assert_close(patched[-1, 2], last_logits(model, other))
     assert_close(patched[-1, 0], last_logits(model, one))  # too late: nobody reads it any more
-    assert not la.patch_blocks(model.requires_grad_(), one, other, places).requires_grad
+    assert not la.patch_residual_stream(model.requires_grad_(), one, other, places).requires_grad
 
 
 def test_a_patched_head_is_a_run_with_one_part_replaced(model) -> None:
@@ -160,7 +162,7 @@ def test_a_patched_head_is_a_run_with_one_part_replaced(model) -> None:
         mixed[:, columns] = found[1][:, columns]
         y = x[layer] + block.attention.out_proj(mixed)
         y = y + block.feed_forward(block.feed_forward_norm(y))
-        assert_close(patched[layer, head], la.patch(model, y, layer + 1))
+        assert_close(patched[layer, head], la.run_from_layer(model, y, layer + 1))
 
 
 # Circuits of weights
@@ -212,7 +214,7 @@ def test_the_weights_say_what_the_heads_write(model) -> None:
 )
 def test_keys_do_not_see_what_the_heads_write(model, wires, instead, part, count) -> None:
     token_ids, written = tokens(7), {}
-    with la.cut_wires(model, wires, instead, part):
+    with la.path_patch(model, wires, instead, part):
         cut, maps = model.hidden_states(token_ids), la.attention_maps(model, token_ids)
     x = model.token_embedding(token_ids)
     for layer, block in enumerate(model.blocks):
@@ -245,7 +247,7 @@ def test_keys_do_not_see_what_the_heads_write(model, wires, instead, part, count
 
 
 def test_the_wire_is_whole_again_after_an_exception(model) -> None:
-    with pytest.raises(KeyError), la.cut_wires(model, {(0, 1): [(1, 0), (2, 1)]}):
+    with pytest.raises(KeyError), la.path_patch(model, {(0, 1): [(1, 0), (2, 1)]}):
         raise KeyError
     for module in model.modules():
         assert not module._forward_hooks
@@ -256,7 +258,7 @@ def test_a_hook_of_the_readers_own_is_no_cut(model) -> None:
     seen = []
     projection = model.blocks[2].attention.W_key
     projection.register_forward_hook(lambda _, __, key: seen.append(key))
-    with la.cut_wires(model, {(0, 1): [(2, 0)]}):
+    with la.path_patch(model, {(0, 1): [(2, 0)]}):
         model(tokens(7))
     assert len(seen) == 1
 
@@ -271,20 +273,20 @@ def normed():
 
 
 def cut(sender, end, **options) -> None:
-    with la.cut_wires(M, {sender: [end]}, **options):
+    with la.path_patch(M, {sender: [end]}, **options):
         raise AssertionError
 
 
 def cut_twice() -> None:
-    with la.cut_wires(M, {(0, 1): [(2, 0)]}):
+    with la.path_patch(M, {(0, 1): [(2, 0)]}):
         cut((1, 1), (2, 0))
 
 
 test_refused = refusals(
-    ("stream has the stages 0 to 3, got 4", lambda: la.patch(M, torch.zeros(7, WIDTH), 4)),
-    ("stream has the stages 0 to 3, got -1", lambda: la.patch(M, torch.zeros(7, WIDTH), -1)),
+    ("stream has the stages 0 to 3, got 4", lambda: la.run_from_layer(M, torch.zeros(7, WIDTH), 4)),
+    ("stream has the stages 0 to 3, got -1", lambda: la.run_from_layer(M, torch.zeros(7, WIDTH), -1)),
     ("as many tokens, got 7 and 6", lambda: la.patch_heads(M, SEVEN, SIX)),
-    ("as many tokens, got 7 and 6", lambda: la.patch_blocks(M, SEVEN, SIX, [0])),
+    ("as many tokens, got 7 and 6", lambda: la.patch_residual_stream(M, SEVEN, SIX, [0])),
     ("there is no layer 3", lambda: la.patch_heads(M, SEVEN, SEVEN, first=3)),
     ("there is no head 6", lambda: la.qk_circuit(M, 2, 6)),
     ("there is no head -1", lambda: la.ov_circuit(M, 2, -1)),

@@ -3,7 +3,13 @@
 import torch
 from harness.library.refusals import refusals
 
-from literate_attention import ablate_heads, first_token_targets, llama_model, resume, top_heads
+from literate_attention import (
+    ablate_heads,
+    cache_first_layers,
+    first_token_targets,
+    llama_model,
+    top_heads,
+)
 
 
 def small_model():
@@ -17,7 +23,7 @@ def test_a_resumed_model_is_the_same_above() -> None:
     model, token_ids = small_model(), torch.tensor([[3, 8, 5, 2], [1, 0, 4, 4]])
     whole, state = model(token_ids), torch.get_rng_state()
     for layer in (1, 2):
-        upper = resume(model, token_ids, layer)
+        upper = cache_first_layers(model, token_ids, layer)
         assert torch.equal(torch.get_rng_state(), state)
         assert torch.equal(upper(token_ids), whole)
         with ablate_heads(model, [(2, 1)]):
@@ -44,7 +50,10 @@ def test_top_heads_are_in_order() -> None:
 M, ONE, OTHER = small_model(), torch.tensor([1, 2]), torch.tensor([1, 3])
 
 test_refused = refusals(
-    ("of 3 blocks, 1 to 2 can have read a text already, got 0", lambda: resume(M, ONE, layer=0)),
-    ("already, got 3", lambda: resume(M, ONE, layer=3)),
-    ("the first blocks have read another text", lambda: resume(M, ONE, layer=1)(OTHER)),
+    (
+        "of 3 blocks, 1 to 2 can have read a text already, got 0",
+        lambda: cache_first_layers(M, ONE, layer=0),
+    ),
+    ("already, got 3", lambda: cache_first_layers(M, ONE, layer=3)),
+    ("the first blocks have read another text", lambda: cache_first_layers(M, ONE, layer=1)(OTHER)),
 )

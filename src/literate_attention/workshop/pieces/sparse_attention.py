@@ -4,8 +4,8 @@ from typing import Any
 
 from literate_attention.models.sparse_attention import index_loss, index_scores, top_k_mask
 from literate_attention.story.causal_attention import causal_mask
-from literate_attention.workshop.judge.judged import Judged, run_boolean, run_mask
-from literate_attention.workshop.judge.trials import Given, drawn, inputs
+from literate_attention.workshop.judge.judged import Judged
+from literate_attention.workshop.judge.trials import Given, call, drawn, inputs
 from literate_attention.workshop.pieces.piece import judged
 
 # The choice
@@ -13,7 +13,7 @@ from literate_attention.workshop.pieces.piece import judged
 
 def run_count(implementation: Any, given: Given) -> Any:
     """Count how many keys each query may read, where any of several equal ones may be chosen."""
-    return run_boolean(implementation, given).sum(dim=-1)
+    return call(implementation, given).sum(dim=-1)
 
 
 CHOICE = "scores, k, attn_mask"
@@ -128,7 +128,6 @@ PIECES = (
             (drawn(2, 3, 5), 3, causal_mask(3, 5)),
             (drawn(2, 3, 4, 4), 9, causal_mask(4)),
         ),
-        run_mask,
         then=TIES,
     ),
     judged(
@@ -155,6 +154,5 @@ PIECES = (
             (drawn(4, 4), weights_of(2, 4, 4)),
             (drawn(2, 5, 5), weights_of(2, 3, 5, 5)),
         ),
-        parts=(causal_mask,),
     ),
 )
