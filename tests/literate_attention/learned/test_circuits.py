@@ -284,7 +284,10 @@ def cut_twice() -> None:
 
 test_refused = refusals(
     ("stream has the stages 0 to 3, got 4", lambda: la.run_from_layer(M, torch.zeros(7, WIDTH), 4)),
-    ("stream has the stages 0 to 3, got -1", lambda: la.run_from_layer(M, torch.zeros(7, WIDTH), -1)),
+    (
+        "stream has the stages 0 to 3, got -1",
+        lambda: la.run_from_layer(M, torch.zeros(7, WIDTH), -1),
+    ),
     ("as many tokens, got 7 and 6", lambda: la.patch_heads(M, SEVEN, SIX)),
     ("as many tokens, got 7 and 6", lambda: la.patch_residual_stream(M, SEVEN, SIX, [0])),
     ("there is no layer 3", lambda: la.patch_heads(M, SEVEN, SEVEN, first=3)),
