@@ -426,7 +426,8 @@ index_loss: not the gradient of weights: it should be detached | weights.detach(
 index_loss: no gradient flows back | = scores.masked -> = scores.detach().masked
 index_loss: not the gradient of scores: it is not a number
     log_softmax(dim=-1) -> softmax(dim=-1).log()
-top_k_mask: of type torch.float32, not torch.bool | (-1, best, True) & attn_mask -> (-1, best, True).float() * attn_mask
+top_k_mask: of type torch.float32, not torch.bool
+    (-1, best, True) & attn_mask -> (-1, best, True).float() * attn_mask
 """
 
 
