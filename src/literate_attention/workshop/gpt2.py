@@ -17,9 +17,9 @@ from literate_attention.workshop._road import FirstLines, WorkshopError
 from literate_attention.workshop.assembling import share_weights
 from literate_attention.workshop.checking import check
 from literate_attention.workshop.judge.trials import UnusableError
-from literate_attention.workshop.solutions import (
+from literate_attention.workshop.readers_code import (
     TOLERANCE,
-    Solutions,
+    ReadersCode,
     difference,
     where_it_stops,
 )
@@ -57,12 +57,12 @@ def talk_gpt2(folder: str | os.PathLike[str], file: str | os.PathLike[str]) -> s
     (checked,) = check(folder, "MultiHeadAttention").results
     if not checked.verdict:
         raise WorkshopError(f"MultiHeadAttention is not right yet. {checked.verdict.says}")
-    solutions = Solutions(Path(folder), ["MultiHeadAttention"])
+    written = ReadersCode(Path(folder), ["MultiHeadAttention"])
     for layer in layers:
         num_heads = len(checkpoint[f"h.{layer}.attn.c_proj.bias"]) // HEAD_DIM
         ours = gpt2_attention(checkpoint, layer, num_heads, CONTEXT_LENGTH).eval()
         with redirect_stdout(FirstLines()):
-            fits = compared(solutions, ours) <= TOLERANCE
+            fits = compared(written, ours) <= TOLERANCE
         if not fits:
             return f"In layer {layer + 1} your MultiHeadAttention has other numbers than ours."
     return (
@@ -130,7 +130,7 @@ def read_checkpoint(file: Path) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-def compared(solutions: Solutions, ours: MultiHeadAttention) -> float:
+def compared(written: ReadersCode, ours: MultiHeadAttention) -> float:
     """Return how far a reader's attention with the same weights is from ours, on random vectors."""
     width, num_heads = ours.d_out, ours.num_heads
     x = torch.randn(1, NUM_TOKENS, width, generator=torch.Generator().manual_seed(123))
@@ -138,7 +138,7 @@ def compared(solutions: Solutions, ours: MultiHeadAttention) -> float:
     if not (right.any() and right.isfinite().all()):
         raise WorkshopError("With these weights, all numbers are zero or too large to compare.")
     try:
-        theirs = solutions.pieces["MultiHeadAttention"](
+        theirs = written.pieces["MultiHeadAttention"](
             width, width, CONTEXT_LENGTH, 0.0, num_heads, True
         ).eval()
         share_weights(theirs, ours.state_dict())
@@ -146,5 +146,5 @@ def compared(solutions: Solutions, ours: MultiHeadAttention) -> float:
     except UnusableError as error:
         raise WorkshopError(f"With GPT-2, {error}.") from None
     except Exception as error:
-        where = where_it_stops(error, solutions.folder)
+        where = where_it_stops(error, written.folder)
         raise WorkshopError(f"Your MultiHeadAttention stops with {where}.") from None

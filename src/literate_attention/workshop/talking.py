@@ -29,9 +29,9 @@ from literate_attention.workshop.assembling import (
 from literate_attention.workshop.checking import RIGHT, WRONG, Checked, check
 from literate_attention.workshop.gpt2 import talk_gpt2
 from literate_attention.workshop.pieces import functions_of
-from literate_attention.workshop.solutions import (
+from literate_attention.workshop.readers_code import (
     Comparison,
-    Solutions,
+    ReadersCode,
     where_it_stops,
 )
 
@@ -88,7 +88,7 @@ def talk(
 
     with redirect_stdout(printed):
         with sign_of_life("The library's model reads the text"):
-            comparison = Comparison(Solutions(Path(folder), right), ours, token_ids)
+            comparison = Comparison(ReadersCode(Path(folder), right), ours, token_ids)
         try:
             with sign_of_life("Your model reads the text"), recorded_calls() as called:
                 mine = comparison.assembled(right)
@@ -99,7 +99,7 @@ def talk(
                 with sign_of_life("The cause is looked for"):
                     cause = comparison.cause(right)
                 say(f"Other numbers than ours, from {first} on. {cause}")
-                comparison.solutions.only(right)
+                comparison.written.only(right)
             with sign_of_life("Your model begins to write"):
                 begun = next(tokens := written(mine))
             say()

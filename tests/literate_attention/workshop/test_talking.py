@@ -17,7 +17,7 @@ from literate_attention.workshop._road import CHAPTERS, WorkshopError, file_name
 from literate_attention.workshop.assembling import IN_MODEL
 from literate_attention.workshop.gpt2 import talk_gpt2
 from literate_attention.workshop.pieces import BY_NAME
-from literate_attention.workshop.solutions import Comparison, Solutions
+from literate_attention.workshop.readers_code import Comparison, ReadersCode
 from literate_attention.workshop.stubs import start
 from literate_attention.workshop.talking import asked, library_model, sign_of_life, talk
 
@@ -52,7 +52,7 @@ def naive(*names):
 def compared(tmp_path):
     def compare(**sources):
         write(tmp_path, **sources)
-        return Comparison(Solutions(tmp_path, sources), small_llama(), TEXT, SIZES)
+        return Comparison(ReadersCode(tmp_path, sources), small_llama(), TEXT, SIZES)
 
     return compare
 

@@ -32,7 +32,7 @@ TOLERANCE = 3e-5
 the smallest mistake that was tried, a norm with an eps of 1e-6 in place of 1e-5, is off by 4e-4."""
 
 
-class Solutions:
+class ReadersCode:
     """Some of the pieces that a reader has written in the files of a folder."""
 
     def __init__(self, folder: Path, names: Iterable[str]) -> None:
@@ -88,18 +88,18 @@ class Comparison:
 
     def __init__(
         self,
-        solutions: Solutions,
+        written: ReadersCode,
         ours: Assembly,
         token_ids: Tensor,
         sizes: Mapping[str, int] = SMOLLM2,
     ) -> None:
-        self.solutions, self.token_ids, self.sizes = solutions, token_ids, sizes
+        self.written, self.token_ids, self.sizes = written, token_ids, sizes
         self.weights = ours.model.state_dict()
         self.expected = ours.outputs(token_ids)
 
     def assembled(self, names: Iterable[str]) -> Assembly:
         """Return the model with some of the pieces."""
-        return assemble(self.solutions.only(names), self.weights, self.sizes)
+        return assemble(self.written.only(names), self.weights, self.sizes)
 
     def first_difference(self, outputs: dict[str, Tensor]) -> str | None:
         """Name the first layer whose numbers are not those of ours."""
