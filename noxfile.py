@@ -97,7 +97,10 @@ def compare_machines(
         except CommandFailed:
             moved.append(name)
     if moved:
-        session.error(f"something moves with {'; with '.join(moved)}")
+        session.error(
+            f"the build fails with {'; with '.join(moved)}; "
+            f"what is not as recorded, the machine computed: do not record it"
+        )
 
 
 @nox.session
@@ -137,7 +140,7 @@ def oracles(session: nox.Session) -> None:
 
 @nox.session
 def proof(session: nox.Session) -> None:
-    """Break the library, the pages and the build in many ways: each has to be noticed."""
+    """Break pages and builds in many ways, train with many seeds, and run all notebooks."""
     install(session)
     build_anew(session)
     pytest(session, "-m", "whole or seeds", *session.posargs)

@@ -167,11 +167,11 @@ def complete(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def visit(self: HTML5Translator, node: LiveFigure) -> None:
-    """Open the element, which tells its script which figure it is, and where its numbers are."""
+    """Open the element, which tells its script where its numbers are."""
     if self.builder.name == "epub":
         return
     name = node["figure"]
-    attributes = {"CLASS": f"live-figure {name}", "data-figure": name}
+    attributes: dict[str, Any] = {"CLASS": f"live-figure {name}"}
     if "begin" in node:
         attributes["data-begin"] = node["begin"]
     if text := script(self.builder.outdir, name):

@@ -164,7 +164,7 @@ def require_room(num_cached: int, new_tokens: int, **kept: tuple[Tensor, Tensor]
             )
 
 
-def require_sha256(path: Path, expected: str, way_out: str = "reinstall it or delete it") -> None:
+def require_sha256(path: Path, expected: str, way_out: str) -> None:
     """Refuse a file that is missing, broken off or another, and say how to come by the right one."""
     if not path.is_file():
         raise ValueError(f"{path} is missing; {way_out}")

@@ -100,4 +100,4 @@ def test_an_ebook_has_what_stands_there_and_no_scripts(figures_site) -> None:
     assert "Without a script." in text
     assert "0.2379" in text
     assert "_static/pa" not in text
-    assert "data-figure" not in text
+    assert "live-figure" not in text

@@ -96,8 +96,8 @@
     dropout: {
       write: ({ dropout }) => `${dropout.rate},${dropout.seed}`,
       read: (text, { seeds }) => {
-        const [rate, seed] = text.split(",");
-        if (!seeds.includes(seed)) refuse(`the seed must be one of ${seeds.join(", ")}`);
+        const [rate, seed, ...rest] = text.split(",");
+        if (rest.length || !seeds.includes(seed)) refuse(`the seed must be one of ${seeds.join(", ")}`);
         return { dropout: { rate: readRate(rate), seed } };
       },
     },

@@ -46,7 +46,7 @@ def abridge(
     parts = [cutter.code(node) for node in definitions if cutter.parts_of(node)]
     # What is longer than a line stands apart; `ruff` allows no more than two blank lines.
     code = "".join(part if part.count("\n") == 1 else f"\n\n{part}\n\n" for part in parts)
-    kinds = [kind for kind in (DOCSTRINGS, TYPES, REFUSALS) if kind in cutter.left_out]
+    kinds = [kind for kind in (DOCSTRINGS, TYPES, PRINTING, REFUSALS) if kind in cutter.left_out]
     return Abridged(laid_out(code), kinds)
 
 

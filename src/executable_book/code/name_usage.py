@@ -67,6 +67,9 @@ class Scope(ast.NodeVisitor):
                 self._note(self.meaning.get(name), start(node))
             case ast.Name(id=name):
                 self.meaning.pop(name, None)
+            case ast.Assign(targets=targets, value=value):  # which the targets do not mean yet
+                for part in (value, *targets):
+                    self.visit(part)
             case ast.FunctionDef(name=name, args=args):
                 self.meaning.pop(name, None)
                 outside = dict(self.meaning)

@@ -88,11 +88,13 @@ def _processors() -> list[str]:
 def configure(app: Sphinx, config: Config) -> None:
     """Have MyST-NB execute pages with our kernels, and keep their outputs where they belong."""
     app.registry.source_suffix.pop(".ipynb", None)  # pages are texts, whose lines findings name
-    # `judge_cells` says more, and a page that is not executed has no language.
-    config.suppress_warnings = [*config.suppress_warnings, "mystnb.exec", "myst-nb.lexer"]
+    config.suppress_warnings = [*config.suppress_warnings, "mystnb.exec"]  # see `judge_cells`
+    if config.book_not_executed:  # such a page has no language
+        config.suppress_warnings = [*config.suppress_warnings, "myst-nb.lexer"]
     kernels.install_kernelspec(app.outdir.parent / "jupyter")
     config.nb_execution_excludepatterns = [
-        Path(app.srcdir, f"{page}.md").as_posix() for page in config.book_not_executed
+        *config.nb_execution_excludepatterns,
+        *(Path(app.srcdir, f"{page}.md").as_posix() for page in config.book_not_executed if page),
     ]
     if config.nb_execution_mode != "cache":
         return
@@ -167,7 +169,9 @@ def executed_with(config: Config) -> dict[str, str]:
     program = kernels.start_python("-c", "\n".join(asks))
     output, errors = program.communicate()
     if program.returncode:
-        raise SphinxError(f"pages cannot be executed: {errors.strip()}")
+        name = kernel_start.NOISE
+        given = f"book_device = {config.book_device!r}, {name} = {os.environ.get(name)!r}"
+        raise SphinxError(f"pages cannot be executed ({given}): {errors.strip()}")
     return about | ({"device": output.strip()} if config.book_device else {})
 
 

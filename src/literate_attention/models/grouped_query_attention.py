@@ -306,8 +306,8 @@ class GroupedQueryAttention(nn.Module):
             ValueError: the mask or the cache does not fit, or there are more tokens than positions or room in
                 the cache.
         """
-        # A cache for another window would forget other keys than those that have left this one.
         if (of_cache := getattr(cache, "window", self.window)) != self.window:
+            # It would forget other keys than those that have left this one.
             raise ValueError(
                 f"the cache is for a window of {of_cache}, but the window of the attention is {self.window}; "
                 f"set its attribute window to {of_cache}"

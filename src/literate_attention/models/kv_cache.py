@@ -385,8 +385,8 @@ def generate(
             or :func:`sample` with your settings.
         stop_token: the token that ends a text, or several that do; what follows it in a batch repeats it.
         is_token: False for padding, to which no token attends; the result begins with the padding, too.
-        caches: for each block one, empty or with what these texts begin with; by default new ones. If the
-            model's attention takes none, as in the story, all tokens run at every step.
+        caches: for each block one, empty or with what these texts begin with; by default new ones of keys and
+            values, if its attention has groups. Without any, all tokens run at every step.
         progress: wraps the steps, as ``tqdm`` does, to show how far it is.
 
     Returns:

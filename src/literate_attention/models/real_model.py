@@ -223,7 +223,7 @@ def gpt2_attention(
 
 
 def smollm2_tokenizer(tokens: Sequence[str], num_special: int) -> tiktoken.Encoding:
-    """Make a tokenizer of a vocabulary that is written in letters for bytes, as GPT-2's is.
+    """Make SmolLM2's tokenizer of its vocabulary, which is written in letters for bytes, as GPT-2's is.
 
     A file cannot hold every byte as text, so each has a letter: printable ones themselves, the others those
     from U+0100 on; a blank is ``Ġ``. A text is first cut into words, numbers one digit at a time, and

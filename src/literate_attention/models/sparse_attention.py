@@ -174,6 +174,11 @@ class SparseCache:
         return int(self.cache.num_tokens)
 
     @property
+    def max_tokens(self) -> int:
+        """For how many tokens the index has room."""
+        return self.index_keys.shape[-2]
+
+    @property
     def num_keys(self) -> int:
         """How many keys the index of the next tokens finds in it."""
         return self.num_tokens

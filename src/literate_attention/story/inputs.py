@@ -158,7 +158,7 @@ def load_the_verdict(cache_dir: Path | str | None = None) -> str:
 
 def _fetch_once(url: str, sha256: str, path: Path) -> Path:
     if path.exists():
-        require_sha256(path, sha256)
+        require_sha256(path, sha256, "delete it, and it is downloaded again")
         return path
     try:
         with urllib.request.urlopen(url, timeout=30) as response:

@@ -80,7 +80,9 @@ def verdicts_of_one(
     ended = how_it_ended(code, seconds)
     if ended.startswith(ENDLESS):
         endless.append(running)
-    says = f"{step[0].upper()}{step[1:]} {ended}{f': it is in {place}' if place else ''}."
+    says = (
+        f"{step[0].upper()}{step[1:]} {ended}{f': it is in {printable(place)}' if place else ''}."
+    )
     for name in at_stake:
         if name in left:
             yield name, Verdict(False, says, is_written=code != TOO_BUSY)
@@ -156,7 +158,8 @@ def read_message(line: bytes) -> dict[str, Any]:
 def plain(verdict: Verdict) -> Verdict:
     """Write a verdict as a terminal can be sent it, and its sentence on one line."""
     case = "\n".join(map(printable, verdict.case.split("\n")))
-    return replace(verdict, says=printable(" ".join(verdict.says.split())), case=case)
+    says, first = printable(" ".join(verdict.says.split())), printable(verdict.first)
+    return replace(verdict, says=says, case=case, first=first)
 
 
 def printable(text: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import torch
 from torch import nn
 
-CLASSES = (one for one in vars(nn).values() if isinstance(one, type))
+CLASSES = tuple(one for one in vars(nn).values() if isinstance(one, type))
 SHARED = (builtins, math, torch, nn, nn.functional, nn.init, torch.Tensor, *CLASSES)
 """Where what one file puts in the place of something else would be met by all."""
 
