@@ -19,6 +19,9 @@ _LEAST = 0.05
 """Smaller weights have no arc, and on a circle no number."""
 
 
+_LEADS = "arrows lead to the word that looks"
+
+
 def _thickness(weight: float) -> float:
     """Return how thick an arrow of this weight is, in points: a weight of zero is still to be seen."""
     return 0.5 + 4 * weight
@@ -102,8 +105,9 @@ def draw_looks(
                 f"{title}: {', '.join(looks)}; all words but the last give {later} of their weight to later "
                 "words, on average."
             )
+        page.note(MARGIN, y, f"{_LEADS}; frame: at itself", "left")
         lead = "Arcs lead to the word that looks: above the line from later words, below it from earlier."
-        return page.finish(y - LINE / 2 + MARGIN, lead, *sentences)
+        return page.finish(y + LINE / 2 + MARGIN, lead, *sentences)
 
 
 def draw_ladder(rungs: Sequence[tuple[str, str, Sequence[int], Mapping[str, Tensor]]]) -> Drawing:
@@ -148,7 +152,8 @@ def draw_ladder(rungs: Sequence[tuple[str, str, Sequence[int], Mapping[str, Tens
                 clauses.append(f"with {' '.join(lines)}, {_say_looks(words, asks, heads)}")
             said.append(f"{question} In the sentence '{sentence}', {'; '.join(clauses)}.")
             y = top + deep + high + 8
-        return page.finish(y - 8 + MARGIN, *said)
+        page.note(MARGIN, y, _LEADS, "left")
+        return page.finish(y + LINE / 2 + MARGIN, *said)
 
 
 def _say_looks(words: Sequence[str], asks: Sequence[int], heads: Array) -> str:
@@ -212,4 +217,5 @@ def draw_head_circles(
             ]
             gives = [f"'{tokens[i]}' gives {enumerated(shares[i])}" for i in range(3)]
             sentences.append(f"{name.capitalize()}: {'; '.join(gives)}.")
-        return page.finish(low - LINE + MARGIN, f"Where {quote(tokens)} look.", *sentences)
+        page.note(MARGIN, low - LINE / 2, _LEADS, "left")
+        return page.finish(low + MARGIN, f"Where {quote(tokens)} look.", *sentences)
