@@ -152,8 +152,8 @@ def draw_ladder(rungs: Sequence[tuple[str, str, Sequence[int], Mapping[str, Tens
                 clauses.append(f"with {' '.join(lines)}, {_say_looks(words, asks, heads)}")
             said.append(f"{question} In the sentence '{sentence}', {'; '.join(clauses)}.")
             y = top + deep + high + 8
-        page.note(MARGIN, y, _LEADS, "left")
-        return page.finish(y + LINE / 2 + MARGIN, *said)
+        page.note(MARGIN, y + 8, _LEADS, "left")
+        return page.finish(y + LINE / 2 + 8 + MARGIN, *said)
 
 
 def _say_looks(words: Sequence[str], asks: Sequence[int], heads: Array) -> str:
@@ -217,5 +217,5 @@ def draw_head_circles(
             ]
             gives = [f"'{tokens[i]}' gives {enumerated(shares[i])}" for i in range(3)]
             sentences.append(f"{name.capitalize()}: {'; '.join(gives)}.")
-        page.note(MARGIN, low - LINE / 2, _LEADS, "left")
-        return page.finish(low + MARGIN, f"Where {quote(tokens)} look.", *sentences)
+        page.note(MARGIN, low, _LEADS, "left")
+        return page.finish(low + LINE / 2 + MARGIN, f"Where {quote(tokens)} look.", *sentences)
