@@ -162,7 +162,7 @@ def machines(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def check(session: nox.Session) -> None:
-    """Do all that CI asks for, in one environment: style, the book, most tests; it needs Chromium."""
+    """Do nearly all that CI asks for, in one environment: style, the book, most tests; it needs Chromium."""
     install(session, LOCK_WITH_PEERS)
     check_style(session)
     build_anew(session)

@@ -103,8 +103,9 @@ class Checked:
         first = {one.piece.name: one.verdict.first for one in self.results}
         if undone:
             name = first[undone[0]] or undone[0]
-            before = f"Next: {first.get(name) or name}"
-            if before.removeprefix("Next: ") not in BY_NAME:
+            name_or_place = first.get(name) or name
+            before = f"Next: {name_or_place}"
+            if name_or_place not in BY_NAME:
                 yield before
                 return
         elif others := [name for name in BY_NAME if name not in first]:

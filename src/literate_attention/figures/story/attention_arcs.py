@@ -19,12 +19,15 @@ _LEAST = 0.05
 """Smaller weights have no arc, and on a circle no number."""
 
 
-_LEADS = "arrows lead to the word that looks"
-
-
 def _thickness(weight: float) -> float:
     """Return how thick an arrow of this weight is, in points: a weight of zero is still to be seen."""
     return 0.5 + 4 * weight
+
+
+def _finish(page: Canvas, y: float, *said: str, more: str = "") -> Drawing:
+    """Write below a drawing which way its arrows lead, and end it."""
+    page.note(MARGIN, y, f"arrows lead to the word that looks{more}", "left")
+    return page.finish(y + LINE / 2 + MARGIN, *said)
 
 
 def _draw_arcs(
@@ -105,9 +108,8 @@ def draw_looks(
                 f"{title}: {', '.join(looks)}; all words but the last give {later} of their weight to later "
                 "words, on average."
             )
-        page.note(MARGIN, y, f"{_LEADS}; frame: at itself", "left")
         lead = "Arcs lead to the word that looks: above the line from later words, below it from earlier."
-        return page.finish(y + LINE / 2 + MARGIN, lead, *sentences)
+        return _finish(page, y, lead, *sentences, more="; frame: at itself")
 
 
 def draw_ladder(rungs: Sequence[tuple[str, str, Sequence[int], Mapping[str, Tensor]]]) -> Drawing:
@@ -152,8 +154,7 @@ def draw_ladder(rungs: Sequence[tuple[str, str, Sequence[int], Mapping[str, Tens
                 clauses.append(f"with {' '.join(lines)}, {_say_looks(words, asks, heads)}")
             said.append(f"{question} In the sentence '{sentence}', {'; '.join(clauses)}.")
             y = top + deep + high + 8
-        page.note(MARGIN, y + 8, _LEADS, "left")
-        return page.finish(y + LINE / 2 + 8 + MARGIN, *said)
+        return _finish(page, y + 8, *said)
 
 
 def _say_looks(words: Sequence[str], asks: Sequence[int], heads: Array) -> str:
@@ -217,5 +218,4 @@ def draw_head_circles(
             ]
             gives = [f"'{tokens[i]}' gives {enumerated(shares[i])}" for i in range(3)]
             sentences.append(f"{name.capitalize()}: {'; '.join(gives)}.")
-        page.note(MARGIN, low, _LEADS, "left")
-        return page.finish(low + LINE / 2 + MARGIN, f"Where {quote(tokens)} look.", *sentences)
+        return _finish(page, low, f"Where {quote(tokens)} look.", *sentences)
