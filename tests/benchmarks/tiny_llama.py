@@ -1,6 +1,6 @@
 """What does the model of the page on learning to write know at which moment of its training?
 
-The page trains this model for the first 200 of its 1,200 steps, in float64, and goes on with what is kept
+The page trains this model for the first of its 1,200 steps, in float64, and goes on with what is kept
 here. Loss and excess are those on 300 texts on which it is not trained. The file has its weights after
 50, 200 and 1,200 steps, rounded to half precision; loss_as_kept is the loss at the end with these.
 loss_elsewhere is the loss of a second training that rounds otherwise in the last place, as another machine

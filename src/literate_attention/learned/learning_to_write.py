@@ -159,10 +159,9 @@ class World:
         begins = (texts[:, -1] == 0) & (yes < start)
         probs[begins] = (probs[begins] + self._even(("yes",))) / 2
         echoes = yes > end
-        again = texts.gather(
-            1, (start + texts.shape[1] - yes).clamp(0, texts.shape[1] - 1)[:, None]
-        )
-        return torch.where(echoes[:, None], one_hot(again[:, 0], len(self.words)).double(), probs)
+        again = texts[echoes, (start - yes)[echoes]]
+        probs[echoes] = one_hot(again, len(self.words)).double()
+        return probs
 
     def _echo(self, texts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Find the full stops around the last whole sentence of each text, and the last *yes*."""
