@@ -68,8 +68,7 @@ class LatentCache:
         """Keep what belongs to new tokens, count them in ``num_tokens``, and return that of all so far.
 
         Raises:
-            TypeError: they are on another device or of another type than the cache.
-            ValueError: they are for another batch or of another width, or there is no room.
+            ValueError: there is no room.
             RuntimeError: gradients are recorded.
         """
         new_tokens = new.shape[-2]
@@ -188,25 +187,21 @@ class MultiHeadLatentAttention(nn.Module):
             Float[Tensor, "*batch num_heads num_tokens kv_len"],
         ]
     ):
-        """Let every token attend to itself and to the tokens before it, once for each head.
+        """Let every token attend to itself and to those before it, in each head; return the context vectors.
 
         Args:
             x: one vector for each token.
             cache: what keeps the latents and rotated keys of the tokens before these, and takes theirs: a
                 :class:`LatentCache`.
-            attn_mask: True in row i, column j: token i may attend to key j, unless j comes after i.
+            attn_mask: True in row i, column j: token i may attend to key j, unless j comes after i. Where it
+                may attend to none, its weights are zero, and so are the context vectors of its heads.
             absorb: whether the queries absorb ``W_key``, or keys and values are made for every head; by
                 default what takes fewer multiplications.
             need_weights: whether the attention weights are returned too.
 
-        Returns:
-            The context vectors; with ``need_weights`` also the weights. Where a token may attend to no key,
-            its weights are zero, and so are the context vectors of its heads.
-
         Raises:
-            TypeError: the mask is not boolean, or the cache is one of keys and values.
-            ValueError: the mask or the cache does not fit, or there are more tokens than positions or room in
-                the cache.
+            TypeError: the cache is one of keys and values.
+            ValueError: there are more tokens than positions, or room in the cache.
         """
         require_cache("latent attention", cache, "LatentCache", has="kept")
         start = 0 if cache is None else cache.num_tokens
@@ -259,14 +254,12 @@ class MultiHeadLatentAttention(nn.Module):
     def absorbing_saves_work(self, q_len: int, kv_len: int) -> bool:
         """Say whether it takes fewer multiplications to absorb than to expand.
 
+        In each head: to widen all queries and narrow what comes out, to compare and to average latents; or
+        to expand all latents, and do so with narrow keys and values.
+
         Args:
             q_len: the number of new tokens.
             kv_len: the number of all tokens, the new ones included.
-
-        Returns:
-            Whether fewer multiplications are needed, for each head: to widen all queries and narrow what
-            comes out, to compare and to average latents; or to expand all latents, and do so with narrow
-            keys and values.
         """
         own_widths = self.head_dim + self.value_dim
         between = self.latent_dim * own_widths

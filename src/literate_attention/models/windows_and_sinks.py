@@ -50,9 +50,6 @@ def window_mask(
     Returns:
         True in row i, column j: query i may attend to key j.
 
-    Raises:
-        ValueError: the window is below 1, or the number of sinks below 0.
-
     Example:
         >>> window_mask(3, 4, window=2)
         tensor([[ True,  True, False, False],
@@ -89,10 +86,6 @@ def receptive_field(
     Returns:
         True in row i, column j: what comes out for token i depends on what goes in for token j.
 
-    Raises:
-        TypeError: the mask is not boolean.
-        ValueError: the mask is not square, or there is no layer.
-
     Example:
         >>> receptive_field(window_mask(4, 4, window=2), num_layers=2).int()
         tensor([[1, 0, 0, 0],
@@ -115,11 +108,7 @@ def document_mask(
 
     .. math:: M_{ij} = \bigl[\, j \le i \,\bigr] \wedge \bigl[\, t_i = t_j \,\bigr]
 
-    Args:
-        document_ids: for each token the number of its text, :math:`t`.
-
-    Returns:
-        True in row i, column j: query i may attend to key j.
+    where :math:`t` numbers the text of each token, as ``document_ids`` says.
 
     Example:
         >>> document_mask(torch.tensor([0, 0, 1, 1])).int()
@@ -160,12 +149,8 @@ def modified_attention(
         sinks: for each head the score of its sink, :math:`\kappa`; by default there is none.
         attn_mask: True in row i, column j: query i may attend to key j.
 
-    Returns:
-        The context vectors.
-
     Raises:
-        TypeError: the mask is not boolean.
-        ValueError: there are not as many values as keys, or as many sinks as heads, or the mask does not fit.
+        ValueError: there are not as many sinks as heads.
 
     Example:
         Two keys with scores of zero and a sink of zero take a third each.
@@ -208,9 +193,6 @@ class RollingCache:
         window: how many keys a query sees, its own included, :math:`w`.
         num_sinks: how many of the first keys are never forgotten, :math:`s`.
 
-    Raises:
-        ValueError: the window is below 1, or the number of sinks below 0.
-
     Example:
         >>> cache = RollingCache(window=4)
         >>> key = torch.arange(6.0).unsqueeze(-1).expand(1, 2, 6, 8)
@@ -242,13 +224,6 @@ class RollingCache:
         Args:
             key: the keys of the tokens that follow.
             value: their values.
-
-        Returns:
-            The keys and the values that were kept, followed by the new ones.
-
-        Raises:
-            TypeError: they are on another device or of another type than those that were kept.
-            ValueError: they are for another batch, other heads or another width than those that were kept.
         """
         new_tokens = key.shape[-2]
         if self.num_tokens > 0:

@@ -106,14 +106,12 @@ def round_otherwise(x: Shaped[Tensor, "*shape"], seed: int) -> Shaped[Tensor, "*
     .. math:: x_i \mapsto x_i + d_i \, \text{ulp}(x_i), \qquad d_i \in \{-1, 0, 1\}
 
     The digits of :math:`x_i` and the seed decide :math:`d_i`, so a number is always rounded in the same way,
-    as on any one machine. This is Monte Carlo arithmetic :cite:p:`parker1997`.
+    as on any one machine. Zeros and what is not finite stay, and gradients pass through. This is Monte Carlo
+    arithmetic :cite:p:`parker1997`.
 
     Args:
         x: numbers in float32 or float64; others are returned as they are.
         seed: which machine it is.
-
-    Returns:
-        The numbers, rounded otherwise. Zeros and what is not finite stay, and gradients pass through.
 
     Example:
         >>> thirds = torch.arange(1.0, 7.0, dtype=torch.float64) / 3
@@ -140,9 +138,6 @@ def rounding_noise(seed: int) -> Iterator[None]:
 
     What a module computes, and all parameters after each step of an optimizer, pass through
     :func:`round_otherwise`. A digit that this changes is a digit that the machine computed, not the program.
-
-    Args:
-        seed: which machine it is.
 
     Example:
         >>> layer, x = nn.Linear(64, 64), torch.ones(64)
@@ -180,7 +175,7 @@ def rounding_noise(seed: int) -> Iterator[None]:
 def dropout_mask(
     *shape: int, p: float, stream: DropoutStream = "torch", device: torch.device | str | None = None
 ) -> Bool[Tensor, "..."]:
-    r"""Draw which elements dropout keeps, from the stream of your choice, on any machine.
+    r"""Draw which elements dropout keeps (True), from the stream of your choice, on any machine.
 
     Both streams start from torch's CPU generator, so :func:`torch.manual_seed` decides what is drawn.
 
@@ -199,12 +194,6 @@ def dropout_mask(
         stream: ``"torch"`` or ``"mkl"``.
         device: where the finished mask is put, by default torch's default device. It is drawn on the CPU
             in any case.
-
-    Returns:
-        A boolean tensor; True = kept.
-
-    Raises:
-        ValueError: ``p`` is outside [0, 1), or the stream is unknown.
 
     Example:
         >>> _ = torch.manual_seed(123)
@@ -253,9 +242,6 @@ class ReproducibleDropout(nn.Dropout):
     Args:
         p: the probability that an element is dropped, in [0, 1).
         stream: where the mask comes from; see :func:`dropout_mask`.
-
-    Raises:
-        ValueError: ``p`` is outside [0, 1), or the stream is unknown.
 
     Example:
         >>> _ = torch.manual_seed(123)
