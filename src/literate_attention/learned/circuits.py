@@ -182,14 +182,8 @@ def run_from_layer(
 
     .. math:: \text{logits} = \text{norm}\bigl(\text{block}_L(\cdots \text{block}_{l}(x))\bigr) \, E^\top
 
-    With a stream that mixes two runs, it says what the model makes of the part that was carried over
-    :cite:p:`vig2020,meng2022`.
-
-    Args:
-        model: a stack of blocks.
-        stream: what the block reads, :math:`x`.
-        layer: the block that reads it, :math:`l`, counted from 0; as many as there are blocks means the last
-            norm.
+    where :math:`l` may be as large as the number of blocks: then only the norm is left. With a stream that
+    mixes two runs, it says what the model makes of the part that was carried over :cite:p:`vig2020,meng2022`.
 
     Example:
         >>> from literate_attention import llama_model
@@ -264,14 +258,10 @@ def patch_heads(
 
     .. math:: \tilde x_l = x_l + \sum_h \text{output}_{l,h} - \text{output}_{l,g} + \text{output}'_{l,g}
 
-    Args:
-        model: a stack of blocks.
-        token_ids: what the model reads.
-        other_ids: the text that the output of head :math:`g` comes from, of as many tokens.
-        first: the first layer whose heads are patched, counted from 0.
+    for each head :math:`g` of the layers from ``first`` on.
 
     Returns:
-        The logits after the last token, for each head of each of these layers.
+        The logits after the last token, for each of these heads.
 
     Raises:
         ValueError: the texts differ in length, or there is no such layer.

@@ -54,16 +54,8 @@ def repeated_blocks(
     .. math:: t_i = b_{i \bmod n}, \qquad n \sim \{n_{min}, \dots, n_{max}\}
 
     No token stands twice in a block :math:`b`, so that each names its successor. The length :math:`n` is
-    drawn anew for each row, so that counting back by a fixed number of places helps nobody
-    :cite:p:`olsson2022`.
-
-    Args:
-        batch: how many rows.
-        num_tokens: how long a row is.
-        vocab_size: how many tokens there are to draw from, at least ``longest``.
-        shortest: the fewest tokens of a block, :math:`n_{min}`.
-        longest: the most tokens of a block, :math:`n_{max}`.
-        generator: what draws; by default torch's own.
+    drawn anew for each row, from ``shortest`` to ``longest``, so that counting back by a fixed number of
+    places helps nobody :cite:p:`olsson2022`.
 
     Example:
         >>> generator = torch.Generator().manual_seed(123)
@@ -88,9 +80,6 @@ def induction_targets(
     .. math:: T_{ij} = [\, t_{j-1} = t_i \,\wedge\, 0 < j < i \,]
 
     After *A B … A* such a head looks at *B*, since what came once may well come again :cite:p:`olsson2022`.
-
-    Returns:
-        True in row i, column j: the token before token j is the same as token i.
 
     Example:
         >>> induction_targets(torch.tensor([5, 7, 5, 7])).int()
@@ -175,15 +164,8 @@ def attention_only_model(
               \qquad \text{block}_l(x) = x + \text{Attention}_l(\text{norm}_l(x))
 
     It is small enough to be understood completely :cite:p:`elhage2021`. Its random weights are in float64,
-    from the :func:`~literate_attention.story.training.same_start` on every machine.
-
-    Args:
-        vocab_size: how many tokens there are.
-        embed_dim: how wide a vector of the residual stream is.
-        num_layers: how many blocks.
-        num_heads: how many heads a block has.
-        context_length: how many positions there are.
-        base: of the rotary frequencies; None if nothing tells the positions.
+    from the :func:`~literate_attention.story.training.same_start` on every machine. Without a ``base`` of the
+    rotary frequencies, nothing tells the positions.
 
     Example:
         >>> model = attention_only_model(vocab_size=26, embed_dim=32, num_layers=2)
@@ -262,9 +244,6 @@ def previous_token_targets(
 
     Such heads are found in every trained model :cite:p:`elhage2021`.
 
-    Returns:
-        True in row i, column j: token j is the one before token i.
-
     Example:
         >>> previous_token_targets(3).int()
         tensor([[0, 0, 0],
@@ -284,10 +263,7 @@ def head_scores(
               I = \{\, i : T_{ij} \text{ for some } j \,\}
 
     A head that looks nowhere else has a score of 1. Queries for which there is no such place do not count.
-
-    Args:
-        maps: a map for each head, :math:`A`, from :func:`attention_maps`.
-        targets: where a head of this kind looks, :math:`T`.
+    The maps :math:`A` are those of :func:`attention_maps`.
 
     Raises:
         ValueError: some sequence has no targets.
@@ -317,10 +293,6 @@ def copy_predictions(
 
     Of random tokens the first reading cannot be guessed. The second can, by whoever looks back
     :cite:p:`olsson2022`.
-
-    Args:
-        model: what names the next token.
-        token_ids: any sequence, and once more the same, :math:`t`.
 
     Returns:
         For all tokens of the second half but the first: whether the model's best guess is right, and the

@@ -81,9 +81,6 @@ class World:
     def token_ids(self, text: str) -> Int[Tensor, " num_tokens"]:
         """Turn words, with blanks between them, into their ids.
 
-        Raises:
-            ValueError: a word is not of this world.
-
         Example:
             >>> World().token_ids(". Tom's red cup")
             tensor([ 0,  1,  9, 17])
@@ -190,11 +187,7 @@ class World:
     ) -> Int[Tensor, "num_texts num_tokens"]:
         """Write texts, each word drawn when it is said, and return the ids of their words.
 
-        Args:
-            num_texts: how many texts.
-            num_tokens: how long each is, with the full stop at its beginning; the end may be in the middle of
-                a sentence.
-            generator: what draws; by default torch's global generator.
+        The first token is the full stop at the beginning; the last may be in the middle of a sentence.
 
         Example:
             >>> World().draw(5, 36).shape
@@ -307,13 +300,8 @@ def restricted_nll(
 
     .. math:: -\ln \frac{q_w}{\sum_{v \in S} q_v}
 
-    Args:
-        logits: what the model says; a softmax makes probabilities, :math:`q`, of it.
-        possible: which words are possible, :math:`S`.
-        words: the ids of the words that come, :math:`w`.
-
-    Returns:
-        The surprise in nats; nothing sensible if the word itself is not possible.
+    In nats; a softmax of the logits makes the probabilities :math:`q`. Nothing sensible comes out if the word
+    :math:`w` is not in :math:`S` itself, the words that are possible.
 
     Example:
         >>> logits, possible = torch.zeros(4), torch.tensor([True, True, False, False])
@@ -327,12 +315,7 @@ def restricted_nll(
 def count_words(
     texts: Int[Tensor, "num_texts num_tokens"], vocab_size: int, num_words: int
 ) -> Float[Tensor, "*vocab_sizes"]:
-    """Count how often words follow each other, in a table with ``num_words`` dimensions.
-
-    Args:
-        texts: the ids of words, one text a row.
-        vocab_size: how many words there are.
-        num_words: how many neighbours are counted together: 1 for words alone, 2 for pairs.
+    """Count how often words follow each other, in a table: of words alone, of pairs, or of ``num_words``.
 
     Example:
         >>> count_words(torch.tensor([[0, 1, 0, 1, 1]]), vocab_size=2, num_words=2)

@@ -39,10 +39,6 @@ def stack_groups(
 
     Neighbours make a group: with 6 heads and 2 groups, heads 0, 1, 2 share the first keys.
 
-    Args:
-        x: what belongs to queries, head by head.
-        num_kv_heads: how many key-value heads there are, :math:`h_{kv}`.
-
     Example:
         Six heads of five queries make two lists of fifteen, in which each head has a number here.
 
@@ -128,16 +124,9 @@ def grouped_attention(
     .. math:: Z_i = \operatorname{softmax}\!\left(\frac{Q_i K_{g(i)}^\top}{\sqrt{d}}\right) V_{g(i)},
               \qquad g(i) = \left\lfloor \frac{i \, h_{kv}}{h} \right\rfloor
 
-    No key is copied for a second head, neither by torch's kernel nor here :cite:p:`ainslie2023`.
-
-    Args:
-        query: what asks.
-        key: what is compared with the queries of a group.
-        value: what is averaged.
-        attn_mask: True in row i, column j: query i may attend to key j.
-        is_causal: hide the keys of later tokens; the queries are those of the last tokens.
-        scale: what scores are multiplied by; by default :math:`1/\sqrt{d}`.
-        need_weights: whether the weights that were used are returned too.
+    No key is copied for a second head, neither by torch's kernel nor here :cite:p:`ainslie2023`. The
+    arguments are those of :func:`~literate_attention.story.fused_attention.fused_attention`, but for dropout;
+    with ``need_weights`` the weights are returned too.
 
     Raises:
         ValueError: the heads cannot be shared out, or ``attn_mask`` and ``is_causal`` are given together.

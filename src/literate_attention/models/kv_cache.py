@@ -117,12 +117,6 @@ def empty_caches(model: LanguageModel, batch: int, max_tokens: int) -> list[KVCa
 
     .. math:: \text{bytes per token} = 2 \cdot L \cdot h_{kv} \cdot d \cdot \text{bytes per number}
 
-    Args:
-        model: of blocks whose attention is a
-            :class:`~literate_attention.models.grouped_query_attention.GroupedQueryAttention`.
-        batch: how many sequences.
-        max_tokens: how many tokens there is room for.
-
     Raises:
         TypeError: the model's attention takes no cache.
 

@@ -25,16 +25,9 @@ class LatentCache:
 
     .. math:: \text{bytes} = \text{batch} \cdot n \cdot (c + r) \cdot \text{bytes per number}
 
-    It takes the place of a :class:`~literate_attention.models.kv_cache.KVCache`, and like it, it takes room
-    for all tokens at once and is written in place.
-
-    Args:
-        batch: how many sequences.
-        max_tokens: how many tokens there is room for, :math:`n`.
-        latent_dim: how wide a latent is, :math:`c`.
-        rope_dim: how wide a rotated key is, :math:`r`.
-        device: where to keep them.
-        dtype: the type of their numbers.
+    for :math:`n` = ``max_tokens``, :math:`c` = ``latent_dim`` and :math:`r` = ``rope_dim``. It takes the
+    place of a :class:`~literate_attention.models.kv_cache.KVCache`, and like it, it takes room for all tokens
+    at once and is written in place.
 
     Example:
         >>> cache = LatentCache(batch=1, max_tokens=8, latent_dim=6, rope_dim=2)
@@ -256,10 +249,6 @@ class MultiHeadLatentAttention(nn.Module):
 
         In each head: to widen all queries and narrow what comes out, to compare and to average latents; or
         to expand all latents, and do so with narrow keys and values.
-
-        Args:
-            q_len: the number of new tokens.
-            kv_len: the number of all tokens, the new ones included.
         """
         own_widths = self.head_dim + self.value_dim
         between = self.latent_dim * own_widths

@@ -310,12 +310,8 @@ def continue_text(
 ) -> str:
     """Return what SmolLM2 adds to a text, up to the token that ends an answer.
 
-    Args:
-        model: from :func:`load_smollm2`.
-        tokenizer: from there, too.
-        text: how it begins; special tokens are read as such.
-        max_new_tokens: the most tokens to add.
-        **options: what else :func:`~literate_attention.models.kv_cache.generate` takes, such as ``choose``.
+    Special tokens in the text are read as such. Other options are those of
+    :func:`~literate_attention.models.kv_cache.generate`, such as ``choose``.
     """
     token_ids = torch.tensor([tokenizer.encode(text, allowed_special="all")], dtype=torch.int64)
     token_ids = token_ids.to(model.token_embedding.weight.device)

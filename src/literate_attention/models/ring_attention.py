@@ -9,11 +9,8 @@ from torch import Tensor
 from torch import distributed as dist
 from torch.autograd.function import once_differentiable
 
-from literate_attention._argument_checks import (
-    require_at_least,
-    require_head_split,
-    require_mask,
-)
+from literate_attention._argument_checks import require_at_least, require_head_split
+from literate_attention.story.causal_attention import mask_scores
 
 __all__ = [
     "attend_in_ring",
@@ -79,8 +76,7 @@ def partial_scores(
         scale = query.shape[-1] ** -0.5
     scores = (query * scale) @ key.mT
     if attn_mask is not None:
-        require_mask(attn_mask, scores.shape[-2:])
-        scores = scores.masked_fill(~attn_mask, -torch.inf)
+        scores = mask_scores(scores, attn_mask)
     return scores
 
 

@@ -115,16 +115,12 @@ def rotate_interleaved(
 def interleaved_to_half_split(
     weight: Float[Tensor, "rows *columns"], num_heads: int
 ) -> Float[Tensor, "rows *columns"]:
-    r"""Reorder what a projection puts out, so that the other pairing turns the same pairs.
+    r"""Reorder the rows of a projection's weight or bias, so that the other pairing turns the same pairs.
 
     .. math:: (0, 1, 2, 3, \dots, d - 1) \to (0, 2, 4, \dots, d - 2, \; 1, 3, 5, \dots, d - 1)
 
     within each head. Queries and keys are reordered alike, so that no score changes. A checkpoint for one
     pairing runs with the other without any error, and with wrong scores: this is what it needs.
-
-    Args:
-        weight: the weight of a projection to queries or keys, or its bias.
-        num_heads: how many heads its rows belong to.
 
     Example:
         Of two heads, the first has the rows 0 to 3, and the second the rows 4 to 7.

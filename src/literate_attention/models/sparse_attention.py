@@ -136,7 +136,10 @@ class SparseCache:
     """
 
     def __init__(self, cache: Any, index_dim: int) -> None:
-        require_all_tokens(cache)
+        if hasattr(cache, "window"):  # what the index chooses could be gone
+            raise TypeError(
+                f"an index needs a cache that keeps all tokens, got a {type(cache).__name__}"
+            )
         self.cache = cache
         room = cache.kept if hasattr(cache, "kept") else cache.keys
         self.index_keys = room.new_empty(len(room), room.shape[-2], index_dim)
@@ -324,11 +327,3 @@ class SparseAttention(nn.Module):
             allowed = attn_mask & allowed
         chosen = top_k_mask(scores, self.top_k, allowed)
         return self.attention(x, cache=kept, attn_mask=chosen, need_weights=need_weights)
-
-
-def require_all_tokens(cache: Any) -> None:
-    """Refuse a cache that forgets: what the index chooses could be gone."""
-    if hasattr(cache, "window"):
-        raise TypeError(
-            f"an index needs a cache that keeps all tokens, got a {type(cache).__name__}"
-        )

@@ -79,10 +79,6 @@ def receptive_field(
     A token of the top layer sees tokens of the layer below, and these have seen others in their turn: a
     window of :math:`w` reaches :math:`L (w - 1)` tokens back.
 
-    Args:
-        attn_mask: True in row i, column j: query i may attend to key j.
-        num_layers: how many layers, :math:`L`.
-
     Returns:
         True in row i, column j: what comes out for token i depends on what goes in for token j.
 
@@ -160,7 +156,10 @@ def modified_attention(
         tensor([[[[3.]]]])
     """
     require_values(key, value)
-    require_sinks(sinks, query.shape[-3])
+    if sinks is not None and sinks.shape != (query.shape[-3],):
+        raise ValueError(
+            f"sinks must be one number for each of {query.shape[-3]} heads, got shape {tuple(sinks.shape)}"
+        )
     scores = (query * query.shape[-1] ** -0.5) @ key.mT
     if score_mod is not None:
         batch, head, row, column = (
@@ -244,11 +243,3 @@ class RollingCache:
         """Leave out what lies between the sinks and the window of the next token."""
         last = max(self.num_sinks, x.shape[-2] - (self.window - 1))
         return torch.cat([x[..., : self.num_sinks, :], x[..., last:, :]], dim=-2)
-
-
-def require_sinks(sinks: Tensor | None, num_heads: int) -> None:
-    """Refuse another number of sinks than one for each head."""
-    if sinks is not None and sinks.shape != (num_heads,):
-        raise ValueError(
-            f"sinks must be one number for each of {num_heads} heads, got shape {tuple(sinks.shape)}"
-        )

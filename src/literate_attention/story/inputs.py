@@ -253,14 +253,7 @@ def create_dataloader_v1(
 ) -> DataLoader[tuple[Int[Tensor, "batch_size max_length"], Int[Tensor, "batch_size max_length"]]]:
     """Batch the windows of a text, tokenized as GPT-2 does: pairs ``(input_ids, target_ids)``.
 
-    Args:
-        txt: the text.
-        batch_size: how many windows a batch holds.
-        max_length: how many tokens a window holds.
-        stride: how many tokens further the next window starts.
-        shuffle: whether the windows come in random order.
-        drop_last: whether a last, smaller batch is left out.
-        num_workers: how many processes load batches; 0 = this one.
+    What is not an argument of :class:`GPTDatasetV1` is one of torch's ``DataLoader``.
 
     Raises:
         ValueError: ``batch_size`` or ``max_length`` is below 1, or the text is too short for one batch.

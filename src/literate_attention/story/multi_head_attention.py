@@ -75,16 +75,8 @@ class MultiHeadAttentionWrapper(nn.Module):
 
     .. math:: Z = [Z_1, Z_2, \dots, Z_h]
 
-    The heads know nothing of each other; their outputs are put next to each other, so the output is
-    ``num_heads * d_out`` wide.
-
-    Args:
-        d_in: how wide an input is.
-        d_out: how wide the output of one head is.
-        context_length: the most tokens that a sequence may have.
-        dropout: the probability that a weight is dropped while training, in [0, 1).
-        num_heads: how many heads.
-        qkv_bias: whether the projections add a bias.
+    The heads know nothing of each other; their outputs are put next to each other. The arguments are those of
+    one head, and ``num_heads``, so the output is ``num_heads * d_out`` wide.
 
     Example:
         >>> _ = torch.manual_seed(123)
