@@ -180,7 +180,7 @@ class MultiHeadLatentAttention(nn.Module):
             Float[Tensor, "*batch num_heads num_tokens kv_len"],
         ]
     ):
-        """Let every token attend to itself and to those before it, in each head; return the context vectors.
+        """In each head, let tokens attend to themselves and those before; return the context vectors.
 
         Args:
             x: one vector for each token.
@@ -247,8 +247,14 @@ class MultiHeadLatentAttention(nn.Module):
     def absorbing_saves_work(self, q_len: int, kv_len: int) -> bool:
         """Say whether it takes fewer multiplications to absorb than to expand.
 
-        In each head: to widen all queries and narrow what comes out, to compare and to average latents; or
-        to expand all latents, and do so with narrow keys and values.
+        Args:
+            q_len: the number of new tokens.
+            kv_len: the number of all tokens, the new ones included.
+
+        Returns:
+            Whether fewer multiplications are needed, for each head: to widen all queries and narrow what
+            comes out, to compare and to average latents; or to expand all latents, and do so with narrow
+            keys and values.
         """
         own_widths = self.head_dim + self.value_dim
         between = self.latent_dim * own_widths

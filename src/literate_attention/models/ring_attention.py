@@ -97,12 +97,15 @@ def merge_partials(
               Z = e^{\lambda_1 - \lambda} Z_1 + e^{\lambda_2 - \lambda} Z_2
 
     It is the step of the online softmax :cite:p:`milakov2018`, with a part of the keys in the place of one
-    key. The order of the parts does not matter. A query without a key in either keeps its zeros, and minus
-    infinity.
+    key. The order of the parts does not matter.
 
     Args:
         one: context vectors and log-sum-exps, as :func:`partial_attention` returns them.
         other: those of the other part.
+
+    Returns:
+        Context vectors and log-sum-exps of both parts together. A query without a key in either has zeros,
+        and minus infinity.
 
     Example:
         Three keys with a score of zero, one of them on its own: it gets a third of the weight.

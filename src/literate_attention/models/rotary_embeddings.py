@@ -63,12 +63,15 @@ def rotate_half_split(
         \begin{pmatrix} x_i \\ x_{i + d/2} \end{pmatrix}
 
     That is the pairing of Llama in transformers, and of this book. The other one is
-    :func:`rotate_interleaved`. Lengths and type stay what they are.
+    :func:`rotate_interleaved`.
 
     Args:
         x: queries or keys.
         cos: the cosine of each token's angle, for each pair.
         sin: the sine of it.
+
+    Returns:
+        The queries or keys, turned; their lengths and their type are what they were.
 
     Example:
         A quarter of a turn takes (1, 2) to (-2, 1), (3, 4) to (-4, 3), and so on.

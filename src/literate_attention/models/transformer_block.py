@@ -51,10 +51,14 @@ class RMSNorm(nn.Module):
         return f"embed_dim={len(self.weight)}, eps={self.eps}"
 
     def forward(self, x: Float[Tensor, "*batch embed_dim"]) -> Float[Tensor, "*batch embed_dim"]:
-        """Bring each vector to the same size; its type stays what it is.
+        """Bring each vector to the same size.
 
         Args:
             x: vectors along the last dimension.
+
+        Returns:
+            Vectors of the same shape and type. Of a smaller type, they are computed in float32, in which no
+            square is too large.
         """
         # In half precision a square can be too large for its type.
         wide = x.to(torch.promote_types(x.dtype, torch.float32))

@@ -223,6 +223,9 @@ class RollingCache:
         Args:
             key: the keys of the tokens that follow.
             value: their values.
+
+        Returns:
+            The keys and the values that were kept, followed by the new ones.
         """
         new_tokens = key.shape[-2]
         if self.num_tokens > 0:

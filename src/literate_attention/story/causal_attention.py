@@ -136,7 +136,7 @@ class CausalAttention(nn.Module):
             Float[Tensor, "*batch num_tokens d_out"], Float[Tensor, "*batch num_tokens num_tokens"]
         ]
     ):
-        """Let every token attend to itself and to the tokens before it, and return their context vectors.
+        """Let every token attend to itself and to those before it; return the context vectors.
 
         Args:
             x: one vector for each token.

@@ -143,7 +143,7 @@ def dot_product_attention(
         Float[Tensor, "*batch num_tokens embed_dim"], Float[Tensor, "*batch num_tokens num_tokens"]
     ]
 ):
-    r"""Let every token attend to all tokens, with no trainable weights, and return their context vectors.
+    r"""Let every token attend to all tokens, with no trainable weights; return the context vectors.
 
     .. math:: Z = \operatorname{softmax}(X X^\top) \, X
 
