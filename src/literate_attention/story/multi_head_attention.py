@@ -195,7 +195,7 @@ class MultiHeadAttention(nn.Module):
             Float[Tensor, "*batch num_heads num_tokens num_tokens"],
         ]
     ):
-        """In each head, let tokens attend to themselves and those before; return the context vectors.
+        """Let every token attend to itself and to those before it, in each head; return the context vectors.
 
         Args:
             x: one vector for each token.
