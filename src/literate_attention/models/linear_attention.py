@@ -204,6 +204,10 @@ class GatedDeltaNet(nn.Module):
         self.norm = RMSNorm(head_dim, eps)
         self.out_proj = nn.Linear(width, d_out, bias=False)
 
+    def extra_repr(self) -> str:
+        """Name what the shapes do not tell when the module is printed."""
+        return f"num_heads={self.num_heads}, chunk_size={self.chunk_size}"
+
     def forward(
         self, x: Float[Tensor, "*batch num_tokens d_in"], *, cache: Any | None = None
     ) -> Float[Tensor, "*batch num_tokens d_out"]:

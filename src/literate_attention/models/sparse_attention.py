@@ -144,6 +144,9 @@ class SparseCache:
         room = cache.kept if hasattr(cache, "kept") else cache.keys
         self.index_keys = room.new_empty(len(room), room.shape[-2], index_dim)
 
+    def __repr__(self) -> str:
+        return f"SparseCache({self.cache!r}, nbytes={self.nbytes})"
+
     def keep(
         self, new: Float[Tensor, "batch new_tokens index_dim"]
     ) -> Float[Tensor, "batch num_tokens index_dim"]:
@@ -237,6 +240,10 @@ class Indexer(nn.Module):
         self.key_norm = nn.LayerNorm(head_dim, eps=1e-6)
         self.W_weight = nn.Linear(d_in, num_heads, bias=False)
 
+    def extra_repr(self) -> str:
+        """Name what the shapes do not tell when the module is printed."""
+        return f"num_heads={self.num_heads}"
+
     def forward(
         self, x: Float[Tensor, "*batch num_tokens d_in"], *, cache: Any | None = None
     ) -> Float[Tensor, "*batch num_tokens kv_len"]:
@@ -291,6 +298,10 @@ class SparseAttention(nn.Module):
         self.attention = attention
         self.indexer = indexer
         self.top_k = top_k
+
+    def extra_repr(self) -> str:
+        """Name what the shapes do not tell when the module is printed."""
+        return f"top_k={self.top_k}"
 
     def forward(
         self,

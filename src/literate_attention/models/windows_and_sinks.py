@@ -210,6 +210,10 @@ class RollingCache:
         self.keys: Tensor
         self.values: Tensor
 
+    def __repr__(self) -> str:
+        sizes = f"window={self.window}, num_sinks={self.num_sinks}, num_tokens={self.num_tokens}"
+        return f"RollingCache({sizes})"
+
     def append(
         self,
         key: Float[Tensor, "batch num_kv_heads new_tokens head_dim"],

@@ -124,6 +124,10 @@ class CausalAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.register_load_state_dict_pre_hook(forget_stored_mask)
 
+    def extra_repr(self) -> str:
+        """Name what the shapes do not tell when the module is printed."""
+        return f"context_length={self.context_length}"
+
     def forward(
         self,
         x: Float[Tensor, "*batch num_tokens d_in"],
