@@ -177,7 +177,7 @@ def state(num_heads: int, head_dim: int) -> Store:
 def index(num_heads: int, head_dim: int, *, adds_heads: bool = True, **settings: Any) -> Store:
     """Return what an index keeps to choose what queries see: a key of its own for each entry.
 
-    Its heads add their scores up, each with a weight, or each head chooses for itself.
+    With ``adds_heads`` its heads add their scores up, each with a weight; without, each chooses for itself.
     """
     new = (Feature("queries", f"{num_heads} more for an index", SECTIONS["sparse"]),)
     per_entry = num_heads * (head_dim + adds_heads)
