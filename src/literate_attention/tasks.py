@@ -1,4 +1,7 @@
-"""Tasks of a few words each, which one kind of attention can do and the one before it cannot."""
+"""Tasks of a few words each, which one kind of attention can do and the one before it cannot.
+
+Of two tasks, the first is to train on; the second holds the other examples, to test on.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -40,13 +43,6 @@ class Task:
         examples: the ids of the words, one example a row.
         answers: what the last words of each example are to be answered with, one answer for each of these
             words, or several.
-
-    Example:
-        >>> seen, unseen = gloves_task()
-        >>> seen.sentence(0), [seen.choices[answer] for answer in seen.answers[0]]
-        ('blue-rock green-paper red-scissors', ['red', 'blue', 'green'])
-        >>> len(seen.examples), len(unseen.examples)
-        (48, 16)
     """
 
     words: tuple[str, ...]
@@ -56,9 +52,6 @@ class Task:
 
     def token_ids(self, sentence: str) -> Int[Tensor, " num_tokens"]:
         """Turn words, with blanks between them, into their ids.
-
-        Raises:
-            ValueError: a word is not in the vocabulary.
 
         Example:
             >>> lookup_task()[0].token_ids("cherry whale grass fruit?")
@@ -70,12 +63,7 @@ class Task:
         return torch.tensor([self.words.index(word) for word in sentence.split()])
 
     def sentence(self, row: int) -> str:
-        """Turn the ids of an example back into its words, with blanks between them.
-
-        Example:
-            >>> next_word_task().sentence(0)
-            '. the small cat likes fish'
-        """
+        """Turn the ids of an example back into its words, with blanks between them."""
         return " ".join(self.words[token_id] for token_id in self.examples[row].tolist())
 
 
@@ -99,9 +87,6 @@ def _coloured(
 def lookup_task() -> tuple[Task, Task]:
     """Look up the colour of one thing among three: *cherry whale grass fruit?* is answered with *red*.
 
-    Returns:
-        The task with 48 of the 64 combinations of colours, to train on, and with the other 16, to test on.
-
     Example:
         >>> seen, unseen = lookup_task()
         >>> seen.sentence(0), seen.choices[seen.answers[0, 0]]
@@ -119,9 +104,6 @@ def lookup_task() -> tuple[Task, Task]:
 
 def word_order_task() -> tuple[Task, Task]:
     """Say who is at the receiving end: *dog bites man whom?* is answered with *man*.
-
-    Returns:
-        The task with 70 of the 90 sentences, to train on, and with the other 20, to test on.
 
     Example:
         >>> seen, unseen = word_order_task()
@@ -142,9 +124,6 @@ def word_order_task() -> tuple[Task, Task]:
 def gloves_task() -> tuple[Task, Task]:
     """Rock, paper, scissors in coloured gloves: each hand names the colour of the glove that it beats.
 
-    Returns:
-        The task with 48 of the 64 combinations of colours, to train on, and with the other 16, to test on.
-
     Example:
         >>> seen, unseen = gloves_task()
         >>> seen.sentence(0), [seen.choices[answer] for answer in seen.answers[0]]
@@ -162,13 +141,11 @@ def gloves_task() -> tuple[Task, Task]:
 def next_word_task() -> Task:
     """Go on with sixteen sentences, such as *the small cat likes fish*, word by word.
 
+    Each begins with the full stop of the one before, and each word is to be answered with the next.
+
     A sentence has three places where something is left open: the size, the animal and what it does. No model
     that reads only what has been written can have a smaller loss than the entropy of this language, the
     logarithm of sixteen, divided among the six words that are to be guessed.
-
-    Returns:
-        All sentences. Each begins with the full stop of the one before, and each word is to be answered with
-        the next.
 
     Example:
         >>> task = next_word_task()
@@ -189,9 +166,7 @@ def next_word_task() -> Task:
 def both_sides_task() -> tuple[Task, Task]:
     """The last of three hands names two colours: of the glove that it beats, and of the one that beats it.
 
-    Returns:
-        The task with 48 of the 64 combinations of colours, each in all six orders of the hands, to train on,
-        and with the other 16, to test on.
+    Each combination of colours comes in all six orders of the hands.
 
     Example:
         >>> seen, unseen = both_sides_task()

@@ -40,10 +40,6 @@ def residual_stream(
     Returns:
         One stage more than there are blocks; block :math:`l`, counted from 0, reads stage :math:`l`.
 
-    Raises:
-        TypeError: the token ids are not integers.
-        ValueError: a token id is outside the vocabulary.
-
     Example:
         >>> from literate_attention import llama_model
         >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
@@ -69,13 +65,6 @@ def head_outputs(
 
     The output projection mixes the heads, but its columns can be dealt out to them, and then each head has a
     matrix of its own :cite:p:`elhage2021`.
-
-    Returns:
-        For each head of each layer, a vector for each token.
-
-    Raises:
-        TypeError: the token ids are not integers.
-        ValueError: a token id is outside the vocabulary.
 
     Example:
         >>> from literate_attention import llama_model
@@ -157,10 +146,6 @@ def logit_attribution(
         versus: a second token, if the difference of two logits is divided.
         place: after which token the logit is read; by default after the last.
 
-    Raises:
-        TypeError: the token ids are not integers.
-        ValueError: a token id is outside the vocabulary.
-
     Example:
         >>> from literate_attention import llama_model
         >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
@@ -193,24 +178,12 @@ def logit_attribution(
 def run_from_layer(
     model: LanguageModel, stream: Float[Tensor, "*batch num_tokens embed_dim"], layer: int
 ) -> Float[Tensor, "*batch vocab_size"]:
-    r"""Let a model go on from a residual stream that it is given, and score the next token.
+    r"""Let a model go on from a residual stream that it is given, and return the logits after the last token.
 
     .. math:: \text{logits} = \text{norm}\bigl(\text{block}_L(\cdots \text{block}_{l}(x))\bigr) \, E^\top
 
-    With a stream that mixes two runs, it says what the model makes of the part that was carried over
-    :cite:p:`vig2020,meng2022`.
-
-    Args:
-        model: a stack of blocks.
-        stream: what the block reads, :math:`x`.
-        layer: the block that reads it, :math:`l`, counted from 0; as many as there are blocks means the last
-            norm.
-
-    Returns:
-        The logits after the last token.
-
-    Raises:
-        ValueError: the model has no such layer.
+    where :math:`l` may be as large as the number of blocks: then only the norm is left. With a stream that
+    mixes two runs, it says what the model makes of the part that was carried over :cite:p:`vig2020,meng2022`.
 
     Example:
         >>> from literate_attention import llama_model
@@ -251,8 +224,7 @@ def patch_residual_stream(
         The logits after the last token, for each stage and each place.
 
     Raises:
-        TypeError: the token ids are not integers.
-        ValueError: a token id is outside the vocabulary, or the texts differ in length.
+        ValueError: the texts differ in length.
 
     Example:
         >>> from literate_attention import llama_model
@@ -286,19 +258,13 @@ def patch_heads(
 
     .. math:: \tilde x_l = x_l + \sum_h \text{output}_{l,h} - \text{output}_{l,g} + \text{output}'_{l,g}
 
-    Args:
-        model: a stack of blocks.
-        token_ids: what the model reads.
-        other_ids: the text that the output of head :math:`g` comes from, of as many tokens.
-        first: the first layer whose heads are patched, counted from 0.
+    for each head :math:`g` of the layers from ``first`` on.
 
     Returns:
-        The logits after the last token, for each head of each of these layers.
+        The logits after the last token, for each of these heads.
 
     Raises:
-        TypeError: the token ids are not integers.
-        ValueError: a token id is outside the vocabulary, the texts differ in length, or there is no such
-            layer.
+        ValueError: the texts differ in length, or there is no such layer.
 
     Example:
         >>> from literate_attention import llama_model
@@ -332,20 +298,14 @@ def qk_circuit(
 
     :math:`\hat x` is a vector of the stream, divided by the root of its mean square, and :math:`w` the weight
     of the norm. Of the two rotations in a score only their difference is left, :math:`R_\Delta`. So a head
-    with rotary positions has a matrix for each distance :cite:p:`elhage2021`.
-
-    Args:
-        model: a stack of blocks, without norms of queries and keys.
-        layer: where the head is.
-        head: which one.
-        distance: how many tokens the query comes after the key, :math:`\Delta`.
+    with rotary positions has a matrix for each ``distance``, :math:`\Delta`, from the key to the query
+    :cite:p:`elhage2021`.
 
     Returns:
         The matrix: rows for what asks, columns for what is asked about.
 
     Raises:
-        ValueError: the model has no such head, the distance is below 0, or there are norms of queries and
-            keys, which no matrix can express.
+        ValueError: there are norms of queries and keys, which no matrix can express.
 
     Example:
         >>> from literate_attention import llama_model
@@ -375,9 +335,6 @@ def ov_circuit(model: LanguageModel, layer: int, head: int) -> Float[Tensor, "em
     Returns:
         The matrix: rows for what is looked at, columns for what is written.
 
-    Raises:
-        ValueError: the model has no such head, or norms of queries and keys.
-
     Example:
         >>> from literate_attention import llama_model
         >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2, head_dim=4)
@@ -391,11 +348,7 @@ def ov_circuit(model: LanguageModel, layer: int, head: int) -> Float[Tensor, "em
 
 def head_matrices(
     model: LanguageModel, layer: int
-) -> tuple[
-    Float[Tensor, "num_heads head_dim embed_dim"],
-    Float[Tensor, "num_heads head_dim embed_dim"],
-    Float[Tensor, "num_heads head_dim embed_dim"],
-]:
+) -> tuple[Float[Tensor, "num_heads head_dim embed_dim"], ...]:
     """Give each head of a layer its three projections, the weight of the norm before them included."""
     block: Any = model.blocks[layer]
     attention = block.attention
@@ -429,7 +382,7 @@ def path_patch(
 
     All that else reads the stream goes on reading what the heads have written. So do these keys, where other
     parts have passed it on: only the direct wires are cut. Path patching :cite:p:`goldowskydill2023` puts the
-    output of another run in the place of the head's own.
+    output of another run in the place of the head's own. However the ``with`` ends, no wire stays cut.
 
     Args:
         model: a stack of blocks.
@@ -438,9 +391,6 @@ def path_patch(
         replacement: makes what these keys read in its place, of what the head has written; by default zeros.
         part: whether it is hidden from keys, from values or from queries. A wire to queries ends in
             (layer, head).
-
-    Returns:
-        A context manager. However the ``with`` ends, all wires are whole again.
 
     Raises:
         ValueError: the model has no such head or keys, they are not in a later layer, or wires to that layer

@@ -53,27 +53,13 @@ def bootstrap_interval(
     values: Float[Tensor, " draws"],
     *,
     level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 123,
 ) -> tuple[float, float]:
     r"""Say how far the mean of some numbers might have been from what it is, had others been drawn.
 
     .. math:: \bar v^{(b)} = \frac{1}{n} \sum_{k=1}^{n} v_{i_k}, \qquad i_k \sim \{1, \dots, n\}
 
-    As many numbers as there are get drawn from them, and put back, again and again. The interval leaves out
-    the lowest and the highest of the means :cite:p:`efron1979`.
-
-    Args:
-        values: what was measured, :math:`v`.
-        level: the share of the means that lie in the interval.
-        resamples: how many means are taken.
-        seed: of the drawing.
-
-    Returns:
-        Where the interval begins and where it ends.
-
-    Raises:
-        ValueError: there are fewer than two values.
+    As many numbers as there are get drawn from them, and put back, again and again. The interval holds
+    the ``level`` in the middle of the means, and leaves out the lowest and the highest :cite:p:`efron1979`.
 
     Example:
         >>> low, high = bootstrap_interval(torch.tensor([0.0, 1.0] * 50))
@@ -81,8 +67,8 @@ def bootstrap_interval(
         (0.4, 0.6)
     """
     require_at_least("the number of values", len(values), 2)
-    generator = torch.Generator().manual_seed(seed)
-    drawn = torch.randint(len(values), (resamples, len(values)), generator=generator)
+    generator = torch.Generator().manual_seed(123)
+    drawn = torch.randint(len(values), (2000, len(values)), generator=generator)
     means = values[drawn].mean(dim=-1)
     outside = (1 - level) / 2
     low, high = means.quantile(torch.tensor([outside, 1 - outside], dtype=means.dtype)).tolist()
@@ -102,11 +88,8 @@ def measure_claim(
     Args:
         measure: draws a text and a control, and says what it measures on them, each number by its name. All
             draws have the same names.
-        num_draws: how often.
+        num_draws: how often, at least ten times.
         seed: of the first draw; each one has its own.
-
-    Raises:
-        ValueError: there are fewer than ten draws, or there is nothing to compare with.
 
     Example:
         >>> def heights(generator):
@@ -146,9 +129,6 @@ def state_claim(
         against: what would change our mind.
         kind: of control; a *positive control* is damage that matters, beside damage that does not.
 
-    Returns:
-        A few lines.
-
     Raises:
         ValueError: there is no control, or one that was not measured.
 
@@ -177,15 +157,12 @@ def state_claim(
 def other_heads(
     heads: Iterable[tuple[int, int]], num_heads: int, generator: torch.Generator | None = None
 ) -> list[tuple[int, int]]:
-    """Draw a control: for each head another one of the same layer.
+    """Draw a control: for each head another of its layer, none that is given and none twice.
 
     Args:
         heads: the heads that a claim is about, each as (layer, head).
         num_heads: how many heads a layer has.
         generator: what draws; by default torch's own.
-
-    Returns:
-        As many heads in the same layers. None is among the given ones, and none comes twice.
 
     Raises:
         ValueError: a layer has not enough other heads.

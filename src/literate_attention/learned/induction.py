@@ -54,19 +54,8 @@ def repeated_blocks(
     .. math:: t_i = b_{i \bmod n}, \qquad n \sim \{n_{min}, \dots, n_{max}\}
 
     No token stands twice in a block :math:`b`, so that each names its successor. The length :math:`n` is
-    drawn anew for each row, so that counting back by a fixed number of places helps nobody
-    :cite:p:`olsson2022`.
-
-    Args:
-        batch: how many rows.
-        num_tokens: how long a row is.
-        vocab_size: how many tokens there are to draw from.
-        shortest: the fewest tokens of a block, :math:`n_{min}`.
-        longest: the most tokens of a block, :math:`n_{max}`.
-        generator: what draws; by default torch's own.
-
-    Raises:
-        ValueError: ``longest`` is above ``vocab_size``.
+    drawn anew for each row, from ``shortest`` to ``longest``, so that counting back by a fixed number of
+    places helps nobody :cite:p:`olsson2022`.
 
     Example:
         >>> generator = torch.Generator().manual_seed(123)
@@ -92,9 +81,6 @@ def induction_targets(
 
     After *A B … A* such a head looks at *B*, since what came once may well come again :cite:p:`olsson2022`.
 
-    Returns:
-        True in row i, column j: the token before token j is the same as token i.
-
     Example:
         >>> induction_targets(torch.tensor([5, 7, 5, 7])).int()
         tensor([[0, 0, 0, 0],
@@ -119,8 +105,7 @@ def copy_loss(
     What comes after a token that is read for the first time is left to chance, and does not count.
 
     Raises:
-        TypeError: the token ids are not integers.
-        ValueError: a token id is outside the vocabulary, or no token comes again.
+        ValueError: no token comes again.
 
     Example:
         A model that has no idea is as surprised as by dice with 26 sides.
@@ -141,10 +126,7 @@ class AttentionBlock(nn.Module):
 
     .. math:: y = x + \text{Attention}(\text{norm}(x))
 
-    Args:
-        attention: what lets tokens look at each other: a module from vectors to vectors of the same width.
-        embed_dim: how wide a vector of the stream is.
-        eps: the :math:`\epsilon` of the norm.
+    Its parts are those of a :class:`~literate_attention.models.transformer_block.TransformerBlock`.
 
     Example:
         >>> attention = GroupedQueryAttention(4, 4, num_heads=2, num_kv_heads=2)
@@ -154,19 +136,15 @@ class AttentionBlock(nn.Module):
 
     __call__: ReturnsTensor
 
-    def __init__(self, attention: nn.Module, embed_dim: int, eps: float = 1e-5) -> None:
+    def __init__(self, attention: nn.Module, embed_dim: int) -> None:
         super().__init__()
-        self.attention_norm = RMSNorm(embed_dim, eps)
+        self.attention_norm = RMSNorm(embed_dim)
         self.attention = attention
 
     def forward(
         self, x: Float[Tensor, "*batch num_tokens embed_dim"], **options: Any
     ) -> Float[Tensor, "*batch num_tokens embed_dim"]:
-        """Let the tokens look at each other.
-
-        Raises:
-            TypeError: the weights of attention are asked for.
-        """
+        """Let the tokens look at each other."""
         require_no_weights(options)
         return x + self.attention(self.attention_norm(x), **options)
 
@@ -185,22 +163,9 @@ def attention_only_model(
     .. math:: \text{logits} = \text{norm}\bigl(\text{block}_L(\cdots \text{block}_1(E_t))\bigr) \, E^\top,
               \qquad \text{block}_l(x) = x + \text{Attention}_l(\text{norm}_l(x))
 
-    It is small enough to be understood completely :cite:p:`elhage2021`.
-
-    Args:
-        vocab_size: how many tokens there are.
-        embed_dim: how wide a vector of the residual stream is.
-        num_layers: how many blocks.
-        num_heads: how many heads a block has.
-        context_length: how many positions there are.
-        base: of the rotary frequencies; None if nothing tells the positions.
-
-    Returns:
-        The model, with random weights, in float64, from the
-        :func:`~literate_attention.story.training.same_start` on every machine.
-
-    Raises:
-        ValueError: ``embed_dim`` is not divisible by ``num_heads``, or what a head gets is not even.
+    It is small enough to be understood completely :cite:p:`elhage2021`. Its random weights are in float64,
+    from the :func:`~literate_attention.story.training.same_start` on every machine. Without a ``base`` of the
+    rotary frequencies, nothing tells the positions.
 
     Example:
         >>> model = attention_only_model(vocab_size=26, embed_dim=32, num_layers=2)
@@ -244,8 +209,7 @@ def attention_maps(
         sums to one.
 
     Raises:
-        TypeError: the token ids are not integers.
-        ValueError: a token id is outside the vocabulary, or the model lacks a layer, or none is asked for.
+        ValueError: the model lacks a layer, or none is asked for.
 
     Example:
         >>> from literate_attention import llama_model
@@ -280,9 +244,6 @@ def previous_token_targets(
 
     Such heads are found in every trained model :cite:p:`elhage2021`.
 
-    Returns:
-        True in row i, column j: token j is the one before token i.
-
     Example:
         >>> previous_token_targets(3).int()
         tensor([[0, 0, 0],
@@ -296,22 +257,16 @@ def head_scores(
     maps: Float[Tensor, "*batch num_layers num_heads num_tokens num_tokens"],
     targets: Bool[Tensor, "*#batch num_tokens num_tokens"],
 ) -> Float[Tensor, "*batch num_layers num_heads"]:
-    r"""Score each head by the weight that it gives to the places where a head of a kind looks.
+    r"""Score each head, from 0 to 1, by the weight that it gives to the places where a head of a kind looks.
 
     .. math:: s = \frac{1}{|I|} \sum_{i \in I} \sum_j T_{ij} A_{ij}, \qquad
               I = \{\, i : T_{ij} \text{ for some } j \,\}
 
     A head that looks nowhere else has a score of 1. Queries for which there is no such place do not count.
-
-    Args:
-        maps: a map for each head, :math:`A`, from :func:`attention_maps`.
-        targets: where a head of this kind looks, :math:`T`.
-
-    Returns:
-        A score from 0 to 1 for each head.
+    The maps :math:`A` are those of :func:`attention_maps`.
 
     Raises:
-        ValueError: the targets are not as large as a map, or some sequence has none.
+        ValueError: some sequence has no targets.
 
     Example:
         Two layers of four heads, of which each looks at three tokens alike.
@@ -338,10 +293,6 @@ def copy_predictions(
 
     Of random tokens the first reading cannot be guessed. The second can, by whoever looks back
     :cite:p:`olsson2022`.
-
-    Args:
-        model: what names the next token.
-        token_ids: any sequence, and once more the same, :math:`t`.
 
     Returns:
         For all tokens of the second half but the first: whether the model's best guess is right, and the
@@ -372,9 +323,6 @@ def copy_accuracy(model: LanguageModel, token_ids: Int[Tensor, "*batch num_token
     r"""Measure which share of the next tokens, from 0 to 1, a model names when it reads a sequence again.
 
     .. math:: \frac{1}{n/2 - 1} \sum_i r_i
-
-    Raises:
-        ValueError: the second half is not the first once more.
 
     Example:
         >>> from literate_attention import llama_model
@@ -414,12 +362,7 @@ class Checkpoint(NamedTuple):
 def take_checkpoint(
     model: LanguageModel, step: int, token_ids: Int[Tensor, "batch num_tokens"]
 ) -> Checkpoint:
-    """Measure a model of attention alone on rows of a block that comes twice, and keep its weights.
-
-    Raises:
-        TypeError: the token ids are not integers.
-        ValueError: a token id is outside the vocabulary, or the second half of a row is not the first.
-    """
+    """Measure a model of attention alone on rows of a block that comes twice, and keep its weights."""
     maps = attention_maps(model, token_ids)
     looks_back = previous_token_targets(token_ids.shape[-1])
     return Checkpoint(
@@ -462,9 +405,6 @@ def train_to_copy(
     Returns:
         The checkpoints, the first from before the training, the last from after it.
 
-    Raises:
-        ValueError: a row is longer than the model has positions, or half of it than the vocabulary.
-
     Example:
         >>> _ = torch.manual_seed(123)
         >>> model = attention_only_model(vocab_size=26, embed_dim=8, num_layers=2)
@@ -502,19 +442,13 @@ def ablate_heads(
     .. math:: [\text{head}_1, \dots, 0, \dots, \text{head}_h] \, W_o
 
     What a map shows is what a head looks at. Whether the model needs it shows only when it is gone
-    :cite:p:`michel2019`.
+    :cite:p:`michel2019`. However the ``with`` ends, all heads work again.
 
     Args:
         model: a stack of blocks, whose attention ends in ``out_proj``.
         heads: which ones, each as (layer, head), counted from 0.
         mean: put the mean of the head's context vectors, over all tokens at hand, in their place instead of
             zeros. The rest of the model is used to a head's mean, but not to zeros.
-
-    Returns:
-        A context manager. However the ``with`` ends, all heads work again.
-
-    Raises:
-        ValueError: the model has no such layer, or the layer no such head.
 
     Example:
         >>> from literate_attention import llama_model

@@ -60,12 +60,6 @@ class World:
     first time, it stays. After a sentence, an echo may follow: the word *yes*, and the same sentence again.
     What reads texts expects them from the first full stop on.
 
-    Args:
-        owners: who may have something.
-        colours: what colour it may be.
-        things: what it may be.
-        states: what may be said of it.
-
     Example:
         >>> world = World()
         >>> generator = torch.Generator().manual_seed(123)
@@ -86,9 +80,6 @@ class World:
 
     def token_ids(self, text: str) -> Int[Tensor, " num_tokens"]:
         """Turn words, with blanks between them, into their ids.
-
-        Raises:
-            ValueError: a word is not of this world.
 
         Example:
             >>> World().token_ids(". Tom's red cup")
@@ -124,16 +115,6 @@ class World:
         r"""Say how probable each word is as the next one.
 
         .. math:: P(w_{n+1} \mid w_1, \dots, w_n)
-
-        Args:
-            texts: what has been said, all equally long.
-
-        Returns:
-            The probabilities of all words, a row for each text.
-
-        Raises:
-            TypeError: the token ids are not integers.
-            ValueError: a token id is outside the vocabulary.
 
         Example:
             >>> world = World()
@@ -203,19 +184,9 @@ class World:
     def draw(
         self, num_texts: int, num_tokens: int, generator: torch.Generator | None = None
     ) -> Int[Tensor, "num_texts num_tokens"]:
-        """Write texts, each word drawn when it is said.
+        """Write texts, each word drawn when it is said, and return the ids of their words.
 
-        Args:
-            num_texts: how many texts.
-            num_tokens: how long each is, with the full stop at its beginning; the end may be in the middle of
-                a sentence.
-            generator: what draws; by default torch's global generator.
-
-        Returns:
-            The ids of their words, one text a row.
-
-        Raises:
-            ValueError: a text is shorter than its full stop.
+        The first token is the full stop at the beginning; the last may be in the middle of a sentence.
 
         Example:
             >>> World().draw(5, 36).shape
@@ -231,10 +202,7 @@ class World:
     def next_word_probs(
         self, texts: Int[Tensor, "num_texts num_tokens"]
     ) -> Float[Tensor, "num_texts num_guesses vocab_size"]:
-        """Say at each place of some texts how probable each word is as the next one.
-
-        Returns:
-            The probabilities after one word, two words, and so on; nothing follows the last.
+        """Say after each word of some texts, but the last, how probable each word is as the next one.
 
         Example:
             >>> world = World()
@@ -246,10 +214,7 @@ class World:
     def seen_words(
         self, texts: Int[Tensor, "num_texts num_tokens"]
     ) -> Bool[Tensor, "num_texts num_guesses vocab_size"]:
-        """Tell at each place of some texts which words have been said so far.
-
-        Returns:
-            True for the words said after one word, two words, and so on; nothing follows the last.
+        """Tell after each word of some texts, but the last, which words have been said so far.
 
         Example:
             >>> world = World()
@@ -313,14 +278,9 @@ def kl_divergence(
 
     .. math:: D(p, q) = -\sum_w p_w \ln q_w - H(p) \ge 0
 
-    It is also called relative entropy, or Kullback-Leibler divergence :cite:p:`kullback1951`.
-
-    Args:
-        probs: the true probabilities.
-        logits: what the model says; a softmax makes probabilities of it.
-
-    Returns:
-        The excess in nats, zero only if the model gives each word its true probability.
+    In nats, from the true probabilities :math:`p`; a softmax of the logits makes :math:`q`. It is zero only
+    if the model gives each word its true probability. It is also called relative entropy, or
+    Kullback-Leibler divergence :cite:p:`kullback1951`.
 
     Example:
         >>> kl_divergence(torch.tensor([0.5, 0.5]), torch.tensor([0.0, 0.0]))
@@ -339,13 +299,8 @@ def restricted_nll(
 
     .. math:: -\ln \frac{q_w}{\sum_{v \in S} q_v}
 
-    Args:
-        logits: what the model says; a softmax makes probabilities, :math:`q`, of it.
-        possible: which words are possible, :math:`S`.
-        words: the ids of the words that come, :math:`w`.
-
-    Returns:
-        The surprise in nats; nothing sensible if the word itself is not possible.
+    In nats; a softmax of the logits makes the probabilities :math:`q`. Nothing sensible comes out if the word
+    :math:`w` is not in :math:`S` itself, the words that are possible.
 
     Example:
         >>> logits, possible = torch.zeros(4), torch.tensor([True, True, False, False])
@@ -359,15 +314,7 @@ def restricted_nll(
 def count_words(
     texts: Int[Tensor, "num_texts num_tokens"], vocab_size: int, num_words: int
 ) -> Float[Tensor, "*vocab_sizes"]:
-    """Count how often words follow each other.
-
-    Args:
-        texts: the ids of words, one text a row.
-        vocab_size: how many words there are.
-        num_words: how many neighbours are counted together: 1 for words alone, 2 for pairs.
-
-    Returns:
-        A table with ``num_words`` dimensions: how often the first word is followed by the second, and so on.
+    """Count how often words follow each other, in a table: of words alone, of pairs, or of ``num_words``.
 
     Example:
         >>> count_words(torch.tensor([[0, 1, 0, 1, 1]]), vocab_size=2, num_words=2)
@@ -402,9 +349,6 @@ def tiny_llama(vocab_size: int, **changes: int) -> LanguageModel:
         The model, with random weights: whole multiples of :math:`2^{-16}`, drawn in float64, so that the same
         seed gives the same model on every machine.
 
-    Raises:
-        ValueError: the heads do not fit.
-
     Example:
         >>> sum(parameter.numel() for parameter in tiny_llama(33).parameters())
         47904
@@ -427,24 +371,18 @@ def tiny_llama(vocab_size: int, **changes: int) -> LanguageModel:
     return model
 
 
-def rate_at(step: int, num_steps: int, warm_up: int = 50) -> float:
+def rate_at(step: int, num_steps: int) -> float:
     r"""Say which part of the full learning rate a step has.
 
     .. math:: \min\left(\frac{n + 1}{50},\; 1,\; 3 \, \frac{N - n}{N}\right)
 
-    Args:
-        step: which step, :math:`n`, from 0.
-        num_steps: how many there are, :math:`N`.
-        warm_up: how many steps it takes to grow.
-
-    Returns:
-        It grows from nearly 0 to 1, stays there, and falls in the last third towards 0.
+    for step :math:`n`, from 0, of :math:`N`: it grows from nearly 0 to 1 and falls in the last third.
 
     Example:
         >>> [rate_at(step, 1500) for step in (0, 49, 1000, 1250)]
         [0.02, 1.0, 1.0, 0.5]
     """
-    return min((step + 1) / warm_up, 1.0, 3 * (num_steps - step) / num_steps)
+    return min((step + 1) / 50, 1.0, 3 * (num_steps - step) / num_steps)
 
 
 def train_in_batches(
@@ -543,9 +481,6 @@ def take_snapshot(
 
 def load_checkpoints(path: Path, sha256: str) -> dict[int, dict[str, Shaped[Tensor, "*shape"]]]:
     """Read what ``nox -s bench -- tiny_llama`` has kept: the weights after some numbers of steps.
-
-    Raises:
-        ValueError: the file is missing, or another one.
 
     Example:
         >>> load_checkpoints(Path("tiny_llama.pt"), sha256="0" * 64)

@@ -38,9 +38,6 @@ def first_token_targets(
 
     The first token itself can look nowhere else, so it does not count :cite:p:`xiao2024`.
 
-    Returns:
-        True in row i, column j: token j is the first, and token i is not.
-
     Example:
         >>> first_token_targets(3).int()
         tensor([[0, 0, 0],
@@ -82,8 +79,7 @@ def cache_first_layers(
         head that is switched off there is missing in both.
 
     Raises:
-        TypeError: the token ids are not integers.
-        ValueError: a token id is outside the vocabulary, the model has no such layer, or it is the first.
+        ValueError: the model has no such layer, or it is the first.
 
     Example:
         >>> from literate_attention import ablate_heads, llama_model

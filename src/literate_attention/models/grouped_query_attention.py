@@ -39,16 +39,6 @@ def stack_groups(
 
     Neighbours make a group: with 6 heads and 2 groups, heads 0, 1, 2 share the first keys.
 
-    Args:
-        x: what belongs to queries, head by head.
-        num_kv_heads: how many key-value heads there are, :math:`h_{kv}`.
-
-    Returns:
-        A view of `x`, if its memory allows one.
-
-    Raises:
-        ValueError: ``num_kv_heads`` does not divide the number of heads.
-
     Example:
         Six heads of five queries make two lists of fifteen, in which each head has a number here.
 
@@ -68,12 +58,6 @@ def unstack_groups(
     r"""Give each head of a group its rows back; undo :func:`stack_groups`.
 
     .. math:: (h_{kv}, g \cdot n, d) \to (h, n, d)
-
-    Returns:
-        A view of `x`, if its memory allows one.
-
-    Raises:
-        ValueError: ``num_heads`` is no multiple of the number of key-value heads.
 
     Example:
         >>> import torch
@@ -135,29 +119,17 @@ def grouped_attention(
         Float[Tensor, "*batch num_heads q_len kv_len"],
     ]
 ):
-    r"""Attend, each query head to the keys and values of its group.
+    r"""Attend, each query head to the keys and values of its group, and return the context vectors.
 
     .. math:: Z_i = \operatorname{softmax}\!\left(\frac{Q_i K_{g(i)}^\top}{\sqrt{d}}\right) V_{g(i)},
               \qquad g(i) = \left\lfloor \frac{i \, h_{kv}}{h} \right\rfloor
 
-    No key is copied for a second head, neither by torch's kernel nor here :cite:p:`ainslie2023`.
-
-    Args:
-        query: what asks.
-        key: what is compared with the queries of a group.
-        value: what is averaged.
-        attn_mask: True in row i, column j: query i may attend to key j.
-        is_causal: hide the keys of later tokens; the queries are those of the last tokens.
-        scale: what scores are multiplied by; by default :math:`1/\sqrt{d}`.
-        need_weights: whether the weights that were used are returned too.
-
-    Returns:
-        The context vectors; with ``need_weights`` also the weights.
+    No key is copied for a second head, neither by torch's kernel nor here :cite:p:`ainslie2023`. The
+    arguments are those of :func:`~literate_attention.story.fused_attention.fused_attention`, but for dropout;
+    with ``need_weights`` the weights are returned too.
 
     Raises:
-        TypeError: the mask is not boolean.
-        ValueError: the heads cannot be shared out, there are not as many values as keys, the mask does not
-            fit, or ``attn_mask`` and ``is_causal`` are given together.
+        ValueError: the heads cannot be shared out, or ``attn_mask`` and ``is_causal`` are given together.
 
     Example:
         Of five tokens the last three ask. The first of these averages 0, 0.4 and 0.8 in the first group
@@ -222,8 +194,7 @@ class GroupedQueryAttention(nn.Module):
         eps: the :math:`\epsilon` of these norms.
 
     Raises:
-        ValueError: ``num_heads`` is not divisible by ``num_kv_heads``, or ``d_out`` not by ``num_heads``
-            where no ``head_dim`` is given; or the window is below 1.
+        ValueError: ``num_kv_heads`` does not divide ``num_heads``, or ``num_heads`` not ``d_out``.
 
     Example:
         >>> import torch
@@ -287,24 +258,19 @@ class GroupedQueryAttention(nn.Module):
             Float[Tensor, "*batch num_heads num_tokens kv_len"],
         ]
     ):
-        """Let every token attend to itself and to the tokens before it, once for each head.
+        """Let every token attend to itself and to those before it, in each head; return the context vectors.
 
         Args:
             x: one vector for each token.
             cache: what keeps the keys and values of the tokens before these, and takes theirs. If it keeps
                 sinks, every token sees them beside its ``window``.
             attn_mask: True in row i, column j: token i may attend to key j, unless j comes after i or lies
-                outside of the window. With a cache, a column stands for a key that the cache returns.
+                outside of the window. With a cache, a column stands for a key that the cache returns. Where
+                a token may attend to no key, its weights and the context vectors of its heads are zero.
             need_weights: whether the attention weights are returned too.
 
-        Returns:
-            The context vectors; with ``need_weights`` also the weights. Where a token may attend to no key,
-            its weights are zero, and so are the context vectors of its heads.
-
         Raises:
-            TypeError: the mask is not boolean.
-            ValueError: the mask or the cache does not fit, or there are more tokens than positions or room in
-                the cache.
+            ValueError: the cache does not fit, or there are more tokens than positions or room in it.
         """
         if (of_cache := getattr(cache, "window", self.window)) != self.window:
             # It would forget other keys than those that have left this one.

@@ -133,15 +133,7 @@ def keys_and_values(
     value_dim: int | None = None,
     **settings: Any,
 ) -> Store:
-    """Return what heads keep that have keys and values of their own, or share them.
-
-    Args:
-        num_heads: how many heads ask.
-        num_kv_heads: how many keys and values a token has.
-        head_dim: how wide a query or key is.
-        value_dim: how wide a value is; by default as wide as a key.
-        **settings: others of the :class:`Store`.
-    """
+    """Return what heads keep that share keys and values, or not; settings are those of a :class:`Store`."""
     both = head_dim + (value_dim or head_dim)
     words, section = f"{num_kv_heads} for {num_heads} heads", SECTIONS["grouped"]
     if num_kv_heads == num_heads:
@@ -155,13 +147,7 @@ def latents(
 ) -> Store:
     """Return what latent attention keeps: a latent and a rotated key, which queries absorb.
 
-    Args:
-        num_heads: how many heads ask.
-        head_dim: how wide the part of a query is that is not rotated.
-        latent_dim: how wide a latent is.
-        rope_dim: how wide a rotated key is.
-        value_dim: how wide a value is.
-        **settings: others of the :class:`Store`.
+    The part of a query that is not rotated is ``head_dim`` wide.
     """
     words = f"made from {latent_dim} + {rope_dim} numbers"
     return Store(
@@ -174,25 +160,14 @@ def latents(
 
 
 def one_vector(num_heads: int, head_dim: int, **settings: Any) -> Store:
-    """Return what is kept where one vector is the key of all heads, and the value too.
-
-    Args:
-        num_heads: how many heads ask.
-        head_dim: how wide the vector is.
-        **settings: others of the :class:`Store`.
-    """
+    """Return what is kept where one vector is the key of all heads, and the value too."""
     words = f"one vector is both for {num_heads} heads"
     new = (Feature("keys, values", words, SECTIONS["grouped"]),)
     return Store(new=new, width=head_dim, per_entry=2 * num_heads * head_dim, **settings)
 
 
 def state(num_heads: int, head_dim: int) -> Store:
-    """Return what linear attention keeps: a state for each head, however long the text is.
-
-    Args:
-        num_heads: how many heads there are.
-        head_dim: how wide a key and a value are.
-    """
+    """Return what linear attention keeps: a state for each head, however long the text is."""
     numbers = num_heads * head_dim**2
     words = f"{num_heads} states of {head_dim} by {head_dim}"
     new = (Feature("cache", words, SECTIONS["linear"]),)
@@ -202,11 +177,7 @@ def state(num_heads: int, head_dim: int) -> Store:
 def index(num_heads: int, head_dim: int, *, adds_heads: bool = True, **settings: Any) -> Store:
     """Return what an index keeps to choose what queries see: a key of its own for each entry.
 
-    Args:
-        num_heads: how many heads the index has.
-        head_dim: how wide their queries and keys are.
-        adds_heads: whether their scores are added up, each with a weight, or each head chooses for itself.
-        **settings: others of the :class:`Store`.
+    With ``adds_heads`` its heads add their scores up, each with a weight; without, each chooses for itself.
     """
     new = (Feature("queries", f"{num_heads} more for an index", SECTIONS["sparse"]),)
     per_entry = num_heads * (head_dim + adds_heads)
@@ -218,12 +189,7 @@ Layers = tuple[tuple[int, tuple[Store, ...]], ...]
 
 
 def total(layers: Layers, quantity: Literal["kept", "read", "work"], num_tokens: int) -> int:
-    """Return what all layers keep, read or multiply for the last of so many tokens.
-
-    Args:
-        layers: how many layers are of a kind, and what each of these keeps.
-        quantity: the method of :class:`Store` that counts it.
-        num_tokens: how many tokens there are.
+    """Return what all layers keep, read or multiply (their ``work``) for the last of so many tokens.
 
     Example:
         What DeepSeek-V3 keeps of a token, in 61 layers:

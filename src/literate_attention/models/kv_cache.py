@@ -90,12 +90,8 @@ class KVCache:
             key: the keys of the tokens that follow those in the cache.
             value: their values.
 
-        Returns:
-            Views of all keys and of all values so far.
-
         Raises:
-            TypeError: they are on another device or of another type than the cache.
-            ValueError: they are for another batch, other heads or another width, or there is no room.
+            ValueError: there is no room.
             RuntimeError: gradients are recorded.
         """
         new_tokens = key.shape[-2]
@@ -117,18 +113,9 @@ class KVCache:
 
 
 def empty_caches(model: LanguageModel, batch: int, max_tokens: int) -> list[KVCache]:
-    r"""Make a cache for every block of a model.
+    r"""Make an empty cache for every block of a model, on its device and of its type.
 
     .. math:: \text{bytes per token} = 2 \cdot L \cdot h_{kv} \cdot d \cdot \text{bytes per number}
-
-    Args:
-        model: of blocks whose attention is a
-            :class:`~literate_attention.models.grouped_query_attention.GroupedQueryAttention`.
-        batch: how many sequences.
-        max_tokens: how many tokens there is room for.
-
-    Returns:
-        Empty caches on the model's device, of its type.
 
     Raises:
         TypeError: the model's attention takes no cache.
@@ -208,9 +195,6 @@ def round_to_bits(
             its own, or -1 for channels, so that each token has.
         group_size: how many neighbours form a group; by default all.
 
-    Raises:
-        ValueError: ``bits`` is below 1.
-
     Example:
         >>> round_to_bits(torch.tensor([0.0, 0.9, 2.0, 3.0]), bits=2, dim=-1)
         tensor([0., 1., 2., 3.])
@@ -229,12 +213,6 @@ def greedy(logits: Float[Tensor, "*batch vocab_size"]) -> Int[Tensor, "*batch"]:
     r"""Choose the most probable token.
 
     .. math:: t = \operatorname{argmax}_i \, \text{logits}_i
-
-    Returns:
-        The id of the token with the highest score; of equal ones, one.
-
-    Raises:
-        IndexError: there are no scores.
 
     Example:
         >>> greedy(torch.tensor([[0.1, 2.0, 0.3], [4.0, 0.2, 3.0]]))
@@ -256,12 +234,6 @@ def keep_top_k(
     Args:
         logits: one score for each token of the vocabulary.
         k: how many tokens stay; more of them where scores are equal, and all if there are not so many.
-
-    Returns:
-        The logits, with the others at :math:`-\infty`.
-
-    Raises:
-        ValueError: ``k`` is below 1.
 
     Example:
         >>> keep_top_k(torch.tensor([[0.1, 2.0, 0.3], [4.0, 0.2, 3.0]]), k=2)
@@ -287,12 +259,6 @@ def keep_top_p(
     Args:
         logits: one score for each token of the vocabulary.
         p: the probability that those that stay have at least together, above 0 and at most 1.
-
-    Returns:
-        The logits, with the others at :math:`-\infty`.
-
-    Raises:
-        ValueError: ``p`` is not above 0, or above 1.
 
     Example:
         >>> keep_top_p(torch.tensor([[0.5, 0.1, 0.4], [0.2, 0.7, 0.1]]).log(), p=0.6).exp()
@@ -330,13 +296,9 @@ def sample(
     Args:
         logits: one score for each token of the vocabulary.
         temperature: what the scores are divided by, :math:`T`.
-        top_k: draw among so many tokens only: :func:`keep_top_k`.
-        top_p: draw among the most probable tokens only: :func:`keep_top_p`.
+        top_k: the k of :func:`keep_top_k`; by default all tokens stay.
+        top_p: the p of :func:`keep_top_p`; by default all tokens stay.
         generator: where random numbers come from; by default torch's own.
-
-    Raises:
-        ValueError: ``temperature`` is below 0 or not finite, ``top_k`` below 1, or ``top_p`` no probability
-            above 0.
 
     Example:
         >>> sample(torch.tensor([[0.1, 2.0, 0.3], [4.0, 0.2, 3.0]]), top_k=1)
@@ -389,14 +351,9 @@ def generate(
             values, if its attention has groups. Without any, all tokens run at every step.
         progress: wraps the steps, as ``tqdm`` does, to show how far it is.
 
-    Returns:
-        The texts with what was added.
-
     Raises:
-        TypeError: the token ids are not integers.
-        ValueError: the token ids are no batch of texts, one is outside the vocabulary, the caches hold all of
-            them already or have sinks beside padding, the padding is not in front, ``choose`` returns no id
-            for each text, or the texts could become longer than the model or a cache has room for.
+        ValueError: the caches hold all token ids already or have sinks beside padding, the padding is not in
+            front, or the texts could become longer than the model or a cache has room for.
 
     Example:
         Two beginnings, of which the second has two tokens less:

@@ -25,16 +25,9 @@ class LatentCache:
 
     .. math:: \text{bytes} = \text{batch} \cdot n \cdot (c + r) \cdot \text{bytes per number}
 
-    It takes the place of a :class:`~literate_attention.models.kv_cache.KVCache`, and like it, it takes room
-    for all tokens at once and is written in place.
-
-    Args:
-        batch: how many sequences.
-        max_tokens: how many tokens there is room for, :math:`n`.
-        latent_dim: how wide a latent is, :math:`c`.
-        rope_dim: how wide a rotated key is, :math:`r`.
-        device: where to keep them.
-        dtype: the type of their numbers.
+    for :math:`n` = ``max_tokens``, :math:`c` = ``latent_dim`` and :math:`r` = ``rope_dim``. It takes the
+    place of a :class:`~literate_attention.models.kv_cache.KVCache`, and like it, it takes room for all tokens
+    at once and is written in place.
 
     Example:
         >>> cache = LatentCache(batch=1, max_tokens=8, latent_dim=6, rope_dim=2)
@@ -68,8 +61,7 @@ class LatentCache:
         """Keep what belongs to new tokens, count them in ``num_tokens``, and return that of all so far.
 
         Raises:
-            TypeError: they are on another device or of another type than the cache.
-            ValueError: they are for another batch or of another width, or there is no room.
+            ValueError: there is no room.
             RuntimeError: gradients are recorded.
         """
         new_tokens = new.shape[-2]
@@ -188,25 +180,21 @@ class MultiHeadLatentAttention(nn.Module):
             Float[Tensor, "*batch num_heads num_tokens kv_len"],
         ]
     ):
-        """Let every token attend to itself and to the tokens before it, once for each head.
+        """Let every token attend to itself and to those before it, in each head; return the context vectors.
 
         Args:
             x: one vector for each token.
             cache: what keeps the latents and rotated keys of the tokens before these, and takes theirs: a
                 :class:`LatentCache`.
-            attn_mask: True in row i, column j: token i may attend to key j, unless j comes after i.
+            attn_mask: True in row i, column j: token i may attend to key j, unless j comes after i. Where it
+                may attend to none, its weights are zero, and so are the context vectors of its heads.
             absorb: whether the queries absorb ``W_key``, or keys and values are made for every head; by
                 default what takes fewer multiplications.
             need_weights: whether the attention weights are returned too.
 
-        Returns:
-            The context vectors; with ``need_weights`` also the weights. Where a token may attend to no key,
-            its weights are zero, and so are the context vectors of its heads.
-
         Raises:
-            TypeError: the mask is not boolean, or the cache is one of keys and values.
-            ValueError: the mask or the cache does not fit, or there are more tokens than positions or room in
-                the cache.
+            TypeError: the cache is one of keys and values.
+            ValueError: there are more tokens than positions, or room in the cache.
         """
         require_cache("latent attention", cache, "LatentCache", has="kept")
         start = 0 if cache is None else cache.num_tokens

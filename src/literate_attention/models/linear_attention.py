@@ -99,8 +99,7 @@ def linear_attention(
         What each token reads, and the state after the last one, in float32 at least.
 
     Raises:
-        ValueError: there is not one decay or beta for each token, a decay (on the CPU) is above zero, or the
-            state is of another shape.
+        ValueError: a log decay (on the CPU) is above zero, or gates or state are of another shape.
 
     Example:
         The key finds 3 in the state, so with a beta of one half it adds half of what is missing to 5.
@@ -205,6 +204,10 @@ class GatedDeltaNet(nn.Module):
         self.norm = RMSNorm(head_dim, eps)
         self.out_proj = nn.Linear(width, d_out, bias=False)
 
+    def extra_repr(self) -> str:
+        """Name what the shapes do not tell when the module is printed."""
+        return f"num_heads={self.num_heads}, chunk_size={self.chunk_size}"
+
     def forward(
         self, x: Float[Tensor, "*batch num_tokens d_in"], *, cache: Any | None = None
     ) -> Float[Tensor, "*batch num_tokens d_out"]:
@@ -213,14 +216,7 @@ class GatedDeltaNet(nn.Module):
         Args:
             x: one vector for each token.
             cache: what keeps the states that the tokens before these have left, and takes the new ones: a
-                :class:`StateCache`, or one like it.
-
-        Returns:
-            One vector for each token.
-
-        Raises:
-            TypeError: the cache is of another kind.
-            ValueError: the cache holds states of another shape.
+                :class:`StateCache`.
         """
         require_cache("linear attention", cache, "StateCache", has="state")
         query, key, value, gate = (

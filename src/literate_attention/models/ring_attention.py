@@ -9,11 +9,8 @@ from torch import Tensor
 from torch import distributed as dist
 from torch.autograd.function import once_differentiable
 
-from literate_attention._argument_checks import (
-    require_at_least,
-    require_head_split,
-    require_mask,
-)
+from literate_attention._argument_checks import require_at_least, require_head_split
+from literate_attention.story.causal_attention import mask_scores
 
 __all__ = [
     "attend_in_ring",
@@ -55,10 +52,6 @@ def partial_attention(
         The context vectors as if there were no other keys, and one :math:`\lambda_i` for each query. A query
         without a key has zeros, and minus infinity.
 
-    Raises:
-        TypeError: the mask is not boolean.
-        ValueError: the mask does not fit.
-
     Example:
         All scores are zero. The first query sees two keys: their weight is :math:`2 e^0`, of which the
         logarithm is 0.6931. The second sees three.
@@ -83,8 +76,7 @@ def partial_scores(
         scale = query.shape[-1] ** -0.5
     scores = (query * scale) @ key.mT
     if attn_mask is not None:
-        require_mask(attn_mask, scores.shape[-2:])
-        scores = scores.masked_fill(~attn_mask, -torch.inf)
+        scores = mask_scores(scores, attn_mask)
     return scores
 
 
@@ -146,33 +138,20 @@ def partial_gradients(
 ) -> tuple[Float[Tensor, "..."], Float[Tensor, "..."], Float[Tensor, "..."]]:
     r"""Take the step back through the attention to a part of the keys.
 
-    With the weights :math:`A = e^{S - \lambda}` of this part among *all* keys, and :math:`G` the gradient of
-    the context vectors,
+    With the weights :math:`A = e^{S - \lambda}` of this part among *all* keys, and the gradient :math:`G` of
+    the context vectors, ``upstream``,
 
     .. math:: \partial V = A^\top G, \qquad
               \partial S = A \odot \left(G V^\top - \textstyle\sum_c G_{ic} Z_{ic}\right), \qquad
               \partial Q = \frac{\partial S \, K}{\sqrt{d_k}}, \qquad
               \partial K = \frac{\partial S^\top Q}{\sqrt{d_k}}
 
-    Only :math:`Z` and :math:`\lambda` are kept from the forward pass: the weights are computed a second time,
-    as FlashAttention does :cite:p:`dao2022`.
-
-    Args:
-        query: what asked.
-        key: the keys of this part.
-        value: the values of this part.
-        context: the context vectors, of all parts together.
-        logsumexp: the log-sum-exps, of all parts together.
-        upstream: the gradient of the context vectors, :math:`G`.
-        attn_mask: True in row i, column j: query i could attend to key j.
-        scale: what scores were multiplied by; by default :math:`1/\sqrt{d_k}`.
+    Only ``context``, :math:`Z`, and ``logsumexp``, :math:`\lambda`, are kept from the forward pass, those of
+    all parts together: the weights are computed a second time, as FlashAttention does :cite:p:`dao2022`.
+    Mask and scale are those of :func:`partial_attention`.
 
     Returns:
         What this part adds to the gradient of the queries, and the gradients of its keys and of its values.
-
-    Raises:
-        TypeError: the mask is not boolean.
-        ValueError: the mask does not fit.
 
     Example:
         Where all values are zero, nothing depends on queries and keys. A key has a third of the weight of
@@ -208,14 +187,9 @@ def ring_shards(
 
     .. math:: \text{process } r \text{ of } P \text{ holds the chunks } r \text{ and } 2P - 1 - r
 
-    of the sequence cut into :math:`2P` chunks. In this zig-zag order every process has an early chunk and a
-    late one, so that a causal mask leaves all of them the same work. Without it, process r holds the chunk
-    r of P.
-
-    Args:
-        num_tokens: the length of the whole sequence.
-        world_size: the number of processes, :math:`P`.
-        zigzag: whether each process holds two chunks, an early one and a late one.
+    of the sequence cut into :math:`2P` chunks, :math:`P` being the ``world_size``. In this zig-zag order
+    every process has an early chunk and a late one, so that a causal mask leaves all of them the same work.
+    Without it, process r holds the chunk r of P.
 
     Returns:
         For each process, the positions of its tokens, chunk by chunk.
@@ -314,11 +288,7 @@ def blocks(shard: Tensor, block_size: int) -> Iterator[tuple[slice, Tensor]]:
 
 
 class Ring:
-    """The processes of a group in a circle: each sends to the next one, and receives from the one before.
-
-    Args:
-        group: the processes, by default all.
-    """
+    """The processes of a group in a circle: each sends to the next one, and receives from the one before."""
 
     def __init__(self, group: dist.ProcessGroup | None = None) -> None:
         self.group = group
@@ -443,9 +413,6 @@ def attend_in_ring(
         scale: what scores are multiplied by; by default :math:`1/\sqrt{d_k}`.
         block_size: the most queries and keys whose scores are held at one time.
         group: the processes, by default all.
-
-    Returns:
-        The context vectors of the tokens of this process.
 
     Raises:
         ValueError: there is no group of processes yet, heads cannot be shared evenly, there are not as many

@@ -35,13 +35,8 @@ def compare_ring(arguments: Sequence[str] | None = None) -> list[str]:
         On the first process what was found, line by line; on the others nothing.
 
     Raises:
-        SystemExit: torchrun has not started this process, or an argument is not known.
+        SystemExit: torchrun has not started this process.
         AssertionError: the ring finds something else than one process does.
-
-    Example:
-        >>> compare_ring(["--num-tokens", "64"])
-        Traceback (most recent call last):
-        SystemExit: start this with as many processes as there shall be in the ring, such as 4: ...
     """
     options = read_options(arguments)
     device = join_processes(options.device)

@@ -35,15 +35,9 @@ def rotary_frequencies(
     after thousands of tokens :cite:p:`su2021`.
 
     Args:
-        head_dim: how wide a query or key is, :math:`d`; two numbers make a pair.
+        head_dim: how wide a query or key is, :math:`d`; it is even, since two numbers make a pair.
         base: :math:`b`. The larger, the slower the last pairs turn.
         dtype: of the angles; most models are trained with float32.
-
-    Returns:
-        One angle for each pair.
-
-    Raises:
-        ValueError: ``head_dim`` is odd.
 
     Example:
         >>> rotary_frequencies(head_dim=8, base=16.0)
@@ -79,9 +73,6 @@ def rotate_half_split(
     Returns:
         The queries or keys, turned; their lengths and their type are what they were.
 
-    Raises:
-        ValueError: `x` is not twice as wide as there are pairs.
-
     Example:
         A quarter of a turn takes (1, 2) to (-2, 1), (3, 4) to (-4, 3), and so on.
 
@@ -108,18 +99,8 @@ def rotate_interleaved(
         \begin{pmatrix} x_{2i} \\ x_{2i + 1} \end{pmatrix}
 
     That is the pairing of the paper :cite:p:`su2021`, of Meta's Llama and of GGUF files. The same numbers in
-    another order are what :func:`rotate_half_split` turns: see :func:`interleaved_to_half_split`.
-
-    Args:
-        x: queries or keys.
-        cos: the cosine of each token's angle, for each pair.
-        sin: the sine of it.
-
-    Returns:
-        The queries or keys, turned; their lengths and their type are what they were.
-
-    Raises:
-        ValueError: `x` is not twice as wide as there are pairs.
+    another order are what :func:`rotate_half_split` turns, which takes the same arguments: see
+    :func:`interleaved_to_half_split`.
 
     Example:
         A quarter of a turn takes (1, 2) to (-2, 1), (3, 4) to (-4, 3), and so on.
@@ -137,16 +118,12 @@ def rotate_interleaved(
 def interleaved_to_half_split(
     weight: Float[Tensor, "rows *columns"], num_heads: int
 ) -> Float[Tensor, "rows *columns"]:
-    r"""Reorder what a projection puts out, so that the other pairing turns the same pairs.
+    r"""Reorder the rows of a projection's weight or bias, so that the other pairing turns the same pairs.
 
     .. math:: (0, 1, 2, 3, \dots, d - 1) \to (0, 2, 4, \dots, d - 2, \; 1, 3, 5, \dots, d - 1)
 
     within each head. Queries and keys are reordered alike, so that no score changes. A checkpoint for one
     pairing runs with the other without any error, and with wrong scores: this is what it needs.
-
-    Args:
-        weight: the weight of a projection to queries or keys, or its bias.
-        num_heads: how many heads its rows belong to.
 
     Example:
         Of two heads, the first has the rows 0 to 3, and the second the rows 4 to 7.
@@ -163,11 +140,8 @@ def scale_linear(frequencies: Float[Tensor, " pairs"], factor: float) -> Float[T
 
     .. math:: \theta'_i = \theta_i / s
 
-    Known as position interpolation :cite:p:`chen2023`.
-
-    Args:
-        frequencies: from :func:`rotary_frequencies`.
-        factor: how many times longer the text may be, :math:`s`.
+    where the text may be :math:`s` times as long: ``factor``. Known as position interpolation
+    :cite:p:`chen2023`.
 
     Example:
         >>> scale_linear(rotary_frequencies(head_dim=8, base=16.0), factor=2.0)
@@ -227,16 +201,9 @@ def scale_yarn(
               \qquad i_r = \frac{d}{2} \log_b \frac{L}{2 \pi r}
 
     :math:`i_r` is the pair that makes :math:`r` turns in :math:`L` tokens, rounded outwards. YaRN also
-    sharpens the scores: :func:`yarn_attention_factor` :cite:p:`peng2023`.
-
-    Args:
-        frequencies: from :func:`rotary_frequencies`.
-        factor: how many times slower a slow pair becomes, :math:`s`.
-        original_context: how many tokens the texts of the first training had, :math:`L`.
-        base: of the frequencies, :math:`b`.
-        low_rotations: pairs with fewer turns are slowed down in full, :math:`\alpha`. transformers calls it
-            ``beta_slow``.
-        high_rotations: pairs with more turns are left alone, :math:`\beta`: ``beta_fast``.
+    sharpens the scores: :func:`yarn_attention_factor` :cite:p:`peng2023`. The arguments are those of
+    :func:`scale_llama3`, and the base :math:`b` of the frequencies; transformers calls the turns
+    ``beta_slow``, :math:`\alpha`, and ``beta_fast``, :math:`\beta`.
 
     Example:
         The first pair is left alone, the last two are slowed down to a quarter.
@@ -259,15 +226,9 @@ def scale_yarn(
 
 
 def yarn_attention_factor(factor: float) -> float:
-    r"""Say by how much YaRN lengthens queries and keys, so that a longer text does not blur the weights.
+    r"""Say by how much YaRN lengthens queries and keys, so that a text s times as long blurs no weights.
 
     .. math:: m = 0.1 \ln s + 1
-
-    Args:
-        factor: how many times longer the text may be, :math:`s`.
-
-    Returns:
-        What cosines and sines are multiplied by.
 
     Example:
         >>> yarn_attention_factor(1.0)
@@ -292,9 +253,6 @@ class RotaryEmbedding(nn.Module):
         scale: slows the frequencies down for longer texts, such as :func:`scale_llama3` with its settings.
         attention_factor: what cosines and sines are multiplied by: see :func:`yarn_attention_factor`.
         dtype: of the tables of cosines and sines.
-
-    Raises:
-        ValueError: ``head_dim`` is odd.
 
     Example:
         The first pair, of the numbers 0 and 4, turns by one radian from each token to the next.
@@ -352,11 +310,8 @@ class RotaryEmbedding(nn.Module):
             x: queries or keys of neighbouring tokens.
             start: the position of the first of them.
 
-        Returns:
-            The queries or keys, turned.
-
         Raises:
-            ValueError: `x` is not ``head_dim`` wide, or a position is below 0 or beyond ``context_length``.
+            ValueError: a position is below 0 or beyond ``context_length``.
         """
         stop = start + x.shape[-2]
         if start < 0:  # Python would count from the end
@@ -370,11 +325,8 @@ class PartialRotaryEmbedding(RotaryEmbedding):
 
     .. math:: x \to (R_p \, x_{1 \dots r}, \; x_{r + 1 \dots d})
 
-    Elsewhere the share :math:`r / d` is known as ``partial_rotary_factor``.
-
-    Args:
-        head_dim: how many numbers are turned, :math:`r`. All arguments are those of :class:`RotaryEmbedding`.
-        context_length: how many positions there are.
+    The arguments are those of :class:`RotaryEmbedding`: ``head_dim`` is how many numbers are turned,
+    :math:`r`. Elsewhere the share :math:`r / d` is known as ``partial_rotary_factor``.
 
     Example:
         >>> rope = PartialRotaryEmbedding(head_dim=2, context_length=32)
@@ -387,16 +339,7 @@ class PartialRotaryEmbedding(RotaryEmbedding):
     def forward(
         self, x: Float[Tensor, "*batch num_tokens head_dim"], start: int = 0
     ) -> Float[Tensor, "*batch num_tokens head_dim"]:
-        """Turn the first numbers of each query or key by its position.
-
-        Args:
-            x: queries or keys of neighbouring tokens.
-            start: the position of the first of them.
-
-        Raises:
-            ValueError: `x` is narrower than ``head_dim``, or a position is below 0 or beyond
-                ``context_length``.
-        """
+        """Turn the first numbers of each query or key by its position."""
         turned, left = x.tensor_split([2 * self.cos.shape[-1]], dim=-1)
         return torch.cat([super().forward(turned, start), left], dim=-1)
 

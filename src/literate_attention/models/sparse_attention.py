@@ -37,15 +37,13 @@ def index_scores(
 
     .. math:: I_{ij} = \frac{1}{\sqrt{h \, d}} \sum_{m=1}^{h} w_{im} \, \max(0, \, q_{im} \cdot k_j)
 
-    This is the *lightning indexer* of DeepSeek-V3.2 :cite:p:`deepseek2025`.
+    Only the order of these numbers matters to :func:`top_k_mask`. This is the *lightning indexer* of
+    DeepSeek-V3.2 :cite:p:`deepseek2025`.
 
     Args:
         query: for each head, what asks.
         key: what is compared with the queries of all heads.
         head_weights: how much each query listens to each head, :math:`w_{im}`; it may be below zero.
-
-    Returns:
-        One number for each query and key. Only their order matters to :func:`top_k_mask`.
 
     Example:
         Two heads, one query: each head finds one of two keys, and the second head votes against it.
@@ -74,10 +72,6 @@ def top_k_mask(
 
     Returns:
         True in row i, column j: key j was chosen for query i. Of equal scores, any may be chosen.
-
-    Raises:
-        TypeError: the mask is not boolean.
-        ValueError: ``k`` is below 1, or the mask does not fit.
 
     Example:
         >>> scores = torch.tensor([[0.0, 5.0, 9.0], [3.0, 1.0, 9.0], [2.0, 1.0, 3.0]])
@@ -142,26 +136,24 @@ class SparseCache:
     """
 
     def __init__(self, cache: Any, index_dim: int) -> None:
-        require_all_tokens(cache)
+        if hasattr(cache, "window"):  # what the index chooses could be gone
+            raise TypeError(
+                f"an index needs a cache that keeps all tokens, got a {type(cache).__name__}"
+            )
         self.cache = cache
         room = cache.kept if hasattr(cache, "kept") else cache.keys
         self.index_keys = room.new_empty(len(room), room.shape[-2], index_dim)
 
+    def __repr__(self) -> str:
+        return f"SparseCache({self.cache!r}, nbytes={self.nbytes})"
+
     def keep(
         self, new: Float[Tensor, "batch new_tokens index_dim"]
     ) -> Float[Tensor, "batch num_tokens index_dim"]:
-        """Keep the index's keys of new tokens, which count once the attention has kept its own.
+        """Keep the index's keys of new tokens, and return all so far.
 
-        Args:
-            new: the keys of the tokens that follow those in the cache.
-
-        Returns:
-            A view of all keys of the index so far.
-
-        Raises:
-            TypeError: they are on another device or of another type than the cache.
-            ValueError: they are for another batch or of another width, or there is no room.
-            RuntimeError: gradients are recorded.
+        They count once the attention has kept its own. It refuses what a
+        :class:`~literate_attention.models.kv_cache.KVCache` refuses.
         """
         start, stop = self.num_tokens, self.num_tokens + new.shape[-2]
         require_room(start, new.shape[-2], **{"key of the index": (new, self.index_keys)})
@@ -222,7 +214,6 @@ class Indexer(nn.Module):
             chosen.
         head_dim: how wide a query and the key are.
         rope: what turns the first numbers of queries and keys.
-        eps: the :math:`\epsilon` of the norm.
 
     Example:
         >>> rope = PartialRotaryEmbedding(2, context_length=16)
@@ -240,15 +231,18 @@ class Indexer(nn.Module):
         head_dim: int,
         *,
         rope: PartialRotaryEmbedding | None = None,
-        eps: float = 1e-6,
     ) -> None:
         super().__init__()
         self.num_heads = num_heads
         self.rope = rope
         self.W_query: nn.Module = nn.Linear(d_in, num_heads * head_dim, bias=False)
         self.W_key = nn.Linear(d_in, head_dim, bias=False)
-        self.key_norm = nn.LayerNorm(head_dim, eps)
+        self.key_norm = nn.LayerNorm(head_dim, eps=1e-6)
         self.W_weight = nn.Linear(d_in, num_heads, bias=False)
+
+    def extra_repr(self) -> str:
+        """Name what the shapes do not tell when the module is printed."""
+        return f"num_heads={self.num_heads}"
 
     def forward(
         self, x: Float[Tensor, "*batch num_tokens d_in"], *, cache: Any | None = None
@@ -259,13 +253,6 @@ class Indexer(nn.Module):
             x: one vector for each token.
             cache: what keeps the index's keys of the tokens before these, and takes theirs: a
                 :class:`SparseCache`.
-
-        Returns:
-            One number for each token and key.
-
-        Raises:
-            TypeError: the cache is of another kind.
-            ValueError: the cache does not fit, or there are more tokens than positions or room.
         """
         require_cache("sparse attention", cache, "SparseCache", has="index_keys")
         start = 0 if cache is None else cache.num_tokens
@@ -312,6 +299,10 @@ class SparseAttention(nn.Module):
         self.indexer = indexer
         self.top_k = top_k
 
+    def extra_repr(self) -> str:
+        """Name what the shapes do not tell when the module is printed."""
+        return f"top_k={self.top_k}"
+
     def forward(
         self,
         x: Float[Tensor, "*batch num_tokens d_in"],
@@ -334,14 +325,6 @@ class SparseAttention(nn.Module):
             attn_mask: True in row i, column j: token i may attend to key j, unless j comes after i; the same
                 for all heads.
             need_weights: whether the attention weights are returned too.
-
-        Returns:
-            What the attention returns.
-
-        Raises:
-            TypeError: the mask is not boolean, or the cache is of another kind.
-            ValueError: the mask or the cache does not fit, or there are more tokens than positions or room in
-                the cache.
         """
         scores = self.indexer(x, cache=cache).unsqueeze(-3)  # the same for all heads
         kept = None if cache is None else cache.cache
@@ -355,11 +338,3 @@ class SparseAttention(nn.Module):
             allowed = attn_mask & allowed
         chosen = top_k_mask(scores, self.top_k, allowed)
         return self.attention(x, cache=kept, attn_mask=chosen, need_weights=need_weights)
-
-
-def require_all_tokens(cache: Any) -> None:
-    """Refuse a cache that forgets: what the index chooses could be gone."""
-    if hasattr(cache, "window"):
-        raise TypeError(
-            f"an index needs a cache that keeps all tokens, got a {type(cache).__name__}"
-        )

@@ -96,9 +96,6 @@ class SwiGLU(nn.Module):
 
         Args:
             x: vectors along the last dimension.
-
-        Returns:
-            Vectors of the same shape.
         """
         return self.W_down(silu(self.W_gate(x)) * self.W_up(x))
 
@@ -143,12 +140,6 @@ class TransformerBlock(nn.Module):
         Args:
             x: one vector for each token.
             **options: what else the attention is told, such as ``cache``.
-
-        Returns:
-            One vector for each token.
-
-        Raises:
-            TypeError: the weights of attention are asked for.
         """
         require_no_weights(options)
         x = x + self.attention(self.attention_norm(x), **options)
@@ -200,19 +191,15 @@ class LanguageModel(nn.Module):
         caches: Sequence[Any] | None = None,
         **options: Any,
     ) -> Float[Tensor, "*batch num_tokens embed_dim"]:
-        """Carry each token through all blocks.
+        """Carry each token through all blocks, and return its vector as the last norm leaves it.
 
         Args:
             token_ids: whole numbers from 0 to ``vocab_size - 1``.
             caches: one for each block, with what it has seen before.
             **options: what else every attention is told.
 
-        Returns:
-            One vector for each token, as the last norm leaves it.
-
         Raises:
-            TypeError: the token ids are not integers, or the weights of attention are asked for.
-            ValueError: a token id is outside the vocabulary, or there is not one cache for each block.
+            ValueError: there is not one cache for each block.
         """
         require_token_ids(token_ids, self.token_embedding.num_embeddings)
         require_caches(caches, len(self.blocks))
@@ -227,13 +214,10 @@ class LanguageModel(nn.Module):
     def logits(
         self, hidden: Float[Tensor, "*batch embed_dim"]
     ) -> Float[Tensor, "*batch vocab_size"]:
-        """Compare vectors with the embedding of every token.
+        """Score every token of the vocabulary: compare vectors with its embedding.
 
         Args:
             hidden: vectors along the last dimension, from :meth:`hidden_states`.
-
-        Returns:
-            One score for each token of the vocabulary; a softmax makes probabilities of them.
         """
         return hidden @ self.token_embedding.weight.T
 
@@ -245,20 +229,13 @@ class LanguageModel(nn.Module):
         last_only: bool = False,
         **options: Any,
     ) -> Float[Tensor, "*batch num_scored vocab_size"]:
-        """Score, at every place, each token of the vocabulary as the next one.
+        """Return the logits of the next token, at every place: a softmax makes probabilities of them.
 
         Args:
             token_ids: whole numbers from 0 to ``vocab_size - 1``.
             caches: one for each block, with what it has seen before.
             last_only: whether the last place alone is scored, as when a text is continued.
             **options: what else every attention is told.
-
-        Returns:
-            The logits of the next token, at every place or at the last one.
-
-        Raises:
-            TypeError: the token ids are not integers, or the weights of attention are asked for.
-            ValueError: a token id is outside the vocabulary, or there is not one cache for each block.
         """
         hidden = self.hidden_states(token_ids, caches, **options)
         return self.logits(hidden[..., -1:, :] if last_only else hidden)

@@ -50,9 +50,6 @@ def window_mask(
     Returns:
         True in row i, column j: query i may attend to key j.
 
-    Raises:
-        ValueError: the window is below 1, or the number of sinks below 0.
-
     Example:
         >>> window_mask(3, 4, window=2)
         tensor([[ True,  True, False, False],
@@ -82,16 +79,8 @@ def receptive_field(
     A token of the top layer sees tokens of the layer below, and these have seen others in their turn: a
     window of :math:`w` reaches :math:`L (w - 1)` tokens back.
 
-    Args:
-        attn_mask: True in row i, column j: query i may attend to key j.
-        num_layers: how many layers, :math:`L`.
-
     Returns:
         True in row i, column j: what comes out for token i depends on what goes in for token j.
-
-    Raises:
-        TypeError: the mask is not boolean.
-        ValueError: the mask is not square, or there is no layer.
 
     Example:
         >>> receptive_field(window_mask(4, 4, window=2), num_layers=2).int()
@@ -115,11 +104,7 @@ def document_mask(
 
     .. math:: M_{ij} = \bigl[\, j \le i \,\bigr] \wedge \bigl[\, t_i = t_j \,\bigr]
 
-    Args:
-        document_ids: for each token the number of its text, :math:`t`.
-
-    Returns:
-        True in row i, column j: query i may attend to key j.
+    where :math:`t` numbers the text of each token, as ``document_ids`` says.
 
     Example:
         >>> document_mask(torch.tensor([0, 0, 1, 1])).int()
@@ -160,12 +145,8 @@ def modified_attention(
         sinks: for each head the score of its sink, :math:`\kappa`; by default there is none.
         attn_mask: True in row i, column j: query i may attend to key j.
 
-    Returns:
-        The context vectors.
-
     Raises:
-        TypeError: the mask is not boolean.
-        ValueError: there are not as many values as keys, or as many sinks as heads, or the mask does not fit.
+        ValueError: there are not as many sinks as heads.
 
     Example:
         Two keys with scores of zero and a sink of zero take a third each.
@@ -175,7 +156,10 @@ def modified_attention(
         tensor([[[[3.]]]])
     """
     require_values(key, value)
-    require_sinks(sinks, query.shape[-3])
+    if sinks is not None and sinks.shape != (query.shape[-3],):
+        raise ValueError(
+            f"sinks must be one number for each of {query.shape[-3]} heads, got shape {tuple(sinks.shape)}"
+        )
     scores = (query * query.shape[-1] ** -0.5) @ key.mT
     if score_mod is not None:
         batch, head, row, column = (
@@ -208,9 +192,6 @@ class RollingCache:
         window: how many keys a query sees, its own included, :math:`w`.
         num_sinks: how many of the first keys are never forgotten, :math:`s`.
 
-    Raises:
-        ValueError: the window is below 1, or the number of sinks below 0.
-
     Example:
         >>> cache = RollingCache(window=4)
         >>> key = torch.arange(6.0).unsqueeze(-1).expand(1, 2, 6, 8)
@@ -229,6 +210,10 @@ class RollingCache:
         self.keys: Tensor
         self.values: Tensor
 
+    def __repr__(self) -> str:
+        sizes = f"window={self.window}, num_sinks={self.num_sinks}, num_tokens={self.num_tokens}"
+        return f"RollingCache({sizes})"
+
     def append(
         self,
         key: Float[Tensor, "batch num_kv_heads new_tokens head_dim"],
@@ -245,10 +230,6 @@ class RollingCache:
 
         Returns:
             The keys and the values that were kept, followed by the new ones.
-
-        Raises:
-            TypeError: they are on another device or of another type than those that were kept.
-            ValueError: they are for another batch, other heads or another width than those that were kept.
         """
         new_tokens = key.shape[-2]
         if self.num_tokens > 0:
@@ -269,11 +250,3 @@ class RollingCache:
         """Leave out what lies between the sinks and the window of the next token."""
         last = max(self.num_sinks, x.shape[-2] - (self.window - 1))
         return torch.cat([x[..., : self.num_sinks, :], x[..., last:, :]], dim=-2)
-
-
-def require_sinks(sinks: Tensor | None, num_heads: int) -> None:
-    """Refuse another number of sinks than one for each head."""
-    if sinks is not None and sinks.shape != (num_heads,):
-        raise ValueError(
-            f"sinks must be one number for each of {num_heads} heads, got shape {tuple(sinks.shape)}"
-        )

@@ -57,12 +57,7 @@ def mask_weights(
 
     .. math:: A'_{ij} = \frac{M_{ij} A_{ij}}{\sum_k M_{ik} A_{ik}}
 
-    Returns:
-        The masked weights. A row in which no key is allowed is all zeros.
-
-    Raises:
-        TypeError: the mask is not boolean.
-        ValueError: the mask does not fit the weights.
+    A row in which no key is allowed is all zeros.
 
     Example:
         >>> mask_weights(torch.full((6, 6), 1 / 6), causal_mask(6))[3]
@@ -84,13 +79,6 @@ def mask_scores(
     Args:
         scores: the scores of all keys.
         attn_mask: True in row i, column j: query i may attend to key j.
-
-    Returns:
-        The masked scores.
-
-    Raises:
-        TypeError: the mask is not boolean.
-        ValueError: the mask does not fit the scores.
 
     Example:
         >>> mask_scores(torch.ones(6, 6), causal_mask(6))[3]
@@ -136,6 +124,10 @@ class CausalAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.register_load_state_dict_pre_hook(forget_stored_mask)
 
+    def extra_repr(self) -> str:
+        """Name what the shapes do not tell when the module is printed."""
+        return f"context_length={self.context_length}"
+
     def forward(
         self,
         x: Float[Tensor, "*batch num_tokens d_in"],
@@ -148,22 +140,18 @@ class CausalAttention(nn.Module):
             Float[Tensor, "*batch num_tokens d_out"], Float[Tensor, "*batch num_tokens num_tokens"]
         ]
     ):
-        """Let every token attend to itself and to the tokens before it.
+        """Let every token attend to itself and to those before it; return the context vectors.
 
         Args:
             x: one vector for each token.
             attn_mask: True in row i, column j: token i may attend to token j, unless j comes after i. It is
                 spread over ``(*batch, num_tokens, num_tokens)``: where ``is_token``, of shape
-                ``(batch, num_tokens)``, is False for padding, pass ``is_token[:, None, :]``.
-            need_weights: whether the attention weights are returned too.
-
-        Returns:
-            The context vectors; with ``need_weights`` also the weights, after dropout. Where a token may
-            attend to none, its weights and its context vector are zero.
+                ``(batch, num_tokens)``, is False for padding, pass ``is_token[:, None, :]``. Where a token
+                may attend to none, its weights and its context vector are zero.
+            need_weights: whether the attention weights are returned too, after dropout.
 
         Raises:
-            TypeError: the mask is not boolean.
-            ValueError: `x` has more tokens than ``context_length``, or the mask does not fit.
+            ValueError: `x` has more tokens than ``context_length``.
         """
         require_context(x.shape[-2], self.context_length)
         num_tokens = x.shape[-2]

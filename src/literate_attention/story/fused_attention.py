@@ -42,13 +42,9 @@ def fused_attention(
             to be the first (upper-left): another result wherever there are more keys than queries.
         scale: what scores are multiplied by; by default :math:`1/\sqrt{d_k}`.
 
-    Returns:
-        The context vectors.
-
     Raises:
-        TypeError: the mask is not boolean.
-        ValueError: query, key and value differ in their batch dimensions, there are not as many values as
-            keys, the mask does not fit, or ``attn_mask`` and ``is_causal`` are given together.
+        ValueError: query, key and value differ in their batch dimensions, or ``attn_mask`` and ``is_causal``
+            are given together.
 
     Example:
         Four queries, the last of six tokens, average the values 0 to 2, 0 to 3, 0 to 4 and 0 to 5.
@@ -97,10 +93,5 @@ def as_four_dimensions(
 
     .. math:: (n, d) \to (1, 1, n, d), \qquad (b, n, d) \to (1, b, n, d), \qquad
               (a, b, h, n, d) \to (a \cdot b, h, n, d)
-
-    Example:
-        >>> import torch
-        >>> as_four_dimensions(torch.ones(2, 4, 3)).shape
-        torch.Size([1, 2, 4, 3])
     """
     return x[None, None].flatten(0, -4)

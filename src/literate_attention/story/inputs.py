@@ -93,10 +93,6 @@ def gpt2_tokenizer() -> tiktoken.Encoding:
     asks of the file that it downloads. Byte-pair encoding of text: :cite:p:`sennrich2016`; GPT-2's
     bytes: :cite:p:`radford2019`.
 
-    Raises:
-        ModuleNotFoundError: the package is not installed.
-        ValueError: the vocabulary is missing or is not the file that tiktoken pins.
-
     Example:
         >>> tokenizer = gpt2_tokenizer()
         >>> tokenizer.encode("I HAD always thought")
@@ -149,7 +145,6 @@ def load_the_verdict(cache_dir: Path | str | None = None) -> str:
 
     Raises:
         ConnectionError: the story is not in the cache and cannot be downloaded.
-        OSError: the story cannot be written to the cache.
         ValueError: what was downloaded, or lies in the cache, is not the story.
     """
     folder = Path(cache_dir or platformdirs.user_cache_dir("literate-attention", appauthor=False))
@@ -179,11 +174,7 @@ def _fetch_once(url: str, sha256: str, path: Path) -> Path:
 
 
 def write_in_one_step(path: Path, write: Callable[[Path], object]) -> None:
-    """Let a function write a file such that it is there whole or not at all.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Let a function write a file such that it is there whole or not at all."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
@@ -208,8 +199,8 @@ class GPTDatasetV1(Dataset[tuple[Int[Tensor, " max_length"], Int[Tensor, " max_l
               \text{target}_i = (t_{is+1}, \dots, t_{is+n})
 
     with :math:`n` = ``max_length`` and :math:`s` = ``stride``. Texts may be joined by ``<|endoftext|>``, the
-    token that ends one. All windows are views of one tensor of token
-    ids, so memory grows with the text and not with text times window.
+    token that ends one. All windows are views of one tensor of token ids, so memory grows with the text and
+    not with text times window.
 
     Args:
         txt: the text.
@@ -248,7 +239,6 @@ class GPTDatasetV1(Dataset[tuple[Int[Tensor, " max_length"], Int[Tensor, " max_l
     def __getitem__(
         self, index: int
     ) -> tuple[Int[Tensor, " max_length"], Int[Tensor, " max_length"]]:
-        """Return the window and the same window one token later."""
         return self.input_ids[index], self.target_ids[index]
 
 
@@ -261,19 +251,9 @@ def create_dataloader_v1(
     drop_last: bool = True,
     num_workers: int = 0,
 ) -> DataLoader[tuple[Int[Tensor, "batch_size max_length"], Int[Tensor, "batch_size max_length"]]]:
-    """Batch the windows of a text, tokenized as GPT-2 does.
+    """Batch the windows of a text, tokenized as GPT-2 does: pairs ``(input_ids, target_ids)``.
 
-    Args:
-        txt: the text.
-        batch_size: how many windows a batch holds.
-        max_length: how many tokens a window holds.
-        stride: how many tokens further the next window starts.
-        shuffle: whether the windows come in random order.
-        drop_last: whether a last, smaller batch is left out.
-        num_workers: how many processes load batches; 0 = this one.
-
-    Returns:
-        A loader of pairs ``(input_ids, target_ids)``, each of shape ``(batch_size, max_length)``.
+    What is not an argument of :class:`GPTDatasetV1` is one of torch's ``DataLoader``.
 
     Raises:
         ValueError: ``batch_size`` or ``max_length`` is below 1, or the text is too short for one batch.
@@ -328,18 +308,13 @@ class InputEmbedding(nn.Module):
     def forward(
         self, token_ids: Int[Tensor, "*batch num_tokens"]
     ) -> Float[Tensor, "*batch num_tokens embed_dim"]:
-        """Embed token ids.
+        """Embed each token at its position.
 
         Args:
             token_ids: whole numbers from 0 to ``vocab_size - 1``.
 
-        Returns:
-            One vector for each token.
-
         Raises:
-            TypeError: the token ids are not integers.
-            ValueError: there are more tokens than positions, or an id on the CPU is outside the vocabulary.
-                Elsewhere the ids are not looked at, since that would mean to wait for a GPU.
+            ValueError: there are more tokens than positions.
         """
         require_token_ids(token_ids, self.token_embedding.num_embeddings)
         num_tokens = token_ids.shape[-1]

@@ -39,13 +39,7 @@ def split_heads(
 
     Args:
         x: one vector for each token.
-        num_heads: how many pieces.
-
-    Returns:
-        A view of `x` in which each head has a sequence of its own.
-
-    Raises:
-        ValueError: the width of `x` is not divisible by ``num_heads``.
+        num_heads: how many pieces; it divides the width.
 
     Example:
         Of the first token, (0, 1, 2, 3, 4, 5, 6, 7), each head gets one half.
@@ -61,15 +55,12 @@ def split_heads(
 def merge_heads(
     x: Float[Tensor, "*batch num_heads num_tokens head_dim"],
 ) -> Float[Tensor, "*batch num_tokens embed_dim"]:
-    r"""Put the pieces of all heads side by side again; undo :func:`split_heads`.
+    r"""Put the pieces of all heads side by side again, for each token; undo :func:`split_heads`.
 
     .. math:: (b, h, n, d) \to (b, n, h, d) \to (b, n, h \cdot d)
 
     Args:
         x: one sequence for each head.
-
-    Returns:
-        One vector for each token.
 
     Example:
         >>> x = torch.arange(48.0).reshape(1, 6, 8)
@@ -84,16 +75,8 @@ class MultiHeadAttentionWrapper(nn.Module):
 
     .. math:: Z = [Z_1, Z_2, \dots, Z_h]
 
-    The heads know nothing of each other; their outputs are put next to each other, so the output is
-    ``num_heads * d_out`` wide.
-
-    Args:
-        d_in: how wide an input is.
-        d_out: how wide the output of one head is.
-        context_length: the most tokens that a sequence may have.
-        dropout: the probability that a weight is dropped while training, in [0, 1).
-        num_heads: how many heads.
-        qkv_bias: whether the projections add a bias.
+    The heads know nothing of each other; their outputs are put next to each other. The arguments are those of
+    one head, and ``num_heads``, so the output is ``num_heads * d_out`` wide.
 
     Example:
         >>> _ = torch.manual_seed(123)
@@ -128,17 +111,11 @@ class MultiHeadAttentionWrapper(nn.Module):
             Float[Tensor, "*batch num_heads num_tokens num_tokens"],
         ]
     ):
-        """Run every head on the same tokens.
+        """Run every head on the same tokens, and put their context vectors side by side.
 
         Args:
             x: one vector for each token.
             need_weights: whether the attention weights of every head are returned too.
-
-        Returns:
-            The context vectors of all heads, side by side; with ``need_weights`` also the weights.
-
-        Raises:
-            ValueError: `x` has more tokens than ``context_length``.
         """
         if need_weights:
             results = [head(x, need_weights=True) for head in self.heads]
@@ -166,11 +143,8 @@ class MultiHeadAttention(nn.Module):
         d_out: how wide a context vector is, all heads together.
         context_length: the most tokens that a sequence may have.
         dropout: the probability that a weight is dropped while training, in [0, 1).
-        num_heads: how many heads share ``d_out``.
+        num_heads: how many heads share ``d_out``, which they divide.
         qkv_bias: whether the projections to query, key and value add a bias.
-
-    Raises:
-        ValueError: ``d_out`` is not divisible by ``num_heads``.
 
     Example:
         >>> _ = torch.manual_seed(123)
@@ -221,22 +195,18 @@ class MultiHeadAttention(nn.Module):
             Float[Tensor, "*batch num_heads num_tokens num_tokens"],
         ]
     ):
-        """Let every token attend to itself and to the tokens before it, once for each head.
+        """Let every token attend to itself and to those before it, in each head; return the context vectors.
 
         Args:
             x: one vector for each token.
             attn_mask: True in row i, column j: token i may attend to token j, unless j comes after i. It is
                 spread over ``(*batch, num_heads, num_tokens, num_tokens)``: where ``is_token``, of shape
-                ``(batch, num_tokens)``, is False for padding, pass ``is_token[:, None, None, :]``.
-            need_weights: whether the attention weights of every head are returned too.
-
-        Returns:
-            The context vectors; with ``need_weights`` also the weights, after dropout. Where a token may
-            attend to none, its weights are zero, and so are the context vectors of its heads.
+                ``(batch, num_tokens)``, is False for padding, pass ``is_token[:, None, None, :]``. Where a
+                token may attend to none, its weights are zero, and so are the context vectors of its heads.
+            need_weights: whether the attention weights of every head are returned too, after dropout.
 
         Raises:
-            TypeError: the mask is not boolean.
-            ValueError: `x` has more tokens than ``context_length``, or the mask does not fit.
+            ValueError: `x` has more tokens than ``context_length``.
         """
         require_context(x.shape[-2], self.context_length)
         num_tokens = x.shape[-2]

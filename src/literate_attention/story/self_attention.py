@@ -37,13 +37,6 @@ def attention_weights(
         attn_mask: True in row i, column j: query i may attend to key j.
         scale: what scores are multiplied by; by default :math:`1/\sqrt{d_k}`.
 
-    Returns:
-        The attention weights.
-
-    Raises:
-        TypeError: the mask is not boolean.
-        ValueError: the mask does not fit.
-
     Example:
         With one query (0, sqrt 2) and the rows of the identity as keys, the scaled scores are 0 and 1, so
         that the weights are 1/(1+e) and e/(1+e).
@@ -127,14 +120,11 @@ class SelfAttention_v1(nn.Module):
             Float[Tensor, "*batch num_tokens d_out"], Float[Tensor, "*batch num_tokens num_tokens"]
         ]
     ):
-        """Let every token attend to all tokens.
+        """Let every token attend to all tokens, and return their context vectors.
 
         Args:
             x: one vector for each token.
             need_weights: whether the attention weights are returned too.
-
-        Returns:
-            The context vectors; with ``need_weights`` also the weights.
         """
         query = x @ self.W_query
         key = x @ self.W_key
@@ -182,14 +172,11 @@ class SelfAttention_v2(nn.Module):
             Float[Tensor, "*batch num_tokens d_out"], Float[Tensor, "*batch num_tokens num_tokens"]
         ]
     ):
-        """Let every token attend to all tokens.
+        """Let every token attend to all tokens, and return their context vectors.
 
         Args:
             x: one vector for each token.
             need_weights: whether the attention weights are returned too.
-
-        Returns:
-            The context vectors; with ``need_weights`` also the weights.
         """
         query = self.W_query(x)
         key = self.W_key(x)

@@ -26,9 +26,6 @@ def score_one_query(
 
     .. math:: \omega_j = q \cdot x_j
 
-    Raises:
-        TypeError: the inputs do not hold floating-point numbers.
-
     Example:
         The dot product with a vector of ones is the sum of a token's numbers.
 
@@ -43,15 +40,9 @@ def score_one_query(
 def score_all_queries(
     inputs: Float[Tensor, "*batch num_tokens embed_dim"],
 ) -> Float[Tensor, "*batch num_tokens num_tokens"]:
-    r"""Score every token against every token, in one matrix product.
+    r"""Score every token against every token, in one matrix product; row i holds the scores of query i.
 
     .. math:: \Omega = X X^\top, \qquad \omega_{ij} = x_i \cdot x_j
-
-    Returns:
-        The scores; row i holds the scores of query i.
-
-    Raises:
-        TypeError: the inputs do not hold floating-point numbers.
 
     Example:
         The embedding of "one" is (0.77, 0.25, 0.10), and its square is its score with itself.
@@ -109,9 +100,6 @@ def softmax(scores: Float[Tensor, "*batch num_tokens"]) -> Float[Tensor, "*batch
     Args:
         scores: one score for each token, in the last dimension.
 
-    Returns:
-        The weights.
-
     Example:
         >>> softmax(1000.0 * torch.eye(6))[1]
         tensor([0., 1., 0., 0., 0., 0.])
@@ -155,19 +143,13 @@ def dot_product_attention(
         Float[Tensor, "*batch num_tokens embed_dim"], Float[Tensor, "*batch num_tokens num_tokens"]
     ]
 ):
-    r"""Let every token attend to all tokens, with no trainable weights.
+    r"""Let every token attend to all tokens, with no trainable weights; return the context vectors.
 
     .. math:: Z = \operatorname{softmax}(X X^\top) \, X
 
     Args:
         inputs: one vector for each token.
-        need_weights: whether the weights are returned too.
-
-    Returns:
-        The context vectors; with ``need_weights`` also the weights.
-
-    Raises:
-        TypeError: the inputs do not hold floating-point numbers.
+        need_weights: whether the weights are returned too, behind them.
 
     Example:
         Where all tokens are alike, each has a sixth of the weight.

@@ -85,11 +85,7 @@ class TaskModel(nn.Module):
     def forward(
         self, token_ids: Int[Tensor, "*batch num_tokens"]
     ) -> Float[Tensor, "*batch num_tokens num_outputs"]:
-        """Answer each word.
-
-        Returns:
-            The logits: the larger a number, the likelier the choice.
-        """
+        """Give each word the logits of its answers: the larger a number, the likelier the choice."""
         return self.output(self.attention(self.embedding(token_ids)))
 
 
@@ -182,13 +178,6 @@ def train(
 
 @torch.no_grad()
 def accuracy(model: nn.Module, task: Task) -> float:
-    """Measure in which share of a task's examples, from 0 to 1, all answers are right.
-
-    Example:
-        >>> from literate_attention import dot_product_attention, lookup_task
-        >>> model = TaskModel(nn.Embedding(15, 16), dot_product_attention, nn.Linear(16, 4))
-        >>> 0 <= accuracy(model, lookup_task()[1]) <= 1
-        True
-    """
+    """Measure in which share of a task's examples, from 0 to 1, all answers are right."""
     right = answer_logits(model, task).argmax(dim=-1) == task.answers
     return right.flatten(1).all(dim=1).float().mean().item()

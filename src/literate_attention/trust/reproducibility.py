@@ -106,14 +106,8 @@ def round_otherwise(x: Shaped[Tensor, "*shape"], seed: int) -> Shaped[Tensor, "*
     .. math:: x_i \mapsto x_i + d_i \, \text{ulp}(x_i), \qquad d_i \in \{-1, 0, 1\}
 
     The digits of :math:`x_i` and the seed decide :math:`d_i`, so a number is always rounded in the same way,
-    as on any one machine. This is Monte Carlo arithmetic :cite:p:`parker1997`.
-
-    Args:
-        x: numbers in float32 or float64; others are returned as they are.
-        seed: which machine it is.
-
-    Returns:
-        The numbers, rounded otherwise. Zeros and what is not finite stay, and gradients pass through.
+    as on any one machine. Zeros, what is not finite and other types than float32 and float64 stay, and
+    gradients pass through. This is Monte Carlo arithmetic :cite:p:`parker1997`.
 
     Example:
         >>> thirds = torch.arange(1.0, 7.0, dtype=torch.float64) / 3
@@ -140,9 +134,6 @@ def rounding_noise(seed: int) -> Iterator[None]:
 
     What a module computes, and all parameters after each step of an optimizer, pass through
     :func:`round_otherwise`. A digit that this changes is a digit that the machine computed, not the program.
-
-    Args:
-        seed: which machine it is.
 
     Example:
         >>> layer, x = nn.Linear(64, 64), torch.ones(64)
@@ -180,9 +171,10 @@ def rounding_noise(seed: int) -> Iterator[None]:
 def dropout_mask(
     *shape: int, p: float, stream: DropoutStream = "torch", device: torch.device | str | None = None
 ) -> Bool[Tensor, "..."]:
-    r"""Draw which elements dropout keeps, from the stream of your choice, on any machine.
+    r"""Draw which elements dropout keeps (True), from the stream of your choice, on any machine.
 
-    Both streams start from torch's CPU generator, so :func:`torch.manual_seed` decides what is drawn.
+    Both streams start from torch's CPU generator, so :func:`torch.manual_seed` decides what is drawn. The
+    finished mask is put on the ``device``.
 
     ``"torch"`` is torch's own: element :math:`i` is kept where a uniform float64
     :math:`u_i < 1 - p`. It is what ``nn.Dropout`` draws on a CPU that Intel did not make.
@@ -192,19 +184,6 @@ def dropout_mask(
 
     .. math:: x_{i+1} = 1132489760 \, x_i \bmod (2^{31} - 1),
               \qquad \text{kept}_i = \frac{x_i}{2^{31} - 1} < 1 - p.
-
-    Args:
-        *shape: the shape of the mask.
-        p: the probability that an element is dropped, in [0, 1).
-        stream: ``"torch"`` or ``"mkl"``.
-        device: where the finished mask is put, by default torch's default device. It is drawn on the CPU
-            in any case.
-
-    Returns:
-        A boolean tensor; True = kept.
-
-    Raises:
-        ValueError: ``p`` is outside [0, 1), or the stream is unknown.
 
     Example:
         >>> _ = torch.manual_seed(123)
@@ -247,15 +226,8 @@ class ReproducibleDropout(nn.Dropout):
 
     .. math:: \text{drop}(x)_i = \frac{m_i}{1 - p} \, x_i, \qquad m_i \in \{0, 1\},\; P(m_i = 0) = p
 
-    An attention class uses it once it is put in the place of the class's own:
-    ``attention.dropout = ReproducibleDropout(0.5, stream="mkl")``.
-
-    Args:
-        p: the probability that an element is dropped, in [0, 1).
-        stream: where the mask comes from; see :func:`dropout_mask`.
-
-    Raises:
-        ValueError: ``p`` is outside [0, 1), or the stream is unknown.
+    The streams are those of :func:`dropout_mask`. An attention class uses it once it is put in the place of
+    the class's own: ``attention.dropout = ReproducibleDropout(0.5, stream="mkl")``.
 
     Example:
         >>> _ = torch.manual_seed(123)

@@ -181,6 +181,8 @@ def test_a_cache_says_how_full_it_is() -> None:
     (cache,) = la.empty_caches(small_model(), 1, 5)[:1]
     cache.append(*torch.ones(2, 1, KV_HEADS, 3, HEAD_DIM, dtype=torch.float64))
     assert repr(cache) == "KVCache(num_tokens=3, max_tokens=5, nbytes=960)"
+    assert repr(la.SparseCache(cache, 2)) == f"SparseCache({cache}, nbytes=1040)"
+    assert repr(la.RollingCache(4)) == "RollingCache(window=4, num_sinks=0, num_tokens=0)"
 
 
 def test_a_model_prints_what_the_shapes_of_its_weights_do_not_tell() -> None:
@@ -188,6 +190,11 @@ def test_a_model_prints_what_the_shapes_of_its_weights_do_not_tell() -> None:
     assert "num_heads=6, num_kv_heads=3, window=3" in printed
     assert "RotaryEmbedding(head_dim=4, context_length=40)" in printed
     assert "RMSNorm(embed_dim=10, eps=1e-05)" in printed
+    attention = la.GatedDeltaNet(6, 6, num_heads=2, head_dim=4)
+    sparse = str(la.SparseAttention(attention, la.Indexer(6, 3, 4), top_k=5))
+    for told in ("top_k=5", "num_heads=2, chunk_size=64", "num_heads=3"):
+        assert told in sparse
+    assert "context_length=7" in str(la.CausalAttention(3, 2, 7, 0.0))
     assert "num_heads=2, context_length=40" in str(story_model())
 
 
