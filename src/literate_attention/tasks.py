@@ -53,6 +53,9 @@ class Task:
     def token_ids(self, sentence: str) -> Int[Tensor, " num_tokens"]:
         """Turn words, with blanks between them, into their ids.
 
+        Raises:
+            ValueError: a word is not in the vocabulary.
+
         Example:
             >>> lookup_task()[0].token_ids("cherry whale grass fruit?")
             tensor([ 0,  6, 11, 12])

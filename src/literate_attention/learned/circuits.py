@@ -185,6 +185,9 @@ def run_from_layer(
     where :math:`l` may be as large as the number of blocks: then only the norm is left. With a stream that
     mixes two runs, it says what the model makes of the part that was carried over :cite:p:`vig2020,meng2022`.
 
+    Raises:
+        ValueError: the model has no such layer.
+
     Example:
         >>> from literate_attention import llama_model
         >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
@@ -305,7 +308,8 @@ def qk_circuit(
         The matrix: rows for what asks, columns for what is asked about.
 
     Raises:
-        ValueError: there are norms of queries and keys, which no matrix can express.
+        ValueError: the model has no such head, the distance is below 0, or there are norms of queries and
+            keys, which no matrix can express.
 
     Example:
         >>> from literate_attention import llama_model
@@ -334,6 +338,9 @@ def ov_circuit(model: LanguageModel, layer: int, head: int) -> Float[Tensor, "em
 
     Returns:
         The matrix: rows for what is looked at, columns for what is written.
+
+    Raises:
+        ValueError: the model has no such head, or norms of queries and keys.
 
     Example:
         >>> from literate_attention import llama_model

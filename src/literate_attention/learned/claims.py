@@ -61,6 +61,9 @@ def bootstrap_interval(
     As many numbers as there are get drawn from them, and put back, again and again. The interval holds
     the ``level`` in the middle of the means, and leaves out the lowest and the highest :cite:p:`efron1979`.
 
+    Raises:
+        ValueError: there are fewer than two values.
+
     Example:
         >>> low, high = bootstrap_interval(torch.tensor([0.0, 1.0] * 50))
         >>> round(low, 1), round(high, 1)
@@ -90,6 +93,9 @@ def measure_claim(
             draws have the same names.
         num_draws: how often, at least ten times.
         seed: of the first draw; each one has its own.
+
+    Raises:
+        ValueError: there are fewer than ten draws, or there is nothing to compare with.
 
     Example:
         >>> def heights(generator):

@@ -57,6 +57,9 @@ def repeated_blocks(
     drawn anew for each row, from ``shortest`` to ``longest``, so that counting back by a fixed number of
     places helps nobody :cite:p:`olsson2022`.
 
+    Raises:
+        ValueError: ``longest`` is above ``vocab_size``.
+
     Example:
         >>> generator = torch.Generator().manual_seed(123)
         >>> rows = repeated_blocks(2, 6, vocab_size=26, shortest=3, longest=3, generator=generator)
@@ -266,7 +269,7 @@ def head_scores(
     The maps :math:`A` are those of :func:`attention_maps`.
 
     Raises:
-        ValueError: some sequence has no targets.
+        ValueError: the targets are not as large as a map, or some sequence has none.
 
     Example:
         Two layers of four heads, of which each looks at three tokens alike.
@@ -323,6 +326,9 @@ def copy_accuracy(model: LanguageModel, token_ids: Int[Tensor, "*batch num_token
     r"""Measure which share of the next tokens, from 0 to 1, a model names when it reads a sequence again.
 
     .. math:: \frac{1}{n/2 - 1} \sum_i r_i
+
+    Raises:
+        ValueError: the second half is not the first once more.
 
     Example:
         >>> from literate_attention import llama_model
@@ -404,6 +410,9 @@ def train_to_copy(
 
     Returns:
         The checkpoints, the first from before the training, the last from after it.
+
+    Raises:
+        ValueError: a row is longer than the model has positions, or half of it than the vocabulary.
 
     Example:
         >>> _ = torch.manual_seed(123)

@@ -81,6 +81,9 @@ class World:
     def token_ids(self, text: str) -> Int[Tensor, " num_tokens"]:
         """Turn words, with blanks between them, into their ids.
 
+        Raises:
+            ValueError: a word is not of this world.
+
         Example:
             >>> World().token_ids(". Tom's red cup")
             tensor([ 0,  1,  9, 17])
@@ -481,6 +484,9 @@ def take_snapshot(
 
 def load_checkpoints(path: Path, sha256: str) -> dict[int, dict[str, Shaped[Tensor, "*shape"]]]:
     """Read what ``nox -s bench -- tiny_llama`` has kept: the weights after some numbers of steps.
+
+    Raises:
+        ValueError: the file is missing, or another one.
 
     Example:
         >>> load_checkpoints(Path("tiny_llama.pt"), sha256="0" * 64)

@@ -194,7 +194,8 @@ class GroupedQueryAttention(nn.Module):
         eps: the :math:`\epsilon` of these norms.
 
     Raises:
-        ValueError: ``num_kv_heads`` does not divide ``num_heads``, or ``num_heads`` not ``d_out``.
+        ValueError: ``num_heads`` is not divisible by ``num_kv_heads``, or ``d_out`` not by ``num_heads``
+            where no ``head_dim`` is given; or the window is below 1.
 
     Example:
         >>> import torch

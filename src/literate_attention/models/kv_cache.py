@@ -195,6 +195,9 @@ def round_to_bits(
             its own, or -1 for channels, so that each token has.
         group_size: how many neighbours form a group; by default all.
 
+    Raises:
+        ValueError: ``bits`` is below 1.
+
     Example:
         >>> round_to_bits(torch.tensor([0.0, 0.9, 2.0, 3.0]), bits=2, dim=-1)
         tensor([0., 1., 2., 3.])
@@ -235,6 +238,9 @@ def keep_top_k(
         logits: one score for each token of the vocabulary.
         k: how many tokens stay; more of them where scores are equal, and all if there are not so many.
 
+    Raises:
+        ValueError: ``k`` is below 1.
+
     Example:
         >>> keep_top_k(torch.tensor([[0.1, 2.0, 0.3], [4.0, 0.2, 3.0]]), k=2)
         tensor([[ -inf, 2.0000, 0.3000],
@@ -259,6 +265,9 @@ def keep_top_p(
     Args:
         logits: one score for each token of the vocabulary.
         p: the probability that those that stay have at least together, above 0 and at most 1.
+
+    Raises:
+        ValueError: ``p`` is not above 0, or above 1.
 
     Example:
         >>> keep_top_p(torch.tensor([[0.5, 0.1, 0.4], [0.2, 0.7, 0.1]]).log(), p=0.6).exp()
@@ -299,6 +308,10 @@ def sample(
         top_k: the k of :func:`keep_top_k`; by default all tokens stay.
         top_p: the p of :func:`keep_top_p`; by default all tokens stay.
         generator: where random numbers come from; by default torch's own.
+
+    Raises:
+        ValueError: ``temperature`` is below 0 or not finite, ``top_k`` below 1, or ``top_p`` no probability
+            above 0.
 
     Example:
         >>> sample(torch.tensor([[0.1, 2.0, 0.3], [4.0, 0.2, 3.0]]), top_k=1)
@@ -352,8 +365,10 @@ def generate(
         progress: wraps the steps, as ``tqdm`` does, to show how far it is.
 
     Raises:
-        ValueError: the caches hold all token ids already or have sinks beside padding, the padding is not in
-            front, or the texts could become longer than the model or a cache has room for.
+        TypeError: the token ids are not integers.
+        ValueError: the token ids are no batch of texts, one is outside the vocabulary, the caches hold all of
+            them already or have sinks beside padding, the padding is not in front, ``choose`` returns no id
+            for each text, or the texts could become longer than the model or a cache has room for.
 
     Example:
         Two beginnings, of which the second has two tokens less:

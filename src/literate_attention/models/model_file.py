@@ -40,6 +40,11 @@ def read_once(path: Path, sha256: str, cache_dir: Path | str | None = None) -> d
     Returns:
         The ``weights`` by the names of the file, mapped to memory: a change to them stays in this process;
         and the ``tokens``, one a line.
+
+    Raises:
+        ModuleNotFoundError: the file is read for the first time, and ``gguf`` is not installed.
+        OSError: it cannot be written to the cache.
+        ValueError: the file is missing or not the one expected.
     """
     require_sha256(path, sha256, f"the one that is read comes with: {_HOW_TO_INSTALL}")
     folder = Path(cache_dir or platformdirs.user_cache_dir("literate-attention", appauthor=False))

@@ -39,6 +39,9 @@ def rotary_frequencies(
         base: :math:`b`. The larger, the slower the last pairs turn.
         dtype: of the angles; most models are trained with float32.
 
+    Raises:
+        ValueError: ``head_dim`` is odd.
+
     Example:
         >>> rotary_frequencies(head_dim=8, base=16.0)
         tensor([1.0000, 0.5000, 0.2500, 0.1250])
@@ -73,6 +76,9 @@ def rotate_half_split(
     Returns:
         The queries or keys, turned; their lengths and their type are what they were.
 
+    Raises:
+        ValueError: `x` is not twice as wide as there are pairs.
+
     Example:
         A quarter of a turn takes (1, 2) to (-2, 1), (3, 4) to (-4, 3), and so on.
 
@@ -101,6 +107,9 @@ def rotate_interleaved(
     That is the pairing of the paper :cite:p:`su2021`, of Meta's Llama and of GGUF files. The same numbers in
     another order are what :func:`rotate_half_split` turns, which takes the same arguments: see
     :func:`interleaved_to_half_split`.
+
+    Raises:
+        ValueError: `x` is not twice as wide as there are pairs.
 
     Example:
         A quarter of a turn takes (1, 2) to (-2, 1), (3, 4) to (-4, 3), and so on.
@@ -253,6 +262,9 @@ class RotaryEmbedding(nn.Module):
         scale: slows the frequencies down for longer texts, such as :func:`scale_llama3` with its settings.
         attention_factor: what cosines and sines are multiplied by: see :func:`yarn_attention_factor`.
         dtype: of the tables of cosines and sines.
+
+    Raises:
+        ValueError: ``head_dim`` is odd.
 
     Example:
         The first pair, of the numbers 0 and 4, turns by one radian from each token to the next.

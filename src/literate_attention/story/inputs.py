@@ -93,6 +93,10 @@ def gpt2_tokenizer() -> tiktoken.Encoding:
     asks of the file that it downloads. Byte-pair encoding of text: :cite:p:`sennrich2016`; GPT-2's
     bytes: :cite:p:`radford2019`.
 
+    Raises:
+        ModuleNotFoundError: the package is not installed.
+        ValueError: the vocabulary is missing or is not the file that tiktoken pins.
+
     Example:
         >>> tokenizer = gpt2_tokenizer()
         >>> tokenizer.encode("I HAD always thought")

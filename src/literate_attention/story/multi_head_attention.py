@@ -41,6 +41,9 @@ def split_heads(
         x: one vector for each token.
         num_heads: how many pieces; it divides the width.
 
+    Raises:
+        ValueError: the width of `x` is not divisible by ``num_heads``.
+
     Example:
         Of the first token, (0, 1, 2, 3, 4, 5, 6, 7), each head gets one half.
 
@@ -145,6 +148,9 @@ class MultiHeadAttention(nn.Module):
         dropout: the probability that a weight is dropped while training, in [0, 1).
         num_heads: how many heads share ``d_out``, which they divide.
         qkv_bias: whether the projections to query, key and value add a bias.
+
+    Raises:
+        ValueError: ``d_out`` is not divisible by ``num_heads``.
 
     Example:
         >>> _ = torch.manual_seed(123)

@@ -185,6 +185,9 @@ def dropout_mask(
     .. math:: x_{i+1} = 1132489760 \, x_i \bmod (2^{31} - 1),
               \qquad \text{kept}_i = \frac{x_i}{2^{31} - 1} < 1 - p.
 
+    Raises:
+        ValueError: ``p`` is outside [0, 1), or the stream is unknown.
+
     Example:
         >>> _ = torch.manual_seed(123)
         >>> dropout_mask(2, 6, p=0.5, stream="mkl").int()
@@ -228,6 +231,9 @@ class ReproducibleDropout(nn.Dropout):
 
     The streams are those of :func:`dropout_mask`. An attention class uses it once it is put in the place of
     the class's own: ``attention.dropout = ReproducibleDropout(0.5, stream="mkl")``.
+
+    Raises:
+        ValueError: ``p`` is outside [0, 1), or the stream is unknown.
 
     Example:
         >>> _ = torch.manual_seed(123)
