@@ -173,7 +173,8 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
             "all": (torch.ones(10), 1.0, 1.0, 1.0),
             "some, with a long name" * 3: (torch.arange(10) / 10, 0.45, 0.25, 0.6),
             "": (torch.zeros(10), 0.0, 0.0, 0.0),
-        }
+        },
+        "share of answers that are right",
     ),
     "bottleneck": lambda: figures.draw_bottleneck(TOY_TOKENS, LONG, translates=[0, 2, 1, 5, 4, 3]),
     "lines": lambda: figures.draw_lines(

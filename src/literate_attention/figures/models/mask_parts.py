@@ -41,10 +41,11 @@ def draw_mask_parts(
     top = MARGIN + label_height(names, cell)
     signs = dict(zip(allowed, _SIGNS[: len(allowed)], strict=True))
     with new_canvas() as page:
+        page.note(MARGIN, top + size * cell + LINE, "row: query; column: key", "left")
         page.column_labels(names, left, top, cell)
         page.row_labels(names, left - 6, top, cell)
         page.hatched(left, top, size * cell, size * cell)
-        x, y = MARGIN, top + size * cell + LINE
+        x, y = MARGIN, top + size * cell + 2 * LINE + 4
         for name, (ground, sign) in signs.items():
             for i, j in np.argwhere(allowed[name]):
                 across, down = left + j * cell, top + i * cell

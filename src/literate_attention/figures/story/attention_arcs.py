@@ -40,24 +40,26 @@ def _draw_arcs(
     high: float,
     below: bool = False,
     inside: float = 0.0,
+    nested: bool = False,
     label: str = "",
     **look: Any,
 ) -> None:
     """Draw an arc to the word at place `i` from each that it looks at: the further, the higher.
 
-    Arcs that are so many points inside others do not lie on them.
+    Arcs that are so many points inside others do not lie on them; nested are those that lead to the right.
     """
     seen = np.flatnonzero(row >= _LEAST).tolist()
     for j in seen:
         side = (j > i) - (j < i)
         further = sum(side * k > side * j for k in seen)  # these land closer to the middle
-        start, end = places[j] - side * (5 + inside), places[i] + side * (5 + 4 * further + inside)
-        rise = high * (0.4 + 1.6 * abs(i - j) / max(1, len(places) - 1)) - 2.5 * inside
+        aside = 7 * (nested and side < 0)
+        start = places[j] - side * (5 + inside + 2 * aside)
+        end = places[i] + side * (5 + inside + aside + 6 * (further + (i in seen)))
+        rise = high * (0.2 + 0.8 * abs(i - j) / max(1, len(places) - 1)) - 1.25 * (inside + aside)
         if not side:
-            start, end, rise = start + 4, end - 4, high
-        bend = rise / (end - start) * (1 if below else -1)
+            start, end, rise = start + 4, end - 4, high / 2
         look |= {"width": _thickness(row[j]), "label": f"{label}{i},{j}"}
-        page.arrow((start, y), (end, y), connectionstyle=f"arc3,rad={bend:.4f}", **look)
+        page.arch((start, y), (end, y), -rise if below else rise, **look)
 
 
 def draw_looks(
@@ -150,7 +152,8 @@ def draw_ladder(rungs: Sequence[tuple[str, str, Sequence[int], Mapping[str, Tens
                     if i in asks:
                         colour = BLUE if len(heads) == 1 else head_colour(h).strong
                         look: Look = {"high": high, "color": colour, "below": side > 0}
-                        _draw_arcs(page, middles, i, heads[h, i], edge, inside=5.0 * h, **look)
+                        look |= {"inside": 5.0 * h, "nested": len(asks) > 1}
+                        _draw_arcs(page, middles, i, heads[h, i], edge, **look)
                 clauses.append(f"with {' '.join(lines)}, {_say_looks(words, asks, heads)}")
             said.append(f"{question} In the sentence '{sentence}', {'; '.join(clauses)}.")
             y = top + deep + high + 8

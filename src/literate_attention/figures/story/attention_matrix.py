@@ -25,6 +25,7 @@ def draw_attention_matrix(
     | None = None,
     decimals: int | None = 2,
     columns: int = 1,
+    axes: tuple[str, str] = ("query", "attends to"),
 ) -> Drawing:
     """Draw attention weights or scores as a heat map, one row for each query, or several in the same colours.
 
@@ -42,6 +43,7 @@ def draw_attention_matrix(
             for each title in its own.
         decimals: how many decimals are written, where they fit; None for no numbers.
         columns: how many matrices stand side by side.
+        axes: what a row is, and what is true of its columns.
 
     Example:
         >>> import torch
@@ -66,7 +68,8 @@ def draw_attention_matrix(
     shown = np.concatenate([matrix[~hidden[title]] for title, matrix in panels.items()])
     limit, columns = float(abs(shown).max(initial=1.0)), min(columns, len(panels))
     left = MARGIN + label_width(queries) + 5
-    beside_query = max(left, MARGIN + text_width("query ↓") + 5)
+    down, across = f"{axes[0]} ↓", f"{axes[1]} →"
+    beside = max(left, MARGIN + text_width(down) + 5)
     cell = column_width(keys, left, 44.0, panels=columns)
     height = min(22.0, max(cell, min(TEXT, WIDTH / num_queries)))
     width = num_keys * cell
@@ -106,8 +109,8 @@ def draw_attention_matrix(
                     page.lines(x, y + 6, lines, weight="bold", ha="left")
                 y += 12 * max(map(len, wrapped)) + 4
             if not start:
-                page.note(beside_query - 5, y + 6, "query ↓", "right")
-                page.note(beside_query, y + 6, "attends to →", "left")
+                page.note(beside - 5, y + 6, down, "right")
+                page.note(beside, y + 6, across, "left")
                 y += LINE + 2
             y += label_height(keys, cell)
             page.row_labels(queries, left - 5, y, height)
