@@ -86,7 +86,6 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
         list("journeyjourney"),
         targets=la.previous_token_targets(14),
         decimals=None,
-        columns=2,
     ),
     "matrix_product": lambda: figures.draw_matrix_product(X, X.T, row=1, column=2),
     "projections": lambda: figures.draw_projections(X, PROJECTIONS, TOY_TOKENS),

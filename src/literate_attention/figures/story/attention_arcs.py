@@ -41,7 +41,6 @@ def _draw_arcs(
     below: bool = False,
     inside: float = 0.0,
     nested: bool = False,
-    label: str = "",
     **look: Any,
 ) -> None:
     """Draw an arc to the word at place `i` from each that it looks at: the further, the higher.
@@ -58,8 +57,8 @@ def _draw_arcs(
         rise = high * (0.2 + 0.8 * abs(i - j) / max(1, len(places) - 1)) - 1.25 * (inside + aside)
         if not side:
             start, end, rise = start + 4, end - 4, high / 2
-        look |= {"width": _thickness(row[j]), "label": f"{label}{i},{j}"}
-        page.arch((start, y), (end, y), -rise if below else rise, **look)
+        rise, look["width"] = -rise if below else rise, _thickness(row[j])
+        page.arch((start, y), (end, y), rise, **look)
 
 
 def draw_looks(
@@ -92,9 +91,10 @@ def draw_looks(
             )
             top = y + LINE + over
             for i, token in enumerate(tokens):
-                look: Look = {"high": 46.0, "label": title}
-                _draw_arcs(page, middles, i, ahead[i], top, color=ORANGE, **look)
-                _draw_arcs(page, middles, i, back[i], top + height, color=BLUE, below=True, **look)
+                look: Look = {"high": 46.0, "color": ORANGE}
+                _draw_arcs(page, middles, i, ahead[i], top, **look)
+                look |= {"color": BLUE, "below": True}
+                _draw_arcs(page, middles, i, back[i], top + height, **look)
                 if matrix[i, i] >= _LEAST:
                     own = middles[i] - column / 2 + 3, top + 2, column - 6, height - 4
                     page.frame(*own, QUIET, _thickness(matrix[i, i]))
