@@ -2,7 +2,7 @@
 (() => {
   "use strict";
 
-  const { bring, button, choice, languageModel, learning, make, percent, radios, range, row, scrollable, sum, tableOf } =
+  const { bring, button, choice, languageModel, learning, make, percent, radios, range, row, scrollable, softmax, sum, tableOf } =
     globalThis.literateParts;
   const { accuracy, answersTo, beginning, circle, course, drawAnew, headsOf, plane, sizeOf, takeStep } = learning;
 
@@ -199,22 +199,16 @@
 
     /** How much of its attention a hand gives to one of the others, over all that can be dealt; for each head. */
     function meanWeight(towards) {
-      const heads = headsOf(now());
-      const ids = range(words.length);
-      const { length } = choices;
-      const shares = heads.map(({ scores }) =>
-        ids.flatMap((a) =>
-          ids.flatMap((b) =>
-            ids.map((c) => {
-              const kinds = [a, b, c].map((id) => Math.floor(id / length));
-              if (kinds[1] !== BEATEN[kinds[0]] || kinds[2] !== BEATING[kinds[0]]) return null;
-              const powers = [a, b, c].map((id) => Math.exp(scores[a][id]));
-              return powers[towards] / sum(powers);
-            }),
+      const kindOf = (id) => Math.floor(id / choices.length);
+      const ofHand = (hand) => range(choices.length).map((colour) => hand * choices.length + colour);
+      return headsOf(now()).map(({ scores }) => {
+        const shares = range(words.length).flatMap((a) =>
+          ofHand(BEATEN[kindOf(a)]).flatMap((b) =>
+            ofHand(BEATING[kindOf(a)]).map((c) => softmax([a, b, c].map((id) => scores[a][id]))[towards]),
           ),
-        ).filter((one) => one !== null),
-      );
-      return shares.map((all) => sum(all) / all.length);
+        );
+        return sum(shares) / shares.length;
+      });
     }
 
     /** What the reader may take away, once a training has ended. */

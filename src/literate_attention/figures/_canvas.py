@@ -18,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, ListedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangle
+from matplotlib.path import Path
 from matplotlib.transforms import Affine2D
 
 from ._lettering import FONT, LINE, SMALL_TEXT, TEXT, label_overhang, slant, text_width
@@ -268,6 +269,16 @@ class Canvas:
             "linewidth": width,
         } | look
         self.axes.add_artist(FancyArrowPatch(start, end, arrowstyle=style, **drawn))
+
+    def arch(self, start: Point, end: Point, rise: Real, **look: Any) -> None:
+        """Draw an arrow that rises above the line between its ends, or falls below it, and lands steeply."""
+        height = rise / 0.75 / (end[0] - start[0])  # of a curve, three quarters are reached
+
+        def bow(a: Array, b: Array, **_: object) -> Path:
+            lean, up = (b[0] - a[0]) * np.array([(0.15, 0), (0, height)])
+            return Path([a, a + lean + up, b - lean + up, b], [1, 4, 4, 4])
+
+        self.arrow(start, end, connectionstyle=bow, **look)
 
     def bar(self, x: Real, y: Real, height: Real, ruler: Ruler, length: Real, **look: Any) -> None:
         """Draw a bar that keeps its length as it is in the data; the ruler begins at `x`."""

@@ -86,7 +86,6 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
         list("journeyjourney"),
         targets=la.previous_token_targets(14),
         decimals=None,
-        columns=2,
     ),
     "matrix_product": lambda: figures.draw_matrix_product(X, X.T, row=1, column=2),
     "projections": lambda: figures.draw_projections(X, PROJECTIONS, TOY_TOKENS),
@@ -173,7 +172,8 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
             "all": (torch.ones(10), 1.0, 1.0, 1.0),
             "some, with a long name" * 3: (torch.arange(10) / 10, 0.45, 0.25, 0.6),
             "": (torch.zeros(10), 0.0, 0.0, 0.0),
-        }
+        },
+        "share of answers that are right",
     ),
     "bottleneck": lambda: figures.draw_bottleneck(TOY_TOKENS, LONG, translates=[0, 2, 1, 5, 4, 3]),
     "lines": lambda: figures.draw_lines(

@@ -47,11 +47,12 @@ def draw_head_scores(scores: Mapping[str, Float[Tensor, "num_layers num_heads"]]
 
 
 def draw_claim(
-    estimates: Mapping[str, tuple[Float[Tensor, " draws"], float, float, float]],
+    estimates: Mapping[str, tuple[Float[Tensor, " draws"], float, float, float]], measures: str
 ) -> Drawing:
     """Draw an effect and its controls: single tries, their mean, and its interval, all from 0 to 1.
 
-    Of each name come its tries, their mean, and where its interval begins and ends.
+    Of each name come its tries, their mean, and where its interval begins and ends; below stands what they
+    measure.
     """
     scale, height = WIDTH - 2 * MARGIN - text_width("0.00") - 8, 2 * LINE + 6
     bottom, sentences = MARGIN + height * len(estimates), []
@@ -74,9 +75,10 @@ def draw_claim(
             page.text(WIDTH - MARGIN, y, format_number(mean), ha="right")
             interval = f"{format_number(low)} to {format_number(high)}"
             sentences.append(f"{name}: {format_number(mean)}, interval {interval}.")
-        legend = "circle: one try; black: their mean; blue: its interval"
-        page.note(MARGIN, bottom + LINE + 8, legend, "left")
-        return page.finish(bottom + 1.5 * LINE + 8 + MARGIN, *sentences)
+        page.text(MARGIN + scale / 2, bottom + LINE + 6, measures)
+        legend = "circle: a try; black: mean; blue: interval; dashed: first mean"
+        page.note(MARGIN, bottom + 2 * LINE + 10, legend, "left")
+        return page.finish(bottom + 2.5 * LINE + 10 + MARGIN, f"{measures}.", *sentences)
 
 
 def draw_induction(tokens: Sequence[str]) -> Drawing:
@@ -162,4 +164,5 @@ def draw_wires(
                 f"{kind}: {format_number(share)}" for kind, share in zip(kinds, shares, strict=True)
             )
             sentences.append(f"{name}: {writer} is heard by {readers or 'nobody'}; {found}.")
-        return page.finish(y + MARGIN / 2, *sentences)
+        page.note(WIDTH - MARGIN, y, "bars: share of tokens guessed right", "right")
+        return page.finish(y + LINE / 2 + MARGIN, *sentences)

@@ -139,4 +139,5 @@ def draw_half_planes(
         for here in at_place.values():
             if len(here) > 1:
                 sentences.append(f"{quote(here)} have the same latent.")
-        return page.finish(WIDTH, *sentences)
+        page.note(MARGIN, WIDTH, "a head attends on the side of its arrows", "left")
+        return page.finish(WIDTH + LINE / 2 + MARGIN, *sentences)

@@ -1,7 +1,6 @@
 """A drawing of a mask whose allowed pairs have different reasons."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Bool
@@ -13,14 +12,6 @@ from .._palette import BLUE, INK, PAPER, RULE, SHADE, WEIGHT_TINT
 from .._words import plural, quote, to_numpy
 
 __all__ = ["draw_mask_parts"]
-
-Sign = Callable[[Canvas, float, float, float], None]
-
-_SIGNS: Final[tuple[tuple[str, Sign], ...]] = (
-    (WEIGHT_TINT, lambda page, x, y, radius: page.circle(x, y, radius, BLUE, BLUE)),
-    (SHADE, lambda page, x, y, radius: page.diamond(x, y, radius + 1, PAPER, INK)),
-)
-"""What tells the parts apart: a ground, and a shape for those who do not see its colour."""
 
 
 def draw_mask_parts(
@@ -39,19 +30,16 @@ def draw_mask_parts(
     left = MARGIN + label_width(names) + 6
     cell = column_width(names, left, 36.0)
     top = MARGIN + label_height(names, cell)
-    signs = dict(zip(allowed, _SIGNS[: len(allowed)], strict=True))
     with new_canvas() as page:
+        page.note(MARGIN, top + size * cell + LINE, "row: query; column: key", "left")
         page.column_labels(names, left, top, cell)
         page.row_labels(names, left - 6, top, cell)
         page.hatched(left, top, size * cell, size * cell)
-        x, y = MARGIN, top + size * cell + LINE
-        for name, (ground, sign) in signs.items():
-            for i, j in np.argwhere(allowed[name]):
-                across, down = left + j * cell, top + i * cell
-                page.box(across, down, cell, cell, fill=ground, edge=RULE, line=0.8)
-                sign(page, across + cell / 2, down + cell / 2, 0.17 * cell)
-            page.box(x, y - 8, 16, 16, fill=ground, edge=RULE, line=0.8)
-            sign(page, x + 8, y, 3.4)
+        x, y = MARGIN, top + size * cell + 2 * LINE + 4
+        for number, (name, part) in enumerate(allowed.items()):
+            for i, j in np.argwhere(part):
+                _draw_sign(page, number, left + j * cell, top + i * cell, cell, 0.17 * cell)
+            _draw_sign(page, number, x, y - 8, 16.0, 3.4)
             page.text(x + 22, y, name, ha="left")
             x += 22 + text_width(name) + 16
         page.hatched(x, y - 8, 16, 16)
@@ -69,3 +57,12 @@ def draw_mask_parts(
             "; ".join(f"{name}: {plural(n, 'pair')}" for name, n in counts.items()) + ".",
             f"The last query, '{names[-1]}', sees {' and '.join(seen)}.",
         )
+
+
+def _draw_sign(page: Canvas, part: int, x: float, y: float, side: float, radius: float) -> None:
+    """Tell two parts apart: by a ground, and by a shape for those who do not see its colour."""
+    page.box(x, y, side, side, fill=(WEIGHT_TINT, SHADE)[part], edge=RULE, line=0.8)
+    if part:
+        page.diamond(x + side / 2, y + side / 2, radius + 1, PAPER, INK)
+    else:
+        page.circle(x + side / 2, y + side / 2, radius, BLUE, BLUE)

@@ -40,24 +40,25 @@ def _draw_arcs(
     high: float,
     below: bool = False,
     inside: float = 0.0,
-    label: str = "",
+    nested: bool = False,
     **look: Any,
 ) -> None:
     """Draw an arc to the word at place `i` from each that it looks at: the further, the higher.
 
-    Arcs that are so many points inside others do not lie on them.
+    Arcs that are so many points inside others do not lie on them; nested are those that lead to the right.
     """
     seen = np.flatnonzero(row >= _LEAST).tolist()
     for j in seen:
         side = (j > i) - (j < i)
         further = sum(side * k > side * j for k in seen)  # these land closer to the middle
-        start, end = places[j] - side * (5 + inside), places[i] + side * (5 + 4 * further + inside)
-        rise = high * (0.4 + 1.6 * abs(i - j) / max(1, len(places) - 1)) - 2.5 * inside
+        aside = 7 * (nested and side < 0)
+        start = places[j] - side * (5 + inside + 2 * aside)
+        end = places[i] + side * (5 + inside + aside + 6 * (further + (i in seen)))
+        rise = high * (0.2 + 0.8 * abs(i - j) / max(1, len(places) - 1)) - 1.25 * (inside + aside)
         if not side:
-            start, end, rise = start + 4, end - 4, high
-        bend = rise / (end - start) * (1 if below else -1)
-        look |= {"width": _thickness(row[j]), "label": f"{label}{i},{j}"}
-        page.arrow((start, y), (end, y), connectionstyle=f"arc3,rad={bend:.4f}", **look)
+            start, end, rise = start + 4, end - 4, high / 2
+        rise, look["width"] = -rise if below else rise, _thickness(row[j])
+        page.arch((start, y), (end, y), rise, **look)
 
 
 def draw_looks(
@@ -90,9 +91,10 @@ def draw_looks(
             )
             top = y + LINE + over
             for i, token in enumerate(tokens):
-                look: Look = {"high": 46.0, "label": title}
-                _draw_arcs(page, middles, i, ahead[i], top, color=ORANGE, **look)
-                _draw_arcs(page, middles, i, back[i], top + height, color=BLUE, below=True, **look)
+                look: Look = {"high": 46.0, "color": ORANGE}
+                _draw_arcs(page, middles, i, ahead[i], top, **look)
+                look |= {"color": BLUE, "below": True}
+                _draw_arcs(page, middles, i, back[i], top + height, **look)
                 if matrix[i, i] >= _LEAST:
                     own = middles[i] - column / 2 + 3, top + 2, column - 6, height - 4
                     page.frame(*own, QUIET, _thickness(matrix[i, i]))
@@ -150,7 +152,8 @@ def draw_ladder(rungs: Sequence[tuple[str, str, Sequence[int], Mapping[str, Tens
                     if i in asks:
                         colour = BLUE if len(heads) == 1 else head_colour(h).strong
                         look: Look = {"high": high, "color": colour, "below": side > 0}
-                        _draw_arcs(page, middles, i, heads[h, i], edge, inside=5.0 * h, **look)
+                        look |= {"inside": 5.0 * h, "nested": len(asks) > 1}
+                        _draw_arcs(page, middles, i, heads[h, i], edge, **look)
                 clauses.append(f"with {' '.join(lines)}, {_say_looks(words, asks, heads)}")
             said.append(f"{question} In the sentence '{sentence}', {'; '.join(clauses)}.")
             y = top + deep + high + 8

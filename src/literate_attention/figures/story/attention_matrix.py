@@ -24,9 +24,9 @@ def draw_attention_matrix(
     | Mapping[str, Bool[Tensor, "q_len kv_len"]]
     | None = None,
     decimals: int | None = 2,
-    columns: int = 1,
+    axes: tuple[str, str] = ("query", "attends to"),
 ) -> Drawing:
-    """Draw attention weights or scores as a heat map, one row for each query, or several in the same colours.
+    """Draw attention weights or scores as a heat map, a row for each query; several stand in twos.
 
     White is zero and the darkest blue is 1, or the largest number, so that weights look alike in all figures
     and an even row looks even. Numbers below zero are orange, minus infinity is grey. Of many rows, the
@@ -41,7 +41,7 @@ def draw_attention_matrix(
         targets: True in row i, column j: a frame is drawn there; in the same places of all matrices, or
             for each title in its own.
         decimals: how many decimals are written, where they fit; None for no numbers.
-        columns: how many matrices stand side by side.
+        axes: what a row is, and what is true of its columns.
 
     Example:
         >>> import torch
@@ -64,9 +64,10 @@ def draw_attention_matrix(
     beyond = allowed == 0
     hidden = {title: np.isneginf(m) | (beyond & (m == 0)) for title, m in panels.items()}
     shown = np.concatenate([matrix[~hidden[title]] for title, matrix in panels.items()])
-    limit, columns = float(abs(shown).max(initial=1.0)), min(columns, len(panels))
+    limit, columns = float(abs(shown).max(initial=1.0)), min(2, len(panels))
     left = MARGIN + label_width(queries) + 5
-    beside_query = max(left, MARGIN + text_width("query ↓") + 5)
+    down, across = f"{axes[0]} ↓", f"{axes[1]} →"
+    beside = max(left, MARGIN + text_width(down) + 5)
     cell = column_width(keys, left, 44.0, panels=columns)
     height = min(22.0, max(cell, min(TEXT, WIDTH / num_queries)))
     width = num_keys * cell
@@ -106,8 +107,8 @@ def draw_attention_matrix(
                     page.lines(x, y + 6, lines, weight="bold", ha="left")
                 y += 12 * max(map(len, wrapped)) + 4
             if not start:
-                page.note(beside_query - 5, y + 6, "query ↓", "right")
-                page.note(beside_query, y + 6, "attends to →", "left")
+                page.note(beside - 5, y + 6, down, "right")
+                page.note(beside, y + 6, across, "left")
                 y += LINE + 2
             y += label_height(keys, cell)
             page.row_labels(queries, left - 5, y, height)

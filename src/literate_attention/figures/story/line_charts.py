@@ -90,8 +90,9 @@ def draw_lines(
             line = (start, start + 13, start + 26)
             page.axes.plot(line, (y, y, y), markevery=[1], **styles[name])
             page.text(start + 31, y, name, ha="left")
-        page.note(MARGIN, top - LINE + 5, y_label, "left")
-        page.note((left + right) / 2, height - 14, x_label)
+        scales = [" (logarithmic)" if which else "" for which in (log, log is True)]
+        page.note(MARGIN, top - LINE + 5, y_label + scales[0], "left")
+        page.note((left + right) / 2, height - 14, x_label + scales[1])
         over = f"{' on a logarithmic axis' if log == 'y' else ''} over {x_label}"
         scale = ", on logarithmic axes," if log is True else ","
         return page.finish(

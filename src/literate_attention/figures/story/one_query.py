@@ -38,7 +38,8 @@ def draw_context_vector(
             page.text(middle, bottom + 11, format_number(w[j]), color=BLUE, weight="bold")
             landing = WIDTH / 2 + (j + 0.5 - num_tokens / 2) * embed_dim * wide / num_tokens
             look: Look = {"color": BLUE, "width": 7.0 * w[j] / w.max(), "label": f"weight{j}"}
-            page.arrow((middle, bottom + 21), (landing, below - 5), **look)
+            page.arrow((middle, bottom + 21), (landing, below - 20), **look)
+        page.note(WIDTH / 2, below - 10, "added up")
         page.frame(middles[query] - cell / 2, top, cell, embed_dim * LINE, QUERY.strong)
         page.cells(context[None], left, below, wide, 20, name="context", limit=limit)
         page.frame(left, below, embed_dim * wide, 20, CONTEXT.strong)

@@ -26,7 +26,7 @@ def draw_reading_order(
     The numbers must count up from 0, token by token, so that each one tells to which head it belongs. Below
     each stands when it is read, counted from 1, and an arc leads over each leap.
     """
-    high, side, left = 26.0, 18.0, MARGIN + label_width(["memory"]) + 4
+    high, side, left = 26.0, 18.0, MARGIN + label_width(["read no."]) + 4
     sentences = []
     with new_canvas() as page:
         y = MARGIN
@@ -43,7 +43,7 @@ def draw_reading_order(
             pitch = min(28.0, (WIDTH - left - MARGIN) / whole)
             middles = [left + (place + 0.5) * pitch for place in range(whole)]
             page.note(left - 4, y + side / 2, "memory", "right")
-            page.text(left - 4, y + side + 8, "read", ha="right", weight="bold")
+            page.text(left - 4, y + side + 8, "read no.", ha="right", weight="bold")
             for x, value in zip(middles, memory, strict=True):
                 tint = head_colour(value % embed_dim // (embed_dim // num_heads)).tint
                 page.box(x - pitch / 2, y, pitch - 1, side, fill=tint)
@@ -54,9 +54,7 @@ def draw_reading_order(
             for here, there in leaps:
                 tall = 8.0 + (high - 10.0) * abs(there - here) / longest
                 ends = (middles[here], y - 1), (middles[there], y - 1)
-                bend = 2 * tall / (middles[here] - middles[there])
-                look: Look = {"color": INK, "width": 1.6, "zorder": 3}
-                page.arrow(*ends, connectionstyle=f"arc3,rad={bend:.4f}", **look)
+                page.arch(*ends, tall, color=INK, width=1.6, zorder=3)
             y += side + LINE + 12
             in_order = " ".join(map(str, tensor.flatten().tolist()))
             read = (

@@ -229,7 +229,7 @@ def draw_gloves(
             labels.avoid_point(x, y, 4.0)
         top = middle[1] + 74 + LINE
         page.heading(MARGIN, top + 6, "its colour (value)")
-        page.heading(MARGIN + 132, top + 6, "where three hands look")
+        page.heading(MARGIN + 132, top + 6, "arrows lead to who looks")
         lower = MARGIN + 60, top + LINE + 72
         labels.cross(lower, 58.0)
         passed = 42 / np.linalg.norm(v, axis=1).max() * v * (1, -1) + lower

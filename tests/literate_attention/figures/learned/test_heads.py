@@ -28,7 +28,7 @@ def test_each_token_but_the_first_gets_a_note_and_the_last_finds_all_copies() ->
 def test_each_draw_is_a_dot_and_the_interval_lies_on_the_same_ruler() -> None:
     values = torch.tensor([0.0, 0.25, 1.0, 0.75])
     drawing = figures.draw_claim(
-        {"effect": (values, 0.5, 0.25, 0.75), "control": (values, 0.5, 0.0, 1.0)}
+        {"effect": (values, 0.5, 0.25, 0.75), "control": (values, 0.5, 0.0, 1.0)}, "share"
     )
     dots = [circle.center[0] for circle in drawing.figure.findobj(Circle)]
     intervals = {str(line.get_label()): line.get_xdata() for line in drawing.figure.findobj(Line2D)}

@@ -1,6 +1,6 @@
 """Arrows and arcs are as thick as weights are large, and lead from the word that looks."""
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import pytest
 import torch
@@ -30,6 +30,23 @@ def test_arcs_lead_to_the_word_that_looks_above_from_later_words_each_as_thick_a
     assert found == pytest.approx(
         {(0, 1): 0.96, (1, 0): 0.5, (1, 2): 0.5, (2, 0): 0.25, (2, 1): 0.75}
     )
+
+
+def test_tips_land_apart_and_no_arrow_begins_where_another_ends() -> None:
+    """There and back between two words is not taken for one arrow with two heads."""
+    even = torch.full((3, 3), 1 / 3)
+    kinds = {"one": even, "two": even}
+    drawing = figures.draw_ladder([("Who?", "one small step", [0, 1, 2], kinds)])
+    ends = [arrow._posA_posB for arrow in drawing.figure.findobj(FancyArrowPatch)]
+    starts, tips = ({(round(x), round(y)) for x, y in which} for which in zip(*ends, strict=True))
+    assert len(tips) == 2 * 9
+    gaps = [
+        b - a
+        for (a, y), (b, other) in pairwise(sorted(tips, key=lambda tip: tip[::-1]))
+        if y == other
+    ]
+    assert min(gaps) >= 5
+    assert starts.isdisjoint(tips)
 
 
 def test_arrows_are_as_thick_as_weights_are_large_and_each_head_has_its_colour() -> None:
