@@ -39,14 +39,24 @@ class Estimate:
     high: float
     """Where it ends."""
 
+    @classmethod
+    def of(cls, values: Iterable[float]) -> "Estimate":
+        """Take the mean of the draws, and its interval.
+
+        Example:
+            >>> print(Estimate.of([0.5, 0.5]))
+            0.50 (0.50 to 0.50)
+        """
+        draws = torch.tensor(list(values), dtype=torch.float64)
+        return cls(draws, draws.mean().item(), *bootstrap_interval(draws))
+
     def __str__(self) -> str:
         """Write the mean, and the interval behind it."""
         return f"{self.mean:.2f} ({self.low:.2f} to {self.high:.2f})"
 
     def __sub__(self, other: "Estimate") -> "Estimate":
         """Compare with what else was measured in the same draws, draw by draw."""
-        values = self.values - other.values
-        return Estimate(values, values.mean().item(), *bootstrap_interval(values))
+        return Estimate.of((self.values - other.values).tolist())
 
 
 def bootstrap_interval(
@@ -109,11 +119,7 @@ def measure_claim(
     draws = [dict(measure(torch.Generator().manual_seed(seed + draw))) for draw in range(num_draws)]
     if len(draws[0]) < 2:
         raise ValueError(f"a claim needs a control, but only {list(draws[0])} was measured")
-    estimates = {}
-    for name in draws[0]:
-        values = torch.tensor([draw[name] for draw in draws], dtype=torch.float64)
-        estimates[name] = Estimate(values, values.mean().item(), *bootstrap_interval(values))
-    return estimates
+    return {name: Estimate.of(draw[name] for draw in draws) for name in draws[0]}
 
 
 def state_claim(
