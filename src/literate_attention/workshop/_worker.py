@@ -29,6 +29,7 @@ from literate_attention.workshop._road import (
     PATIENCE,
     TIME_IS_OVER,
     TOO_BUSY,
+    WAITING,
     FirstLines,
     file_name,
     line_of,
@@ -48,6 +49,9 @@ GRACE = 2
 
 IDLE = 0.01
 """The part of all time that the processor works on what only waits."""
+
+DELAYS = Path("/proc/self/schedstat")
+"""Where Linux says how long the main thread has worked, and how long it has waited for its turn."""
 
 
 def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) -> None:
@@ -125,6 +129,7 @@ class Clock:
     def start(self) -> None:
         """Begin a step."""
         self.begun, self.started = time.monotonic(), time.process_time()
+        self.delayed = self.delay()
         limit("RLIMIT_CPU", math.ceil(self.started + self.seconds) + GRACE)
 
     def says(self) -> int:
@@ -132,9 +137,15 @@ class Clock:
         worked, lasted = time.process_time() - self.started, time.monotonic() - self.begun
         if worked > self.seconds:
             return TIME_IS_OVER
-        if lasted > PATIENCE:
-            return IT_WAITS if worked < IDLE * lasted else TOO_BUSY
-        return 0
+        patience = WAITING if DELAYS.exists() else PATIENCE
+        if lasted > patience and worked + self.delay() - self.delayed < IDLE * lasted:
+            return IT_WAITS
+        return TOO_BUSY if lasted > PATIENCE else 0
+
+    @staticmethod
+    def delay() -> float:
+        """Return for how many seconds the main thread could have worked and did not get its turn."""
+        return int(DELAYS.read_text().split()[1]) / 1e9 if DELAYS.exists() else 0.0
 
 
 def limit(name: str, most: int) -> None:

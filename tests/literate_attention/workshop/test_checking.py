@@ -15,8 +15,14 @@ from harness.library import naive_pieces
 
 from literate_attention import workshop
 from literate_attention.__main__ import main
-from literate_attention.workshop import check_command
-from literate_attention.workshop._road import CHAPTERS, WorkshopError
+from literate_attention.workshop import _worker, check_command
+from literate_attention.workshop._road import (
+    CHAPTERS,
+    IT_WAITS,
+    TIME_IS_OVER,
+    TOO_BUSY,
+    WorkshopError,
+)
 from literate_attention.workshop.pieces import BY_NAME, PIECES
 
 RIGHT_SOFTMAX = "def softmax(x):\n    return torch.softmax(x, dim=-1)\n"
@@ -166,6 +172,31 @@ def test_nothing_that_code_has_begun_is_left(folder, apart) -> None:
     workshop.check(folder, "softmax")
     while is_running(process_id(folder)):
         time.sleep(0.1)
+
+
+@pytest.mark.parametrize(
+    ("lasted", "worked", "delayed", "code"),
+    [
+        (50, 0, 0, 0),
+        (70, 0, 0, IT_WAITS),
+        (70, 1, 0, 0),
+        (70, 0, 9, 0),
+        (610, 9, 0, TOO_BUSY),
+        (610, 0, 9, TOO_BUSY),
+        (70, 101, 0, TIME_IS_OVER),
+    ],
+)
+def test_what_waits_ends_before_what_a_busy_computer_delays(
+    monkeypatch, lasted, worked, delayed, code
+) -> None:
+    monkeypatch.setattr(_worker, "DELAYS", Path(__file__))
+    monkeypatch.setattr(_worker.Clock, "delay", lambda self: delayed)
+    clock = _worker.Clock(100)
+    _worker.limit("RLIMIT_CPU", -1)  # of the tests
+    clock.begun -= lasted
+    clock.started -= worked
+    clock.delayed = 0
+    assert clock.says() == code
 
 
 PIECES_OF_LOOP = ("softmax", "dot_product_attention", "attention_weights")
@@ -523,6 +554,7 @@ def test_a_table_for_teachers(folder, tmp_path, capsys) -> None:
             'a name with blanks needs quotes: python -m literate_attention check "my own folder" softmax',
         ),
         (["start", "file"], "file is a file; choose another name for the folder."),
+        (["start", "literate_attention"], "would not find the book's; choose another name."),
         (["talk", "mine", "Once", "--chat", ""], "not both"),
     ],
 )

@@ -199,6 +199,7 @@ def test_a_file_that_may_have_all_already_is_left_alone(tmp_path) -> None:
     (folder / "kv_cache.py").symlink_to(tmp_path / "nowhere.py")
     (folder / "latent_attention.py").mkdir()
     (folder / "ring_attention.py").write_text("def __getattr__(name):\n    return softmax\n")
+    (folder / "rotary_embeddings.py").write_text("globals()['RotaryEmbedding'] = softmax\n")
     inside = "def write():\n    global linear_attention\n    linear_attention = 1\n\n\nwrite()\n"
     (folder / "linear_attention.py").write_text(inside)
     before = contents(folder)
@@ -206,6 +207,7 @@ def test_a_file_that_may_have_all_already_is_left_alone(tmp_path) -> None:
     assert "come from *" in done.left_alone["simple_attention.py"]
     assert "a folder" in done.left_alone["latent_attention.py"]
     assert "__getattr__" in done.left_alone["ring_attention.py"]
+    assert "globals" in done.left_alone["rotary_embeddings.py"]
     assert not (tmp_path / "nowhere.py").exists()
     assert "linear_attention.py" not in done.added
     assert str(outside) in done.left_alone["causal_attention.py"]
