@@ -219,8 +219,9 @@ def verdict_on(piece: Piece, module: ModuleType) -> Verdict:
 
 def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> Verdict:
     """Say in which line of which file an import went wrong."""
-    if isinstance(error, SyntaxError) and error.filename:
-        where = f"{Path(error.filename).name}, line {error.lineno}"
+    if isinstance(error, SyntaxError):
+        file = Path(error.filename or f"{stem}.py").name
+        where = f"{file}, line {error.lineno}" if error.lineno else file
         return Verdict(False, f"{where}, is no Python: {error.msg}.", first=where)
     frames = own_frames(traceback.extract_tb(error.__traceback__), folder)
     why = f"it stops with {type(error).__name__}: {message_of(error)}"

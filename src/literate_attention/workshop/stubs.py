@@ -167,7 +167,7 @@ def start(folder: str | os.PathLike[str], hints: bool = True) -> Started:
         }
         for name, text in others.items():
             if not os.path.lexists(folder / name):
-                write_whole(folder / name, text.encode())
+                write_whole(folder / name, os.fsencode(text))  # a folder's name may be no text
                 done.new.append(name)
     except FileExistsError:
         raise WorkshopError(f"{folder} is a file; choose another name for the folder.") from None

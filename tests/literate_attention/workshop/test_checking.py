@@ -190,8 +190,8 @@ def test_what_waits_ends_before_what_a_busy_computer_delays(
     monkeypatch, lasted, worked, delayed, code
 ) -> None:
     monkeypatch.setattr(_worker, "DELAYS", Path(__file__))
-    monkeypatch.setattr(_worker.Clock, "delay", lambda self: delayed)
-    clock = _worker.Clock(100)
+    monkeypatch.setattr(_worker.Clock, "delay", lambda self: float(delayed))
+    clock = _worker.Clock(100.0)
     _worker.limit("RLIMIT_CPU", -1)  # of the tests
     clock.begun -= lasted
     clock.started -= worked
@@ -329,6 +329,7 @@ BY_ITS_NAME = "the folder's files import each other by name: from causal_attenti
     ("name", "code", "says", "printed"),
     [
         ("softmax", "def softmax(:\n", "attention.py, line {line}, is no Python", "Next: simple_"),
+        ("softmax", "\0", "simple_attention.py, is no Python: source code string cannot", ""),
         ("softmax", "1 / 0\n", f"{STOPS}it stops with ZeroDivisionError: division by zero.", ""),
         (
             "softmax",

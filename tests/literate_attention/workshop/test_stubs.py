@@ -142,8 +142,9 @@ def test_roles_and_citations_are_written_out() -> None:
 # The folder
 
 
-def test_a_second_start_changes_nothing(tmp_path) -> None:
-    folder = tmp_path / "my attention ö"
+@pytest.mark.parametrize("name", ["my attention ö", "my caf\udce9"])
+def test_a_second_start_changes_nothing(tmp_path, name) -> None:
+    folder = tmp_path / name
     first = workshop.start(folder)
     assert {f"{stem}.py" for stem in CHAPTERS} < {*first.new}
     assert f'python -m literate_attention check "{folder}"' in str(first)
