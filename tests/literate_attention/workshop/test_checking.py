@@ -391,6 +391,8 @@ def test_what_is_said_of_a_piece(folder, name, code, says, printed) -> None:
     "setting",
     [
         "torch.set_default_device('meta')",
+        "torch.set_default_device('cuda')",
+        "torch.device('cuda').__enter__()",
         "torch.set_default_dtype(torch.float64)",
         "torch.set_grad_enabled(False)",
         "torch.use_deterministic_algorithms(True)",
