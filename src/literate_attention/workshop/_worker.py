@@ -137,7 +137,7 @@ class Clock:
         worked, lasted = time.process_time() - self.started, time.monotonic() - self.begun
         if worked > self.seconds:
             return TIME_IS_OVER
-        patience = WAITING if DELAYS.exists() else PATIENCE
+        patience = WAITING if self.delayed else PATIENCE  # zero: the system does not count
         if lasted > patience and worked + self.delay() - self.delayed < IDLE * lasted:
             return IT_WAITS
         return TOO_BUSY if lasted > PATIENCE else 0
