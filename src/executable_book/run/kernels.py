@@ -80,7 +80,7 @@ def folder_of_sockets() -> str:
     return folder if len(os.fsencode(folder)) <= 50 else "/tmp"
 
 
-ENDS = {
+ENDS: dict[type[Exception], str] = {
     CellTimeoutError: "it took too long",
     DeadKernelError: "its process ended",
     NoSuchKernel: "",

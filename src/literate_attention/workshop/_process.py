@@ -79,7 +79,8 @@ def verdicts_of_one(
             errors.seek(0)
             raise RuntimeError(f"no process could begin to check: {errors.read().decode()}")
     ended = how_it_ended(code, seconds)
-    if ended.startswith(ENDLESS):
+    stands_still = left == {*names} and left.isdisjoint(at_stake)  # what it imports again ends it
+    if ended.startswith(ENDLESS) or stands_still:
         endless.append(running)
     says = (
         f"{step[0].upper()}{step[1:]} {ended}{f': it is in {printable(place)}' if place else ''}."

@@ -65,9 +65,6 @@ def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) 
     clock = Clock(seconds)
     reports = take_pipes(folder, clock)
 
-    for name in endless:
-        stand_in_for(name)
-
     def announce(step: str, of: str, names: list[str]) -> None:
         print(json.dumps({"step": step, "of": of, "names": names}), file=reports, flush=True)
         clock.start()
@@ -77,6 +74,15 @@ def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) 
             verdict = replace(verdict, says=elsewhere(name, folder) or verdict.says)
         verdict = replace(verdict, says=with_import(verdict.says, BY_NAME[name].chapter))
         print(json.dumps({"name": name, "verdict": vars(verdict)}), file=reports, flush=True)
+
+    for name in endless:
+        stem = name if name in CHAPTERS else file_name(BY_NAME[name].chapter)
+        if name != stem and stem in endless:
+            continue  # all of its file stands aside
+        if name != stem:  # its file is imported once more
+            names = [piece.name for piece in pieces if file_name(piece.chapter) == stem]
+            announce(f"importing {stem}.py", stem, names)
+        stand_in_for(name)
 
     for chapter, group in groupby(pieces, lambda piece: piece.chapter):
         stem, names, module = file_name(chapter), [piece.name for piece in group], ModuleType("")

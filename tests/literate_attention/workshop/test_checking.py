@@ -152,6 +152,23 @@ def test_what_calls_an_endless_piece_is_judged_with_the_books(folder) -> None:
     )
 
 
+@pytest.mark.parametrize("then", ["while True:\n        pass", "os._exit(0)"])
+@pytest.mark.parametrize("piece", [ATTEND, ""], ids=["a piece left", "none"])
+def test_a_file_that_ends_only_when_it_is_imported_again(folder, then, piece) -> None:
+    """So it is for what comes after a piece that does not end."""
+    code = f"import os\nif os.path.exists('seen'):\n    {then}\nopen('seen', 'w').close()\n"
+    write(
+        folder, "simple_attention", f"{code}def softmax(x):\n    while True:\n        pass\n{piece}"
+    )
+    write(folder, "causal_attention", RIGHT_MASK)
+    names = ["softmax", *["dot_product_attention"] * bool(piece), "causal_mask"]
+    verdicts = said(workshop.check(folder, *names, seconds=1.0))
+    assert verdicts["softmax"].startswith("It does not end")
+    if piece:
+        assert verdicts["dot_product_attention"].startswith("Importing simple_attention.py ")
+    assert verdicts["causal_mask"] == "right"
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
 @pytest.mark.parametrize("loop", ["while True:\n        pass", "re.match('(a+)+b', 40 * 'a')"])
 def test_code_that_closes_all_pipes_or_lets_nobody_else_run_ends(folder, loop) -> None:
