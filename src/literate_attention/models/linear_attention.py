@@ -99,8 +99,7 @@ def linear_attention(
         What each token reads, and the state after the last one, in float32 at least.
 
     Raises:
-        ValueError: there are other numbers of queries, keys or values, not one decay or beta for each token,
-            a decay (on the CPU) is above zero, or the state is of another shape.
+        ValueError: a log decay (on the CPU) is above zero, or gates or state are of another shape.
 
     Example:
         The key finds 3 in the state, so with a beta of one half it adds half of what is missing to 5.
