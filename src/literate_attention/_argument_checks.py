@@ -6,6 +6,7 @@ Where torch's own message is as clear, nothing is asked here.
 import hashlib
 import operator
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -100,10 +101,9 @@ def require_one_mask(attn_mask: Tensor | None, is_causal: bool) -> None:
 
 
 def require_token_ids(token_ids: Tensor, vocab_size: int) -> None:
-    """Refuse what are not ids of tokens, or ids of tokens that the vocabulary does not have.
+    """Refuse what are not ids of tokens, or ids on the CPU of tokens that the vocabulary does not have.
 
-    Only ids on the CPU are looked at: to read a number from a GPU means to wait until it has done all that
-    it was given, and there the table of embeddings refuses such ids itself.
+    Elsewhere the table of embeddings refuses such ids itself.
     """
     if not isinstance(token_ids, Tensor):
         raise TypeError(
@@ -111,17 +111,26 @@ def require_token_ids(token_ids: Tensor, vocab_size: int) -> None:
         )
     if token_ids.is_floating_point() or token_ids.dtype == torch.bool:
         raise TypeError(f"token_ids must be integers, got {token_ids.dtype}")
-    if token_ids.device.type != "cpu" or token_ids.numel() == 0 or torch.compiler.is_compiling():
-        return
-    try:
-        lowest, highest = (int(bound) for bound in token_ids.aminmax())
-    except RuntimeError:  # under vmap, and in a trace without numbers, there is nothing to look at
-        return
+    lowest, highest = seen_range(token_ids)
     if lowest < 0 or highest >= vocab_size:
         stray = lowest if lowest < 0 else highest
         raise ValueError(
             f"token id {stray} is outside the vocabulary of {vocab_size} tokens (0 to {vocab_size - 1})"
         )
+
+
+def seen_range(x: Tensor) -> tuple[Any, Any]:
+    """Return the lowest and the highest number, or zeros where to look would cost much or cannot be done.
+
+    To read a number from a GPU means to wait until it has done all that it was given.
+    """
+    if x.device.type != "cpu" or x.numel() == 0 or torch.compiler.is_compiling():
+        return 0, 0
+    try:
+        lowest, highest = (bound.item() for bound in x.aminmax())
+    except RuntimeError:  # under vmap, and in a trace without numbers, there is nothing to look at
+        return 0, 0
+    return lowest, highest
 
 
 def require_cache(name: str, cache: object, kind: str, *, has: str) -> None:

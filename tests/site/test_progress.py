@@ -200,6 +200,7 @@ DAMAGED = (
     '{"solved": {"javascript:alert(1)": "x", "//elsewhere/": 5}}',
     '{"solved": "a", "begun": {"__proto__": {"anchor": 1}}, "place": "__proto__"}',
     '{"begun": {"story/gone.html": {}}, "place": "story/gone.html"}',
+    f'{{"read": ["{300_000 * "x"}"]}}',  # far more than anybody reads
     f'{{"begun": {{"{CHAPTER}": {{"passed": {{}}, "anchor": []}}}}, "place": "{CHAPTER}"}}',
 )
 
@@ -222,3 +223,4 @@ def test_whatever_is_stored_a_page_works(page, opened) -> None:
             assert foreign.count() == 0, stored
             kept = visit.page.evaluate("name => JSON.parse(localStorage.getItem(name))", name)
             assert set(kept) == {"read", "solved", "written", "begun", "place"}, stored
+            assert len(str(kept)) < 10_000

@@ -98,5 +98,10 @@ class PagesWithWarnings(stdlib_logging.Handler):
     def outdated(self, app: Sphinx, env: BuildEnvironment, *_: set[str]) -> set[str]:
         """Return the pages that the last build ended with warnings about."""
         self.pages = set()
-        noted = json.loads(self.note.read_text(encoding="utf-8")) if self.note.exists() else []
+        try:
+            noted = json.loads(self.note.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            noted = []
+        except ValueError:  # damaged
+            noted = [ANY]
         return env.found_docs if ANY in noted else env.found_docs & {*noted}

@@ -19,6 +19,8 @@ def to_numpy(tensor: Tensor, dims: int | None = None) -> Array:
             f"what is drawn here has {plural(dims or 0, 'dimension')}, "
             f"got one of shape {tuple(tensor.shape)}{of_one}"
         )
+    if dims and not tensor.numel():
+        raise ValueError(f"a tensor of shape {tuple(tensor.shape)} holds nothing to draw")
     values: Array = tensor.detach().cpu().to(torch.float64).numpy()
     undrawable = np.isnan(values) | np.isposinf(values)
     if undrawable.any():  # what is nowhere would be missing without a word

@@ -310,8 +310,8 @@ def sample(
         generator: where random numbers come from; by default torch's own.
 
     Raises:
-        ValueError: ``temperature`` is below 0 or not finite, ``top_k`` below 1, or ``top_p`` no probability
-            above 0.
+        ValueError: ``temperature`` is below 0 or not finite, ``top_k`` below 1, ``top_p`` no probability
+            above 0, or a score infinite or no number.
 
     Example:
         >>> sample(torch.tensor([[0.1, 2.0, 0.3], [4.0, 0.2, 3.0]]), top_k=1)
@@ -323,6 +323,8 @@ def sample(
         return greedy(logits)
     scores = logits.cpu().double()
     scores = (scores - scores.amax(dim=-1, keepdim=True)) / temperature
+    if scores.isnan().any():
+        raise ValueError("the logits hold nan or infinity, or allow no token: none can be drawn")
     if top_k is not None:
         scores = keep_top_k(scores, top_k)
     if top_p is not None:
@@ -399,7 +401,7 @@ def generate(
             f"the caches hold {num_cached} tokens, so a text must have more, got {num_tokens}"
         )
     new = token_ids[:, num_cached:]
-    stop_tokens = torch.tensor(stop_token, dtype=torch.int64, device=new.device)
+    stop_tokens = torch.as_tensor(stop_token, dtype=torch.int64, device=new.device)
     finished = torch.zeros(batch, 1, dtype=torch.bool, device=new.device)
     options = {}
     for _ in progress(range(max_new_tokens)):
@@ -409,7 +411,7 @@ def generate(
             is_token = pad(is_token, (0, 1), value=True)  # for the next one
         logits = model(new, caches, last_only=True, **options)[:, -1]
         chosen = choose(logits)
-        if chosen.is_floating_point() or chosen.numel() != batch:
+        if chosen.is_floating_point() or chosen.dtype == torch.bool or chosen.numel() != batch:
             raise ValueError(
                 f"choose must return one token id for each of {batch} texts, "
                 f"got {chosen.dtype} of shape {tuple(chosen.shape)}"

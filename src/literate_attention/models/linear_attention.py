@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import normalize, silu, softplus
 
-from literate_attention._argument_checks import require_cache
+from literate_attention._argument_checks import require_cache, seen_range
 from literate_attention._call_types import ReturnsTensor
 from literate_attention.models.transformer_block import RMSNorm
 from literate_attention.story.causal_attention import causal_mask
@@ -108,7 +108,7 @@ def linear_attention(
         >>> linear_attention(one, one, five, beta=torch.tensor([0.5]), state=three)
         (tensor([[4.]]), tensor([[4.]]))
     """
-    require_fitting(key, value, log_decay=log_decay, beta=beta, state=state)
+    require_fitting(query, key, value, log_decay=log_decay, beta=beta, state=state)
     dtype = torch.promote_types(value.dtype, torch.float32)
     if log_decay is None:
         log_decay = key.new_zeros(key.shape[:-1])
@@ -239,6 +239,7 @@ class GatedDeltaNet(nn.Module):
 
 
 def require_fitting(
+    query: Tensor,
     key: Tensor,
     value: Tensor,
     *,
@@ -246,18 +247,23 @@ def require_fitting(
     beta: Tensor | None,
     state: Tensor | None,
 ) -> None:
-    """Refuse gates for each channel, a decay above one, and a state that cannot come before these tokens."""
+    """Refuse other lengths, gates for each channel, a decay above one, and a state of other texts."""
+    if query.shape != key.shape or value.shape[:-1] != key.shape[:-1]:
+        raise ValueError(
+            f"queries, keys and values must be of as many tokens, and queries as wide as keys, "
+            f"got {tuple(query.shape)}, {tuple(key.shape)} and {tuple(value.shape)}"
+        )
     for name, gate in (("log_decay", log_decay), ("beta", beta)):
         if gate is not None and gate.shape != key.shape[:-1]:
             raise ValueError(
                 f"{name} must be one number for each token and head, of shape {tuple(key.shape[:-1])}, "
                 f"got {tuple(gate.shape)}"
             )
-    may_look = key.device.type == "cpu" and not torch.compiler.is_compiling()
-    if log_decay is not None and may_look and (log_decay > 0).any():
+    highest = 0.0 if log_decay is None else seen_range(log_decay)[1]
+    if highest > 0:
         raise ValueError(
             f"log_decay is the logarithm of a number from 0 to 1, so at most 0, "
-            f"got {log_decay.max():g}; is it that number itself, or a beta?"
+            f"got {highest:g}; is it that number itself, or a beta?"
         )
     expected = (*key.shape[:-2], key.shape[-1], value.shape[-1])
     if state is not None and state.shape != expected:

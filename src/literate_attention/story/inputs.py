@@ -213,7 +213,8 @@ class GPTDatasetV1(Dataset[tuple[Int[Tensor, " max_length"], Int[Tensor, " max_l
         stride: how many tokens further the next window starts.
 
     Raises:
-        ValueError: ``max_length`` is below 1, or the text is shorter than one window and the token after it.
+        ValueError: ``max_length`` or ``stride`` is below 1, or the text is shorter than one window and the
+            token after it.
 
     Example:
         >>> dataset = GPTDatasetV1(SAMPLE_TEXT, gpt2_tokenizer(), max_length=4, stride=2)
@@ -225,6 +226,7 @@ class GPTDatasetV1(Dataset[tuple[Int[Tensor, " max_length"], Int[Tensor, " max_l
         self, txt: str, tokenizer: tiktoken.Encoding, max_length: int, stride: int
     ) -> None:
         require_at_least("max_length", max_length, 1)
+        require_at_least("stride", stride, 1)
         token_ids = torch.from_numpy(
             tokenizer.encode_to_numpy(txt, allowed_special={_END_OF_TEXT}).astype("int64")
         )
@@ -260,7 +262,8 @@ def create_dataloader_v1(
     What is not an argument of :class:`GPTDatasetV1` is one of torch's ``DataLoader``.
 
     Raises:
-        ValueError: ``batch_size`` or ``max_length`` is below 1, or the text is too short for one batch.
+        ValueError: ``batch_size``, ``max_length`` or ``stride`` is below 1, or the text is too short for one
+            batch.
 
     Example:
         >>> loader = create_dataloader_v1(

@@ -22,6 +22,7 @@ from literate_attention.workshop._road import (
     PATIENCE,
     TIME_IS_OVER,
     TOO_BUSY,
+    WAITING,
     WorkshopError,
 )
 from literate_attention.workshop.judge.verdict import Verdict
@@ -78,7 +79,8 @@ def verdicts_of_one(
             errors.seek(0)
             raise RuntimeError(f"no process could begin to check: {errors.read().decode()}")
     ended = how_it_ended(code, seconds)
-    if ended.startswith(ENDLESS):
+    stands_still = left == {*names} and left.isdisjoint(at_stake)  # what it imports again ends it
+    if ended.startswith(ENDLESS) or stands_still:
         endless.append(running)
     says = (
         f"{step[0].upper()}{step[1:]} {ended}{f': it is in {printable(place)}' if place else ''}."
@@ -188,7 +190,7 @@ def how_it_ended(code: int, seconds: float) -> str:
     if code == TIME_IS_OVER or name == "SIGXCPU":
         return f"{ENDLESS} within {seconds:g} seconds of processor time"
     if code == IT_WAITS:
-        return f"{ENDLESS}: it waits, and does nothing for {PATIENCE:g} seconds"
+        return f"{ENDLESS}: it waits, and does nothing for {WAITING:g} seconds"
     if code == TOO_BUSY:
         return f"could not be judged within {PATIENCE:g} seconds, since the computer is busy; try again"
     if name == "SIGKILL":

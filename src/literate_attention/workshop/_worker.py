@@ -29,6 +29,7 @@ from literate_attention.workshop._road import (
     PATIENCE,
     TIME_IS_OVER,
     TOO_BUSY,
+    WAITING,
     FirstLines,
     file_name,
     line_of,
@@ -49,6 +50,9 @@ GRACE = 2
 IDLE = 0.01
 """The part of all time that the processor works on what only waits."""
 
+DELAYS = Path("/proc/self/schedstat")
+"""Where Linux says how long the main thread has worked, and how long it has waited for its turn."""
+
 
 def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) -> None:
     """Judge some pieces, chapter by chapter; of some pieces and files it is known that they do not end."""
@@ -61,9 +65,6 @@ def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) 
     clock = Clock(seconds)
     reports = take_pipes(folder, clock)
 
-    for name in endless:
-        stand_in_for(name)
-
     def announce(step: str, of: str, names: list[str]) -> None:
         print(json.dumps({"step": step, "of": of, "names": names}), file=reports, flush=True)
         clock.start()
@@ -73,6 +74,15 @@ def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) 
             verdict = replace(verdict, says=elsewhere(name, folder) or verdict.says)
         verdict = replace(verdict, says=with_import(verdict.says, BY_NAME[name].chapter))
         print(json.dumps({"name": name, "verdict": vars(verdict)}), file=reports, flush=True)
+
+    for name in endless:
+        stem = name if name in CHAPTERS else file_name(BY_NAME[name].chapter)
+        if name != stem and stem in endless:
+            continue  # all of its file stands aside
+        if name != stem:  # its file is imported once more
+            names = [piece.name for piece in pieces if file_name(piece.chapter) == stem]
+            announce(f"importing {stem}.py", stem, names)
+        stand_in_for(name)
 
     for chapter, group in groupby(pieces, lambda piece: piece.chapter):
         stem, names, module = file_name(chapter), [piece.name for piece in group], ModuleType("")
@@ -125,6 +135,7 @@ class Clock:
     def start(self) -> None:
         """Begin a step."""
         self.begun, self.started = time.monotonic(), time.process_time()
+        self.delayed = self.delay()
         limit("RLIMIT_CPU", math.ceil(self.started + self.seconds) + GRACE)
 
     def says(self) -> int:
@@ -132,9 +143,15 @@ class Clock:
         worked, lasted = time.process_time() - self.started, time.monotonic() - self.begun
         if worked > self.seconds:
             return TIME_IS_OVER
-        if lasted > PATIENCE:
-            return IT_WAITS if worked < IDLE * lasted else TOO_BUSY
-        return 0
+        patience = WAITING if self.delayed else PATIENCE  # zero: the system does not count
+        if lasted > patience and worked + self.delay() - self.delayed < IDLE * lasted:
+            return IT_WAITS
+        return TOO_BUSY if lasted > PATIENCE else 0
+
+    @staticmethod
+    def delay() -> float:
+        """Return for how many seconds the main thread could have worked and did not get its turn."""
+        return int(DELAYS.read_text().split()[1]) / 1e9 if DELAYS.exists() else 0.0
 
 
 def limit(name: str, most: int) -> None:
@@ -208,8 +225,9 @@ def verdict_on(piece: Piece, module: ModuleType) -> Verdict:
 
 def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> Verdict:
     """Say in which line of which file an import went wrong."""
-    if isinstance(error, SyntaxError) and error.filename:
-        where = f"{Path(error.filename).name}, line {error.lineno}"
+    if isinstance(error, SyntaxError):
+        file = Path(error.filename or f"{stem}.py").name
+        where = f"{file}, line {error.lineno}" if error.lineno else file
         return Verdict(False, f"{where}, is no Python: {error.msg}.", first=where)
     frames = own_frames(traceback.extract_tb(error.__traceback__), folder)
     why = f"it stops with {type(error).__name__}: {message_of(error)}"

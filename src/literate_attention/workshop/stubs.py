@@ -18,7 +18,10 @@ from literate_attention.workshop._road import (
 )
 from literate_attention.workshop._stub_source import stub
 
-README, STAR = "README.md", "*"
+README = "README.md"
+MAY_DEFINE = {"*", "__getattr__", "exec", "globals", "locals"}
+"""What gives a file names that cannot be read in it."""
+
 WITHOUT_HINTS = "This folder was made without hints."
 WITH_HINTS = "`check` takes `--hint PIECE`, too, and `--solution PIECE`, which leads to the page."
 INTRODUCTION = """\
@@ -137,6 +140,10 @@ def start(folder: str | os.PathLike[str], hints: bool = True) -> Started:
         ValueError: the folder cannot be written to.
     """
     folder = Path(folder)
+    if folder.resolve().name == "literate_attention":
+        raise WorkshopError(
+            f"Beside a folder {folder.name}, Python would not find the book's; choose another name."
+        )
     done = Started(folder, new=[], added={}, left_alone={})
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -160,7 +167,7 @@ def start(folder: str | os.PathLike[str], hints: bool = True) -> Started:
         }
         for name, text in others.items():
             if not os.path.lexists(folder / name):
-                write_whole(folder / name, text.encode())
+                write_whole(folder / name, os.fsencode(text))  # a folder's name may be no text
                 done.new.append(name)
     except FileExistsError:
         raise WorkshopError(f"{folder} is a file; choose another name for the folder.") from None
@@ -197,8 +204,8 @@ def complete(
             at = f", line {line}: {error.msg}" if isinstance(error, SyntaxError) and line else ""
             done.left_alone[name] = f"since Python cannot read it{at}"
             return
-        if defined & {STAR, "__getattr__"}:
-            done.left_alone[name] = "since what it lacks may come from * or __getattr__"
+        if may := defined & MAY_DEFINE:
+            done.left_alone[name] = f"since what it lacks may come from {min(may)}"
             return
     if missing := [one for one in parts if one not in defined]:
         code = "\n\n".join(parts[one] for one in missing)
@@ -234,15 +241,16 @@ def imports_for(code: str, stem: str, always: Collection[str], defined: Collecti
 
 
 def names_in(source: bytes, name: str) -> set[str]:
-    """Return what a file defines or imports; `STAR` if it imports what it does not name."""
+    """Return what a file defines or imports, and what may do so without a name."""
     symbols = symtable.symtable(source, name, "exec").get_symbols()  # type: ignore[arg-type]
     nodes = [*ast.walk(ast.parse(source))]
     imported = {
         one.name for node in nodes if isinstance(node, ast.ImportFrom) for one in node.names
     }
+    used = {node.id for node in nodes if isinstance(node, ast.Name)}
     from_inside = {one for node in nodes if isinstance(node, ast.Global) for one in node.names}
     return (
-        (imported & {STAR})
+        (imported.union(used) & MAY_DEFINE)
         | from_inside
         | {one.get_name() for one in symbols if one.is_assigned() or one.is_imported()}
     )

@@ -155,7 +155,8 @@ def library_model() -> tuple[Assembly, tiktoken.Encoding]:
     try:
         model, tokenizer = load_smollm2("cpu")
     except (ModuleNotFoundError, OSError, ValueError) as error:
-        raise WorkshopError(f"SmolLM2 cannot be loaded: {error}.") from None
+        why = str(error).partition("; choose another folder")[0]  # by an argument that is not ours
+        raise WorkshopError(f"SmolLM2 cannot be loaded: {why}.") from None
     return Assembly(model, lambda max_tokens: list(empty_caches(model, 1, max_tokens))), tokenizer
 
 

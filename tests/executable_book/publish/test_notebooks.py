@@ -110,15 +110,18 @@ def test_what_a_page_leaves_out_is_there_for_the_cells_that_follow(book, tag) ->
     hidden = cell("left_out = 1\nleft_out", f":tags: [{tag}]")
     answer = cell("print(solved)", ":tags: [remove-cell]") + "So easy."
     exercise = EXERCISE.replace("So easy.", answer)
-    book.page("page", "# A title\n", hidden, exercise, cell("print(left_out)"))
+    fails = cell("1 / 0", ":tags: [raises-exception]")
+    book.page("page", "# A title\n", hidden, exercise, cell("print(left_out)"), fails)
     assert book.build().err == ""
     for end, sources in {
         "": ["left_out = 1", ANSWER, "print(left_out)"],
         "_with_solutions": ["left_out = 1", "solved = 42", "print(solved)", "print(left_out)"],
     }.items():
+        sources.append("1 / 0")
         codes = [one for one in notebook_of(book, f"page{end}").cells if one.cell_type == "code"]
         assert [one.source.partition("\n")[0] for one in codes[1:]] == sources
         assert codes[1].metadata == {"jupyter": LEFT_OUT[tag]}
+        assert codes[-1].metadata == {"tags": ["raises-exception"]}
 
 
 def test_a_page_that_stopped_has_no_notebook_any_more(book) -> None:

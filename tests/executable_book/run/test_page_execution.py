@@ -1,12 +1,14 @@
 """Pages are executed in warm kernels, side by side, once; and nothing stale, broken or half-done is shown."""
 
+import json
 import os
 import re
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from harness.books import LEDGER, cell
+from harness.books import FRONT_MATTER, LEDGER, cell
 from harness.kernels import book_with_kernels, titled
 from sphinx.errors import ConfigError, SphinxError
 
@@ -163,16 +165,29 @@ def test_an_endless_cell_fails_its_page_alone(project) -> None:
 
 def test_a_kernel_that_dies_fails_its_page_alone(project) -> None:
     titled(project, "dead", cell("import os"), cell("import os\nos._exit(7)"), cell("1"))
+    titled(project, "gone", cell("1"), head=FRONT_MATTER.replace("python3", "gone"))
     titled(project, "good", cell("print('good')"))
     for _ in range(2):
         build = project.build()
+        assert "cell failed: NoSuchKernel: No such kernel named gone" in build.err
         line = project.cell_lines("dead")[1]
         assert (
             f"dead.md:{line}: WARNING: this cell failed: DeadKernelError: its process" in build.err
         )
         assert "\ngood\n" in text_of(project, "good")
     titled(project, "dead", cell("print('alive')"))
+    (project.folder / "gone.md").unlink()
     assert project.build().status == 0
+
+
+def test_a_kernel_of_the_authors_own_is_found(project, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "share"))
+    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    spec = {"argv": argv, "display_name": "Own", "language": "python"}
+    project.write(tmp_path / "share/kernels/own/kernel.json", json.dumps(spec))
+    titled(project, "page", cell("print('own')"), head=FRONT_MATTER.replace("python3", "own"))
+    assert project.build().status == 0
+    assert "\nown\n" in text_of(project, "page")
 
 
 def test_a_damaged_output_is_computed_again(project) -> None:

@@ -86,7 +86,9 @@ def parent_of(pid):
 
 
 def test_a_server_and_its_forks_end_with_the_build(monkeypatch, tmp_path) -> None:
+    """Also where the folder for temporary files has a name too long for sockets."""
     monkeypatch.delenv(ADDRESS, raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / ("x" * 66)))
     with warm_server([]):
         client, fork = begun(tmp_path)
         server = parent_of(parent_of(fork))

@@ -27,6 +27,7 @@ REFUSED: dict[str, tuple[Callable[[], Drawing], str]] = {
         r"has 2 dimensions, got one of shape \(1, 2, 2\): take one text",
     ),
     "nan": (lambda: figures.draw_attention_matrix(NAN, ["a"], keys=["a", "b"]), "1 of 2 numbers"),
+    "nothing": (lambda: figures.draw_attention_matrix(torch.eye(0), []), "holds nothing to draw"),
     "labels for others": (
         lambda: figures.draw_attention_matrix(torch.eye(6), ["a", "b"]),
         "6 things need as many labels, got 2",

@@ -4,6 +4,7 @@ import pytest
 import torch
 from harness.library.random_tensors import random_tensor
 from harness.library.refusals import refusals
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.functional import normalize
 from torch.testing import assert_close
 
@@ -84,6 +85,14 @@ def test_of_a_small_type_the_state_is_kept_in_float32(chunk_size) -> None:
     assert_close(output, wide.bfloat16())
 
 
+@pytest.mark.usefixtures("unchecked")
+def test_numbers_that_are_mapped_or_traced_are_not_looked_at() -> None:
+    module, x = la.GatedDeltaNet(8, 8, 2, head_dim=4), random_tensor(3, 2, 5, 8).float()
+    assert_close(torch.vmap(module)(x), module(x))
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        assert module(torch.ones(2, 3, 8)).shape == (2, 3, 8)
+
+
 # What is refused
 
 
@@ -101,6 +110,7 @@ def attend(**wrong):
 
 
 test_refuses = refusals(
+    ("must be of as many tokens", lambda: attend(value=torch.ones(*SHAPE, VALUE)[:, :, 1:])),
     ("beta must be one number for", lambda: attend(beta=torch.ones(*SHAPE, VALUE))),
     ("11), got (2, 3, 11, 7)", lambda: attend(beta=torch.ones(*SHAPE, VALUE))),
     ("log_decay must be one number", lambda: attend(log_decay=torch.zeros(2, 3))),

@@ -150,6 +150,7 @@ def test_the_tables_are_there_after_a_life_without_memory() -> None:
     with torch.device("meta"):
         without_memory = la.RotaryEmbedding(64, 8, 100.0, **settings)
         assert without_memory(torch.ones(5, 64)).is_meta
+    assert torch.equal(rope.to("meta")(x), expected)  # as after load_state_dict(..., assign=True)
     for module in (without_memory, rope.to("meta"), rope.half()):
         assert torch.equal(module.to_empty(device="cpu").float()(x), expected)
 

@@ -192,6 +192,7 @@ test_refuses = refusals(
     ("token id -1 is outside the", lambda: embedding()(torch.tensor([[-1, 12]]))),
     ("context_length is 7; shorten", lambda: embedding()(torch.ones(2, 8).long())),
     ("max_length must be at least 1, got 0", lambda: loader(la.SAMPLE_TEXT, 0)),
+    ("stride must be at least 1, got 0", lambda: la.create_dataloader_v1(la.SAMPLE_TEXT, 2, 4, 0)),
     ("and the token after it need 5", lambda: loader("one two three four", 4)),
     ("3 windows, fewer than", lambda: la.create_dataloader_v1(la.SAMPLE_TEXT, 8, 16, 16)),
     ("must be a tensor, got list; pass torch.tensor", lambda: embedding()([[1, 2]]), TypeError),

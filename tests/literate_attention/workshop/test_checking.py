@@ -15,8 +15,14 @@ from harness.library import naive_pieces
 
 from literate_attention import workshop
 from literate_attention.__main__ import main
-from literate_attention.workshop import check_command
-from literate_attention.workshop._road import CHAPTERS, WorkshopError
+from literate_attention.workshop import _worker, check_command
+from literate_attention.workshop._road import (
+    CHAPTERS,
+    IT_WAITS,
+    TIME_IS_OVER,
+    TOO_BUSY,
+    WorkshopError,
+)
 from literate_attention.workshop.pieces import BY_NAME, PIECES
 
 RIGHT_SOFTMAX = "def softmax(x):\n    return torch.softmax(x, dim=-1)\n"
@@ -146,6 +152,23 @@ def test_what_calls_an_endless_piece_is_judged_with_the_books(folder) -> None:
     )
 
 
+@pytest.mark.parametrize("then", ["while True:\n        pass", "os._exit(0)"])
+@pytest.mark.parametrize("piece", [ATTEND, ""], ids=["a piece left", "none"])
+def test_a_file_that_ends_only_when_it_is_imported_again(folder, then, piece) -> None:
+    """So it is for what comes after a piece that does not end."""
+    code = f"import os\nif os.path.exists('seen'):\n    {then}\nopen('seen', 'w').close()\n"
+    write(
+        folder, "simple_attention", f"{code}def softmax(x):\n    while True:\n        pass\n{piece}"
+    )
+    write(folder, "causal_attention", RIGHT_MASK)
+    names = ["softmax", *["dot_product_attention"] * bool(piece), "causal_mask"]
+    verdicts = said(workshop.check(folder, *names, seconds=1.0))
+    assert verdicts["softmax"].startswith("It does not end")
+    if piece:
+        assert verdicts["dot_product_attention"].startswith("Importing simple_attention.py ")
+    assert verdicts["causal_mask"] == "right"
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
 @pytest.mark.parametrize("loop", ["while True:\n        pass", "re.match('(a+)+b', 40 * 'a')"])
 def test_code_that_closes_all_pipes_or_lets_nobody_else_run_ends(folder, loop) -> None:
@@ -166,6 +189,32 @@ def test_nothing_that_code_has_begun_is_left(folder, apart) -> None:
     workshop.check(folder, "softmax")
     while is_running(process_id(folder)):
         time.sleep(0.1)
+
+
+@pytest.mark.parametrize(
+    ("lasted", "worked", "delays", "code"),
+    [
+        (50, 0, (1, 1), 0),
+        (70, 0, (1, 1), IT_WAITS),
+        (70, 1, (1, 1), 0),
+        (70, 0, (1, 9), 0),
+        (70, 0, (0, 0), 0),  # where the system does not count them
+        (610, 0, (0, 0), IT_WAITS),
+        (610, 9, (1, 1), TOO_BUSY),
+        (610, 0, (1, 9), TOO_BUSY),
+        (70, 101, (1, 1), TIME_IS_OVER),
+    ],
+)
+def test_what_waits_ends_before_what_a_busy_computer_delays(
+    monkeypatch, lasted, worked, delays, code
+) -> None:
+    counted = map(float, delays)
+    monkeypatch.setattr(_worker.Clock, "delay", lambda self: next(counted))
+    clock = _worker.Clock(100.0)
+    _worker.limit("RLIMIT_CPU", -1)  # of the tests
+    clock.begun -= lasted
+    clock.started -= worked
+    assert clock.says() == code
 
 
 PIECES_OF_LOOP = ("softmax", "dot_product_attention", "attention_weights")
@@ -298,6 +347,7 @@ BY_ITS_NAME = "the folder's files import each other by name: from causal_attenti
     ("name", "code", "says", "printed"),
     [
         ("softmax", "def softmax(:\n", "attention.py, line {line}, is no Python", "Next: simple_"),
+        ("softmax", "\0", "simple_attention.py, is no Python: source code string cannot", ""),
         ("softmax", "1 / 0\n", f"{STOPS}it stops with ZeroDivisionError: division by zero.", ""),
         (
             "softmax",
@@ -359,6 +409,8 @@ def test_what_is_said_of_a_piece(folder, name, code, says, printed) -> None:
     "setting",
     [
         "torch.set_default_device('meta')",
+        "torch.set_default_device('cuda')",
+        "torch.device('cuda').__enter__()",
         "torch.set_default_dtype(torch.float64)",
         "torch.set_grad_enabled(False)",
         "torch.use_deterministic_algorithms(True)",
@@ -523,6 +575,7 @@ def test_a_table_for_teachers(folder, tmp_path, capsys) -> None:
             'a name with blanks needs quotes: python -m literate_attention check "my own folder" softmax',
         ),
         (["start", "file"], "file is a file; choose another name for the folder."),
+        (["start", "literate_attention"], "would not find the book's; choose another name."),
         (["talk", "mine", "Once", "--chat", ""], "not both"),
     ],
 )

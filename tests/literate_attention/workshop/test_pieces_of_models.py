@@ -388,6 +388,10 @@ merge_partials: finds no key in either part
 keep_top_p: The token that goes beyond p is dropped | total - own >= p -> total > p
 keep_top_p: One token too many stays where those more probable have | >= p -> > p
 TransformerBlock: Eps is not passed on to the norms | , eps) -> )
+GroupedQueryAttention: not the gradient of x | softmax(scores) @ value -> softmax(scores) @ value.data
+TransformerBlock: not the gradient of x | x = x + -> x = x.data +
+softmax: It changes scores | exponentials = -> scores.exp_(); exponentials =
+KVCache: The numbers are not the right ones | [self.keys, key] -> [self.keys, key.half().to(key.dtype)]
 LanguageModel: not the gradient of the parameters | embedding.weight.T -> embedding.weight.detach().T
 GroupedQueryAttention: a large negative number, not minus infinity
     mask_scores(scores, causal_mask(scores.shape[-2], scores.shape[-1]))

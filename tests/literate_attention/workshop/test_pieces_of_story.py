@@ -183,6 +183,7 @@ ONE_TABLE = EMBEDDING.replace("vocab_size))", "vocab_size + context_length))").r
 ONE_TABLE = ONE_TABLE.replace(
     "self.places = nn.Parameter(torch.randn(embed_dim, context_length))", ""
 )
+COMPILED = SOFTMAX.replace("def", "@torch.compile(backend='eager')\ndef")
 POSITIONS_FIRST = ONE_TABLE.replace("T[ids]", "T[6 + ids]").replace("T[11 : 11 +", "T[:")
 OF_ONE_BATCH = EMBEDDING.replace(
     "torch.randn(embed_dim, context_length)", "torch.randn(1, context_length, embed_dim)"
@@ -190,6 +191,7 @@ OF_ONE_BATCH = EMBEDDING.replace(
 RIGHT = (
     *(NEOX, LAZY, TRANSFORMER_LENS, EMBEDDING, ONE_TABLE, POSITIONS_FIRST, OF_ONE_BATCH),
     SOFTMAX,
+    COMPILED,
     ATTEND,
     MASK,
     TRIANGLE,
@@ -235,6 +237,8 @@ of type torch.float32, expected torch.bool
     SELF_ATTENTION_V2: """
 qkv_bias=False has to leave out the biases | , bias=qkv_bias ->
 stops with RuntimeError | q @ k.T -> q @ k
+this layout of parameters cannot be judged | self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        -> self.W_query = nn.utils.parametrizations.weight_norm(nn.Linear(d_in, d_out, bias=qkv_bias))
 """,
     SELF_ATTENTION: """
 are not scaled | / k.shape[-1] ** 0.5 ->

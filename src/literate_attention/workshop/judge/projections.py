@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.parametrize import is_parametrized
 
 ROLES = ("W_query", "W_key", "W_value", "out_proj")
 TORCHS = (nn.Linear, nn.MultiheadAttention)
@@ -65,7 +66,12 @@ def find_projections(
 
 
 def is_plain(module: nn.Module) -> bool:
-    """Tell whether there are matrices of the book's names, or three, and no more than one for outputs."""
+    """Tell whether there are matrices of the book's names, or three, and no more than one for outputs.
+
+    Nor may they be computed from others, as `weight_norm` does.
+    """
+    if any(map(is_parametrized, module.modules())):
+        return False
     names = [name for name, one in module.named_parameters() if one.ndim > 1]
     is_named = all(any(role in name.split(".") for name in names) for role in ROLES[:3])
     return is_named or len(names) in (3, 4)

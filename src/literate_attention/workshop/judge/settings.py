@@ -19,6 +19,13 @@ HOOKS = [one for name, one in vars(nn.modules.module).items() if re.match("_glob
 """What is called with each module, by the numbers of hooks."""
 
 
+def kind_of_device() -> str:
+    """Say where tensors are made by default; torch raises if it is a device that is not there."""
+    with contextlib.suppress(AssertionError, RuntimeError):
+        return torch.get_default_device().type
+    return "not there"
+
+
 @contextlib.contextmanager
 def settings_undone() -> Iterator[None]:
     """Undo what one file sets for all: the others are not judged by that."""
@@ -45,9 +52,9 @@ def settings_undone() -> Iterator[None]:
             one.clear()
             one.update(own)
         sys.path[:] = path
-        if torch.get_default_device() != device:
+        if kind_of_device() != device.type:
             torch.set_default_device(None)
-        while torch.get_default_device().type not in ("cpu", device.type):  # as a context
+        while kind_of_device() not in ("cpu", device.type):  # as a context
             torch.device("cpu").__exit__(None, None, None)
         if torch.is_inference_mode_enabled():
             torch.inference_mode(False).__enter__()
