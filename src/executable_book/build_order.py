@@ -30,7 +30,6 @@ from executable_book.html import (
     foldable,
     mathml,
     page_body,
-    page_metadata,
     proof_marks,
     unused_assets,
 )
@@ -39,7 +38,6 @@ from executable_book.reading_aids import offline_copy, previews, section_index, 
 from executable_book.remembered import Fill, Placeholder, PlaceholderDirective, is_site
 from executable_book.run import (
     build_folder,
-    changed_files,
     executed_cells,
     page_execution,
 )
@@ -53,7 +51,7 @@ CHECKS: dict[str, repeated_warnings.Judge] = {
     "recorded": recorded_outputs.judge_records,
     "prose-numbers": numbers_in_prose.judge_numbers,
     "taught-code": taught_code.judge_code,
-    "descriptions": page_metadata.judge_descriptions,
+    "descriptions": markdown_pages.judge_descriptions,
 }
 """What is asked of all pages at every build, by the name that warnings carry."""
 
@@ -73,24 +71,23 @@ def connect(app: Sphinx) -> None:
     for extension in ("myst_nb", "sphinx_exercise"):
         app.setup_extension(extension)
     settings.declare(app)
-    warnings = repeated_warnings.PagesWithWarnings(app)
+    warnings = repeated_warnings.WarningsOfOthers(app)
 
     def on(event: str, *functions: Callable[..., Any], priority: int = AMONG_OTHERS) -> None:
         for function in functions:
             app.connect(event, function, priority)
 
     # A build begins.
-    on("config-inited", collect_seldom, build_folder.begin, page_execution.configure)
+    on("config-inited", collect_seldom, listings.forget_library)
+    on("config-inited", build_folder.begin, page_execution.configure)
     on("builder-inited", section_index.drop_other_search)
 
-    # Pages are read: those that changed, and those that there were warnings about.
-    on("env-get-outdated", changed_files.outdated, warnings.outdated)
-    on("env-before-read-docs", page_execution.deal_out, page_execution.start)
-    on("doctree-read", changed_files.collect)
+    # Pages are read that changed.
+    on("env-before-read-docs", page_execution.deal_out, page_execution.start, line_shapes.begin)
     on("doctree-read", executed_cells.describe_figures, page_execution.collect)
     on("doctree-read", recorded_outputs.collect, numbers_in_prose.collect)
-    on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
-    on("doctree-read", proof_marks.mark_ends)
+    on("doctree-read", listings.collect, reference_links.collect)
+    on("doctree-read", markdown_pages.collect_description, proof_marks.mark_ends)
 
     # All pages are known: what do they say together, and which are to be written again?
     on("env-updated", source_ledger.update, line_shapes.update)
@@ -112,7 +109,7 @@ def connect(app: Sphinx) -> None:
     for name, check in CHECKS.items():
         repeated_warnings.judge(app, name, check)
     on("build-finished", page_execution.finish, complete_site, priority=AFTER_ALL_OTHERS)
-    on("build-finished", warnings.store, priority=AFTER_ALL_OTHERS)
+    on("build-finished", warnings.forget_pages, priority=AFTER_ALL_OTHERS)
     on("build-finished", page_troubles.say_at_the_end, build_folder.end, priority=AFTER_ALL_OTHERS)
 
     add_to_markup(app)

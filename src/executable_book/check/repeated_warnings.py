@@ -6,29 +6,19 @@ steps. While a page is read, it stores what it must know of it (see `remembered`
 it judges all that is stored of all pages anew, and each finding becomes a warning (an error under `-W`). What
 is judged must not depend on which pages were read in this build.
 
-Pages that others warned about (an unknown role, a dead reference) are read again by the next build. A warning
-that names no page is taken to be about the page at hand, or else about all. What is said before that is about
-settings, which every build reads.
+Where others warned (of an unknown role, of a dead reference), the next build reads all pages again.
 """
 
-import json
 import logging as stdlib_logging
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from docutils import nodes
-from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
+from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.util import logging
 
 LOGGER = logging.getLogger(__name__)
-ANY = ""
-"""The page of a warning that names none."""
 KIND = "book"
-NOTE = "warned.json"
-"""Where the pages are noted that others warned about."""
 
 
 class Finding(NamedTuple):
@@ -59,44 +49,21 @@ def judge(app: Sphinx, check: str, function: Judge) -> None:
     app.connect("build-finished", report)
 
 
-class PagesWithWarnings(stdlib_logging.Handler):
-    """Notes the pages that others warn about, and has the next build read them again."""
+class WarningsOfOthers(stdlib_logging.Handler):
+    """Hears what others warn about."""
 
     def __init__(self, app: Sphinx) -> None:
         super().__init__(stdlib_logging.WARNING)
-        self.app = app
-        self.note = Path(app.doctreedir, NOTE)
-        self.pages: set[str] | None = None
+        self.app, self.heard = app, False
         stdlib_logging.getLogger(logging.NAMESPACE).addHandler(self)
 
     def emit(self, record: stdlib_logging.LogRecord) -> None:
-        """Note the page of one warning."""
+        """Hear a warning that no check of ours will give again."""
         kind, subtype = getattr(record, "type", ""), getattr(record, "subtype", "")
-        if self.pages is None:
-            return  # no page has been read
-        suppressed = [*self.app.config.suppress_warnings, *_judged]
-        if not logging.is_suppressed_warning(kind, subtype, suppressed):
-            # Sphinx hands most records over twice: at once, and when no page is at hand any more.
-            page = self._page_of(getattr(record, "location", None))
-            self.pages.add(record.__dict__.setdefault("page", page))
+        again = [*self.app.config.suppress_warnings, *_judged]
+        self.heard |= not logging.is_suppressed_warning(kind, subtype, again)
 
-    def _page_of(self, location: object) -> str:
-        """Return the page of a place, as Sphinx takes it: a node, or a name or path, perhaps with a line."""
-        if isinstance(location, nodes.Node):
-            location = logging.get_node_location(location)
-        name = location[0] if isinstance(location, tuple) else location
-        path = re.sub(r":\d*$", "", str(name or ""))
-        names = (path, self.app.env.path2doc(path))
-        found = (one for one in names if one in self.app.env.found_docs)
-        return next(found, self.app.env.current_document.docname or ANY)
-
-    def store(self, app: Sphinx, exception: Exception | None) -> None:
-        """Leave a note for the next build."""
-        if exception is None:
-            self.note.write_text(json.dumps(sorted(self.pages or ())), encoding="utf-8")
-
-    def outdated(self, app: Sphinx, env: BuildEnvironment, *_: set[str]) -> set[str]:
-        """Return the pages that the last build ended with warnings about."""
-        self.pages = set()
-        noted = json.loads(self.note.read_text(encoding="utf-8")) if self.note.exists() else []
-        return env.found_docs if ANY in noted else env.found_docs & {*noted}
+    def forget_pages(self, app: Sphinx, exception: Exception | None) -> None:
+        """Have the next build read all pages, if there was such a warning."""
+        if self.heard:
+            Path(app.doctreedir, ENV_PICKLE_FILENAME).unlink(missing_ok=True)

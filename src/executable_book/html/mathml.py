@@ -9,7 +9,7 @@ import re
 from html import escape, unescape
 
 from docutils import nodes
-from lxml import etree, html  # type: ignore[import-untyped]
+from lxml import etree  # type: ignore[import-untyped]
 from math_core import LatexError, LatexToMathML
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -27,11 +27,6 @@ ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;)[A-Za-z]+;")
 """Characters by a name that HTML knows, and XML, of which e-books are made, does not."""
 SEPARATOR = re.compile(r"\\qquad\b")
 """What stands between formulas that share a line: a page of an e-book may be too narrow, and not scroll."""
-SIGNS = {"mfrac": "/", "msqrt": "\u221a"} | dict.fromkeys(("msub", "munder"), "_")
-SIGNS |= {"msup": "^"} | dict.fromkeys(("msubsup", "munderover"), "_^")
-"""What stands before the further parts of a formula in a line."""
-RELATIONS, APPLIED = [*"=<>\u2264\u2265\u2248\u2260\u2192\u2208"], "\u2061"
-ONE_WORD = re.compile(r"\u221a?[\w.]+|.?")
 PUNCTUATION = re.compile(r"[.,;:!?)\u2019\u201d]+")
 """What must not begin a line: the marks that may follow a formula."""
 
@@ -61,26 +56,6 @@ def with_style_elements(mathml: str) -> str:
             parent.replace(element, around)
             around.append(element)
     return str(etree.tostring(formula, encoding="unicode"))
-
-
-def in_a_line(latex: str) -> str:
-    """Return a formula as a line of text, such as √d_k; one that cannot be read, as it was typed."""
-    try:
-        mathml = CONVERTER.convert_with_local_state(latex, displaystyle=False)
-    except LatexError:
-        return latex
-    return _line(html.fragment_fromstring(mathml))
-
-
-def _line(element: html.HtmlElement) -> str:
-    parts = [_line(child) for child in element]
-    if element.tag not in SIGNS:
-        sign = element.text or ""
-        return f" {sign} " if sign in RELATIONS else sign.replace(APPLIED, " ") + "".join(parts)
-    first, *others = ["", "".join(parts)] if element.tag == "msqrt" else parts
-    in_brackets = [one if ONE_WORD.fullmatch(one) else f"({one})" for one in others]
-    first = f"({first})" if element.tag == "mfrac" and not ONE_WORD.fullmatch(first) else first
-    return first + "".join(map("".join, zip(SIGNS[element.tag], in_brackets, strict=True)))
 
 
 def visit_inline(self: HTML5Translator, node: nodes.math) -> None:

@@ -17,7 +17,6 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from executable_book.files_on_disk import write_event, write_if_changed
-from executable_book.html.mathml import in_a_line
 from executable_book.html.proof_marks import ProofMark
 from executable_book.reading_aids.term_links import terms_of
 from executable_book.remembered import in_order, is_site
@@ -89,9 +88,9 @@ def _own(part: nodes.Element) -> Iterator[nodes.Element]:
 
 
 def _words(node: nodes.Node) -> str:
-    """Return what a reader sees of a paragraph; a formula as one would type it in a line."""
-    if isinstance(node, nodes.Text | nodes.math):
-        return node.astext() if isinstance(node, nodes.Text) else in_a_line(node.astext())
+    """Return what a reader sees of a paragraph; a formula as it was typed."""
+    if isinstance(node, nodes.Text):
+        return node.astext()
     return "" if isinstance(node, SILENT) else "".join(map(_words, node.children))
 
 

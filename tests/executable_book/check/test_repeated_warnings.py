@@ -24,19 +24,10 @@ def test_warnings_of_others_come_back_until_they_are_mended(book) -> None:
     for number, what in enumerate(BROKEN):
         assert any(f"page{number}.md:" in one for one in builds[0].warnings), what
     assert len({tuple(sorted(build.warnings)) for build in builds}) == 1
-    assert "other" not in builds[1].written
     for number in range(len(BROKEN)):
         book.page(f"page{number}", "# Page\n")
     assert book.build().status == 0
     assert book.build().written == []
-
-
-def test_a_warning_about_settings_is_no_reason_to_read_pages(book) -> None:
-    builds = [book.build(html_static_path=["not there"]) for _ in range(2)]
-    for build in builds:
-        assert build.status == 1
-        assert "html_static_path entry 'not there' does not exist" in build.err
-    assert builds[1].written == []
 
 
 def test_our_own_warnings_come_back_where_nobody_judges_them_again(new_book) -> None:

@@ -6,7 +6,7 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
-from executable_book.html.mathml import in_a_line, keep_with_punctuation, to_mathml
+from executable_book.html.mathml import keep_with_punctuation, to_mathml
 
 
 @pytest.mark.parametrize("display", [True, False])
@@ -54,15 +54,3 @@ def test_the_same_words_elsewhere_keep_their_comma() -> None:
         paragraph += [node, nodes.Text(", then ")]
     keep_with_punctuation(None, page, "page")
     assert page.astext() == "view, then x, then "
-
-
-@pytest.mark.parametrize(
-    ("latex", "line"),
-    [
-        (r"\frac{q \cdot k}{\sqrt{d_k}} < 1", "(q⋅k)/√d_k < 1"),
-        (r"\operatorname{softmax}(x_{i,j}^2)", "softmax (x_(i,j)^2)"),
-        (r"\frac{1}{<", r"\frac{1}{<"),
-    ],
-)
-def test_a_formula_is_read_in_a_line(latex, line) -> None:
-    assert in_a_line(latex) == line

@@ -42,7 +42,7 @@ def test_each_section_is_found_by_itself(new_book) -> None:
     page = [address for address, _, _ in found["pages"]].index("counting.html")
     assert [section[1:] for section in found["sections"] if section[0] == page] == [
         ["", "Counting", "", "All begins with more.", ""],
-        ["one", "One", "unity", "The root √d_k of one.", ""],
+        ["one", "One", "unity", "The root \\sqrt{d_k} of one.", ""],
         ["deeper", "Deeper", "", "a point", ""],
         ["more", "More", "", "many\nmore\nfew\nfewer", ""],
     ]

@@ -268,15 +268,3 @@ def test_what_a_book_depends_on_is_there(project) -> None:
         project.build(book_depends=["../src", "../scr"])
     titled(project, "page", "Text.\n", head="")
     assert project.build().status == 0  # and does not wait for the one that failed
-
-
-@pytest.mark.parametrize("name", ["page.md", "data.txt"])
-def test_an_older_file_that_is_copied_over_a_newer_one_is_read(project, name: str) -> None:
-    text = "# {}\n\n```{{literalinclude}} data.txt\n```\n"
-    project.write("page.md", text.format("New"))
-    project.write("data.txt", "New")
-    project.build()
-    project.write(name, text.format("Old") if name == "page.md" else "Old")
-    os.utime(project.folder / name, (0, 0))
-    assert "Old" in project.build().text("page")
-    assert project.build().written == []
