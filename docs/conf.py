@@ -116,7 +116,6 @@ templates_path = ["_templates"]
 html_css_files = ["book.css"]
 html_js_files = [  # the theme's own links are left out by _templates/layout.html
     "search.js",
-    "previews.js",
     "line_shapes.js",
     "book.js",
     "progress.js",

@@ -34,7 +34,7 @@ from executable_book.html import (
     unused_assets,
 )
 from executable_book.publish import epub, markdown_pages, notebooks, pdf, repository
-from executable_book.reading_aids import offline_copy, previews, section_index, term_links
+from executable_book.reading_aids import offline_copy, section_index, term_links
 from executable_book.remembered import Fill, Placeholder, PlaceholderDirective, is_site
 from executable_book.run import (
     build_folder,
@@ -131,7 +131,6 @@ def complete_site(app: Sphinx, exception: Exception | None) -> None:
     if exception is None and is_site(app):
         markdown_pages.write_lists(app)
         section_index.write_sections(app)
-        previews.write_previews(app)
         unused_assets.cut_site(app)
         offline_copy.write_worker(app)
         pdf.print_book(app)
