@@ -12,6 +12,7 @@ from typing import Any
 from executable_book.files_on_disk import write_if_changed
 from executable_book.run.kernels import start_python
 
+FOLDER = "prints"
 _running: dict[Path, tuple[str, subprocess.Popen[str]]] = {}
 """What runs for a file: a digest of what its content depends on, and the program."""
 
@@ -54,4 +55,4 @@ def error_in(said: str) -> str:
 
 
 def _path(outdir: Path, name: str) -> Path:
-    return Path(outdir).parent / "prints" / f"{name}.json"
+    return Path(outdir).parent / FOLDER / f"{name}.json"
