@@ -125,6 +125,7 @@ html_theme_options = {
     "article_header_end": ["page-links.html", "article-header-buttons.html"],
     "back_to_top_button": False,
     "footer_content_items": ["edition.html", "copyright.html"],
+    "max_navbar_depth": 1,  # no chapter has chapters, and the theme need not look for them
     "navbar_persistent": [],
     "primary_sidebar_end": [],
     "show_navbar_depth": 0,  # a part that one is not in is folded
