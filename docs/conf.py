@@ -6,6 +6,8 @@ from importlib import metadata
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from pybtex.plugin import find_plugin, register_plugin
+
 project = "Literate Attention"
 author = "the Literate Attention maintainers"
 copyright = "2026, the Literate Attention maintainers"  # noqa: A001 - Sphinx names it so
@@ -83,12 +85,16 @@ nb_output_stderr = "show"  # executable_book reports it, at every build
 bibtex_bibfiles = ["references.bib"]
 bibtex_default_style = "plain"
 bibtex_reference_style = "author_year"
+# Or it would be looked for in all that is installed, once for each citation.
+plaintext = find_plugin("pybtex.backends", "plaintext")
+register_plugin("pybtex.backends", "plaintext", plaintext, force=True)
 
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = (
     True  # `greedy`, not <function greedy>, which no signature can be read with
 )
 autodoc_typehints = "signature"
+autodoc_use_type_comments = False
 napoleon_use_rtype = False
 python_maximum_signature_line_length = 88
 
@@ -116,7 +122,6 @@ templates_path = ["_templates"]
 html_css_files = ["book.css"]
 html_js_files = [  # the theme's own links are left out by _templates/layout.html
     "search.js",
-    "previews.js",
     "line_shapes.js",
     "book.js",
     "progress.js",
@@ -126,6 +131,7 @@ html_theme_options = {
     "article_header_end": ["page-links.html", "article-header-buttons.html"],
     "back_to_top_button": False,
     "footer_content_items": ["edition.html", "copyright.html"],
+    "max_navbar_depth": 1,  # no chapter has chapters, and the theme need not look for them
     "navbar_persistent": [],
     "primary_sidebar_end": [],
     "show_navbar_depth": 0,  # a part that one is not in is folded

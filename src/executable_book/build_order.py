@@ -30,12 +30,11 @@ from executable_book.html import (
     foldable,
     mathml,
     page_body,
-    page_metadata,
     proof_marks,
     unused_assets,
 )
 from executable_book.publish import epub, markdown_pages, notebooks, pdf, repository
-from executable_book.reading_aids import offline_copy, previews, section_index, term_links
+from executable_book.reading_aids import offline_copy, section_index, term_links
 from executable_book.remembered import Fill, Placeholder, PlaceholderDirective, is_site
 from executable_book.run import (
     build_folder,
@@ -53,7 +52,7 @@ CHECKS: dict[str, repeated_warnings.Judge] = {
     "recorded": recorded_outputs.judge_records,
     "prose-numbers": numbers_in_prose.judge_numbers,
     "taught-code": taught_code.judge_code,
-    "descriptions": page_metadata.judge_descriptions,
+    "descriptions": markdown_pages.judge_descriptions,
 }
 """What is asked of all pages at every build, by the name that warnings carry."""
 
@@ -80,17 +79,18 @@ def connect(app: Sphinx) -> None:
             app.connect(event, function, priority)
 
     # A build begins.
-    on("config-inited", collect_seldom, build_folder.begin, page_execution.configure)
+    on("config-inited", collect_seldom, listings.forget_library)
+    on("config-inited", build_folder.begin, page_execution.configure)
     on("builder-inited", section_index.drop_other_search)
 
     # Pages are read: those that changed, and those that there were warnings about.
     on("env-get-outdated", changed_files.outdated, warnings.outdated)
-    on("env-before-read-docs", page_execution.deal_out, page_execution.start)
+    on("env-before-read-docs", page_execution.deal_out, page_execution.start, line_shapes.begin)
     on("doctree-read", changed_files.collect)
     on("doctree-read", executed_cells.describe_figures, page_execution.collect)
     on("doctree-read", recorded_outputs.collect, numbers_in_prose.collect)
-    on("doctree-read", listings.collect, reference_links.collect, page_metadata.collect)
-    on("doctree-read", proof_marks.mark_ends)
+    on("doctree-read", listings.collect, reference_links.collect)
+    on("doctree-read", markdown_pages.collect_description, proof_marks.mark_ends)
 
     # All pages are known: what do they say together, and which are to be written again?
     on("env-updated", source_ledger.update, line_shapes.update)
@@ -134,7 +134,6 @@ def complete_site(app: Sphinx, exception: Exception | None) -> None:
     if exception is None and is_site(app):
         markdown_pages.write_lists(app)
         section_index.write_sections(app)
-        previews.write_previews(app)
         unused_assets.cut_site(app)
         offline_copy.write_worker(app)
         pdf.print_book(app)

@@ -32,10 +32,10 @@ from sphinx.util.osutil import relative_uri
 from sphinx.writers.html5 import HTML5Translator
 
 from executable_book.check.repeated_warnings import Finding, judge
-from executable_book.files_on_disk import write_if_changed
+from executable_book.files_on_disk import digest_of, write_if_changed
 from executable_book.remembered import page_data, replace_book_data, set_page_data
-from interactive import library_numbers
-from interactive.library_numbers import stored
+from executable_book.run import stored_prints
+from executable_book.run.page_execution import execution_digest
 from interactive.table_nodes import new_table
 
 CHECK = "live-figures"
@@ -90,22 +90,22 @@ def module_of(name: str) -> Path:
     return Path(__file__).with_name(f"{name}_numbers.py")
 
 
-def numbers_of(outdir: Path, name: str) -> Path:
-    """Return where a figure's numbers are stored: beside the output folder, for all builders."""
-    return outdir.parent / "live_figures" / f"{name}.json"
-
-
 def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-    """Begin to compute the numbers of all figures: which pages show one is known when all have been read."""
-    for name in FIGURES:
-        if module_of(name).exists():
-            library_numbers.begin(app, module_of(name), numbers_of(app.outdir, name))
+    """Begin to compute the numbers of all figures: which pages show one is known when all have been read.
+
+    A build that writes nothing shows none.
+    """
+    depends = [Path(app.confdir, name) for name in app.config.book_depends]
+    digest = execution_digest(app.config, depends)
+    for name in FIGURES if app.builder.format else ():
+        if (module := module_of(name)).exists():
+            stored_prints.begin(app.outdir, name, f"{digest_of(module)} {digest}", str(module))
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
     """Have the numbers of all figures, publish those that are shown, and return the pages with new ones."""
     for name in FIGURES:
-        library_numbers.finish(app, module_of(name), numbers_of(app.outdir, name))
+        stored_prints.finish(app.outdir, name)
     pages = shown(env)
     scripts = {name: script(app.outdir, name) for name in pages}
     if app.builder.format == "html" and app.builder.name != "epub":
@@ -128,12 +128,11 @@ def shown(env: BuildEnvironment) -> dict[str, list[str]]:
 
 def script(outdir: Path, name: str) -> str:
     """Return a figure's numbers as a script that hands them over; nothing, if there are none."""
-    found = stored(numbers_of(outdir, name))
-    if "numbers" not in found:
+    found = stored_prints.stored(outdir, name)
+    if "printed" not in found:
         return ""
-    return (
-        f"literateParts.numbers.{name} = {json.dumps(found['numbers'], separators=(',', ':'))};\n"
-    )
+    numbers = json.dumps(found["printed"], separators=(",", ":"))
+    return f"literateParts.numbers.{name} = {numbers};\n"
 
 
 def version(script: str) -> str:
@@ -150,8 +149,8 @@ def judge_numbers(app: Sphinx) -> Iterator[Finding]:
     """Report the pages whose figures have no numbers."""
     for docname, figures in page_data(app.env, CHECK).items():
         for line, name in figures:
-            if problem := stored(numbers_of(app.outdir, name)).get("problem"):
-                yield Finding(docname, line, problem)
+            if problem := stored_prints.stored(app.outdir, name).get("problem"):
+                yield Finding(docname, line, f"{module_of(name).name} failed: {problem}")
 
 
 # The page
@@ -160,8 +159,7 @@ def judge_numbers(app: Sphinx) -> Iterator[Finding]:
 def complete(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Add the numbers that readers without scripts see."""
     for element in doctree.findall(LiveFigure):
-        found = stored(numbers_of(app.outdir, element["figure"]))
-        numbers = found.get("numbers")
+        numbers = stored_prints.stored(app.outdir, element["figure"]).get("printed")
         for head, *rows in numbers.get("tables", []) if isinstance(numbers, dict) else []:
             element += new_table(head, rows, "output")
 

@@ -296,7 +296,7 @@ def execute_without_kernels(replace) -> None:
         replace(f"myst_nb.core.execute.{mode}.single_nb_execution", execute_here)
     execution = "executable_book.run.page_execution"
     replace(f"{execution}.kernels.warm_server", lambda modules: nullcontext())
-    replace(f"{execution}.executed_with", lambda config: RAN_WITH)
+    replace(f"{execution}.executed_with", lambda app: RAN_WITH)
 
 
 def execute_here(notebook, cwd, **_):

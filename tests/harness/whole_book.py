@@ -9,6 +9,7 @@ from harness.paths import DOCS, ROOT
 from myst_nb.core.read import is_myst_markdown_notebook
 
 from executable_book.publish.repository import commit_of, date_of, release_of
+from executable_book.run import stored_prints
 from executable_book.run.page_execution import CACHES
 
 NOT_COPIED = (".git", ".nox", ".venv", ".*_cache", "__pycache__", "_build")
@@ -60,7 +61,7 @@ class WholeBook(Book):
 def copied(folder):
     """Copy this book, with what was computed here, which is found as far as it is not stale."""
     shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*NOT_COPIED))
-    for name in (CACHES, "live_figures"):
+    for name in (CACHES, stored_prints.FOLDER):
         if (computed := DOCS / "_build" / name).exists():
             shutil.copytree(computed, folder / "docs/_build" / name)
     return WholeBook(folder)

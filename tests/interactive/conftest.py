@@ -7,9 +7,10 @@ from harness.browser import chromium
 from harness.paths import DOCS
 from harness.reading import scripted_pages
 
+from executable_book.run import stored_prints
 from interactive.live_figures import FIGURES
 
-NUMBERS = DOCS / "_build" / "live_figures"
+NUMBERS = DOCS / "_build" / stored_prints.FOLDER
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
 """The induction lab runs the chapter's model in the page, and computes what the library computes."""
 
-import json
 import re
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -12,6 +11,7 @@ from harness.paths import DOCS
 from harness.reading.scripted_pages import percent, table_texts
 
 import literate_attention as la
+from executable_book.run import stored_prints
 
 pytestmark = pytest.mark.browser
 
@@ -26,8 +26,7 @@ def page(open_figure):
 @pytest.fixture(scope="module")
 def numbers(figures_site):
     """Return what the build has written for the page."""
-    stored = figures_site.parent / "live_figures" / "induction_lab.json"
-    found: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8"))["numbers"]
+    found: dict[str, Any] = stored_prints.stored(figures_site, "induction_lab")["printed"]
     return found
 
 

@@ -1,6 +1,5 @@
 """The model that writes runs in the page, and computes what the library computes; so does its world."""
 
-import json
 from typing import Any
 
 import pytest
@@ -9,6 +8,7 @@ from harness.library.models_in_pages import unpacked
 from harness.reading.scripted_pages import percent, table_texts
 
 import literate_attention as la
+from executable_book.run import stored_prints
 
 pytestmark = pytest.mark.browser
 
@@ -30,8 +30,7 @@ def page(open_figure):
 @pytest.fixture(scope="module")
 def numbers(figures_site):
     """Return what the build has written for the page."""
-    stored = figures_site.parent / "live_figures" / "learning_to_write.json"
-    found: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8"))["numbers"]
+    found: dict[str, Any] = stored_prints.stored(figures_site, "learning_to_write")["printed"]
     return found
 
 

@@ -23,6 +23,8 @@ def judge_code(app: Sphinx) -> Iterator[Finding]:
     pages: dict[str, list[Shown | Defined]] = page_data(app.env, LISTINGS)
     parts = app.config.book_taught
     taught = {name: it for name, it in library.modules.items() if name.partition(".")[0] in parts}
+    modules = library.modules.values()
+    definitions = frozenset(f"{one.name}.{name}" for one in modules for name in one.defined)
     seen: set[str] = set()
     whole: set[str] = set()
     for page in in_order(app.env):
@@ -34,14 +36,15 @@ def judge_code(app: Sphinx) -> Iterator[Finding]:
             if one.is_whole:
                 whole |= {*one.names}
             if one.module in taught:
-                yield from too_early(page, one, seen, library)
+                used = used_by(one, library, definitions)
+                yield from too_early(page, one, used, seen)
     for module in taught.values():
         yield from unread(module, whole)
 
 
-def too_early(page: str, listing: Shown, seen: set[str], library: Library) -> Iterator[Finding]:
+def too_early(page: str, listing: Shown, used: set[str], seen: set[str]) -> Iterator[Finding]:
     """Yield the names that a listing uses before a reader has seen them."""
-    for name in sorted(used_by(listing, library)):
+    for name in sorted(used):
         own = name.rpartition(".")[2]
         if name not in seen and f".{own}" not in seen:  # a cell has defined one like it
             uses = f"the listing of {', '.join(listing.names)} uses {name}"
@@ -59,14 +62,12 @@ def unread(module: Module, shown: set[str]) -> Iterator[Finding]:
             yield Finding(str(module.file), line, f"stands on no page: {code}")
 
 
-def used_by(listing: Shown, library: Library) -> set[str]:
-    """Return the names of the library that a listing uses, its own parts included.
+def used_by(listing: Shown, library: Library, definitions: frozenset[str]) -> set[str]:
+    """Return which definitions of the library a listing uses, its own parts included.
 
     What asks that input be good is none of them: no page teaches it, though a listing may show its call.
     """
     module = library.modules[listing.module]
-    modules = library.modules.values()
-    definitions = {f"{one.name}.{name}" for one in modules for name in one.defined}
     scope = Scope(library.folder.name, definitions)
     scope.read_imports(module.text)
     scope.meaning |= {name: f"{module.name}.{name}" for name in module.defined}

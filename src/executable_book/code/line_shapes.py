@@ -4,7 +4,7 @@ They are taken from an execution (see `run.traced_examples`). A listing is abrid
 lines are not those of the file: statements are recognized by what they say and by where they stand.
 """
 
-import json
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -13,10 +13,8 @@ from sphinx.util import logging
 
 from executable_book.code.listings import LISTINGS, Shown, library_of
 from executable_book.code.package_source import parsed
-from executable_book.files_on_disk import digest_of
 from executable_book.remembered import book_data, is_site, page_data, replace_book_data
-from executable_book.run import traced_examples
-from executable_book.run.kernels import start_python
+from executable_book.run import page_execution, stored_prints, traced_examples
 
 LOGGER = logging.getLogger(__name__)
 SHAPES = "line-shapes"
@@ -27,25 +25,24 @@ NOTE = (
 """What stands below the first such listing of a page."""
 
 
+def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """Begin to run the examples, if the library has changed."""
+    if app.config.book_line_shapes and is_site(app):
+        library = library_of(app.config, app.srcdir)
+        program = Path(traced_examples.__file__)
+        digest = page_execution.execution_digest(app.config, [program, library.folder])
+        where = str(library.folder.parent), library.folder.name
+        stored_prints.begin(app.outdir, SHAPES, digest, str(program), *where, *library.modules)
+
+
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Run the examples, if the library has changed; return the pages that now show other shapes."""
-    if not (app.config.book_line_shapes and is_site(app)):
-        replace_book_data(env, SHAPES, None)
-        return []
-    library = library_of(app.config, app.srcdir)
-    state = digest_of(library.folder), app.config.book_tools
-    known, before = book_data(env, SHAPES) or (None, {})
-    if state == known:
-        return []
-    where = str(library.folder.parent), library.folder.name
-    program = start_python(traced_examples.__file__, *where, *library.modules)
-    printed, errors = program.communicate()
-    if program.returncode:
-        why = errors.strip().rpartition("\n")[2]
-        LOGGER.warning("the examples cannot be run: %s", why, type="book", subtype="line-shapes")
-    now = {} if program.returncode else {tuple(key): made for key, made in json.loads(printed)}
-    known = None if program.returncode else state  # or the next build would not say it again
-    replace_book_data(env, SHAPES, (known, now))
+    """Have the shapes; return the pages that now show others."""
+    found = stored_prints.finish(app.outdir, SHAPES) if app.config.book_line_shapes else {}
+    if problem := found.get("problem"):
+        said = "the examples cannot be run: %s"
+        LOGGER.warning(said, problem, type="book", subtype="line-shapes")
+    now = {tuple(statement): made for statement, made in found.get("printed", ())}
+    before = replace_book_data(env, SHAPES, now) or {}
     changed = {statement[0] for statement, _ in now.items() ^ before.items()}
     return [
         page
@@ -61,14 +58,14 @@ def listings_on(env: BuildEnvironment, page: str) -> list[Shown]:
 
 def mark_listings(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Give each listing of a page the shapes of its lines."""
-    if not (traced := book_data(app.env, SHAPES)):
+    if not (is_site(app) and (traced := book_data(app.env, SHAPES))):
         return
     by_code = {one.code: one for one in listings_on(app.env, docname)}
     note = True
     for block in doctree.findall(nodes.literal_block):
         if "library" in block and (shown := by_code.get(block.astext())):
             statements = traced_examples.statements_in(parsed(shown.code), (shown.module,))
-            found = ((node.lineno, traced[1].get(statement)) for statement, node in statements)
+            found = ((node.lineno, traced.get(statement)) for statement, node in statements)
             block["line_shapes"] = {line: made for line, made in found if made}
             block["line_shapes_note"] = note and bool(block["line_shapes"])
             note &= not block["line_shapes"]

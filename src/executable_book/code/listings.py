@@ -12,7 +12,7 @@ The text is the caption. It says what is left out (see `abridged`). Several name
 """
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -44,9 +44,18 @@ class Shown(NamedTuple):
     is_whole: bool
 
 
+_library = cache(library_in)
+"""What reads the package once a build: it is asked for with each block of code."""
+
+
+def forget_library(app: Sphinx, config: Config) -> None:
+    """Forget what an earlier build in this process has read."""
+    _library.cache_clear()
+
+
 def library_of(config: Config, srcdir: str | Path) -> Library:
     """Return the package that a book teaches."""
-    return library_in(Path(srcdir, config.book_package or "no-package").resolve())
+    return _library(Path(srcdir, config.book_package or "no-package").resolve())
 
 
 class LibraryCode(SphinxDirective):

@@ -5,10 +5,18 @@ Cells of a page share their names, so they are read one after another with the s
 
 import ast
 from collections.abc import Collection
+from functools import cache
 from typing import NamedTuple
 
 from executable_book.code.abridged import Positions
 from executable_book.code.package_source import parsed
+
+
+@cache
+def beginnings(public: frozenset[str]) -> set[str]:
+    """Return all dotted names with which one of some names begins, and those."""
+    paths = (name.split(".") for name in public)
+    return {".".join(path[:end]) for path in paths for end in range(len(path) + 1)}
 
 
 class Use(NamedTuple):
@@ -26,8 +34,7 @@ class Scope(ast.NodeVisitor):
 
     def __init__(self, package: str, public: Collection[str]) -> None:
         self.package, self.public = package, public
-        paths = (name.split(".") for name in public)
-        self.known = {".".join(path[:end]) for path in paths for end in range(len(path) + 1)}
+        self.known = beginnings(frozenset(public))
         self.meaning: dict[str, str] = {}
         self._found: list[Use] = []
         self._positions = Positions("")

@@ -6,10 +6,10 @@ public is found by its name alone, or with its module: `reproducibility._mcg31_u
 
 import ast
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 
-from executable_book.code.abridged import first_line, last_line
+from executable_book.code.abridged import abridge, first_line, last_line
 
 
 @cache
@@ -53,6 +53,17 @@ class Module:
     def defined(self) -> dict[str, ast.stmt]:
         """What the file defines at its top."""
         return defined_in(self.text)
+
+    @cached_property
+    def sources(self) -> dict[str, str]:
+        """The code of all that it defines, as the API reference shows it: below docstrings and types."""
+        code = abridge(self.text, [*dict.fromkeys(self.defined.values())], refusals=True).code
+        found: dict[str, str] = {}
+        lines, end = code.splitlines(), 0
+        for node in parsed(code).body:  # a comment may stand above it
+            start, end = end, last_line(node)
+            found |= dict.fromkeys(defined_by(node), "\n".join(lines[start:end]).strip("\n"))
+        return found
 
 
 @dataclass(frozen=True)
@@ -115,14 +126,9 @@ class Library:
 
 
 def library_in(folder: Path) -> Library:
-    """Read a package, unless it is known and has not changed; there is nothing in no folder."""
+    """Read a package; there is nothing in no folder."""
     files = sorted(folder.rglob("*.py"))
-    return _read(folder, tuple((one, one.stat().st_mtime_ns) for one in files))
-
-
-@lru_cache(maxsize=1)
-def _read(folder: Path, state: tuple[tuple[Path, int], ...]) -> Library:
-    found = [Module(_name(file, folder), file, file.read_text("utf-8")) for file, _ in state]
+    found = [Module(_name(file, folder), file, file.read_text("utf-8")) for file in files]
     library = Library(folder, {one.name: one for one in found if one.name})
     for init in found:
         if init.file.stem == "__init__" and "." not in init.name:

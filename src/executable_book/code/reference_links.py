@@ -19,7 +19,6 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 from sphinx.writers.html5 import HTML5Translator
 
-from executable_book.code.abridged import abridge
 from executable_book.code.line_shapes import NOTE
 from executable_book.code.listings import library_of
 from executable_book.code.name_usage import Scope
@@ -99,7 +98,7 @@ def entry_details(app: Sphinx, docname: str, place: Placeholder) -> Iterator[nod
             line += [link, nodes.Text("." if link is links[-1] else ", ")]
         yield line
     where = library.path_of(item.module)
-    source = abridge(item.module.text, [item.node], refusals=True).code
+    source = item.module.sources[item.own.rpartition(".")[2]]
     code = nodes.literal_block(source, source, language="python")
     address = source_link(app.config, where, *item.lines)
     link = nodes.reference("", where, refuri=address)

@@ -17,14 +17,15 @@ from pathlib import Path
 from unicodedata import normalize
 
 import tinycss2  # type: ignore[import-untyped]
-from fontTools import subset  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 from tinycss2.ast import Node  # type: ignore[import-untyped]
+
+from executable_book.files_on_disk import sha256
 
 MATH_ITALICS = (0x210E, *range(0x1D434, 0x1D468), *range(0x1D6E2, 0x1D71C))
 MATH_FONT = "stix-two-math.woff2"
 WHOLE_MATH_FONT = "ziamath/fonts/STIXTwoMath-Regular.ttf"
-FILE_NAME = re.compile(r"[\w.-]+\.\w+")
+FILE_NAME = re.compile(r"[\w.-]+")
 WORD = re.compile(r"[A-Za-z_][\w-]*")
 BEGINNING = re.compile(r"([A-Za-z_][\w-]*-)\$\{")  # of a class that a script puts together
 ICON = re.compile(r"\\(f[0-9a-f]{3})|([\uf000-\uf8ff])")
@@ -43,17 +44,20 @@ def cut_site(app: Sphinx) -> None:
     files = used_files(static, pages)
     scripts = "".join(text for path, text in files.items() if path.suffix == ".js")
     is_used = names_in(pages, scripts)
-    styles = {path: prune(css, is_used) for path, css in files.items() if path.suffix == ".css"}
-    for path, css in styles.items():
-        path.write_text(css, encoding="utf-8")
-    named = icons("".join(styles.values()))
-    for path in files:
-        if "fontawesome" in path.parts and path.suffix == ".woff2":
-            path.write_bytes(subset_font(path.read_bytes(), named))
+    named: set[int] = set()
+    for path, css in files.items():
+        if path.suffix == ".css":
+            used = sorted(filter(is_used, {*WORD.findall(css)}))
+            path.write_bytes(once(app, cut_style, css, used))
+            named |= icons(path.read_text(encoding="utf-8"))
+    fonts = {path: named for path in files if "fontawesome" in path.parts}
     writers = "".join(text for text in files.values() if "Math/MathML" in text)
-    math_font = subset_font(whole_math_font(), characters(pages, writers))
-    (static / MATH_FONT).write_bytes(math_font)
-    remove_others(static, {*files, static / MATH_FONT})
+    (static / MATH_FONT).write_bytes(whole_math_font())
+    fonts[static / MATH_FONT] = characters(pages, writers)
+    for path, wanted in fonts.items():
+        if path.suffix == ".woff2":
+            path.write_bytes(once(app, subset_font, path.read_bytes(), sorted(wanted)))
+    remove_others(static, {*files, *fonts})
 
 
 def used_files(static: Path, pages: str) -> dict[Path, str]:
@@ -62,7 +66,7 @@ def used_files(static: Path, pages: str) -> dict[Path, str]:
     found: dict[Path, str] = {}
     texts = [pages]
     while texts:
-        names = set(FILE_NAME.findall(texts.pop()))
+        names = {name.rstrip(".") for name in set(FILE_NAME.findall(texts.pop()))}
         for path in sorted(path for path in left if path.name in names):
             left.remove(path)
             is_text = path.suffix in {".css", ".js"}
@@ -83,6 +87,11 @@ def names_in(pages: str, scripts: str) -> Callable[[str], bool]:
     words = set(WORD.findall(pages + scripts))
     beginnings = tuple(set(BEGINNING.findall(scripts)))
     return lambda name: name in words or name.startswith(beginnings)
+
+
+def cut_style(css: str, used: list[str]) -> bytes:
+    """Return a style sheet without what is for other classes and ids than those that are used."""
+    return prune(css, used.__contains__).encode()
 
 
 def prune(css: str, is_used: Callable[[str], bool]) -> str:
@@ -134,8 +143,19 @@ def characters(pages: str, scripts: str = "") -> set[int]:
     return found | italics | minus | root
 
 
-def subset_font(font: bytes, wanted: set[int]) -> bytes:
+def once(app: Sphinx, make: Callable[..., bytes], *of: object) -> bytes:
+    """Return what is made of something, by this build or by an earlier one: it takes long."""
+    path = Path(app.doctreedir, "cut", sha256(repr((app.config.book_tools, of))))
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(make(*of))
+    return path.read_bytes()
+
+
+def subset_font(font: bytes, wanted: Iterable[int]) -> bytes:
     """Return a font that holds the wanted characters and no other."""
+    from fontTools import subset  # type: ignore[import-untyped]  # which takes long to import
+
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     options = subset.Options(
         flavor="woff2",

@@ -2,7 +2,8 @@
 
 `story/inputs.md` is `story/inputs.html` with its outputs and solutions; its pictures are links, with their
 alternative texts, and it says at its end where it is from. `llms.txt` lists all pages and says what each is
-about, as https://llmstxt.org proposes. `llms-full.txt` is the whole book.
+about, as https://llmstxt.org proposes, by its own `myst: html_meta: description:`, which search engines and
+messengers show too. `llms-full.txt` is the whole book.
 """
 
 from collections.abc import Iterator
@@ -14,13 +15,14 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
+from executable_book.check.repeated_warnings import Finding
 from executable_book.files_on_disk import write_if_changed
-from executable_book.html.page_metadata import DESCRIPTIONS
 from executable_book.publish.plain_markdown import PlainMarkdown
 from executable_book.publish.repository import edition
-from executable_book.remembered import in_order, is_site, page_data
+from executable_book.remembered import in_order, is_site, page_data, set_page_data
 
 LIST, WHOLE = "llms.txt", "llms-full.txt"
+DESCRIPTIONS = "descriptions"
 HOW = "Each page is listed as plain Markdown, with the outputs of its code. The whole book is one file: "
 
 
@@ -74,3 +76,17 @@ def lines_of(app: Sphinx, page: str) -> Iterator[str]:
     yield f"- [{app.env.titles[page].astext()}]({address}){about and f': {about}'}\n"
     for below in app.env.toctree_includes.get(page, ()):
         yield from lines_of(app, below)
+
+
+def collect_description(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep a page's description."""
+    named = (meta for meta in doctree.findall(nodes.meta) if meta.get("name") == "description")
+    description = next((meta["content"] for meta in named), "")
+    set_page_data(app.env, DESCRIPTIONS, app.env.docname, description)
+
+
+def judge_descriptions(app: Sphinx) -> Iterator[Finding]:
+    """Report the pages that do not say what they are about."""
+    for docname, description in page_data(app.env, DESCRIPTIONS).items():
+        if not description:
+            yield Finding(docname, 0, "the page has no description (myst: html_meta: description)")

@@ -1,7 +1,7 @@
-"""The words that the glossary explains lead there, so that a preview can remind a reader of what they mean.
+"""The words that the glossary explains lead there.
 
-A page links a term where its text first uses it, unless it has introduced the term itself, in bold. The links
-are for previews, so they come late, and only where previews do: notebooks, Markdown and e-books are without.
+A page links a term where its text first uses it, unless it has introduced the term itself, in bold.
+Notebooks, Markdown and e-books are without such links, so they come late.
 """
 
 import re

@@ -37,7 +37,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from executable_book.check.repeated_warnings import Finding
 from executable_book.files_on_disk import digest_of, sha256
 from executable_book.remembered import page_data, replace_book_data, set_page_data
-from executable_book.run import executed_cells, kernel_start, kernels
+from executable_book.run import executed_cells, kernel_start, kernels, stored_prints
 from executable_book.run.executed_cells import EXECUTED_WITH, EXECUTIONS, ExecutedPage
 
 CACHES = "executions"
@@ -108,7 +108,6 @@ def configure(app: Sphinx, config: Config) -> None:
         ours = old.is_dir() and re.fullmatch("[0-9a-f]{64}", old.name)
         if ours and old != cache and time.time() - old.stat().st_mtime > UNUSED_SECONDS:
             shutil.rmtree(old)
-    prepare_cache(cache)
 
 
 def prepare_cache(folder: Path) -> None:
@@ -146,33 +145,39 @@ def deal_out(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
 
 
 def start(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-    """Start the warm server, if there are pages to read, and ask it with what they will be executed."""
+    """If there are pages to read, start the warm server, and ask it with what they will be executed."""
     _context.close()  # of a build that failed
     if not docnames or app.config.nb_execution_mode == "off":
         return
+    if app.config.nb_execution_mode == "cache":
+        prepare_cache(Path(app.config.nb_execution_cache_path))
     _context.enter_context(kernels.warm_server(app.config.book_kernel_preload))
-    cache = app.config.nb_execution_cache_path
-    if not cache or replace_book_data(env, CACHES, cache) != cache:
-        replace_book_data(env, EXECUTED_WITH, executed_with(app.config))
+    replace_book_data(env, EXECUTED_WITH, executed_with(app))
 
 
-def executed_with(config: Config) -> dict[str, str]:
+def executed_with(app: Sphinx) -> dict[str, str]:
     """Return the device that pages run on, and the versions of what they run with.
 
     Noise that cannot be made is an error here; as a kernel starts, IPython would pass over it in silence.
     """
+    config = app.config
     about = versions(config.book_versions) | {"python": platform.python_version()}
-    asks = [f"import {kernel_start.__name__} as start", "start.make_noise()"]
-    if config.book_device:
-        module, _, function = config.book_device.partition(":")
-        asks += [f"import {module} as told", f"print(told.{function}())"]
-    program = kernels.start_python("-c", "\n".join(asks))
-    output, errors = program.communicate()
-    if program.returncode:
+    module, _, function = config.book_device.partition(":")
+    asks = (
+        "import json",
+        f"import {kernel_start.__name__} as start",
+        "start.make_noise()",
+        *([f"import {module} as told"] if module else ()),
+        f"print(json.dumps({{'device': str(told.{function}())}}))" if module else "print({})",
+    )
+    digest = execution_digest(config, [Path(app.confdir, path) for path in config.book_depends])
+    stored_prints.begin(app.outdir, CACHES, f"{config.book_device} {digest}", "-c", "\n".join(asks))
+    made = stored_prints.finish(app.outdir, CACHES)
+    if "problem" in made:
         name = kernel_start.NOISE
         given = f"book_device = {config.book_device!r}, {name} = {os.environ.get(name)!r}"
-        raise SphinxError(f"pages cannot be executed ({given}): {errors.strip()}")
-    return about | ({"device": output.strip()} if config.book_device else {})
+        raise SphinxError(f"pages cannot be executed ({given}): {made['problem']}")
+    return about | made["printed"]
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:

@@ -17,41 +17,32 @@ def used(*cells):
     return [[use.name for use in uses] for uses in found]
 
 
-@pytest.mark.parametrize(
-    ("code", "names"),
-    [
-        ("from literate_attention import softmax\nsoftmax(x)", ["softmax", "softmax"]),
-        ("from literate_attention import softmax as renamed\nrenamed(x)", ["softmax", "softmax"]),
-        ("from literate_attention.story.simple_attention import softmax", ["softmax"]),
-        ("from literate_attention import figures\nfigures.lines(x)", ["figures.lines"]),
-        ("from literate_attention.figures import lines", ["figures.lines"]),
-        (
-            "import literate_attention as la\nla.figures.lines(la.softmax(x))",
-            ["figures.lines", "softmax"],
-        ),
-        ("import literate_attention\nliterate_attention.softmax", ["softmax"]),
-        ("from literate_attention import softmax\nsoftmax.__name__", ["softmax", "softmax"]),
-        ("é = 'ö'; from literate_attention import softmax; x = 3", ["softmax"]),
-        (
-            "from literate_attention import (\n    causal_mask,\n    softmax,\n)",
-            ["causal_mask", "softmax"],
-        ),
-        ("from torch import softmax\nsoftmax(x)", []),
-        ("softmax(x)", []),
-        ("from literate_attention import softmax\nsoftmax = 3\nprint(softmax)", ["softmax"]),
-        ("from literate_attention import softmax\nf(softmax=3)", ["softmax"]),
-        ("from literate_attention import softmax\nx.softmax(dim=-1)", ["softmax"]),
-        ("from literate_attention import softmax\ndef softmax(x): ...\nsoftmax(3)", ["softmax"]),
-        (
-            "from literate_attention import softmax\ndef f(softmax):\n    return softmax",
-            ["softmax"],
-        ),
-        (
-            "from literate_attention import softmax\nfrom torch import softmax\nsoftmax(3)",
-            ["softmax"],
-        ),
-    ],
-)
+IMPORT = "from literate_attention import softmax\n"
+SEVERAL = "from literate_attention import (\n    causal_mask,\n    softmax,\n)"
+FIGURE = "import literate_attention as la\nla.figures.lines(la.softmax(x))"
+CASES = [
+    (IMPORT + "softmax(x)", ["softmax", "softmax"]),
+    ("from literate_attention import softmax as renamed\nrenamed(x)", ["softmax", "softmax"]),
+    ("from literate_attention.story.simple_attention import softmax", ["softmax"]),
+    ("from literate_attention import figures\nfigures.lines(x)", ["figures.lines"]),
+    ("from literate_attention.figures import lines", ["figures.lines"]),
+    (FIGURE, ["figures.lines", "softmax"]),
+    ("import literate_attention\nliterate_attention.softmax", ["softmax"]),
+    (IMPORT + "softmax.__name__", ["softmax", "softmax"]),
+    ("é = 'ö'; from literate_attention import softmax; x = 3", ["softmax"]),
+    (SEVERAL, ["causal_mask", "softmax"]),
+    ("from torch import softmax\nsoftmax(x)", []),
+    ("softmax(x)", []),
+    (IMPORT + "softmax = 3\nprint(softmax)", ["softmax"]),
+    (IMPORT + "f(softmax=3)", ["softmax"]),
+    (IMPORT + "x.softmax(dim=-1)", ["softmax"]),
+    (IMPORT + "def softmax(x): ...\nsoftmax(3)", ["softmax"]),
+    (IMPORT + "def f(softmax):\n    return softmax", ["softmax"]),
+    (IMPORT + "from torch import softmax\nsoftmax(3)", ["softmax"]),
+]
+
+
+@pytest.mark.parametrize(("code", "names"), CASES)
 def test_a_name_counts_where_it_means_the_library(code, names) -> None:
     assert used(code) == [names]
 

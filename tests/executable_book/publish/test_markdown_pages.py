@@ -208,6 +208,17 @@ def test_a_build_that_writes_one_page_loses_no_other(built) -> None:
     assert text_of(built, "story/one.md") in text_of(built, "llms-full.txt")
 
 
+def test_a_page_without_a_description_is_named_at_every_build(new_book) -> None:
+    book = new_book("descriptions")
+    described = "---\nmyst: {html_meta: {description: Half}}\n---\n"
+    book.write("index.md", described + book.text("index.md"))
+    book.page("page", "# A page\n", head="")
+    for _ in range(2):
+        (warning,) = book.build().warnings
+        assert "page.md" in warning
+        assert "the page has no description" in warning
+
+
 TABLE = """
 from nbformat.v4 import new_output
 html = "<style scoped>\\ntd {}\\n\\n</style><table>\\n\\n<tr><td>7</td></tr></table>"
