@@ -103,11 +103,6 @@ def test_the_words_that_are_drawn_surprise_as_much_as_the_entropy_says() -> None
     assert abs((surprise - expected).mean()) < 4 * error < 0.02
 
 
-def test_a_generator_decides_the_texts() -> None:
-    assert torch.equal(drawn(3), drawn(3))
-    assert not torch.equal(WORLD.draw(3, 36), drawn(3))
-
-
 def test_each_word_is_of_one_kind() -> None:
     texts = drawn()
     kinds = WORLD.kinds(texts)
@@ -142,11 +137,6 @@ def test_entropy_and_excess_are_those_of_the_formula() -> None:
     assert_close(la.kl_divergence(chances, logits), (chances[:3] * ratio).sum())
 
 
-def test_who_knows_has_no_excess() -> None:
-    chances = WORLD.next_word_probs(drawn(5))
-    assert la.kl_divergence(chances, chances.clamp(min=1e-300).log()).abs().max() < 1e-12
-
-
 def test_which_colour_and_thing_are_asked_among_those_that_the_text_has_told() -> None:
     torch.manual_seed(7)
     model, texts = la.tiny_llama(33), drawn(20)
@@ -159,13 +149,6 @@ def test_which_colour_and_thing_are_asked_among_those_that_the_text_has_told() -
             share = {n: chances[row, place, n].item() for n in told}
             surprises.append(-math.log(share[int(texts[row, place + 1])] / sum(share.values())))
         assert found[f"which {name}"] == pytest.approx(sum(surprises) / len(surprises))
-
-
-def test_counts_are_counts() -> None:
-    texts = torch.tensor([[0, 1, 0, 1, 1], [1, 1, 1, 0, 0]])
-    assert la.count_words(texts, 2, 1).tolist() == [4, 6]
-    assert la.count_words(texts, 2, 2).tolist() == [[1, 2], [2, 3]]
-    assert la.count_words(texts, 2, 3).sum() == 6
 
 
 # Training
