@@ -5,7 +5,6 @@ The scorer here shares no code with the world: it reads a text as a list of word
 
 import ast
 import hashlib
-import json
 import math
 import os
 import subprocess
@@ -15,7 +14,7 @@ from fractions import Fraction
 import pytest
 import torch
 from harness.library.writers import SEEDS
-from harness.paths import DOCS, ROOT
+from harness.paths import ROOT
 from torch import nn
 from torch.testing import assert_close
 
@@ -252,20 +251,6 @@ def test_what_is_kept_is_read_if_it_is_the_right_file(tmp_path) -> None:
     assert la.load_checkpoints(path, digest)[5]["weight"].tolist() == [1, 1]
     with pytest.raises(ValueError, match=f"has sha256 {digest}, expected 0*; {way_out}"):
         la.load_checkpoints(path, "0" * 64)
-
-
-def test_the_kept_model_is_what_was_measured_of_it() -> None:
-    measured = json.loads((DOCS / "measurements" / "tiny_llama.json").read_text("utf-8"))
-    about, *moments = measured["results"]
-    model = la.tiny_llama(33)
-    weights = la.load_checkpoints(DOCS / "measurements" / "tiny_llama.pt", about["sha256"])
-    assert [*weights] == [50, 200, 1200]
-    fresh = WORLD.draw(300, 36, torch.Generator().manual_seed(123))
-    for moment in moments:
-        if moment["step"] in weights:
-            model.load_state_dict(weights[moment["step"]])
-            found = la.take_snapshot(model, moment["step"], WORLD, fresh)
-            assert found.loss == pytest.approx(moment["loss"], abs=1e-3)
 
 
 @pytest.mark.parametrize(
