@@ -18,7 +18,7 @@ each_form = pytest.mark.parametrize("absorb", [False, True, None], ids=str)
 
 
 def pair_of(seed):
-    return Pair(seed, "v3", NUM_TOKENS, la.RotaryEmbedding, {})
+    return Pair(seed, "v3", NUM_TOKENS, la.RotaryEmbedding)
 
 
 @each_seed
