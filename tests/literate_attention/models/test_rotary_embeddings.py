@@ -89,6 +89,16 @@ def test_reordered_rows_make_one_pairing_of_the_other() -> None:
 # Longer texts
 
 
+def test_yarn_keeps_fast_pairs_and_slows_slow_ones_down() -> None:
+    frequencies = la.rotary_frequencies(64, base=10_000.0)
+    ratio = frequencies / la.scale_yarn(frequencies, 8.0, original_context=1024)
+    turns = 1024 * frequencies / (2 * math.pi)
+    assert_close(ratio[turns > 40], torch.ones_like(ratio[turns > 40]))
+    assert_close(ratio[turns < 0.5], torch.full_like(ratio[turns < 0.5], 8.0))
+    assert (ratio.diff() >= -1e-6).all()
+    assert ((ratio > 1.01) & (ratio < 7.99)).sum() > 3
+
+
 def test_yarn_lengthens_queries_and_keys() -> None:
     assert la.yarn_attention_factor(4.0) == pytest.approx(1 + 0.1 * math.log(4))
     assert la.yarn_attention_factor(0.5) == 1.0
