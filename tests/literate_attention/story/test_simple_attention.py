@@ -42,10 +42,12 @@ def test_attention_agrees_with_loops(batch) -> None:
 
 def test_weights_worked_by_hand() -> None:
     """Scores 0 and 1 weigh 1 and e, divided by 1 + e."""
-    scores = torch.tensor([0.0, 1.0])
-    assert_close(la.softmax(scores), torch.tensor([1.0, math.e]) / (1 + math.e))
-    assert_close(la.naive_softmax(scores), torch.tensor([1.0, math.e]) / (1 + math.e))
-    assert_close(la.normalize_by_sum(torch.tensor([3.0, -1.0])), torch.tensor([1.5, -0.5]))
+    scores = torch.tensor([[0.0, 1.0]] * 3)
+    expected = torch.tensor([[1.0, math.e]] * 3) / (1 + math.e)
+    assert_close(la.softmax(scores), expected)
+    assert_close(la.naive_softmax(scores), expected)
+    found = la.normalize_by_sum(torch.tensor([[3.0, -1.0]] * 3))
+    assert_close(found, torch.tensor([[1.5, -0.5]] * 3))
 
 
 @pytest.mark.usefixtures("unchecked")
