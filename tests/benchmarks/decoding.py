@@ -35,7 +35,7 @@ from torch.nn.functional import linear, logsigmoid, normalize, scaled_dot_produc
 from torch.testing import assert_close
 
 import literate_attention as la
-from literate_attention import empty_caches, generate, grouped_attention, load_smollm2
+from literate_attention import generate, grouped_attention, load_smollm2
 from literate_attention.models.model_file import find_smollm2
 
 PACKAGES = ("transformers", "gguf")
@@ -56,14 +56,13 @@ MOST_OF_THEIR_CHUNKS = 1.1
 
 
 def measure():
-    """Measure decoding in float32; then loading, the cache, and attention alone."""
+    """Measure decoding; then attention alone, loading, and layers of each kind."""
     torch.set_num_threads(cores())
     return [
-        *measure_decoding(torch.float32, ("sdpa", "eager")),
+        *measure_decoding(),
         *measure_kernel(),
         *measure_memory(),
         measure_loading(),
-        measure_cache(),
         *measure_kinds(),
         *measure_chunks(),
     ]
@@ -76,28 +75,27 @@ def prompt():
     return torch.tensor([tokenizer.encode(text)[:PROMPT]])
 
 
-def measure_decoding(dtype, kinds):
-    """Compare, then time, all contenders with weights of one type."""
-    named = str(dtype).removeprefix("torch.")
-    say(f"{named}: loading")
+def measure_decoding():
+    """Compare, then time, all contenders."""
+    say("loading")
     token_ids = prompt()
-    model, _ = load_smollm2("cpu", dtype)
+    model, _ = load_smollm2("cpu")
     runs = {"ours": ours(model, token_ids)}
-    runs |= {f"transformers, {kind}": theirs(kind, dtype, token_ids) for kind in kinds}
-    say(f"{named}: comparing")
+    runs |= {f"transformers, {kind}": theirs(kind, token_ids) for kind in ("sdpa", "eager")}
+    say("comparing")
     texts = {name: run(NEW + 1, lambda: None) for name, run in runs.items()}
     alike = {name: torch.equal(text, texts["ours"]) for name, text in texts.items()}
-    if dtype == torch.float32 and not all(alike.values()):
+    if not all(alike.values()):
         raise AssertionError(f"not all continue the text as ours does: {alike}")
     only = {name: lambda run=run: run(1, lambda: None) for name, run in runs.items()}
-    alone = interleaved(only, rounds=FIRST_TOKENS, warm_up=0, named=f"{named}, the first token")
+    alone = interleaved(only, rounds=FIRST_TOKENS, warm_up=0, named="the first token")
     firsts = {name: [] for name in runs}
     whole = {
         name: lambda run=run, name=name: firsts[name].append(seconds_to_first(run))
         for name, run in runs.items()
     }
     whole["bare products"] = bare_products(model)
-    times = interleaved(whole, rounds=ROUNDS, warm_up=0, named=named)
+    times = interleaved(whole, rounds=ROUNDS, warm_up=0, named=STEPS[1])
     more = {
         name: [taken - first for taken, first in zip(each, firsts[name], strict=True)]
         if name in firsts
@@ -106,8 +104,7 @@ def measure_decoding(dtype, kinds):
     }
     for step, measured in zip(STEPS, (alone, more), strict=True):
         for name, each in measured.items():
-            row = {"step": step, "dtype": named} | compared(name, each, ours=measured["ours"])
-            yield row | ({"same_text": alike[name]} if name in alike else {})
+            yield {"step": step} | compared(name, each, ours=measured["ours"])
 
 
 def seconds_to_first(run):
@@ -150,7 +147,7 @@ class Ticking:
         """Take notice of the end."""
 
 
-def theirs(kind, dtype, token_ids):
+def theirs(kind, token_ids):
     """Return what continues the prompt with transformers' model, read from the same file."""
     transformers = importlib.import_module("transformers")
     transformers.utils.logging.disable_progress_bar()
@@ -161,7 +158,6 @@ def theirs(kind, dtype, token_ids):
     model = transformers.LlamaForCausalLM(config).eval()
     read = reader.load_gguf_checkpoint(file, return_tensors=True, model_to_load=model)
     model.load_state_dict(read["tensors"], strict=False)
-    model = model.to(dtype)
 
     def run(new, tick):
         return model.generate(
@@ -255,26 +251,10 @@ def measure_loading():
     return {"step": "loading"} | compared("ours", times)
 
 
-def measure_cache():
-    """Count the bytes of a cache, as they are and as the formula has them; see whether it moves."""
-    model, _ = load_smollm2("cpu")
-    caches = empty_caches(model, 1, PROMPT + NEW)
-    places = [(cache.keys.data_ptr(), cache.values.data_ptr()) for cache in caches]
-    generate(model, prompt()[:, :5], 16, caches=caches)
-    moved = [(cache.keys.data_ptr(), cache.values.data_ptr()) for cache in caches] != places
-    return {
-        "step": "the cache",
-        "contender": "ours",
-        "bytes": sum(cache.nbytes for cache in caches),
-        "by_the_formula": 2 * 30 * 3 * 64 * (PROMPT + NEW) * 4,
-        "moved": moved,
-    }
-
-
 def softmax_layer(room):
-    """Make a layer, a cache with room for so many tokens, and say how many bytes the cache should take."""
+    """Make a layer, and a cache with room for so many tokens."""
     attention = la.GroupedQueryAttention(1024, 1024, 16, 4, rope=la.RotaryEmbedding(64, room))
-    return attention, la.KVCache(1, 4, room, 64), 2 * 4 * 64 * room * 4
+    return attention, la.KVCache(1, 4, room, 64)
 
 
 def latent_layer(room):
@@ -282,22 +262,22 @@ def latent_layer(room):
     attention = la.MultiHeadLatentAttention(
         1024, 1024, 16, head_dim=64, latent_dim=256, rope=la.RotaryEmbedding(32, room)
     )
-    return attention, la.LatentCache(1, room, 256, 32), (256 + 32) * room * 4
+    return attention, la.LatentCache(1, room, 256, 32)
 
 
 def linear_layer(_):
     """Make the same with a state."""
     cache = la.StateCache()
     cache.state = torch.empty(1, 8, 128, 128)
-    return la.GatedDeltaNet(1024, 1024, 8, head_dim=128), cache, 8 * 128 * 128 * 4
+    return la.GatedDeltaNet(1024, 1024, 8, head_dim=128), cache
 
 
 def sparse_layer(room):
     """Make the same with an index."""
-    attention, cache, size = softmax_layer(room)
+    attention, cache = softmax_layer(room)
     indexer = la.Indexer(1024, 8, 64, rope=la.PartialRotaryEmbedding(32, room))
     layer = la.SparseAttention(attention, indexer, top_k=512)
-    return layer, la.SparseCache(cache, index_dim=64), size + 64 * room * 4
+    return layer, la.SparseCache(cache, index_dim=64)
 
 
 LAYERS = {
@@ -309,17 +289,16 @@ LAYERS = {
 
 
 def measure_kinds(after=AFTER, rounds=101):
-    """Time a token of each kind of attention, side by side, and count what each keeps."""
+    """Time a token of each kind of attention, side by side, and say what each keeps."""
     x = torch.randn(1, 1, 1024)
     for num_tokens in after:
         made = {name: make(num_tokens + 1) for name, make in LAYERS.items()}
-        runs = {name: one_token(*each[:2], x, num_tokens) for name, each in made.items()}
+        runs = {name: one_token(*each, x, num_tokens) for name, each in made.items()}
         with torch.no_grad():
             times = interleaved(runs, rounds=rounds, warm_up=5, named=f"after {num_tokens} tokens")
         for name, each in times.items():
-            size = {"bytes": made[name][1].nbytes, "by_the_formula": made[name][2]}
-            row = compared(name, each, softmax=times["softmax"])
-            yield {"step": f"one layer, one token after {num_tokens}"} | row | size
+            row = compared(name, each, softmax=times["softmax"]) | {"bytes": made[name][1].nbytes}
+            yield {"step": f"one layer, one token after {num_tokens}"} | row
 
 
 def fill(cache) -> None:
@@ -372,18 +351,11 @@ def targets(results):
     judged = []
     of_copy = next((row["mib"] for row in results if row["contender"] == "with copies"), None)
     for row in results:
-        name, step = row["contender"], row["step"]
-        where = " in ".join(filter(None, (step, row.get("dtype"))))
-        if name == "ours" and step == "loading":
+        name, where = row["contender"], row["step"]
+        if name == "ours" and where == "loading":
             seconds = row["ms"]["median"] / 1e3
             what = f"at most {MOST_SECONDS_TO_LOAD} s the second time"
             judged.append(target(what, where, seconds, MOST_SECONDS_TO_LOAD))
-        if "bytes" in row:
-            exact = row["bytes"] / row["by_the_formula"]
-            what = f"as many bytes as the formula has, no more ({name})"
-            judged.append(target(what, where, exact, 1.0))
-        if step == "the cache":
-            judged.append(target("nothing is moved while a text grows", where, row["moved"], 0))
         if name == "ours" and "mib" in row:
             what = f"at most {MOST_OF_A_COPY} of what copies for each head take"
             judged.append(target(what, where, row["mib"] / of_copy, MOST_OF_A_COPY))

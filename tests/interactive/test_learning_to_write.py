@@ -13,13 +13,6 @@ from executable_book.run import stored_prints
 pytestmark = pytest.mark.browser
 
 WORLD = la.World()
-LAST_WORDS = """([model, texts]) =>
-    texts.map(ids => literateParts.languageModel.read(model, ids).next.at(-1))"""
-MODEL = """([moment]) => {
-    const { checkpoints, shapes, config } = literateParts.numbers.learning_to_write;
-    const weights = literateParts.languageModel.unpack(checkpoints[moment], shapes);
-    return { weights, numHeads: config.num_heads, base: config.base };
-}"""
 
 
 @pytest.fixture
@@ -51,29 +44,7 @@ def in_world(text):
     return WORLD.next_word(WORLD.token_ids(text)[None])[0]
 
 
-def random_texts(generator):
-    """Return a hundred texts of the world and a hundred rows of any words, of all lengths."""
-    own = WORLD.draw(100, 36, generator)
-    any_words = torch.randint(len(WORLD.words), (100, 36), generator=generator)
-    lengths = torch.randint(1, 37, (200,), generator=generator).tolist()
-    return [row[:length] for row, length in zip([*own, *any_words], lengths, strict=True)]
-
-
 # What is computed -------------------------------------------------------------------------------------
-
-
-@torch.no_grad()
-def test_every_checkpoint_reads_two_hundred_texts_as_the_library_does(page, numbers) -> None:
-    texts = random_texts(torch.Generator().manual_seed(36))
-    for moment in range(len(numbers["checkpoints"])):
-        model = model_at(numbers, moment)
-        got = page.evaluate(
-            f"args => ({LAST_WORDS})([({MODEL})(args), args[1]])",
-            [moment, [ids.tolist() for ids in texts]],
-        )
-        for ids, following in zip(texts, got, strict=True):
-            wanted = model(ids).softmax(dim=-1)[-1]
-            torch.testing.assert_close(torch.tensor(following).double(), wanted, rtol=0, atol=1e-5)
 
 
 def test_what_is_shown_of_a_checkpoint_is_the_librarys(numbers) -> None:

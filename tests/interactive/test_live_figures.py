@@ -2,14 +2,11 @@
 
 import pytest
 from harness.reading import scripted_pages
-from harness.reading.axe import axe_finds
-from harness.reading.visits import add_style, can_reach_wide_boxes, unfold
 
 from interactive import live_figures
 from interactive.live_figures import FIGURES
 
 browser_test = pytest.mark.browser
-WITH_TABLES = ("cache_stepper", "playground", "training_lab")
 each_figure = pytest.mark.parametrize("figure", FIGURES)
 
 
@@ -76,21 +73,6 @@ def test_without_javascript_and_on_paper_its_place_is_taken(open_figure, figure)
     assert not page.get_by_text("Without a script.").is_visible()
     page.emulate_media(media="print")
     assert page.locator(".live-figure").inner_text().startswith("Without a script.")
-
-
-@browser_test
-@each_figure
-def test_what_is_too_wide_scrolls_by_keyboard_and_has_a_name(open_figure, figure) -> None:
-    page = open_figure(figure, fragment="attention=1")
-    add_style(page, ".live-figure table { letter-spacing: 1em !important; }")
-    unfold(page)
-    assert can_reach_wide_boxes(page)
-    assert axe_finds(page, ".live-figure") == []
-    names = page.locator(".live-figure .lp-box[tabindex]").evaluate_all(
-        "boxes => boxes.map(box => box.ariaLabel)"
-    )
-    assert all(names)
-    assert (len(names) > 0) == (figure in WITH_TABLES)
 
 
 @browser_test

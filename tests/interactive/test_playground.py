@@ -10,7 +10,6 @@ from harness.reading.frames import boxes, drawn
 from harness.reading.scripted_pages import table_texts
 
 import literate_attention as la
-from interactive.playground_numbers import beginning
 
 pytestmark = pytest.mark.browser
 
@@ -124,19 +123,6 @@ def test_the_tour_shows_what_the_books_classes_return(open_page) -> None:
 
 
 # A reader types, presses keys, points ---------------------------------------------------------------
-
-
-def test_context_vectors_follow_as_one_types(open_page) -> None:
-    page = precise(open_page("attention=1"))
-    embeddings = matrix(beginning()["embeddings"])
-    assert_shows(page, la.dot_product_attention(embeddings))
-    field = cell(page, "X: vectors: one, 2")
-    field.click()
-    for typed, number in (("-", 0.25), ("1", -1.0), (".", -1.0), ("5", -1.5), ("PageDown", -1.6)):
-        page.keyboard.press(typed)
-        embeddings[4, 1] = number
-        assert_shows(page, la.dot_product_attention(embeddings))
-    assert field.input_value() == "-1.6"
 
 
 def test_vectors_are_moved_by_arrow_keys_and_dragged(open_page) -> None:

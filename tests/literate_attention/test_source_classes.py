@@ -1,4 +1,4 @@
-"""The classes that readers of the sources know: same seeds, same results, same files."""
+"""The classes that readers of the sources know: same files, same results, same dropout."""
 
 import pytest
 import torch
@@ -36,20 +36,6 @@ def tokens():
 
 def run(attention, need_weights):
     return attention(tokens(), need_weights=True)[0] if need_weights else attention(tokens())
-
-
-@each_pair
-@each_bias
-@both_paths
-def test_the_same_seed_gives_the_same_weights_and_outputs(
-    theirs, ours, heads, qkv_bias, need_weights
-) -> None:
-    source, attention = (seeded(123, build, heads, qkv_bias) for build in (theirs, ours))
-    expected = dict(source.named_parameters())
-    assert [name for name, _ in attention.named_parameters()] == list(expected)
-    for name, parameter in attention.named_parameters():
-        assert torch.equal(parameter, expected[name]), name
-    assert_close(run(attention, need_weights), source(tokens()))
 
 
 @each_pair

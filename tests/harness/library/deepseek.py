@@ -15,7 +15,7 @@ BASE = 100.0
 class Pair:
     """Their attention and ours with the same weights, of sizes that a seed draws, and an input."""
 
-    def __init__(self, seed, version, num_tokens, rope, sizes, settings=lambda self: {}) -> None:
+    def __init__(self, seed, version, num_tokens, rope, sizes=(), settings=lambda self: {}) -> None:
         draw = random.Random(seed)
         self.heads, self.width, self.latent = draw.choice([1, 2, 5]), draw.choice([7, 12]), 3 + seed
         self.nope, self.rope, self.value = draw.choice([3, 8]), draw.choice([2, 6]), 4 + seed % 3

@@ -187,7 +187,6 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
     ),
 }
 each_name = pytest.mark.parametrize("name", DRAWINGS)
-each_function = pytest.mark.parametrize("name", [name for name in DRAWINGS if "," not in name])
 
 
 @cache
@@ -247,101 +246,99 @@ def ink_of(text, render_text, renderer):
     return (top + rows) * width + left + columns
 
 
-class TestLooks:
-    """What a reader on a phone needs, checked in pixels."""
-
-    @each_name
-    def test_nothing_is_clipped_and_no_words_collide(self, name) -> None:
-        look = seen(name)
-        assert (look.behind[..., 3] == 255).all()  # it is opaque
-        placed = [text.get_position() for axes in drawn(name).figure.axes for text in axes.texts]
-        assert np.isfinite(placed).all()  # what is nowhere is not drawn
-        assert drawn(name).alt.endswith(".")
-        assert "nan" not in drawn(name).alt
-        height, width = look.behind.shape[:2]
-        taken = np.zeros(height * width, bool)
-        for text, ink in zip(look.texts, look.inks, strict=True):
-            assert ink.size, text
-            box = text.get_window_extent()
-            assert 3 <= box.x0 < box.x1 <= width - 3, f"{text} is clipped"
-            assert 3 <= box.y0 < box.y1 <= height - 3, f"{text} is clipped"
-            assert not taken[ink].any(), f"{text} collides"
-            taken[ink] = True
-
-    @each_name
-    def test_all_that_is_drawn_is_on_the_card(self, name) -> None:
-        figure = drawn(name).figure
-        seen(name)  # which lays it out
-        (left, below), (right, above) = figure.bbox.get_points()
-        for axes in figure.axes:
-            for mark in (*axes.patches, *axes.lines, *axes.collections):
-                box = mark.get_window_extent()
-                assert left - 1 <= box.xmin <= box.xmax <= right + 1, mark
-                assert below - 1 <= box.ymin <= box.ymax <= above + 1, mark
-
-    @each_name
-    @pytest.mark.parametrize("mode", [lambda rgb: rgb, in_the_dark], ids=["light", "dark"])
-    def test_letters_contrast_with_what_is_behind_them(self, mode, name) -> None:
-        """At least 4.5 to 1 (WCAG 2, level AA), at every pixel of every letter: no line crosses one."""
-        look = seen(name)
-        for text, ink in zip(look.texts, look.inks, strict=True):
-            behind = mode(look.behind.reshape(-1, 4)[ink, :3] / 255)
-            lowest = contrast(behind, mode(np.array(to_rgb(text.get_color())))).min()
-            assert lowest >= 4.5, f"{text} has {lowest:.2f}"
-
-    @each_name
-    def test_a_card_fits_a_phone_and_its_letters_are_large(self, name) -> None:
-        on_a_phone = 360 / (drawn(name).figure.get_figwidth() * 96)
-        smallest = min(text.get_fontsize() for text in seen(name).texts) * 96 / 72
-        assert smallest * on_a_phone >= 10
-
-    def test_a_card_is_nearly_as_wide_as_the_text_on_a_laptop(self) -> None:
-        root = ET.fromstring(svg(drawn("attention_matrix")))
-        sides = [float(root.attrib[side].removesuffix("pt")) for side in ("width", "height")]
-        width, height = drawn("attention_matrix").figure.get_size_inches()
-        assert sides[0] * 96 / 72 == pytest.approx(640)
-        assert sides[1] / sides[0] == pytest.approx(height / width)
-
-    def test_tokens_are_written_as_they_are(self) -> None:
-        """A dollar begins no formula, and a line break is one visible sign."""
-        shown = [text.get_text() for text in seen("attention_matrix, long words").texts]
-        assert shown.count("$5$") == 2
-        assert shown.count("and⏎") == 2
+# What a reader on a phone needs, checked in pixels
 
 
-class TestBytes:
-    @each_function
-    def test_the_same_data_give_the_same_bytes(self, name) -> None:
-        assert svg(DRAWINGS[name]()) == first_svg(name)
+@each_name
+def test_nothing_is_clipped_and_no_words_collide(name) -> None:
+    look = seen(name)
+    assert (look.behind[..., 3] == 255).all()  # it is opaque
+    placed = [text.get_position() for axes in drawn(name).figure.axes for text in axes.texts]
+    assert np.isfinite(placed).all()  # what is nowhere is not drawn
+    assert drawn(name).alt.endswith(".")
+    assert "nan" not in drawn(name).alt
+    height, width = look.behind.shape[:2]
+    taken = np.zeros(height * width, bool)
+    for text, ink in zip(look.texts, look.inks, strict=True):
+        assert ink.size, text
+        box = text.get_window_extent()
+        assert 3 <= box.x0 < box.x1 <= width - 3, f"{text} is clipped"
+        assert 3 <= box.y0 < box.y1 <= height - 3, f"{text} is clipped"
+        assert not taken[ink].any(), f"{text} collides"
+        taken[ink] = True
 
-    def test_the_callers_settings_change_nothing_and_are_left_alone(self) -> None:
-        expected = svg(drawn("lines"))
-        loud = {"font.size": 30, "font.family": "serif", "axes.facecolor": "red"}
-        loud |= {"svg.fonttype": "none", "svg.hashsalt": None, "savefig.bbox": "tight"}
-        with matplotlib.rc_context(loud):
-            before = dict(matplotlib.rcParams)
-            assert svg(DRAWINGS["lines"]()) == expected
-            assert dict(matplotlib.rcParams) == before
 
-    @each_name
-    def test_it_is_small_and_needs_no_font(self, name) -> None:
-        root = ET.fromstring(first_svg(name))
-        kinds = {element.tag.rpartition("}")[2] for element in root.iter()}
-        assert not kinds & {"text", "image", "script"}
-        most = (
-            22_000 if "steps" in name or "many" in name else 14_000
-        )  # bytes; several frames, or one
-        assert len(gzip.compress(first_svg(name).encode())) < most
+@each_name
+def test_all_that_is_drawn_is_on_the_card(name) -> None:
+    figure = drawn(name).figure
+    seen(name)  # which lays it out
+    (left, below), (right, above) = figure.bbox.get_points()
+    for axes in figure.axes:
+        for mark in (*axes.patches, *axes.lines, *axes.collections):
+            box = mark.get_window_extent()
+            assert left - 1 <= box.xmin <= box.xmax <= right + 1, mark
+            assert below - 1 <= box.ymin <= box.ymax <= above + 1, mark
+
+
+@each_name
+@pytest.mark.parametrize("mode", [lambda rgb: rgb, in_the_dark], ids=["light", "dark"])
+def test_letters_contrast_with_what_is_behind_them(mode, name) -> None:
+    """At least 4.5 to 1 (WCAG 2, level AA), at every pixel of every letter: no line crosses one."""
+    look = seen(name)
+    for text, ink in zip(look.texts, look.inks, strict=True):
+        behind = mode(look.behind.reshape(-1, 4)[ink, :3] / 255)
+        lowest = contrast(behind, mode(np.array(to_rgb(text.get_color())))).min()
+        assert lowest >= 4.5, f"{text} has {lowest:.2f}"
+
+
+@each_name
+def test_a_card_fits_a_phone_and_its_letters_are_large(name) -> None:
+    on_a_phone = 360 / (drawn(name).figure.get_figwidth() * 96)
+    smallest = min(text.get_fontsize() for text in seen(name).texts) * 96 / 72
+    assert smallest * on_a_phone >= 10
+
+
+def test_a_card_is_nearly_as_wide_as_the_text_on_a_laptop() -> None:
+    root = ET.fromstring(svg(drawn("attention_matrix")))
+    sides = [float(root.attrib[side].removesuffix("pt")) for side in ("width", "height")]
+    width, height = drawn("attention_matrix").figure.get_size_inches()
+    assert sides[0] * 96 / 72 == pytest.approx(640)
+    assert sides[1] / sides[0] == pytest.approx(height / width)
+
+
+def test_tokens_are_written_as_they_are() -> None:
+    """A dollar begins no formula, and a line break is one visible sign."""
+    shown = [text.get_text() for text in seen("attention_matrix, long words").texts]
+    assert shown.count("$5$") == 2
+    assert shown.count("and⏎") == 2
+
+
+# Bytes
+
+
+def test_the_callers_settings_change_nothing_and_are_left_alone() -> None:
+    expected = svg(drawn("lines"))
+    loud = {"font.size": 30, "font.family": "serif", "axes.facecolor": "red"}
+    loud |= {"svg.fonttype": "none", "svg.hashsalt": None, "savefig.bbox": "tight"}
+    with matplotlib.rc_context(loud):
+        before = dict(matplotlib.rcParams)
+        assert svg(DRAWINGS["lines"]()) == expected
+        assert dict(matplotlib.rcParams) == before
+
+
+@each_name
+def test_it_is_small_and_needs_no_font(name) -> None:
+    data = svg(drawn(name))
+    root = ET.fromstring(data)
+    kinds = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert not kinds & {"text", "image", "script"}
+    most = 22_000 if "steps" in name or "many" in name else 14_000  # bytes; several frames, or one
+    assert len(gzip.compress(data.encode())) < most
 
 
 def svg(drawing):
     data, _ = drawing._repr_mimebundle_()
     return data["image/svg+xml"]
-
-
-@cache
-def first_svg(name):
-    return svg(drawn(name))
 
 
 def test_a_notebook_gets_the_picture_and_its_text() -> None:

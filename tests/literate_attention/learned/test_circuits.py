@@ -101,22 +101,6 @@ def last_logits(model, token_ids):
     return model.logits(model.hidden_states(token_ids)[-1])
 
 
-def test_patching_everything_is_the_other_run_and_nothing_is_this_one(model) -> None:
-    one, other = tokens(7), tokens(7, seed=2)
-    for layer in range(LAYERS + 1):
-        for token_ids in (one, other):
-            logits = la.run_from_layer(model, la.residual_stream(model, token_ids)[layer], layer)
-            assert torch.equal(logits, last_logits(model, token_ids))
-    assert_close(
-        la.patch_residual_stream(model, one, one, [0, 6]), same(last_logits(model, one), 4, 2)
-    )
-    assert_close(la.patch_heads(model, one, one), same(last_logits(model, one), LAYERS, HEADS))
-
-
-def same(logits, *shape):
-    return logits.expand(*shape, -1)
-
-
 def test_a_patched_place_is_a_run_with_one_vector_replaced(model) -> None:
     one, other, places = tokens(7), tokens(7, seed=2), [2, 5, 6]
     patched = la.patch_residual_stream(model, one, other, places)

@@ -49,13 +49,6 @@ def test_a_block_comes_again_and_holds_no_token_twice() -> None:
     assert lengths == set(range(3, 8))  # all are drawn
 
 
-def test_a_generator_decides_the_rows() -> None:
-    assert torch.equal(drawn(), drawn())
-    torch.manual_seed(1)
-    first = la.repeated_blocks(2, 17, VOCAB, 3, 7)
-    assert not torch.equal(first, la.repeated_blocks(2, 17, VOCAB, 3, 7))
-
-
 # The loss
 
 
@@ -194,9 +187,7 @@ def test_maps_are_what_each_attention_returns(model) -> None:
         x = x + block.feed_forward(block.feed_forward_norm(x))
 
 
-def test_targets_by_hand() -> None:
-    assert la.previous_token_targets(1).tolist() == [[False]]
-    assert la.previous_token_targets(5).nonzero().tolist() == [[1, 0], [2, 1], [3, 2], [4, 3]]
+def test_targets_of_induction_by_hand() -> None:
     a, b = 3, 8
     assert la.induction_targets(torch.tensor([a, b, a, a, b])).nonzero().tolist() == [
         [2, 1],  # the second a, behind the first
@@ -216,12 +207,6 @@ def test_scores_by_loops() -> None:
             if targets[row, i].any()
         ]
         assert scores[row, layer, head].item() == pytest.approx(sum(sums) / len(sums))
-
-
-def test_targets_may_be_for_all_sequences() -> None:
-    maps, targets = random_maps(2, 3, 5, 7, 7), la.previous_token_targets(7)
-    assert_close(la.head_scores(maps, targets)[1], la.head_scores(maps[1], targets))
-    assert_close(la.head_scores(maps, targets), la.head_scores(maps, targets.expand(2, 7, 7)))
 
 
 def hidden_states_without(model, token_ids, heads, *, mean=False):

@@ -1,4 +1,4 @@
-"""The first token, the best of many heads, and blocks that have read already; what ten draws say of heads."""
+"""Blocks that have read already, and what ten draws say of heads."""
 
 import json
 
@@ -10,9 +10,7 @@ from harness.paths import ROOT
 from literate_attention import (
     ablate_heads,
     cache_first_layers,
-    first_token_targets,
     llama_model,
-    top_heads,
 )
 
 
@@ -35,18 +33,6 @@ def test_a_resumed_model_is_the_same_above() -> None:
             assert not torch.equal(upper(token_ids), whole)
         with ablate_heads(model, [(layer - 1, 1)]):
             assert torch.equal(upper(token_ids), whole)
-
-
-def test_first_token_targets_by_hand() -> None:
-    assert first_token_targets(1).tolist() == [[False]]
-    assert first_token_targets(5).nonzero().tolist() == [[1, 0], [2, 0], [3, 0], [4, 0]]
-
-
-def test_top_heads_are_in_order() -> None:
-    scores = torch.zeros(3, 5)
-    scores[2, 4], scores[0, 1], scores[1, 0] = 0.5, 0.75, 0.25
-    assert top_heads(scores, 3) == [(0, 1), (2, 4), (1, 0)]
-    assert len(set(top_heads(scores, 15))) == 15
 
 
 # What the pages say of ten draws

@@ -32,47 +32,7 @@ def text(length, batch=BATCH):
 # The cache
 
 
-def test_the_bytes_of_a_cache_can_be_counted_by_hand() -> None:
-    caches = la.empty_caches(small_model(dtype=torch.bfloat16), batch=BATCH, max_tokens=MAX_TOKENS)
-    expected = 2 * LAYERS * KV_HEADS * HEAD_DIM * MAX_TOKENS * BATCH * 2
-    assert sum(cache.nbytes for cache in caches) == expected
-
-
-def test_what_is_refused_is_not_kept() -> None:
-    cache = la.KVCache(1, KV_HEADS, 4, HEAD_DIM)
-    cache.append(*torch.ones(2, 1, KV_HEADS, 3, HEAD_DIM))
-    with pytest.raises(ValueError, match="room for 4 tokens and holds 3, got 2 more"):
-        cache.append(*torch.zeros(2, 1, KV_HEADS, 2, HEAD_DIM))
-    keys, _ = cache.append(*torch.ones(2, 1, KV_HEADS, 1, HEAD_DIM))
-    assert torch.equal(keys, torch.ones(1, KV_HEADS, 4, HEAD_DIM))
-
-
 # Any split of a text
-
-
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("mask", "error", "message"),
-    [
-        (la.causal_mask(2, 4), ValueError, r"fit scores of shape \(1, 6, 2, 5\)"),
-        (torch.ones(2, 5), TypeError, "attn_mask must be boolean"),
-        (torch.ones(2, 5, dtype=torch.bool, device="meta"), RuntimeError, "meta"),
-    ],
-)
-def test_a_mask_that_does_not_fit_leaves_the_cache_as_it_was(mask, error, message) -> None:
-    """Both caches: they hold three keys after four tokens, and after three."""
-    x = random_tensor(1, 6, WIDTH)
-    for window, cache, first in (
-        (None, la.KVCache(1, KV_HEADS, MAX_TOKENS, HEAD_DIM, dtype=torch.float64), 3),
-        (3, la.RollingCache(window=3, num_sinks=1), 4),
-    ):
-        attention = small_model(window).blocks[0].attention.requires_grad_(False)
-        attention(x[:, :first], cache=cache)
-        with pytest.raises(error, match=message):
-            attention(x[:, 4:], cache=cache, attn_mask=mask)
-        assert (cache.num_tokens, cache.num_keys) == (first, 3)
-        keys, _ = cache.append(*torch.zeros(2, 1, KV_HEADS, 1, HEAD_DIM, dtype=torch.float64))
-        assert keys.shape[-2] == 4
 
 
 @settings(deadline=None, max_examples=20)  # the first call takes longer than all others
@@ -87,18 +47,6 @@ def test_any_split_of_a_text_equals_the_whole(chunks, window, batch) -> None:
     with torch.no_grad():
         pieces = [model(piece, caches=caches) for piece in token_ids.split(chunks, dim=1)]
         assert_close(torch.cat(pieces, dim=1), model(token_ids))
-
-
-@pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "explicit"])
-def test_weights_with_a_cache_reach_back_to_the_first_token(need_weights) -> None:
-    attention, x = small_model().blocks[0].attention, random_tensor(BATCH, 5, WIDTH)
-    cache = la.KVCache(BATCH, KV_HEADS, 5, HEAD_DIM, dtype=torch.float64)
-    with torch.no_grad():
-        attention(x[:, :3], cache=cache, need_weights=need_weights)
-        context, weights = attention(x[:, 3:], cache=cache, need_weights=True)
-        expected, expected_weights = attention(x, need_weights=True)
-    assert_close(context, expected[:, 3:])
-    assert_close(weights, expected_weights[:, :, 3:])
 
 
 def test_no_gradient_gets_lost_in_a_cache() -> None:
@@ -122,48 +70,6 @@ def test_greedy_decoding_is_what_the_whole_text_would_choose_again_and_again() -
         with torch.no_grad():
             expected = torch.cat([expected, model(expected)[:, -1:].argmax(-1)], dim=1)
     assert torch.equal(la.generate(model, token_ids, max_new_tokens=9), expected)
-
-
-def grouped():
-    cache = la.KVCache(BATCH, 2, MAX_TOKENS, 3, dtype=torch.float64)
-    return la.GroupedQueryAttention(12, 12, 4, 2), cache
-
-
-def latent():
-    cache = la.LatentCache(BATCH, MAX_TOKENS, 6, 8, dtype=torch.float64)
-    sizes = {"head_dim": 4, "latent_dim": 6, "rope": la.RotaryEmbedding(8, MAX_TOKENS)}
-    return la.MultiHeadLatentAttention(12, 12, 3, **sizes), cache
-
-
-def chosen(make):
-    attention, cache = make()
-    indexer = la.Indexer(12, 11, 5, rope=la.PartialRotaryEmbedding(2, MAX_TOKENS))
-    return la.SparseAttention(attention, indexer, top_k=4), la.SparseCache(cache, index_dim=5)
-
-
-def state():
-    return la.GatedDeltaNet(12, 12, num_heads=2, head_dim=6), la.StateCache()
-
-
-KINDS = {
-    "latents": (latent, latent),
-    "chosen": (lambda: chosen(grouped), lambda: chosen(latent)),
-    "hybrid": (state, state, state, grouped),
-}
-
-
-@pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)
-def test_other_kinds_of_attention_write_with_their_caches_what_they_write_without(kinds) -> None:
-    torch.manual_seed(123)
-    attentions, caches = zip(*(make() for make in kinds), strict=True)
-    blocks = [la.TransformerBlock(attention, 12, hidden_dim=17) for attention in attentions]
-    model = la.LanguageModel(VOCABULARY, 12, blocks).double()
-    for weight in model.parameters():
-        weight.data *= 3  # small ones hide mistakes
-    written = la.generate(model, text(4), 8, caches=list(caches))
-    for place in range(4, 12):
-        with torch.no_grad():
-            assert torch.equal(model(written[:, :place])[:, -1].argmax(-1), written[:, place])
 
 
 def test_a_model_whose_attention_takes_no_cache_reads_all_tokens_at_every_step() -> None:
@@ -280,17 +186,71 @@ def test_the_model_itself_is_called_and_scores_no_more_than_it_must() -> None:
     assert seen == [(BATCH, 1, VOCABULARY)] * 3
 
 
+# Caches of all kinds
+
+
+def grouped():
+    cache = la.KVCache(BATCH, 2, MAX_TOKENS, 3, dtype=torch.float64)
+    return la.GroupedQueryAttention(12, 12, 4, 2), cache
+
+
+def rolling():
+    return la.GroupedQueryAttention(12, 12, 4, 2, window=3), la.RollingCache(3)
+
+
+def latent():
+    cache = la.LatentCache(BATCH, MAX_TOKENS, 6, 8, dtype=torch.float64)
+    sizes = {"head_dim": 4, "latent_dim": 6, "rope": la.RotaryEmbedding(8, 20)}
+    return la.MultiHeadLatentAttention(12, 12, 3, **sizes), cache
+
+
+def chosen(make):
+    attention, cache = make()
+    indexer = la.Indexer(12, 11, 5, rope=la.PartialRotaryEmbedding(2, 20))
+    return la.SparseAttention(attention, indexer, top_k=4), la.SparseCache(cache, index_dim=5)
+
+
+ALL_KINDS = {
+    "keys": grouped,
+    "rolling": rolling,
+    "latents": latent,
+    "chosen keys": lambda: chosen(grouped),
+    "chosen latents": lambda: chosen(latent),
+}
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("make", ALL_KINDS.values(), ids=ALL_KINDS)
+def test_what_is_refused_leaves_the_cache_as_it_was(make) -> None:
+    attention, cache = make()
+    attention, x = attention.double().requires_grad_(False), random_tensor(BATCH, 6, 12)
+    before = attention(x[:, :4], cache=cache)
+    with pytest.raises(ValueError, match="attn_mask must fit"):
+        attention(x[:, 4:], cache=cache, attn_mask=la.causal_mask(2, 5))
+    with pytest.raises(TypeError, match="attn_mask must be boolean"):
+        attention(x[:, 4:], cache=cache, attn_mask=torch.ones(2, 6))
+    if not isinstance(cache, la.RollingCache):
+        with pytest.raises(ValueError, match="room for 13 tokens and holds 4, got 10 more"):
+            attention(random_tensor(BATCH, 10, 12), cache=cache)
+    rest = attention(x[:, 4:], cache=cache)
+    assert_close(torch.cat([before, rest], dim=1), attention(x))
+
+
+def test_a_model_of_several_kinds_writes_with_caches_what_it_writes_without() -> None:
+    torch.manual_seed(123)
+    linear = la.GatedDeltaNet(12, 12, num_heads=2, head_dim=6), la.StateCache()
+    attentions, caches = zip(linear, chosen(latent), grouped(), strict=True)
+    blocks = [la.TransformerBlock(attention, 12, hidden_dim=17) for attention in attentions]
+    model = la.LanguageModel(VOCABULARY, 12, blocks).double()
+    for weight in model.parameters():
+        weight.data *= 3  # small ones hide mistakes
+    written = la.generate(model, text(4), 8, caches=list(caches))
+    for place in range(4, 12):
+        with torch.no_grad():
+            assert torch.equal(model(written[:, :place])[:, -1].argmax(-1), written[:, place])
+
+
 # Choosing
-
-
-def test_only_the_highest_stay() -> None:
-    logits = torch.tensor([[0.1, 0.4, 0.2, 0.3], [4.0, 3.0, 2.0, 1.0]])
-    hidden = -torch.inf
-    assert la.keep_top_k(logits, 2).tolist() == [
-        [hidden, logits[0, 1], hidden, logits[0, 3]],
-        [4.0, 3.0, hidden, hidden],
-    ]
-    assert torch.equal(la.keep_top_k(logits, 99), logits)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)

@@ -102,21 +102,6 @@ def test_any_split_equals_the_whole(absorb, sizes) -> None:
 # What is kept, and what it costs
 
 
-def test_what_a_cache_keeps_can_be_counted_by_hand() -> None:
-    """DeepSeek-V3: 576 numbers for each token, not 32,768."""
-    cache = la.LatentCache(1, 10, latent_dim=512, rope_dim=64, dtype=torch.bfloat16, device="meta")
-    assert cache.nbytes == 10 * 576 * 2
-
-
-def test_a_cache_returns_views_of_all_that_it_was_given() -> None:
-    cache, kept = empty(), random_tensor(BATCH, NUM_TOKENS, LATENT + ROPE)
-    for start, stop in ((0, 5), (5, 6), (6, 6), (6, 11)):
-        found = cache.append(kept[:, start:stop])
-        assert torch.equal(found, kept[:, :stop])
-        assert found.data_ptr() == cache.kept.data_ptr()
-        assert cache.num_tokens == cache.num_keys == stop
-
-
 @pytest.mark.parametrize("q_len", [1, 2, 3, 4, 5, 12])
 @pytest.mark.parametrize("head_dim", [1, 20])
 def test_the_form_with_fewer_multiplications_is_taken(q_len, head_dim) -> None:
@@ -191,16 +176,3 @@ test_refuses = refusals(
     ("must be boolean", lambda: seeded()(X, attn_mask=MASK.int()), TypeError),
     ("the sequence has 22 tokens", lambda: seeded()(X.repeat(1, 2, 1))),
 )
-
-
-@pytest.mark.usefixtures("unchecked")
-def test_what_does_not_fit_leaves_the_cache_as_it_was() -> None:
-    cache, attention = empty(), seeded().requires_grad_(False)
-    attention(X[:, :5], cache=cache)
-    before = cache.kept[:, :5].clone()
-    with pytest.raises(ValueError, match="attn_mask must fit scores"):
-        attention(X[:, 5:], cache=cache, attn_mask=MASK)
-    with pytest.raises(ValueError, match="room for 11 tokens and holds 5, got 8 more"):
-        attention(X[:, :8], cache=cache)
-    assert cache.num_tokens == 5
-    assert torch.equal(cache.kept[:, :5], before)

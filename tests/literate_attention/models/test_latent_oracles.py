@@ -6,7 +6,6 @@ from itertools import pairwise
 import pytest
 import torch
 from harness.library.deepseek import Pair, close
-from harness.library.twins import noticed, twin
 
 import literate_attention as la
 
@@ -18,8 +17,8 @@ each_seed = pytest.mark.parametrize("seed", range(8))
 each_form = pytest.mark.parametrize("absorb", [False, True, None], ids=str)
 
 
-def pair_of(seed, **sizes):
-    return Pair(seed, "v3", NUM_TOKENS, la.RotaryEmbedding, sizes)
+def pair_of(seed):
+    return Pair(seed, "v3", NUM_TOKENS, la.RotaryEmbedding)
 
 
 @each_seed
@@ -59,30 +58,3 @@ def test_any_split_equals_theirs(seed, absorb) -> None:
     compare_chunks(pair, range(NUM_TOKENS + 1), absorb)
     cuts = sorted({0, NUM_TOKENS, *draw.sample(range(1, NUM_TOKENS), 4)})
     compare_chunks(pair, cuts, absorb)
-
-
-TWINS = {
-    "as it is": ("", ""),
-    "a rotation inside the absorbed part": ("query, widen)", "self.rope(query, start), widen)"),
-    "a scale of the width that is compared": ("(self.head_dim + self.rope_dim)", "key.shape[-1]"),
-    "neighbours are pairs": ("self.rope(", "interleaved(self.rope, "),
-    "positions begin anew": (
-        "self.rope(self.W_rope_key(x), start)",
-        "self.rope(self.W_rope_key(x))",
-    ),
-    "latents are kept before the norm": ("self.latent_norm(self.W_latent(x))", "self.W_latent(x)"),
-}
-
-
-def interleaved(rope, x, start):
-    at = slice(start, start + x.shape[-2])
-    return la.rotate_interleaved(x, rope.cos[at], rope.sin[at])
-
-
-@pytest.mark.parametrize(("before", "after"), TWINS.values(), ids=TWINS)
-def test_a_wrong_twin_is_noticed(before, after, monkeypatch) -> None:
-    pair, latent = pair_of(1, nope=6, rope=6), la.MultiHeadLatentAttention
-    names = twin(latent.forward, before, after, interleaved=interleaved)
-    monkeypatch.setattr(latent, "forward", names["forward"])
-    with noticed(before):
-        compare_chunks(pair, (0, 5, NUM_TOKENS), absorb=True)

@@ -12,7 +12,7 @@ from torch import distributed as dist
 from torch.testing import assert_close
 
 import literate_attention as la
-from literate_attention.models.ring_attention import blocks, tiles
+from literate_attention.models.ring_attention import tiles
 from literate_attention.models.ring_comparison import compare_ring
 
 Q_LEN, KV_LEN, HEAD_DIM, VALUE_DIM = 3, 13, 7, 11
@@ -75,30 +75,6 @@ def test_large_scores_do_not_overflow(size) -> None:
     assert_close(context, la.fused_attention(size * query, key, value))
 
 
-@pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
-@pytest.mark.parametrize("sizes", PARTS, ids=str)
-def test_gradients_of_the_parts_are_those_of_the_whole(sizes, is_causal) -> None:
-    leaves = [x.requires_grad_() for x in query_key_value(BATCH, kv_len=KV_LEN)]
-    mask = (
-        la.causal_mask(Q_LEN, KV_LEN) if is_causal else torch.ones(Q_LEN, KV_LEN, dtype=torch.bool)
-    )
-    expected = la.fused_attention(*leaves, attn_mask=mask, scale=0.3)
-    upstream = random_tensor(*expected.shape, seed=9)
-    of_query, of_key, of_value = torch.autograd.grad(expected, leaves, upstream)
-
-    query, key, value = (x.detach() for x in leaves)
-    found = la.partial_attention(query, key, value, attn_mask=mask, scale=0.3)
-    parts = [
-        la.partial_gradients(query, k, v, *found, upstream, attn_mask=each, scale=0.3)
-        for k, v, each in zip(
-            key.split(sizes, -2), value.split(sizes, -2), mask.split(sizes, -1), strict=True
-        )
-    ]
-    assert_close(sum(part[0] for part in parts), of_query)
-    assert_close(torch.cat([part[1] for part in parts], dim=-2), of_key)
-    assert_close(torch.cat([part[2] for part in parts], dim=-2), of_value)
-
-
 # Who holds what
 
 
@@ -130,16 +106,6 @@ def test_tiles_cover_what_may_be_attended_once(zigzag, is_causal, block_size) ->
                 met[q_at[rows][:, None], k_at[columns]] += tile
     assert torch.equal(met.bool(), la.causal_mask(30) if is_causal else torch.ones(30, 30).bool())
     assert met.max() == 1
-
-
-def test_blocks_do_not_reach_over_a_gap() -> None:
-    (shard, _) = la.ring_shards(28, 2)
-    assert [(rows.start, rows.stop, at.tolist()) for rows, at in blocks(shard, 4)] == [
-        (0, 4, [0, 1, 2, 3]),
-        (4, 7, [4, 5, 6]),
-        (7, 11, [21, 22, 23, 24]),
-        (11, 14, [25, 26, 27]),
-    ]
 
 
 # The ring

@@ -88,40 +88,15 @@ def test_reordered_rows_make_one_pairing_of_the_other() -> None:
 
 # Longer texts
 
-FREQUENCIES = la.rotary_frequencies(64, base=10_000.0)
 
-
-def test_linear_scaling_squeezes_positions() -> None:
-    longer = la.RotaryEmbedding(
-        64, 128, scale=lambda frequencies: la.scale_linear(frequencies, 4.0)
-    )
-    assert_close(longer.cos[::4], la.RotaryEmbedding(64, 32).cos)
-
-
-@pytest.mark.parametrize(
-    "scale",
-    [
-        lambda frequencies: la.scale_llama3(frequencies, 8.0, original_context=1024),
-        lambda frequencies: la.scale_yarn(frequencies, 8.0, original_context=1024),
-    ],
-    ids=["llama3", "yarn"],
-)
-def test_fast_pairs_stay_and_slow_pairs_are_slowed_down(scale) -> None:
-    ratio = FREQUENCIES / scale(FREQUENCIES)
-    turns = 1024 * FREQUENCIES / (2 * math.pi)
+def test_yarn_keeps_fast_pairs_and_slows_slow_ones_down() -> None:
+    frequencies = la.rotary_frequencies(64, base=10_000.0)
+    ratio = frequencies / la.scale_yarn(frequencies, 8.0, original_context=1024)
+    turns = 1024 * frequencies / (2 * math.pi)
     assert_close(ratio[turns > 40], torch.ones_like(ratio[turns > 40]))
     assert_close(ratio[turns < 0.5], torch.full_like(ratio[turns < 0.5], 8.0))
     assert (ratio.diff() >= -1e-6).all()
     assert ((ratio > 1.01) & (ratio < 7.99)).sum() > 3
-
-
-def test_llama3_scaling_worked_by_hand() -> None:
-    """With 16 pi tokens, a pair that turns by 1/4 a token makes 2 turns: a third of the way from 1 to 4."""
-    frequencies = torch.tensor([0.25], dtype=torch.float64)
-    scaled = la.scale_llama3(16 * math.pi / 50 * frequencies, 8.0, original_context=50)
-    kept = 1 / 3
-    expected = 16 * math.pi / 50 * 0.25 * (kept + (1 - kept) / 8)
-    assert_close(scaled, torch.tensor([expected], dtype=torch.float64))
 
 
 def test_yarn_lengthens_queries_and_keys() -> None:
@@ -173,18 +148,6 @@ def test_a_part_is_turned_and_the_rest_has_no_position(start) -> None:
     whole = la.RotaryEmbedding(6, CONTEXT, base=100.0, dtype=torch.float64)
     assert_close(turned[..., :6], whole(x[..., :6], start))
     assert torch.equal(turned[..., 6:], x[..., 6:])
-
-
-def test_only_order_that_the_mask_shows_is_seen_without_rotations() -> None:
-    """The last token cannot tell in which order the others stood; with a partial rotation it can."""
-    x = random_tensor(1, NUM_TOKENS, D_IN)
-    mixed = x[:, [2, 0, 3, 1, 4]]
-    for rope in (None, la.PartialRotaryEmbedding(2, CONTEXT, dtype=torch.float64)):
-        torch.manual_seed(7)
-        attention = la.GroupedQueryAttention(D_IN, 6, HEADS, HEADS, head_dim=4, rope=rope).double()
-        same = torch.allclose(attention(x)[:, -1], attention(mixed)[:, -1])
-        assert same == (rope is None)
-        assert not torch.allclose(attention(x)[:, 2], attention(mixed)[:, 0])
 
 
 test_refuses = refusals(

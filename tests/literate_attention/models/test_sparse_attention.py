@@ -146,16 +146,3 @@ test_refuses = refusals(
     ("scores of shape (2, 1, 13, 13)", lambda: seeded()(X, attn_mask=BY_HEAD)),
     ("top_k must be at least 1, got 0", lambda: seeded(top_k=0)),
 )
-
-
-@pytest.mark.usefixtures("unchecked")
-def test_what_does_not_fit_leaves_the_cache_as_it_was() -> None:
-    sparse, cache = seeded(), empty()
-    before = sparse(X[:, :5], cache=cache)
-    with pytest.raises(ValueError, match="attn_mask must fit scores"):
-        sparse(X[:, 5:], cache=cache, attn_mask=BY_HEAD)
-    with pytest.raises(ValueError, match="room for 13 tokens and holds 5, got 9 more"):
-        sparse(X[:, :9], cache=cache)
-    assert cache.num_tokens == 5
-    rest = sparse(X[:, 5:], cache=cache)
-    assert_close(torch.cat([before, rest], dim=1), sparse(X))

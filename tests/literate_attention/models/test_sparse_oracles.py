@@ -6,11 +6,9 @@ from itertools import pairwise
 import pytest
 import torch
 from harness.library.deepseek import Pair, close
-from harness.library.twins import noticed, twin
 from torch import nn
 
 import literate_attention as la
-from literate_attention.models import sparse_attention
 
 pytestmark = pytest.mark.oracle
 
@@ -20,7 +18,7 @@ NUM_TOKENS = 23
 class Sparse(Pair):
     """The same with an index before it."""
 
-    def __init__(self, seed, **sizes) -> None:
+    def __init__(self, seed) -> None:
         draw = random.Random(seed)
         drawn = {"index_heads": draw.choice([12, 16, 21]), "index_dim": 8 + seed % 3}
         drawn["top_k"] = draw.choice([1, 4, 9])
@@ -30,7 +28,7 @@ class Sparse(Pair):
             return index | {"index_topk": self.top_k}
 
         rope = la.PartialRotaryEmbedding
-        super().__init__(seed, "v32", NUM_TOKENS, rope, drawn | sizes, settings)
+        super().__init__(seed, "v32", NUM_TOKENS, rope, drawn, settings)
         self.theirs.requires_grad_(False)
         indexer = la.Indexer(self.width, self.index_heads, self.index_dim, rope=self.ours.rope)
         last = nn.Linear(self.query_latent, self.index_heads * self.index_dim, bias=False)
@@ -66,42 +64,3 @@ def test_any_split_equals_theirs(seed) -> None:
     pair, draw = Sparse(seed), random.Random(seed)
     pair.compare(range(NUM_TOKENS + 1))
     pair.compare(sorted({0, NUM_TOKENS, *draw.sample(range(1, NUM_TOKENS), 4)}))
-
-
-def test_with_two_heads_there_is_nothing_to_be_equal_to() -> None:
-    """A quarter of all scores are exactly zero; which of them are chosen hangs on how many there are."""
-    differences = []
-    for seed in range(8):
-        pair = Sparse(seed, index_heads=2, top_k=4)
-        cache, whole = pair.cache(), pair.expected()
-        pieces = [pair.expected(at, at + 1, cache) for at in range(NUM_TOKENS)]
-        differences.append((torch.cat(pieces, dim=1) - whole).abs().max().item())
-    assert max(differences) > 0.1
-
-
-TWINS = {
-    "as it is": ("", ""),
-    "an index that sees the future": (
-        "top_k_mask(scores, self.top_k, allowed)",
-        "top_k_mask(scores, self.top_k, torch.ones_like(allowed)) & allowed",
-    ),
-    "a softmax over the weights of heads": ("self.W_weight(x)", "self.W_weight(x).softmax(-1)"),
-    "no cut at zero": ("relu(query @ key.unsqueeze(-3).mT)", "query @ key.unsqueeze(-3).mT"),
-    "the last numbers are rotated": (
-        "self.rope(query, start), self.rope(key, start)",
-        "(self.rope(each.flip(-1), start).flip(-1) for each in (query, key))",
-    ),
-    "positions begin anew": ("self.rope(key, start)", "self.rope(key)"),
-    "keys without their norm": ("self.key_norm(self.W_key(x))", "self.W_key(x)"),
-    "one key too few": ("min(self.top_k, kv_len)", "min(self.top_k - 1, kv_len)"),
-}
-
-
-@pytest.mark.parametrize(("before", "after"), TWINS.values(), ids=TWINS)
-def test_a_wrong_twin_is_noticed(before, after) -> None:
-    pair = Sparse(1, index_dim=9, rope=4, top_k=4)
-    names = twin(sparse_attention, before, after)
-    pair.sparse.indexer.__class__ = names["Indexer"]
-    pair.sparse.__class__ = names["SparseAttention"]
-    with noticed(before):
-        pair.compare((0, 5, *range(9, NUM_TOKENS + 1)))

@@ -1,9 +1,9 @@
-"""Each query head leads to its key-value head, and a token lies beyond the lines of those that attend."""
+"""A token lies beyond the lines of those that attend."""
 
 import pytest
 import torch
 from harness.drawings import ways
-from matplotlib.patches import Circle, FancyBboxPatch
+from matplotlib.patches import Circle
 
 from literate_attention import figures
 
@@ -23,12 +23,3 @@ def test_a_token_lies_beyond_the_lines_of_the_heads_that_attend_to_it() -> None:
         assert (stop - start) @ beyond == pytest.approx(0, abs=1e-3)
         for point, attending in zip(points, seen, strict=True):
             assert ((point - start) @ beyond > 0) == attending[head]
-
-
-@pytest.mark.parametrize("num_kv_heads", [6, 3, 2, 1])
-def test_each_query_head_leads_to_its_key_value_head(num_kv_heads) -> None:
-    drawing = figures.draw_shared_heads(6, [num_kv_heads])
-    boxes = [box.get_x() + box.get_width() / 2 for box in drawing.figure.findobj(FancyBboxPatch)]
-    lines = sorted(line.get_xdata().tolist() for line in drawing.figure.axes[0].lines)
-    expected = torch.arange(num_kv_heads).repeat_interleave(6 // num_kv_heads).tolist()
-    assert [boxes[kv_head] for kv_head in expected] == pytest.approx([end for _, end in lines])

@@ -1,17 +1,15 @@
-"""Memory and shapes are drawn as torch has them."""
+"""Memory is drawn as torch has it."""
 
 from itertools import pairwise
 
 import pytest
 import torch
 from harness.drawings import written
-from matplotlib.colors import to_hex
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.patches import FancyArrowPatch
 from matplotlib.text import Text
 from torch import Tensor
 
 from literate_attention import figures
-from literate_attention.figures._palette import HEADS
 
 X = torch.arange(2 * 3 * 10).view(2, 3, 10)[0]
 SPLIT = X.view(3, 2, 5)
@@ -44,24 +42,3 @@ def test_reading_leaps_where_the_numbers_do_not_lie_side_by_side(name) -> None:
     assert turns_below(drawing, memory) == [1 + read.index(number) for number in memory]
     assert len(drawing.figure.findobj(FancyArrowPatch)) == leaps
     assert ("without a leap" in drawing.alt) == tensor.is_contiguous()
-
-
-def colours_of_sheets(names, sizes):
-    """Return the colours of heads, from left to right and then down."""
-    x = torch.ones(1, *(sizes[name] for name in names.split()[1:]))
-    drawing = figures.draw_shapes([("x", x, names, "heads")])
-    boxes = [
-        (box.get_x(), box.get_y(), to_hex(box.get_facecolor()))
-        for box in drawing.figure.findobj(FancyBboxPatch)
-    ]
-    tints = {colour.tint for colour in HEADS}
-    return [colour for *_, colour in sorted(boxes) if colour in tints]
-
-
-def test_the_last_two_dimensions_are_a_sheet_below_their_names_and_sizes() -> None:
-    drawing = figures.draw_shapes([("split", torch.ones(2, 3, 5, 7), "b h n d_k", "heads")])
-    assert {"split", "(b, h, n, d_k)", "(2, 3, 5, 7)"} <= set(written(drawing))
-    sizes = {"n": 3, "h": 2, "d_k": 4}
-    assert colours_of_sheets("b n h d_k", sizes) == 3 * [HEADS[0].tint, HEADS[1].tint]
-    assert colours_of_sheets("b h n d_k", sizes) == [HEADS[0].tint, HEADS[1].tint]
-    assert colours_of_sheets("b h d_k n", sizes) == [HEADS[0].tint, HEADS[1].tint]

@@ -8,8 +8,6 @@ from torch.testing import assert_close
 import literate_attention as la
 from literate_attention import figures
 
-X = la.toy_embeddings()
-
 WORDS = la.gloves_task()[0].words
 TURNS = torch.tensor([0.3, 2.4, 4.5]).repeat_interleave(4)
 KEYS = torch.stack([TURNS.cos(), TURNS.sin()], dim=1)
@@ -23,17 +21,16 @@ def random(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-class TestShadows:
-    @pytest.mark.parametrize("width", [2, 3, 7])
-    def test_keys_keep_their_length_and_their_angle_to_the_query(self, width) -> None:
-        query, keys = random(width, seed=1), random(5, width)
-        drawing = figures.draw_shadows(query, keys, list("abcde"))
-        arrows = torch.stack([way for _, way in ways(drawing, "key")])
-        ((_, direction),) = ways(drawing, "direction")
-        ratios = arrows.norm(dim=-1) / keys.norm(dim=-1)
-        assert_close(ratios, (direction.norm() / query.norm()).expand(5))
-        cosine = torch.nn.functional.cosine_similarity
-        assert_close(cosine(arrows, direction[None]), cosine(keys, query[None]))
+@pytest.mark.parametrize("width", [2, 3, 7])
+def test_keys_keep_their_length_and_their_angle_to_the_query(width) -> None:
+    query, keys = random(width, seed=1), random(5, width)
+    drawing = figures.draw_shadows(query, keys, list("abcde"))
+    arrows = torch.stack([way for _, way in ways(drawing, "key")])
+    ((_, direction),) = ways(drawing, "direction")
+    ratios = arrows.norm(dim=-1) / keys.norm(dim=-1)
+    assert_close(ratios, (direction.norm() / query.norm()).expand(5))
+    cosine = torch.nn.functional.cosine_similarity
+    assert_close(cosine(arrows, direction[None]), cosine(keys, query[None]))
 
 
 def drawn_gloves(weights=LOOKS, values=VALUES):
