@@ -20,22 +20,24 @@ WIDTH = 80
 PATIENCE = 600.0
 """How many seconds of the clock a busy computer may take for a piece, or a file."""
 
-TIME_IS_OVER, IT_WAITS, TOO_BUSY = 124, 125, 126
-"""The exit codes of a process whose code works too long, does nothing for long, or hardly gets its turn."""
+TIME_IS_OVER, PATIENCE_IS_OVER = 124, 125
+"""The exit codes of a process whose code works too long, or does not come to an end for long."""
 
 
 class WorkshopError(ValueError):
     """Something that a reader can mend; its message is a sentence that says how."""
 
 
-def file_name(chapter: str) -> str:
-    """Name the file of a chapter in a reader's folder, without its suffix."""
-    return chapter.rpartition("/")[2]
+class Said(str):
+    """A text that a notebook shows as it is printed."""
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 CHAPTERS = {
-    file_name(chapter): tuple(piece for piece in PIECES if piece.chapter == chapter)
-    for chapter in dict.fromkeys(piece.chapter for piece in PIECES)
+    stem: tuple(piece for piece in PIECES if piece.stem == stem)
+    for stem in dict.fromkeys(piece.stem for piece in PIECES)
 }
 """The pieces of each chapter, in the order of the book."""
 

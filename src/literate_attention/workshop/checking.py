@@ -2,7 +2,7 @@
 
 import os
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -12,10 +12,10 @@ from literate_attention.workshop._road import (
     CHAPTERS,
     TITLES,
     WIDTH,
+    Said,
     WorkshopError,
     command_line,
     explained,
-    file_name,
     find_piece,
     find_pieces,
 )
@@ -80,9 +80,7 @@ class Checked:
         return [result.piece.name for result in self.results if result.state == state]
 
     def __repr__(self) -> str:
-        by_chapter = groupby(self.results, lambda result: result.piece.chapter)
-        lines = (line for _, results in by_chapter for line in lines_of_chapter(list(results)))
-        return "\n".join([*lines, *self.summary()])
+        return "\n".join([*map(shown, by_chapter(self.results)), *self.summary()])
 
     def summary(self) -> Iterator[str]:
         """Yield how many pieces are right, and what comes next."""
@@ -123,16 +121,23 @@ class Checked:
             yield f"A hint: {command_line('check', self.folder, '--hint', name)}"
 
 
-def lines_of_chapter(results: Sequence[Result]) -> Iterator[str]:
-    """Yield the verdicts on the pieces of a chapter, line by line."""
-    chapter = results[0].piece.chapter
-    yield f"{TITLES[chapter]} ({file_name(chapter)}.py)"
+def by_chapter(results: Iterable[Result]) -> Iterator[list[Result]]:
+    """Yield the verdicts of each chapter as soon as the next one begins."""
+    for _, of_chapter in groupby(results, lambda result: result.piece.chapter):
+        yield list(of_chapter)
+
+
+def shown(results: Sequence[Result]) -> str:
+    """Write the verdicts on the pieces of a chapter."""
+    piece = results[0].piece
+    lines = [f"{TITLES[piece.chapter]} ({piece.stem}.py)"]
     for (state, says), alike in groupby(results, lambda one: (one.state, one.says)):
         names = ", ".join(result.piece.name for result in alike)
         first, *case = says.split("\n")
         text = f"{MARKS[state]} {names}" + (f": {first}" if says != RIGHT else "")
-        yield textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent=" " * 4)
-        yield from (f"      {line}" for line in case)
+        lines.append(textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent=" " * 4))
+        lines += [f"      {line}" for line in case]
+    return "\n".join(lines)
 
 
 def check(folder: str | os.PathLike[str], *names: str, seconds: float = SECONDS) -> Checked:
@@ -157,41 +162,20 @@ def check(folder: str | os.PathLike[str], *names: str, seconds: float = SECONDS)
 def verdicts_on(
     folder: Path, names: Sequence[str] = (), seconds: float = SECONDS
 ) -> Iterator[Result]:
-    """Return the verdicts on chapters and pieces, each as soon as it is known."""
-    pieces = find_pieces(names)
-    require_folder(folder)
-    if not any((folder / f"{stem}.py").exists() for stem in CHAPTERS):
-        raise WorkshopError(
-            f"{folder} has no file of a chapter in it; {command_line('start', folder)} makes them."
-        )
-    return results_of(folder, pieces, seconds)
-
-
-def results_of(
-    folder: Path, pieces: Sequence[Piece] = tuple(BY_NAME.values()), seconds: float = SECONDS
-) -> Iterator[Result]:
-    """Judge pieces in a process of its own."""
-    for name, verdict in _process.verdicts(folder, [piece.name for piece in pieces], seconds):
-        yield Result(BY_NAME[name], verdict)
-
-
-def require_folder(folder: Path) -> None:
-    """Refuse what is no folder."""
+    """Yield the verdicts on chapters and pieces, each as soon as it is known."""
+    pieces = [piece.name for piece in find_pieces(names)]
     if folder.is_file():
         raise WorkshopError(f"{folder} is a file; give the folder that it is in.")
     if not folder.is_dir():
         raise WorkshopError(
             f"There is no folder {folder}; {command_line('start', folder)} makes it."
         )
-    if not os.access(folder, os.R_OK | os.X_OK):
-        raise WorkshopError(f"{folder} cannot be read (Permission denied).")
-
-
-class Said(str):
-    """A text that a notebook shows as it is printed."""
-
-    def __repr__(self) -> str:
-        return str(self)
+    if not any(os.path.exists(folder / f"{stem}.py") for stem in CHAPTERS):
+        raise WorkshopError(
+            f"{folder} has no file of a chapter in it; {command_line('start', folder)} makes them."
+        )
+    for name, verdict in _process.verdicts(folder, pieces, seconds):
+        yield Result(BY_NAME[name], verdict)
 
 
 def require_hints(folder: Path) -> None:

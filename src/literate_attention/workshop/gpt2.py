@@ -3,8 +3,7 @@
 import importlib
 import os
 import re
-import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from literate_attention.story.multi_head_attention import MultiHeadAttention
 from literate_attention.workshop._road import FirstLines, WorkshopError
 from literate_attention.workshop.assembling import share_weights
 from literate_attention.workshop.checking import check
-from literate_attention.workshop.judge.trials import UnusableError
+from literate_attention.workshop.judge.trials import UnusableError, message_of
 from literate_attention.workshop.readers_code import (
     TOLERANCE,
     ReadersCode,
@@ -26,15 +25,6 @@ from literate_attention.workshop.readers_code import (
 
 HEAD_DIM = 64
 """How wide a head is in each GPT-2; a checkpoint does not say."""
-
-NAME = r"(?:transformer\.)?(h\.(?:0|[1-9]\d{0,2})\.attn\.c_(?:attn|proj)\.(?:weight|bias))"
-WIDTHS = {
-    "c_attn.weight": (1, 3),
-    "c_attn.bias": (3,),
-    "c_proj.weight": (1, 1),
-    "c_proj.bias": (1,),
-}
-"""What a layer's attention has, and how many times the width of the model each dimension is."""
 
 CONTEXT_LENGTH = 1024
 NUM_TOKENS = 16
@@ -53,54 +43,38 @@ def talk_gpt2(folder: str | os.PathLike[str], file: str | os.PathLike[str]) -> s
     Raises:
         ValueError: the file is no such checkpoint, or your class is not right yet or takes no such weights.
     """
-    checkpoint, layers = read_whole(Path(file))
+    checkpoint = read_checkpoint(Path(file))
     (checked,) = check(folder, "MultiHeadAttention").results
     if not checked.verdict:
         raise WorkshopError(f"MultiHeadAttention is not right yet. {checked.verdict.says}")
     written = ReadersCode(Path(folder), ["MultiHeadAttention"])
-    for layer in layers:
-        num_heads = len(checkpoint[f"h.{layer}.attn.c_proj.bias"]) // HEAD_DIM
-        ours = gpt2_attention(checkpoint, layer, num_heads, CONTEXT_LENGTH).eval()
+    for number, ours in enumerate(layers_of(checkpoint, file), start=1):
         with redirect_stdout(FirstLines()):
             fits = compared(written, ours) <= TOLERANCE
         if not fits:
-            return f"In layer {layer + 1} your MultiHeadAttention has other numbers than ours."
+            return f"In layer {number} your MultiHeadAttention has other numbers than ours."
     return (
         "With the weights of GPT-2, your MultiHeadAttention computes what ours does, in each of "
-        f"{len(layers)} layers of {ours.num_heads} heads."
+        f"its {number} layers."
     )
 
 
-def read_whole(file: Path) -> tuple[dict[str, Tensor], range]:
-    """Read a checkpoint of which no layer lacks anything, and count its layers."""
-    checkpoint = read_checkpoint(file)
-    layers = range(1 + max((int(name.split(".")[1]) for name in checkpoint), default=0))
-    for layer in layers:
-        require_layer(file, checkpoint, layer)
-    return checkpoint, layers
-
-
-def require_layer(file: Path, checkpoint: Mapping[str, Tensor], layer: int) -> None:
-    """Refuse a layer that lacks a weight, or has one of which nothing can be computed."""
-    first = checkpoint.get("h.0.attn.c_attn.weight")
-    width = 0 if first is None or first.ndim == 0 else len(first)
-    for part, widths in WIDTHS.items():
-        name = f"h.{layer}.attn.{part}"
-        if name not in checkpoint:
-            raise WorkshopError(f"{file} is no checkpoint of GPT-2: it has no {name}.")
-        weight, shape = checkpoint[name], tuple(width * times for times in widths)
-        if width == 0 or width % HEAD_DIM or tuple(weight.shape) != shape:
+def layers_of(
+    checkpoint: dict[str, Tensor], file: str | os.PathLike[str]
+) -> Iterator[MultiHeadAttention]:
+    """Yield the attention of each layer of a checkpoint, with the weights of GPT-2."""
+    found = (re.match(r"h\.(\d+)\.attn\.", name) for name in checkpoint)
+    for layer in range(1 + max((int(one[1]) for one in found if one), default=0)):
+        try:
+            num_heads = len(checkpoint[f"h.{layer}.attn.c_proj.bias"]) // HEAD_DIM
+            yield gpt2_attention(checkpoint, layer, num_heads, CONTEXT_LENGTH).eval()
+        except KeyError as error:
             raise WorkshopError(
-                f"{name} in {file} has the shape {tuple(weight.shape)}; the attention of GPT-2 is as wide "
-                f"as some heads of {HEAD_DIM}, and has {' x '.join(map(str, widths))} times that."
-            )
-        is_stored = weight.layout == torch.strided and weight.device.type == "cpu"
-        if not (is_stored and weight.untyped_storage().nbytes() >= weight.nbytes):
-            raise WorkshopError(f"{name} in {file} is not stored as numbers, one for each weight.")
-        if not (weight.is_floating_point() and weight.float().isfinite().all()):
-            raise WorkshopError(
-                f"{name} in {file} holds other than finite, floating-point numbers."
-            )
+                f"{file} is no checkpoint of GPT-2: it has no {error.args[0]}."
+            ) from None
+        except (ArithmeticError, RuntimeError, TypeError, ValueError) as error:
+            says = message_of(error)
+            raise WorkshopError(f"{file} is no checkpoint of GPT-2: {says}.") from None
 
 
 def read_checkpoint(file: Path) -> dict[str, Tensor]:
@@ -111,14 +85,8 @@ def read_checkpoint(file: Path) -> dict[str, Tensor]:
         if file.suffix == ".safetensors":
             weights = importlib.import_module("safetensors.torch").load_file(file)
         else:
-            with warnings.catch_warnings(action="ignore"):  # of versions that damage has written
-                weights = torch.load(file, map_location="cpu", weights_only=True)
-        found = {name: re.fullmatch(NAME, name) for name in weights if isinstance(name, str)}
-        return {
-            match[1]: weights[name]
-            for name, match in found.items()
-            if match and isinstance(weights[name], Tensor)
-        }
+            weights = torch.load(file, map_location="cpu", weights_only=True)
+        return {name.removeprefix("transformer."): weight for name, weight in weights.items()}
     except ModuleNotFoundError:
         raise WorkshopError(
             f"safetensors is not installed, and it reads {file}: pip install safetensors"

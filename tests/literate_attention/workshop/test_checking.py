@@ -124,28 +124,6 @@ def test_files_that_cannot_be_imported(folder) -> None:
     )
 
 
-def test_what_calls_an_endless_piece_is_judged_with_the_books(folder) -> None:
-    loop = "    while True:\n        pass\n"
-    write(folder, "simple_attention", f"def softmax(x):\n{loop}{ATTEND}")
-    attention = (
-        "from simple_attention import softmax\n"
-        "def attention_weights(q, k):\n    return softmax(q @ k.mT / k.shape[-1] ** 0.5)\n"
-    )
-    write(folder, "self_attention", attention)
-    verdicts = said(checked := workshop.check(folder, *PIECES_OF_LOOP, seconds=2.0))
-    assert verdicts["softmax"].startswith("It does not end within 2 seconds")
-    assert verdicts["dot_product_attention"] == verdicts["attention_weights"] == f"right. {APART}"
-    assert "Wrong: 1. Not written yet: 0." in str(checked)
-    (folder / "simple_attention.py").write_text("while True:\n    pass\n")
-    (folder / "self_attention.py").write_text(f"{attention}softmax(1)\n")
-    verdicts = said(workshop.check(folder, *PIECES_OF_LOOP, seconds=2.0))
-    assert verdicts["softmax"] == verdicts["dot_product_attention"]
-    assert verdicts["softmax"].startswith("Importing simple_attention.py does not end")
-    assert verdicts["attention_weights"] == (
-        "self_attention.py, line 4, cannot be imported: it waits for softmax, which does not end."
-    )
-
-
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
 @pytest.mark.parametrize("loop", ["while True:\n        pass", "re.match('(a+)+b', 40 * 'a')"])
 def test_code_that_closes_all_pipes_or_lets_nobody_else_run_ends(folder, loop) -> None:
@@ -157,18 +135,12 @@ def test_code_that_closes_all_pipes_or_lets_nobody_else_run_ends(folder, loop) -
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such processes")
-@pytest.mark.parametrize("apart", [False, Path("/proc/self/environ").exists()])
-def test_nothing_that_code_has_begun_is_left(folder, apart) -> None:
-    """Also in a session of its own, if the system shows it."""
-    begin = "import subprocess\nchild = subprocess.Popen(['sleep', '600'], "
-    begin += f"start_new_session={apart})\n"
+def test_nothing_that_code_has_begun_is_left(folder) -> None:
+    begin = "import subprocess\nchild = subprocess.Popen(['sleep', '600'])\n"
     write(folder, "simple_attention", f"{begin}open('pid', 'w').write(f'{{child.pid}}\\n')\n")
     workshop.check(folder, "softmax")
     while is_running(process_id(folder)):
         time.sleep(0.1)
-
-
-PIECES_OF_LOOP = ("softmax", "dot_product_attention", "attention_weights")
 
 
 def test_a_file_or_a_piece_that_is_gone_is_not_written_yet(folder) -> None:
@@ -362,20 +334,12 @@ def test_what_is_said_of_a_piece(folder, name, code, says, printed) -> None:
         "torch.set_default_dtype(torch.float64)",
         "torch.set_grad_enabled(False)",
         "torch.use_deterministic_algorithms(True)",
-        "torch.ones = torch.softmax = torch.nn.functional.softmax = None",
-        "torch.Tensor.tril = nn.Module.__call__ = __builtins__['max'] = None",
-        "torch.autocast('cpu').__enter__()",
         "import sys; sys.path.clear()",
-        "torch.device('meta').__enter__()",
-        "nn.modules.module.register_module_forward_hook(lambda module, x, y: y * 2)",
-        "nn.Linear.forward = nn.Linear.reset_parameters = None",
-        "import signal; signal.setitimer(signal.ITIMER_REAL, 0.05)",
     ],
 )
 def test_what_one_file_sets_does_not_judge_the_others(folder, setting) -> None:
     write(folder, "simple_attention", f"{setting}\n")
-    slow = RIGHT_MASK.replace("    kv_len =", "    import time; time.sleep(0.02); kv_len =")
-    write(folder, "causal_attention", slow)
+    write(folder, "causal_attention", RIGHT_MASK)
     write(folder, "transformer_block", inspect.getsource(naive_pieces.SwiGLU))
     verdicts = said(workshop.check(folder, "softmax", "causal_mask", "SwiGLU"))
     assert verdicts["causal_mask"] == verdicts["SwiGLU"] == "right"
@@ -388,10 +352,6 @@ def test_a_piece_in_another_file_is_found_but_not_judged(folder) -> None:
         "It stands in self_attention.py, and is judged in simple_attention.py alone: move it there."
     )
     assert (result.state, result.says) == ("not written yet", alone)
-    (folder / "simple_attention").mkdir()
-    (folder / "simple_attention/__init__.py").touch()
-    (result,) = workshop.check(folder, "softmax").results
-    assert result.says.startswith("Python imports simple_attention/__init__.py in place of simple_")
 
 
 @pytest.mark.parametrize("name", ["queue.py", "csv/__init__.py"])
@@ -414,11 +374,11 @@ def test_a_table_has_no_formulas_and_overwrites_no_code(tmp_path) -> None:
     mine = tmp_path / "inputs.py"
     mine.write_text("mine")
     with pytest.raises(WorkshopError, match=r"ends in \.csv"):
-        check_command.report(mine, [tmp_path])
+        list(check_command.report(mine, [tmp_path]))
     assert mine.read_text() == "mine"
     grades = mine.replace(tmp_path / "grades.csv")
     with pytest.raises(WorkshopError, match="no table of verdicts"):
-        check_command.report(grades, [tmp_path])
+        list(check_command.report(grades, [tmp_path]))
     assert grades.read_text() == "mine"
 
 
@@ -518,10 +478,6 @@ def test_a_table_for_teachers(folder, tmp_path, capsys) -> None:
         (["check", "mine", "zzz"], f"no chapter or piece zzz; there are {next(iter(CHAPTERS))}, "),
         (["check", "mine", "--hint", "softmx"], "no piece softmx; the nearest is softmax."),
         (["check", "--report", "no/x.csv", "empty"], "no/x.csv cannot be written (No such file"),
-        (
-            ["check", "my", "own", "folder", "softmax"],
-            'a name with blanks needs quotes: python -m literate_attention check "my own folder" softmax',
-        ),
         (["start", "file"], "file is a file; choose another name for the folder."),
         (["talk", "mine", "Once", "--chat", ""], "not both"),
     ],
@@ -531,7 +487,6 @@ def test_an_error_is_one_sentence(tmp_path, monkeypatch, capsys, arguments, mess
     Path("file").write_text("")
     Path("empty").mkdir()
     Path("mine").mkdir()
-    Path("my own folder").mkdir()
     assert main(arguments) == 2
     output, errors = capsys.readouterr()
     assert output == ""

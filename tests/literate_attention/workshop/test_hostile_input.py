@@ -3,7 +3,6 @@
 import os
 import random
 import time
-from collections import Counter
 from itertools import cycle
 from pathlib import Path
 
@@ -12,8 +11,7 @@ import torch
 
 from literate_attention import workshop
 from literate_attention.models.model_file import read_kept
-from literate_attention.workshop._road import CHAPTERS, WorkshopError
-from literate_attention.workshop.gpt2 import WIDTHS, read_whole
+from literate_attention.workshop._road import CHAPTERS
 
 # Damaged files
 
@@ -34,30 +32,6 @@ def damaged(content, number):
         at = random.randrange(random.choice([64, len(content)]))
         at = random.choice([at, len(content) - 1 - at])
         yield damage(content, at, min(at + random.choice([1, 8, 4096]), len(content)))
-
-
-def save_safely(weights, file) -> None:
-    pytest.importorskip("safetensors.torch").save_file(weights, file)
-
-
-@pytest.mark.whole
-@pytest.mark.parametrize(("end", "save"), [("bin", torch.save), ("safetensors", save_safely)])
-def test_a_damaged_checkpoint_is_whole_or_refused_in_words(tmp_path, end, save) -> None:
-    shapes = {f"h.0.attn.{part}": [64 * one for one in WIDTHS[part]] for part in WIDTHS}
-    file, ends = tmp_path / f"gpt2.{end}", Counter()
-    save({one: torch.randn(shape) for one, shape in shapes.items()}, file)
-    for content in damaged(file.read_bytes(), 5000):
-        file.write_bytes(content)
-        try:
-            weights, _ = read_whole(file)
-        except WorkshopError:
-            ends["refused"] += 1
-        else:
-            ends["read"] += 1
-            for one, shape in shapes.items():
-                assert weights[one].isfinite().all()
-                assert list(weights[one].shape) == shape
-    assert min(ends["refused"], ends["read"]) > 100
 
 
 @pytest.mark.whole
@@ -93,7 +67,6 @@ subprocess.Popen(["sleep", "600"])
 os.fork()
 os.fork() or time.sleep(600)
 threading.Thread(target=time.sleep, args=(600,)).start()
-signal.setitimer(signal.ITIMER_REAL, 0.1)
 print("x" * 10**6); os.write(1, b"[1]"); os.write(2, bytes(range(256)))
 sys.stdout = sys.stderr = json.dumps = None
 sys.modules.clear()

@@ -276,7 +276,7 @@ dropped before the softmax
     weights = self.dropout(weights)
         -> weights = torch.softmax(self.dropout(scores) / k.shape[-1] ** 0.5, dim=-1)
 training: it stops with IndexError | self.dropout(weights) -> (weights,)[self.training]
-in training the shape is | return weights @ v -> return (weights @ v)[self.training :]
+nothing else may change | return weights @ v -> return (weights @ v)[self.training :]
 nothing else may change | weights @ v -> self.dropout(weights @ v)
 nothing else may change | nn.Dropout(dropout) -> nn.Dropout(1 - dropout)
 not scaled, and the softmax runs over the queries
@@ -346,7 +346,7 @@ def test_names_that_a_checkpoint_has_not_are_told_of_something_right() -> None:
     assert verdict
     assert verdict.says == (
         "To run with the weights of GPT-2, it needs layers that are called W_query, W_key, W_value, "
-        "out_proj in place of qkv, proj."
+        "out_proj."
     )
 
 
@@ -355,9 +355,9 @@ def test_what_gpt_2_needs_is_told_where_it_is_checked() -> None:
         def __init__(self, d_in, d_out, context_length, dropout, num_heads) -> None:
             super().__init__(d_in, d_out, context_length, dropout, num_heads)
 
-    says = "To read GPT-2, it takes qkv_bias, as the stub does."
+    says = "To run with the weights of GPT-2, it needs qkv_bias, as the stub has it."
     assert check_piece(WithoutBias, "MultiHeadAttention") == Verdict(True, says)
-    assert ", and takes qkv_bias" in check_piece(written(EACH_HEAD)).says
+    assert "out_proj and qkv_bias" in check_piece(written(EACH_HEAD)).says
     assert "qkv_bias" not in check_piece(written(WITHOUT_DROPOUT)).says
     assert check_piece(BY_NAME["MultiHeadAttention"].library).says == ""
 

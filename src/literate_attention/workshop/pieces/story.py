@@ -22,7 +22,7 @@ from literate_attention.workshop.judge.attending import (
     BY_NUMBER,
     attend,
     known_ways,
-    ways_on,
+    ways_with,
     weigh,
 )
 from literate_attention.workshop.judge.attention import judge_attention, remark_on_names
@@ -193,8 +193,9 @@ PIECES = (
         "Scores are products of all rows with all rows; each row of weights averages the inputs.",
         lambda mine: judge_by_ways(
             mine,
-            lambda given: ways_on(
-                known_ways(attend, is_causal=False, is_scaled=False), *3 * [given["inputs"]]
+            ways_with(
+                known_ways(attend, is_causal=False, is_scaled=False),
+                lambda given: 3 * [given["inputs"]],
             ),
             inputs(
                 "inputs",
@@ -213,8 +214,9 @@ PIECES = (
         "How wide a key is, tells by what scores are divided; the softmax runs over the keys.",
         lambda mine: judge_by_ways(
             mine,
-            lambda given: ways_on(
-                known_ways(weigh, is_causal=False, more=BY_NUMBER), *given.values()
+            ways_with(
+                known_ways(weigh, is_causal=False, more=BY_NUMBER),
+                lambda given: [*given.values()],
             ),
             inputs(
                 "query, key",
