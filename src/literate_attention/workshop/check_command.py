@@ -2,14 +2,13 @@
 
 import argparse
 import csv
-import inspect
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from literate_attention.workshop._process import printable
-from literate_attention.workshop._road import WorkshopError, explained, find_piece
+from literate_attention.workshop._road import WorkshopError
 from literate_attention.workshop.checking import (
     MARKS,
     WRONG,
@@ -17,23 +16,10 @@ from literate_attention.workshop.checking import (
     Result,
     by_chapter,
     hint,
-    require_hints,
     shown,
     verdicts_on,
 )
 from literate_attention.workshop.pieces import BY_NAME
-
-
-def solution(folder: Path, name: str) -> str:
-    """Say where the solution stands, unless there are to be no hints."""
-    piece = find_piece(name)
-    require_hints(folder)
-    library = inspect.unwrap(piece.library)
-    file, (_, line) = inspect.getsourcefile(library), inspect.getsourcelines(library)
-    return (
-        f"{explained(piece, f'{piece.name} is explained under')}\n"
-        f"The library's own is in {file}, line {line}."
-    )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--hint", metavar="PIECE", help="give a hint for a piece")
-    instead.add_argument("--solution", metavar="PIECE", help="say where its solution stands")
     instead.add_argument(
         "--report",
         metavar="FILE.csv",
@@ -65,8 +50,6 @@ def run(options: argparse.Namespace) -> int:
     folder = Path(options.folder)
     if options.hint:
         print(hint(folder, options.hint))
-    elif options.solution:
-        print(solution(folder, options.solution))
     elif options.report:
         for line in report(Path(options.report), [folder, *map(Path, options.names)]):
             print(line, flush=True)
@@ -104,24 +87,19 @@ def report(file: Path, folders: Sequence[Path]) -> Iterator[str]:
             try:
                 checked = Checked(folder, tuple(verdicts_on(folder)))
             except WorkshopError as error:
-                writer.writerow(map(as_text, [folder, "", "", "no folder", error, error]))
+                writer.writerow([folder, "", "", "no folder", error, error])
                 yield str(error)
                 continue
             for one in checked.results:
                 in_short = first_sentence(one.says)
-                row = [folder, one.piece.chapter, one.piece.name, one.state, in_short, one.says]
-                writer.writerow(map(as_text, row))
+                piece = one.piece
+                writer.writerow([folder, piece.chapter, piece.name, one.state, in_short, one.says])
                 if one.state == WRONG:
                     mistakes[one.piece.name, in_short] += 1
             counts = (f"{len(checked.named(state))} {state}" for state in MARKS)
             yield f"{printable(str(folder))}: {', '.join(counts)}"
     yield from commonest(mistakes)
     yield f"The verdicts are in {file}."
-
-
-def as_text(value: object) -> str:
-    """Write a cell that no spreadsheet takes for a formula."""
-    return re.sub(r"^(?=[=+\-@\t\r])", "'", str(value))
 
 
 def first_sentence(says: str) -> str:

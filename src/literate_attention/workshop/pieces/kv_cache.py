@@ -1,5 +1,6 @@
 """The pieces of the chapter on the cache: the cache itself, and who stays in the running for a token."""
 
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -24,38 +25,37 @@ def keys_and_values(*shape: int) -> tuple[Tensor, Tensor]:
     return keys, 0.25 - keys
 
 
-def run_cache(implementation: Any, given: Given) -> list[Tensor]:
-    """Make two caches, and append to both in turns."""
+def run_cache(implementation: Any, given: Given, name: str = "num_tokens") -> list[Tensor]:
+    """Make two caches, append to both in turns, and ask the first for a number."""
     *sizes, chunks = given.values()
     cache, other = (implementation(*sizes) for _ in range(2))
     batch, num_kv_heads, _, head_dim = sizes
-    return appended(cache, (batch, num_kv_heads, head_dim), chunks, other)
+    return appended(cache, (batch, num_kv_heads, head_dim), chunks, name, other)
 
 
 def appended(
-    cache: Any, sizes: tuple[int, int, int], chunks: tuple[int, ...], other: Any = None
+    cache: Any, sizes: tuple[int, int, int], chunks: tuple[int, ...], name: str, other: Any = None
 ) -> list[Tensor]:
-    """Append a few tokens at a time, and return all that came, and the numbers that the cache should know."""
+    """Append a few tokens at a time, and return all that came, and a number that the cache should know."""
     batch, num_kv_heads, head_dim = sizes
     if not hasattr(cache, "num_tokens"):
         raise UnusableError("it has no num_tokens, which says how many tokens were appended so far")
-    came = numbers_of(cache)
+    came = [number(cache, name)]
     both = keys_and_values(batch, num_kv_heads, sum(chunks), head_dim)
     for key, value in zip(*(one.split(chunks, dim=2) for one in both), strict=True):
         came += [one.clone() for one in cache.append(key.clone(), value.clone())]
         if other is not None:
             other.append(2 * key, 2 * value)  # which is no business of the first
-        came += numbers_of(cache)
+        came.append(number(cache, name))
     return came
 
 
-def numbers_of(cache: Any) -> list[Tensor]:
-    """Ask a cache for its numbers."""
-    found = {name: getattr(cache, name) for name in ("num_tokens", "num_keys")}
-    for name in found:
-        if callable(found[name]):
-            raise UnusableError(f"{name} is a method, expected a number: write @property above it")
-    return [torch.as_tensor(one) for one in found.values()]
+def number(cache: Any, name: str) -> Tensor:
+    """Ask a cache for a number."""
+    found = getattr(cache, name)
+    if callable(found):
+        raise UnusableError(f"{name} is a method, expected a number: write @property above it")
+    return torch.as_tensor(found)
 
 
 def judge_views(mine: Any) -> Verdict:
@@ -77,10 +77,12 @@ APPENDED = inputs(
     *((2, 3, 5, 2, (2, 2)), (2, 3, 7, 5, (3, 1, 2))),
 )
 
-WRONG_CACHES = """
+WRONG_NUM_KEYS = """
 num_keys counts the tokens that there is room for, not those that are there
     return self.num_tokens -> return self.max_tokens
 num_keys is always 0 | return self.num_tokens -> return 0
+"""
+WRONG_CACHES = """
 new keys overwrite the first ones, they should stand behind them
     [old, new], dim=-2 -> [new, old[:, :, new.shape[2] :]], dim=-2
 the newest keys come first, they should come last | [old, new] -> [new, old]
@@ -97,6 +99,9 @@ num_tokens is not counted up | self.num_tokens += key.shape[-2] -> pass
 num_tokens counts how often something was appended, not how many tokens | += key.shape[-2] -> += 1
 num_tokens holds the new tokens alone, it should be counted up | += key.shape[-2] -> = key.shape[-2]
 """
+OF_CACHE = (written_out.KVCache, written_out.joined)
+ASK_FOR_KEYS = partial(run_cache, name="num_keys")
+NUM_KEYS = Judged(KVCache, WRONG_NUM_KEYS, APPENDED, ASK_FOR_KEYS, code=OF_CACHE, then=judge_views)
 
 
 # Who stays in the running
@@ -163,8 +168,8 @@ PIECES = (
         WRONG_CACHES,
         APPENDED,
         run_cache,
-        code=(written_out.KVCache, written_out.joined),
-        then=judge_views,
+        code=OF_CACHE,
+        then=NUM_KEYS,
         leave_out=("device", "dtype", "nbytes"),
         in_model=True,
     ),

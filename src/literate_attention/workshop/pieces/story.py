@@ -25,7 +25,7 @@ from literate_attention.workshop.judge.attending import (
     ways_with,
     weigh,
 )
-from literate_attention.workshop.judge.attention import judge_attention, remark_on_names
+from literate_attention.workshop.judge.attention import judge_attention
 from literate_attention.workshop.judge.judged import plain
 from literate_attention.workshop.judge.trials import (
     Given,
@@ -311,10 +311,9 @@ PIECES = (
         MultiHeadAttention,
         "The module",
         "Project, split, attend in every head at once, merge, and project once more.",
-        lambda mine: remark_on_names(mine, judge_attention(mine, num_sizes=5)),
+        partial(judge_attention, num_sizes=5),
         leave_out=("attn_mask", "need_weights"),
         batch="batch ",
-        attributes=("W_query", "W_key", "W_value", "out_proj"),
         exercise="ex-multi-head-build",
     ),
 )

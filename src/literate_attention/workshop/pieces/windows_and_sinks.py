@@ -1,11 +1,13 @@
 """The pieces of the chapter on windows and sinks: a mask with a window, and a cache that forgets."""
 
+from functools import partial
 from typing import Any
 
 from torch import Tensor
 
 from literate_attention.models.windows_and_sinks import RollingCache, window_mask
 from literate_attention.story.causal_attention import causal_mask
+from literate_attention.workshop.judge.judged import Judged
 from literate_attention.workshop.judge.trials import Given, inputs
 from literate_attention.workshop.pieces.kv_cache import appended
 from literate_attention.workshop.pieces.piece import judged
@@ -35,11 +37,11 @@ LENGTHS = "q_len, kv_len, window, num_sinks"
 # The cache
 
 
-def run_cache(implementation: Any, given: Given) -> list[Tensor]:
+def run_cache(implementation: Any, given: Given, name: str = "num_tokens") -> list[Tensor]:
     """Make a cache, with sinks if there are any, and append."""
     window, num_sinks, batch, num_kv_heads, chunks = given.values()
     cache = implementation(window, *([num_sinks] if num_sinks else []))
-    return appended(cache, (batch, num_kv_heads, 2), chunks)
+    return appended(cache, (batch, num_kv_heads, 2), chunks, name)
 
 
 SIZES = "window, num_sinks, batch, num_kv_heads, tokens at a time"
@@ -50,13 +52,15 @@ APPENDED = inputs(
     *((2, 2, 2, 3, (1, 4, 1, 2)), (3, 2, 2, 3, (5, 3, 1, 2))),
 )
 
-WRONG_CACHES = """
+WRONG_NUM_KEYS = """
 num_keys counts all tokens so far, not those that are still there
     return min(self.num_tokens, self.num_sinks + self.window - 1) -> return self.num_tokens
 num_keys counts one too many: the next token brings the last key of its window
     self.num_sinks + self.window - 1 -> self.num_sinks + self.window
 num_keys leaves the sinks out | self.num_sinks + self.window - 1 -> self.window - 1
 num_keys is wrong while the cache is not full | min(self.num_tokens, -> max(0,
+"""
+WRONG_CACHES = """
 it keeps one key too many: the next token brings the last key of its window
     - (self.window - 1) -> - self.window
 it keeps one key too few | - (self.window - 1) -> - max(self.window - 2, 0)
@@ -84,6 +88,7 @@ num_tokens is not counted up | self.num_tokens += new_tokens -> pass
 num_tokens counts how often something was appended, not how many tokens | += new_tokens -> += 1
 num_tokens holds the new tokens alone, it should be counted up | += new_tokens -> = new_tokens
 """
+NUM_KEYS = Judged(RollingCache, WRONG_NUM_KEYS, APPENDED, partial(run_cache, name="num_keys"))
 
 
 PIECES = (
@@ -108,6 +113,7 @@ PIECES = (
         APPENDED,
         run_cache,
         most=3,
+        then=NUM_KEYS,
         leave_out=("trim",),
     ),
 )
