@@ -10,7 +10,6 @@ from pathlib import Path
 from literate_attention.workshop import _process
 from literate_attention.workshop._road import (
     CHAPTERS,
-    TITLES,
     WIDTH,
     Said,
     WorkshopError,
@@ -126,8 +125,7 @@ def by_chapter(results: Iterable[Result]) -> Iterator[list[Result]]:
 
 def shown(results: Sequence[Result]) -> str:
     """Write the verdicts on the pieces of a chapter."""
-    piece = results[0].piece
-    lines = [f"{TITLES[piece.chapter]} ({piece.stem}.py)"]
+    lines = [f"{results[0].piece.stem}.py"]
     for (state, says), alike in groupby(results, lambda one: (one.state, one.says)):
         names = ", ".join(result.piece.name for result in alike)
         first, *case = says.split("\n")

@@ -23,7 +23,7 @@ from literate_attention.workshop.assembling import (
     assemble,
 )
 from literate_attention.workshop.judge.settings import settings_undone
-from literate_attention.workshop.judge.trials import UnusableError
+from literate_attention.workshop.judge.trials import UnusableError, message_of
 from literate_attention.workshop.pieces import BY_NAME
 
 TOLERANCE = 3e-5
@@ -102,7 +102,9 @@ class Comparison:
 
     def is_ours(self, assembly: Assembly) -> bool:
         """Tell whether a model computes the numbers that ours does."""
-        return difference(assembly.logits(self.token_ids), self.expected) <= TOLERANCE
+        logits, right = assembly.logits(self.token_ids), self.expected
+        most = TOLERANCE * right.abs().max()
+        return logits.shape == right.shape and bool((logits - right).abs().max() <= most)
 
     def differs(self, names: Iterable[str]) -> bool:
         """Tell whether a model with some of the pieces is not ours, or stops."""
@@ -124,17 +126,10 @@ class Comparison:
         return "Each piece alone is right in our model, but not all of them together."
 
 
-def difference(one: Tensor, right: Tensor) -> float:
-    """Return how far a tensor is off at most, as a part of the largest number."""
-    if one.shape != right.shape:
-        return float("inf")
-    return float((one - right).abs().max() / right.abs().max())
-
-
 def where_it_stops(error: Exception, folder: Path) -> str:
     """Say with what code stops, and in which line of a reader's file."""
     frames = own_frames(traceback.extract_tb(error.__traceback__), folder.resolve())
-    message = " ".join(str(error).split()).rstrip(".")
-    if isinstance(error, UnusableError):
-        return f"weights that do not fit: {message}"
-    return f"{type(error).__name__}: {message}{f' ({line_of(frames[-1])})' if frames else ''}"
+    where = f" ({line_of(frames[-1])})" if frames else ""
+    is_of_weights = isinstance(error, UnusableError)
+    what = "weights that do not fit" if is_of_weights else type(error).__name__
+    return f"{what}: {message_of(error)}{where}"

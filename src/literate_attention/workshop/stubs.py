@@ -8,7 +8,6 @@ from pathlib import Path
 
 from literate_attention.workshop._road import (
     CHAPTERS,
-    TITLES,
     Said,
     WorkshopError,
     command_line,
@@ -48,7 +47,7 @@ from torch import Tensor, nn
 """
 
 HEAD = '''\
-"""Your own code for a chapter of Literate Attention: {title}. See README.md."""
+"""Your own code for {chapter} in Literate Attention. See README.md."""
 
 '''
 TESTS = '''\
@@ -126,8 +125,8 @@ def files(folder: Path, hints: bool) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each file that belongs into a folder."""
     for stem, pieces in CHAPTERS.items():
         code = "\n\n".join(stub(piece, hints) for piece in pieces)
-        title = TITLES[pieces[0].chapter]
-        yield f"{stem}.py", f"{HEAD.format(title=title)}{imports_for(code, stem)}\n\n{code}"
+        head = HEAD.format(chapter=pieces[0].chapter)
+        yield f"{stem}.py", f"{head}{imports_for(code, stem)}\n\n{code}"
     yield "test_pieces.py", TESTS
     yield "__init__.py", PACKAGE
     yield "pytest.ini", PYTEST_SETTINGS

@@ -196,8 +196,8 @@ def test_interrupted_it_stops_at_once(folder) -> None:
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (130, "Stopped.\n")
-    assert "\nAttention without" not in output
-    assert output.startswith("From text to vectors (inputs.py)\n"), "it comes as it is found"
+    assert "\nsimple_attention.py" not in output
+    assert output.startswith("inputs.py\n"), "it comes as it is found"
     assert not is_running(looping)
 
 
