@@ -1,9 +1,8 @@
-"""Thousands of damaged files and hundreds of hostile ones: none is taken for whole, and nothing is left."""
+"""Hundreds of damaged files and hundreds of hostile ones: none is taken for whole, and nothing is left."""
 
 import os
 import random
 import time
-from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -15,36 +14,20 @@ from literate_attention.workshop._road import CHAPTERS
 
 # Damaged files
 
-DAMAGES = (
-    lambda old, at, to: old[:at],
-    lambda old, at, to: old[at:],
-    lambda old, at, to: old[:at] + bytes([old[at] ^ 16]) + old[at + 1 :],
-    lambda old, at, to: old[:at] + bytes(to - at) + old[to:],
-    lambda old, at, to: old[:at] + random.randbytes(to - at) + old[to:],
-    lambda old, at, to: old[:at] + old[to:],
-    lambda old, at, to: old[:to] + old[at:],
-)
-
-
-def damaged(content, number):
-    """Yield so many damaged forms, half of them at the ends, where formats say most."""
-    for damage, _ in zip(cycle(DAMAGES), range(number), strict=False):
-        at = random.randrange(random.choice([64, len(content)]))
-        at = random.choice([at, len(content) - 1 - at])
-        yield damage(content, at, min(at + random.choice([1, 8, 4096]), len(content)))
-
 
 @pytest.mark.whole
 def test_a_damaged_copy_is_read_as_it_was_or_not_at_all(tmp_path) -> None:
     file = tmp_path / "model.pt"
     weights, tokens = torch.randn(50, 70), "\n".join(map(str, range(999)))
     torch.save({"weights": {"x": weights}, "tokens": tokens}, file)
-    for content in damaged(file.read_bytes(), 500):
-        file.write_bytes(content)
-        if kept := read_kept(file):
-            assert kept.keys() == {"weights", "tokens"}
-            assert torch.equal(kept["weights"]["x"], weights)
-            assert kept["tokens"] == tokens
+    whole = file.read_bytes()
+    for at in random.sample(range(len(whole)), 250):
+        for content in (whole[:at], whole[:at] + bytes([whole[at] ^ 16]) + whole[at + 1 :]):
+            file.write_bytes(content)
+            if kept := read_kept(file):
+                assert kept.keys() == {"weights", "tokens"}
+                assert torch.equal(kept["weights"]["x"], weights)
+                assert kept["tokens"] == tokens
 
 
 # Hostile code
