@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from literate_attention.workshop._process import printable
-from literate_attention.workshop._road import WorkshopError
+from literate_attention.workshop._road import WorkshopError, find_pieces
 from literate_attention.workshop.checking import (
     MARKS,
     WRONG,
@@ -55,7 +55,8 @@ def run(options: argparse.Namespace) -> int:
             print(line, flush=True)
     else:
         results: list[Result] = []
-        for of_chapter in by_chapter(verdicts_on(folder, options.names)):
+        verdicts = verdicts_on(folder, options.names)
+        for of_chapter in by_chapter(verdicts, find_pieces(options.names)):
             print(shown(of_chapter), flush=True)
             results += of_chapter
         checked = Checked(folder, tuple(results))

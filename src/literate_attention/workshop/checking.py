@@ -2,9 +2,10 @@
 
 import os
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 
 from literate_attention.workshop import _process
@@ -79,7 +80,8 @@ class Checked:
         return [result.piece.name for result in self.results if result.state == state]
 
     def __repr__(self) -> str:
-        return "\n".join([*map(shown, by_chapter(self.results)), *self.summary()])
+        chapters = by_chapter(self.results, [one.piece for one in self.results])
+        return "\n".join([*map(shown, chapters), *self.summary()])
 
     def summary(self) -> Iterator[str]:
         """Yield how many pieces are right, and what comes next."""
@@ -117,10 +119,11 @@ class Checked:
             yield f"A hint: {command_line('check', self.folder, '--hint', name)}"
 
 
-def by_chapter(results: Iterable[Result]) -> Iterator[list[Result]]:
-    """Yield the verdicts of each chapter as soon as the next one begins."""
-    for _, of_chapter in groupby(results, lambda result: result.piece.chapter):
-        yield list(of_chapter)
+def by_chapter(results: Iterable[Result], pieces: Iterable[Piece]) -> Iterator[list[Result]]:
+    """Yield the verdicts on pieces chapter by chapter, as soon as they are known."""
+    coming = iter(results)
+    for number in Counter(piece.chapter for piece in pieces).values():
+        yield list(islice(coming, number))
 
 
 def shown(results: Sequence[Result]) -> str:
