@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,7 +15,14 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 import literate_attention
-from literate_attention.workshop._road import IT_WAITS, PATIENCE, TIME_IS_OVER, TOO_BUSY, WAITING
+from literate_attention.workshop._road import (
+    IT_WAITS,
+    PATIENCE,
+    TIME_IS_OVER,
+    TOO_BUSY,
+    WAITING,
+    WorkshopError,
+)
 from literate_attention.workshop.judge.verdict import Verdict, capitalized
 
 MARK = "LITERATE_ATTENTION_CHECK"
@@ -35,10 +43,18 @@ def verdicts_of_one(
 ) -> Iterator[tuple[str, Verdict]]:
     """Judge pieces, until all are judged or one of them ends the process."""
     left, at_stake, step, place = {*names}, [*names], "", ""
-    mark = uuid.uuid4().hex
+    mark, heard = uuid.uuid4().hex, time.monotonic()
+
+    def stop_in_time() -> None:
+        while process.poll() is None and not is_late(heard):
+            time.sleep(0.05)
+        stop(process, mark)  # what is left would keep the pipe open
+
     with worker(folder, names, seconds, mark) as process:
+        threading.Thread(target=stop_in_time, daemon=True).start()
         try:
             for line in cast(IO[bytes], process.stdout):
+                heard = time.monotonic()
                 match read_message(line):
                     case {"step": step, "names": at_stake}:
                         pass
@@ -50,6 +66,10 @@ def verdicts_of_one(
                 if not left:
                     return
             code = process.wait()
+            if is_late(heard):
+                code = TOO_BUSY
+            if not step and code == TOO_BUSY:
+                raise WorkshopError("The computer is too busy to begin; try again.")
             if not step:
                 errors = cast(IO[bytes], process.stderr).read().decode()
                 raise RuntimeError(f"no process could begin to check: {errors}")
@@ -69,7 +89,7 @@ def worker(
     package = Path(literate_attention.__file__).parents[1]
     paths = [str(package), os.environ.get("PYTHONPATH", "")]
     module, place = f"{__package__}._worker", str(folder.resolve())
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-P", "-m", module, place, str(seconds), *names],
         cwd=folder,
         env={
@@ -85,12 +105,10 @@ def worker(
         start_new_session=True,
     )
 
-    def stop_what_is_left() -> None:
-        process.wait()
-        stop(process, mark)  # or it would keep the pipe open
 
-    threading.Thread(target=stop_what_is_left, daemon=True).start()
-    return process
+def is_late(heard: float) -> bool:
+    """Tell whether a process says nothing for longer than it watches itself, as when it stands still."""
+    return time.monotonic() - heard > PATIENCE + 20
 
 
 def read_message(line: bytes) -> dict[str, Any]:

@@ -59,8 +59,8 @@ def main(folder: Path, seconds: float, pieces: list[Piece]) -> None:
     limit("RLIMIT_DATA", MOST_MEMORY)
     torch.set_num_threads(1)
     sys.dont_write_bytecode = True
-    put_on_path(folder)
     BY_NAME["softmax"].check(torch.exp)  # what torch imports at its first use is no reader's
+    put_on_path(folder)
     tell = take_pipes()
     clock = Clock(seconds, lambda: tell(place=place_in(folder)))
     for stem, group in groupby(pieces, lambda piece: piece.stem):

@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -122,7 +123,17 @@ def start(folder: str | os.PathLike[str], hints: bool = True) -> str:
             f"    {command_line('check', folder)}\n"
         )
     has_all = f"{folder} has all files already; nothing was changed."
-    return Said(f"New in {folder}: {', '.join(new)}." if new else has_all)
+    done = f"New in {folder}: {', '.join(new)}." if new else has_all
+    return Said("\n".join([done, *not_named(folder)]))
+
+
+def not_named(folder: Path) -> Iterator[str]:
+    """Say which pieces a chapter's file does not name, such as those that are new in the book."""
+    for stem, pieces in CHAPTERS.items():
+        with contextlib.suppress(OSError):  # a folder, or a link that leads nowhere
+            content = (folder / f"{stem}.py").read_bytes()
+            if names := [one.name for one in pieces if one.name.encode() not in content]:
+                yield f"{stem}.py does not name {', '.join(names)}; start another folder to copy from."
 
 
 def files(folder: Path, hints: bool) -> Iterator[tuple[str, str]]:

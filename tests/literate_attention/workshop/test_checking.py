@@ -15,7 +15,7 @@ from harness.library import naive_pieces
 
 from literate_attention import workshop
 from literate_attention.__main__ import main
-from literate_attention.workshop import _worker, check_command
+from literate_attention.workshop import _process, _worker, check_command
 from literate_attention.workshop._road import (
     CHAPTERS,
     IT_WAITS,
@@ -128,6 +128,21 @@ def test_files_that_cannot_be_imported(folder) -> None:
         r"transformer_block\.py, line \d+\.",
         verdicts["RMSNorm"],
     )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
+def test_code_that_stops_its_own_clock_is_not_waited_for(folder, monkeypatch) -> None:
+    stop = "import os, signal\nopen('seen', 'w').close()\nos.kill(0, signal.SIGSTOP)\n"
+    write(folder, "simple_attention", stop)
+    monkeypatch.setattr(_process, "is_late", lambda _: (folder / "seen").exists())
+    (result,) = workshop.check(folder, "softmax").results
+    assert (result.state, "the computer is busy" in result.says) == ("not written yet", True)
+
+
+def test_a_file_of_another_encoding_is_no_python(folder) -> None:
+    (folder / "simple_attention.py").write_bytes(RIGHT_SOFTMAX.encode("utf-16"))
+    (result,) = workshop.check(folder, "softmax").results
+    assert result.says.startswith("simple_attention.py, is no Python: ")
 
 
 @pytest.mark.parametrize("then", ["while True:\n        pass", "os._exit(0)"])
@@ -503,7 +518,7 @@ def test_a_table_for_teachers(folder, tmp_path, capsys) -> None:
     write(folder, "simple_attention", RIGHT_SOFTMAX)
     write(second, "simple_attention", "def softmax(x):\n    return x.exp()\n")
     table = tmp_path / "class.csv"
-    gone = tmp_path / "gone"
+    gone = tmp_path / "gone\x1b\udce9"
     assert main(["check", "--report", str(table), str(folder), str(gone), str(second)]) == 0
     printed = capsys.readouterr().out
     with table.open(encoding="utf-8-sig", newline="") as file:
@@ -511,7 +526,8 @@ def test_a_table_for_teachers(folder, tmp_path, capsys) -> None:
     names = [piece.name for pieces in CHAPTERS.values() for piece in pieces]
     assert [row["piece"] for row in rows] == [*names, "", *names]
     assert rows[len(names)]["state"] == "no folder"
-    assert f"There is no folder {gone}" in rows[len(names)]["verdict"]
+    assert "There is no folder " in rows[len(names)]["verdict"]
+    assert "gone\\x1b\\udce9" in printed
     found = {(row["folder"], row["piece"]): (row["state"], row["verdict"]) for row in rows}
     assert found[str(folder), "softmax"] == ("right", "right")
     state, verdict = found[str(second), "softmax"]

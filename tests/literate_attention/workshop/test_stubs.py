@@ -152,7 +152,8 @@ def test_a_second_start_makes_what_is_missing_and_changes_nothing(tmp_path, name
     (folder / "README.md").write_text("my own notes")
     (folder / "causal_attention.py").unlink()
     before = contents(folder)
-    assert str(workshop.start(folder)) == f"New in {folder}: causal_attention.py."
+    lacks = "simple_attention.py does not name dot_product_attention; start another folder to copy from."
+    assert str(workshop.start(folder)) == f"New in {folder}: causal_attention.py.\n{lacks}"
     (folder / "causal_attention.py").unlink()
     assert contents(folder) == before
     assert not (tmp_path / "nowhere.py").exists()
