@@ -209,7 +209,7 @@ WRONG: dict[str, list[tuple[object, str]]] = {
         (lambda ids: ids[:, None] == ids, "and the future is hidden"),
         (lambda ids: (ids[:, None] == ids).tril(), "copy of itself"),
         (lambda ids: (ids[:, None] == ids).triu(1), "later copies"),
-        (lambda ids: (ids[:, None] == ids).tril(-1).float(), "targets have to be boolean"),
+        (lambda ids: (ids[:, None] == ids).tril(-1).float(), "true and false are expected"),
         (lambda ids: torch.ones(6, 6).tril(-1) > 0, "all earlier tokens"),
         (lambda ids: (ids[:, None] != ids).tril(-1), "numbers differ"),
         (lambda ids: ~(ids[:, None] == ids).tril(-1), "true everywhere else"),
@@ -282,7 +282,7 @@ WRONG: dict[str, list[tuple[object, str]]] = {
         (ONE_TOO_FAR, "one token of the future is left"),
         (MASK.T, "hides the past and shows the future"),
         (torch.ones(6, 6), "nothing is hidden"),
-        (torch.ones(6, 6).tril(), r"boolean: add \.bool\(\)"),
+        (torch.ones(6, 6).tril(), r"expected: add \.bool\(\)"),
         (MASK[:4], r"the shape is \(4, 6\), expected \(6, 6\)"),
     ],
     "window": [

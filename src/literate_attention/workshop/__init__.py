@@ -5,7 +5,7 @@ The same is done by ``python -m literate_attention`` and the name of a function.
 """
 
 from literate_attention.workshop.checking import Checked, Result, check, hint
-from literate_attention.workshop.stubs import Started, start
+from literate_attention.workshop.stubs import start
 from literate_attention.workshop.talking import talk
 
-__all__ = ["Checked", "Result", "Started", "check", "hint", "start", "talk"]
+__all__ = ["Checked", "Result", "check", "hint", "start", "talk"]

@@ -4,18 +4,15 @@ import re
 import unicodedata
 
 SYMBOLS = {
-    "quad": "  ",
     "qquad": "\n",
     "dots": "...",
     "cdots": "...",
     "top": "T",
     "cdot": "·",
-    "times": "\N{MULTIPLICATION SIGN}",
     "odot": "⊙",
     "sum": "Σ",
     "infty": "∞",
     "le": "≤",
-    "ge": "≥",
     "to": "→",
     "wedge": "and",
     "vee": "or",

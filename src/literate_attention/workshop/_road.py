@@ -5,7 +5,6 @@ import io
 import re
 import sys
 import sysconfig
-import textwrap
 import traceback
 from collections.abc import Iterable
 from functools import cache
@@ -32,34 +31,18 @@ class WorkshopError(ValueError):
     """Something that a reader can mend; its message is a sentence that says how."""
 
 
-def file_name(chapter: str) -> str:
-    """Name the file of a chapter in a reader's folder, without its suffix."""
-    return chapter.rpartition("/")[2]
+class Said(str):
+    """A text that a notebook shows as it is printed."""
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 CHAPTERS = {
-    file_name(chapter): tuple(piece for piece in PIECES if piece.chapter == chapter)
-    for chapter in dict.fromkeys(piece.chapter for piece in PIECES)
+    stem: tuple(piece for piece in PIECES if piece.stem == stem)
+    for stem in dict.fromkeys(piece.stem for piece in PIECES)
 }
 """The pieces of each chapter, in the order of the book."""
-
-TITLES = {
-    "story/inputs": "From text to vectors",
-    "story/simple_attention": "Attention without trainable weights",
-    "story/self_attention": "Self-attention with trainable weights",
-    "story/causal_attention": "Causal attention",
-    "story/multi_head_attention": "Multi-head attention",
-    "models/transformer_block": "The transformer block",
-    "models/rotary_embeddings": "Rotary embeddings",
-    "models/kv_cache": "The key-value cache",
-    "models/grouped_query_attention": "Grouped-query attention",
-    "models/latent_attention": "Latent attention",
-    "models/windows_and_sinks": "Windows and sinks",
-    "models/linear_attention": "Linear attention",
-    "models/sparse_attention": "Sparse attention",
-    "models/ring_attention": "Ring attention",
-}
-"""What the book calls each chapter."""
 
 
 @cache
@@ -77,8 +60,7 @@ def address(piece: Piece) -> str:
 
 def explained(piece: Piece, before: str) -> str:
     """Say where in the book a piece is explained, after some words and on lines of their own."""
-    text = f'{before} "{piece.section}" in the chapter "{TITLES[piece.chapter]}":'
-    return f"{textwrap.fill(text, WIDTH)}\n{address(piece)}"
+    return f'{before} "{piece.section}":\n{address(piece)}'
 
 
 def find_piece(name: str) -> Piece:

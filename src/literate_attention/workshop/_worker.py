@@ -15,11 +15,11 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
-from typing import TextIO
 
 import torch
 
@@ -31,13 +31,12 @@ from literate_attention.workshop._road import (
     TOO_BUSY,
     WAITING,
     FirstLines,
-    file_name,
     line_of,
     own_frames,
     put_on_path,
 )
 from literate_attention.workshop.judge.settings import settings_undone
-from literate_attention.workshop.judge.trials import NOT_WRITTEN, EndlessError, message_of
+from literate_attention.workshop.judge.trials import NOT_WRITTEN, message_of
 from literate_attention.workshop.judge.verdict import Verdict
 from literate_attention.workshop.pieces import BY_NAME, Piece, judged_apart
 
@@ -54,89 +53,59 @@ DELAYS = Path("/proc/self/schedstat")
 """Where Linux says how long the main thread has worked, and how long it has waited for its turn."""
 
 
-def main(folder: Path, seconds: float, endless: list[str], pieces: list[Piece]) -> None:
-    """Judge some pieces, chapter by chapter; of some pieces and files it is known that they do not end."""
+def main(folder: Path, seconds: float, pieces: list[Piece]) -> None:
+    """Judge some pieces, chapter by chapter."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits for this one decides
     limit("RLIMIT_DATA", MOST_MEMORY)
     torch.set_num_threads(1)
     sys.dont_write_bytecode = True
-    put_on_path(folder)
     BY_NAME["softmax"].check(torch.exp)  # what torch imports at its first use is no reader's
-    clock = Clock(seconds)
-    reports = take_pipes(folder, clock)
-
-    def announce(step: str, of: str, names: list[str]) -> None:
-        print(json.dumps({"step": step, "of": of, "names": names}), file=reports, flush=True)
-        clock.start()
-
-    def report(name: str, verdict: Verdict) -> None:
-        if verdict == NOT_WRITTEN:
-            verdict = replace(verdict, says=elsewhere(name, folder) or verdict.says)
-        verdict = replace(verdict, says=with_import(verdict.says, BY_NAME[name].chapter))
-        print(json.dumps({"name": name, "verdict": vars(verdict)}), file=reports, flush=True)
-
-    for name in endless:
-        stem = name if name in CHAPTERS else file_name(BY_NAME[name].chapter)
-        if name != stem and stem in endless:
-            continue  # all of its file stands aside
-        if name != stem:  # its file is imported once more
-            names = [piece.name for piece in pieces if file_name(piece.chapter) == stem]
-            announce(f"importing {stem}.py", stem, names)
-        stand_in_for(name)
-
-    for chapter, group in groupby(pieces, lambda piece: piece.chapter):
-        stem, names, module = file_name(chapter), [piece.name for piece in group], ModuleType("")
-        stops = None
+    put_on_path(folder)
+    tell = take_pipes()
+    clock = Clock(seconds, lambda: tell(place=place_in(folder)))
+    for stem, group in groupby(pieces, lambda piece: piece.stem):
+        of_chapter, module, stops = list(group), ModuleType(""), None
         if (folder / f"{stem}.py").exists():
-            announce(f"importing {stem}.py", stem, names)
+            tell(step=f"importing {stem}.py", names=[piece.name for piece in of_chapter])
+            clock.start()
             try:
                 with settings_undone():
                     module = importlib.import_module(stem)
-                if (found := Path(module.__file__ or stem)) != folder / f"{stem}.py":
-                    name = f"{found.parent.name}/{found.name}"
-                    says = f"Python imports {name} in place of {stem}.py: give it another name."
-                    stops = Verdict(False, says)
             except BaseException as error:
                 stops = cannot_be_imported(error, folder, stem)
-        for name in names:
-            announce("it", name, [name])
-            report(name, verdict_on(BY_NAME[name], module) if stops is None else stops)
-
-
-def stand_in_for(name: str) -> None:
-    """Put something in the place of a piece, or of all that is in a file, which says that it does not end."""
-    if name in CHAPTERS:
-        absent = sys.modules[name] = ModuleType(name)
-        vars(absent)["__getattr__"] = endless_piece
-        return
-    with contextlib.suppress(BaseException):
-        module = importlib.import_module(file_name(BY_NAME[name].chapter))
-        setattr(module, name, endless_piece(name))
-
-
-def endless_piece(name: str) -> type:
-    """Make a class that stops whoever calls it, or what is made of it."""
-    if name.startswith("__"):
-        raise AttributeError(name)
-
-    def stop(*_: object, **__: object) -> None:
-        raise EndlessError(name)
-
-    return type(name, (), {"__init__": stop})
+        for piece in of_chapter:
+            tell(step="it", names=[piece.name])
+            clock.start()
+            verdict = verdict_on(piece, module) if stops is None else stops
+            tell(name=piece.name, verdict=vars(with_help(verdict, piece, folder)))
 
 
 class Clock:
-    """Counts the seconds that the processor works on a step, however busy it is with others."""
+    """Ends this process when the processor has worked for too long on a step, however busy it is with others.
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    Args:
+        seconds: how long the processor may work on a step.
+        last_words: what is said before the end.
+    """
+
+    def __init__(self, seconds: float, last_words: Callable[[], None]) -> None:
+        self.seconds, self.last_words = seconds, last_words
         self.start()
+        threading.Thread(target=self.watch, daemon=True).start()
 
     def start(self) -> None:
         """Begin a step."""
         self.begun, self.started = time.monotonic(), time.process_time()
         self.delayed = self.delay()
         limit("RLIMIT_CPU", math.ceil(self.started + self.seconds) + GRACE)
+
+    def watch(self) -> None:
+        """Wait until it is over."""
+        while not (code := self.says()):
+            time.sleep(0.05)
+        with contextlib.suppress(Exception):  # nobody listens, or code has replaced print
+            self.last_words()
+        os._exit(code)
 
     def says(self) -> int:
         """Return the exit code of what is to end, and zero for what may go on."""
@@ -163,11 +132,10 @@ def limit(name: str, most: int) -> None:
         resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
 
 
-def take_pipes(folder: Path, clock: Clock) -> TextIO:
-    """Keep standard output for reports; what a reader's code writes there itself goes nowhere.
+def take_pipes() -> Callable[..., None]:
+    """Return what reports; what a reader's code writes to standard output itself goes nowhere.
 
-    Two threads end this process: one when the process that waits for it asks, or is gone, and with it all
-    that it has begun; and the other when the time is over, after it has said where the code is.
+    A thread ends this process, and all that it has begun, when the process that waits for it is gone.
     """
     reports = os.fdopen(os.dup(1), "w", encoding="ascii")
     parent = os.dup(0)
@@ -182,18 +150,8 @@ def take_pipes(folder: Path, clock: Clock) -> TextIO:
             os.killpg(0, signal.SIGKILL)
         os._exit(TIME_IS_OVER)
 
-    def end_in_time() -> None:
-        while not (code := clock.says()):
-            time.sleep(0.05)
-        with contextlib.suppress(
-            Exception
-        ):  # nobody may listen any more, or code has replaced print
-            print(json.dumps({"place": place_in(folder)}), file=reports, flush=True)
-        os._exit(code)
-
-    for each in (end_with_parent, end_in_time):
-        threading.Thread(target=each, daemon=True).start()
-    return reports
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    return lambda **message: print(json.dumps(message), file=reports, flush=True)
 
 
 def place_in(folder: Path) -> str:
@@ -223,6 +181,18 @@ def verdict_on(piece: Piece, module: ModuleType) -> Verdict:
     return verdict
 
 
+def with_help(verdict: Verdict, piece: Piece, folder: Path) -> Verdict:
+    """Add where a piece stands that is looked for in vain, or how one of another chapter is imported."""
+    if verdict == NOT_WRITTEN:
+        return replace(verdict, says=elsewhere(piece, folder) or verdict.says)
+    found = re.search(r"NameError: name '(\w+)' is not defined", verdict.says)
+    other = BY_NAME.get(found[1]) if found else None
+    if other is None or other.stem == piece.stem:
+        return verdict
+    how = f"It is in another file: from {other.stem} import {other.name}"
+    return replace(verdict, says=f"{verdict.says} {how}")
+
+
 def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> Verdict:
     """Say in which line of which file an import went wrong."""
     if isinstance(error, SyntaxError):
@@ -233,9 +203,7 @@ def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> Verdict
     why = f"it stops with {type(error).__name__}: {message_of(error)}"
     if isinstance(error, SystemExit):
         why = "it calls exit(), which ends the program"
-    if isinstance(error, EndlessError):
-        why = f"it waits for {error}, which does not end"
-    elif isinstance(error, NotImplementedError) and frames:
+    if isinstance(error, NotImplementedError) and frames:
         why = f"it calls {frames[-1].name}, which is not written yet"
         frames = [frame for frame in frames if frame.name == "<module>"]
     if isinstance(error, ImportError) and frames and (other := own_file(frames[-1].line or "")):
@@ -245,25 +213,14 @@ def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> Verdict
     return Verdict(False, says, first=where if frames else "")
 
 
-def elsewhere(name: str, folder: Path) -> str | None:
+def elsewhere(piece: Piece, folder: Path) -> str | None:
     """Say that another file defines a piece, if one does."""
-    own = f"{file_name(BY_NAME[name].chapter)}.py"
+    definition = re.compile(rf"(?m)^(?:def|class) {piece.name}\b".encode())
     for file in sorted(folder.glob("*.py")):
         with contextlib.suppress(OSError):  # a folder, or a link that leads nowhere
-            if file.name != own and re.search(
-                rf"(?m)^(?:def|class) {name}\b".encode(), file.read_bytes()
-            ):
-                return f"It stands in {file.name}, and is judged in {own} alone: move it there."
+            if file.stem != piece.stem and definition.search(file.read_bytes()):
+                return f"It stands in {file.name}, and is judged in {piece.stem}.py alone: move it there."
     return None
-
-
-def with_import(says: str, chapter: str) -> str:
-    """Add how a piece of another chapter is imported, if its name is what is not known."""
-    found = re.search(r"NameError: name '(\w+)' is not defined", says)
-    piece = BY_NAME.get(found[1]) if found else None
-    if piece is None or piece.chapter == chapter:
-        return says
-    return f"{says} It is in another file: from {file_name(piece.chapter)} import {piece.name}"
 
 
 def own_file(line: str) -> str | None:
@@ -273,5 +230,5 @@ def own_file(line: str) -> str | None:
 
 
 if __name__ == "__main__":
-    place, seconds, endless, *names = sys.argv[1:]
-    main(Path(place), float(seconds), endless.split(), [BY_NAME[name] for name in names])
+    place, seconds, *names = sys.argv[1:]
+    main(Path(place), float(seconds), [BY_NAME[name] for name in names])

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.hooks import RemovableHandle
 
 from literate_attention.models.grouped_query_attention import GroupedQueryAttention
 from literate_attention.models.real_model import SMOLLM2
@@ -36,13 +35,15 @@ MADE_OF_PIECES = {
 """Ours, where it calls others, which may be a reader's; attention is written out: a kernel calls none."""
 
 BY_PIECES = {
-    "torch.ones(q_len, kv_len, dtype=torch.bool, device=query.device).tril(kv_len - q_len)": (
-        "causal_mask(q_len, kv_len)"
-    ),
-    "scores.masked_fill(~seen, -torch.inf)": "mask_scores(scores, seen)",
-    "scores.softmax(dim=-1)": "softmax(scores)",
+    "GroupedQueryAttention": {
+        "torch.ones(q_len, kv_len, dtype=torch.bool, device=query.device).tril(kv_len - q_len)": (
+            "causal_mask(q_len, kv_len)"
+        ),
+        "scores.masked_fill(~seen, -torch.inf)": "mask_scores(scores, seen)",
+        "scores.softmax(dim=-1)": "softmax(scores)",
+    }
 }
-"""What attention that is written out does by itself, and the pieces that do it."""
+"""What attention that is written out does by itself, and the pieces that do it; all of it has to be there."""
 
 
 def with_ours(theirs: Pieces) -> dict[str, Any]:
@@ -52,9 +53,8 @@ def with_ours(theirs: Pieces) -> dict[str, Any]:
     frequencies = pieces["rotary_frequencies"]
     for name in MADE_OF_PIECES.keys() - theirs.keys():
         source = Source(*MADE_OF_PIECES[name])
-        for own, of_pieces in BY_PIECES.items():
-            if own in source.text:
-                source.change(own, of_pieces)
+        for own, of_pieces in BY_PIECES.get(name, {}).items():
+            source.change(own, of_pieces)
         source.names |= pieces
         source.names["rotary_frequencies"] = lambda head_dim, base, _: frequencies(head_dim, base)
         pieces[name] = source.edited()
@@ -77,37 +77,24 @@ class Assembly:
         caches = self.new_caches(token_ids.shape[-1] + max_new_tokens)
         new = token_ids
         for _ in range(max_new_tokens):
-            with torch.no_grad():
-                chosen = choose(self.model.logits(self.hidden(new, caches)[:, -1]))[:, None]
+            chosen = choose(self.step(new, caches)[:, -1])[:, None]
             yield int(chosen)
             token_ids = torch.cat([token_ids, chosen], dim=-1)
             new = chosen if caches else token_ids
 
-    def hidden(self, token_ids: Tensor, caches: list[Any] | None) -> Tensor:
-        """Carry tokens through all blocks, with caches if the model takes them."""
-        carried: Tensor = self.model.hidden_states(token_ids, *([caches] if caches else []))
-        return carried
-
     @torch.no_grad()
-    def outputs(self, token_ids: Tensor) -> dict[str, Tensor]:
-        """Return what comes out of the embedding, of each layer, and at the end.
+    def step(self, token_ids: Tensor, caches: list[Any] | None) -> Tensor:
+        """Return the logits of some tokens, with caches if the model takes them."""
+        hidden = self.model.hidden_states(token_ids, *([caches] if caches else []))
+        logits: Tensor = self.model.logits(hidden)
+        return logits
 
-        Through caches the last token runs alone, as all do that are added.
-        """
-        caches = self.new_caches(token_ids.shape[-1])
-        steps = [token_ids[:, :-1], token_ids[:, -1:]] if caches else [token_ids]
-        steps = [step for step in steps if step.shape[-1]]
-        parts: dict[str, list[Tensor]] = {"the embedding": []}
-        hooks = [watch(self.model.token_embedding, parts["the embedding"])]
-        for number, block in enumerate(self.model.blocks, start=1):
-            parts[f"layer {number}"] = []
-            hooks.append(watch(block, parts[f"layer {number}"]))
-        try:
-            parts["the logits"] = [self.model.logits(self.hidden(step, caches)) for step in steps]
-        finally:
-            for hook in hooks:
-                hook.remove()
-        return {name: torch.cat(each, dim=-2) for name, each in parts.items() if each}
+    def logits(self, token_ids: Tensor) -> Tensor:
+        """Return the logits of a text. Through caches the last token runs alone, as all do that are added."""
+        if not (caches := self.new_caches(token_ids.shape[-1])) or token_ids.shape[-1] == 1:
+            return self.step(token_ids, caches)
+        steps = token_ids[:, :-1], token_ids[:, -1:]
+        return torch.cat([self.step(one, caches) for one in steps], dim=-2)
 
 
 def assemble(
@@ -138,11 +125,6 @@ def assemble(
         return [pieces["KVCache"](1, num_kv_heads, max_tokens, head_dim) for _ in blocks]
 
     return Assembly(model, new_caches, pieces)
-
-
-def watch(module: nn.Module, results: list[Tensor]) -> RemovableHandle:
-    """Put into a list whatever comes out of a module."""
-    return module.register_forward_hook(lambda _, __, result: results.append(result.clone()))
 
 
 def takes(function: Callable[..., object], name: str) -> bool:

@@ -2,20 +2,20 @@
 
 import os
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 
 from literate_attention.workshop import _process
 from literate_attention.workshop._road import (
     CHAPTERS,
-    TITLES,
     WIDTH,
+    Said,
     WorkshopError,
     command_line,
     explained,
-    file_name,
     find_piece,
     find_pieces,
 )
@@ -80,9 +80,8 @@ class Checked:
         return [result.piece.name for result in self.results if result.state == state]
 
     def __repr__(self) -> str:
-        by_chapter = groupby(self.results, lambda result: result.piece.chapter)
-        lines = (line for _, results in by_chapter for line in lines_of_chapter(list(results)))
-        return "\n".join([*lines, *self.summary()])
+        chapters = by_chapter(self.results, [one.piece for one in self.results])
+        return "\n".join([*map(shown, chapters), *self.summary()])
 
     def summary(self) -> Iterator[str]:
         """Yield how many pieces are right, and what comes next."""
@@ -101,38 +100,42 @@ class Checked:
     def what_comes_next(self, undone: Sequence[str]) -> Iterator[str]:
         """Say what to do now: mend what is wrong, write what is missing, let a model speak."""
         first = {one.piece.name: one.verdict.first for one in self.results}
+        road = list(BY_NAME)
+        following = road[road.index(self.results[-1].piece.name) + 1 :]
         if undone:
-            name = first[undone[0]] or undone[0]
-            name_or_place = first.get(name) or name
-            before = f"Next: {name_or_place}"
-            if name_or_place not in BY_NAME:
-                yield before
-                return
-        elif others := [name for name in BY_NAME if name not in first]:
-            road = list(BY_NAME)
-            last = road.index(self.results[-1].piece.name)
-            name = next(one for one in [*road[last:], *road] if one in others)
-            before = f"All of this is right. Next: {name}"
+            before, name = "Next: ", first[undone[0]] or undone[0]
+            name = first.get(name) or name
+        elif following:
+            before, name = "All of this is right. Next: ", following[0]
         else:
             talk = command_line("talk", self.folder, '"Once upon a time"')
             yield f"All of it is right. Let a model speak with it: {talk}"
             return
-        hints = has_hints(self.folder)
-        yield explained(BY_NAME[name], f"{before}, explained under") if hints else before
-        if hints and undone:
+        if name not in BY_NAME or not has_hints(self.folder):
+            yield before + name
+            return
+        yield explained(BY_NAME[name], f"{before}{name}, explained under")
+        if undone:
             yield f"A hint: {command_line('check', self.folder, '--hint', name)}"
 
 
-def lines_of_chapter(results: Sequence[Result]) -> Iterator[str]:
-    """Yield the verdicts on the pieces of a chapter, line by line."""
-    chapter = results[0].piece.chapter
-    yield f"{TITLES[chapter]} ({file_name(chapter)}.py)"
+def by_chapter(results: Iterable[Result], pieces: Iterable[Piece]) -> Iterator[list[Result]]:
+    """Yield the verdicts on pieces chapter by chapter, as soon as they are known."""
+    coming = iter(results)
+    for number in Counter(piece.chapter for piece in pieces).values():
+        yield list(islice(coming, number))
+
+
+def shown(results: Sequence[Result]) -> str:
+    """Write the verdicts on the pieces of a chapter."""
+    lines = [f"{results[0].piece.stem}.py"]
     for (state, says), alike in groupby(results, lambda one: (one.state, one.says)):
         names = ", ".join(result.piece.name for result in alike)
         first, *case = says.split("\n")
         text = f"{MARKS[state]} {names}" + (f": {first}" if says != RIGHT else "")
-        yield textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent=" " * 4)
-        yield from (f"      {line}" for line in case)
+        lines.append(textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent=" " * 4))
+        lines += [f"      {line}" for line in case]
+    return "\n".join(lines)
 
 
 def check(folder: str | os.PathLike[str], *names: str, seconds: float = SECONDS) -> Checked:
@@ -157,47 +160,20 @@ def check(folder: str | os.PathLike[str], *names: str, seconds: float = SECONDS)
 def verdicts_on(
     folder: Path, names: Sequence[str] = (), seconds: float = SECONDS
 ) -> Iterator[Result]:
-    """Return the verdicts on chapters and pieces, each as soon as it is known."""
-    pieces = find_pieces(names)
-    require_folder(folder)
-    if not any((folder / f"{stem}.py").exists() for stem in CHAPTERS):
-        raise WorkshopError(
-            f"{folder} has no file of a chapter in it; {command_line('start', folder)} makes them."
-        )
-    return results_of(folder, pieces, seconds)
-
-
-def results_of(
-    folder: Path, pieces: Sequence[Piece] = tuple(BY_NAME.values()), seconds: float = SECONDS
-) -> Iterator[Result]:
-    """Judge pieces in a process of its own."""
-    for name, verdict in _process.verdicts(folder, [piece.name for piece in pieces], seconds):
-        yield Result(BY_NAME[name], verdict)
-
-
-def require_folder(folder: Path) -> None:
-    """Refuse what is no folder."""
+    """Yield the verdicts on chapters and pieces, each as soon as it is known."""
+    pieces = [piece.name for piece in find_pieces(names)]
     if folder.is_file():
         raise WorkshopError(f"{folder} is a file; give the folder that it is in.")
     if not folder.is_dir():
         raise WorkshopError(
             f"There is no folder {folder}; {command_line('start', folder)} makes it."
         )
-    if not os.access(folder, os.R_OK | os.X_OK):
-        raise WorkshopError(f"{folder} cannot be read (Permission denied).")
-
-
-class Said(str):
-    """A text that a notebook shows as it is printed."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def require_hints(folder: Path) -> None:
-    """Refuse to help in a folder that was made without hints."""
-    if not has_hints(folder):
-        raise WorkshopError(f"{folder} was made without hints; ask whoever gave it to you.")
+    if not any(os.path.exists(folder / f"{stem}.py") for stem in CHAPTERS):
+        raise WorkshopError(
+            f"{folder} has no file of a chapter in it; {command_line('start', folder)} makes them."
+        )
+    for name, verdict in _process.verdicts(folder, pieces, seconds):
+        yield Result(BY_NAME[name], verdict)
 
 
 def hint(folder: str | os.PathLike[str], name: str) -> str:
@@ -214,5 +190,6 @@ def hint(folder: str | os.PathLike[str], name: str) -> str:
         ValueError: there is no such piece, or there are to be no hints.
     """
     piece = find_piece(name)
-    require_hints(Path(folder))
+    if not has_hints(Path(folder)):
+        raise WorkshopError(f"{folder} was made without hints; ask whoever gave it to you.")
     return Said(f"{piece.hint}\n{explained(piece, 'It is explained under')}")

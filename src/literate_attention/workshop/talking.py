@@ -5,19 +5,17 @@ import codecs
 import os
 import sys
 import textwrap
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from types import CodeType
 
 import tiktoken
 import torch
 
-from literate_attention.models.kv_cache import empty_caches, sample
+from literate_attention.models.kv_cache import empty_caches, greedy
 from literate_attention.models.real_model import chat_prompt, load_smollm2
 from literate_attention.workshop._road import WIDTH, FirstLines, WorkshopError
 from literate_attention.workshop.assembling import (
@@ -27,7 +25,6 @@ from literate_attention.workshop.assembling import (
     Pieces,
 )
 from literate_attention.workshop.checking import RIGHT, WRONG, Checked, check
-from literate_attention.workshop.gpt2 import talk_gpt2
 from literate_attention.workshop.pieces import functions_of
 from literate_attention.workshop.readers_code import (
     Comparison,
@@ -52,8 +49,6 @@ def talk(
     text: str = "Once upon a time",
     *,
     max_new_tokens: int = 40,
-    temperature: float = 0.0,
-    seed: int = 123,
     chat: bool = False,
 ) -> None:
     """Let SmolLM2 continue a text through what you have written that is right; all else is the library's.
@@ -63,9 +58,7 @@ def talk(
     Args:
         folder: where your files are.
         text: how the text begins.
-        max_new_tokens: the most tokens to add.
-        temperature: 0 takes the most probable token; above it, tokens are drawn.
-        seed: of the tokens that are drawn.
+        max_new_tokens: the most tokens to add, each the most probable one.
         chat: whether the text is a question.
 
     Raises:
@@ -75,45 +68,40 @@ def talk(
     token_ids = torch.tensor(
         [asked(text, tokenizer) if chat else tokenizer.encode(text, allowed_special="all")]
     )
-    require_settings(token_ids.shape[-1] if text else 0, max_new_tokens, temperature, seed)
-    with sign_of_life("Your pieces are judged"):
-        checked = check(folder, *IN_MODEL)
+    require_length(token_ids.shape[-1] if text else 0, max_new_tokens)
+    sign_of_life("Your pieces are judged")
+    checked = check(folder, *IN_MODEL)
     right = checked.named(RIGHT)
     printed, say = FirstLines(), partial(print, file=sys.stdout)
-
-    def written(assembly: Assembly) -> Iterator[int]:
-        generator = torch.Generator().manual_seed(seed)
-        choose = partial(sample, temperature=temperature, generator=generator)
-        return assembly.write(token_ids, max_new_tokens, choose)
-
     with redirect_stdout(printed):
-        with sign_of_life("The library's model reads the text"):
-            comparison = Comparison(ReadersCode(Path(folder), right), ours, token_ids)
+        sign_of_life("The library's model reads the text, and then yours does")
+        comparison = Comparison(ReadersCode(Path(folder), right), ours, token_ids)
         try:
-            with sign_of_life("Your model reads the text"), recorded_calls() as called:
+            with recorded_calls() as called:
                 mine = comparison.assembled(right)
-                outputs = mine.outputs(token_ids)
+                fits = comparison.is_ours(mine)
             for line in whose_pieces(checked, mine.pieces, called):
                 say(line)
-            if first := comparison.first_difference(outputs):
-                with sign_of_life("The cause is looked for"):
-                    cause = comparison.cause(right)
-                say(f"Other numbers than ours, from {first} on. {cause}")
+            if not fits:
+                sign_of_life("The cause is looked for")
+                say(f"Other numbers than ours. {comparison.cause(right)}")
                 comparison.written.only(right)
-            with sign_of_life("Your model begins to write"):
-                begun = next(tokens := written(mine))
             say()
             say("" if chat else text, end="", flush=True)
-            tokens = chain([begun], tokens)
-            said, speed = speak(tokens, tokenizer, partial(say, end="", flush=True))
+            said, speed = speak(
+                mine.write(token_ids, max_new_tokens, greedy),
+                tokenizer,
+                partial(say, end="", flush=True),
+            )
         except Exception as error:
             raise WorkshopError(
                 f"Your model stops with {where_it_stops(error, Path(folder))}. "
                 f"{comparison.cause(right)}"
             ) from None
     print("\n")
-    with sign_of_life("The library's model writes"):
-        ours_said, our_speed = speak(written(ours), tokenizer, lambda _: None)
+    sign_of_life("The library's model writes")
+    ours_tokens = ours.write(token_ids, max_new_tokens, greedy)
+    ours_said, our_speed = speak(ours_tokens, tokenizer, lambda _: None)
     same = "the same text" if said == ours_said else "another text"
     print(f"{speed:.1f} tokens a second; ours writes {same} with {our_speed:.1f}.")
     if printed.lines:
@@ -121,26 +109,10 @@ def talk(
         print(f"Your pieces printed {lines} meanwhile, which are left out.")
 
 
-@contextmanager
-def sign_of_life(what: str) -> Iterator[None]:
-    """Show on a terminal for how long something goes on already that says nothing itself."""
-    done, begun = threading.Event(), time.monotonic()
-
-    def show() -> None:
-        while not done.wait(1.0):
-            lasts = f"\r{what}: {time.monotonic() - begun:.0f} s"
-            print(lasts, end="", file=sys.stderr, flush=True)
-        print(f"\r{'':{WIDTH - 1}}\r", end="", file=sys.stderr, flush=True)
-
-    thread = threading.Thread(target=show, daemon=True)
+def sign_of_life(what: str) -> None:
+    """Say on a terminal what goes on that says nothing itself for a while."""
     if sys.stderr.isatty():
-        thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        if thread.ident:
-            thread.join()
+        print(f"{what} ...", file=sys.stderr, flush=True)
 
 
 def asked(question: str, tokenizer: tiktoken.Encoding) -> list[int]:
@@ -160,12 +132,8 @@ def library_model() -> tuple[Assembly, tiktoken.Encoding]:
     return Assembly(model, lambda max_tokens: list(empty_caches(model, 1, max_tokens))), tokenizer
 
 
-def require_settings(num_tokens: int, max_new_tokens: int, temperature: float, seed: int) -> None:
-    """Refuse a text that is empty or too long for the model, and settings that mean nothing."""
-    if not (temperature == 0.0 or 1e-3 <= temperature < float("inf")):
-        raise WorkshopError(f"The temperature is 0, or at least 0.001, not {temperature}.")
-    if not 0 <= seed < 2**63:
-        raise WorkshopError(f"The seed is a whole number from 0 to 2^63 - 1, not {seed}.")
+def require_length(num_tokens: int, max_new_tokens: int) -> None:
+    """Refuse a text that is empty or too long for the model."""
     if not num_tokens:
         raise WorkshopError("The text is empty; give it at least one word to go on from.")
     if max_new_tokens < 1:
@@ -238,33 +206,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--chat", metavar="QUESTION", help="instead of a text, a question to answer"
     )
     parser.add_argument("--tokens", type=int, default=40, help="the most tokens to add")
-    parser.add_argument(
-        "--temperature",
-        type=float,
-        default=0.0,
-        help="0 takes the most probable token; above it, tokens are drawn",
-    )
-    parser.add_argument("--seed", type=int, default=123, help="of the tokens that are drawn")
-    parser.add_argument(
-        "--gpt2",
-        metavar="FILE",
-        help="instead, run your MultiHeadAttention with the weights of a checkpoint of GPT-2",
-    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Do what the command line asks."""
-    if options.gpt2:
-        print(talk_gpt2(options.folder, options.gpt2))
-        return 0
     if None not in (options.chat, options.text):
         raise WorkshopError("Give a text to go on from, or --chat and a question, not both.")
     talk(
         options.folder,
         next(one for one in (options.chat, options.text, "Once upon a time") if one is not None),
         max_new_tokens=options.tokens,
-        temperature=options.temperature,
-        seed=options.seed,
         chat=options.chat is not None,
     )
     return 0

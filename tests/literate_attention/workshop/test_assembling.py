@@ -7,6 +7,7 @@ from harness.library.small_llama import SIZES, TEXT, small_llama
 from torch import nn
 from torch.testing import assert_close
 
+from literate_attention.workshop import assembling
 from literate_attention.workshop.assembling import assemble, share_weights
 from literate_attention.workshop.judge.trials import UnusableError
 
@@ -29,10 +30,7 @@ def greedily(assembly, most=12):
 )
 def test_whatever_is_theirs_the_model_is_ours(ours, names) -> None:
     theirs = assemble({name: NAIVE[name] for name in names}, ours.model.state_dict(), SIZES)
-    outputs, expected = theirs.outputs(TEXT), ours.outputs(TEXT)
-    assert len(outputs) == len(expected) == 5
-    for name, right in expected.items():
-        assert_close(outputs[name], right)
+    assert_close(theirs.logits(TEXT), ours.logits(TEXT))
     assert greedily(theirs) == greedily(ours)
 
 
@@ -44,8 +42,15 @@ def test_each_piece_that_is_theirs_runs_even_if_all_around_it_is_ours(ours, name
         called.append(name)
         return NAIVE[name](*arguments, **options)
 
-    assemble({name: piece}, ours.model.state_dict(), SIZES).outputs(TEXT)
+    assemble({name: piece}, ours.model.state_dict(), SIZES).logits(TEXT)
     assert called
+
+
+def test_a_step_of_ours_that_is_not_found_is_an_error(ours, monkeypatch) -> None:
+    steps = {"GroupedQueryAttention": {"scores.softmax(dim=1)": "softmax(scores)"}}
+    monkeypatch.setattr(assembling, "BY_PIECES", steps)
+    with pytest.raises(ValueError, match=r"has 'scores\.softmax\(dim=1\)' 0 times, expected once"):
+        assemble({}, ours.model.state_dict(), SIZES)
 
 
 @pytest.mark.parametrize("name", ["LanguageModel", "TransformerBlock", "GroupedQueryAttention"])
@@ -63,7 +68,7 @@ def test_without_caches_the_whole_text_runs_again(ours, name) -> None:
 
     theirs = assemble({**NAIVE, name: Forgetful}, ours.model.state_dict(), SIZES)
     assert theirs.new_caches(3) is None
-    assert_close(theirs.outputs(TEXT)["the logits"], ours.outputs(TEXT)["the logits"])
+    assert_close(theirs.logits(TEXT), ours.logits(TEXT))
     assert greedily(theirs) == greedily(ours)
 
 

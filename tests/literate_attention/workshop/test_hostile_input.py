@@ -1,10 +1,8 @@
-"""Thousands of damaged files and hundreds of hostile ones: none is taken for whole, and nothing is left."""
+"""Hundreds of damaged files and hundreds of hostile ones: none is taken for whole, and nothing is left."""
 
 import os
 import random
 import time
-from collections import Counter
-from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -12,52 +10,9 @@ import torch
 
 from literate_attention import workshop
 from literate_attention.models.model_file import read_kept
-from literate_attention.workshop._road import CHAPTERS, WorkshopError
-from literate_attention.workshop.gpt2 import WIDTHS, read_whole
+from literate_attention.workshop._road import CHAPTERS
 
 # Damaged files
-
-DAMAGES = (
-    lambda old, at, to: old[:at],
-    lambda old, at, to: old[at:],
-    lambda old, at, to: old[:at] + bytes([old[at] ^ 16]) + old[at + 1 :],
-    lambda old, at, to: old[:at] + bytes(to - at) + old[to:],
-    lambda old, at, to: old[:at] + random.randbytes(to - at) + old[to:],
-    lambda old, at, to: old[:at] + old[to:],
-    lambda old, at, to: old[:to] + old[at:],
-)
-
-
-def damaged(content, number):
-    """Yield so many damaged forms, half of them at the ends, where formats say most."""
-    for damage, _ in zip(cycle(DAMAGES), range(number), strict=False):
-        at = random.randrange(random.choice([64, len(content)]))
-        at = random.choice([at, len(content) - 1 - at])
-        yield damage(content, at, min(at + random.choice([1, 8, 4096]), len(content)))
-
-
-def save_safely(weights, file) -> None:
-    pytest.importorskip("safetensors.torch").save_file(weights, file)
-
-
-@pytest.mark.whole
-@pytest.mark.parametrize(("end", "save"), [("bin", torch.save), ("safetensors", save_safely)])
-def test_a_damaged_checkpoint_is_whole_or_refused_in_words(tmp_path, end, save) -> None:
-    shapes = {f"h.0.attn.{part}": [64 * one for one in WIDTHS[part]] for part in WIDTHS}
-    file, ends = tmp_path / f"gpt2.{end}", Counter()
-    save({one: torch.randn(shape) for one, shape in shapes.items()}, file)
-    for content in damaged(file.read_bytes(), 5000):
-        file.write_bytes(content)
-        try:
-            weights, _ = read_whole(file)
-        except WorkshopError:
-            ends["refused"] += 1
-        else:
-            ends["read"] += 1
-            for one, shape in shapes.items():
-                assert weights[one].isfinite().all()
-                assert list(weights[one].shape) == shape
-    assert min(ends["refused"], ends["read"]) > 100
 
 
 @pytest.mark.whole
@@ -65,12 +20,14 @@ def test_a_damaged_copy_is_read_as_it_was_or_not_at_all(tmp_path) -> None:
     file = tmp_path / "model.pt"
     weights, tokens = torch.randn(50, 70), "\n".join(map(str, range(999)))
     torch.save({"weights": {"x": weights}, "tokens": tokens}, file)
-    for content in damaged(file.read_bytes(), 500):
-        file.write_bytes(content)
-        if kept := read_kept(file):
-            assert kept.keys() == {"weights", "tokens"}
-            assert torch.equal(kept["weights"]["x"], weights)
-            assert kept["tokens"] == tokens
+    whole = file.read_bytes()
+    for at in random.sample(range(len(whole)), 250):
+        for content in (whole[:at], whole[:at] + bytes([whole[at] ^ 16]) + whole[at + 1 :]):
+            file.write_bytes(content)
+            if kept := read_kept(file):
+                assert kept.keys() == {"weights", "tokens"}
+                assert torch.equal(kept["weights"]["x"], weights)
+                assert kept["tokens"] == tokens
 
 
 # Hostile code

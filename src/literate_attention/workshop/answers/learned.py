@@ -4,8 +4,7 @@ import torch
 
 from literate_attention.workshop.judge.verdict import (
     Verdict,
-    judge_result,
-    must_be_boolean,
+    judge,
     result_of,
     wrong,
 )
@@ -35,7 +34,7 @@ def check_successor(answer: object) -> Verdict:
         "this is the token itself, not what came after it": 1,
         "this is the place of the answer; the token that stands there is asked for": 5,
     }
-    verdict = judge_result(result, 6, mistakes.items())
+    verdict = judge(result, 6, mistakes.items())
     never = result_of(answer, [2, 7, 1]) if verdict else None
     if isinstance(never, Verdict):
         return never
@@ -66,8 +65,7 @@ def check_copies(function: object) -> Verdict:
         "all earlier tokens are marked, not only copies": torch.ones_like(same).tril(-1),
         "true means that the head looks there, and this is true everywhere else": ~right,
     }
-    result = result_of(function, token_ids)
-    return must_be_boolean(result, judge_result(result, right, mistakes.items()), "targets have")
+    return judge(result_of(function, token_ids), right, mistakes.items())
 
 
 def check_ablation(function: object) -> Verdict:
@@ -99,4 +97,4 @@ def check_ablation(function: object) -> Verdict:
             torch.cat([contexts[0], contexts[1] * 0, contexts[2]], dim=-1),
         ),
     ]
-    return judge_result(result_of(function, contexts, weight, head), right, mistakes)
+    return judge(result_of(function, contexts, weight, head), right, mistakes)

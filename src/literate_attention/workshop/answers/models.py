@@ -2,7 +2,7 @@
 
 import torch
 
-from literate_attention.workshop.judge.verdict import RIGHT, Verdict, about, judge_result, result_of
+from literate_attention.workshop.judge.verdict import RIGHT, Verdict, about, judge, result_of
 
 __all__ = ["check_one_pass"]
 
@@ -39,6 +39,6 @@ def check_one_pass(answer: object) -> Verdict:
         }
         mistakes = ((says, weights @ values) for says, weights in wrong_weights.items())
         result = result_of(answer, asks, zip(keys, values, strict=True))
-        if not (verdict := judge_result(result, scaled.softmax(dim=0) @ values, mistakes)):
+        if not (verdict := judge(result, scaled.softmax(dim=0) @ values, mistakes)):
             return about(name, verdict)
     return RIGHT

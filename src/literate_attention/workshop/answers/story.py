@@ -21,8 +21,6 @@ from literate_attention.workshop.judge.verdict import (
     Verdict,
     about,
     judge,
-    judge_result,
-    must_be_boolean,
     result_of,
     wrong,
 )
@@ -265,7 +263,7 @@ def check_mask(answer: object, num_tokens: int, window: int | None = None) -> Ve
             ("the window is one token too narrow: a token counts itself", windowed(window - 1)),
             ("the future is visible", ~past.tril(-window)),
         ]
-    return must_be_boolean(answer, judge(answer, right, mistakes), "a mask has")
+    return judge(answer, right, mistakes)
 
 
 def check_dropout(function: object) -> Verdict:
@@ -292,7 +290,7 @@ def check_dropout(function: object) -> Verdict:
             rest * x.sum(dim=-1, keepdim=True) / rest.sum(dim=-1, keepdim=True)
         ),
     }
-    return judge_result(result_of(function, x, kept, p), rest / (1 - p), mistakes.items())
+    return judge(result_of(function, x, kept, p), rest / (1 - p), mistakes.items())
 
 
 def check_heads(module: object, num_heads: int, width: int, d_in: int) -> Verdict:
@@ -372,6 +370,6 @@ def check_attention(function: object) -> Verdict:
         ways = results(known_ways(attend, is_causal=is_causal), query, key, value)
         _, right = next(ways)
         result = result_of(function, query, key, value, is_causal=is_causal)
-        if not (verdict := judge_result(result, right, ways)):
+        if not (verdict := judge(result, right, ways)):
             return about(name, verdict)
     return RIGHT

@@ -1,7 +1,8 @@
 """Attention with mistakes: it is written out, and a table says what people write instead."""
 
-from collections.abc import Callable, Iterator
-from functools import cache, partial
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from literate_attention.story.multi_head_attention import merge_heads, split_heads
 from literate_attention.workshop.judge.edits import Mistake, Source, mistakes_in
+from literate_attention.workshop.judge.trials import Given, Way, Ways
 
 Known = tuple[Callable[..., Tensor], list[Mistake]]
 """Right code, and what is known to be wrong."""
@@ -141,19 +143,20 @@ def known_ways(
     return source.edited(), mistakes_in(source, "".join(table), 2)
 
 
-def ways_on(known: Known, *given: Any) -> Iterator[tuple[tuple[str, ...], Callable[[], Tensor]]]:
-    """Yield ways to compute something of what is given: the right one first, then those with mistakes."""
+def ways_with(known: Known, arguments: Callable[[Given], Sequence[Any]]) -> Ways:
+    """Return the ways to compute something of what is made of an input."""
+
+    def way(make: Callable[[], Callable[..., Tensor]]) -> Way:
+        return lambda given: make()(*arguments(given))
+
     right, mistakes = known
-    yield (), partial(right, *given)
-    for says, make in mistakes:
-        yield says, partial(lambda make: make()(*given), make)
+    return Ways(way(lambda: right), [(says, way(make)) for says, make in mistakes])
 
 
 def results(known: Known, *given: Any) -> Iterator[tuple[str, Tensor]]:
     """Yield what mistakes lead to, as far as they lead to anything; the first has none."""
-    for says, compute in ways_on(known, *given):
-        try:
-            result = compute()
-        except (RuntimeError, IndexError):  # a mistake may be none that these shapes allow
-            continue
-        yield ", and ".join(says), result
+    right, mistakes = known
+    yield "", right(*given)
+    for says, make in mistakes:
+        with contextlib.suppress(RuntimeError, IndexError):  # these shapes may not allow a mistake
+            yield ", and ".join(says), make()(*given)

@@ -15,11 +15,10 @@ from literate_attention.workshop.judge.attending import (
     attend,
     attend_in_heads,
     known_ways,
-    ways_on,
+    ways_with,
 )
 from literate_attention.workshop.judge.judged import plain
 from literate_attention.workshop.judge.projections import (
-    ROLES,
     Projections,
     find_projections,
     is_plain,
@@ -29,6 +28,7 @@ from literate_attention.workshop.judge.trials import (
     UNNAMED,
     Given,
     Settled,
+    Trial,
     Ways,
     all_same,
     attempt,
@@ -87,15 +87,17 @@ def _inputs(sizes: Mapping[str, Any]) -> list[Given]:
 
 
 def _ways(sizes: Mapping[str, Any], one: Projections) -> Ways:
-    """Tell what may come out of a module with these projections: what is right first."""
+    """Tell what may come out of a module with these projections."""
+
+    def projected(given: Given) -> list[Tensor]:
+        return [to(given["x"]) for to in one[:3]]
+
     if "num_heads" not in sizes:
         known = known_ways(attend, is_causal="context_length" in sizes, more=PROJECTED)
-        return lambda given: ways_on(known, *(to(given["x"]) for to in one[:3]), given["x"])
+        return ways_with(known, lambda given: [*projected(given), given["x"]])
     known = known_ways(attend_in_heads, is_causal=True, more=ONE_KEY_A_HEAD)
     out = one.out or (lambda context: context)
-    return lambda given: ways_on(
-        known, *(to(given["x"]) for to in one[:3]), sizes["num_heads"], out
-    )
+    return ways_with(known, lambda given: [*projected(given), sizes["num_heads"], out])
 
 
 def _parameters(mine: type) -> Mapping[str, inspect.Parameter]:
@@ -146,24 +148,15 @@ def _judge_module(mine: type, sizes: Mapping[str, Any]) -> Verdict:
         for times, says in LOUD.items():
             if not sees_itself(module, ways, {"x": times * inputs[-1]["x"]}):
                 return wrong(says)
-    learned = judge_what_is_right(lambda given: _run(module, given), ways, trials)
+    learned = judge_what_is_right(lambda given: _run(module, given), ways.right, trials)
     if learned and (wrongly_biased := _judge_biases(mine, right, sizes)):
         return wrong(wrongly_biased)
     if not learned or "dropout" not in (by_name(mine, sizes) or sizes):
         return learned
-    for given, (expected, *_) in trials:
-        one, *_ = _in_training(module, given)
-        if one.shape != expected.shape:
-            shapes = f"{tuple(one.shape)}, expected {tuple(expected.shape)}"
-            return wrong(f"in training the shape is {shapes}")
-    return judge_dropout(module, right, inputs, sizes.get("num_heads", 1))
-
-
-def _in_training(module: nn.Module, given: Given) -> list[Tensor]:
     try:
-        return attempt(_run, module.train(), given)
+        return judge_dropout(module, right, trials, sizes.get("num_heads", 1))
     except Settled as settled:
-        raise Settled(about("in training", settled.verdict)) from None
+        return about("in training", settled.verdict)
 
 
 LOUD = {
@@ -176,9 +169,9 @@ LOUD = {
 
 def sees_itself(module: nn.Module, ways: Ways, loud: Given) -> bool:
     """Tell whether the first token sees itself, even if the scores of all others are far higher."""
-    (came, *_), (_, compute) = attempt(_run, module, loud), next(ways(loud))
+    (came, *_), right = attempt(_run, module, loud), ways.right(loud)
     rounding = 1e-3  # of numbers near a hundred
-    return torch.allclose(came[:, 0], compute()[:, 0].to(came), rtol=rounding, atol=rounding)
+    return torch.allclose(came[:, 0], right[:, 0].to(came), rtol=rounding, atol=rounding)
 
 
 def _judge_biases(mine: type, found: Projections, sizes: Mapping[str, Any]) -> str | None:
@@ -219,55 +212,30 @@ def by_name(mine: type, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: sizes[name] for name in parameters if name in sizes} if fits else {}
 
 
-def remark_on_names(mine: Any, verdict: Verdict) -> Verdict:
-    """Say under which names the weights of a checkpoint are looked for, if something right has others."""
-    if not verdict or verdict.says:
-        return verdict
-    module = make(mine, {**SIZES, "d_in": D_OUT})
-    parameters = _parameters(mine)
-    # with fewer sizes it is an exercise of its own
-    lacks_bias = len(parameters) == len(SIZES) and "qkv_bias" not in parameters
-    found = dict.fromkeys(name.partition(".")[0] for name, _ in module.named_parameters())
-    lacking = [name for name in ROLES if not isinstance(getattr(module, name, None), nn.Linear)]
-    others = [name for name in found if name not in ROLES or name in lacking]
-    says = []
-    if lacking:
-        layers = "the layer" if len(lacking) == 1 else "layers that are called"
-        instead = f" in place of {', '.join(others)}" if others else ""
-        says.append(
-            f"to run with the weights of GPT-2, it needs {layers} {', '.join(lacking)}{instead}"
-        )
-    if lacks_bias:
-        says.append(f"{'and' if lacking else 'to read GPT-2, it'} takes qkv_bias, as the stub does")
-    return remark(", ".join(says)) if says else verdict
-
-
 def judge_dropout(
-    module: nn.Module, projections: Projections, inputs: Sequence[Given], num_heads: int
+    module: nn.Module, projections: Projections, trials: Sequence[Trial], num_heads: int
 ) -> Verdict:
     """Judge what is dropped in training.
 
     A single token has one weight, which is one: dropped, its head gives zeros, and kept, more than its value.
     Whatever is dropped before the softmax leaves it one, and shows only where there are more tokens.
     """
-    x, many = inputs[0]["x"], inputs[-1]["x"]
-    value = projections.value(x).unflatten(-1, (num_heads, -1))
+    (one, evaluated), (many, many_evaluated) = trials[0], trials[-1]
+    value = projections.value(one["x"]).unflatten(-1, (num_heads, -1))
     out = projections.out or (lambda context: context)
     possible = [
-        out((value * torch.tensor(kept).unsqueeze(-1) / (1 - SIZES["dropout"])).flatten(-2))
+        [out((value * torch.tensor(kept).unsqueeze(-1) / (1 - SIZES["dropout"])).flatten(-2))]
         for kept in product((0.0, 1.0), repeat=num_heads)
     ]
     module.train()
-    came = [module(x).detach() for _ in range(30)]
-    if all(torch.allclose(one, out(value.flatten(-2)), atol=1e-4) for one in came):
-        evaluated = module.eval()(many)
-        module.train()
-        if all(torch.allclose(module(many), evaluated, atol=1e-4) for _ in range(5)):
+    came = [attempt(_run, module, one) for _ in range(30)]
+    if all(all_same(each, evaluated) for each in came):
+        if all(all_same(attempt(_run, module, many), many_evaluated) for _ in range(5)):
             return wrong("nothing is dropped in training")
         return wrong(
             "numbers are dropped before the softmax; it is the weights that come out of it"
         )
-    if all(any(torch.allclose(one, p, atol=1e-4) for p in possible) for one in came):
+    if all(any(all_same(each, this) for this in possible) for each in came):
         return RIGHT
     return wrong(
         "in training each weight has to become zero or be divided by 1 - p, and nothing else may change"

@@ -1,8 +1,8 @@
 """What the pieces of the models share: how a module is judged, and how mistakes are put together."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -14,6 +14,8 @@ from literate_attention.workshop.judge.trials import (
     Given,
     Run,
     UnusableError,
+    Way,
+    Ways,
     call,
     copied,
     drawn,
@@ -49,6 +51,15 @@ class Judged:
         """What to say of each mistake, or of several, and what makes the wrong code."""
         return mistakes_in(Source(*(self.code or (self.right,))), self.table, self.most)
 
+    @cached_property
+    def ways(self) -> Ways:
+        """The right way of computing, and those with mistakes."""
+
+        def way(make: Callable[[], Any]) -> Way:
+            return lambda given: self.run(make(), copied(given))
+
+        return Ways(way(lambda: self.right), [(says, way(make)) for says, make in self.mistakes])
+
     def __call__(self, mine: object) -> Verdict:
         """Judge a function or a class."""
         verdict = self.judge(mine)
@@ -58,12 +69,6 @@ class Judged:
         """Judge by what is returned alone."""
         with torch.no_grad(), torch.random.fork_rng(devices=[]), one_thread():
             return judge_by_ways(mine, self.ways, self.inputs, self.run)
-
-    def ways(self, given: Given) -> Iterator[tuple[tuple[str, ...], Callable[[], Any]]]:
-        """Yield the right way of computing, and then those with mistakes."""
-        yield (), lambda: self.run(self.right, copied(given))
-        for says, mistake in self.mistakes:
-            yield says, partial(lambda mistake: self.run(mistake(), given), mistake)
 
 
 def loaded(module: Any, like: nn.Module) -> Any:

@@ -3,9 +3,9 @@
 import contextlib
 import dis
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,11 +14,16 @@ from literate_attention.workshop.judge.verdict import RIGHT, Verdict, same, wron
 
 Given = Mapping[str, Any]
 Run = Callable[[Any, Given], Any]
-Ways = Callable[[Given], Iterator[tuple[Sequence[str], Callable[[], Any]]]]
-"""From an input to ways of computing: the right one first, with nothing to say, then those with mistakes."""
-
 Way = Callable[[Given], Any]
 """From an input to what comes of it."""
+
+
+class Ways(NamedTuple):
+    """The right way to compute something, and ways with mistakes, with what to say of each."""
+
+    right: Way
+    mistakes: Sequence[tuple[tuple[str, ...], Way]]
+
 
 Trial = tuple[Given, list[Tensor]]
 """An input, and what a reader's implementation made of it."""
@@ -47,12 +52,11 @@ class UnusableError(Exception):
 
 
 class Settled(Exception):  # noqa: N818 - it is no error
-    """It is known what is wrong, or that nothing is written yet; the only argument is the verdict."""
+    """It is known what is wrong, or that nothing is written yet."""
 
-    @property
-    def verdict(self) -> Verdict:
-        """Return the verdict."""
-        return cast("Verdict", self.args[0])
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(verdict)
+        self.verdict = verdict
 
 
 def judge_by_ways(mine: object, ways: Ways, inputs: Iterable[Given], run: Run = call) -> Verdict:
@@ -72,7 +76,7 @@ def judge_by_ways(mine: object, ways: Ways, inputs: Iterable[Given], run: Run = 
     verdict = explain(trials, [ways])  # it has stopped, but may have been wrong before
     if not (verdict and stops):
         return stops if verdict else verdict
-    return judge_what_is_right(lambda given: run(mine, given), ways, trials)
+    return judge_what_is_right(lambda given: run(mine, given), ways.right, trials)
 
 
 def attempt(run: Run, mine: object, given: Given) -> list[Tensor]:
@@ -111,12 +115,8 @@ def attempt(run: Run, mine: object, given: Given) -> list[Tensor]:
     return [one.detach().clone() for one in tensors(result)]
 
 
-def judge_what_is_right(mine: Way, ways: Ways, trials: Sequence[Trial]) -> Verdict:
+def judge_what_is_right(mine: Way, right: Way, trials: Sequence[Trial]) -> Verdict:
     """Compare the types of right numbers, and what a backward pass brings, if it brings anything."""
-
-    def right(given: Given) -> Any:
-        return next(ways(given))[1]()
-
     for given, came in trials:
         for one, other in zip(came, tensors(right(given)), strict=True):
             is_typed = other.is_floating_point() or other.dtype == torch.bool
@@ -129,8 +129,8 @@ def judge_what_is_right(mine: Way, ways: Ways, trials: Sequence[Trial]) -> Verdi
     return RIGHT
 
 
-Backward = tuple[int, dict[str, Tensor], Tensor]
-"""What a backward pass brings: from how many tensors, to what was given, to parameters in any layout."""
+Backward = tuple[int, dict[str, Tensor]]
+"""What a backward pass brings: from how many tensors, and to what; of parameters, in any layout, sorted."""
 
 
 def compare_gradients(mine: Way, should: Backward, given: Given) -> Verdict:
@@ -143,16 +143,11 @@ def compare_gradients(mine: Way, should: Backward, given: Given) -> Verdict:
     if came is None or came[0] < should[0]:
         return wrong(f"{nothing} no gradient flows back")
     for name, gradient in should[1].items():
-        if not same(came[1][name], gradient):
-            found = (
-                "it is not a number" if came[1][name].isnan().any() else "is something detached?"
-            )
-            why = found if gradient.any() else "it should be detached"
+        found = came[1][name]
+        if found.numel() <= gradient.numel() and not same(found, gradient):  # some have more biases
+            why = "it is not a number" if found.isnan().any() else "is something detached?"
+            why = why if gradient.any() else "it should be detached"
             return wrong(f"the numbers are right, but not the gradient of {name}: {why}")
-    if len(came[2]) <= len(should[2]) and not same(came[2], should[2]):
-        return wrong(
-            "the numbers are right, but not the gradient of the parameters: is one detached?"
-        )
     return RIGHT
 
 
@@ -172,9 +167,9 @@ def backward(compute: Way, given: Given) -> Backward | None:
             return None
         gradients = torch.autograd.grad(loss, reached)
     grads = {id(one): gradient for one, gradient in zip(reached, gradients, strict=True)}
-    to_given = {name: grads.pop(id(v), torch.zeros_like(v)) for name, v in watched.items()}
-    to_parameters = torch.cat([torch.zeros(0), *(one.flatten() for one in grads.values())])
-    return len(found), to_given, to_parameters.sort().values
+    by_name = {name: grads.pop(id(v), torch.zeros_like(v)) for name, v in watched.items()}
+    of_parameters = torch.cat([torch.zeros(0), *(one.flatten() for one in grads.values())])
+    return len(found), {**by_name, "the parameters": of_parameters.sort().values}
 
 
 def leaves(node: Any) -> list[Tensor]:
@@ -192,15 +187,8 @@ def message_of(error: BaseException) -> str:
     return " ".join(str(error)[:MOST_LETTERS].split()).rstrip(".") or "no message"
 
 
-class EndlessError(NotImplementedError):
-    """A piece has been called that does not end; the message is its name."""
-
-
 def not_written(error: Exception) -> Verdict | None:
     """Say what is not written yet, if that is why code has stopped: torch raises such errors, too."""
-    if isinstance(error, EndlessError):
-        says = f"It waits for {error}, which does not end."
-        return Verdict(False, says, is_written=False, first=str(error))
     if not isinstance(error, NotImplementedError):
         return None
     place: Any = error.__traceback__
@@ -223,54 +211,47 @@ def needs(name: str) -> Verdict:
 @torch.no_grad()
 def fits(trials: Sequence[Trial], ways: Ways) -> bool:
     """Tell whether the right way leads to all that came."""
-    return all(all_same(came, tensors(next(ways(given))[1]())) for given, came in trials)
+    return all(all_same(came, tensors(ways.right(given))) for given, came in trials)
 
 
 @torch.no_grad()
-def explain(trials: Sequence[Trial], candidates: Iterable[Ways]) -> Verdict:
+def explain(trials: Sequence[Trial], candidates: Sequence[Ways]) -> Verdict:
     """Find the shortest list of mistakes that explains all that came.
 
     If it is not known which parameter is which, there are candidates: the ways for each possibility.
     """
-    candidates = list(candidates)
     if any(fits(trials, ways) for ways in candidates):
         return RIGHT
-    rights = [[tensors(next(ways(given))[1]()) for given, _ in trials] for ways in candidates]
-    for number in (1, 2, 3):
-        for ways, right in zip(candidates, rights, strict=True):
-            for says in mistakes_that_explain(trials, ways, number):
-                return wrong(*says, case=smallest(trials, right))
-    pairs = [(came, one) for (_, came), one in zip(trials, rights[0], strict=True)]
-    says = UNNAMED
+    rights = [[tensors(ways.right(given)) for given, _ in trials] for ways in candidates]
+    known = (
+        (one, right)
+        for ways, right in zip(candidates, rights, strict=True)
+        for one in ways.mistakes
+    )
+    for (says, mistake), right in sorted(known, key=lambda one: len(one[0][0])):
+        if all(leads_to(mistake, *trial) for trial in reversed(trials)):  # the largest first
+            return wrong(*says, case=smallest(trials, right))
+    return wrong(what_differs(trials, rights[0]), case=smallest(trials, rights[0]))
+
+
+def what_differs(trials: Sequence[Trial], right: Sequence[list[Tensor]]) -> str:
+    """Say of a mistake that has no name what can be seen from outside."""
+    pairs = [(came, one) for (_, came), one in zip(trials, right, strict=True)]
     if lengths := {(len(a), len(b)) for a, b in pairs if len(a) != len(b)}:
         returned, expected = min(lengths)
-        plural = "" if returned == 1 else "s"
-        says = f"it returns {returned} tensor{plural}, expected {expected}"
-    else:
-        both = [pair for a, b in pairs for pair in zip(a, b, strict=True)]
-        if shapes := {(tuple(a.shape), tuple(b.shape)) for a, b in both if a.shape != b.shape}:
-            says = "the shape is {}, expected {}".format(*min(shapes))
-        elif types := {a.dtype for a, b in both if b.dtype == torch.bool != a.dtype}:
-            says = f"it is of type {types.pop()}, expected torch.bool"
-    return wrong(says, case=smallest(trials, rights[0]))
+        return f"it returns {returned} tensor{'' if returned == 1 else 's'}, expected {expected}"
+    both = [pair for a, b in pairs for pair in zip(a, b, strict=True)]
+    if shapes := {(tuple(a.shape), tuple(b.shape)) for a, b in both if a.shape != b.shape}:
+        return "the shape is {}, expected {}".format(*min(shapes))
+    if types := {a.dtype for a, b in both if b.dtype == torch.bool != a.dtype}:
+        return f"it is of type {types.pop()}, expected torch.bool"
+    return UNNAMED
 
 
-def mistakes_that_explain(
-    trials: Sequence[Trial], ways: Ways, number: int
-) -> Iterator[Sequence[str]]:
-    """Yield what to say of each way that makes so many mistakes and leads to what came on every input."""
-    largest_first = [(list(ways(given)), came) for given, came in reversed(trials)]
-    for place, (says, _) in enumerate(largest_first[0][0]):
-        if len(says) == number and all(
-            leads_to(computed[place][1], came) for computed, came in largest_first
-        ):
-            yield says
-
-
-def leads_to(compute: Callable[[], Any], came: list[Tensor]) -> bool:
+def leads_to(compute: Way, given: Given, came: list[Tensor]) -> bool:
     """Tell whether a way of computing leads to what came."""
     try:
-        return all_same(tensors(compute()), came)
+        return all_same(tensors(compute(given)), came)
     except Exception:  # a mistake may be none that this input allows
         return False
 
@@ -328,7 +309,7 @@ def numbers_of(value: object, first: int = 0) -> str:
 
 
 def place_of(number: int, shape: Sequence[int]) -> list[int]:
-    """Return the indices of a number that is known by its place in the flattened tensor."""
+    """Return the indices of a number in a flattened tensor; torch imports hundreds of modules for that."""
     place: list[int] = []
     for size in reversed(shape):
         number, index = divmod(number, size)

@@ -65,25 +65,34 @@ def capitalized(text: str) -> str:
 
 
 def judge(answer: object, right: Tensor | int, mistakes: Mistakes) -> Verdict:
-    """Compare an answer with the right one, then with wrong ones, then say where it differs."""
-    given = numbers(answer)
-    if given is None:
+    """Compare an answer with the right one, then with wrong ones, then say where it differs.
+
+    What is a verdict already stays what it is.
+    """
+    if isinstance(answer, Verdict):
+        return answer
+    try:
+        given = float64(answer)
+    except (TypeError, ValueError, RuntimeError):
         return wrong(f"a tensor is expected, got {type(answer).__name__}")
-    right = float64(right)
-    if same(given, right):
+    expected = float64(right)
+    if same(given, expected):
+        is_table = isinstance(right, Tensor) and right.dtype == torch.bool
+        if is_table and not (isinstance(answer, Tensor) and answer.dtype == torch.bool):
+            return wrong("the right places, but true and false are expected: add .bool()")
         return RIGHT
     for says, mistake in mistakes:
         if same(given, mistake):
             return wrong(says)
-    if given.shape != right.shape:
-        return wrong(f"the shape is {tuple(given.shape)}, expected {tuple(right.shape)}")
-    if not right.ndim:
+    if given.shape != expected.shape:
+        return wrong(f"the shape is {tuple(given.shape)}, expected {tuple(expected.shape)}")
+    if not expected.ndim:
         return wrong(f"the number is not {given.item():g}")
-    differs = ~torch.isclose(given, right, rtol=0, atol=TOLERANCE)
+    differs = ~torch.isclose(given, expected, rtol=0, atol=TOLERANCE)
     first = differs.nonzero()[0].tolist()
     nan = "; some are not a number" if given.isnan().any() else ""
     return wrong(
-        f"{int(differs.sum())} of {right.numel()} numbers differ, the first at {first}{nan}"
+        f"{int(differs.sum())} of {expected.numel()} numbers differ, the first at {first}{nan}"
     )
 
 
@@ -99,14 +108,6 @@ def same(one: Tensor, other: Tensor | int) -> bool:
     )
 
 
-def numbers(answer: object) -> Tensor | None:
-    """Return an answer as a tensor of float64, None if it is none."""
-    try:
-        return float64(answer)
-    except (TypeError, ValueError, RuntimeError):
-        return None
-
-
 def float64(given: Any) -> Tensor:
     """Return a number or several as a tensor of float64."""
     return torch.as_tensor(given).detach().cpu().double()
@@ -120,18 +121,6 @@ def result_of(function: object, *arguments: object, **options: object) -> object
         return function(*arguments, **options)
     except Exception as error:
         return wrong(f"it stops with {type(error).__name__}: {str(error).rstrip('.')}")
-
-
-def judge_result(result: object, right: Tensor | int, mistakes: Mistakes) -> Verdict:
-    """Judge what a reader's function returned, unless it is a verdict already."""
-    return result if isinstance(result, Verdict) else judge(result, right, mistakes)
-
-
-def must_be_boolean(answer: object, verdict: Verdict, what: str) -> Verdict:
-    """Refuse a table of the right zeros and ones that is none of truth values."""
-    if verdict and not (isinstance(answer, Tensor) and answer.dtype == torch.bool):
-        return wrong(f"the right places, but {what} to be boolean: add .bool()")
-    return verdict
 
 
 def about(what: str, verdict: Verdict) -> Verdict:

@@ -35,24 +35,13 @@ def run_attention(implementation: Any, given: Given) -> Any:
     return [attention(chunk, cache=cache) for chunk in x.split(given["tokens at a time"], dim=-2)]
 
 
-class Turning(RotaryEmbedding):
-    """Rotary embeddings that print with their arguments."""
-
-    def __init__(self, head_dim: int, context_length: int, base: float) -> None:
-        super().__init__(head_dim, context_length, base)
-        self.made_with = head_dim, context_length, base
-
-    def __repr__(self) -> str:
-        return "RotaryEmbedding({}, {}, {:g})".format(*self.made_with)
-
-
 def vectors(
     *shape: int, d_out: int, heads: tuple[int, int] = (1, 1), rope: bool = False, **chunks: Any
 ) -> Given:
     """Write an input for the module."""
     given = {"x": drawn(*shape), "d_out": d_out, "num_heads": heads[0], "num_kv_heads": heads[1]}
     if rope:
-        given["rope"] = Turning(d_out // heads[0], context_length=16, base=10.0)
+        given["rope"] = RotaryEmbedding(d_out // heads[0], context_length=16)
     return given | {name.replace("_", " "): sizes for name, sizes in chunks.items()}
 
 

@@ -3,12 +3,12 @@
 from typing import Any
 
 from literate_attention.models.latent_attention import LatentCache, MultiHeadLatentAttention
+from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.workshop.judge.judged import loaded
 from literate_attention.workshop.judge.trials import Given, drawn, inputs
-from literate_attention.workshop.pieces.grouped_query_attention import Turning
 from literate_attention.workshop.pieces.piece import judged
 
-ROPE = Turning(2, context_length=16, base=10.0)
+ROPE = RotaryEmbedding(2, context_length=16)
 
 
 def run_attention(implementation: Any, given: Given) -> Any:

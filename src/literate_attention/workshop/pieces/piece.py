@@ -42,6 +42,11 @@ class Piece:
         return "/".join(self.library.__module__.split(".")[1:])
 
     @property
+    def stem(self) -> str:
+        """How the file of its chapter is called, without suffix, here and in a reader's folder."""
+        return self.chapter.rpartition("/")[2]
+
+    @property
     def name(self) -> str:
         """How the library calls it, and a stub."""
         return self.library.__name__

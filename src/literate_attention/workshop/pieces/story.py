@@ -22,10 +22,10 @@ from literate_attention.workshop.judge.attending import (
     BY_NUMBER,
     attend,
     known_ways,
-    ways_on,
+    ways_with,
     weigh,
 )
-from literate_attention.workshop.judge.attention import judge_attention, remark_on_names
+from literate_attention.workshop.judge.attention import judge_attention
 from literate_attention.workshop.judge.judged import plain
 from literate_attention.workshop.judge.trials import (
     Given,
@@ -193,8 +193,9 @@ PIECES = (
         "Scores are products of all rows with all rows; each row of weights averages the inputs.",
         lambda mine: judge_by_ways(
             mine,
-            lambda given: ways_on(
-                known_ways(attend, is_causal=False, is_scaled=False), *3 * [given["inputs"]]
+            ways_with(
+                known_ways(attend, is_causal=False, is_scaled=False),
+                lambda given: 3 * [given["inputs"]],
             ),
             inputs(
                 "inputs",
@@ -213,8 +214,9 @@ PIECES = (
         "How wide a key is, tells by what scores are divided; the softmax runs over the keys.",
         lambda mine: judge_by_ways(
             mine,
-            lambda given: ways_on(
-                known_ways(weigh, is_causal=False, more=BY_NUMBER), *given.values()
+            ways_with(
+                known_ways(weigh, is_causal=False, more=BY_NUMBER),
+                lambda given: [*given.values()],
             ),
             inputs(
                 "query, key",
@@ -309,10 +311,9 @@ PIECES = (
         MultiHeadAttention,
         "The module",
         "Project, split, attend in every head at once, merge, and project once more.",
-        lambda mine: remark_on_names(mine, judge_attention(mine, num_sizes=5)),
+        partial(judge_attention, num_sizes=5),
         leave_out=("attn_mask", "need_weights"),
         batch="batch ",
-        attributes=("W_query", "W_key", "W_value", "out_proj"),
         exercise="ex-multi-head-build",
     ),
 )

@@ -18,15 +18,14 @@ from literate_attention.workshop.pieces.piece import judged
 # The norm
 
 
-def run_norm(implementation: Any, given: Given) -> Tensor:
+def run_norm(implementation: Any, given: Given) -> Any:
     """Make a norm, give it weights, and normalize."""
     x, weight = given["x"], given.get("weight")
     norm = implementation(x.shape[-1], *([given["eps"]] if "eps" in given else []))
     like = RMSNorm(x.shape[-1])
     if weight is not None:
         loaded(norm, like).weight.copy_(weight)
-    result: Tensor = norm.to(x.dtype)(x)
-    return result
+    return norm.to(x.dtype)(x)
 
 
 HALF_PRECISION = """
@@ -74,11 +73,10 @@ LARGE = inputs("x, weight", (torch.tensor([[300.0, -300.0], [3.0, -3.0]]).half()
 # The feed-forward part
 
 
-def run_feed_forward(implementation: Any, given: Given) -> Tensor:
+def run_feed_forward(implementation: Any, given: Given) -> Any:
     """Make a feed-forward part, load weights, and run it."""
     sizes = given["x"].shape[-1], given["hidden_dim"]
-    result: Tensor = loaded(implementation(*sizes), SwiGLU(*sizes))(given["x"])
-    return result
+    return loaded(implementation(*sizes), SwiGLU(*sizes))(given["x"])
 
 
 WRONG_FEED_FORWARD_PARTS = """
@@ -114,13 +112,12 @@ class Looking(nn.Module):
         return "a module that adds to each token those before it, and the cache"
 
 
-def run_block(implementation: Any, given: Given) -> Tensor:
+def run_block(implementation: Any, given: Given) -> Any:
     """Make a block around a probe, load weights, and run it."""
     x = given["x"]
     made_with = given["attention"], x.shape[-1], given["hidden_dim"], given.get("eps", 1e-5)
     block = loaded(implementation(*made_with), TransformerBlock(*made_with))
-    result: Tensor = block(x, cache=given["cache"]) if "cache" in given else block(x)
-    return result
+    return block(x, cache=given["cache"]) if "cache" in given else block(x)
 
 
 def vectors(x: Tensor, **others: float) -> Given:
