@@ -38,7 +38,7 @@ def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Have the shapes; return the pages that now show others."""
     found = stored_prints.finish(app.outdir, SHAPES) if app.config.book_line_shapes else {}
-    if problem := found.get("problem"):
+    if is_site(app) and (problem := found.get("problem")):
         said = "the examples cannot be run: %s"
         LOGGER.warning(said, problem, type="book", subtype="line-shapes")
     now = {tuple(statement): made for statement, made in found.get("printed", ())}

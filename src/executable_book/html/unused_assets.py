@@ -48,7 +48,7 @@ def cut_site(app: Sphinx) -> None:
     for path, css in files.items():
         if path.suffix == ".css":
             used = sorted(filter(is_used, {*WORD.findall(css)}))
-            path.write_bytes(once(app, cut_style, css, used))
+            path.write_bytes(once(app, path.name, cut_style, css, used))
             named |= icons(path.read_text(encoding="utf-8"))
     fonts = {path: named for path in files if "fontawesome" in path.parts}
     writers = "".join(text for text in files.values() if "Math/MathML" in text)
@@ -56,7 +56,7 @@ def cut_site(app: Sphinx) -> None:
     fonts[static / MATH_FONT] = characters(pages, writers)
     for path, wanted in fonts.items():
         if path.suffix == ".woff2":
-            path.write_bytes(once(app, subset_font, path.read_bytes(), sorted(wanted)))
+            path.write_bytes(once(app, path.name, subset_font, path.read_bytes(), sorted(wanted)))
     remove_others(static, {*files, *fonts})
 
 
@@ -143,13 +143,15 @@ def characters(pages: str, scripts: str = "") -> set[int]:
     return found | italics | minus | root
 
 
-def once(app: Sphinx, make: Callable[..., bytes], *of: object) -> bytes:
-    """Return what is made of something, by this build or by an earlier one: it takes long."""
-    path = Path(app.doctreedir, "cut", sha256(repr((app.config.book_tools, of))))
-    if not path.exists():
+def once(app: Sphinx, name: str, make: Callable[..., bytes], *of: object) -> bytes:
+    """Return what is made of something, by this build or by the last one: it takes long."""
+    path, digest = Path(app.doctreedir, "cut", name), sha256(repr((app.config.book_tools, of)))
+    kept = path.read_bytes() if path.exists() else b""
+    if not kept.startswith(digest.encode()):
+        kept = digest.encode() + make(*of)
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(make(*of))
-    return path.read_bytes()
+        path.write_bytes(kept)
+    return kept[len(digest) :]
 
 
 def subset_font(font: bytes, wanted: Iterable[int]) -> bytes:

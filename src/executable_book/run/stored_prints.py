@@ -34,7 +34,10 @@ def finish(outdir: Path, name: str) -> dict[str, Any]:
         if program.returncode:
             made: dict[str, Any] = {"problem": error_in(errors)}
         else:
-            made = {"digest": digest, "printed": json.loads(output)}
+            try:
+                made = {"digest": digest, "printed": json.loads(output)}
+            except ValueError:
+                made = {"problem": f"JSON is expected, got {output[:200]!r}"}
         write_if_changed(path, json.dumps(made))
     return stored(outdir, name)
 

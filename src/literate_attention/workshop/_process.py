@@ -43,11 +43,12 @@ def verdicts_of_one(
 ) -> Iterator[tuple[str, Verdict]]:
     """Judge pieces, until all are judged or one of them ends the process."""
     left, at_stake, step, place = {*names}, [*names], "", ""
-    mark, heard = uuid.uuid4().hex, time.monotonic()
+    mark, heard, done = uuid.uuid4().hex, time.monotonic(), threading.Event()
 
     def stop_in_time() -> None:
         while process.poll() is None and not is_late(heard):
-            time.sleep(0.05)
+            if done.wait(0.05):
+                return
         stop(process, mark)  # what is left would keep the pipe open
 
     with worker(folder, names, seconds, mark) as process:
@@ -74,6 +75,7 @@ def verdicts_of_one(
                 errors = cast(IO[bytes], process.stderr).read().decode()
                 raise RuntimeError(f"no process could begin to check: {errors}")
         finally:
+            done.set()
             stop(process, mark)
     where = f": it is in {printable(place)}" if place else ""
     says = capitalized(f"{step} {how_it_ended(code, seconds)}{where}.")

@@ -71,6 +71,10 @@ def main(folder: Path, seconds: float, pieces: list[Piece]) -> None:
             try:
                 with settings_undone():
                     module = importlib.import_module(stem)
+                if (found := Path(f"{module.__file__}")) != folder / f"{stem}.py":
+                    name = f"{found.parent.name}/{found.name}"
+                    says = f"Python imports {name} in place of {stem}.py: give it another name."
+                    stops = Verdict(False, says)
             except BaseException as error:
                 stops = cannot_be_imported(error, folder, stem)
         for piece in of_chapter:
@@ -120,7 +124,9 @@ class Clock:
     @staticmethod
     def delay() -> float:
         """Return for how many seconds the main thread could have worked and did not get its turn."""
-        return int(DELAYS.read_text().split()[1]) / 1e9 if DELAYS.exists() else 0.0
+        with contextlib.suppress(OSError):  # the system does not count, or no file can be opened
+            return int(DELAYS.read_text().split()[1]) / 1e9
+        return 0.0
 
 
 def limit(name: str, most: int) -> None:

@@ -3,7 +3,7 @@
 import argparse
 import csv
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -51,8 +51,13 @@ def run(options: argparse.Namespace) -> int:
     if options.hint:
         print(hint(folder, options.hint))
     elif options.report:
-        for line in report(Path(options.report), [folder, *map(Path, options.names)]):
-            print(line, flush=True)
+        lines = report(Path(options.report), [folder, *map(Path, options.names)])
+        try:
+            for line in lines:
+                print(line, flush=True)
+        except BrokenPipeError:  # nobody reads on; the table is written all the same
+            deque(lines, maxlen=0)
+            raise
     else:
         results: list[Result] = []
         verdicts = verdicts_on(folder, options.names)
@@ -88,7 +93,7 @@ def report(file: Path, folders: Sequence[Path]) -> Iterator[str]:
             try:
                 checked = Checked(folder, tuple(verdicts_on(folder)))
             except WorkshopError as error:
-                row = [folder, "", "", "no folder", error, error]
+                row = [folder, "", "", "not judged", error, error]
                 writer.writerow(map(as_text, row))
                 yield printable(str(error))
                 continue

@@ -101,7 +101,8 @@ class Checked:
         """Say what to do now: mend what is wrong, write what is missing, let a model speak."""
         first = {one.piece.name: one.verdict.first for one in self.results}
         road = list(BY_NAME)
-        following = road[road.index(self.results[-1].piece.name) + 1 :]
+        last = road.index(self.results[-1].piece.name)
+        following = [name for name in [*road[last:], *road] if name not in first]
         if undone:
             before, name = "Next: ", first[undone[0]] or undone[0]
             name = first.get(name) or name
@@ -168,6 +169,8 @@ def verdicts_on(
         raise WorkshopError(
             f"There is no folder {folder}; {command_line('start', folder)} makes it."
         )
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise WorkshopError(f"{folder} cannot be read (Permission denied).")
     if not any(os.path.exists(folder / f"{stem}.py") for stem in CHAPTERS):
         raise WorkshopError(
             f"{folder} has no file of a chapter in it; {command_line('start', folder)} makes them."

@@ -107,7 +107,7 @@ def start(folder: str | os.PathLike[str], hints: bool = True) -> str:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files(folder, hints and has_hints(folder)):
             if not os.path.lexists(folder / name):
-                (folder / name).write_bytes(os.fsencode(text))  # a folder's name may be no text
+                (folder / name).write_bytes(text.encode("utf-8", "surrogateescape"))
                 new.append(name)
     except FileExistsError:
         raise WorkshopError(f"{folder} is a file; choose another name for the folder.") from None
@@ -115,7 +115,7 @@ def start(folder: str | os.PathLike[str], hints: bool = True) -> str:
         raise WorkshopError(
             f"{folder} cannot be written to ({error.strerror or error}); choose another folder."
         ) from None
-    if README in new:
+    if {README, *(f"{stem}.py" for stem in CHAPTERS)} <= {*new}:
         first = folder / f"{next(iter(CHAPTERS))}.py"
         return Said(
             f"{folder} is ready: {len(CHAPTERS)} files to write in, and {README} on how to go on.\n"

@@ -23,6 +23,8 @@ from literate_attention.workshop._road import (
     TOO_BUSY,
     WorkshopError,
 )
+from literate_attention.workshop.checking import Checked, Result
+from literate_attention.workshop.judge.verdict import Verdict
 from literate_attention.workshop.pieces import BY_NAME, PIECES
 
 RIGHT_SOFTMAX = "def softmax(x):\n    return torch.softmax(x, dim=-1)\n"
@@ -463,6 +465,16 @@ def test_what_is_next_after_a_chapter_is_the_piece_that_follows(folder) -> None:
     said = str(workshop.check(folder, "simple_attention"))
     following = CHAPTERS["self_attention"][0].name
     assert f"\nAll of this is right. Next: {following}, explained under" in said
+    last = Result(BY_NAME[[*BY_NAME][-1]], Verdict(True, "right"))
+    said = "\n".join(Checked(folder, (last,)).summary())
+    assert f"All of this is right. Next: {next(iter(BY_NAME))}, explained under" in said
+
+
+def test_a_package_in_place_of_a_file_is_named(folder) -> None:
+    (folder / "simple_attention").mkdir()
+    (folder / "simple_attention/__init__.py").touch()
+    (result,) = workshop.check(folder, "softmax").results
+    assert result.says.startswith("Python imports simple_attention/__init__.py in place of simple_")
 
 
 def test_a_file_is_named_as_a_shell_completes_it(folder) -> None:
@@ -525,7 +537,7 @@ def test_a_table_for_teachers(folder, tmp_path, capsys) -> None:
         rows = list(csv.DictReader(file))
     names = [piece.name for pieces in CHAPTERS.values() for piece in pieces]
     assert [row["piece"] for row in rows] == [*names, "", *names]
-    assert rows[len(names)]["state"] == "no folder"
+    assert rows[len(names)]["state"] == "not judged"
     assert "There is no folder " in rows[len(names)]["verdict"]
     assert "gone\\x1b\\udce9" in printed
     found = {(row["folder"], row["piece"]): (row["state"], row["verdict"]) for row in rows}
