@@ -201,6 +201,8 @@ def with_help(verdict: Verdict, piece: Piece, folder: Path) -> Verdict:
 
 def cannot_be_imported(error: BaseException, folder: Path, stem: str) -> Verdict:
     """Say in which line of which file an import went wrong."""
+    if isinstance(error, ValueError) and "null bytes" in str(error):  # until Python 3.11.3
+        error = SyntaxError(str(error))
     if isinstance(error, SyntaxError):
         file = Path(error.filename or f"{stem}.py").name
         where = f"{file}, line {error.lineno}" if error.lineno else file
