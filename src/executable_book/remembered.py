@@ -29,14 +29,15 @@ def set_page_data(env: BuildEnvironment, subject: str, docname: str, value: Any)
 
 
 def book_data(env: BuildEnvironment, subject: str) -> Any:
-    """Return what is stored of the book; None if there is nothing."""
-    return vars(env).get(f"book_{subject}")
+    """Return what these tools have stored of the book; None if there is nothing."""
+    tools, value = vars(env).get(f"book_{subject}", (None, None))
+    return value if tools == env.config.book_tools else None
 
 
 def replace_book_data(env: BuildEnvironment, subject: str, value: Any) -> Any:
     """Store something about the book, and return what was stored before; None if there was nothing."""
     before = book_data(env, subject)
-    vars(env)[f"book_{subject}"] = value
+    vars(env)[f"book_{subject}"] = env.config.book_tools, value
     return before
 
 

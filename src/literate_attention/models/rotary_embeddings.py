@@ -329,9 +329,7 @@ class RotaryEmbedding(nn.Module):
         if start < 0:  # Python would count from the end
             raise ValueError(f"start must be at least 0, got {start}")
         require_context(stop, len(self.cos))
-        if (
-            self.cos.is_meta and not x.is_meta
-        ):  # weights came with assign=True, which brings no tables
+        if self.cos.is_meta and not x.is_meta:  # load_state_dict(assign=True) brings no tables
             self.to_empty(device=x.device)
         return rotate_half_split(x, self.cos[start:stop], self.sin[start:stop])
 
