@@ -25,6 +25,8 @@ from executable_book.publish.plain_markdown import ANSWER
 from literate_attention import pick_device
 
 SECOND = SECOND_DEVICE.read_text(encoding="utf-8")
+IMPORT = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
+OURS = {"literate_attention"}
 ALONE = ("PYTHONPATH", "PYTHONHOME", "LITERATE_DEVICE")
 """What would let a kernel see more than its environment has."""
 SOURCES = {
@@ -153,6 +155,21 @@ def shown(cells):
         ]
         for cell in cells
     ]
+
+
+@pytest.mark.whole
+def test_notebooks_import_and_read_nothing_that_they_do_not_bring(published) -> None:
+    """To run them all takes minutes, and is proof; what a reader would miss first is seen without."""
+    distributions = metadata.packages_distributions()
+    needed = " ".join(metadata.requires("literate-attention") or ())
+    for name, notebook in published.items():
+        first, *others = [cell.source for cell in code_cells(notebook)]
+        installed = " ".join(re.findall(r"^%pip.*", first, re.MULTILINE))
+        brought = {*re.findall(r"[a-z][\w-]+", f"ipython {needed} {installed}")}
+        for code in others:
+            assert "../" not in code, (name, code)
+            for module in {*IMPORT.findall(code)} - sys.stdlib_module_names - OURS:
+                assert brought & {one.lower() for one in distributions[module]}, (name, module)
 
 
 @pytest.mark.seeds

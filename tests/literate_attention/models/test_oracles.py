@@ -3,12 +3,12 @@
 import importlib
 import random
 import re
+from itertools import pairwise
 
 import pytest
 import torch
-from harness.library.random_tensors import random_ids
 from harness.paths import DOCS
-from torch import nn
+from torch import Tensor, nn
 from torch.testing import assert_close
 
 import literate_attention as la
@@ -25,7 +25,7 @@ GPT2_PARTS = {
 KINDS = ("Llama", "Mistral", "Qwen3", "SmolLM3")
 SEEDS = range(5)
 # Bounds of a whole model's logits of about one: both compute norms and angles in float32 even in float64.
-TOLERANCE = {torch.float64: 1e-6, torch.bfloat16: 3e-2}
+TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-5, torch.bfloat16: 3e-2}
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
 each_seed = pytest.mark.parametrize("seed", SEEDS)
@@ -101,15 +101,23 @@ def renamed(model, num_layers):
     return la.rename_weights(weights, num_layers)
 
 
-def pair(transformers, kind, seed, dtype):
+def pair(transformers, kind, seed, dtype=torch.float32):
     window = 4 + seed if kind == "Mistral" else None
     reference = theirs(transformers, kind, seed, window)
     model = ours(reference, kind, seed, window)
     return reference.to(dtype), model.to(dtype)
 
 
-def text(seed):
-    return random_ids(53, 1 + seed % 3, 23, seed=seed)
+def text(seed, length=23, batch=None):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(53, (batch or 1 + seed % 3, length), generator=generator)
+
+
+def scaled(expected, tolerance):
+    return {"rtol": 0.0, "atol": tolerance * max(1.0, expected.abs().max().item())}
+
+
+# Outputs and gradients
 
 
 @each_kind
@@ -119,8 +127,41 @@ def test_logits_are_equal(transformers, kind, seed, dtype) -> None:
     reference, model = pair(transformers, kind, seed, dtype)
     with torch.no_grad():
         expected = reference(text(seed)).logits
-        largest = max(1.0, expected.abs().max().item())
-        assert_close(model(text(seed)), expected, rtol=0.0, atol=TOLERANCE[dtype] * largest)
+        assert_close(model(text(seed)), expected, **scaled(expected, TOLERANCE[dtype]))
+
+
+@each_kind
+@each_seed
+def test_gradients_are_equal(transformers, kind, seed) -> None:
+    reference, model = pair(transformers, kind, seed, torch.float64)
+    token_ids = text(seed)
+    for each in (reference, model):
+        logits = each(token_ids)
+        logits = logits if isinstance(logits, Tensor) else logits.logits
+        nn.functional.cross_entropy(
+            logits[:, :-1].flatten(0, 1), token_ids[:, 1:].flatten()
+        ).backward()
+    expected = {name: weight.grad for name, weight in reference.named_parameters()}
+    gradients = la.rename_weights(expected, len(model.blocks))
+    for name, parameter in model.named_parameters():
+        assert_close(parameter.grad, gradients[name], **scaled(gradients[name], 1e-6))
+
+
+@each_kind
+def test_texts_of_unequal_length_are_padded_alike(transformers, kind) -> None:
+    """On the right nothing has to be hidden; on the left, padding is hidden and positions are shifted."""
+    reference, model = pair(transformers, kind, seed=0, dtype=torch.float64)
+    token_ids = text(0, length=11, batch=3)
+    filled = torch.tensor([[place >= 11 - length for place in range(11)] for length in (4, 11, 7)])
+    reach = model.blocks[0].attention.window or 11
+    causal = torch.ones(11, 11, dtype=torch.bool).tril().triu(1 - reach)
+    with torch.no_grad():
+        positions = (filled.cumsum(1) - 1).clamp(min=0)
+        expected = reference(
+            token_ids, attention_mask=filled.long(), position_ids=positions
+        ).logits[filled]
+        logits = model(token_ids, attn_mask=causal & filled[:, None, None, :])[filled]
+    assert_close(logits, expected, **scaled(expected, 1e-6))
 
 
 @each_seed
@@ -160,7 +201,25 @@ def gpt2_reference(transformers, seed, heads):
     return reference
 
 
-# What is chosen
+# A cache, and what is chosen
+
+
+@each_kind
+@each_seed
+def test_any_split_equals_their_whole(transformers, kind, seed) -> None:
+    reference, model = pair(transformers, kind, seed, torch.float64)
+    token_ids, draw = text(seed), random.Random(seed)
+    with torch.no_grad():
+        expected = reference(token_ids).logits
+        for _ in range(3):
+            cuts = sorted({0, 23, *draw.sample(range(1, 23), draw.randint(0, 6))})
+            chunks = [stop - start for start, stop in pairwise(cuts)]
+            kept = [la.empty_caches(model, len(token_ids), max_tokens=23)]
+            if window := model.blocks[0].attention.window:
+                kept.append([la.RollingCache(window) for _ in model.blocks])
+            for caches in kept:
+                pieces = [model(piece, caches=caches) for piece in token_ids.split(chunks, dim=1)]
+                assert_close(torch.cat(pieces, dim=1), expected, **scaled(expected, 1e-6))
 
 
 def test_the_same_tokens_stay_in_the_running(transformers) -> None:
