@@ -18,7 +18,6 @@ from literate_attention._argument_checks import (
     require_head_split,
     require_token_ids,
 )
-from literate_attention._call_types import ReturnsTensor
 from literate_attention.models.grouped_query_attention import GroupedQueryAttention
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.models.transformer_block import LanguageModel, RMSNorm, require_no_weights
@@ -136,8 +135,6 @@ class AttentionBlock(nn.Module):
         >>> AttentionBlock(attention, embed_dim=4)(torch.ones(2, 6, 4)).shape
         torch.Size([2, 6, 4])
     """
-
-    __call__: ReturnsTensor
 
     def __init__(self, attention: nn.Module, embed_dim: int) -> None:
         super().__init__()

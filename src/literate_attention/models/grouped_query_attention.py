@@ -14,7 +14,6 @@ from literate_attention._argument_checks import (
     require_one_mask,
     require_values,
 )
-from literate_attention._call_types import ReturnsWeights
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.models.transformer_block import RMSNorm
 from literate_attention.models.windows_and_sinks import window_mask
@@ -207,8 +206,6 @@ class GroupedQueryAttention(nn.Module):
         >>> context.shape, weights.shape
         (torch.Size([1, 5, 24]), torch.Size([1, 6, 5, 5]))
     """
-
-    __call__: ReturnsWeights
 
     def __init__(
         self,

@@ -7,7 +7,6 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from literate_attention._argument_checks import require_cache, require_head_mask, require_room
-from literate_attention._call_types import ReturnsWeights
 from literate_attention.models.grouped_query_attention import grouped_attention
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.models.transformer_block import RMSNorm
@@ -121,8 +120,6 @@ class MultiHeadLatentAttention(nn.Module):
         >>> context.shape, weights.shape, cache.kept.shape
         (torch.Size([1, 5, 24]), torch.Size([1, 3, 5, 5]), torch.Size([1, 8, 8]))
     """
-
-    __call__: ReturnsWeights
 
     def __init__(
         self,

@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize, silu, softplus
 
 from literate_attention._argument_checks import require_cache, seen_range
-from literate_attention._call_types import ReturnsTensor
 from literate_attention.models.transformer_block import RMSNorm
 from literate_attention.story.causal_attention import causal_mask
 from literate_attention.story.multi_head_attention import merge_heads, split_heads
@@ -176,8 +175,6 @@ class GatedDeltaNet(nn.Module):
         >>> GatedDeltaNet(24, 12, num_heads=3, head_dim=8)(torch.ones(2, 5, 24)).shape
         torch.Size([2, 5, 12])
     """
-
-    __call__: ReturnsTensor
 
     def __init__(
         self,

@@ -8,7 +8,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from literate_attention._argument_checks import require_context
-from literate_attention._call_types import ReturnsTensor
 
 __all__ = [
     "PartialRotaryEmbedding",
@@ -279,8 +278,6 @@ class RotaryEmbedding(nn.Module):
 
     cos: Tensor
     sin: Tensor
-
-    __call__: ReturnsTensor
 
     def __init__(
         self,

@@ -13,7 +13,6 @@ from literate_attention._argument_checks import (
     require_mask,
     require_room,
 )
-from literate_attention._call_types import ReturnsTensor, ReturnsWeights
 from literate_attention.models.rotary_embeddings import PartialRotaryEmbedding
 from literate_attention.story.causal_attention import causal_mask
 from literate_attention.story.multi_head_attention import split_heads
@@ -226,8 +225,6 @@ class Indexer(nn.Module):
         torch.Size([1, 5, 5])
     """
 
-    __call__: ReturnsTensor
-
     def __init__(
         self,
         d_in: int,
@@ -293,8 +290,6 @@ class SparseAttention(nn.Module):
         >>> (weights > 0).sum(dim=-1)[0, 0]
         tensor([1, 2, 3, 3, 3])
     """
-
-    __call__: ReturnsWeights
 
     def __init__(self, attention: nn.Module, indexer: Indexer, top_k: int) -> None:
         super().__init__()

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from torch.nn.functional import silu
 
 from literate_attention._argument_checks import require_token_ids
-from literate_attention._call_types import ReturnsTensor
 
 __all__ = [
     "LanguageModel",
@@ -38,8 +37,6 @@ class RMSNorm(nn.Module):
         >>> RMSNorm(4, eps=0.0)(x)[0, 0].detach()
         tensor([0.2000, 1.4000, 0.2000, 1.4000])
     """
-
-    __call__: ReturnsTensor
 
     def __init__(self, embed_dim: int, eps: float = 1e-5) -> None:
         super().__init__()
@@ -83,8 +80,6 @@ class SwiGLU(nn.Module):
         torch.Size([2, 6, 4])
     """
 
-    __call__: ReturnsTensor
-
     def __init__(self, embed_dim: int, hidden_dim: int) -> None:
         super().__init__()
         self.W_gate = nn.Linear(embed_dim, hidden_dim, bias=False)
@@ -120,8 +115,6 @@ class TransformerBlock(nn.Module):
         >>> TransformerBlock(attention, embed_dim=4, hidden_dim=16)(torch.ones(2, 6, 4)).shape
         torch.Size([2, 6, 4])
     """
-
-    __call__: ReturnsTensor
 
     def __init__(
         self, attention: nn.Module, embed_dim: int, hidden_dim: int, eps: float = 1e-5
@@ -170,8 +163,6 @@ class LanguageModel(nn.Module):
         >>> model(torch.tensor([[1, 7, 2, 5, 10, 4], [3, 0, 8, 4, 6, 9]])).shape
         torch.Size([2, 6, 11])
     """
-
-    __call__: ReturnsTensor
 
     def __init__(
         self, vocab_size: int, embed_dim: int, blocks: Iterable[nn.Module], eps: float = 1e-5

@@ -7,7 +7,6 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from literate_attention._argument_checks import require_context, require_mask
-from literate_attention._call_types import ReturnsWeights
 
 __all__ = [
     "CausalAttention",
@@ -109,8 +108,6 @@ class CausalAttention(nn.Module):
         >>> attention(torch.ones(2, 6, 3)).shape
         torch.Size([2, 6, 2])
     """
-
-    __call__: ReturnsWeights
 
     def __init__(
         self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False

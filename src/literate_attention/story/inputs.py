@@ -26,7 +26,6 @@ from literate_attention._argument_checks import (
     require_sha256,
     require_token_ids,
 )
-from literate_attention._call_types import ReturnsTensor
 
 __all__ = [
     "SAMPLE_TEXT",
@@ -304,8 +303,6 @@ class InputEmbedding(nn.Module):
         >>> embed(torch.tensor([[40, 367, 2885, 1464], [1807, 3619, 402, 271]])).shape
         torch.Size([2, 4, 256])
     """
-
-    __call__: ReturnsTensor
 
     def __init__(self, vocab_size: int, embed_dim: int, context_length: int) -> None:
         super().__init__()

@@ -9,7 +9,6 @@ from literate_attention._argument_checks import (
     require_head_mask,
     require_head_split,
 )
-from literate_attention._call_types import ReturnsWeights
 from literate_attention.story.causal_attention import (
     CausalAttention,
     causal_mask,
@@ -88,8 +87,6 @@ class MultiHeadAttentionWrapper(nn.Module):
         torch.Size([2, 6, 4])
     """
 
-    __call__: ReturnsWeights
-
     def __init__(
         self,
         d_in: int,
@@ -159,8 +156,6 @@ class MultiHeadAttention(nn.Module):
         >>> context.shape, weights.shape
         (torch.Size([1, 6, 8]), torch.Size([1, 2, 6, 6]))
     """
-
-    __call__: ReturnsWeights
 
     def __init__(
         self,

@@ -5,7 +5,6 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 # The mask comes with the next chapter, and one function masks scores: the arrow to it points forward.
-from literate_attention._call_types import ReturnsWeights
 from literate_attention.story.causal_attention import mask_scores
 
 __all__ = [
@@ -100,8 +99,6 @@ class SelfAttention_v1(nn.Module):
         torch.Size([6, 2])
     """
 
-    __call__: ReturnsWeights
-
     def __init__(self, d_in: int, d_out: int) -> None:
         super().__init__()
         self.W_query = nn.Parameter(torch.rand(d_in, d_out))
@@ -155,8 +152,6 @@ class SelfAttention_v2(nn.Module):
         >>> context.shape, weights.shape
         (torch.Size([6, 2]), torch.Size([6, 6]))
     """
-
-    __call__: ReturnsWeights
 
     def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
         super().__init__()

@@ -8,7 +8,6 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from literate_attention._call_types import ReturnsTensor
 from literate_attention.tasks import Task
 
 __all__ = [
@@ -63,8 +62,6 @@ class TaskModel(nn.Module):
         >>> model(torch.tensor([[0, 6, 11, 12]])).shape
         torch.Size([1, 4, 4])
     """
-
-    __call__: ReturnsTensor
 
     def __init__(
         self,

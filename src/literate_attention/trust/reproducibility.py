@@ -19,8 +19,6 @@ from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from literate_attention._call_types import ReturnsTensor
-
 __all__ = [
     "ReproducibleDropout",
     "dropout_mask",
@@ -241,8 +239,6 @@ class ReproducibleDropout(nn.Dropout):
         tensor([[2., 2., 2., 2., 2., 2.],
                 [0., 2., 0., 0., 0., 0.]])
     """
-
-    __call__: ReturnsTensor
 
     def __init__(self, p: float = 0.5, stream: DropoutStream = "torch") -> None:
         require_stream(p, stream)
