@@ -2,9 +2,12 @@
 
 import importlib.metadata
 import importlib.util
+import os
 import sys
+import tempfile
 import time
 import zipfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +16,6 @@ import platformdirs
 import torch
 
 from literate_attention._argument_checks import require_sha256
-from literate_attention.story.inputs import write_in_one_step
 
 SMOLLM2_SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 """Of the one file that :func:`~literate_attention.models.real_model.load_smollm2` reads."""
@@ -58,6 +60,25 @@ def read_once(path: Path, sha256: str, cache_dir: Path | str | None = None) -> d
             print(f"Kept {cached.stat().st_size / 1e6:.0f} MB in {cached}", file=sys.stderr)
         kept = torch.load(cached, mmap=True, weights_only=True)
     return kept
+
+
+def write_in_one_step(path: Path, write: Callable[[Path], object]) -> None:
+    """Let a function write a file such that it is there whole or not at all."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            write(temporary)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except (OSError, RuntimeError) as error:  # torch.save raises either
+        raise OSError(
+            f"{path.name} could not be written to {path.parent} ({error}); "
+            "choose another folder with the argument cache_dir"
+        ) from None
 
 
 def read_kept(cached: Path) -> dict[str, Any] | None:

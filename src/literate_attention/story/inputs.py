@@ -1,19 +1,11 @@
 """From text to the vectors that attention works on: tokens, windows, embeddings."""
 
-import hashlib
-import http.client
 import json
-import os
-import tempfile
-import urllib.error
-import urllib.request
-from collections.abc import Callable
 from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Final
 
-import platformdirs
 import tiktoken
 import torch
 from jaxtyping import Float, Int
@@ -34,7 +26,6 @@ __all__ = [
     "InputEmbedding",
     "create_dataloader_v1",
     "gpt2_tokenizer",
-    "load_the_verdict",
     "toy_embeddings",
 ]
 
@@ -56,12 +47,6 @@ _GPT2_SPLIT: Final = (
     r"|\s++$|\s+(?!\S)|\s"
 )
 _IDS_SHA256: Final = "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783"
-
-_STORY_URL: Final = (
-    "https://raw.githubusercontent.com/rasbt/LLMs-from-scratch/main/"
-    "ch02/01_main-chapter-code/the-verdict.txt"
-)
-_STORY_SHA256: Final = "b41e41a68f0398a3154ae69e2e4c0e2694e17fe0d66730536837f1b01935b31f"
 
 
 def toy_embeddings(device: torch.device | str | None = None) -> Float[Tensor, "6 3"]:
@@ -135,64 +120,6 @@ def bytes_of_letters() -> dict[str, int]:
     others = [byte for byte in range(256) if byte not in printable]
     byte_of = {chr(byte): byte for byte in printable}
     return byte_of | {chr(256 + place): byte for place, byte in enumerate(others)}
-
-
-def load_the_verdict(cache_dir: Path | str | None = None) -> str:
-    """Load the whole of "The Verdict", downloading it once.
-
-    The file is checked by its sha256 before it is kept, and is put in place in one step: a download that
-    breaks off leaves nothing behind.
-
-    Args:
-        cache_dir: the folder to keep it in; by default the user's cache folder for this package.
-
-    Raises:
-        ConnectionError: the story is not in the cache and cannot be downloaded.
-        ValueError: what was downloaded, or lies in the cache, is not the story.
-    """
-    folder = Path(cache_dir or platformdirs.user_cache_dir("literate-attention", appauthor=False))
-    return _fetch_once(_STORY_URL, _STORY_SHA256, folder / "the-verdict.txt").read_text("utf-8")
-
-
-def _fetch_once(url: str, sha256: str, path: Path) -> Path:
-    if path.exists():
-        require_sha256(path, sha256, "delete it, and it is downloaded again")
-        return path
-    try:
-        with urllib.request.urlopen(url, timeout=30) as response:
-            content = response.read()
-    except (OSError, http.client.HTTPException) as error:
-        if isinstance(error, urllib.error.HTTPError):
-            error.close()  # it holds the answer, and the connection with it
-        raise ConnectionError(
-            f"{path.name} is not in {path.parent} and could not be downloaded "
-            f"from {url} ({error}); connect to the network once, "
-            "or put the file there yourself"
-        ) from None
-    found = hashlib.sha256(content).hexdigest()
-    if found != sha256:
-        raise ValueError(f"{url} has sha256 {found}, expected {sha256}; nothing was kept")
-    write_in_one_step(path, lambda place: place.write_bytes(content))
-    return path
-
-
-def write_in_one_step(path: Path, write: Callable[[Path], object]) -> None:
-    """Let a function write a file such that it is there whole or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-        os.close(handle)
-        temporary = Path(name)
-        try:
-            write(temporary)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except (OSError, RuntimeError) as error:  # torch.save raises either
-        raise OSError(
-            f"{path.name} could not be written to {path.parent} ({error}); "
-            "choose another folder with the argument cache_dir"
-        ) from None
 
 
 class GPTDatasetV1(Dataset[tuple[Int[Tensor, " max_length"], Int[Tensor, " max_length"]]]):

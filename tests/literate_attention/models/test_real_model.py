@@ -195,6 +195,18 @@ def test_what_was_kept_and_is_damaged_is_made_anew(tmp_path, model_file) -> None
     assert set(kept.parent.iterdir()) == {kept, new}
 
 
+def test_a_full_disk_leaves_nothing_behind(tmp_path, model_file, monkeypatch) -> None:
+    def full(*_) -> None:
+        raise OSError(28, "No space left on device")
+
+    file, sha256, _ = model_file
+    monkeypatch.setattr(Path, "replace", full)
+    message = "No space left on device); choose another folder with the argument cache_dir"
+    with pytest.raises(OSError, match=re.escape(message)):
+        read_once(file, sha256, tmp_path / "cache")
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
 def test_no_code_is_run_that_lies_in_the_cache(tmp_path, model_file) -> None:
     class Foreign:
         def __reduce__(self):

@@ -1,16 +1,9 @@
-"""From text to vectors: an offline tokenizer, windows that are views, embeddings, one download."""
+"""From text to vectors: an offline tokenizer, windows that are views, embeddings."""
 
-import hashlib
-import http.client
 import inspect
-import io
 import itertools
-import re
 import shutil
-import urllib.request
 from importlib.metadata import distribution
-from pathlib import Path
-from urllib.error import URLError
 
 import pytest
 import torch
@@ -199,71 +192,3 @@ def test_the_embedding_does_not_wait_for_a_gpu(monkeypatch) -> None:
     embed, token_ids = embedding().to("meta"), torch.tensor([[1, 13]], device="meta")
     monkeypatch.setattr(torch.Tensor, "aminmax", lambda _: pytest.fail("it looked at the ids"))
     assert embed(token_ids).shape == (1, 2, WIDTH)
-
-
-# The story
-
-STORY = "A short story — with a dash,\nand two lines.\n".encode()
-
-
-@pytest.fixture
-def answers(monkeypatch):
-    """Return a function that answers in the story's place; it returns the addresses asked for so far."""
-
-    def answer(content):
-        asked = []
-
-        def opened(url, timeout):
-            asked.append(url)
-            if isinstance(content, Exception):
-                raise content
-            return io.BytesIO(content)
-
-        monkeypatch.setattr(urllib.request, "urlopen", opened)
-        return asked
-
-    monkeypatch.setattr(inputs, "_STORY_SHA256", hashlib.sha256(STORY).hexdigest())
-    return answer
-
-
-def test_the_story_is_downloaded_once(answers, tmp_path) -> None:
-    asked = answers(STORY)
-    folder = tmp_path / "new" / "cache"
-    for _ in range(2):
-        assert la.load_the_verdict(folder) == STORY.decode()
-    assert [path.name for path in folder.iterdir()] == ["the-verdict.txt"]
-    assert (folder / "the-verdict.txt").read_bytes() == STORY
-    assert asked == [inputs._STORY_URL]
-
-
-@pytest.mark.parametrize(
-    ("answer", "error", "message"),
-    [
-        (b"not the story", ValueError, f"expected {hashlib.sha256(STORY).hexdigest()}; nothing"),
-        (http.client.IncompleteRead(b"half"), ConnectionError, "could not be downloaded from http"),
-        (URLError("no network"), ConnectionError, "; connect to the network once, or put the file"),
-        (STORY, OSError, "No space left on device); choose another folder with"),
-    ],
-    ids=["another file", "breaks off", "no network", "the disk is full"],
-)
-def test_a_failed_download_leaves_nothing_behind(
-    answers, tmp_path, monkeypatch, answer, error, message
-) -> None:
-    def full(*_) -> None:
-        raise OSError(28, "No space left on device")
-
-    answers(answer)
-    monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(error, match=re.escape(message)):
-        la.load_the_verdict(tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_that_was_put_there_needs_no_network_but_must_be_the_story(
-    tmp_path, no_network
-) -> None:
-    path = tmp_path / "the-verdict.txt"
-    path.write_bytes(b"not the story")
-    with pytest.raises(ValueError, match=re.escape(f"{path} has sha256 ")):
-        la.load_the_verdict(tmp_path)
-    assert path.read_bytes() == b"not the story"

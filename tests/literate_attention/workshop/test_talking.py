@@ -12,7 +12,7 @@ from harness.library.naive_pieces import PIECES as NAIVE
 from harness.library.small_llama import SIZES, TEXT, small_llama
 
 from literate_attention import chat_prompt, continue_text, load_smollm2
-from literate_attention.story.inputs import write_in_one_step
+from literate_attention.models.model_file import write_in_one_step
 from literate_attention.workshop import talking
 from literate_attention.workshop._road import CHAPTERS, WorkshopError
 from literate_attention.workshop.assembling import IN_MODEL
