@@ -5,10 +5,7 @@ import importlib.util
 import os
 import sys
 import tempfile
-import time
 import zipfile
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,8 +33,7 @@ def find_smollm2() -> Path:
 def read_once(path: Path, sha256: str, cache_dir: Path | str | None = None) -> dict[str, Any]:
     """Read a model's file as numbers that torch can use, from the cache if it was read before.
 
-    What is kept is put in place in one step, and made anew if a checksum in it is wrong. If a process is
-    killed while it writes, the next one removes what it has left, after ten minutes.
+    What is kept is put in place in one step, and made anew if a checksum in it is wrong.
 
     Returns:
         The ``weights`` by the names of the file, mapped to memory: a change to them stays in this process;
@@ -51,26 +47,25 @@ def read_once(path: Path, sha256: str, cache_dir: Path | str | None = None) -> d
     require_sha256(path, sha256, f"the one that is read comes with: {_HOW_TO_INSTALL}")
     folder = Path(cache_dir or platformdirs.user_cache_dir("literate-attention", appauthor=False))
     cached = folder / f"{path.stem}-{sha256[:12]}.pt"
-    remove_leftovers(cached)
     kept = read_kept(cached)
     if kept is None:
         content = read_gguf(path)
-        write_in_one_step(cached, lambda place: torch.save(content, place))
+        write_in_one_step(cached, content)
         if sys.stderr.isatty():
             print(f"Kept {cached.stat().st_size / 1e6:.0f} MB in {cached}", file=sys.stderr)
         kept = torch.load(cached, mmap=True, weights_only=True)
     return kept
 
 
-def write_in_one_step(path: Path, write: Callable[[Path], object]) -> None:
-    """Let a function write a file such that it is there whole or not at all."""
+def write_in_one_step(path: Path, content: object) -> None:
+    """Save something such that its file is there whole or not at all."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
         os.close(handle)
         temporary = Path(name)
         try:
-            write(temporary)
+            torch.save(content, temporary)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -90,14 +85,6 @@ def read_kept(cached: Path) -> dict[str, Any] | None:
     except Exception:  # a damage may be anywhere
         pass
     return None
-
-
-def remove_leftovers(path: Path) -> None:
-    """Remove what a process has left that was killed while it wrote a file in one step."""
-    for left in path.parent.glob(path.name + 8 * "[a-z0-9_]"):
-        with suppress(OSError):  # another process may remove it, too
-            if time.time() - left.stat().st_mtime > 600:
-                left.unlink()
 
 
 def read_gguf(path: Path) -> dict[str, Any]:

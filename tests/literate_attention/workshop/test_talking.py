@@ -193,7 +193,7 @@ def test_a_model_that_is_not_installed_is_told_how_to_install(tmp_path, monkeypa
 def test_nothing_is_advised_that_talk_has_not(tmp_path, monkeypatch) -> None:
     (tmp_path / "file").touch()
     folder = tmp_path / "file" / "cache"
-    monkeypatch.setattr(talking, "load_smollm2", lambda _: write_in_one_step(folder, print))
+    monkeypatch.setattr(talking, "load_smollm2", lambda _: write_in_one_step(folder, ""))
     with pytest.raises(WorkshopError, match=r"could not be written to .+\)\.$"):
         talk(tmp_path)
 
