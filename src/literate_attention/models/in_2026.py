@@ -184,8 +184,8 @@ def index(num_heads: int, head_dim: int, *, adds_heads: bool = True, **settings:
     return Store(new=new, width=head_dim, per_entry=per_entry, **settings)
 
 
-Layers = tuple[tuple[int, tuple[Store, ...]], ...]
-"""How many layers are of a kind, and what each of these keeps."""
+Layers = tuple[tuple[int, *tuple[Store, ...]], ...]
+"""How many layers are of a kind, and behind it what each of these keeps."""
 
 
 def total(layers: Layers, quantity: Literal["kept", "read", "work"], num_tokens: int) -> int:
@@ -194,11 +194,13 @@ def total(layers: Layers, quantity: Literal["kept", "read", "work"], num_tokens:
     Example:
         What DeepSeek-V3 keeps of a token, in 61 layers:
 
-        >>> total(((61, (latents(128, 128, 512, 64, 128),)),), "kept", 1)
+        >>> total(((61, latents(128, 128, 512, 64, 128)),), "kept", 1)
         35136
     """
     return sum(
-        count * getattr(store, quantity)(num_tokens) for count, stores in layers for store in stores
+        count * getattr(store, quantity)(num_tokens)
+        for count, *stores in layers
+        for store in stores
     )
 
 
@@ -211,7 +213,7 @@ class Model:
         year: when it came out.
         source: the model of transformers in whose configuration its settings were read.
         card: where those were read that differ from what this configuration has by default.
-        layers: how many layers are of a kind, and what each of these keeps.
+        layers: how many layers are of a kind, and behind it what each of these keeps.
         also: what else is new, and in how many layers.
     """
 
@@ -224,12 +226,12 @@ class Model:
 
     def num_layers(self) -> int:
         """Return how many layers it has."""
-        return sum(count for count, _ in self.layers)
+        return sum(count for count, *_ in self.layers)
 
     def features(self) -> dict[Feature, int]:
         """Return all that is new, and in how many layers."""
         found = Counter[Feature]()
-        for count, stores in self.layers:
+        for count, *stores in self.layers:
             of_layer = (feature for store in stores for feature in features_of(store))
             for feature in dict.fromkeys(of_layer):  # two stores may share it
                 found[feature] += count

@@ -78,7 +78,7 @@ def test_layers_add_up_and_a_shared_cache_is_kept_once() -> None:
         name="",
         year=0,
         source="",
-        layers=((2, (own, index(2, 5, adds_heads=False))), (3, (shared,))),
+        layers=((2, own, index(2, 5, adds_heads=False)), (3, shared)),
     )
     found = [total(model.layers, quantity, 7) for quantity in ("kept", "read", "work")]
     assert found == [2 * 7 * (6 + 5), 2 * 7 * (6 + 5) + 3 * 7 * 6, 2 * 7 * (12 + 10) + 3 * 7 * 12]
