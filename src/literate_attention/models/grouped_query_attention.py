@@ -94,9 +94,6 @@ def grouped_attention(
     arguments are those of :func:`~literate_attention.story.fused_attention.fused_attention`, but for dropout;
     with ``need_weights`` the weights are returned too.
 
-    Raises:
-        ValueError: the heads cannot be shared out, or ``attn_mask`` and ``is_causal`` are given together.
-
     Example:
         Of five tokens the last three ask. The first of these averages 0, 0.4 and 0.8 in the first group
         of heads, and 2, 2.4 and 2.8 in the second.
@@ -158,10 +155,6 @@ class GroupedQueryAttention(nn.Module):
         qk_norm: whether each query and key is brought to one length before it is turned
             :cite:p:`henry2020,dehghani2023`.
         eps: the :math:`\epsilon` of these norms.
-
-    Raises:
-        ValueError: ``num_heads`` is not divisible by ``num_kv_heads``, or ``d_out`` not by ``num_heads``
-            where no ``head_dim`` is given; or the window is below 1.
 
     Example:
         >>> import torch
@@ -235,7 +228,7 @@ class GroupedQueryAttention(nn.Module):
             need_weights: whether the attention weights are returned too.
 
         Raises:
-            ValueError: the cache does not fit, or there are more tokens than positions or room in it.
+            ValueError: the cache is for another window.
         """
         if (of_cache := getattr(cache, "window", self.window)) != self.window:
             # It would forget other keys than those that have left this one.

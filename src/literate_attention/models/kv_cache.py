@@ -89,10 +89,6 @@ class KVCache:
         Args:
             key: the keys of the tokens that follow those in the cache.
             value: their values.
-
-        Raises:
-            ValueError: there is no room.
-            RuntimeError: gradients are recorded.
         """
         new_tokens = key.shape[-2]
         require_room(self.num_tokens, new_tokens, key=(key, self.keys), value=(value, self.values))
@@ -195,9 +191,6 @@ def round_to_bits(
             its own, or -1 for channels, so that each token has.
         group_size: how many neighbours form a group; by default all.
 
-    Raises:
-        ValueError: ``bits`` is below 1.
-
     Example:
         >>> round_to_bits(torch.tensor([0.0, 0.9, 2.0, 3.0]), bits=2, dim=-1)
         tensor([0., 1., 2., 3.])
@@ -238,9 +231,6 @@ def keep_top_k(
         logits: one score for each token of the vocabulary.
         k: how many tokens stay; more of them where scores are equal, and all if there are not so many.
 
-    Raises:
-        ValueError: ``k`` is below 1.
-
     Example:
         >>> keep_top_k(torch.tensor([[0.1, 2.0, 0.3], [4.0, 0.2, 3.0]]), k=2)
         tensor([[ -inf, 2.0000, 0.3000],
@@ -265,9 +255,6 @@ def keep_top_p(
     Args:
         logits: one score for each token of the vocabulary.
         p: the probability that those that stay have at least together, above 0 and at most 1.
-
-    Raises:
-        ValueError: ``p`` is not above 0, or above 1.
 
     Example:
         >>> keep_top_p(torch.tensor([[0.5, 0.1, 0.4], [0.2, 0.7, 0.1]]).log(), p=0.6).exp()
@@ -310,8 +297,7 @@ def sample(
         generator: where random numbers come from; by default torch's own.
 
     Raises:
-        ValueError: ``temperature`` is below 0 or not finite, ``top_k`` below 1, ``top_p`` no probability
-            above 0, or a score infinite or no number.
+        ValueError: ``temperature`` is below 0 or not finite, or a score is infinite or no number.
 
     Example:
         >>> sample(torch.tensor([[0.1, 2.0, 0.3], [4.0, 0.2, 3.0]]), top_k=1)
@@ -367,10 +353,8 @@ def generate(
         progress: wraps the steps, as ``tqdm`` does, to show how far it is.
 
     Raises:
-        TypeError: the token ids are not integers.
-        ValueError: the token ids are no batch of texts, one is outside the vocabulary, the caches hold all of
-            them already or have sinks beside padding, the padding is not in front, ``choose`` returns no id
-            for each text, or the texts could become longer than the model or a cache has room for.
+        ValueError: the token ids are no batch of texts, the caches hold all of them already or have sinks
+            beside padding, the padding is not in front, or ``choose`` returns no id for each text.
 
     Example:
         Two beginnings, of which the second has two tokens less:

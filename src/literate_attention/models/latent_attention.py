@@ -57,12 +57,7 @@ class LatentCache:
     def append(
         self, new: Float[Tensor, "batch new_tokens width"]
     ) -> Float[Tensor, "batch num_tokens width"]:
-        """Keep what belongs to new tokens, count them in ``num_tokens``, and return that of all so far.
-
-        Raises:
-            ValueError: there is no room.
-            RuntimeError: gradients are recorded.
-        """
+        """Keep what belongs to new tokens, count them in ``num_tokens``, and return that of all so far."""
         new_tokens = new.shape[-2]
         require_room(self.num_tokens, new_tokens, latent=(new, self.kept))
         start, self.num_tokens = self.num_tokens, self.num_tokens + new_tokens
@@ -191,7 +186,6 @@ class MultiHeadLatentAttention(nn.Module):
 
         Raises:
             TypeError: the cache is one of keys and values.
-            ValueError: there are more tokens than positions, or room in the cache.
         """
         require_cache("latent attention", cache, "LatentCache", has="kept")
         start = 0 if cache is None else cache.num_tokens
@@ -247,11 +241,6 @@ class MultiHeadLatentAttention(nn.Module):
         Args:
             q_len: the number of new tokens.
             kv_len: the number of all tokens, the new ones included.
-
-        Returns:
-            Whether fewer multiplications are needed, for each head: to widen all queries and narrow what
-            comes out, to compare and to average latents; or to expand all latents, and do so with narrow
-            keys and values.
         """
         own_widths = self.head_dim + self.value_dim
         between = self.latent_dim * own_widths

@@ -186,10 +186,6 @@ def gpt2_attention(
         num_heads: how many heads it has: 12 in the smallest GPT-2.
         context_length: the most tokens that a sequence may have.
 
-    Raises:
-        KeyError: the checkpoint has no such layer.
-        ValueError: the heads do not divide its width.
-
     Example:
         >>> import torch
         >>> sizes = {"c_attn.weight": (4, 12), "c_attn.bias": (12,)}
@@ -226,9 +222,6 @@ def smollm2_tokenizer(tokens: Sequence[str], num_special: int) -> tiktoken.Encod
         tokens: the tokens in the order of their ids: first special ones, then those that text may become,
             in the order in which they were merged.
         num_special: how many of them are special, such as ``<|im_start|>``.
-
-    Raises:
-        KeyError: a token is written in other letters.
 
     Example:
         >>> tokenizer = smollm2_tokenizer(["<|end|>", "a", "b", "Ġ", "ab"], num_special=1)
@@ -320,9 +313,6 @@ def continue_text(
 
     Special tokens in the text are read as such. Other options are those of
     :func:`~literate_attention.models.kv_cache.generate`, such as ``choose``.
-
-    Raises:
-        ValueError: the text is empty or too long.
     """
     token_ids = torch.tensor([tokenizer.encode(text, allowed_special="all")], dtype=torch.int64)
     token_ids = token_ids.to(model.token_embedding.weight.device)

@@ -39,14 +39,8 @@ def partial_attention(
               S = \frac{Q K^\top}{\sqrt{d_k}}
 
     The logarithm of the sum of exponentials is all that :func:`merge_partials` has to know, beside the
-    context vectors, of keys and values that are no longer there.
-
-    Args:
-        query: what asks.
-        key: the keys of this part.
-        value: the values of this part.
-        attn_mask: True in row i, column j: query i may attend to key j.
-        scale: what scores are multiplied by; by default :math:`1/\sqrt{d_k}`.
+    context vectors, of keys and values that are no longer there. The arguments are those of
+    :func:`~literate_attention.story.fused_attention.fused_attention`.
 
     Returns:
         The context vectors as if there were no other keys, and one :math:`\lambda_i` for each query. A query
@@ -224,14 +218,10 @@ def ring_shards(
 def shard_sequence(
     x: Float[Tensor, "*batch num_tokens width"], shard: Int[Tensor, "num_chunks chunk_tokens"]
 ) -> Float[Tensor, "*batch shard_tokens width"]:
-    r"""Take from a sequence the tokens of one process.
+    r"""Take from a sequence the tokens of one process, those in its row of :func:`ring_shards`.
 
     .. math:: (x_r)_j = x_i \quad \text{where token } i \text{ is the } j\text{th that process } r
               \text{ holds}
-
-    Args:
-        x: one vector for each token of the whole sequence.
-        shard: the positions of the tokens to take, one row of :func:`ring_shards`.
 
     Example:
         >>> x = torch.arange(24.0).unsqueeze(-1).expand(24, 5)

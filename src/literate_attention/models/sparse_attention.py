@@ -72,10 +72,6 @@ def top_k_mask(
     Returns:
         True in row i, column j: key j was chosen for query i. Of equal scores, any may be chosen.
 
-    Raises:
-        TypeError: the mask is not boolean.
-        ValueError: ``k`` is below 1, or the mask does not fit.
-
     Example:
         >>> scores = torch.tensor([[0.0, 5.0, 9.0], [3.0, 1.0, 9.0], [2.0, 1.0, 3.0]])
         >>> top_k_mask(scores, k=2, attn_mask=causal_mask(3))

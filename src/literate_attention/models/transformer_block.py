@@ -52,10 +52,6 @@ class RMSNorm(nn.Module):
 
         Args:
             x: vectors along the last dimension.
-
-        Returns:
-            Vectors of the same shape and type. Of a smaller type, they are computed in float32, in which no
-            square is too large.
         """
         # In half precision a square can be too large for its type.
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
@@ -188,9 +184,6 @@ class LanguageModel(nn.Module):
             token_ids: whole numbers from 0 to ``vocab_size - 1``.
             caches: one for each block, with what it has seen before.
             **options: what else every attention is told.
-
-        Raises:
-            ValueError: there is not one cache for each block.
         """
         require_token_ids(token_ids, self.token_embedding.num_embeddings)
         require_caches(caches, len(self.blocks))

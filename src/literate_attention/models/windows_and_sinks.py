@@ -47,12 +47,6 @@ def window_mask(
         num_sinks: how many of the first keys it sees as well, :math:`s`.
         device: where the mask is put.
 
-    Returns:
-        True in row i, column j: query i may attend to key j.
-
-    Raises:
-        ValueError: the window is below 1, or the number of sinks below 0.
-
     Example:
         >>> window_mask(3, 4, window=2)
         tensor([[ True,  True, False, False],
@@ -84,10 +78,6 @@ def receptive_field(
 
     Returns:
         True in row i, column j: what comes out for token i depends on what goes in for token j.
-
-    Raises:
-        TypeError: the mask is not boolean.
-        ValueError: the mask is not square, or there is no layer.
 
     Example:
         >>> receptive_field(window_mask(4, 4, window=2), num_layers=2).int()
@@ -198,9 +188,6 @@ class RollingCache:
     Args:
         window: how many keys a query sees, its own included, :math:`w`.
         num_sinks: how many of the first keys are never forgotten, :math:`s`.
-
-    Raises:
-        ValueError: the window is below 1, or the number of sinks below 0.
 
     Example:
         >>> cache = RollingCache(window=4)

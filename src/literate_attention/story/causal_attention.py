@@ -146,9 +146,6 @@ class CausalAttention(nn.Module):
                 ``(batch, num_tokens)``, is False for padding, pass ``is_token[:, None, :]``. Where a token
                 may attend to none, its weights and its context vector are zero.
             need_weights: whether the attention weights are returned too, after dropout.
-
-        Raises:
-            ValueError: `x` has more tokens than ``context_length``.
         """
         require_context(x.shape[-2], self.context_length)
         num_tokens = x.shape[-2]

@@ -132,15 +132,8 @@ class GPTDatasetV1(Dataset[tuple[Int[Tensor, " max_length"], Int[Tensor, " max_l
     token that ends one. All windows are views of one tensor of token ids, so memory grows with the text and
     not with text times window.
 
-    Args:
-        txt: the text.
-        tokenizer: what turns it into token ids.
-        max_length: how many tokens a window holds.
-        stride: how many tokens further the next window starts.
-
     Raises:
-        ValueError: ``max_length`` or ``stride`` is below 1, or the text is shorter than one window and the
-            token after it.
+        ValueError: the text is shorter than one window and the token after it.
 
     Example:
         >>> dataset = GPTDatasetV1(SAMPLE_TEXT, gpt2_tokenizer(), max_length=4, stride=2)
@@ -188,8 +181,7 @@ def create_dataloader_v1(
     What is not an argument of :class:`GPTDatasetV1` is one of torch's ``DataLoader``.
 
     Raises:
-        ValueError: ``batch_size``, ``max_length`` or ``stride`` is below 1, or the text is too short for one
-            batch.
+        ValueError: the text is too short for one batch.
 
     Example:
         >>> loader = create_dataloader_v1(
@@ -243,9 +235,6 @@ class InputEmbedding(nn.Module):
 
         Args:
             token_ids: whole numbers from 0 to ``vocab_size - 1``.
-
-        Raises:
-            ValueError: there are more tokens than positions.
         """
         require_token_ids(token_ids, self.token_embedding.num_embeddings)
         num_tokens = token_ids.shape[-1]

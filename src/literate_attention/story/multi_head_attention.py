@@ -40,9 +40,6 @@ def split_heads(
         x: one vector for each token.
         num_heads: how many pieces; it divides the width.
 
-    Raises:
-        ValueError: the width of `x` is not divisible by ``num_heads``.
-
     Example:
         Of the first token, (0, 1, 2, 3, 4, 5, 6, 7), each head gets one half.
 
@@ -111,12 +108,7 @@ class MultiHeadAttentionWrapper(nn.Module):
             Float[Tensor, "*batch num_heads num_tokens num_tokens"],
         ]
     ):
-        """Run every head on the same tokens, and put their context vectors side by side.
-
-        Args:
-            x: one vector for each token.
-            need_weights: whether the attention weights of every head are returned too.
-        """
+        """Run every head on the same tokens, and put their context vectors side by side."""
         if need_weights:
             results = [head(x, need_weights=True) for head in self.heads]
             contexts, weights = zip(*results, strict=True)
@@ -145,9 +137,6 @@ class MultiHeadAttention(nn.Module):
         dropout: the probability that a weight is dropped while training, in [0, 1).
         num_heads: how many heads share ``d_out``, which they divide.
         qkv_bias: whether the projections to query, key and value add a bias.
-
-    Raises:
-        ValueError: ``d_out`` is not divisible by ``num_heads``.
 
     Example:
         >>> _ = torch.manual_seed(123)
@@ -205,9 +194,6 @@ class MultiHeadAttention(nn.Module):
                 ``(batch, num_tokens)``, is False for padding, pass ``is_token[:, None, None, :]``. Where a
                 token may attend to none, its weights are zero, and so are the context vectors of its heads.
             need_weights: whether the attention weights of every head are returned too, after dropout.
-
-        Raises:
-            ValueError: `x` has more tokens than ``context_length``.
         """
         require_context(x.shape[-2], self.context_length)
         num_tokens = x.shape[-2]

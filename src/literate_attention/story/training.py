@@ -47,14 +47,9 @@ class TaskModel(nn.Module):
     .. math:: \text{logits} = \text{Attention}(E_t) \, W + b
 
     Only attention carries anything from one word to another, so what the model can do is what its attention
-    can do. It begins with the :func:`same_start` on every machine, and computes in float64.
-
-    Args:
-        embedding: a module from token ids to vectors.
-        attention: a function or module from vectors to context vectors.
-        output: a module from context vectors to one number for each choice.
-        std: how far the numbers of the embeddings are drawn from zero. From small vectors come small scores,
-            so each word begins by looking at all others.
+    can do. It begins with the :func:`same_start` on every machine, and computes in float64. Embeddings are
+    drawn no further than about ``std`` from zero: from small vectors come small scores, so each word begins
+    by looking at all others.
 
     Example:
         >>> from literate_attention import dot_product_attention
@@ -145,20 +140,13 @@ def one_thread() -> Iterator[None]:
 def train(
     model: nn.Module, task: Task, num_steps: int = 300, lr: float = 0.01, weight_decay: float = 0.0
 ) -> list[float]:
-    r"""Train a model on all examples of a task at once, step by step.
+    r"""Train a model, in place and on the CPU, on all examples of a task at once, step by step.
 
     .. math:: \theta \leftarrow \text{AdamW}\bigl(\theta, \nabla_\theta \, \text{loss}(\theta)\bigr), \qquad
               \text{loss} = -\frac{1}{n} \sum_{i=1}^n \log p_\theta(\text{answer}_i)
 
-    Args:
-        model: what is trained, in place, on the CPU.
-        task: its examples and answers.
-        num_steps: how many steps.
-        lr: the learning rate of AdamW :cite:p:`loshchilov2019`.
-        weight_decay: how strongly all parameters are pulled towards zero.
-
-    Returns:
-        The loss before each step.
+    ``lr`` is the learning rate of AdamW :cite:p:`loshchilov2019`, and ``weight_decay`` says how strongly all
+    parameters are pulled towards zero. What is returned is the loss before each step.
 
     Example:
         >>> from literate_attention import dot_product_attention, lookup_task

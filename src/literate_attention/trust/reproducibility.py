@@ -230,9 +230,6 @@ class ReproducibleDropout(nn.Dropout):
     The streams are those of :func:`dropout_mask`. An attention class uses it once it is put in the place of
     the class's own: ``attention.dropout = ReproducibleDropout(0.5, stream="mkl")``.
 
-    Raises:
-        ValueError: ``p`` is outside [0, 1), or the stream is unknown.
-
     Example:
         >>> _ = torch.manual_seed(123)
         >>> ReproducibleDropout(0.5, stream="mkl")(torch.ones(2, 6))
