@@ -38,9 +38,6 @@ def rotary_frequencies(
         base: :math:`b`. The larger, the slower the last pairs turn.
         dtype: of the angles; most models are trained with float32.
 
-    Raises:
-        ValueError: ``head_dim`` is odd.
-
     Example:
         >>> rotary_frequencies(head_dim=8, base=16.0)
         tensor([1.0000, 0.5000, 0.2500, 0.1250])
@@ -71,9 +68,6 @@ def rotate_half_split(
         x: queries or keys.
         cos: the cosine of each token's angle, for each pair.
         sin: the sine of it.
-
-    Returns:
-        The queries or keys, turned; their lengths and their type are what they were.
 
     Raises:
         ValueError: `x` is not twice as wide as there are pairs.
@@ -106,9 +100,6 @@ def rotate_interleaved(
     That is the pairing of the paper :cite:p:`su2021`, of Meta's Llama and of GGUF files. The same numbers in
     another order are what :func:`rotate_half_split` turns, which takes the same arguments: see
     :func:`interleaved_to_half_split`.
-
-    Raises:
-        ValueError: `x` is not twice as wide as there are pairs.
 
     Example:
         A quarter of a turn takes (1, 2) to (-2, 1), (3, 4) to (-4, 3), and so on.
@@ -159,28 +150,22 @@ def scale_linear(frequencies: Float[Tensor, " pairs"], factor: float) -> Float[T
 
 
 def scale_llama3(
-    frequencies: Float[Tensor, " pairs"],
-    factor: float,
-    original_context: int,
-    low_rotations: float = 1.0,
-    high_rotations: float = 4.0,
+    frequencies: Float[Tensor, " pairs"], factor: float, original_context: int
 ) -> Float[Tensor, " pairs"]:
     r"""Slow down the pairs that make few turns, as the code of Llama 3.1 does.
 
     .. math:: \theta'_i = \gamma_i \theta_i + (1 - \gamma_i) \frac{\theta_i}{s}, \qquad
-              \gamma_i = \operatorname{clip}\!\left(\frac{r_i - \alpha}{\beta - \alpha}, 0, 1\right), \qquad
+              \gamma_i = \operatorname{clip}\!\left(\frac{r_i - 1}{4 - 1}, 0, 1\right), \qquad
               r_i = \frac{L \, \theta_i}{2 \pi}
 
     :math:`r_i` counts the turns of a pair in a text as long as those it was trained on. Pairs with many
-    turns tell neighbours apart and stay as they are, an idea of YaRN :cite:p:`peng2023`.
+    turns tell neighbours apart and stay as they are, an idea of YaRN :cite:p:`peng2023`. The bounds 1 and 4
+    are known as ``low_freq_factor`` and ``high_freq_factor`` in transformers.
 
     Args:
         frequencies: from :func:`rotary_frequencies`.
         factor: how many times slower a slow pair becomes, :math:`s`.
         original_context: how many tokens the texts of the first training had, :math:`L`.
-        low_rotations: pairs with fewer turns are slowed down in full, :math:`\alpha`. transformers calls it
-            ``low_freq_factor``.
-        high_rotations: pairs with more turns are left alone, :math:`\beta`: ``high_freq_factor``.
 
     Example:
         The first pair is left alone, the last two are slowed down to a quarter.
@@ -190,7 +175,7 @@ def scale_llama3(
         tensor([1.0000, 0.3979, 0.2500, 0.2500])
     """
     rotations = original_context * frequencies / (2 * math.pi)
-    kept = ((rotations - low_rotations) / (high_rotations - low_rotations)).clamp(0, 1)
+    kept = ((rotations - 1) / (4 - 1)).clamp(0, 1)
     return kept * frequencies + (1 - kept) * frequencies / factor
 
 
@@ -199,19 +184,17 @@ def scale_yarn(
     factor: float,
     original_context: int,
     base: float = 10_000.0,
-    low_rotations: float = 1.0,
-    high_rotations: float = 32.0,
 ) -> Float[Tensor, " pairs"]:
     r"""Slow down the pairs with few turns, with a ramp over the pairs themselves, as the code of YaRN does.
 
     .. math:: \theta'_i = \gamma_i \theta_i + (1 - \gamma_i) \frac{\theta_i}{s}, \qquad
-              \gamma_i = 1 - \operatorname{clip}\!\left(\frac{i - i_\beta}{i_\alpha - i_\beta}, 0, 1\right),
+              \gamma_i = 1 - \operatorname{clip}\!\left(\frac{i - i_{32}}{i_1 - i_{32}}, 0, 1\right),
               \qquad i_r = \frac{d}{2} \log_b \frac{L}{2 \pi r}
 
     :math:`i_r` is the pair that makes :math:`r` turns in :math:`L` tokens, rounded outwards. YaRN also
     sharpens the scores: :func:`yarn_attention_factor` :cite:p:`peng2023`. The arguments are those of
-    :func:`scale_llama3`, and the base :math:`b` of the frequencies; transformers calls the turns
-    ``beta_slow``, :math:`\alpha`, and ``beta_fast``, :math:`\beta`.
+    :func:`scale_llama3`, and the base :math:`b` of the frequencies; 1 and 32 turns are known as ``beta_slow``
+    and ``beta_fast``.
 
     Example:
         The first pair is left alone, the last two are slowed down to a quarter.
@@ -226,8 +209,8 @@ def scale_yarn(
 
     # The bounds are those of the authors' program, although there are only
     # half as many pairs.
-    first = max(math.floor(pair_that_makes(high_rotations)), 0)
-    last = min(math.ceil(pair_that_makes(low_rotations)), 2 * len(frequencies) - 1)
+    first = max(math.floor(pair_that_makes(32)), 0)
+    last = min(math.ceil(pair_that_makes(1)), 2 * len(frequencies) - 1)
     pair = torch.arange(len(frequencies), device=frequencies.device)
     kept = 1 - ((pair - first) / max(last - first, 0.001)).clamp(0, 1)
     return kept * frequencies + (1 - kept) * frequencies / factor
@@ -261,9 +244,6 @@ class RotaryEmbedding(nn.Module):
         scale: slows the frequencies down for longer texts, such as :func:`scale_llama3` with its settings.
         attention_factor: what cosines and sines are multiplied by: see :func:`yarn_attention_factor`.
         dtype: of the tables of cosines and sines.
-
-    Raises:
-        ValueError: ``head_dim`` is odd.
 
     Example:
         The first pair, of the numbers 0 and 4, turns by one radian from each token to the next.
@@ -318,9 +298,6 @@ class RotaryEmbedding(nn.Module):
         Args:
             x: queries or keys of neighbouring tokens.
             start: the position of the first of them.
-
-        Raises:
-            ValueError: a position is below 0 or beyond ``context_length``.
         """
         stop = start + x.shape[-2]
         if start < 0:  # Python would count from the end
