@@ -88,6 +88,10 @@ class SelfAttention_v1(nn.Module):
 
     The parameters are drawn from a uniform distribution over [0, 1), query first, then key, then value.
 
+    Args:
+        d_in: how wide an input is.
+        d_out: how wide a query, a key, a value and a context vector are.
+
     Example:
         >>> _ = torch.manual_seed(123)
         >>> attention = SelfAttention_v1(d_in=3, d_out=2)
@@ -113,7 +117,12 @@ class SelfAttention_v1(nn.Module):
             Float[Tensor, "*batch num_tokens d_out"], Float[Tensor, "*batch num_tokens num_tokens"]
         ]
     ):
-        """Let every token attend to all tokens, and return their context vectors."""
+        """Let every token attend to all tokens, and return their context vectors.
+
+        Args:
+            x: one vector for each token.
+            need_weights: whether the attention weights are returned too.
+        """
         query = x @ self.W_query
         key = x @ self.W_key
         value = x @ self.W_value
@@ -158,7 +167,12 @@ class SelfAttention_v2(nn.Module):
             Float[Tensor, "*batch num_tokens d_out"], Float[Tensor, "*batch num_tokens num_tokens"]
         ]
     ):
-        """Let every token attend to all tokens, and return their context vectors."""
+        """Let every token attend to all tokens, and return their context vectors.
+
+        Args:
+            x: one vector for each token.
+            need_weights: whether the attention weights are returned too.
+        """
         query = self.W_query(x)
         key = self.W_key(x)
         value = self.W_value(x)

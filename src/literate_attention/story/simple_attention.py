@@ -135,6 +135,10 @@ def dot_product_attention(
 
     .. math:: Z = \operatorname{softmax}(X X^\top) \, X
 
+    Args:
+        inputs: one vector for each token.
+        need_weights: whether the weights are returned too, behind them.
+
     Example:
         Where all tokens are alike, each has a sixth of the weight.
 
