@@ -8,7 +8,6 @@ It is also a command, started with as many processes as you like::
 import os
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from collections.abc import Sequence
-from time import perf_counter
 
 import torch
 from torch import Tensor
@@ -26,13 +25,8 @@ from literate_attention.models.ring_attention import (
 def compare_ring(arguments: Sequence[str] | None = None) -> list[str]:
     """Attend in a ring, forward and backward, and say how far that is from what one process computes.
 
-    Every process of the ring calls it, each started by torchrun.
-
-    Args:
-        arguments: what is compared, as on the command line; by default what stands there.
-
-    Returns:
-        On the first process what was found, line by line; on the others nothing.
+    Every process of the ring calls it, each started by torchrun, with arguments as on the command line. What
+    was found is returned on the first process, line by line, and nothing on the others.
 
     Raises:
         SystemExit: torchrun has not started this process.
@@ -47,11 +41,9 @@ def compare_ring(arguments: Sequence[str] | None = None) -> list[str]:
 
     *held, held_upstream = (shard_sequence(x, shards[rank]).to(device) for x in (*inputs, upstream))
     held = [x.requires_grad_() for x in held]
-    start = perf_counter()
     context = attend_in_ring(*held, is_causal=is_causal, zigzag=zigzag)
     gradients = torch.autograd.grad(context, held, held_upstream)
     found = [on_all_processes(x.detach(), shards) for x in (context, *gradients)]
-    seconds = perf_counter() - start
     dist.destroy_process_group()
     if rank > 0:
         return []
@@ -60,8 +52,6 @@ def compare_ring(arguments: Sequence[str] | None = None) -> list[str]:
     for number, chunks in enumerate(shards):
         tokens = " and ".join(f"{chunk[0]} to {chunk[-1]}" for chunk in chunks.tolist())
         lines.append(f"process {number} on {device.type}: tokens {tokens}")
-    if options.time:
-        lines.append(f"forward and backward in the ring: {seconds:.2f} s")
     query, key, value = (x.to(device).requires_grad_() for x in inputs)
     expected = scaled_dot_product_attention(query, key, value, is_causal=is_causal, enable_gqa=True)
     of_inputs = torch.autograd.grad(expected, (query, key, value), upstream.to(device))
@@ -82,7 +72,6 @@ def read_options(arguments: Sequence[str] | None) -> Namespace:
     parser.add_argument("--head-dim", type=int, default=64)
     parser.add_argument("--causal", action=BooleanOptionalAction, default=True)
     parser.add_argument("--zigzag", action=BooleanOptionalAction, default=True)
-    parser.add_argument("--time", action=BooleanOptionalAction, default=True)
     enough_gpus = torch.cuda.device_count() >= int(os.environ.get("LOCAL_WORLD_SIZE", 1))
     parser.add_argument("--device", default="cuda" if enough_gpus else "cpu")
     return parser.parse_args(arguments)
@@ -123,11 +112,6 @@ def on_all_processes(part: Tensor, shards: Tensor) -> Tensor:
     return join_shards(parts, shards).cpu()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print what the comparison finds."""
-    for line in compare_ring(arguments):
-        print(line)
-
-
 if __name__ == "__main__":
-    main()
+    for line in compare_ring():
+        print(line)
