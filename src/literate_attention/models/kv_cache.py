@@ -151,11 +151,8 @@ def lenders(kinds: Sequence[str], num_own: int) -> list[int]:
               \max \{ j < n : \text{kind}_j = \text{kind}_i \} & \text{else} \end{cases}
 
     A layer that borrows has a query projection alone, and takes the rest from the last layer of its own kind
-    that makes keys and values, as in Gemma 3n; others share in other ways :cite:p:`brandon2024`.
-
-    Args:
-        kinds: what kind of attention each layer has.
-        num_own: how many layers, the first ones, make keys and values, :math:`n`.
+    that makes keys and values, as in Gemma 3n; others share in other ways :cite:p:`brandon2024`. :math:`n` is
+    ``num_own``, and ``kinds`` says what kind of attention each layer has.
 
     Raises:
         ValueError: no layer that makes keys and values is of a kind that others need.

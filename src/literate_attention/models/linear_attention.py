@@ -161,15 +161,7 @@ class GatedDeltaNet(nn.Module):
 
     :math:`z_t` is what :func:`linear_attention` reads with queries and keys of length one, in each head
     :cite:p:`yang2025`. In Qwen3-Next, queries, keys and values also pass a short convolution, which is left
-    out here.
-
-    Args:
-        d_in: how wide an input is.
-        d_out: how wide an output is.
-        num_heads: how many heads, each with a state.
-        head_dim: how wide queries, keys and values of a head are.
-        chunk_size: how many tokens are computed at once.
-        eps: the :math:`\epsilon` of the norm.
+    out here. Each head has a state, and ``chunk_size`` tokens are computed at once.
 
     Example:
         >>> GatedDeltaNet(24, 12, num_heads=3, head_dim=8)(torch.ones(2, 5, 24)).shape
@@ -210,10 +202,7 @@ class GatedDeltaNet(nn.Module):
     ) -> Float[Tensor, "*batch num_tokens d_out"]:
         """Let every token write into the state of each head, and read from it.
 
-        Args:
-            x: one vector for each token.
-            cache: what keeps the states that the tokens before these have left, and takes the new ones: a
-                :class:`StateCache`.
+        The states that the tokens before these have left are in the cache, a :class:`StateCache`.
         """
         require_cache("linear attention", cache, "StateCache", has="state")
         query, key, value, gate = (

@@ -141,7 +141,8 @@ class SparseCache:
             )
         self.cache = cache
         room = cache.kept if hasattr(cache, "kept") else cache.keys
-        self.index_keys = room.new_empty(len(room), room.shape[-2], index_dim)
+        self.max_tokens = room.shape[-2]
+        self.index_keys = room.new_empty(len(room), self.max_tokens, index_dim)
 
     def __repr__(self) -> str:
         return f"SparseCache({self.cache!r}, nbytes={self.nbytes})"
@@ -163,11 +164,6 @@ class SparseCache:
     def num_tokens(self) -> int:
         """How many tokens the attention has kept."""
         return int(self.cache.num_tokens)
-
-    @property
-    def max_tokens(self) -> int:
-        """For how many tokens the index has room."""
-        return self.index_keys.shape[-2]
 
     @property
     def num_keys(self) -> int:
@@ -205,14 +201,9 @@ class Indexer(nn.Module):
 
     .. math:: q_{im} = R_i\,x_i W_m, \qquad k_j = R_j \operatorname{norm}(x_j W_k), \qquad w_i = x_i W_w
 
-    In DeepSeek-V3.2, a query is made from the latent of the attention's queries :cite:p:`deepseek2025`.
-
-    Args:
-        d_in: how wide an input is.
-        num_heads: how many heads. With few, scores of exactly zero are frequent, among which any may be
-            chosen.
-        head_dim: how wide a query and the key are.
-        rope: what turns the first numbers of queries and keys.
+    The first numbers of both may be turned. With few heads, scores of exactly zero are frequent, among which
+    any may be chosen. In DeepSeek-V3.2, a query is made from the latent of the attention's queries
+    :cite:p:`deepseek2025`.
 
     Example:
         >>> rope = PartialRotaryEmbedding(2, context_length=16)
@@ -246,10 +237,7 @@ class Indexer(nn.Module):
     ) -> Float[Tensor, "*batch num_tokens kv_len"]:
         """Score all keys so far for each token; later ones are not hidden yet.
 
-        Args:
-            x: one vector for each token.
-            cache: what keeps the index's keys of the tokens before these, and takes theirs: a
-                :class:`SparseCache`.
+        The keys of the tokens before these are in the cache, a :class:`SparseCache`.
         """
         require_cache("sparse attention", cache, "SparseCache", has="index_keys")
         start = 0 if cache is None else cache.num_tokens
@@ -268,15 +256,10 @@ class SparseAttention(nn.Module):
     .. math:: M_{ij} = \bigl[\, j \le i \,\bigr] \wedge \bigl[\, I_{ij}
               \text{ is among the } k \text{ highest} \,\bigr]
 
-    All heads read the same keys. Around a
-    :class:`~literate_attention.models.latent_attention.MultiHeadLatentAttention`, it is the attention of
-    DeepSeek-V3.2 :cite:p:`deepseek2025`. No gradient passes from what comes out to the index, which is
-    trained with :func:`index_loss`.
-
-    Args:
-        attention: causal attention that takes an ``attn_mask`` and a cache.
-        indexer: what scores the keys.
-        top_k: how many keys a query reads.
+    All heads read the same ``top_k`` keys. The attention is a causal one that takes an ``attn_mask`` and a
+    cache. Around a :class:`~literate_attention.models.latent_attention.MultiHeadLatentAttention`, it is the
+    attention of DeepSeek-V3.2 :cite:p:`deepseek2025`. No gradient passes from what comes out to the index,
+    which is trained with :func:`index_loss`.
 
     Example:
         >>> from literate_attention import GroupedQueryAttention
@@ -314,12 +297,8 @@ class SparseAttention(nn.Module):
     ):
         """Let every token attend to the best keys among itself and the tokens before it.
 
-        Args:
-            x: one vector for each token.
-            cache: what keeps the keys of the index and of the attention: a :class:`SparseCache`.
-            attn_mask: True in row i, column j: token i may attend to key j, unless j comes after i; the same
-                for all heads.
-            need_weights: whether the attention weights are returned too.
+        The cache, a :class:`SparseCache`, keeps the keys of the index and of the attention, and a mask is the
+        same for all heads.
         """
         scores = self.indexer(x, cache=cache).unsqueeze(-3)  # the same for all heads
         kept = None if cache is None else cache.cache

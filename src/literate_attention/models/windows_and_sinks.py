@@ -132,15 +132,11 @@ def modified_attention(
     That is what a softmax gives that has one more key, with the score :math:`\kappa` and a value of zero, as
     in GPT-OSS :cite:p:`openai2025`.
 
-    Args:
-        query: what asks.
-        key: what is compared with the query.
-        value: what is averaged.
-        score_mod: makes the scores :math:`\omega` from scaled ones and from the numbers of batch, head, query
-            and key, as in torch's FlexAttention :cite:p:`dong2024`. But it is called once, for all of them,
-            and queries are numbered as the last tokens.
-        sinks: for each head the score of its sink, :math:`\kappa`; by default there is none.
-        attn_mask: True in row i, column j: query i may attend to key j.
+    ``sinks`` holds :math:`\kappa`, a score for each head. ``score_mod``, :math:`f`, makes the scores
+    :math:`\omega` from scaled ones and from the numbers of batch, head, query and key, as in torch's
+    FlexAttention :cite:p:`dong2024`. But it is called once, for all of them, and queries are numbered as the
+    last tokens. The other arguments are those of
+    :func:`~literate_attention.story.fused_attention.fused_attention`.
 
     Raises:
         ValueError: there are not as many sinks as heads.
