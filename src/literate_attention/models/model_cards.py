@@ -60,10 +60,7 @@ MODELS: Final = (
         year=2025,
         source="kimi_linear",
         card=f"{HUB}/moonshotai/Kimi-Linear-48B-A3B-Instruct/blob/main/config.json",
-        layers=(
-            (20, state(32, 128)),
-            (7, latents(32, 128, 512, 64, 128)),
-        ),
+        layers=((20, state(32, 128)), (7, latents(32, 128, 512, 64, 128))),
         also=(
             (20, Feature("cache", "a decay for each number of a key", SECTIONS["gates"])),
             (7, NO_ROPE),
@@ -110,10 +107,7 @@ MODELS: Final = (
         name="Qwen3.5 9B",
         year=2026,
         source="qwen3_5",
-        layers=(
-            (24, state(32, 128)),
-            (8, keys_and_values(16, 4, 256)),
-        ),
+        layers=((24, state(32, 128)), (8, keys_and_values(16, 4, 256))),
         also=((8, NORM), (8, rotated("a quarter")), (32, GATE)),
     ),
     Model(

@@ -6,7 +6,7 @@ It is also a command, started with as many processes as you like::
 """
 
 import os
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 import torch
@@ -35,13 +35,12 @@ def compare_ring(arguments: Sequence[str] | None = None) -> list[str]:
     options = read_options(arguments)
     device = join_processes(options.device)
     rank, world_size = dist.get_rank(), dist.get_world_size()
-    zigzag, is_causal = options.zigzag, options.causal
-    shards = ring_shards(options.num_tokens, world_size, zigzag=zigzag)
-    inputs, upstream = draw_inputs(options)
+    shards = ring_shards(options.num_tokens, world_size)
+    inputs = draw_inputs(options.num_tokens)
 
-    *held, held_upstream = (shard_sequence(x, shards[rank]).to(device) for x in (*inputs, upstream))
+    *held, held_upstream = (shard_sequence(x, shards[rank]).to(device) for x in inputs)
     held = [x.requires_grad_() for x in held]
-    context = attend_in_ring(*held, is_causal=is_causal, zigzag=zigzag)
+    context = attend_in_ring(*held, is_causal=True)
     gradients = torch.autograd.grad(context, held, held_upstream)
     found = [on_all_processes(x.detach(), shards) for x in (context, *gradients)]
     dist.destroy_process_group()
@@ -52,9 +51,10 @@ def compare_ring(arguments: Sequence[str] | None = None) -> list[str]:
     for number, chunks in enumerate(shards):
         tokens = " and ".join(f"{chunk[0]} to {chunk[-1]}" for chunk in chunks.tolist())
         lines.append(f"process {number} on {device.type}: tokens {tokens}")
-    query, key, value = (x.to(device).requires_grad_() for x in inputs)
-    expected = scaled_dot_product_attention(query, key, value, is_causal=is_causal, enable_gqa=True)
-    of_inputs = torch.autograd.grad(expected, (query, key, value), upstream.to(device))
+    *whole, upstream = (x.to(device) for x in inputs)
+    whole = [x.requires_grad_() for x in whole]
+    expected = scaled_dot_product_attention(*whole, is_causal=True, enable_gqa=True)
+    of_inputs = torch.autograd.grad(expected, whole, upstream)
     names = "context", "query gradient", "key gradient", "value gradient"
     for name, ours, theirs in zip(names, found, (expected, *of_inputs), strict=True):
         difference = (ours - theirs.cpu()).abs().max()
@@ -67,11 +67,6 @@ def read_options(arguments: Sequence[str] | None) -> Namespace:
     """Read from the command line what is compared."""
     parser = ArgumentParser(description="Attention in a ring, compared with one process.")
     parser.add_argument("--num-tokens", type=int, default=1024)
-    parser.add_argument("--num-heads", type=int, default=4)
-    parser.add_argument("--num-kv-heads", type=int, default=2)
-    parser.add_argument("--head-dim", type=int, default=64)
-    parser.add_argument("--causal", action=BooleanOptionalAction, default=True)
-    parser.add_argument("--zigzag", action=BooleanOptionalAction, default=True)
     enough_gpus = torch.cuda.device_count() >= int(os.environ.get("LOCAL_WORLD_SIZE", 1))
     parser.add_argument("--device", default="cuda" if enough_gpus else "cpu")
     return parser.parse_args(arguments)
@@ -94,15 +89,13 @@ def join_processes(device_name: str) -> torch.device:
     return device
 
 
-def draw_inputs(options: Namespace) -> tuple[list[Tensor], Tensor]:
+def draw_inputs(num_tokens: int) -> tuple[Tensor, ...]:
     """Draw queries, keys, values and the gradient that comes from above: the same on every process."""
     generator = torch.Generator().manual_seed(123)
-
-    def draw(num_heads: int) -> Tensor:
-        return torch.randn(1, num_heads, options.num_tokens, options.head_dim, generator=generator)
-
-    query, upstream = draw(options.num_heads), draw(options.num_heads)
-    return [query, draw(options.num_kv_heads), draw(options.num_kv_heads)], upstream
+    query, upstream, key, value = (
+        torch.randn(1, num_heads, num_tokens, 64, generator=generator) for num_heads in (4, 4, 2, 2)
+    )
+    return query, key, value, upstream
 
 
 def on_all_processes(part: Tensor, shards: Tensor) -> Tensor:
