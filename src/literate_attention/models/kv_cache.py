@@ -32,9 +32,6 @@ __all__ = [
 class KVCache:
     r"""The keys and values of the tokens that one attention has seen.
 
-    A key and a value depend on their own token and on those before it, never on one that comes later, so they
-    are computed once and kept. Queries are not kept: each asks once.
-
     .. math:: \text{bytes} = 2 \cdot \text{batch} \cdot h_{kv} \cdot n \cdot d \cdot \text{bytes per number}
 
     Room for all tokens is taken at once, and nothing is moved while the text grows. Because it is written in

@@ -210,11 +210,9 @@ def gpt2_attention(
 def smollm2_tokenizer(tokens: Sequence[str], num_special: int) -> tiktoken.Encoding:
     """Make SmolLM2's tokenizer of its vocabulary, which is written in letters for bytes, as GPT-2's is.
 
-    A file cannot hold every byte as text, so each has a letter: printable ones themselves, the others those
-    from U+0100 on; a blank is ``Ġ``. A text is first cut into words, numbers one digit at a time, and
-    then the two neighbours that come first in the vocabulary are joined again and again. Eight bytes have
-    no token in SmolLM2's vocabulary: six control characters and characters of planes that Unicode has not
-    filled are left out of a text.
+    A text is first cut into words, numbers one digit at a time, and then the two neighbours that come first
+    in the vocabulary are joined again and again. Eight bytes have no token in SmolLM2's vocabulary: six
+    control characters and characters of planes that Unicode has not filled are left out of a text.
 
     The tokens are in the order of their ids: first ``num_special`` special ones, such as ``<|im_start|>``,
     then those that text may become, in the order in which they were merged.

@@ -39,8 +39,8 @@ def partial_attention(
               S = \frac{Q K^\top}{\sqrt{d_k}}
 
     The logarithm of the sum of exponentials is all that :func:`merge_partials` has to know, beside the
-    context vectors, of keys and values that are no longer there. The arguments are those of
-    :func:`~literate_attention.story.fused_attention.fused_attention`.
+    context vectors, of keys and values that are no longer there. What is given is as for
+    :func:`~literate_attention.story.fused_attention.fused_attention`, with keys and values of this part.
 
     Returns:
         The context vectors as if there were no other keys, and one :math:`\lambda_i` for each query. A query

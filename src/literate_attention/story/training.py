@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -61,7 +62,7 @@ class TaskModel(nn.Module):
     def __init__(
         self,
         embedding: nn.Module,
-        attention: Callable[..., Tensor],
+        attention: Callable[..., Any],
         output: nn.Module,
         std: float = 0.1,
     ) -> None:
