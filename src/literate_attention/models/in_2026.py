@@ -184,8 +184,8 @@ def index(num_heads: int, head_dim: int, *, adds_heads: bool = True, **settings:
     return Store(new=new, width=head_dim, per_entry=per_entry, **settings)
 
 
-Layers = tuple[tuple[int, *tuple[Store, ...]], ...]
-"""How many layers are of a kind, and behind it what each of these keeps."""
+Layers = tuple[tuple[Any, ...], ...]
+"""For each kind of layer a number, how many there are, and behind it each :class:`Store` of one of them."""
 
 
 def total(layers: Layers, quantity: Literal["kept", "read", "work"], num_tokens: int) -> int:
