@@ -52,9 +52,9 @@ def compare_ring(arguments: Sequence[str] | None = None) -> list[str]:
         tokens = " and ".join(f"{chunk[0]} to {chunk[-1]}" for chunk in chunks.tolist())
         lines.append(f"process {number} on {device.type}: tokens {tokens}")
     *whole, upstream = (x.to(device) for x in inputs)
-    whole = [x.requires_grad_() for x in whole]
-    expected = scaled_dot_product_attention(*whole, is_causal=True, enable_gqa=True)
-    of_inputs = torch.autograd.grad(expected, whole, upstream)
+    query, key, value = (x.requires_grad_() for x in whole)
+    expected = scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=True)
+    of_inputs = torch.autograd.grad(expected, (query, key, value), upstream)
     names = "context", "query gradient", "key gradient", "value gradient"
     for name, ours, theirs in zip(names, found, (expected, *of_inputs), strict=True):
         difference = (ours - theirs.cpu()).abs().max()

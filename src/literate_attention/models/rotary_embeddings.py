@@ -204,7 +204,7 @@ def scale_yarn(
         tensor([1.0000, 0.6250, 0.2500, 0.2500])
     """
 
-    def pair_that_makes(rotations: float) -> float:
+    def pair_that_makes(rotations: int) -> float:
         return len(frequencies) * math.log(original_context / (2 * math.pi * rotations), base)
 
     # The bounds are those of the authors' program, although there are only
