@@ -2,7 +2,6 @@
 
 import importlib.metadata
 import importlib.util
-import os
 import sys
 import tempfile
 import zipfile
@@ -49,8 +48,7 @@ def read_once(path: Path, sha256: str, cache_dir: Path | str | None = None) -> d
     cached = folder / f"{path.stem}-{sha256[:12]}.pt"
     kept = read_kept(cached)
     if kept is None:
-        content = read_gguf(path)
-        write_in_one_step(cached, content)
+        write_in_one_step(cached, read_gguf(path))
         if sys.stderr.isatty():
             print(f"Kept {cached.stat().st_size / 1e6:.0f} MB in {cached}", file=sys.stderr)
         kept = torch.load(cached, mmap=True, weights_only=True)
@@ -61,14 +59,10 @@ def write_in_one_step(path: Path, content: object) -> None:
     """Save something such that its file is there whole or not at all."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-        os.close(handle)
-        temporary = Path(name)
-        try:
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            temporary = Path(folder, path.name)
             torch.save(content, temporary)
             temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
     except (OSError, RuntimeError) as error:  # torch.save raises either
         raise OSError(
             f"{path.name} could not be written to {path.parent} ({error}); "
