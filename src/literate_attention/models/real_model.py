@@ -1,16 +1,17 @@
 """A real model: the parts put together as Llama is, with weights that somebody has trained."""
 
-from collections.abc import Mapping, Sequence
+import codecs
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import tiktoken
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from literate_attention.models.grouped_query_attention import GroupedQueryAttention
-from literate_attention.models.kv_cache import generate
+from literate_attention.models.kv_cache import generate, greedy
 from literate_attention.models.model_file import SMOLLM2_SHA256, find_smollm2, read_once
 from literate_attention.models.rotary_embeddings import RotaryEmbedding, interleaved_to_half_split
 from literate_attention.models.transformer_block import LanguageModel, TransformerBlock
@@ -22,6 +23,7 @@ __all__ = [
     "LLAMA_NAMES",
     "SMOLLM2",
     "chat_prompt",
+    "choose_and_show",
     "continue_text",
     "gpt2_attention",
     "llama_model",
@@ -314,3 +316,44 @@ def continue_text(
     longer = generate(model, token_ids, max_new_tokens, stop_token=stop_token, **options)
     added = longer[0, token_ids.shape[-1] :].tolist()
     return tokenizer.decode(added).removesuffix("<|im_end|>")
+
+
+def choose_and_show(
+    tokenizer: tiktoken.Encoding,
+    show: Callable[[str], object],
+    choose: Callable[[Float[Tensor, "1 vocab_size"]], Int[Tensor, " 1"]] = greedy,
+) -> Callable[[Float[Tensor, "1 vocab_size"]], Int[Tensor, " 1"]]:
+    """Show a text while it is written, in whole characters, of which one may take several tokens.
+
+    Args:
+        tokenizer: of the model.
+        show: is handed what is new; special tokens are left out.
+        choose: takes the logits of the next token, and returns its id.
+
+    Returns:
+        What :func:`~literate_attention.models.kv_cache.generate` and :func:`continue_text` take as
+        ``choose``, for one text at a time.
+
+    Example:
+        A smiling face takes two tokens of GPT-2, and nothing is shown after the first of them.
+
+        >>> import torch
+        >>> from literate_attention import gpt2_tokenizer
+        >>> choose = choose_and_show(gpt2_tokenizer(), print, choose=lambda logits: logits)
+        >>> for token in gpt2_tokenizer().encode("a😀"):
+        ...     _ = choose(torch.tensor([token]))
+        a
+        😀
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+
+    def choose_one(logits: Tensor) -> Tensor:
+        chosen = choose(logits)
+        token = int(chosen)
+        if not tokenizer.is_special_token(token):
+            text = decoder.decode(tokenizer.decode_single_token_bytes(token))
+            if text:
+                show(text)
+        return chosen
+
+    return choose_one

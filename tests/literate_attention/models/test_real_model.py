@@ -95,6 +95,15 @@ def test_a_text_is_cut_and_joined_as_worked_by_hand() -> None:
     assert tokenizer.decode(tokenizer.encode("a  11 ab")) == "a  11 ab"
 
 
+def test_a_text_is_shown_in_whole_characters_while_it_is_chosen() -> None:
+    tokenizer, shown = la.gpt2_tokenizer(), []
+    token_ids = tokenizer.encode("naïve 😀👩‍👩‍👧 мир<|endoftext|>", allowed_special="all")
+    choose = la.choose_and_show(tokenizer, shown.append, lambda logits: logits)
+    assert [int(choose(torch.tensor([token]))) for token in token_ids] == token_ids
+    assert "".join(shown) == "naïve 😀👩‍👩‍👧 мир"
+    assert len(shown) < len(token_ids)
+
+
 # What is refused
 
 HERE = Path(__file__)
