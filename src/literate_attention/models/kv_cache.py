@@ -110,6 +110,9 @@ def empty_caches(model: LanguageModel, batch: int, max_tokens: int) -> list[KVCa
 
     .. math:: \text{bytes per token} = 2 \cdot L \cdot h_{kv} \cdot d \cdot \text{bytes per number}
 
+    Raises:
+        TypeError: the model's attention takes no cache.
+
     Example:
         >>> from literate_attention import GroupedQueryAttention, TransformerBlock
         >>> attention = GroupedQueryAttention(12, 12, num_heads=6, num_kv_heads=2)
@@ -119,6 +122,12 @@ def empty_caches(model: LanguageModel, batch: int, max_tokens: int) -> list[KVCa
     """
     weight = model.token_embedding.weight
     attentions: list[Any] = [block.attention for block in model.blocks]
+    for attention in attentions:
+        if not hasattr(attention, "num_kv_heads"):
+            raise TypeError(
+                f"{type(attention).__name__} takes no cache of keys and values; "
+                f"build the model with GroupedQueryAttention, or pass caches that it does take"
+            )
     return [
         KVCache(
             batch,

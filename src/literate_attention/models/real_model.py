@@ -216,8 +216,10 @@ def smollm2_tokenizer(tokens: Sequence[str], num_special: int) -> tiktoken.Encod
     in the vocabulary are joined again and again. Eight bytes have no token in SmolLM2's vocabulary: six
     control characters and characters of planes that Unicode has not filled are left out of a text.
 
-    The tokens are in the order of their ids: first ``num_special`` special ones, such as ``<|im_start|>``,
-    then those that text may become, in the order in which they were merged.
+    Args:
+        tokens: the tokens in the order of their ids: first special ones, then those that text may become,
+            in the order in which they were merged.
+        num_special: how many of them are special, such as ``<|im_start|>``.
 
     Example:
         >>> tokenizer = smollm2_tokenizer(["<|end|>", "a", "b", "Ġ", "ab"], num_special=1)

@@ -138,6 +138,9 @@ def modified_attention(
     last tokens. The other arguments are those of
     :func:`~literate_attention.story.fused_attention.fused_attention`.
 
+    Raises:
+        ValueError: there are not as many sinks as heads.
+
     Example:
         Two keys with scores of zero and a sink of zero take a third each.
 
@@ -146,6 +149,10 @@ def modified_attention(
         tensor([[[[3.]]]])
     """
     require_values(key, value)
+    if sinks is not None and sinks.shape != (query.shape[-3],):
+        raise ValueError(
+            f"sinks must be one number for each of {query.shape[-3]} heads, got shape {tuple(sinks.shape)}"
+        )
     scores = (query * query.shape[-1] ** -0.5) @ key.mT
     if score_mod is not None:
         batch, head, row, column = (

@@ -372,6 +372,7 @@ test_refuses = refusals(
     ("the sequence has 42 tokens, but", lambda: la.generate(small_model(), text(38), 5)),
     ("the caches hold 0 tokens", lambda: la.generate(small_model(), text(3)[:, :0], 1)),
     ("pass token_ids[None]", lambda: la.generate(small_model(), text(3)[0], 1)),
+    ("Attention takes no cache", lambda: la.empty_caches(story_model(), 1, 3), TypeError),
     ("outside the vocabulary", lambda: la.generate(small_model(), text(3) + 11, 1)),
     ("window of 3, but", lambda: small_model()(text(3), [la.RollingCache(3), la.RollingCache(3)])),
     ("one of its own", lambda: small_model()(text(3), caches(9, 1) * LAYERS)),

@@ -182,6 +182,7 @@ test_refuses = refusals(
     ("float32 on cpu, got a key", lambda: continued((1, 2, 1, 4), dtype=torch.half), TypeError),
     ("window must be at least 1, got 0", lambda: la.window_mask(2, 2, 0)),
     ("num_sinks must be at least 0, got -1", lambda: la.window_mask(2, 2, 1, -1)),
+    ("each of 3 heads, got shape (5,)", lambda: modified(sinks=torch.zeros(5))),
     ("of shape (2, 3, 7, 7)", lambda: modified(attn_mask=la.causal_mask(5))),
     ("window must be at least 1, got 0", lambda: la.RollingCache(0)),
     ("num_sinks must be at least 0, got -1", lambda: la.RollingCache(2, -1)),
