@@ -2,9 +2,12 @@
 
 import importlib.metadata
 import importlib.util
+import shutil
 import sys
 import tempfile
+import time
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,7 +35,8 @@ def find_smollm2() -> Path:
 def read_once(path: Path, sha256: str, cache_dir: Path | str | None = None) -> dict[str, Any]:
     """Read a model's file as numbers that torch can use, from the cache if it was read before.
 
-    What is kept is put in place in one step, and made anew if a checksum in it is wrong.
+    What is kept is put in place in one step, and made anew if a checksum in it is wrong. If a process is
+    killed while it writes, the next one removes what it has left, after ten minutes.
 
     Returns:
         The ``weights`` by the names of the file, mapped to memory: a change to them stays in this process;
@@ -46,6 +50,7 @@ def read_once(path: Path, sha256: str, cache_dir: Path | str | None = None) -> d
     require_sha256(path, sha256, f"the one that is read comes with: {_HOW_TO_INSTALL}")
     folder = Path(cache_dir or platformdirs.user_cache_dir("literate-attention", appauthor=False))
     cached = folder / f"{path.stem}-{sha256[:12]}.pt"
+    remove_leftovers(cached)
     kept = read_kept(cached)
     if kept is None:
         write_in_one_step(cached, read_gguf(path))
@@ -59,7 +64,7 @@ def write_in_one_step(path: Path, content: object) -> None:
     """Save something such that its file is there whole or not at all."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=path.name) as folder:
             temporary = Path(folder, path.name)
             torch.save(content, temporary)
             temporary.replace(path)
@@ -79,6 +84,14 @@ def read_kept(cached: Path) -> dict[str, Any] | None:
     except Exception:  # a damage may be anywhere
         pass
     return None
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what a process has left that was killed while it wrote a file in one step."""
+    for left in path.parent.glob(path.name + 8 * "[a-z0-9_]"):
+        with suppress(OSError):  # another process may remove it, too
+            if time.time() - left.stat().st_mtime > 600:
+                shutil.rmtree(left)
 
 
 def read_gguf(path: Path) -> dict[str, Any]:

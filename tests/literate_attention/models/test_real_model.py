@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import os
 import re
 from itertools import product
 from pathlib import Path
@@ -170,7 +171,7 @@ def test_a_file_is_read_once_and_a_change_stays_in_the_process(tmp_path, model_f
 
 
 def test_what_was_kept_and_is_damaged_is_made_anew(tmp_path, model_file) -> None:
-    """In any place."""
+    """In any place; and what a killed process has left is removed, unless one may be writing it now."""
     file, sha256, reads = model_file
     read_once(file, sha256, tmp_path / "cache")
     (kept,) = (tmp_path / "cache").iterdir()
@@ -180,14 +181,19 @@ def test_what_was_kept_and_is_damaged_is_made_anew(tmp_path, model_file) -> None
         content[:i] + bytes([content[i] ^ 255]) + content[i + 1 :]
         for i in range(0, len(content), 17)
     ]
+    left, new = (kept.with_name(f"{kept.name}abcd_12{end}") for end in "34")
+    new.mkdir()
     for broken in damages:
         kept.write_bytes(broken)
+        left.mkdir()
+        (left / kept.name).touch()
+        os.utime(left, (0, 0))
         read = read_once(file, sha256, tmp_path / "cache")
         assert torch.equal(read["weights"]["a"], torch.arange(5.0))
         assert torch.equal(read["weights"]["b"], torch.ones(2, 3))
         assert read["tokens"] == "a\nb"
     assert len(reads) > 20
-    assert [*kept.parent.iterdir()] == [kept]
+    assert set(kept.parent.iterdir()) == {kept, new}
 
 
 def test_a_full_disk_leaves_nothing_behind(tmp_path, model_file, monkeypatch) -> None:
