@@ -25,7 +25,7 @@ def write_worker(app: Sphinx) -> None:
     files = files_to_read(site)
     edition = sha256(json.dumps(files))[:16]
     size = sum((site / name).stat().st_size for name in files)
-    write_if_changed(site / LIST, json.dumps({"bytes": size, "files": files}, indent=0) + "\n")
+    write_if_changed(site / LIST, json.dumps({"bytes": size, "files": [*files]}, indent=0) + "\n")
     source = SOURCE.read_text(encoding="utf-8")
     write_if_changed(site / WORKER, f'const EDITION = "{edition}";\n\n{source}')
 

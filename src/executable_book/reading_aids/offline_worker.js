@@ -8,19 +8,11 @@ const at = (name) => new URL(name, registration.scope).href;
 
 const editions = async () => (await caches.keys()).filter((name) => name.startsWith(OURS));
 
+/** A file that has not changed since the last edition does not come again: the browser asks, and has it. */
 async function fetched(name) {
   const answer = await fetch(at(name), { cache: "no-cache" });
   if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
   return answer;
-}
-
-/** The editions that are kept already, each with what it holds. */
-async function keptBefore() {
-  const stores = await Promise.all((await editions()).map((name) => caches.open(name)));
-  const lists = await Promise.all(stores.map((cache) => cache.match(at(LIST))));
-  return Promise.all(
-    stores.flatMap((cache, i) => (lists[i] ? lists[i].json().then(({ files }) => ({ cache, files })) : [])),
-  );
 }
 
 async function tell(come, all) {
@@ -31,25 +23,22 @@ async function tell(come, all) {
 async function keep() {
   const list = await fetched(LIST);
   const { files } = await list.clone().json();
-  const before = await keptBefore();
   const cache = await caches.open(NAME);
-  const names = Object.keys(files);
-  const all = names.length;
+  const all = files.length;
   let come = 0;
   const take = async (name) => {
-    const same = before.find((edition) => edition.files[name] === files[name]);
-    await cache.put(at(name), (await same?.cache.match(at(name))) ?? (await fetched(name)));
+    await cache.put(at(name), await fetched(name));
     await tell(++come, all);
   };
   const takeInTurn = async () => {
-    while (names.length > 0) await take(names.shift());
+    while (files.length > 0) await take(files.shift());
   };
   const sixAtATime = Array.from({ length: 6 }, takeInTurn);
   try {
     await Promise.all(sixAtATime);
     await cache.put(at(LIST), list);
   } catch (error) {
-    names.length = 0;
+    files.length = 0;
     await Promise.allSettled(sixAtATime);
     await caches.delete(NAME);
     throw error;
