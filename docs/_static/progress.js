@@ -5,6 +5,7 @@
 (() => {
   "use strict";
 
+  const { make } = globalThis;
   const LOOKED_UP = /^(reference\/|trust\/|playground)/; // nobody reads these to their ends
   const A_WHILE = 20; // seconds: who leaves before, and has not scrolled, has only had a look
   const root = new URL(document.documentElement.dataset.content_root, location.href).href;
@@ -38,13 +39,6 @@
     } catch {
       return false;
     }
-  }
-
-  function make(tag, attributes, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...children);
-    return element;
   }
 
   // Chapters

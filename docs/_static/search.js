@@ -209,12 +209,8 @@ const excerpt = (section, terms) => {
 
 // What readers see -------------------------------------------------------------------------------------
 
-const element = (name, className, ...children) => {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  made.append(...children);
-  return made;
-};
+const { make: element } = globalThis; // see book.js
+const { content_root: root } = document.documentElement.dataset;
 
 const marked = (text, terms) => {
   const pieces = [];
@@ -222,7 +218,7 @@ const marked = (text, terms) => {
   for (const { 0: word, index } of text.matchAll(WORD)) {
     const words = [word, ...partsOf(word)].map((one) => stem(one.toLowerCase()));
     if (!words.some((one) => terms.includes(one))) continue;
-    pieces.push(text.slice(end, index), element("mark", "", word));
+    pieces.push(text.slice(end, index), element("mark", {}, word));
     end = index + word.length;
   }
   return [...pieces, text.slice(end)];
@@ -236,17 +232,17 @@ const shorten = (text, terms) => {
 };
 
 const hit = (section, title, ...context) => {
-  const link = element("a", "", ...title);
-  link.href = `${document.documentElement.dataset.content_root}${section.address}${section.anchor && `#${section.anchor}`}`;
-  const where = section.anchor ? [element("span", "where", section.pageTitle)] : [];
-  return element("li", "", link, ...where, ...context);
+  const href = `${root}${section.address}${section.anchor && `#${section.anchor}`}`;
+  const where = section.anchor ? [element("span", { class: "where" }, section.pageTitle)] : [];
+  return element("li", {}, element("a", { href }, ...title), ...where, ...context);
 };
 
 const show = (query, most, said, list) => {
   const { terms, hits } = search(query);
   const items = hits.slice(0, most).map(({ section }) => {
     const { line, isCode } = excerpt(section, terms);
-    const context = element(isCode ? "code" : "p", "context", ...marked(shorten(line.trim(), terms), terms));
+    const words = marked(shorten(line.trim(), terms), terms);
+    const context = element(isCode ? "code" : "p", { class: "context" }, ...words);
     return hit(section, marked(section.title, terms), context);
   });
   const others = hits.length ? [] : near(query).map(({ section, name }) => hit(section, [name]));
@@ -260,19 +256,15 @@ const show = (query, most, said, list) => {
 
 const load = () => {
   if (document.getElementById("sections")) return;
-  const script = element("script", "");
-  script.id = "sections";
-  script.src = `${document.documentElement.dataset.content_root}sections.js`;
-  document.head.append(script);
+  document.head.append(element("script", { id: "sections", src: `${root}sections.js` }));
 };
 
 addEventListener("sections", ({ detail }) => prepare(detail));
 
 // The dialog goes away when a hit is chosen, also one on this page; Enter chooses the first.
 const closable = (dialog, form, place) => {
-  const close = element("button", "search-close", "×");
-  close.type = "button";
-  close.setAttribute("aria-label", "Close the search");
+  const look = { class: "search-close", type: "button", "aria-label": "Close the search" };
+  const close = element("button", look, "×");
   close.addEventListener("click", () => dialog.close());
   form.append(close);
   form.addEventListener("submit", (event) => {
@@ -293,17 +285,15 @@ for (const form of document.querySelectorAll("form.bd-search")) {
   const field = form.querySelector("input");
   let place = document.getElementById("search-results");
   if (!form.closest(".bd-search-container")) {
-    place = element("div", "search-place");
+    place = element("div", { class: "search-place" });
     form.after(place);
   }
   const dialog = form.closest("dialog");
   const most = dialog ? 20 : 200;
-  const said = element("p", "search-count");
-  const list = element("ol", "search-hits");
-  said.setAttribute("role", "status"); // read aloud when it changes
-  const all = element("a", "search-all", "Show all of them on a page of their own");
-  all.href = form.action;
-  all.hidden = true;
+  const said = element("p", { class: "search-count", role: "status" }); // read aloud when it changes
+  const list = element("ol", { class: "search-hits" });
+  const link = { class: "search-all", href: form.action, hidden: "" };
+  const all = element("a", link, "Show all of them on a page of their own");
   place.append(said, list, all);
   const answer = () => {
     load();
