@@ -51,7 +51,6 @@ def book(new_book):
         book_repository="https://github.com/someone/book",
         book_commit=COMMIT,
         nb_execution_mode="cache",
-        book_notebook_installs={"solved": ["one", "--no-deps two==2"]},
     )
     hidden = cell("print(1 + 1)", ":tags: [hide-input]", ":nondeterministic: it measures time")
     plain = cell("print(2 + 2)", ":name: a-name")
@@ -157,16 +156,6 @@ def test_a_page_is_a_notebook_for_students_and_one_with_solutions(book) -> None:
         assert f'href="{address}"' in menu
 
 
-def test_the_first_cell_installs_what_the_page_needs(book) -> None:
-    book.build()
-    package = f'"literate-attention @ git+https://github.com/someone/book@{COMMIT}"'
-    first = ["# https://example.org/book/page.html", OFFLINE, f"%pip install --quiet {package}"]
-    further = ["%pip install --quiet one", "%pip install --quiet --no-deps two==2"]
-    assert notebook_of(book, "page").cells[0].source.splitlines() == first
-    with_solutions = notebook_of(book, "page_with_solutions").cells[0].source.splitlines()
-    assert with_solutions == first + further
-
-
 @pytest.mark.parametrize(
     ("commit", "release", "exactly"),
     [
@@ -175,13 +164,22 @@ def test_the_first_cell_installs_what_the_page_needs(book) -> None:
         ("", "", " @ git+https://example.org/x"),
     ],
 )
-def test_a_notebook_installs_the_release_or_the_commit(commit, release, exactly) -> None:
+def test_a_notebook_installs_the_release_or_the_commit_and_what_its_code_needs(
+    commit, release, exactly
+) -> None:
     config: Any = SimpleNamespace(
         book_commit=commit,
         book_release=release,
         book_repository="https://example.org/x",
         book_distribution="literate-attention",
-        book_notebook_installs={},
+        book_notebook_installs={"solved": ["one", "--no-deps two==2"], "other": ["three"]},
     )
-    *_, command = setup_cell(config, "", "").source.splitlines()
-    assert command == f'%pip install --quiet "literate-attention{exactly}"'
+    assert setup_cell(
+        config, "https://example.org/page.html", "solved = 42"
+    ).source.splitlines() == [
+        "# https://example.org/page.html",
+        OFFLINE,
+        f'%pip install --quiet "literate-attention{exactly}"',
+        "%pip install --quiet one",
+        "%pip install --quiet --no-deps two==2",
+    ]
