@@ -121,9 +121,9 @@ html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["book.css"]
 html_js_files = [  # the theme's own links are left out by _templates/layout.html
+    "book.js",
     "search.js",
     "line_shapes.js",
-    "book.js",
     "progress.js",
     "scripts/pydata-sphinx-theme.js",
 ]

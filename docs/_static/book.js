@@ -1,3 +1,12 @@
+// An element, for the scripts behind this one too.
+globalThis.make = (tag, attributes, ...children) => {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+};
+const { make } = globalThis;
+
 // A formula that is too wide scrolls in its box: also by keyboard, where the box has a name. The theme does the same for
 // code. The observer asks when the browser has laid a box out anyhow.
 const formulas = new ResizeObserver((seen) => {
@@ -16,9 +25,8 @@ for (const box of document.querySelectorAll(".formula")) formulas.observe(box);
 document.getElementById("page-links")?.addEventListener(
   "toggle",
   () => {
-    const script = document.createElement("script");
-    script.src = `${document.documentElement.dataset.content_root}_static/page_links.js`;
-    document.head.append(script);
+    const { content_root: root } = document.documentElement.dataset;
+    document.head.append(make("script", { src: `${root}_static/page_links.js` }));
   },
   { once: true },
 );
@@ -38,20 +46,14 @@ addEventListener("afterprint", () => {
 for (const cell of document.querySelectorAll("[class*='tag_steps-']")) {
   const picture = cell.querySelector("figure img");
   const last = Number(/tag_steps-(\d+)/.exec(cell.className)[1]) - 1;
-  const frame = document.createElement("div");
-  frame.className = "frame";
+  const frame = make("div", { class: "frame" });
   picture.replaceWith(frame);
   frame.append(picture);
-  const controls = document.createElement("div");
-  controls.className = "step-controls";
-  controls.setAttribute("role", "group");
-  controls.setAttribute("aria-label", "Steps of this figure");
-  const back = document.createElement("button");
-  const said = document.createElement("output");
-  const on = document.createElement("button");
-  back.textContent = "← Back";
-  on.textContent = "Next →";
-  controls.append(back, said, on);
+  const back = make("button", {}, "← Back");
+  const said = make("output", {});
+  const on = make("button", {}, "Next →");
+  const group = { class: "step-controls", role: "group", "aria-label": "Steps of this figure" };
+  const controls = make("div", group, back, said, on);
   frame.after(controls);
   let step = 0;
   const show = (wanted) => {

@@ -81,10 +81,6 @@ for (const button of document.querySelectorAll(".copy-page")) {
     await navigator.storage?.persist?.().catch(() => false);
   }
 
-  navigator.serviceWorker.addEventListener("message", ({ data }) => {
-    if (button.ariaDisabled === "true") say(`Keeping: ${data.come} of ${data.all} files`);
-  });
-
   async function stop(registration) {
     await registration.unregister();
     await Promise.all((await ours()).map((name) => caches.delete(name)));

@@ -5,9 +5,9 @@
 (() => {
   "use strict";
 
+  const { make } = globalThis;
   const LOOKED_UP = /^(reference\/|trust\/|playground)/; // nobody reads these to their ends
   const A_WHILE = 20; // seconds: who leaves before, and has not scrolled, has only had a look
-  const MOST = 200_000; // letters, many times what a reader of all chapters leaves behind
   const root = new URL(document.documentElement.dataset.content_root, location.href).href;
   const NAME = `reading ${new URL(root).pathname}`; // another book on the same host keeps its own
   const addressOf = (link) => new URL(link, location.href).href.replace(/[?#].*/, "").slice(root.length);
@@ -17,23 +17,13 @@
   );
   const chapter = chapters.find((link) => addressOf(link.href) === here);
 
-  const isText = (what) => typeof what === "string";
-  const isTexts = (what) => Array.isArray(what) && what.every(isText);
-  const isOurs = (address) => URL.canParse(address, root) && new URL(address, root).href.startsWith(root);
-  const isMap = (what, isRight) =>
-    what?.constructor === Object && Object.entries(what).every(([address, one]) => isOurs(address) && isRight(one));
-  const isStop = (one) => isText(one?.anchor) && isText(one.section) && isTexts(one.passed);
-
-  /** What is kept. Where something else stands, or what is damaged, we begin anew. */
+  /** What is kept. Where it is damaged, we begin anew; in another form it would need another NAME. */
   function kept() {
     // begun: of each chapter, the section to go on from, with its heading, and those that were passed
     const nothing = { read: [], solved: {}, written: [], begun: {}, place: "" };
     try {
-      const text = localStorage.getItem(NAME) ?? "{}";
-      const { read, solved, written, begun, place } = { ...nothing, ...JSON.parse(text) };
-      const isRight = isTexts(read) && isTexts(written) && isMap(solved, isText) && isMap(begun, isStop);
-      if (text.length > MOST || !isRight) return nothing;
-      return { read, solved, written, begun, place: Object.hasOwn(begun, place) && titleIn(place) ? place : "" };
+      const found = { ...nothing, ...JSON.parse(localStorage.getItem(NAME) ?? "{}") };
+      return { ...found, place: titleIn(found.place) ? found.place : "" };
     } catch {
       return nothing;
     }
@@ -49,13 +39,6 @@
     } catch {
       return false;
     }
-  }
-
-  function make(tag, attributes, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...children);
-    return element;
   }
 
   // Chapters

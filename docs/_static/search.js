@@ -57,12 +57,8 @@ const average = {};
 
 const prepare = ({ pages, sections: found, synonyms: names }) => {
   synonyms = names;
-  const shared = new Map(); // a heading that many pages have, such as Exercises, tells less
-  for (const [, , title] of found) shared.set(title, (shared.get(title) ?? 0) + 1);
   sections = found.map(([page, anchor, title, keys, text, code]) => {
-    const [address, pageTitle, ofPage] = pages[page];
-    const early = 1 - (0.3 * page) / pages.length; // what comes first explains what comes later
-    const weight = ofPage * early * (shared.get(title) > 3 ? 0.6 : 1);
+    const [address, pageTitle, weight] = pages[page];
     const fields = { title, keys, page: anchor ? pageTitle : "", text, code };
     const counts = {};
     for (const field in FIELDS) counts[field] = countWords(fields[field]);
@@ -152,7 +148,6 @@ const searchFor = (query) => {
   // What the book has not is the rarest of all: who asks for diffusion models is not answered by every model.
   const weights = wanted.map((words) => Math.min(...(words.length ? words : [""]).map(rarity)));
   const enough = weights.reduce((sum, weight) => sum + weight, 0) / 2;
-  const asked = namesIn(query.toLowerCase()).find((word) => /^(?:why|how|when|what)$/.test(word));
   const phrase = stemsIn(query).join(" ");
   const hits = [];
   for (const section of sections) {
@@ -168,12 +163,9 @@ const searchFor = (query) => {
       met += weights[place];
     }
     if (!score || met < enough) continue;
-    const ofTitle = terms.filter((term) => section.counts.title.has(term));
-    const ofPage = terms.filter((term) => section.counts.page.has(term) && !ofTitle.includes(term));
-    const inTitle = ofTitle.length && ofTitle.length + ofPage.length;
+    const inTitle = terms.filter((term) => section.counts.title.has(term)).length;
     score *= (covered / whole) ** 1.5 * section.weight;
     score *= 1 + inTitle / Math.max(terms.length, section.counts.title.size);
-    if (asked && section.counts.title.has(stem(asked))) score *= 1.4;
     if (section.entries.has(phrase)) score *= 2;
     else if (terms.length > 1 && [section.title, section.keys, section.text].some((text) => follows(text, terms)))
       score *= 1.5;
@@ -217,12 +209,8 @@ const excerpt = (section, terms) => {
 
 // What readers see -------------------------------------------------------------------------------------
 
-const element = (name, className, ...children) => {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  made.append(...children);
-  return made;
-};
+const { make: element } = globalThis; // see book.js
+const { content_root: root } = document.documentElement.dataset;
 
 const marked = (text, terms) => {
   const pieces = [];
@@ -230,7 +218,7 @@ const marked = (text, terms) => {
   for (const { 0: word, index } of text.matchAll(WORD)) {
     const words = [word, ...partsOf(word)].map((one) => stem(one.toLowerCase()));
     if (!words.some((one) => terms.includes(one))) continue;
-    pieces.push(text.slice(end, index), element("mark", "", word));
+    pieces.push(text.slice(end, index), element("mark", {}, word));
     end = index + word.length;
   }
   return [...pieces, text.slice(end)];
@@ -244,17 +232,17 @@ const shorten = (text, terms) => {
 };
 
 const hit = (section, title, ...context) => {
-  const link = element("a", "", ...title);
-  link.href = `${document.documentElement.dataset.content_root}${section.address}${section.anchor && `#${section.anchor}`}`;
-  const where = section.anchor ? [element("span", "where", section.pageTitle)] : [];
-  return element("li", "", link, ...where, ...context);
+  const href = `${root}${section.address}${section.anchor && `#${section.anchor}`}`;
+  const where = section.anchor ? [element("span", { class: "where" }, section.pageTitle)] : [];
+  return element("li", {}, element("a", { href }, ...title), ...where, ...context);
 };
 
 const show = (query, most, said, list) => {
   const { terms, hits } = search(query);
   const items = hits.slice(0, most).map(({ section }) => {
     const { line, isCode } = excerpt(section, terms);
-    const context = element(isCode ? "code" : "p", "context", ...marked(shorten(line.trim(), terms), terms));
+    const words = marked(shorten(line.trim(), terms), terms);
+    const context = element(isCode ? "code" : "p", { class: "context" }, ...words);
     return hit(section, marked(section.title, terms), context);
   });
   const others = hits.length ? [] : near(query).map(({ section, name }) => hit(section, [name]));
@@ -268,19 +256,15 @@ const show = (query, most, said, list) => {
 
 const load = () => {
   if (document.getElementById("sections")) return;
-  const script = element("script", "");
-  script.id = "sections";
-  script.src = `${document.documentElement.dataset.content_root}sections.js`;
-  document.head.append(script);
+  document.head.append(element("script", { id: "sections", src: `${root}sections.js` }));
 };
 
 addEventListener("sections", ({ detail }) => prepare(detail));
 
 // The dialog goes away when a hit is chosen, also one on this page; Enter chooses the first.
 const closable = (dialog, form, place) => {
-  const close = element("button", "search-close", "×");
-  close.type = "button";
-  close.setAttribute("aria-label", "Close the search");
+  const look = { class: "search-close", type: "button", "aria-label": "Close the search" };
+  const close = element("button", look, "×");
   close.addEventListener("click", () => dialog.close());
   form.append(close);
   form.addEventListener("submit", (event) => {
@@ -301,17 +285,15 @@ for (const form of document.querySelectorAll("form.bd-search")) {
   const field = form.querySelector("input");
   let place = document.getElementById("search-results");
   if (!form.closest(".bd-search-container")) {
-    place = element("div", "search-place");
+    place = element("div", { class: "search-place" });
     form.after(place);
   }
   const dialog = form.closest("dialog");
   const most = dialog ? 20 : 200;
-  const said = element("p", "search-count");
-  const list = element("ol", "search-hits");
-  said.setAttribute("role", "status"); // read aloud when it changes
-  const all = element("a", "search-all", "Show all of them on a page of their own");
-  all.href = form.action;
-  all.hidden = true;
+  const said = element("p", { class: "search-count", role: "status" }); // read aloud when it changes
+  const list = element("ol", { class: "search-hits" });
+  const link = { class: "search-all", href: form.action, hidden: "" };
+  const all = element("a", link, "Show all of them on a page of their own");
   place.append(said, list, all);
   const answer = () => {
     load();

@@ -61,9 +61,6 @@ def rules(world: la.World) -> dict[str, Any]:
         **{word: ids[word] for word in ("and", "is", "are", "yes")},
         **{kind: [ids[word] for word in getattr(world, kind)] for kind in kinds},
         "most_owners": MOST_OWNERS,
-        "share_of_new": 0.5,
-        "share_of_and": 0.5,
-        "share_of_yes": 0.5,
     }
 
 

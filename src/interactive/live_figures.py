@@ -18,8 +18,7 @@ without scripts see those of its numbers that are called "tables".
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from hashlib import sha256
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -32,11 +31,10 @@ from sphinx.util.osutil import relative_uri
 from sphinx.writers.html5 import HTML5Translator
 
 from executable_book.check.repeated_warnings import Finding, judge
-from executable_book.files_on_disk import digest_of, write_if_changed
-from executable_book.remembered import page_data, replace_book_data, set_page_data
+from executable_book.files_on_disk import digest_of, sha256, write_if_changed
+from executable_book.remembered import is_site, page_data, replace_book_data, set_page_data
 from executable_book.run import stored_prints
 from executable_book.run.page_execution import execution_digest
-from interactive.table_nodes import new_table
 
 CHECK = "live-figures"
 PARTS = ("numbers", "elements", "matrix", "reader", "stepper", "language_model")
@@ -108,11 +106,10 @@ def update(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
         stored_prints.finish(app.outdir, name)
     pages = shown(env)
     scripts = {name: script(app.outdir, name) for name in pages}
-    if app.builder.format == "html" and app.builder.name != "epub":
-        for name, text in scripts.items():
-            if text:
-                write_if_changed(script_of(app.outdir, name), text)
-    now = {name: version(text) for name, text in scripts.items()}
+    for name, text in scripts.items():
+        if text and is_site(app):
+            write_if_changed(script_of(app.outdir, name), text)
+    now = {name: sha256(text) for name, text in scripts.items()}
     before = replace_book_data(env, CHECK, now) or {}
     return [page for name in pages if now[name] != before.get(name) for page in pages[name]]
 
@@ -135,11 +132,6 @@ def script(outdir: Path, name: str) -> str:
     return f"literateParts.numbers.{name} = {numbers};\n"
 
 
-def version(script: str) -> str:
-    """Return what tells a script from what it was."""
-    return sha256(script.encode()).hexdigest()[:8]
-
-
 def script_of(outdir: Path, name: str) -> Path:
     """Return the file that brings a figure's numbers to readers."""
     return Path(outdir, "_static", name, f"{name}_numbers.js")
@@ -157,17 +149,29 @@ def judge_numbers(app: Sphinx) -> Iterator[Finding]:
 
 
 def complete(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Add the numbers that readers without scripts see."""
-    for element in doctree.findall(LiveFigure):
+    """Add the numbers that readers without scripts see; an e-book has them alone."""
+    for element in [*doctree.findall(LiveFigure)]:
         numbers = stored_prints.stored(app.outdir, element["figure"]).get("printed")
         for head, *rows in numbers.get("tables", []) if isinstance(numbers, dict) else []:
-            element += new_table(head, rows, "output")
+            element += new_table(head, rows)
+        if app.builder.name == "epub":
+            element.replace_self(element.children)
+
+
+def new_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> nodes.table:
+    """Return a table whose first column labels its rows."""
+    columns = [nodes.colspec(colwidth=1, stub=int(number == 0)) for number in range(len(head))]
+    body = [nodes.thead("", row(head)), nodes.tbody("", *map(row, lines))]
+    return nodes.table("", nodes.tgroup("", *columns, *body, cols=len(head)), classes=["output"])
+
+
+def row(cells: Sequence[str]) -> nodes.row:
+    """Return a row of a table."""
+    return nodes.row("", *(nodes.entry("", nodes.paragraph("", cell)) for cell in cells))
 
 
 def visit(self: HTML5Translator, node: LiveFigure) -> None:
     """Open the element, which tells its script where its numbers are."""
-    if self.builder.name == "epub":
-        return
     name = node["figure"]
     attributes: dict[str, Any] = {"CLASS": f"live-figure {name}"}
     if "begin" in node:
@@ -175,14 +179,13 @@ def visit(self: HTML5Translator, node: LiveFigure) -> None:
     if text := script(self.builder.outdir, name):
         here = self.builder.get_target_uri(self.builder.current_docname)
         there = script_of(self.builder.outdir, name).relative_to(self.builder.outdir).as_posix()
-        attributes["data-numbers"] = f"{relative_uri(here, there)}?v={version(text)}"
+        attributes["data-numbers"] = f"{relative_uri(here, there)}?v={sha256(text)[:8]}"
     self.body.append(self.starttag(node, "div", **attributes))
 
 
 def depart(self: HTML5Translator, node: LiveFigure) -> None:
     """Close the element."""
-    if self.builder.name != "epub":
-        self.body.append("</div>\n")
+    self.body.append("</div>\n")
 
 
 def load(
@@ -191,7 +194,7 @@ def load(
     """Load scripts and styles on pages that have live figures, and on no other."""
     elements = doctree.findall(LiveFigure) if doctree else ()
     figures = {element["figure"]: FIGURES[element["figure"]] for element in elements}
-    if not figures or app.builder.name == "epub":
+    if not figures:
         return
     for name, files in {"parts": PARTS, **figures}.items():
         for file in files:

@@ -1,7 +1,6 @@
 """The head browser shows the library's maps of the real model, and opens the head with the highest score."""
 
 from functools import cache
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -25,25 +24,18 @@ def page(open_figure):
 
 
 @pytest.fixture(scope="module")
-def library():
-    """Return what the library says of both sentences: maps and scores, head by head."""
-    model, tokenizer = smollm2()
-    once = tokenizer.encode(SENTENCE)
-    maps, scores = {}, {}
-    for ids in (torch.tensor(once), torch.tensor([*once, *tokenizer.encode("."), *once])):
-        size = len(ids)
-        maps[size] = la.attention_maps(model, ids).flatten(0, 1)
-        targets = {
-            "previous token": la.previous_token_targets(size),
-            "first token": la.first_token_targets(size),
-            "induction": la.induction_targets(ids),
-        }
-        scores |= {
-            (size, kind): la.head_scores(maps[size][None], one).flatten()
-            for kind, one in targets.items()
-            if one.any()
-        }
-    return SimpleNamespace(maps=maps, scores=scores)
+def tokens():
+    """Return both sentences."""
+    encode = smollm2()[1].encode
+    once = encode(SENTENCE)
+    return torch.tensor(once), torch.tensor([*once, *encode("."), *once])
+
+
+@pytest.fixture(scope="module")
+def maps(tokens):
+    """Return what all heads look at in both sentences, head by head, by how long they are."""
+    model, _ = smollm2()
+    return {len(ids): la.attention_maps(model, ids).flatten(0, 1) for ids in tokens}
 
 
 def opened_map(page):
@@ -58,31 +50,25 @@ def opened_head(page):
     return int(layer) * NUM_HEADS + int(head)
 
 
-def test_all_maps_and_scores_are_the_librarys(page, library) -> None:
+def test_all_maps_are_the_librarys(page, maps) -> None:
     got = page.evaluate(
         """() => literateParts.numbers.head_browser.sentences.map(literateParts.heads.unpack)
-            .map(({ count, map, scores, words }) => ({
-                words, scores, maps: [...Array(count).keys()].map(map) }))"""
+            .map(({ count, map, words }) => ({ words, maps: [...Array(count).keys()].map(map) }))"""
     )
+    assert [len(sentence["words"]) for sentence in got] == [ONCE, TWICE]
     for sentence in got:
-        size = len(sentence["words"])
-        maps = torch.tensor(
+        found = torch.tensor(
             [[[weight or 0.0 for weight in row] for row in one] for one in sentence["maps"]]
         )
-        torch.testing.assert_close(maps, library.maps[size], rtol=0, atol=0.005001)
-        kinds = {kind for length, kind in library.scores if length == size}
-        assert set(sentence["scores"]) == kinds
-        for kind in kinds:
-            scores = torch.tensor(sentence["scores"][kind])
-            torch.testing.assert_close(scores, library.scores[size, kind])
+        expected = maps[len(sentence["words"])]
+        torch.testing.assert_close(found, expected, rtol=0, atol=0.005001)
 
 
 @pytest.fixture(scope="module")
-def without():
+def without(tokens):
     """Return how probable each next word is with all heads, and without some: named ones and random ones."""
-    model, tokenizer = smollm2()
-    once = tokenizer.encode(SENTENCE)
-    ids = torch.tensor([*once, *tokenizer.encode("."), *once])
+    model, _ = smollm2()
+    _, ids = tokens
     generator = torch.Generator().manual_seed(5)
     chosen = torch.randperm(30 * NUM_HEADS, generator=generator)[:9].tolist()
     found = {}
@@ -132,8 +118,9 @@ def test_all_consequences_are_the_librarys(page, without) -> None:
     assert count > 100
 
 
-def test_heads_and_words_are_chosen_by_keyboard(page, library) -> None:
-    scores = library.scores[ONCE, "previous token"]
+def test_heads_and_words_are_chosen_by_keyboard(page, maps) -> None:
+    targets = la.previous_token_targets(ONCE)
+    scores = la.head_scores(maps[ONCE][None], targets).flatten()
     order = scores.sort(descending=True, stable=True).indices.tolist()
     page.get_by_label("Head", exact=True).focus()
     page.keyboard.press("Tab")
@@ -145,7 +132,7 @@ def test_heads_and_words_are_chosen_by_keyboard(page, library) -> None:
         page.keyboard.press(key)
         assert opened_head(page) == order[place], key
     page.keyboard.press("ArrowRight")
-    expected = library.maps[ONCE][order[1]]
+    expected = maps[ONCE][order[1]]
     torch.testing.assert_close(opened_map(page), expected, rtol=0, atol=0.005001)
     press_in_place(page, "Space")
     assert opened_head(page) == order[1]

@@ -4,10 +4,9 @@ from contextlib import ExitStack
 
 import pytest
 import torch
-from harness.library.models_in_pages import READ, assert_reads, unpacked
+from harness.library.models_in_pages import READ, assert_reads
 
 import literate_attention as la
-from interactive.packed_weights import packed, shapes
 
 pytestmark = pytest.mark.browser
 
@@ -56,29 +55,3 @@ def test_random_models_read_random_texts(page, num_heads, head_dim, base) -> Non
             weights = {name: weight.tolist() for name, weight in model.state_dict().items()}
             its = {"weights": weights, "numHeads": num_heads, "base": base}
             assert_reads(page.evaluate(READ, [its, tokens.tolist(), silent, cut]), model, tokens)
-
-
-# Weights on their way -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("bits", "kind"), [(8, torch.int8), (16, torch.int16)])
-def test_packed_weights_are_close_and_the_same_on_both_sides(open_figure, bits, kind) -> None:
-    """Each number is off by half a step of its row at most, and the page unpacks what Python does."""
-    torch.manual_seed(1)
-    weights = {
-        "matrix": torch.randn(5, 7) * torch.logspace(-3, 3, 5)[:, None],
-        "zeros": torch.zeros(3),
-    }
-    weights["vector"] = torch.randn(7)
-    its, sizes = packed(weights, bits), shapes(weights)
-    here = unpacked(its, sizes, kind)
-    got = open_figure("induction_lab").evaluate(
-        """([packed, shapes]) => Object.entries(literateParts.languageModel.unpack(packed, shapes))
-            .map(([name, one]) => [name, [...one].map(row => row.length ? [...row] : row)])""",
-        [its, sizes],
-    )
-    assert [name for name, _ in got] == list(weights)
-    for name, values in got:
-        torch.testing.assert_close(torch.tensor(values, dtype=torch.float64), here[name])
-        step = weights[name].abs().amax(dim=-1, keepdim=True).double() / (2 ** (bits - 1) - 1)
-        assert ((here[name] - weights[name]).abs() <= 0.501 * step).all()

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 import pytest
 import torch
 from harness.library.playground_vectors import stops, vectors
-from harness.reading.frames import boxes, drawn
 from harness.reading.scripted_pages import table_texts
+from harness.reading.visits import NEXT_FRAME
 
 import literate_attention as la
 
@@ -56,6 +56,12 @@ def texts(table):
     """Return what stands in the cells of a table, typed or printed."""
     cells = table.locator("tbody td, tbody input")
     return cells.evaluate_all("cells => cells.map(cell => cell.value ?? cell.textContent)")
+
+
+def drawn(page) -> None:
+    """Wait until observers have seen how the page is now, and what they changed is drawn too."""
+    for _ in range(2):
+        page.evaluate(NEXT_FRAME)
 
 
 def at_stop(page, stop):
@@ -146,7 +152,8 @@ def test_vectors_are_moved_by_arrow_keys_and_dragged(open_page) -> None:
     page.get_by_label("The plane shows numbers").select_option("2 and 3")
     handle.press("ArrowRight")
     assert assert_is_the_librarys(page)[4] == [0.72, 0.15, 0.1]
-    (box,) = boxes(handle.locator(".pg-tip"))
+    drawn(page)
+    box = handle.locator(".pg-tip").bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + 80, box["y"] - 60, steps=3)

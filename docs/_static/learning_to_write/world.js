@@ -5,8 +5,8 @@
  *   -> { broken: 7 }   the world does not say the word at place 7 after those before it
  *
  * A sentence is "owner colour thing is state .", or "owner colour thing and owner colour thing are state .", and its echo
- * "yes" and the same again. The world is a list of ids for each kind of word, with the most owners a text has and the
- * probabilities of what is drawn.
+ * "yes" and the same again: a coin decides on an echo, on "and", and on somebody new. The world is a list of ids for each
+ * kind of word, with the most owners a text has.
  */
 (() => {
   "use strict";
@@ -20,24 +20,24 @@
     const last = sentence.at(-1);
     const has = (kind) => kind.includes(last);
     if (last === undefined) {
-      const share = before ? world.share_of_yes : 0;
+      const share = before ? 0.5 : 0;
       return [...even([yes], share), ...whose(world, facts).map(([words, its]) => [words, its * (1 - share)])];
     }
     if (last === and) return whose(world, facts, sentence[0]);
     if (has(owners)) return even(facts.has(last) ? [facts.get(last).colour] : colours);
     if (has(colours)) return even(facts.has(sentence.at(-2)) ? [facts.get(sentence.at(-2)).thing] : things);
-    if (has(things)) return sentence.includes(and) ? even([are]) : [...even([and], world.share_of_and), ...even([is], 1 - world.share_of_and)];
+    if (has(things)) return sentence.includes(and) ? even([are]) : [...even([and], 0.5), ...even([is], 0.5)];
     return even([is, are].includes(last) ? states : [stop]);
   }
 
   const even = (words, share = 1) => [[words, share]];
 
   /** Somebody new, or somebody known; never the same owner twice in a sentence. */
-  function whose({ owners, most_owners: most, share_of_new: share }, facts, other) {
+  function whose({ owners, most_owners: most }, facts, other) {
     const known = [...facts.keys()].filter((owner) => owner !== other);
     const unknown = owners.filter((owner) => !facts.has(owner));
     if (!known.length) return even(unknown);
-    return facts.size < most ? [...even(unknown, share), ...even(known, 1 - share)] : even(known);
+    return facts.size < most ? [...even(unknown, 0.5), ...even(known, 0.5)] : even(known);
   }
 
   function next(world, ids) {

@@ -3,8 +3,8 @@
   "use strict";
 
   const playground = globalThis.literateAttention;
-  const { LARGEST, LONGEST_MESSAGE, readNumber, shown, speak, tell } = playground;
-  const { clamp, make, matrix } = globalThis.literateParts;
+  const { LONGEST_MESSAGE, readNumber, shown, speak, tell } = playground;
+  const { make, matrix } = globalThis.literateParts;
 
   const EXACT = 4;
 
@@ -61,17 +61,6 @@
       if (refused !== null) tell(`${refused}; ${editable(x)} was kept.`, event.target);
       event.target.value = show(x);
       judge(event.target, null);
-    });
-    body.addEventListener("keydown", (event) => {
-      const step = { PageUp: 0.1, PageDown: -0.1 }[event.key];
-      if (!step || !at(event) || event.altKey || event.ctrlKey || event.metaKey) return;
-      event.preventDefault();
-      const x = numbers()[at(event).row][at(event).column] + step;
-      judge(event.target, null);
-      put(at(event), clamp(Number(x.toFixed(EXACT)), -LARGEST, LARGEST));
-      before = numbers()[at(event).row][at(event).column];
-      event.target.value = editable(before);
-      event.target.select();
     });
 
     return {

@@ -22,17 +22,16 @@ FOR_OTHERS = (".*", "notebooks/*", "llms-full.txt", "objects.inv", WORKER, LIST)
 def write_worker(app: Sphinx) -> None:
     """Write the worker of a site, and the list of what it keeps."""
     site = Path(app.outdir)
-    files = files_to_read(site)
-    edition = sha256(json.dumps(files))[:16]
-    size = sum((site / name).stat().st_size for name in files)
-    write_if_changed(site / LIST, json.dumps({"bytes": size, "files": files}, indent=0) + "\n")
+    names = files_to_read(site)
+    edition = sha256("\n".join(f"{name} {digest_of(site / name)}" for name in names))[:16]
+    size = sum((site / name).stat().st_size for name in names)
+    write_if_changed(site / LIST, json.dumps({"bytes": size, "files": names}, indent=0) + "\n")
     source = SOURCE.read_text(encoding="utf-8")
     write_if_changed(site / WORKER, f'const EDITION = "{edition}";\n\n{source}')
 
 
-def files_to_read(site: Path) -> dict[str, str]:
-    """Return the files that a reader needs, with a digest of each."""
+def files_to_read(site: Path) -> list[str]:
+    """Return the files that a reader needs."""
     paths = (path for path in site.rglob("*") if path.is_file())
     names = sorted(path.relative_to(site).as_posix() for path in paths)
-    read = (name for name in names if not any(fnmatch(name, one) for one in FOR_OTHERS))
-    return {name: str(digest_of(site / name))[:16] for name in read}
+    return [name for name in names if not any(fnmatch(name, one) for one in FOR_OTHERS)]

@@ -1,7 +1,7 @@
 """Every page downloads as a notebook with outputs, which runs elsewhere and says from which commit it is.
 
 What its text looks like, `test_markdown_pages.py` tells; that the notebooks of this book run where nothing of
-ours is, `tests/book/test_downloads.py`.
+ours is, with the data that their pages read, `tests/book/test_downloads.py`.
 """
 
 from types import SimpleNamespace
@@ -20,12 +20,6 @@ from executable_book.publish.plain_markdown import ANSWER
 pytestmark = pytest.mark.filterwarnings("ignore::sphinx.deprecation.RemovedInSphinx11Warning")
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-READ = """
-import json
-from pathlib import Path
-print(json.loads(Path("../numbers", "one.json").read_text()))
-print(len(Path("../numbers", "weights.pt").read_bytes()))
-"""
 EXERCISE = """
 ## Exercises
 
@@ -50,23 +44,17 @@ So easy.
 
 @pytest.fixture
 def book(new_book):
-    """Return a book of a page with an exercise, one with data, and one without code."""
+    """Return a book of a page with an exercise, and one without code."""
     book = new_book(
         html_baseurl="https://example.org/book/",
         book_distribution="literate-attention",
         book_repository="https://github.com/someone/book",
         book_commit=COMMIT,
-        book_data="numbers",
         nb_execution_mode="cache",
-        book_notebook_installs={"solved": ["one", "--no-deps two==2"]},
     )
     hidden = cell("print(1 + 1)", ":tags: [hide-input]", ":nondeterministic: it measures time")
     plain = cell("print(2 + 2)", ":name: a-name")
     book.page("page", "# A title\n\nWords.\n", hidden, EXERCISE, plain)
-    book.write("numbers/one.json", '{\n  "a": [1, 2]\n}\n')
-    book.write("numbers/other.json", "{}")
-    (book.folder / "numbers" / "weights.pt").write_bytes(bytes(range(256)))
-    book.page("part/data", "# Data\n", cell(READ))
     book.page("papers", "# Papers\n", head="")
     return book
 
@@ -151,7 +139,7 @@ def test_a_page_is_a_notebook_for_students_and_one_with_solutions(book) -> None:
     assert metadata == [look | {"nondeterministic": "it measures time"}]
     assert [one.id for one in students.cells] == [f"cell-{n}" for n in range(len(students.cells))]
     files = (book.html / "notebooks").rglob("*.ipynb")
-    assert sorted(path.stem for path in files) == ["data", "page", "page_with_solutions"]
+    assert sorted(path.stem for path in files) == ["page", "page_with_solutions"]
 
     header = built.contexts["page"]
     assert header["notebooks"] == {
@@ -168,30 +156,6 @@ def test_a_page_is_a_notebook_for_students_and_one_with_solutions(book) -> None:
         assert f'href="{address}"' in menu
 
 
-def test_the_first_cell_installs_what_the_page_needs(book) -> None:
-    book.build()
-    package = f'"literate-attention @ git+https://github.com/someone/book@{COMMIT}"'
-    first = ["# https://example.org/book/page.html", OFFLINE, f"%pip install --quiet {package}"]
-    further = ["%pip install --quiet one", "%pip install --quiet --no-deps two==2"]
-    assert notebook_of(book, "page").cells[0].source.splitlines() == first
-    with_solutions = notebook_of(book, "page_with_solutions").cells[0].source.splitlines()
-    assert with_solutions == first + further
-
-
-def test_what_a_page_reads_comes_along(book, tmp_path, monkeypatch, capsys) -> None:
-    book.build()
-    monkeypatch.chdir(tmp_path)
-    for one in notebook_of(book, "part/data").cells[1:]:
-        if one.cell_type == "code":
-            exec(one.source, {})
-    assert capsys.readouterr().out == "{'a': [1, 2]}\n256\n"
-    assert sorted(path.name for path in (tmp_path / "numbers").iterdir()) == [
-        "one.json",
-        "weights.pt",
-    ]
-    assert (tmp_path / "numbers" / "weights.pt").read_bytes() == bytes(range(256))
-
-
 @pytest.mark.parametrize(
     ("commit", "release", "exactly"),
     [
@@ -200,13 +164,22 @@ def test_what_a_page_reads_comes_along(book, tmp_path, monkeypatch, capsys) -> N
         ("", "", " @ git+https://example.org/x"),
     ],
 )
-def test_a_notebook_installs_the_release_or_the_commit(commit, release, exactly) -> None:
+def test_a_notebook_installs_the_release_or_the_commit_and_what_its_code_needs(
+    commit, release, exactly
+) -> None:
     config: Any = SimpleNamespace(
         book_commit=commit,
         book_release=release,
         book_repository="https://example.org/x",
         book_distribution="literate-attention",
-        book_notebook_installs={},
+        book_notebook_installs={"solved": ["one", "--no-deps two==2"], "other": ["three"]},
     )
-    *_, command = setup_cell(config, "", "").source.splitlines()
-    assert command == f'%pip install --quiet "literate-attention{exactly}"'
+    assert setup_cell(
+        config, "https://example.org/page.html", "solved = 42"
+    ).source.splitlines() == [
+        "# https://example.org/page.html",
+        OFFLINE,
+        f'%pip install --quiet "literate-attention{exactly}"',
+        "%pip install --quiet one",
+        "%pip install --quiet --no-deps two==2",
+    ]

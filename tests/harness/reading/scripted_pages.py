@@ -42,7 +42,7 @@ def build(folder, builder="html"):
 
 
 def heard(visit):
-    """Return what went wrong, but for scripts that were asked for where none may run."""
+    """Return what went wrong, but for what was no longer wanted: its reader went on, or runs no scripts."""
     return [one for one in visit.complaints if not one.startswith("failed:")]
 
 
