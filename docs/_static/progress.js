@@ -8,6 +8,7 @@
   const { make } = globalThis;
   const LOOKED_UP = /^(reference\/|trust\/|playground)/; // nobody reads these to their ends
   const A_WHILE = 20; // seconds: who leaves before, and has not scrolled, has only had a look
+  const MOST = 200_000; // letters, many times what a reader of all chapters leaves behind
   const root = new URL(document.documentElement.dataset.content_root, location.href).href;
   const NAME = `reading ${new URL(root).pathname}`; // another book on the same host keeps its own
   const addressOf = (link) => new URL(link, location.href).href.replace(/[?#].*/, "").slice(root.length);
@@ -17,13 +18,23 @@
   );
   const chapter = chapters.find((link) => addressOf(link.href) === here);
 
-  /** What is kept. Where it is damaged, we begin anew; in another form it would need another NAME. */
+  const isText = (what) => typeof what === "string";
+  const isTexts = (what) => Array.isArray(what) && what.every(isText);
+  const isOurs = (address) => URL.canParse(address, root) && new URL(address, root).href.startsWith(root);
+  const isMap = (what, isRight) =>
+    what?.constructor === Object && Object.entries(what).every(([address, one]) => isOurs(address) && isRight(one));
+  const isStop = (one) => isText(one?.anchor) && isText(one.section) && isTexts(one.passed);
+
+  /** What is kept. Where something else stands, or what is damaged, we begin anew. */
   function kept() {
     // begun: of each chapter, the section to go on from, with its heading, and those that were passed
     const nothing = { read: [], solved: {}, written: [], begun: {}, place: "" };
     try {
-      const found = { ...nothing, ...JSON.parse(localStorage.getItem(NAME) ?? "{}") };
-      return { ...found, place: titleIn(found.place) ? found.place : "" };
+      const text = localStorage.getItem(NAME) ?? "{}";
+      const { read, solved, written, begun, place } = { ...nothing, ...JSON.parse(text) };
+      const isRight = isTexts(read) && isTexts(written) && isMap(solved, isText) && isMap(begun, isStop);
+      if (text.length > MOST || !isRight) return nothing;
+      return { read, solved, written, begun, place: Object.hasOwn(begun, place) && titleIn(place) ? place : "" };
     } catch {
       return nothing;
     }
