@@ -238,7 +238,7 @@ def site(session: nox.Session) -> None:
     """Build the book, and read it in a real browser, as readers do; `-- ...` goes to pytest."""
     install(session)
     sphinx(session, "html")
-    session.run("python", "-m", "pytest", "-m", "browser", *session.posargs)
+    pytest(session, "-m", "browser", *session.posargs)
 
 
 @nox.session
