@@ -1,10 +1,8 @@
 """Throwaway books: write their pages and files, build them, look at the result."""
 
 import io
-import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 from contextlib import chdir, nullcontext, redirect_stdout
@@ -12,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import forks
 from jinja2 import BytecodeCache
 from jupyter_cache.executors.utils import ExecutionResult
 from nbclient.exceptions import CellExecutionError
@@ -228,23 +225,6 @@ class Book:
         """Return the command that builds in a process of its own."""
         sphinx = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-b", "html"]
         return [*sphinx, *options, "-d", "docs/_build/doctrees", "docs", "docs/_build/html"]
-
-    def run(self, *options, **environment):
-        """Build in a process of its own, and wait for its end."""
-        ran = subprocess.run(
-            self.command(*options),
-            cwd=self.root,
-            env=os.environ | environment,
-            capture_output=True,
-            text=True,
-        )
-        return Build(ran.returncode, ran.stdout, ran.stderr, self.html)
-
-    def run_forked(self, *options, **environment):
-        """Build in a process of its own, which has imported what takes long; see `forks.build`."""
-        arguments = self.command(*options)[3:]
-        status, said, err = forks.build(self.root, arguments, environment)
-        return Build(status, said, err, self.html)
 
 
 def published(site):
