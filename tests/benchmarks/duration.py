@@ -11,7 +11,7 @@ import torch
 from attention import HEADS, STEPS, WIDTH, require_equal, runner
 from measuring.circumstances import cores
 from measuring.contenders import Contender, explicit, flex, source, torch_module
-from measuring.timing import compared, interleaved
+from measuring.timing import side_by_side
 from torch.profiler import ProfilerActivity, profile
 
 from literate_attention import MultiHeadAttention, causal_mask, fused_attention
@@ -51,8 +51,8 @@ def lengths(tokens):
     for contender, ours in contenders(tokens):
         require_equal(contender, ours, x, backward=False)
         runs[contender.name] = runner(contender, x, "forward")
-    for name, each in interleaved(runs, rounds=ROUNDS[tokens]).items():
-        yield {"measured": "forward", "tokens": tokens} | compared(name, each)
+    for row in side_by_side(runs, rounds=ROUNDS[tokens]):
+        yield {"measured": "forward", "tokens": tokens} | row
 
 
 def steps():
@@ -68,10 +68,8 @@ def steps():
         "weighted sum": lambda: scores @ value,
         "fused kernel": lambda: fused_attention(query, key, value, is_causal=True),
     }
-    with torch.no_grad():
-        times = interleaved(runs, rounds=ROUNDS[STEPS_TOKENS])
-    for name, each in times.items():
-        yield {"measured": "step", "tokens": STEPS_TOKENS} | compared(name, each)
+    for row in side_by_side(runs, rounds=ROUNDS[STEPS_TOKENS]):
+        yield {"measured": "step", "tokens": STEPS_TOKENS} | row
 
 
 def operations():

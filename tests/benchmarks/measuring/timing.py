@@ -64,6 +64,11 @@ def ratios(times, others):
     return [time / other for time, other in zip(times, others, strict=True)]
 
 
+def differences(times, others):
+    """Take others' times of the same round from times."""
+    return [time - other for time, other in zip(times, others, strict=True)]
+
+
 def spread(values, digits=4):
     """Sum up repeated measurements: median, quartiles and the smallest.
 
@@ -80,3 +85,10 @@ def compared(name, times, **others):
     """Sum up the times of one contender, in ms, and divided by those of others in the same rounds."""
     row = {"contender": name, "rounds": len(times), "ms": spread([1e3 * one for one in times])}
     return row | {f"times_{other}": spread(ratios(times, each)) for other, each in others.items()}
+
+
+def side_by_side(contenders, *others, **options):
+    """Time all contenders in turns, and sum up each one's times, also as divided by those of others."""
+    times = interleaved(contenders, **options)
+    against = {other: times[other] for other in others}
+    return [compared(name, each, **against) for name, each in times.items()]
