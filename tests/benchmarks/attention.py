@@ -21,12 +21,10 @@ from literate_attention import MultiHeadAttention
 
 WIDTH, HEADS = 768, 12
 STEPS = ("forward", "training step")
-MOST_OF_THE_FASTEST_PEER = 1.03
-MOST_OF_THE_BARE_KERNEL = 1.05
-LEAST_TIMES_FASTER_THAN_SOURCE = 2.5
-SOURCE_COUNTS_FROM = 1024
-MOST_OF_SOURCE_WITH_WEIGHTS = 1.05
-WEIGHTS_COUNT_FROM = 4096
+MOST = {"peer": (1.03, 0), "bare": (1.05, 0), "source": (0.4, 1024)}
+"""Our time as a share of that of the fastest contender of each part, and from how many tokens on."""
+MOST_WITH_WEIGHTS = (1.05, 4096)
+"""The same of our explicit path, as a share of the time of the sources' class."""
 CASES = ((8, 128, (31, 31)), (2, 1024, (31, 25)), (1, 4096, (21, 11)))
 """Batch, tokens, and how often each step is timed: odd, so that a median is a measurement."""
 
@@ -104,24 +102,17 @@ def targets(results):
     judged = []
     for step, batch, tokens in dict.fromkeys(map(place, results)):
         rows = [row for row in results if place(row) == (step, batch, tokens)]
+        fastest = {row["part"]: row for row in sorted(rows, key=share)}
         where = f"{step}, {batch} x {tokens}"
-        fastest = min(
-            (row for row in rows if row["part"] == "peer"),
-            key=lambda row: row["times_ours"]["median"],
-        )
-        what = f"at most {MOST_OF_THE_FASTEST_PEER} of the fastest peer ({fastest['contender']})"
-        judged.append(target(what, where, of(fastest), MOST_OF_THE_FASTEST_PEER))
-        by_part = {row["part"]: row for row in rows}
-        what = f"at most {MOST_OF_THE_BARE_KERNEL} of the bare matmuls and kernel"
-        judged.append(target(what, where, of(by_part["bare"]), MOST_OF_THE_BARE_KERNEL))
-        if tokens >= SOURCE_COUNTS_FROM:
-            most = 1 / LEAST_TIMES_FASTER_THAN_SOURCE
-            what = f"at least {LEAST_TIMES_FASTER_THAN_SOURCE} times as fast as the sources' class"
-            judged.append(target(what, where, of(by_part["source"]), most))
-        if tokens >= WEIGHTS_COUNT_FROM:
-            what = f"with the weights, at most {MOST_OF_SOURCE_WITH_WEIGHTS} of the sources' class"
-            found = of(by_part["source"]) / of(by_part["explicit"])
-            judged.append(target(what, where, found, MOST_OF_SOURCE_WITH_WEIGHTS))
+        for part, (most, least_tokens) in MOST.items():
+            if tokens >= least_tokens:
+                what = f"at most {most} of {fastest[part]['contender']}"
+                judged.append(target(what, where, share(fastest[part]), most))
+        most, least_tokens = MOST_WITH_WEIGHTS
+        if tokens >= least_tokens:
+            what = f"with the weights, at most {most} of the sources' class"
+            found = share(fastest["source"]) / share(fastest["explicit"])
+            judged.append(target(what, where, found, most))
     return judged
 
 
@@ -130,6 +121,6 @@ def place(row):
     return row["step"], row["batch"], row["tokens"]
 
 
-def of(row):
+def share(row):
     """Return our time as a share of a contender's."""
     return float(1 / row["times_ours"]["median"])
