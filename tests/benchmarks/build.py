@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from measuring.circumstances import ROOT
+from harness.whole_book import copied
 from measuring.targets import target
 from measuring.timing import interleaved, ratios, spread
 
@@ -27,15 +27,11 @@ EXECUTION_OFF = (
     *AS_NOX,
     *("-D", "nb_execution_mode=off", "-D", "suppress_warnings=ref.numref,ref.ref"),
 )
-"""What a build says of a page whose cells ran: which, and for how many seconds."""
 ROUNDS_COLD = 2
 ROUNDS_UNCHANGED = 15
 """Two builds of two seconds differ by a tenth, by chance; a twentieth is to be seen."""
-TARGETS = {
-    "cold build, as a share of stock MyST-NB's": 0.35,
-    "build after no change, as a share of Sphinx with execution off": 1.05,
-}
-EDITED = "story/summary"
+MOST = {"stock MyST-NB": 0.35, "execution off": 1.05}
+"""The time of a whole build, cold or after no change, as a share of that of another."""
 EDITS = {
     "an edit of prose": ("```{code-cell}", "One more sentence.\n\n```{code-cell}"),
     "an edit of one page's code": ("import torch\n", "import torch\n\n"),
@@ -44,29 +40,14 @@ EDITS = {
 
 @dataclass
 class Project:
-    """A copy of what a build reads, and how it is built.
-
-    Attributes:
-        root: the folder of the copy.
-        options: what Sphinx is called with.
-        environment: variables that are set meanwhile.
-        said: what each build said.
-    """
+    """A copy of this book, and how it is built: with which options, and in which environment."""
 
     root: Path
     options: tuple[str, ...] = AS_NOX
     environment: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("docs", "src", ".ci", "tests"):
-            ignored = shutil.ignore_patterns("_build", "__pycache__")
-            shutil.copytree(ROOT / name, self.root / name, ignore=ignored)
-        for name in ("pyproject.toml", "noxfile.py", "README.md", "LICENSE"):
-            shutil.copy(ROOT / name, self.root)
-
-    @property
-    def docs(self):
-        return self.root / "docs"
+        copied(self.root)
 
     def build(self) -> None:
         """Build the book."""
@@ -83,13 +64,8 @@ class Project:
 
     def build_cold(self) -> None:
         """Build with nothing left of an earlier build."""
-        shutil.rmtree(self.docs / "_build", ignore_errors=True)
+        shutil.rmtree(self.root / "docs/_build", ignore_errors=True)
         self.build()
-
-    def edit(self, old, new) -> None:
-        """Change a page at one place."""
-        page = self.docs / f"{EDITED}.md"
-        page.write_text(page.read_text().replace(old, new, 1))
 
 
 def measure():
@@ -105,43 +81,31 @@ def builds(folder):
     off = Project(folder / "off", EXECUTION_OFF)
 
     cold = {"whole": whole.build_cold, "stock MyST-NB": stock.build_cold}
-    times = interleaved(cold, rounds=ROUNDS_COLD, warm_up=0, named="the book, cold")
-    yield from seconds("the book, cold", times)
-    share = ratios(times["whole"], times["stock MyST-NB"])
-    yield value("cold build, as a share of stock MyST-NB's", share)
-
+    yield from timed("cold", cold, rounds=ROUNDS_COLD, warm_up=0)
     unchanged = {"whole": whole.build, "execution off": off.build}
-    times = interleaved(unchanged, rounds=ROUNDS_UNCHANGED, named="the book, nothing changed")
-    yield from seconds("the book, nothing changed", times)
-    share = ratios(times["whole"], times["execution off"])
-    yield value("build after no change, as a share of Sphinx with execution off", share)
-
+    yield from timed("nothing changed", unchanged, rounds=ROUNDS_UNCHANGED)
+    page = whole.root / "docs/story/summary.md"
     for what, (old, new) in EDITS.items():
 
         def build_edited(old=old, new=new) -> None:
-            whole.edit(old, new)
+            page.write_text(page.read_text().replace(old, new, 1))
             whole.build()
 
-        times = interleaved({"whole": build_edited}, rounds=ROUNDS_COLD, warm_up=0, named=what)
-        yield from seconds(f"the book, {what}", times)
+        yield from timed(what, {"whole": build_edited}, rounds=ROUNDS_COLD, warm_up=0)
 
 
-def seconds(where, times):
-    """Report how long builds took."""
-    for name, values in times.items():
-        yield {"measured": "seconds", "where": where, "contender": name, "seconds": spread(values)}
-
-
-def value(measured, values):
-    """Report a median and what it stands for."""
-    summary = spread(values)
-    return {"measured": measured, "where": "the book", "value": summary["median"], **summary}
+def timed(what, runs, **options):
+    """Report how long builds took, and as what share of each one's time the whole build."""
+    times = interleaved(runs, named=what, **options)
+    for name, each in times.items():
+        row = {"where": f"the book, {what}", "contender": name, "seconds": spread(each)}
+        yield row | {"share": spread(ratios(times["whole"], each))}
 
 
 def targets(results):
     """Hold the results against what was promised."""
     return [
-        target(row["measured"], row["where"], row["value"], TARGETS[row["measured"]])
+        target(f"at most {MOST[name]} of {name}", row["where"], row["share"]["median"], MOST[name])
         for row in results
-        if row["measured"] in TARGETS
+        if (name := row["contender"]) in MOST
     ]
