@@ -18,7 +18,6 @@ from harness.library.naive_pieces import PIECES, causal_mask, mask_scores, softm
 from harness.library.naive_pieces import GroupedQueryAttention as GroupedAttention
 from measuring.circumstances import cores
 from measuring.timing import compared, differences, interleaved, say
-from torch.nn.functional import scaled_dot_product_attention
 
 import literate_attention as la
 from literate_attention.workshop.assembling import Assembly, assemble
@@ -48,27 +47,11 @@ class InGroups(GroupedAttention):
         )
 
 
-class Fused(GroupedAttention):
-    """The copies go into torch's kernel."""
-
-    def attend(self, query, key, value):
-        """Attend without writing down scores and weights."""
-        copies = self.num_heads // self.num_kv_heads
-        mask = causal_mask(query.shape[-2], key.shape[-2])
-        return scaled_dot_product_attention(
-            query,
-            key.repeat_interleave(copies, dim=-3),
-            value.repeat_interleave(copies, dim=-3),
-            attn_mask=mask if len(mask) > 1 else None,
-        )
-
-
 EXCHANGED = {
     "plain": {},
     "plain, no cache": {"GroupedQueryAttention": WithoutCache},
     "plain, room for the cache taken at once": {"KVCache": la.KVCache},
     "plain, no copies for each head": {"GroupedQueryAttention": InGroups},
-    "plain, the fused kernel": {"GroupedQueryAttention": Fused},
     "plain, the fused kernel without copies": {"GroupedQueryAttention": la.GroupedQueryAttention},
     "plain, angles computed once": {"RotaryEmbedding": la.RotaryEmbedding},
 }
