@@ -21,14 +21,7 @@ from itertools import product
 from pathlib import Path
 
 import torch
-from harness.library.writers import (
-    MOMENTS,
-    SEEDS,
-    STEPS,
-    trained,
-    who_has_what,
-)
-from measuring.targets import target
+from harness.library.writers import MOMENTS, SEEDS, STEPS, trained
 from torch import nn
 from torch.nn.functional import dropout
 
@@ -37,9 +30,6 @@ import literate_attention as la
 FEW = 300
 WIDTHS, AMOUNTS = (24, 48, 96), (600, 4_800, 38_400)
 PAGE = 2_000
-LEARNED = 0.6
-"""The excess of which colour and of which thing it is, below which a model has learned who has what. The best
-guess among what the text has mentioned would have 0.69 and 0.65."""
 
 
 class Nothing(nn.Module):
@@ -178,10 +168,3 @@ def loss_on(model, task):
         model, type(task)(task.words, task.choices, task.examples[:600], task.answers[:600])
     )
     return nn.functional.cross_entropy(logits.flatten(0, 1), task.answers[:600].flatten()).item()
-
-
-def targets(results):
-    """Most trainings learn who has what."""
-    whole = [row for row in results if row.get("model") == "whole"]
-    failed = sum(max(who_has_what(row["excess"])) > LEARNED for row in whole)
-    return [target(f"failures, of {len(whole)}", "who has what", failed, 1)]

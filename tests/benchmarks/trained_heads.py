@@ -15,7 +15,6 @@ preference is by how much the logit of the right name exceeds that of the other.
 """
 
 import torch
-from measuring.targets import target
 from torch.nn.functional import cross_entropy, pad
 
 import literate_attention as la
@@ -214,21 +213,3 @@ def names_told(model, tokenizer, ending, generator):
         right, wrong = (said[tokenizer.encode(f" {name}")[0]].item() for name in (taker, giver))
         found |= {what: right - wrong, f"{what}, right name": right, f"{what}, wrong name": wrong}
     return found
-
-
-def targets(results):
-    """What the pages say of heads, as limits for the means of ten draws."""
-    copying = {name: sum(values) / 10 for name, values in results["copying"].items()}
-    names = {name: sum(values) / 10 for name, values in results["names"].items()}
-    whole = copying["random, all heads"]
-    told = names["without 23/3"] / names["all heads"]
-    return [
-        target(f"copied {what}", "SmolLM2, random tokens", copying[f"random, {what}"], most)
-        for what, most in {
-            "without the best eight": whole / 4,
-            "without layer 16, head 0": whole / 2,
-            "its two wires cut": whole / 4,
-            "forged notes naming itself": whole / 4,
-            "forged notes naming the one two back": whole / 4,
-        }.items()
-    ] + [target("share of the preference without 23/3", "SmolLM2, names", told, 0.75)]
