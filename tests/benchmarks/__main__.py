@@ -25,7 +25,7 @@ def run(name):
         "date": circumstances.today(),
         "commit": commit,
         "machine": circumstances.machine(),
-        "load": {"before": before, "after": circumstances.load()},
+        "load": {"before": before},
         "versions": circumstances.versions(*getattr(module, "PACKAGES", ())),
         "method": " ".join(module.__doc__.split()),
         "targets": module.targets(results) if hasattr(module, "targets") else [],

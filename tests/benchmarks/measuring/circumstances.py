@@ -38,8 +38,6 @@ def machine():
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "cores": cores(),
-        "memory": f"{_memory_gib()} GiB",
-        "device": "cpu",
         "threads": torch.get_num_threads(),
     }
 
@@ -71,7 +69,3 @@ def _processor():
     ):
         return named[1].strip()
     return platform.processor()
-
-
-def _memory_gib():
-    return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
