@@ -110,13 +110,15 @@ def in_processes(one, tokens):
 
 
 def targets(results):
-    """Hold the results against what was promised: memory is judged by how much longer texts take more of it."""
+    """Hold the results against what was promised: memory is judged by how much more a longer text takes."""
     rings = [row for row in results if row["contender"] == "ring" and row["processes"] > 1]
     mib = {(row["processes"], row["tokens"]): row["mib"] for row in rings}
     short, long = sorted(ROUNDS)
     growth = {processes: mib[processes, long] - mib[processes, short] for processes in (2, 4)}
     what = "the memory of a process falls as 1/n, from one number of processes to another"
-    judged = [target(what, "4 processes, against 2", 2 * growth[4] / growth[2], MOST_TIMES_THE_SHARE)]
+    judged = [
+        target(what, "4 processes, against 2", 2 * growth[4] / growth[2], MOST_TIMES_THE_SHARE)
+    ]
     for row in rings:
         what = "no process does more than its share of the work"
         where = f"{row['processes']} processes, {row['tokens']} tokens"
