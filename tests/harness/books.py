@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jinja2 import BytecodeCache
+from jinja2 import FileSystemBytecodeCache
 from jupyter_cache.executors.utils import ExecutionResult
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_output
@@ -63,21 +63,8 @@ def settings_for(*checks):
     return SETTINGS | {"suppress_warnings": silent}
 
 
-class Compiled(BytecodeCache):
-    """Templates that were compiled in this process, whichever book asked for them."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, bytes] = {}
-
-    def load_bytecode(self, bucket) -> None:
-        if bucket.key in self.kept:
-            bucket.bytecode_from_string(self.kept[bucket.key])
-
-    def dump_bytecode(self, bucket) -> None:
-        self.kept[bucket.key] = bucket.bytecode_to_string()
-
-
-COMPILED = Compiled()
+COMPILED = FileSystemBytecodeCache()
+"""Templates that were compiled before, whichever book asked for them."""
 
 
 @dataclass
