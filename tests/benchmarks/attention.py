@@ -9,17 +9,16 @@ round; median and quartiles over rounds. Threads are fixed, garbage collection i
 has run twice before the first round. x-transformers has no bias in its output projection.
 """
 
+from functools import partial
+
 import torch
 from measuring.circumstances import cores
 from measuring.contenders import PACKAGES as PACKAGES
-from measuring.contenders import contenders, expected
+from measuring.contenders import WIDTH, contenders, expected
 from measuring.targets import target
 from measuring.timing import compared, interleaved
 from torch.testing import assert_close
 
-from literate_attention import MultiHeadAttention
-
-WIDTH, HEADS = 768, 12
 STEPS = ("forward", "training step")
 MOST = {"peer": (1.03, 0), "bare": (1.05, 0), "source": (0.4, 1024)}
 """Our time as a share of that of the fastest contender of each part, and from how many tokens on."""
@@ -38,27 +37,23 @@ def measure():
 def measure_case(batch, tokens, rounds_of_steps):
     """Compare, then time, all contenders on one size of input."""
     torch.manual_seed(123)
-    plain, biased = (
-        MultiHeadAttention(WIDTH, WIDTH, tokens, 0.0, HEADS, qkv_bias=bias)
-        for bias in (False, True)
-    )
     x = torch.randn(batch, tokens, WIDTH)
+    entrants = list(contenders(tokens))
     for step, rounds in zip(STEPS, rounds_of_steps, strict=True):
-        entrants = {}
-        for one in contenders(plain, biased):
-            if step == "training step" and one.name == "FlexAttention":
-                continue  # torch compiles it for CPUs without a backward
-            require_equal(one, biased if one.biased else plain, x, backward=step != "forward")
-            entrants[one.name] = one
-        runs = {name: runner(one, x, step) for name, one in entrants.items()}
+        if step == "training step":  # torch compiles FlexAttention for CPUs without a backward
+            entrants = [one for one in entrants if one.name != "FlexAttention"]
+        for one in entrants:
+            require_equal(one, x, backward=step != "forward")
+        runs = {one.name: runner(one, x, step) for one in entrants}
         times = interleaved(runs, rounds=rounds, named=f"{step}, {batch} x {tokens}")
+        ours = {one.module: times[one.name] for one in entrants if one.part == "ours"}
         sizes = {"step": step, "batch": batch, "tokens": tokens, "dtype": "float32"}
-        for name, one in entrants.items():
-            ours = times["ours, with biases" if one.biased else "ours"]
-            yield compared(name, times[name], ours=ours) | sizes | {"part": one.part}
+        for one in entrants:
+            row = compared(one.name, times[one.name], ours=ours[one.ours])
+            yield row | sizes | {"part": one.part}
 
 
-def require_equal(contender, ours, x, *, backward) -> None:
+def require_equal(contender, x, *, backward) -> None:
     """Refuse to time what does not compute the same.
 
     Raises:
@@ -66,7 +61,7 @@ def require_equal(contender, ours, x, *, backward) -> None:
     """
     found, wanted = (
         output_and_gradient(run, x, backward)
-        for run in (contender.run, lambda x: expected(contender, ours, x))
+        for run in (contender.run, partial(expected, contender))
     )
     for got, want in zip(found, wanted, strict=True):
         assert_close(got, want, msg=lambda text: f"{contender.name}: {text}")

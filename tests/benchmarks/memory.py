@@ -10,12 +10,9 @@ from itertools import product
 from pathlib import Path
 
 import torch
-from attention import HEADS, WIDTH
 from measuring.circumstances import cores
-from measuring.contenders import Contender, explicit, source, torch_module
+from measuring.contenders import WIDTH, Contender, explicit, our_module, source, torch_module
 from measuring.targets import target
-
-from literate_attention import MultiHeadAttention
 
 TOKENS = (256, 512, 1024, 2048, 4096, 8192)
 LONGEST_EXPLICIT = 4096
@@ -46,7 +43,7 @@ def in_a_process(program, *arguments):
 
 
 CONTENDERS = {
-    "ours": (lambda module: Contender("ours", module, module), False),
+    "ours": (lambda module: Contender("ours", module, module, module), False),
     "ours, with the weights": (explicit, False),
     "the sources' class": (source, False),
     "nn.MultiheadAttention": (torch_module, True),
@@ -60,7 +57,7 @@ def extra_mib(name, tokens):
     """Return how many MiB more than before were resident while a contender ran."""
     torch.set_num_threads(cores())
     make, biased = CONTENDERS[name]
-    contender = make(MultiHeadAttention(WIDTH, WIDTH, tokens, 0.0, HEADS, qkv_bias=biased))
+    contender = make(our_module(tokens, biased=biased))
     x = torch.randn(1, tokens, WIDTH)
     contender.run(x[:, :WARM_UP_TOKENS])
     forget_peak()
