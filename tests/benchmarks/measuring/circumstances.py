@@ -43,19 +43,14 @@ def machine():
 
 
 def versions(*packages):
-    """Return the versions of Python and of the named packages, as far as they are installed."""
+    """Return the versions of Python, of torch and of the named packages."""
     found = {"python": platform.python_version(), "torch": torch.__version__}
-    for name in packages:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+    return found | {name: metadata.version(name) for name in packages}
 
 
 def load():
     """Return how many processes wanted a core in the last minute, on average."""
-    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+    return round(os.getloadavg()[0], 2)
 
 
 def _git(*command):
