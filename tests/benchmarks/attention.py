@@ -15,7 +15,6 @@ import torch
 from measuring.circumstances import cores
 from measuring.contenders import PACKAGES as PACKAGES
 from measuring.contenders import WIDTH, contenders, expected
-from measuring.targets import target
 from measuring.timing import compared, interleaved
 from torch.testing import assert_close
 
@@ -102,12 +101,12 @@ def targets(results):
         for part, (most, least_tokens) in MOST.items():
             if tokens >= least_tokens:
                 what = f"at most {most} of {fastest[part]['contender']}"
-                judged.append(target(what, where, share(fastest[part]), most))
+                judged.append((what, where, share(fastest[part]), most))
         most, least_tokens = MOST_WITH_WEIGHTS
         if tokens >= least_tokens:
             what = f"with the weights, at most {most} of the sources' class"
             found = share(fastest["source"]) / share(fastest["explicit"])
-            judged.append(target(what, where, found, most))
+            judged.append((what, where, found, most))
     return judged
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.whole_book import copied
-from measuring.targets import target
 from measuring.timing import interleaved, ratios, spread
 
 from executable_book.run import warm_python
@@ -105,7 +104,7 @@ def timed(what, runs, **options):
 def targets(results):
     """Hold the results against what was promised."""
     return [
-        target(f"at most {MOST[name]} of {name}", row["where"], row["share"]["median"], MOST[name])
+        (f"at most {MOST[name]} of {name}", row["where"], row["share"]["median"], MOST[name])
         for row in results
         if (name := row["contender"]) in MOST
     ]

@@ -27,7 +27,6 @@ from functools import partial
 
 import torch
 from measuring.circumstances import cores
-from measuring.targets import target
 from measuring.timing import compared, differences, interleaved, say, side_by_side
 from memory import forget_peak, in_a_process, resident
 from torch import Tensor, nn
@@ -195,48 +194,29 @@ def measure_loading():
     return {"step": "loading"} | row
 
 
-def softmax_layer(room):
-    """Make a layer, and a cache with room for so many tokens."""
-    attention = la.GroupedQueryAttention(1024, 1024, 16, 4, rope=la.RotaryEmbedding(64, room))
-    return attention, la.KVCache(1, 4, room, 64)
-
-
-def latent_layer(room):
-    """Make the same with latents."""
-    attention = la.MultiHeadLatentAttention(
+def layers(room):
+    """Make a layer of each kind, each with a cache that has room for so many tokens."""
+    softmax = la.GroupedQueryAttention(1024, 1024, 16, 4, rope=la.RotaryEmbedding(64, room))
+    latent = la.MultiHeadLatentAttention(
         1024, 1024, 16, head_dim=64, latent_dim=256, rope=la.RotaryEmbedding(32, room)
     )
-    return attention, la.LatentCache(1, room, 256, 32)
-
-
-def linear_layer(_):
-    """Make the same with a state."""
-    cache = la.StateCache()
-    cache.state = torch.empty(1, 8, 128, 128)
-    return la.GatedDeltaNet(1024, 1024, 8, head_dim=128), cache
-
-
-def sparse_layer(room):
-    """Make the same with an index."""
-    attention, cache = softmax_layer(room)
+    state = la.StateCache()
+    state.state = torch.empty(1, 8, 128, 128)
     indexer = la.Indexer(1024, 8, 64, rope=la.PartialRotaryEmbedding(32, room))
-    layer = la.SparseAttention(attention, indexer, top_k=512)
-    return layer, la.SparseCache(cache, index_dim=64)
-
-
-LAYERS = {
-    "softmax": softmax_layer,
-    "latent": latent_layer,
-    "linear": linear_layer,
-    "sparse": sparse_layer,
-}
+    sparse_cache = la.SparseCache(la.KVCache(1, 4, room, 64), index_dim=64)
+    return {
+        "softmax": (softmax, la.KVCache(1, 4, room, 64)),
+        "latent": (latent, la.LatentCache(1, room, 256, 32)),
+        "linear": (la.GatedDeltaNet(1024, 1024, 8, head_dim=128), state),
+        "sparse": (la.SparseAttention(softmax, indexer, top_k=512), sparse_cache),
+    }
 
 
 def measure_kinds():
     """Time a token of each kind of attention, side by side, and say what each keeps."""
     x = torch.randn(1, 1, 1024)
     for num_tokens in AFTER:
-        made = {name: make(num_tokens + 1) for name, make in LAYERS.items()}
+        made = layers(num_tokens + 1)
         runs = {name: one_token(*each, x, num_tokens) for name, each in made.items()}
         for row in side_by_side(runs, "softmax", rounds=101, warm_up=5):
             kept = {"bytes": made[row["contender"]][1].nbytes}
@@ -290,14 +270,14 @@ def targets(results):
         name = row["contender"]
         if name in MOST and "times_ours" in row:
             share, most = 1 / row["times_ours"]["median"], MOST[name]
-            judged.append(target(f"at most {most} of {name}", row["step"], share, most))
+            judged.append((f"at most {most} of {name}", row["step"], share, most))
     mib = {row["contender"]: row["mib"] for row in results if "mib" in row}
     (loading,) = (row for row in results if row["step"] == "loading")
     what = f"at most {MOST_OF_A_COPY} of what copies for each head take"
-    judged.append(target(what, "memory", mib["ours"] / mib["with copies"], MOST_OF_A_COPY))
+    judged.append((what, "memory", mib["ours"] / mib["with copies"], MOST_OF_A_COPY))
     what = f"at most {MOST_SECONDS_TO_LOAD} s the second time"
     seconds = loading["ms"]["median"] / 1e3
-    return [*judged, target(what, "loading", seconds, MOST_SECONDS_TO_LOAD)]
+    return [*judged, (what, "loading", seconds, MOST_SECONDS_TO_LOAD)]
 
 
 if __name__ == "__main__":

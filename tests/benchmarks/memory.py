@@ -12,7 +12,6 @@ from pathlib import Path
 import torch
 from measuring.circumstances import cores
 from measuring.contenders import WIDTH, Contender, explicit, our_module, source, torch_module
-from measuring.targets import target
 
 TOKENS = (256, 512, 1024, 2048, 4096, 8192)
 LONGEST_EXPLICIT = 4096
@@ -33,7 +32,7 @@ def targets(results):
     *_, short, middle, long = (row["mib"] for row in results if row["contender"] == "ours")
     growth = (long - middle) / (middle - short)
     what = "memory grows linearly: twice the growth from one doubling to the next, not four times"
-    return [target(what, "forward", growth, 2.2)]
+    return [(what, "forward", growth, 2.2)]
 
 
 def in_a_process(program, *arguments):

@@ -23,7 +23,6 @@ import torch
 from harness.library.processes import processes
 from harness.library.ring import counted_scores
 from measuring.circumstances import cores
-from measuring.targets import target
 from measuring.timing import say, spread
 from memory import forget_peak, resident
 from torch import distributed as dist
@@ -113,11 +112,11 @@ def targets(results):
     growth = {n: mib[n, long] - mib[n, short] for n in (2, 4)}
     what = "the memory of a process falls as 1/n, from one number of processes to another"
     share = 2 * growth[4] / growth[2]
-    judged = [target(what, "4 processes, against 2", share, MOST_TIMES_THE_SHARE)]
+    judged = [(what, "4 processes, against 2", share, MOST_TIMES_THE_SHARE)]
     for row in rings:
         what = "no process does more than its share of the work"
         where = f"{row['processes']} processes, {row['tokens']} tokens"
-        judged.append(target(what, where, row["most_of_equal_work"], MOST_OF_EQUAL_WORK))
+        judged.append((what, where, row["most_of_equal_work"], MOST_OF_EQUAL_WORK))
     return judged
 
 

@@ -20,16 +20,19 @@ def cores():
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def today():
-    """Return the date."""
-    return datetime.now(UTC).date().isoformat()
+def now():
+    """Return the date, the commit that is checked out, and how busy the machine is.
 
-
-def commit():
-    """Return the commit that is checked out, and whether what is measured was changed since."""
+    It says as well whether what is measured was changed since that commit, and how many processes wanted a
+    core in the last minute, on average.
+    """
     head = _git("rev-parse", "HEAD")
     changed = _git("status", "--porcelain", "--", *MEASURED)
-    return f"{head} with changes" if changed else head
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "commit": f"{head} with changes" if changed else head,
+        "load": {"before": round(os.getloadavg()[0], 2)},
+    }
 
 
 def machine():
@@ -46,11 +49,6 @@ def versions(*packages):
     """Return the versions of Python, of torch and of the named packages."""
     found = {"python": platform.python_version(), "torch": torch.__version__}
     return found | {name: metadata.version(name) for name in packages}
-
-
-def load():
-    """Return how many processes wanted a core in the last minute, on average."""
-    return round(os.getloadavg()[0], 2)
 
 
 def _git(*command):
