@@ -69,16 +69,11 @@ def differences(times, others):
     return [time - other for time, other in zip(times, others, strict=True)]
 
 
-def spread(values, digits=4):
-    """Sum up repeated measurements: median, quartiles and the smallest.
-
-    Args:
-        values: at least two measurements.
-        digits: how many digits are kept.
-    """
+def spread(values):
+    """Sum up at least two measurements, to four digits: median, quartiles and the smallest."""
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
     named = {"median": median, "low": low, "high": high, "least": min(values)}
-    return {name: float(f"{value:.{digits}g}") for name, value in named.items()}
+    return {name: float(f"{value:.4g}") for name, value in named.items()}
 
 
 def compared(name, times, **others):
