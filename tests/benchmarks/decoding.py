@@ -5,7 +5,7 @@ tokens.
 
 The prompt is 512 tokens, which are the words of Python's own documentation; then come 129 tokens.
 No token ends the text; the most probable is chosen. The first token is what one new token takes; the 128
-after it are what 129 take, less what the first one took in the same round. The bare products are those of 128
+after it are what 129 take, less the median of what the first one takes. The bare products are those of 128
 steps with the weights, in the same number and sizes, on the same tensors: seven for each layer and one for
 the vocabulary, of one row; no attention, no norm, no sum. In every round all run in an order drawn anew.
 times_ours is a contender's time divided by ours in the same round; median and quartiles over rounds.
@@ -27,7 +27,7 @@ from functools import partial
 
 import torch
 from measuring.circumstances import cores
-from measuring.timing import compared, differences, interleaved, say, side_by_side
+from measuring.timing import compared, interleaved, less_median, say, side_by_side
 from memory import forget_peak, in_a_process, resident
 from torch import Tensor, nn
 from torch.nn.functional import linear, logsigmoid, normalize, scaled_dot_product_attention
@@ -93,7 +93,7 @@ def measure_decoding():
     calls["bare products"] = bare_products(model)
     times = interleaved(calls, rounds=ROUNDS, warm_up=0, named="decoding")
     firsts = {name: times[name, 1] for name in runs}
-    more = {name: differences(times[name, 1 + NEW], firsts[name]) for name in runs}
+    more = {name: less_median(times[name, 1 + NEW], firsts[name]) for name in runs}
     more["bare products"] = times["bare products"]
     for step, each in {"the first token": firsts, f"{NEW} more tokens": more}.items():
         for name in each:

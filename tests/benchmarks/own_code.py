@@ -1,13 +1,13 @@
 """What makes plain code slower than the library's?
 
 The prompt is 512 tokens, which are the words of Python's own documentation; then come 33 tokens, the most
-probable ones, in float32. One token's time is what all take, less what the first one took in the same round,
-on average over the last 32; without a cache, over 2.
-Plain code is right and simple: a cache that is joined anew for each token, a copy of the keys and values for
-each query head, scores and weights that are written down, angles that are computed at each call. Each other
-contender is this code with one part of it exchanged. All have the same weights, and all are seen to add the
-same tokens before any is timed. In every round all run in an order drawn anew. times_ours is a contender's
-time divided by that of the library in the same round; median and quartiles over rounds.
+probable ones, in float32. One token's time is what all take, less the median of what the first one takes, on
+average over the last 32; without a cache, over 2. Plain code is right and simple: a cache that is joined anew
+for each token, a copy of the keys and values for each query head, scores and weights that are written down,
+angles that are computed at each call. Each other contender is this code with one part of it exchanged. All
+have the same weights, and all are seen to add the same tokens before any is timed. In every round all run in
+an order drawn anew. times_ours is a contender's time divided by that of the library in the same round; median
+and quartiles over rounds.
 """
 
 from functools import partial
@@ -17,7 +17,7 @@ from decoding import PROMPT, prompt
 from harness.library.naive_pieces import PIECES, causal_mask, mask_scores, softmax
 from harness.library.naive_pieces import GroupedQueryAttention as GroupedAttention
 from measuring.circumstances import cores
-from measuring.timing import compared, differences, interleaved, say
+from measuring.timing import compared, interleaved, less_median, say
 
 import literate_attention as la
 from literate_attention.workshop.assembling import Assembly, assemble
@@ -78,7 +78,7 @@ def measure():
         calls |= {(name, 1): partial(run, 1), (name, 1 + new): partial(run, 1 + new)}
     times = interleaved(calls, rounds=ROUNDS, warm_up=0, named="own code")
     later = {
-        name: [taken / new for taken in differences(times[name, 1 + new], times[name, 1])]
+        name: [taken / new for taken in less_median(times[name, 1 + new], times[name, 1])]
         for name, new in more.items()
     }
     for name, each in later.items():

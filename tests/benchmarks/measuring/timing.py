@@ -64,9 +64,9 @@ def ratios(times, others):
     return [time / other for time, other in zip(times, others, strict=True)]
 
 
-def differences(times, others):
-    """Take others' times of the same round from times."""
-    return [time - other for time, other in zip(times, others, strict=True)]
+def less_median(times, others):
+    """Take the median of others' times from times: that of the same round may have been disturbed."""
+    return [time - statistics.median(others) for time in times]
 
 
 def spread(values):
