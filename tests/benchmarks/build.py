@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from harness.whole_book import copied
@@ -37,36 +37,6 @@ EDITS = {
 }
 
 
-@dataclass
-class Project:
-    """A copy of this book, and how it is built: with which options, and in which environment."""
-
-    root: Path
-    options: tuple[str, ...] = AS_NOX
-    environment: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        copied(self.root)
-
-    def build(self) -> None:
-        """Build the book."""
-        folders = ["-d", "docs/_build/doctrees", "docs", "docs/_build/html"]
-        result = subprocess.run(
-            [sys.executable, "-m", "sphinx", "-b", "html", *self.options, *folders],
-            cwd=self.root,
-            env=os.environ | self.environment,
-            capture_output=True,
-            text=True,
-        )
-        if result.returncode:
-            raise RuntimeError(f"the build failed:\n{result.stdout}\n{result.stderr}")
-
-    def build_cold(self) -> None:
-        """Build with nothing left of an earlier build."""
-        shutil.rmtree(self.root / "docs/_build", ignore_errors=True)
-        self.build()
-
-
 def measure():
     """Build the book cold, after no change, and after edits."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
@@ -75,22 +45,44 @@ def measure():
 
 def builds(folder):
     """Report what each kind of build takes."""
-    whole = Project(folder / "whole")
-    stock = Project(folder / "stock", STOCK, {warm_python.ADDRESS: os.devnull})
-    off = Project(folder / "off", EXECUTION_OFF)
-
-    cold = {"whole": whole.build_cold, "stock MyST-NB": stock.build_cold}
+    whole, stock, off = (copied(folder / name).root for name in ("whole", "stock", "off"))
+    build_whole = partial(build, whole, AS_NOX)
+    build_stock = partial(build, stock, STOCK, {warm_python.ADDRESS: os.devnull})
+    cold = {
+        "whole": partial(build_cold, whole, build_whole),
+        "stock MyST-NB": partial(build_cold, stock, build_stock),
+    }
     yield from timed("cold", cold, rounds=ROUNDS_COLD, warm_up=0)
-    unchanged = {"whole": whole.build, "execution off": off.build}
+    unchanged = {"whole": build_whole, "execution off": partial(build, off, EXECUTION_OFF)}
     yield from timed("nothing changed", unchanged, rounds=ROUNDS_UNCHANGED)
-    page = whole.root / "docs/story/summary.md"
+    page = whole / "docs/story/summary.md"
     for what, (old, new) in EDITS.items():
 
         def build_edited(old=old, new=new) -> None:
             page.write_text(page.read_text().replace(old, new, 1))
-            whole.build()
+            build_whole()
 
         yield from timed(what, {"whole": build_edited}, rounds=ROUNDS_COLD, warm_up=0)
+
+
+def build(root, options, environment=None) -> None:
+    """Build the book that was copied to a folder."""
+    folders = ["-d", "docs/_build/doctrees", "docs", "docs/_build/html"]
+    result = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-b", "html", *options, *folders],
+        cwd=root,
+        env=os.environ | (environment or {}),
+        capture_output=True,
+        text=True,
+    )
+    if result.returncode:
+        raise RuntimeError(f"the build failed:\n{result.stdout}\n{result.stderr}")
+
+
+def build_cold(root, build_it) -> None:
+    """Build with nothing left of an earlier build."""
+    shutil.rmtree(root / "docs/_build", ignore_errors=True)
+    build_it()
 
 
 def timed(what, runs, **options):
