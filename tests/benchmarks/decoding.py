@@ -143,29 +143,24 @@ def measure_kernel():
     """Time attention alone, with heads that share keys, against torch's kernel for that."""
     for q_len, kv_len, rounds in CALLS:
         query, key = torch.randn(1, 9, q_len, 64), torch.randn(1, 3, kv_len, 64)
-        runs = {name: partial(attend, query, key) for name, attend in ATTENTIONS.items()}
+        runs = {
+            name: partial(attend, query, key, key, is_causal=q_len > 1)
+            for name, attend in ATTENTIONS.items()
+        }
         for row in side_by_side(runs, "ours", rounds=rounds, warm_up=10):
             yield {"step": f"attention of {q_len} to {kv_len} tokens"} | row
 
 
-def in_groups(query, key):
-    """Attend as the library does."""
-    return la.grouped_attention(query, key, key, is_causal=query.shape[-2] > 1)
-
-
-def in_the_kernel(query, key):
-    """Attend as torch does when it is told that heads share keys."""
-    is_causal = query.shape[-2] > 1
-    return scaled_dot_product_attention(query, key, key, is_causal=is_causal, enable_gqa=True)
-
-
-def with_copies(query, key):
-    """Attend with a copy of the keys for each head of queries."""
+def with_copies(query, key, _):
+    """Attend with a copy of the keys, which are the values as well, for each head of queries."""
     key = key.repeat_interleave(query.shape[-3] // key.shape[-3], dim=-3)
-    return scaled_dot_product_attention(query, key, key, is_causal=query.shape[-2] > 1)
+    return scaled_dot_product_attention(query, key, key)
 
 
-ATTENTIONS = {"ours": in_groups, "sdpa with enable_gqa": in_the_kernel}
+ATTENTIONS = {
+    "ours": la.grouped_attention,
+    "sdpa with enable_gqa": partial(scaled_dot_product_attention, enable_gqa=True),
+}
 MEASURED_IN_BYTES = ATTENTIONS | {"with copies": with_copies}
 
 
@@ -181,10 +176,11 @@ def extra_mib(name):
     """Return how many MiB more than before were resident while one query attended to many keys."""
     attend = MEASURED_IN_BYTES[name]
     query, key = torch.randn(1, 9, 1, 64), torch.randn(1, 3, LONG, 64)
-    attend(query, key[..., :64, :])
+    few = key[..., :64, :]
+    attend(query, few, few)
     forget_peak()
     before = resident("VmRSS")
-    attend(query, key)
+    attend(query, key, key)
     return round((resident("VmHWM") - before) / 1024, 2)
 
 
