@@ -67,12 +67,6 @@ def pytest(session: nox.Session, *arguments: str) -> None:
     session.run("python", "-m", "pytest", *side_by_side, *arguments)
 
 
-def pack_site() -> None:
-    """Pack the site, which opens from a disk as well, search included."""
-    name = str(SITE.with_name("literate-attention"))
-    shutil.make_archive(name, "zip", SITE.parent, SITE.name)
-
-
 def build_anew(session: nox.Session) -> None:
     """Build a site that holds nothing of former builds."""
     shutil.rmtree(SITE, ignore_errors=True)
@@ -105,23 +99,12 @@ def compare_machines(
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the book into docs/_build/html; a warning is an error. `-- --record pdf epub zip`."""
-    asked = set(session.posargs)
-    options = {
-        "--record": ("-D", "book_record=1"),
-        "pdf": ("-D", "book_pdf=1"),
-        "zip": (),
-        "epub": (),
-    }
-    if unknown := asked - options.keys():
-        session.error(f"docs takes {', '.join(options)}, got {' '.join(unknown)}")
+    """Build the book into docs/_build/html; a warning is an error. `-- --record` records outputs."""
+    if session.posargs not in ([], ["--record"]):
+        session.error(f"docs takes --record, got {' '.join(session.posargs)}")
     install(session)
-    sphinx(session, "html", *(part for one in options if one in asked for part in options[one]))
-    if "zip" in asked:
-        pack_site()
-    if "epub" in asked:
-        sphinx(session, "epub")
-    session.log(f"Open {SITE / 'index.html'}; what else was asked for lies in {SITE.parent}")
+    sphinx(session, "html", *(["-D", "book_record=1"] if session.posargs else []))
+    session.log(f"Open {SITE / 'index.html'}")
 
 
 @nox.session
@@ -238,7 +221,7 @@ def site(session: nox.Session) -> None:
     """Build the book, and read it in a real browser, as readers do; `-- ...` goes to pytest."""
     install(session)
     sphinx(session, "html")
-    session.run("python", "-m", "pytest", "-m", "browser", *session.posargs)
+    pytest(session, "-m", "browser", *session.posargs)
 
 
 @nox.session
@@ -282,12 +265,13 @@ def editions(session: nox.Session) -> None:
     install(session)
     session.install("--require-hashes", "--no-deps", "-r", LOCK_OF_RELEASES)
     sphinx(session, "html", "-D", "book_pdf=1")
-    pack_site()
     sphinx(session, "epub")
     session.run("epubcheck", str(EPUB))  # the format's official checker
     DIST.mkdir(exist_ok=True)
-    for made in (*SITE.parent.glob("*.zip"), *SITE.parent.glob("*.pdf"), EPUB):
+    for made in (*SITE.parent.glob("*.pdf"), EPUB):
         shutil.copy(made, DIST)
+    # The site opens from a disk as well, search included.
+    shutil.make_archive(str(DIST / "literate-attention"), "zip", SITE.parent, SITE.name)
     session.log(f"The editions are in {DIST}")
 
 

@@ -16,20 +16,30 @@ NAMES = sorted({path.stem for path in Path(__file__).parent.glob("*.py")} - {"__
 
 def run(name):
     """Run one benchmark, and say where and with what it was measured."""
-    commit, before = circumstances.commit(), circumstances.load()
+    before = circumstances.now()
     module = importlib.import_module(name)
     results = module.measure()
     results = results if isinstance(results, dict) else list(results)
+    goals = module.targets(results) if hasattr(module, "targets") else []
     return {
         "name": name,
-        "date": circumstances.today(),
-        "commit": commit,
+        **before,
         "machine": circumstances.machine(),
-        "load": {"before": before, "after": circumstances.load()},
         "versions": circumstances.versions(*getattr(module, "PACKAGES", ())),
         "method": " ".join(module.__doc__.split()),
-        "targets": module.targets(results) if hasattr(module, "targets") else [],
+        "targets": [target(*goal) for goal in goals],
         "results": results,
+    }
+
+
+def target(what, where, measured, most):
+    """Hold what was measured against the most that was allowed before."""
+    return {
+        "target": what,
+        "where": where,
+        "measured": round(measured, 4),
+        "most": round(most, 4),
+        "met": measured <= most,
     }
 
 

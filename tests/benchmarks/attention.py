@@ -9,24 +9,20 @@ round; median and quartiles over rounds. Threads are fixed, garbage collection i
 has run twice before the first round. x-transformers has no bias in its output projection.
 """
 
+from functools import partial
+
 import torch
 from measuring.circumstances import cores
 from measuring.contenders import PACKAGES as PACKAGES
-from measuring.contenders import contenders, expected
-from measuring.targets import target
+from measuring.contenders import WIDTH, contenders, expected
 from measuring.timing import compared, interleaved
 from torch.testing import assert_close
 
-from literate_attention import MultiHeadAttention
-
-WIDTH, HEADS = 768, 12
 STEPS = ("forward", "training step")
-MOST_OF_THE_FASTEST_PEER = 1.03
-MOST_OF_THE_BARE_KERNEL = 1.05
-LEAST_TIMES_FASTER_THAN_SOURCE = 2.5
-SOURCE_COUNTS_FROM = 1024
-MOST_OF_SOURCE_WITH_WEIGHTS = 1.05
-WEIGHTS_COUNT_FROM = 4096
+MOST = {"peer": (1.03, 0), "bare": (1.05, 0), "source": (0.4, 1024)}
+"""Our time as a share of that of the fastest contender of each part, and from how many tokens on."""
+MOST_WITH_WEIGHTS = (1.05, 4096)
+"""The same of our explicit path, as a share of the time of the sources' class."""
 CASES = ((8, 128, (31, 31)), (2, 1024, (31, 25)), (1, 4096, (21, 11)))
 """Batch, tokens, and how often each step is timed: odd, so that a median is a measurement."""
 
@@ -40,27 +36,23 @@ def measure():
 def measure_case(batch, tokens, rounds_of_steps):
     """Compare, then time, all contenders on one size of input."""
     torch.manual_seed(123)
-    plain, biased = (
-        MultiHeadAttention(WIDTH, WIDTH, tokens, 0.0, HEADS, qkv_bias=bias)
-        for bias in (False, True)
-    )
     x = torch.randn(batch, tokens, WIDTH)
+    entrants = list(contenders(tokens))
     for step, rounds in zip(STEPS, rounds_of_steps, strict=True):
-        entrants = {}
-        for one in contenders(plain, biased):
-            if step == "training step" and one.name == "FlexAttention":
-                continue  # torch compiles it for CPUs without a backward
-            require_equal(one, biased if one.biased else plain, x, backward=step != "forward")
-            entrants[one.name] = one
-        runs = {name: runner(one, x, step) for name, one in entrants.items()}
+        if step == "training step":  # torch compiles FlexAttention for CPUs without a backward
+            entrants = [one for one in entrants if one.name != "FlexAttention"]
+        for one in entrants:
+            require_equal(one, x, backward=step != "forward")
+        runs = {one.name: runner(one, x, step) for one in entrants}
         times = interleaved(runs, rounds=rounds, named=f"{step}, {batch} x {tokens}")
+        ours = {one.module: times[one.name] for one in entrants if one.part == "ours"}
         sizes = {"step": step, "batch": batch, "tokens": tokens, "dtype": "float32"}
-        for name, one in entrants.items():
-            ours = times["ours, with biases" if one.biased else "ours"]
-            yield compared(name, times[name], ours=ours) | sizes | {"part": one.part}
+        for one in entrants:
+            row = compared(one.name, times[one.name], ours=ours[one.ours])
+            yield row | sizes | {"part": one.part}
 
 
-def require_equal(contender, ours, x, *, backward) -> None:
+def require_equal(contender, x, *, backward) -> None:
     """Refuse to time what does not compute the same.
 
     Raises:
@@ -68,7 +60,7 @@ def require_equal(contender, ours, x, *, backward) -> None:
     """
     found, wanted = (
         output_and_gradient(run, x, backward)
-        for run in (contender.run, lambda x: expected(contender, ours, x))
+        for run in (contender.run, partial(expected, contender))
     )
     for got, want in zip(found, wanted, strict=True):
         assert_close(got, want, msg=lambda text: f"{contender.name}: {text}")
@@ -104,24 +96,17 @@ def targets(results):
     judged = []
     for step, batch, tokens in dict.fromkeys(map(place, results)):
         rows = [row for row in results if place(row) == (step, batch, tokens)]
+        fastest = {row["part"]: row for row in sorted(rows, key=share)}
         where = f"{step}, {batch} x {tokens}"
-        fastest = min(
-            (row for row in rows if row["part"] == "peer"),
-            key=lambda row: row["times_ours"]["median"],
-        )
-        what = f"at most {MOST_OF_THE_FASTEST_PEER} of the fastest peer ({fastest['contender']})"
-        judged.append(target(what, where, of(fastest), MOST_OF_THE_FASTEST_PEER))
-        by_part = {row["part"]: row for row in rows}
-        what = f"at most {MOST_OF_THE_BARE_KERNEL} of the bare matmuls and kernel"
-        judged.append(target(what, where, of(by_part["bare"]), MOST_OF_THE_BARE_KERNEL))
-        if tokens >= SOURCE_COUNTS_FROM:
-            most = 1 / LEAST_TIMES_FASTER_THAN_SOURCE
-            what = f"at least {LEAST_TIMES_FASTER_THAN_SOURCE} times as fast as the sources' class"
-            judged.append(target(what, where, of(by_part["source"]), most))
-        if tokens >= WEIGHTS_COUNT_FROM:
-            what = f"with the weights, at most {MOST_OF_SOURCE_WITH_WEIGHTS} of the sources' class"
-            found = of(by_part["source"]) / of(by_part["explicit"])
-            judged.append(target(what, where, found, MOST_OF_SOURCE_WITH_WEIGHTS))
+        for part, (most, least_tokens) in MOST.items():
+            if tokens >= least_tokens:
+                what = f"at most {most} of {fastest[part]['contender']}"
+                judged.append((what, where, share(fastest[part]), most))
+        most, least_tokens = MOST_WITH_WEIGHTS
+        if tokens >= least_tokens:
+            what = f"with the weights, at most {most} of the sources' class"
+            found = share(fastest["source"]) / share(fastest["explicit"])
+            judged.append((what, where, found, most))
     return judged
 
 
@@ -130,6 +115,6 @@ def place(row):
     return row["step"], row["batch"], row["tokens"]
 
 
-def of(row):
+def share(row):
     """Return our time as a share of a contender's."""
     return float(1 / row["times_ours"]["median"])

@@ -10,11 +10,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from measuring.circumstances import ROOT
-from measuring.targets import target
+from harness.whole_book import copied
 from measuring.timing import interleaved, ratios, spread
 
 from executable_book.run import warm_python
@@ -27,69 +26,15 @@ EXECUTION_OFF = (
     *AS_NOX,
     *("-D", "nb_execution_mode=off", "-D", "suppress_warnings=ref.numref,ref.ref"),
 )
-"""What a build says of a page whose cells ran: which, and for how many seconds."""
 ROUNDS_COLD = 2
 ROUNDS_UNCHANGED = 15
 """Two builds of two seconds differ by a tenth, by chance; a twentieth is to be seen."""
-TARGETS = {
-    "cold build, as a share of stock MyST-NB's": 0.35,
-    "build after no change, as a share of Sphinx with execution off": 1.05,
-}
-EDITED = "story/summary"
+MOST = {"stock MyST-NB": 0.35, "execution off": 1.05}
+"""The time of a whole build, cold or after no change, as a share of that of another."""
 EDITS = {
     "an edit of prose": ("```{code-cell}", "One more sentence.\n\n```{code-cell}"),
     "an edit of one page's code": ("import torch\n", "import torch\n\n"),
 }
-
-
-@dataclass
-class Project:
-    """A copy of what a build reads, and how it is built.
-
-    Attributes:
-        root: the folder of the copy.
-        options: what Sphinx is called with.
-        environment: variables that are set meanwhile.
-        said: what each build said.
-    """
-
-    root: Path
-    options: tuple[str, ...] = AS_NOX
-    environment: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name in ("docs", "src", ".ci", "tests"):
-            ignored = shutil.ignore_patterns("_build", "__pycache__")
-            shutil.copytree(ROOT / name, self.root / name, ignore=ignored)
-        for name in ("pyproject.toml", "noxfile.py", "README.md", "LICENSE"):
-            shutil.copy(ROOT / name, self.root)
-
-    @property
-    def docs(self):
-        return self.root / "docs"
-
-    def build(self) -> None:
-        """Build the book."""
-        folders = ["-d", "docs/_build/doctrees", "docs", "docs/_build/html"]
-        result = subprocess.run(
-            [sys.executable, "-m", "sphinx", "-b", "html", *self.options, *folders],
-            cwd=self.root,
-            env=os.environ | self.environment,
-            capture_output=True,
-            text=True,
-        )
-        if result.returncode:
-            raise RuntimeError(f"the build failed:\n{result.stdout}\n{result.stderr}")
-
-    def build_cold(self) -> None:
-        """Build with nothing left of an earlier build."""
-        shutil.rmtree(self.docs / "_build", ignore_errors=True)
-        self.build()
-
-    def edit(self, old, new) -> None:
-        """Change a page at one place."""
-        page = self.docs / f"{EDITED}.md"
-        page.write_text(page.read_text().replace(old, new, 1))
 
 
 def measure():
@@ -100,48 +45,58 @@ def measure():
 
 def builds(folder):
     """Report what each kind of build takes."""
-    whole = Project(folder / "whole")
-    stock = Project(folder / "stock", STOCK, {warm_python.ADDRESS: os.devnull})
-    off = Project(folder / "off", EXECUTION_OFF)
-
-    cold = {"whole": whole.build_cold, "stock MyST-NB": stock.build_cold}
-    times = interleaved(cold, rounds=ROUNDS_COLD, warm_up=0, named="the book, cold")
-    yield from seconds("the book, cold", times)
-    share = ratios(times["whole"], times["stock MyST-NB"])
-    yield value("cold build, as a share of stock MyST-NB's", share)
-
-    unchanged = {"whole": whole.build, "execution off": off.build}
-    times = interleaved(unchanged, rounds=ROUNDS_UNCHANGED, named="the book, nothing changed")
-    yield from seconds("the book, nothing changed", times)
-    share = ratios(times["whole"], times["execution off"])
-    yield value("build after no change, as a share of Sphinx with execution off", share)
-
+    whole, stock, off = (copied(folder / name).root for name in ("whole", "stock", "off"))
+    build_whole = partial(build, whole, AS_NOX)
+    build_stock = partial(build, stock, STOCK, {warm_python.ADDRESS: os.devnull})
+    cold = {
+        "whole": partial(build_cold, whole, build_whole),
+        "stock MyST-NB": partial(build_cold, stock, build_stock),
+    }
+    yield from timed("cold", cold, rounds=ROUNDS_COLD, warm_up=0)
+    unchanged = {"whole": build_whole, "execution off": partial(build, off, EXECUTION_OFF)}
+    yield from timed("nothing changed", unchanged, rounds=ROUNDS_UNCHANGED)
+    page = whole / "docs/story/summary.md"
     for what, (old, new) in EDITS.items():
 
         def build_edited(old=old, new=new) -> None:
-            whole.edit(old, new)
-            whole.build()
+            page.write_text(page.read_text().replace(old, new, 1))
+            build_whole()
 
-        times = interleaved({"whole": build_edited}, rounds=ROUNDS_COLD, warm_up=0, named=what)
-        yield from seconds(f"the book, {what}", times)
-
-
-def seconds(where, times):
-    """Report how long builds took."""
-    for name, values in times.items():
-        yield {"measured": "seconds", "where": where, "contender": name, "seconds": spread(values)}
+        yield from timed(what, {"whole": build_edited}, rounds=ROUNDS_COLD, warm_up=0)
 
 
-def value(measured, values):
-    """Report a median and what it stands for."""
-    summary = spread(values)
-    return {"measured": measured, "where": "the book", "value": summary["median"], **summary}
+def build(root, options, environment=None) -> None:
+    """Build the book that was copied to a folder."""
+    folders = ["-d", "docs/_build/doctrees", "docs", "docs/_build/html"]
+    result = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-b", "html", *options, *folders],
+        cwd=root,
+        env=os.environ | (environment or {}),
+        capture_output=True,
+        text=True,
+    )
+    if result.returncode:
+        raise RuntimeError(f"the build failed:\n{result.stdout}\n{result.stderr}")
+
+
+def build_cold(root, build_it) -> None:
+    """Build with nothing left of an earlier build."""
+    shutil.rmtree(root / "docs/_build", ignore_errors=True)
+    build_it()
+
+
+def timed(what, runs, **options):
+    """Report how long builds took, and as what share of each one's time the whole build."""
+    times = interleaved(runs, named=what, **options)
+    for name, each in times.items():
+        row = {"where": f"the book, {what}", "contender": name, "seconds": spread(each)}
+        yield row | {"share": spread(ratios(times["whole"], each))}
 
 
 def targets(results):
     """Hold the results against what was promised."""
     return [
-        target(row["measured"], row["where"], row["value"], TARGETS[row["measured"]])
+        (f"at most {MOST[name]} of {name}", row["where"], row["share"]["median"], MOST[name])
         for row in results
-        if row["measured"] in TARGETS
+        if (name := row["contender"]) in MOST
     ]

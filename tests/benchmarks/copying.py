@@ -26,12 +26,10 @@ letters. All that is measured of two layers after 300 steps is measured once mor
 
 import torch
 from harness.library import copiers
-from measuring.targets import target
 
 from literate_attention import path_patch
 
 SEEDS, NEW_SEEDS = range(10), range(10, 20)
-MOST_FAILURES = 3
 SAME_DISTANCES = "at these distances without a copy"
 
 
@@ -113,29 +111,3 @@ def halfway(checkpoints, values):
     up = values[-1] > values[0]
     found = zip(checkpoints, values, strict=True)
     return next(one.step for one, value in found if (value > middle) == up)
-
-
-def rule_holds(run):
-    """Say whether the rule that was fixed beforehand tells rightly if a training copies."""
-    told = run["weight of the token before"] > copiers.WEIGHT_OF_THOSE_THAT_COPY
-    return told == (run["copies"] >= 0.9)
-
-
-def targets(results):
-    """Most seeds copy with two layers, and none with one; from the weights, one sees which do."""
-    failed = sum(one["copies"] < 0.9 for one in results["two layers"])
-    wrong = sum(not rule_holds(one) for one in results["two layers, new seeds"])
-    best = {
-        name: max(one["copies at best"] for one in results[name])
-        for name in ("one layer", "one wider layer")
-    }
-    copying = [one for runs in list(results.values())[:2] for one in runs if one["copies"] >= 0.9]
-    lost = sum(one["copies, notes on 1 back"] < 0.5 for one in copying)
-    others = [one[f"copies, notes on {back} back"] for one in copying for back in (0, 2)]
-    return [
-        target("failures, of 10", "two layers", failed, MOST_FAILURES),
-        target("trainings told wrongly, of 10", "two layers, new seeds", wrong, 0),
-        target("do not copy with notes on the letter before", "two layers that copy", lost, 0),
-        target("best with other notes", "two layers that copy", max(others), 0.5),
-        *(target("best share of letters", name, share, 0.2) for name, share in best.items()),
-    ]

@@ -8,16 +8,18 @@ profiler of torch saw: their own time, the mean of several runs, without the ope
 """
 
 import torch
-from attention import HEADS, STEPS, WIDTH, require_equal, runner
+from attention import STEPS, require_equal, runner
 from measuring.circumstances import cores
-from measuring.contenders import Contender, explicit, flex, source, torch_module
-from measuring.timing import compared, interleaved
+from measuring.contenders import HEADS, WIDTH, contenders
+from measuring.timing import side_by_side
 from torch.profiler import ProfilerActivity, profile
 
-from literate_attention import MultiHeadAttention, causal_mask, fused_attention
+from literate_attention import causal_mask, fused_attention
 
+PROFILED = {"ours", "the sources' class"}
+TIMED = PROFILED | {"ours, with the weights", "FlexAttention", "nn.MultiheadAttention"}
 STEPS_TOKENS = 1024
-PROFILED = {"batch": 2, "tokens": 1024}
+SIZE_PROFILED = {"batch": 2, "tokens": 1024}
 RUNS_PROFILED = 10
 LEAST_SHARE_OF_AN_OPERATION = 0.01
 ROUNDS = {64: 101, 128: 101, 256: 61, 512: 41, 1024: 21, 2048: 11, 4096: 7}
@@ -32,27 +34,15 @@ def measure():
     return [*by_length, *steps(), *operations()]
 
 
-def contenders(tokens):
-    """Return the contenders, each with the module of ours that it has its weights from."""
-    plain, biased = (
-        MultiHeadAttention(WIDTH, WIDTH, tokens, 0.0, HEADS, qkv_bias=bias)
-        for bias in (False, True)
-    )
-    return [
-        (Contender("ours", plain, plain), plain),
-        *((make(plain), plain) for make in (explicit, source, flex)),
-        (torch_module(biased), biased),
-    ]
-
-
 def lengths(tokens):
     """Time all contenders on a text of one length."""
     x, runs = torch.randn(1, tokens, WIDTH), {}
-    for contender, ours in contenders(tokens):
-        require_equal(contender, ours, x, backward=False)
-        runs[contender.name] = runner(contender, x, "forward")
-    for name, each in interleaved(runs, rounds=ROUNDS[tokens]).items():
-        yield {"measured": "forward", "tokens": tokens} | compared(name, each)
+    for contender in contenders(tokens):
+        if contender.name in TIMED:
+            require_equal(contender, x, backward=False)
+            runs[contender.name] = runner(contender, x, "forward")
+    for row in side_by_side(runs, rounds=ROUNDS[tokens]):
+        yield {"measured": "forward", "tokens": tokens} | row
 
 
 def steps():
@@ -68,23 +58,20 @@ def steps():
         "weighted sum": lambda: scores @ value,
         "fused kernel": lambda: fused_attention(query, key, value, is_causal=True),
     }
-    with torch.no_grad():
-        times = interleaved(runs, rounds=ROUNDS[STEPS_TOKENS])
-    for name, each in times.items():
-        yield {"measured": "step", "tokens": STEPS_TOKENS} | compared(name, each)
+    for row in side_by_side(runs, rounds=ROUNDS[STEPS_TOKENS]):
+        yield {"measured": "step", "tokens": STEPS_TOKENS} | row
 
 
 def operations():
     """Report which of torch's operations take the time of our module, and of the sources' class."""
-    ours = MultiHeadAttention(WIDTH, WIDTH, PROFILED["tokens"], 0.0, HEADS)
-    x = torch.randn(PROFILED["batch"], PROFILED["tokens"], WIDTH)
-    for contender in (Contender("ours", ours, ours), source(ours)):
-        require_equal(contender, ours, x, backward=True)
-        for step in STEPS:
+    x = torch.randn(*SIZE_PROFILED.values(), WIDTH)
+    for contender in contenders(SIZE_PROFILED["tokens"]):
+        for step in STEPS if contender.name in PROFILED else ():
+            require_equal(contender, x, backward=True)
             yield {
                 "measured": "operations",
                 "step": step,
-                **PROFILED,
+                **SIZE_PROFILED,
                 "contender": contender.name,
                 "ms": times_of_operations(runner(contender, x, step)),
             }

@@ -12,11 +12,8 @@ instructions of the processor.
 
 import torch
 from harness.library.rungs import RUNGS, successes
-from measuring.targets import target
 
-CANNOT = ("tied", "single")
 FIRST_SEED = 1000
-MOST_FAILURES = 4
 
 
 def measure():
@@ -31,13 +28,3 @@ def count(rung):
     found = {"seeds": len(seeds), "succeeded": len(successes(rung, seeds))}
     print(f"{rung}: {found['succeeded']} of {found['seeds']}", flush=True)
     return found
-
-
-def targets(results):
-    """At most one training in ten may fail, and none may succeed that cannot; the square root has no goal."""
-    judged = [target("successes", rung, results[rung]["succeeded"], 0) for rung in CANNOT]
-    for rung, found in results.items():
-        if rung not in CANNOT and not rung.startswith("root"):
-            failed = found["seeds"] - found["succeeded"]
-            judged.append(target(f"failures, of {found['seeds']}", rung, failed, MOST_FAILURES))
-    return judged

@@ -1,8 +1,7 @@
 """How much memory does causal multi-head attention take, 768 wide, with 12 heads?
 
-Batch 1, float32. Each number comes from a process of its own: the highest resident size while the
-step ran, less the resident size before it, in MiB; weights and input are there before. A forward is
-without gradients; a training step is a forward and a backward.
+Batch 1, float32, a forward without gradients. Each number comes from a process of its own: the highest
+resident size while it ran, less the resident size before it, in MiB; weights and input are there before.
 """
 
 import subprocess
@@ -11,12 +10,8 @@ from itertools import product
 from pathlib import Path
 
 import torch
-from attention import HEADS, STEPS, WIDTH, runner
 from measuring.circumstances import cores
-from measuring.contenders import Contender, explicit, source, torch_module
-from measuring.targets import target
-
-from literate_attention import MultiHeadAttention
+from measuring.contenders import WIDTH, Contender, explicit, our_module, source, torch_module
 
 TOKENS = (256, 512, 1024, 2048, 4096, 8192)
 LONGEST_EXPLICIT = 4096
@@ -26,24 +21,18 @@ WARM_UP_TOKENS = 32
 
 def measure():
     """Measure all contenders at all lengths."""
-    for step, name, tokens in product(STEPS, CONTENDERS, TOKENS):
+    for name, tokens in product(CONTENDERS, TOKENS):
         if name in LINEAR or tokens <= LONGEST_EXPLICIT:
-            mib = in_a_process(__file__, name, step, str(tokens))
-            yield {"step": step, "tokens": tokens, "contender": name, "mib": mib}
+            mib = in_a_process(__file__, name, str(tokens))
+            yield {"step": "forward", "tokens": tokens, "contender": name, "mib": mib}
 
 
 def targets(results):
-    """Hold the results against what was promised."""
-    return [linear(results, step) for step in STEPS]
-
-
-def linear(results, step):
     """Judge whether our memory grows linearly: from one doubling to the next, so does its growth."""
-    rows = [row for row in results if (row["contender"], row["step"]) == ("ours", step)]
-    short, middle, long = (row["mib"] for row in rows[-3:])
+    *_, short, middle, long = (row["mib"] for row in results if row["contender"] == "ours")
     growth = (long - middle) / (middle - short)
     what = "memory grows linearly: twice the growth from one doubling to the next, not four times"
-    return target(what, step, growth, 2.2)
+    return [(what, "forward", growth, 2.2)]
 
 
 def in_a_process(program, *arguments):
@@ -52,13 +41,8 @@ def in_a_process(program, *arguments):
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
-def ours(module):
-    """Return our module as it is."""
-    return Contender("ours", module, module, part="ours")
-
-
 CONTENDERS = {
-    "ours": (ours, False),
+    "ours": (lambda module: Contender("ours", module, module, module), False),
     "ours, with the weights": (explicit, False),
     "the sources' class": (source, False),
     "nn.MultiheadAttention": (torch_module, True),
@@ -67,17 +51,17 @@ CONTENDERS = {
 LINEAR = {"ours", "nn.MultiheadAttention"}
 
 
-def extra_mib(name, step, tokens):
-    """Return how many MiB more than before were resident while a step ran."""
+@torch.no_grad()
+def extra_mib(name, tokens):
+    """Return how many MiB more than before were resident while a contender ran."""
     torch.set_num_threads(cores())
     make, biased = CONTENDERS[name]
-    module = MultiHeadAttention(WIDTH, WIDTH, tokens, 0.0, HEADS, qkv_bias=biased)
-    contender = make(module)
-    run = runner(contender, torch.randn(1, tokens, WIDTH), step)
-    runner(contender, torch.randn(1, WARM_UP_TOKENS, WIDTH), step)()
+    contender = make(our_module(tokens, biased=biased))
+    x = torch.randn(1, tokens, WIDTH)
+    contender.run(x[:, :WARM_UP_TOKENS])
     forget_peak()
     before = resident("VmRSS")
-    run()
+    contender.run(x)
     return round((resident("VmHWM") - before) / 1024, 2)
 
 
@@ -93,4 +77,4 @@ def forget_peak() -> None:
 
 
 if __name__ == "__main__":
-    print(extra_mib(sys.argv[1], sys.argv[2], int(sys.argv[3])))
+    print(extra_mib(sys.argv[1], int(sys.argv[2])))

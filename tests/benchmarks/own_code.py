@@ -1,29 +1,23 @@
 """What makes plain code slower than the library's?
 
 The prompt is 512 tokens, which are the words of Python's own documentation; then come 33 tokens, the most
-probable ones, in float32. What is timed is one token, on average over the last 32; without a cache, over 2.
-Plain code is right and simple: a cache that is joined anew for each token, a copy of the keys and values for
-each query head, scores and weights that are written down, angles that are computed at each call. Each other
-contender is this code with one part of it exchanged. All have the same weights, and all are seen to add the
-same tokens before any is timed. In every round each contender runs once, in an order drawn anew. times_ours
-is its time divided by that of the library in the same round, times_plain by that of plain code; median and
-quartiles over rounds.
+probable ones, in float32. One token's time is what all take, less the median of what the first one takes, on
+average over the last 32; without a cache, over 2. Plain code is right and simple: a cache that is joined anew
+for each token, a copy of the keys and values for each query head, scores and weights that are written down,
+angles that are computed at each call. Each other contender is this code with one part of it exchanged. All
+have the same weights, and all are seen to add the same tokens before any is timed. In every round all run in
+an order drawn anew. times_ours is a contender's time divided by that of the library in the same round; median
+and quartiles over rounds.
 """
 
-import time
+from functools import partial
 
 import torch
 from decoding import PROMPT, prompt
-from harness.library.naive_pieces import (
-    PIECES,
-    causal_mask,
-    mask_scores,
-    softmax,
-)
+from harness.library.naive_pieces import PIECES, causal_mask, mask_scores, softmax
 from harness.library.naive_pieces import GroupedQueryAttention as GroupedAttention
 from measuring.circumstances import cores
-from measuring.timing import compared, interleaved, say
-from torch.nn.functional import scaled_dot_product_attention
+from measuring.timing import compared, interleaved, less_median, say
 
 import literate_attention as la
 from literate_attention.workshop.assembling import Assembly, assemble
@@ -53,27 +47,11 @@ class InGroups(GroupedAttention):
         )
 
 
-class Fused(GroupedAttention):
-    """The copies go into torch's kernel."""
-
-    def attend(self, query, key, value):
-        """Attend without writing down scores and weights."""
-        copies = self.num_heads // self.num_kv_heads
-        mask = causal_mask(query.shape[-2], key.shape[-2])
-        return scaled_dot_product_attention(
-            query,
-            key.repeat_interleave(copies, dim=-3),
-            value.repeat_interleave(copies, dim=-3),
-            attn_mask=mask if len(mask) > 1 else None,
-        )
-
-
 EXCHANGED = {
     "plain": {},
     "plain, no cache": {"GroupedQueryAttention": WithoutCache},
     "plain, room for the cache taken at once": {"KVCache": la.KVCache},
     "plain, no copies for each head": {"GroupedQueryAttention": InGroups},
-    "plain, the fused kernel": {"GroupedQueryAttention": Fused},
     "plain, the fused kernel without copies": {"GroupedQueryAttention": la.GroupedQueryAttention},
     "plain, angles computed once": {"RotaryEmbedding": la.RotaryEmbedding},
 }
@@ -90,27 +68,23 @@ def measure():
         name: assemble({**PIECES, **parts}, weights) for name, parts in EXCHANGED.items()
     }
     say("comparing")
-    times = {}
-    runs = {}
-    expected, _ = continued(assemblies["ours"], token_ids, NEW)
+    expected = written(assemblies["ours"], token_ids, 1 + NEW)
+    calls, more = {}, {}
     for name, assembly in assemblies.items():
-        new = NEW_WITHOUT_CACHE if assembly.new_caches(1) is None else NEW
-        if continued(assembly, token_ids, new)[0] != expected[: new + 1]:
+        run = partial(written, assembly, token_ids)
+        new = more[name] = NEW_WITHOUT_CACHE if assembly.new_caches(1) is None else NEW
+        if run(1 + new) != expected[: 1 + new]:
             raise AssertionError(f"{name} adds other tokens than ours")
-        each = times[name] = []
-        runs[name] = lambda assembly=assembly, new=new, each=each: each.append(
-            continued(assembly, token_ids, new)[1]
-        )
-    interleaved(runs, rounds=ROUNDS, warm_up=0, named="own code")
-    for name, each in times.items():
-        row = compared(name, each, ours=times["ours"], plain=times["plain"])
-        yield {"step": f"a token after {PROMPT}"} | row
+        calls |= {(name, 1): partial(run, 1), (name, 1 + new): partial(run, 1 + new)}
+    times = interleaved(calls, rounds=ROUNDS, warm_up=0, named="own code")
+    later = {
+        name: [taken / new for taken in less_median(times[name, 1 + new], times[name, 1])]
+        for name, new in more.items()
+    }
+    for name, each in later.items():
+        yield {"step": f"a token after {PROMPT}"} | compared(name, each, ours=later["ours"])
 
 
-def continued(assembly, token_ids, new):
-    """Return the tokens that come, and how long one takes after the first."""
-    tokens, ticks = [], []
-    for token in assembly.write(token_ids, new + 1, la.greedy):
-        ticks.append(time.perf_counter())
-        tokens.append(token)
-    return tokens, (ticks[-1] - ticks[0]) / new
+def written(assembly, token_ids, new):
+    """Return the tokens that come."""
+    return list(assembly.write(token_ids, new, la.greedy))

@@ -9,22 +9,20 @@ process: the highest resident size of the step less the resident size before the
 values, so that these count. A process of a ring holds up to three shards of keys and values: its own, those
 that are there, and those that arrive, which are its own again in the last of two steps; so rings are compared
 with rings, and a ring of two has an advantage. The order that is not zig-zag is timed at the shorter length
-only. Scores are counted where they
-are computed, over forward and backward; of one process of a ring as a multiple of an equal share.
+only. Scores are counted where they are computed, over forward and backward; of one process of a ring as a
+multiple of an equal share.
 """
 
-import json
-import os
 import random
-import subprocess
-import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 
 import torch
+from harness.library.processes import processes
 from harness.library.ring import counted_scores
 from measuring.circumstances import cores
-from measuring.targets import target
 from measuring.timing import say, spread
 from memory import forget_peak, resident
 from torch import distributed as dist
@@ -98,62 +96,46 @@ def slowest(run):
 
 def in_processes(one, tokens):
     """Run a contender, and return what its processes report."""
-    start = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
-    case = json.dumps({**asdict(one), "tokens": tokens})
-    ran = subprocess.run(
-        [*start, str(one.processes), __file__, case],
-        env=os.environ | {"OMP_NUM_THREADS": str(max(1, cores() // one.processes))},
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    return json.loads(ran.stdout)
+    with TemporaryDirectory() as folder, processes(one.processes, Path(folder)) as together:
+        reports = together.run(one.processes, report, one, tokens)
+    for each in reports:
+        if isinstance(each, Exception):
+            raise each
+    return reports
 
 
 def targets(results):
-    """Hold the results against what was promised."""
+    """Hold the results against what was promised: memory is judged by how much more a longer text takes."""
     rings = [row for row in results if row["contender"] == "ring" and row["processes"] > 1]
-    growth = {n: growth_of_memory(rings, n) for n in sorted({row["processes"] for row in rings})}
-    fewest, *more = growth
-    judged = []
-    for n in more:
-        what = "the memory of a process falls as 1/n, from one number of processes to another"
-        share = growth[n] * n / (growth[fewest] * fewest)
-        where = f"{n} processes, against {fewest}"
-        judged.append(target(what, where, share, MOST_TIMES_THE_SHARE))
+    mib = {(row["processes"], row["tokens"]): row["mib"] for row in rings}
+    short, long = sorted(ROUNDS)
+    growth = {n: mib[n, long] - mib[n, short] for n in (2, 4)}
+    what = "the memory of a process falls as 1/n, from one number of processes to another"
+    share = 2 * growth[4] / growth[2]
+    judged = [(what, "4 processes, against 2", share, MOST_TIMES_THE_SHARE)]
     for row in rings:
         what = "no process does more than its share of the work"
         where = f"{row['processes']} processes, {row['tokens']} tokens"
-        judged.append(target(what, where, row["most_of_equal_work"], MOST_OF_EQUAL_WORK))
+        judged.append((what, where, row["most_of_equal_work"], MOST_OF_EQUAL_WORK))
     return judged
-
-
-def growth_of_memory(rings, processes):
-    """Return how many MiB a process takes more for each token more, whatever it takes in any case."""
-    rows = [row for row in rings if row["processes"] == processes]
-    short, long = (choose(rows, key=lambda row: row["tokens"]) for choose in (min, max))
-    return float((long["mib"] - short["mib"]) / (long["tokens"] - short["tokens"]))
 
 
 # In each of the processes
 
 
-def run_here(name, processes, zigzag, tokens) -> None:
-    """Attend with the other processes; the first prints what all of them report."""
-    dist.init_process_group("gloo")
+def report(group, one, tokens):
+    """Attend with the other processes, and return what this one took for it."""
+    torch.set_num_threads(max(1, cores() // one.processes))
 
     def ring(query, key, value):
-        return attend_in_ring(query, key, value, is_causal=True, zigzag=zigzag)
+        options = {"is_causal": True, "zigzag": one.zigzag, "group": group}
+        return attend_in_ring(query, key, value, **options)
 
-    attend = ring if name.startswith("ring") else kernel
+    attend = ring if one.name.startswith("ring") else kernel
     with counted_scores() as scores:
         torch.testing.assert_close(step(attend, WARM_UP_TOKENS), step(ring, WARM_UP_TOKENS))
         scores.clear()
-        report = measured(lambda: step(attend, tokens // processes))
-    everywhere = [None] * processes
-    dist.all_gather_object(everywhere, {**report, "scores": sum(scores)})
-    if dist.get_rank() == 0:
-        print(json.dumps(everywhere))
-    dist.destroy_process_group()
+        return measured(lambda: step(attend, tokens // one.processes)) | {"scores": sum(scores)}
 
 
 def kernel(query, key, value):
@@ -183,7 +165,3 @@ def measured(run):
     run()
     seconds = perf_counter() - start
     return {"seconds": seconds, "mib": round((resident("VmHWM") - before) / 2**10, 2)}
-
-
-if __name__ == "__main__":
-    run_here(**json.loads(sys.argv[1]))

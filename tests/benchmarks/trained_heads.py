@@ -14,8 +14,10 @@ sentence at its first reading, in nats. For names, each draw has a sentence with
 preference is by how much the logit of the right name exceeds that of the other.
 """
 
+from contextlib import ExitStack
+from functools import partial
+
 import torch
-from measuring.targets import target
 from torch.nn.functional import cross_entropy, pad
 
 import literate_attention as la
@@ -90,77 +92,66 @@ def copied(model, tokenizer, heads, sentence, generator):
     once = torch.tensor(tokenizer.encode(sentence))
     noise = random_tokens(len(once), generator)
     both = torch.stack([noise, once]).repeat(1, 2)
-    upper = la.cache_first_layers(model, both, WRITER[0])
-    found = {}
-
-    def keep(name, reader=upper):
-        right, _ = la.copy_predictions(reader, both)
-        found[f"random, {name}"], found[f"words, {name}"] = right.float().mean(dim=-1).tolist()
-
-    guessed = model.logits(upper.hidden_states(both)[1, : len(once) - 1]).argmax(dim=-1)
-    found["words, first reading"] = (guessed == once[1:]).float().mean().item()
-    keep("all heads")
     eight_others = la.other_heads(heads["induction"], 9, generator)
     (another,) = la.other_heads([WRITER], 9, generator)
-    for name, off in {
+    previous = heads["previous token"][1:]
+    off, cut = partial(la.ablate_heads, model), partial(la.path_patch, model)
+    guessed = model(once)[:-1].argmax(dim=-1)
+    found = {"words, first reading": (guessed == once[1:]).float().mean().item()}
+
+    def keep(name, *changes):
+        with ExitStack() as changed:
+            for change in changes:
+                changed.enter_context(change)
+            right, _ = la.copy_predictions(model, both)
+        found[f"random, {name}"], found[f"words, {name}"] = right.float().mean(dim=-1).tolist()
+
+    keep("all heads")
+    keep("without the best eight", off(heads["induction"]))
+    keep("without eight others of these layers", off(eight_others))
+    keep("without the eight that look most at the first token", off(heads["first token"]))
+    keep("without layer 16, head 0", off([WRITER]))
+    keep("without another head of layer 16", off([another]))
+    for layer, head in previous:
+        keep(f"without layer {layer}, head {head}", off([(layer, head)]))
+    for name, heads_off in {
+        "all heads": [],
         "without the best eight": heads["induction"],
-        "without eight others of these layers": eight_others,
-        "without the eight that look most at the first token": heads["first token"],
         "without layer 16, head 0": [WRITER],
-        "without another head of layer 16": [another],
+        "without eight early heads": EARLY,
     }.items():
-        with la.ablate_heads(model, off):
-            keep(name)
-    for layer, head in heads["previous token"][1:]:
-        with la.ablate_heads(model, [(layer, head)]):
-            keep(f"without layer {layer}, head {head}", model)
-    with la.ablate_heads(model, EARLY):
-        keep("without eight early heads", model)
-    found |= {
-        f"loss, {name}": loss_without(model, once, off)
-        for name, off in {
-            "all heads": [],
-            "without the best eight": heads["induction"],
-            "without layer 16, head 0": [WRITER],
-            "without eight early heads": EARLY,
-        }.items()
-    }
+        with off(heads_off):
+            found[f"loss, {name}"] = cross_entropy(model(once)[:-1], once[1:]).item()
 
-    with la.path_patch(model, {WRITER: KEYS}):
-        keep("its two wires cut")
-    with (
-        la.path_patch(model, {WRITER: KEYS}, lambda output: 2 * output),
-        la.ablate_heads(model, [WRITER]),
-    ):
-        keep("only these two left")
-    with la.path_patch(model, {another: KEYS}):
-        keep("another head's two wires cut")
-    earlier = [head for head in heads["previous token"][1:] if head[0] < KEYS[0][0]]
-    with la.path_patch(model, dict.fromkeys(earlier, KEYS)):
-        keep("the wires of all other previous-token heads cut", model)
-    with la.path_patch(model, {WRITER: KEYS}, part="value"):
-        keep("hidden from the values")
-    with la.path_patch(model, {WRITER: READERS}, part="query"):
-        keep("hidden from the queries")
-    return found | forged(model, upper, both, heads["induction"][:5])
+    keep("its two wires cut", cut({WRITER: KEYS}))
+    keep("only these two left", cut({WRITER: KEYS}, lambda output: 2 * output), off([WRITER]))
+    keep("another head's two wires cut", cut({another: KEYS}))
+    earlier = [head for head in previous if head[0] < KEYS[0][0]]
+    keep("the wires of all other previous-token heads cut", cut(dict.fromkeys(earlier, KEYS)))
+    keep("hidden from the values", cut({WRITER: KEYS}, part="value"))
+    keep("hidden from the queries", cut({WRITER: READERS}, part="query"))
+    return found | forged(model, both, heads["induction"][:5])
 
 
-def forged(model, upper, both, best):
+def forged(model, both, best):
     """Return what is copied, and where the best induction heads look, if two keys read forged notes."""
     circuit = la.ov_circuit(model, *WRITER)
-    stream = la.residual_stream(upper, both)[:, WRITER[0]]
-    weight = la.attention_maps(upper, both, layers=[WRITER[0]])[:, 0, WRITER[1]]
+    stream = la.residual_stream(model, both)[:, WRITER[0]]
+    weight = la.attention_maps(model, both, layers=[WRITER[0]])[:, 0, WRITER[1]]
     seen = pad(weight.diagonal(-1, -2, -1), (1, 0)).unsqueeze(-1)
+    after = la.induction_targets(both)
+    places = {
+        "after a copy": after,
+        "one too far": shifted(after, 1) & ~after,
+        "one too near": shifted(after, -1) & ~after,
+    }
     found = {}
 
     def keep(name, note=None):
         replacement = (lambda output: output) if note is None else (lambda output: note)
         with la.path_patch(model, {WRITER: KEYS}, replacement):
-            right, _ = la.copy_predictions(upper, both)
-            maps = la.attention_maps(upper, both, layers=[17, 18])
-        after = la.induction_targets(both)
-        places = {"after a copy": after, "one too far": shifted(after, 1) & ~after}
-        places["one too near"] = shifted(after, -1) & ~after
+            right, _ = la.copy_predictions(model, both)
+            maps = la.attention_maps(model, both, layers=[17, 18])
         for row, kind in enumerate(("random", "words")):
             found[f"{kind}, {name}"] = right[row].float().mean().item()
             for place, wanted in places.items():
@@ -191,44 +182,19 @@ def shifted(targets, places):
     return moved.tril()
 
 
-@torch.no_grad()
-def loss_without(model, token_ids, heads):
-    """Return the mean surprise at the tokens of a sentence."""
-    with la.ablate_heads(model, heads):
-        return cross_entropy(model(token_ids)[:-1], token_ids[1:]).item()
-
-
 def names_told(model, tokenizer, ending, generator):
     """Return how much the model prefers the right name, and how probable both are, without one head."""
     first, second = (PEOPLE[at] for at in torch.randperm(8, generator=generator)[:2])
     giver, taker = (first, second) if torch.rand(1, generator=generator) < 0.5 else (second, first)
     text = torch.tensor(tokenizer.encode(f"When {first} and {second} {ending.format(giver)}"))
-    upper, found = la.cache_first_layers(model, text, MOVER[0]), {}
+    found = {}
     for what, heads in {
         "all heads": [],
         "without 23/3": [MOVER],
         "without another head": la.other_heads([MOVER], 9, generator),
     }.items():
         with la.ablate_heads(model, heads):
-            said = model.logits(upper.hidden_states(text)[-1]).log_softmax(dim=-1)
+            said = model(text)[-1].log_softmax(dim=-1)
         right, wrong = (said[tokenizer.encode(f" {name}")[0]].item() for name in (taker, giver))
         found |= {what: right - wrong, f"{what}, right name": right, f"{what}, wrong name": wrong}
     return found
-
-
-def targets(results):
-    """What the pages say of heads, as limits for the means of ten draws."""
-    copying = {name: sum(values) / 10 for name, values in results["copying"].items()}
-    names = {name: sum(values) / 10 for name, values in results["names"].items()}
-    whole = copying["random, all heads"]
-    told = names["without 23/3"] / names["all heads"]
-    return [
-        target(f"copied {what}", "SmolLM2, random tokens", copying[f"random, {what}"], most)
-        for what, most in {
-            "without the best eight": whole / 4,
-            "without layer 16, head 0": whole / 2,
-            "its two wires cut": whole / 4,
-            "forged notes naming itself": whole / 4,
-            "forged notes naming the one two back": whole / 4,
-        }.items()
-    ] + [target("share of the preference without 23/3", "SmolLM2, names", told, 0.75)]

@@ -1,10 +1,8 @@
 """Throwaway books: write their pages and files, build them, look at the result."""
 
 import io
-import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 from contextlib import chdir, nullcontext, redirect_stdout
@@ -12,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import forks
-from jinja2 import BytecodeCache
+from jinja2 import FileSystemBytecodeCache
 from jupyter_cache.executors.utils import ExecutionResult
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_output
@@ -66,21 +63,8 @@ def settings_for(*checks):
     return SETTINGS | {"suppress_warnings": silent}
 
 
-class Compiled(BytecodeCache):
-    """Templates that were compiled in this process, whichever book asked for them."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, bytes] = {}
-
-    def load_bytecode(self, bucket) -> None:
-        if bucket.key in self.kept:
-            bucket.bytecode_from_string(self.kept[bucket.key])
-
-    def dump_bytecode(self, bucket) -> None:
-        self.kept[bucket.key] = bucket.bytecode_to_string()
-
-
-COMPILED = Compiled()
+COMPILED = FileSystemBytecodeCache()
+"""Templates that were compiled before, by whichever book: to compile them is a quarter of a small build."""
 
 
 @dataclass
@@ -228,23 +212,6 @@ class Book:
         """Return the command that builds in a process of its own."""
         sphinx = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-b", "html"]
         return [*sphinx, *options, "-d", "docs/_build/doctrees", "docs", "docs/_build/html"]
-
-    def run(self, *options, **environment):
-        """Build in a process of its own, and wait for its end."""
-        ran = subprocess.run(
-            self.command(*options),
-            cwd=self.root,
-            env=os.environ | environment,
-            capture_output=True,
-            text=True,
-        )
-        return Build(ran.returncode, ran.stdout, ran.stderr, self.html)
-
-    def run_forked(self, *options, **environment):
-        """Build in a process of its own, which has imported what takes long; see `forks.build`."""
-        arguments = self.command(*options)[3:]
-        status, said, err = forks.build(self.root, arguments, environment)
-        return Build(status, said, err, self.html)
 
 
 def published(site):

@@ -17,15 +17,6 @@ from playwright.sync_api import sync_playwright
 SITE = Path(os.environ.get("LITERATE_SITE") or DOCS / "_build" / "html")
 BASE = "/literate-attention/"
 """Where the book stands on its host."""
-SWITCHES = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 
 def pages(site):
@@ -85,6 +76,6 @@ def chromium():
     if path is None:
         raise FileNotFoundError("no Chromium in the PATH, nor named by CHROMIUM: install one")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=SWITCHES)
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser
         browser.close()

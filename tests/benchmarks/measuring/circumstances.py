@@ -20,16 +20,19 @@ def cores():
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def today():
-    """Return the date."""
-    return datetime.now(UTC).date().isoformat()
+def now():
+    """Return the date, the commit that is checked out, and how busy the machine is.
 
-
-def commit():
-    """Return the commit that is checked out, and whether what is measured was changed since."""
+    It says as well whether what is measured was changed since that commit, and how many processes wanted a
+    core in the last minute, on average.
+    """
     head = _git("rev-parse", "HEAD")
     changed = _git("status", "--porcelain", "--", *MEASURED)
-    return f"{head} with changes" if changed else head
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "commit": f"{head} with changes" if changed else head,
+        "load": {"before": round(os.getloadavg()[0], 2)},
+    }
 
 
 def machine():
@@ -38,26 +41,14 @@ def machine():
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "cores": cores(),
-        "memory": f"{_memory_gib()} GiB",
-        "device": "cpu",
         "threads": torch.get_num_threads(),
     }
 
 
 def versions(*packages):
-    """Return the versions of Python and of the named packages, as far as they are installed."""
+    """Return the versions of Python, of torch and of the named packages."""
     found = {"python": platform.python_version(), "torch": torch.__version__}
-    for name in packages:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
-
-
-def load():
-    """Return how many processes wanted a core in the last minute, on average."""
-    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+    return found | {name: metadata.version(name) for name in packages}
 
 
 def _git(*command):
@@ -71,7 +62,3 @@ def _processor():
     ):
         return named[1].strip()
     return platform.processor()
-
-
-def _memory_gib():
-    return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)

@@ -1,11 +1,9 @@
 """Causal multi-head attention as others write it, with our weights, so that all compute the same.
 
-Each function takes a module of ours and returns a contender that has copies of its weights. A library that
-is not installed has no contender.
+Each function takes a module of ours and returns a contender that has copies of its weights.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 
 import torch
@@ -13,6 +11,9 @@ from harness.library.source_classes import SourceMultiHeadAttention
 from torch import Tensor, nn
 from torch.nn import functional
 
+from literate_attention import MultiHeadAttention
+
+WIDTH, HEADS = 768, 12
 PACKAGES = ("llms-from-scratch", "transformers", "x-transformers")
 
 
@@ -23,8 +24,8 @@ class Contender:
     name: str
     run: Callable[[Tensor], Tensor]
     module: nn.Module
-    biased: bool = False
-    """Whether query, key and value have biases, and so which module of ours it is compared with."""
+    ours: nn.Module
+    """The module of ours whose weights it has, and with which it is compared."""
     part: str = "peer"
     """What it is measured for: peer, source (step by step), explicit (ours, so), bare, ours or aside."""
 
@@ -34,7 +35,7 @@ def source(ours):
     sizes = (ours.d_out, ours.d_out, ours.context_length, 0.0, ours.num_heads)
     module = SourceMultiHeadAttention(*sizes)
     module.load_state_dict({**ours.state_dict(), "mask": module.mask})
-    return Contender("the sources' class", module, module, part="source")
+    return Contender("the sources' class", module, module, ours, part="source")
 
 
 def bare(ours):
@@ -51,7 +52,7 @@ def bare(ours):
         together = context.transpose(1, 2).flatten(2)
         return functional.linear(together, ours.out_proj.weight, ours.out_proj.bias)
 
-    return Contender("bare matmuls and kernel", run, ours, part="bare")
+    return Contender("bare matmuls and kernel", run, ours, ours, part="bare")
 
 
 def bare_joined(ours):
@@ -69,7 +70,7 @@ def bare_joined(ours):
         context = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
         return module.out_proj(context.transpose(1, 2).flatten(2))
 
-    return Contender("bare, query, key and value in one matmul", run, module, part="aside")
+    return Contender("bare, query, key and value in one matmul", run, module, ours, part="aside")
 
 
 def explicit(ours):
@@ -78,7 +79,7 @@ def explicit(ours):
     def run(x):
         return ours(x, need_weights=True)[0]
 
-    return Contender("ours, with the weights", run, ours, part="explicit")
+    return Contender("ours, with the weights", run, ours, ours, part="explicit")
 
 
 def torch_module(ours):
@@ -94,7 +95,7 @@ def torch_module(ours):
         mask = future[: x.shape[1], : x.shape[1]]
         return module(x, x, x, attn_mask=mask, is_causal=True, need_weights=False)[0]
 
-    return Contender("nn.MultiheadAttention", run, module, biased=True)
+    return Contender("nn.MultiheadAttention", run, module, ours)
 
 
 def gpt2(ours):
@@ -114,7 +115,7 @@ def gpt2(ours):
     _set(module.c_attn.bias, torch.cat([one.bias for one in _projections(ours)]))
     _set(module.c_proj.weight, ours.out_proj.weight.T)
     _set(module.c_proj.bias, ours.out_proj.bias)
-    return Contender("transformers GPT2Attention", lambda x: module(x)[0], module, biased=True)
+    return Contender("transformers GPT2Attention", lambda x: module(x)[0], module, ours)
 
 
 def x_transformers(ours):
@@ -130,7 +131,7 @@ def x_transformers(ours):
         strict=True,
     ):
         _set(theirs.weight, layer.weight)
-    return Contender("x-transformers", module, module)
+    return Contender("x-transformers", module, module, ours)
 
 
 def llms_from_scratch_fused(ours):
@@ -140,7 +141,7 @@ def llms_from_scratch_fused(ours):
     module = Theirs(ours.d_out, ours.d_out, ours.num_heads)
     _set(module.qkv.weight, _joined(ours))
     module.proj.load_state_dict(ours.out_proj.state_dict())
-    return Contender("llms-from-scratch, fused", module, module)
+    return Contender("llms-from-scratch, fused", module, module, ours)
 
 
 def flex(ours):
@@ -163,32 +164,34 @@ def flex(ours):
         context = compiled(query, key, value, block_mask=block_mask)
         return ours.out_proj(context.transpose(1, 2).flatten(2))
 
-    return Contender("FlexAttention", run, ours, part="aside")
+    return Contender("FlexAttention", run, ours, ours, part="aside")
 
 
 PLAIN = (source, bare, bare_joined, explicit, x_transformers, llms_from_scratch_fused, flex)
 BIASED = (torch_module, gpt2)
 
 
-def contenders(plain, biased):
-    """Yield all contenders that are installed, our own modules first.
+def our_module(tokens, *, biased=False):
+    """Return our module, as the sources build it or with biases for query, key and value."""
+    return MultiHeadAttention(WIDTH, WIDTH, tokens, 0.0, HEADS, qkv_bias=biased)
 
-    Args:
-        plain: our module as the sources build it, without biases for query, key and value.
-        biased: our module with them.
-    """
-    yield Contender("ours", plain, plain, part="ours")
-    yield Contender("ours, with biases", biased, biased, biased=True, part="ours")
+
+def contenders(tokens):
+    """Yield all contenders, our own modules first."""
+    plain, biased = our_module(tokens), our_module(tokens, biased=True)
+    yield Contender("ours", plain, plain, plain, part="ours")
+    yield Contender("ours, with biases", biased, biased, biased, part="ours")
     for ours, makers in ((plain, PLAIN), (biased, BIASED)):
         for make in makers:
-            with suppress(ModuleNotFoundError):
-                yield make(ours)
+            yield make(ours)
 
 
-def expected(contender, ours, x):
-    """Return what a contender has to compute, of our module that has biases where it has them."""
-    output = ours(x)
-    return output - ours.out_proj.bias if contender.name == "x-transformers" else output
+def expected(contender, x):
+    """Return what a contender has to compute."""
+    output = contender.ours(x)
+    if contender.name == "x-transformers":
+        output = output - contender.ours.out_proj.bias
+    return output
 
 
 def _projections(ours):

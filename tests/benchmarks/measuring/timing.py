@@ -64,19 +64,26 @@ def ratios(times, others):
     return [time / other for time, other in zip(times, others, strict=True)]
 
 
-def spread(values, digits=4):
-    """Sum up repeated measurements: median, quartiles and the smallest.
+def less_median(times, others):
+    """Take the median of others' times from times: that of the same round may have been disturbed."""
+    return [time - statistics.median(others) for time in times]
 
-    Args:
-        values: at least two measurements.
-        digits: how many digits are kept.
-    """
+
+def spread(values):
+    """Sum up at least two measurements, to four digits: median, quartiles and the smallest."""
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
     named = {"median": median, "low": low, "high": high, "least": min(values)}
-    return {name: float(f"{value:.{digits}g}") for name, value in named.items()}
+    return {name: float(f"{value:.4g}") for name, value in named.items()}
 
 
 def compared(name, times, **others):
     """Sum up the times of one contender, in ms, and divided by those of others in the same rounds."""
     row = {"contender": name, "rounds": len(times), "ms": spread([1e3 * one for one in times])}
     return row | {f"times_{other}": spread(ratios(times, each)) for other, each in others.items()}
+
+
+def side_by_side(contenders, *others, **options):
+    """Time all contenders in turns, and sum up each one's times, also as divided by those of others."""
+    times = interleaved(contenders, **options)
+    against = {other: times[other] for other in others}
+    return [compared(name, each, **against) for name, each in times.items()]
