@@ -83,7 +83,7 @@ def connect(app: Sphinx) -> None:
     on("doctree-read", changed_files.collect)
 
     # All pages are known: what do they say together, and which are to be written again?
-    on("env-updated", line_shapes.update, page_troubles.update)
+    on("env-updated", line_shapes.have, page_troubles.update)
     on("env-updated", reference_links.update, term_links.update)
 
     # Pages are written.
