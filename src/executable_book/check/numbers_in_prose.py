@@ -17,7 +17,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from executable_book.check.printed_values import DECIMAL
-from executable_book.check.repeated_warnings import Finding, warn
+from executable_book.check.repeated_warnings import warn
 
 FREE = nodes.literal_block | nodes.doctest_block | nodes.raw | nodes.comment | nodes.citation
 FREE |= nodes.system_message | addnodes.desc
@@ -69,7 +69,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     page = app.env.docname
     lines = Path(app.env.doc2path(page)).read_text(encoding="utf-8").splitlines()
     for node, number, says in typed_numbers(doctree):
-        warn(app, "prose-numbers", Finding(page, _line(node, number, lines), says))
+        warn(app, "prose-numbers", page, _line(node, number, lines), says)
 
 
 def _line(node: nodes.Node, number: str, lines: list[str]) -> int:

@@ -16,7 +16,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from executable_book.check import recorded_outputs, source_ledger
-from executable_book.check.repeated_warnings import Finding, warn
+from executable_book.check.repeated_warnings import warn
 from executable_book.check.source_ledger import LEDGER, SUMMARY, all_checks, ledger_of, verified
 from executable_book.publish.repository import edition
 from executable_book.remembered import (
@@ -54,11 +54,10 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
         differing["recorded"] = [*recorded_outputs.compare_page(app, found)]
     told = []
     for check, problems in differing.items():
-        for problem in problems:
-            warn(app, check, Finding(page, *problem))
-            line, message = problem
+        for line, message in problems:
+            warn(app, check, page, line, message)
             if line and recorded_outputs.NEW not in message:  # all else is no trouble of a reader
-                told.append(problem)
+                told.append((line, message))
     if told:
         set_page_data(app.env, TROUBLES, page, told)
 

@@ -36,9 +36,8 @@ class Finding(NamedTuple):
     message: str
 
 
-def warn(app: Sphinx, check: str, found: Finding) -> None:
+def warn(app: Sphinx, check: str, where: str, line: int, message: str) -> None:
     """Give a warning such as `book.ledger`, which is an error under `-W`."""
-    where, line, message = found
     path = app.env.doc2path(where) if where in app.env.found_docs else where
     # Without a line, Sphinx would take the path for the name of a page.
     LOGGER.warning(message, location=f"{path}:{line or 1}", type="book", subtype=check)
@@ -50,7 +49,7 @@ def judge(app: Sphinx, check: str, function: Callable[[Sphinx], Iterable[Finding
     def report(app: Sphinx, exception: Exception | None) -> None:
         if exception is None:
             for found in sorted(set(function(app))):
-                warn(app, check, found)
+                warn(app, check, *found)
 
     app.connect("build-finished", report)
 

@@ -15,7 +15,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from executable_book.check.repeated_warnings import Finding, warn
+from executable_book.check.repeated_warnings import warn
 from executable_book.files_on_disk import write_if_changed
 from executable_book.publish.plain_markdown import PlainMarkdown
 from executable_book.publish.repository import edition
@@ -85,4 +85,4 @@ def collect_description(app: Sphinx, doctree: nodes.document) -> None:
     set_page_data(app.env, DESCRIPTIONS, app.env.docname, description)
     if not description:
         says = "the page has no description (myst: html_meta: description)"
-        warn(app, "descriptions", Finding(app.env.docname, 0, says))
+        warn(app, "descriptions", app.env.docname, 0, says)

@@ -34,7 +34,7 @@ from sphinx.errors import ConfigError, SphinxError
 from sphinx.util.parallel import make_chunks
 from sqlalchemy.exc import SQLAlchemyError
 
-from executable_book.check.repeated_warnings import Finding, warn
+from executable_book.check.repeated_warnings import warn
 from executable_book.files_on_disk import digest_of, sha256
 from executable_book.remembered import page_data, replace_book_data, set_page_data
 from executable_book.run import executed_cells, kernel_start, kernels, stored_prints
@@ -192,7 +192,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
         failure = None if executed["succeeded"] else problems[-1]
         set_page_data(app.env, EXECUTIONS, docname, failure)
         for problem in problems:
-            warn(app, "execution", Finding(docname, *problem))
+            warn(app, "execution", docname, *problem)
 
 
 def executed_notebook(app: Sphinx, docname: str) -> NotebookNode | None:
