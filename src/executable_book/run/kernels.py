@@ -119,9 +119,7 @@ def install_kernelspec(folder: Path) -> None:
     path = folder / "kernels" / "python3" / "kernel.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(spec, indent=1), encoding="utf-8")
-    others = os.environ.get("JUPYTER_PATH", "").split(os.pathsep)
-    paths = dict.fromkeys([str(folder), *filter(None, others)])
-    os.environ["JUPYTER_PATH"] = os.pathsep.join(paths)
+    os.environ["JUPYTER_PATH"] = str(folder)
 
 
 @contextlib.contextmanager
