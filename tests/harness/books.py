@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import forks
 from jinja2 import BytecodeCache
 from jupyter_cache.executors.utils import ExecutionResult
 from nbclient.exceptions import CellExecutionError
@@ -239,12 +238,6 @@ class Book:
             text=True,
         )
         return Build(ran.returncode, ran.stdout, ran.stderr, self.html)
-
-    def run_forked(self, *options, **environment):
-        """Build in a process of its own, which has imported what takes long; see `forks.build`."""
-        arguments = self.command(*options)[3:]
-        status, said, err = forks.build(self.root, arguments, environment)
-        return Build(status, said, err, self.html)
 
 
 def published(site):
