@@ -38,8 +38,8 @@ def add_marks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def _mark(app: Sphinx, docname: str, cell: nodes.container) -> nodes.Element | None:
-    outputs = ledger_of(app.env).outputs
-    checks = (one for one in all_checks(app.env).get(docname, ()) if one.anchor in cell["ids"])
+    checks = [one for one in all_checks(app.env).get(docname, ()) if one.anchor in cell["ids"]]
+    outputs = ledger_of(app.env).outputs if checks else {}
     if claimed := [(one, outputs[one.output_id]) for one in checks if one.output_id in outputs]:
         return _of_sources(app, docname, claimed)
     if reason := str(cell["cell_metadata"].get("nondeterministic") or "").strip():
