@@ -17,6 +17,7 @@ from typing import Any
 
 import nbclient
 from jupyter_cache.executors import utils as executors  # type: ignore[import-untyped]
+from jupyter_client.kernelspec import NoSuchKernel
 from jupyter_client.manager import AsyncKernelManager
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
@@ -82,18 +83,21 @@ def folder_of_sockets() -> str:
 ENDS: dict[type[Exception], str] = {
     CellTimeoutError: "it took too long",
     DeadKernelError: "its process ended",
+    NoSuchKernel: "",
 }
-"""How a kernel may end a page, and what is said of it."""
+"""How a kernel may end a page, and what is said of it, if the error itself does not."""
 
 
 def execute(notebook: NotebookNode, **settings: Any) -> NotebookNode:
-    """Execute a notebook; if its kernel dies or takes too long, the cell that ran says so."""
-    begun: list[NotebookNode] = []
+    """Execute a notebook; if its kernel is missing, dies or takes too long, the cell that ran says so."""
+    begun = [cell for cell in notebook.cells if cell.cell_type == "code"][:1]
     settings["on_cell_execute"] = lambda cell, cell_index: begun.append(cell)
     try:
         return nbclient.execute(notebook, kernel_manager_class=MANAGER, **settings)
     except tuple(ENDS) as error:
-        name, why = type(error).__name__, ENDS[type(error)]
+        if not begun:
+            raise
+        name, why = type(error).__name__, ENDS.get(type(error)) or str(error)
         begun[-1].outputs.append(
             new_output("error", ename=name, evalue=why, traceback=[f"{name}: {why}"])
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from harness.books import LEDGER, cell
+from harness.books import FRONT_MATTER, LEDGER, cell
 from harness.kernels import book_with_kernels, titled
 from sphinx.errors import ConfigError, SphinxError
 
@@ -163,15 +163,18 @@ def test_an_endless_cell_fails_its_page_alone(project) -> None:
 
 def test_a_kernel_that_dies_fails_its_page_alone(project) -> None:
     titled(project, "dead", cell("import os"), cell("import os\nos._exit(7)"), cell("1"))
+    titled(project, "gone", cell("1"), head=FRONT_MATTER.replace("python3", "gone"))
     titled(project, "good", cell("print('good')"))
     for _ in range(2):
         build = project.build()
+        assert "cell failed: NoSuchKernel: No such kernel named gone" in build.err
         line = project.cell_lines("dead")[1]
         assert (
             f"dead.md:{line}: WARNING: this cell failed: DeadKernelError: its process" in build.err
         )
         assert "\ngood\n" in text_of(project, "good")
     titled(project, "dead", cell("print('alive')"))
+    (project.folder / "gone.md").unlink()
     assert project.build().status == 0
 
 
