@@ -43,18 +43,8 @@ from executable_book.run import (
     page_execution,
 )
 
-AMONG_OTHERS, AFTER_ALL_OTHERS = 500, 900
+BEFORE_ALL_OTHERS, AMONG_OTHERS, AFTER_ALL_OTHERS = 100, 500, 900
 """Sphinx and other extensions connect their functions with the first priority."""
-
-CHECKS: dict[str, repeated_warnings.Judge] = {
-    "execution": page_execution.judge_cells,
-    "ledger": source_ledger.judge_ledger,
-    "recorded": recorded_outputs.judge_records,
-    "prose-numbers": numbers_in_prose.judge_numbers,
-    "taught-code": taught_code.judge_code,
-    "descriptions": markdown_pages.judge_descriptions,
-}
-"""What is asked of all pages at every build, by the name that warnings carry."""
 
 PLACEHOLDERS: dict[str, Fill] = {
     "api entry": reference_links.entry_details,
@@ -83,18 +73,17 @@ def connect(app: Sphinx) -> None:
     on("config-inited", build_folder.begin, page_execution.configure)
     on("builder-inited", section_index.drop_other_search)
 
-    # Pages are read: those that changed, and those that there were warnings about.
+    # Pages are read: those that changed, and those that there were warnings about. Most checks speak.
     on("env-get-outdated", changed_files.outdated, warnings.outdated)
     on("env-before-read-docs", page_execution.deal_out, page_execution.start, line_shapes.begin)
-    on("doctree-read", changed_files.collect)
     on("doctree-read", executed_cells.describe_figures, page_execution.collect)
-    on("doctree-read", recorded_outputs.collect, numbers_in_prose.collect)
+    on("doctree-read", page_troubles.collect, numbers_in_prose.collect)
     on("doctree-read", listings.collect, reference_links.collect)
     on("doctree-read", markdown_pages.collect_description, proof_marks.mark_ends)
+    on("doctree-read", changed_files.collect)
 
     # All pages are known: what do they say together, and which are to be written again?
-    on("env-updated", source_ledger.update, line_shapes.update)
-    on("env-updated", page_troubles.update)
+    on("env-updated", line_shapes.have, page_troubles.update)
     on("env-updated", reference_links.update, term_links.update)
 
     # Pages are written.
@@ -108,11 +97,12 @@ def connect(app: Sphinx) -> None:
     on("html-page-context", markdown_pages.add_link, notebooks.add_links, repository.add_edition)
     on("html-page-context", page_body.mend)
 
-    # A build ends: checks speak, the site is completed and cut, and the next build may begin.
-    for name, check in CHECKS.items():
-        repeated_warnings.judge(app, name, check)
+    # A build ends: checks of the whole speak, the site is completed and cut, and the next build may begin.
+    on("build-finished", warnings.store, priority=BEFORE_ALL_OTHERS)
+    repeated_warnings.judge(app, "ledger", source_ledger.judge_ledger)
+    repeated_warnings.judge(app, "recorded", recorded_outputs.judge_files)
+    repeated_warnings.judge(app, "taught-code", taught_code.judge_code)
     on("build-finished", page_execution.finish, complete_site, priority=AFTER_ALL_OTHERS)
-    on("build-finished", warnings.store, priority=AFTER_ALL_OTHERS)
     on("build-finished", page_troubles.say_at_the_end, build_folder.end, priority=AFTER_ALL_OTHERS)
 
     add_to_markup(app)

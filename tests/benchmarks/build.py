@@ -24,7 +24,7 @@ STOCK = ("-D", "nb_execution_mode=force", "-D", "nb_execution_timeout=600")
 # Cells that draw nothing make no figures to refer to, and a page with a warning is read again.
 EXECUTION_OFF = (
     *AS_NOX,
-    *("-D", "nb_execution_mode=off", "-D", "suppress_warnings=ref.numref,ref.ref"),
+    *("-D", "nb_execution_mode=off", "-D", "suppress_warnings=book.ledger,ref.numref,ref.ref"),
 )
 ROUNDS_COLD = 2
 ROUNDS_UNCHANGED = 15

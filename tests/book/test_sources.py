@@ -15,8 +15,6 @@ from typing import NamedTuple
 import pytest
 from harness.paths import DOCS
 
-from executable_book.check.printed_values import values_in
-
 LEDGER = tomllib.loads((DOCS / "sources.toml").read_text(encoding="utf-8"))
 SOURCES = {source["id"]: source for source in LEDGER["source"]}
 OUTPUTS = LEDGER["output"]
@@ -75,11 +73,6 @@ def read_source(source):
 def test_ids_are_unique() -> None:
     assert [name for name, count in Counter(o["id"] for o in OUTPUTS).items() if count > 1] == []
     assert len(SOURCES) == len(LEDGER["source"])
-
-
-@each_output
-def test_an_entry_is_one_value(output) -> None:
-    assert values_in(output["printed"]) == ([output["printed"]], ["", ""])
 
 
 @each_output

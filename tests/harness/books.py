@@ -18,8 +18,6 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.testing.util import SphinxTestApp
 from sphinx.util.console import strip_escape_sequences
 
-from executable_book.build_order import CHECKS
-
 FRONT_MATTER = """---
 file_format: mystnb
 kernelspec:
@@ -39,6 +37,8 @@ printed = "3"
 places = [{ source = "000", line = 1, section = "x" }]
 """
 """A ledger with a single output."""
+CHECKS = ("descriptions", "execution", "ledger", "prose-numbers", "recorded", "taught-code")
+"""What a build checks, by the names that warnings carry."""
 INDEX = "# Index\n\n```{toctree}\n:glob:\n\n**\n```\n"
 SETTINGS: dict[str, Any] = {
     "html_theme": "basic",

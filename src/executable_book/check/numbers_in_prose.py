@@ -17,10 +17,8 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from executable_book.check.printed_values import DECIMAL
-from executable_book.check.repeated_warnings import Finding
-from executable_book.remembered import page_data, set_page_data
+from executable_book.check.repeated_warnings import warn
 
-TYPED_NUMBERS = "typed-numbers"
 FREE = nodes.literal_block | nodes.doctest_block | nodes.raw | nodes.comment | nodes.citation
 FREE |= nodes.system_message | addnodes.desc
 WAY_OUT = "have a cell print it"
@@ -67,10 +65,11 @@ def ancestors(node: nodes.Node) -> Iterator[nodes.Element]:
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Store what is wrong with a page's numbers."""
-    lines = Path(app.env.doc2path(app.env.docname)).read_text(encoding="utf-8").splitlines()
-    found = [(_line(node, number, lines), says) for node, number, says in typed_numbers(doctree)]
-    set_page_data(app.env, TYPED_NUMBERS, app.env.docname, found)
+    """Say what is wrong with a page's numbers."""
+    page = app.env.docname
+    lines = Path(app.env.doc2path(page)).read_text(encoding="utf-8").splitlines()
+    for node, number, says in typed_numbers(doctree):
+        warn(app, "prose-numbers", page, _line(node, number, lines), says)
 
 
 def _line(node: nodes.Node, number: str, lines: list[str]) -> int:
@@ -78,9 +77,3 @@ def _line(node: nodes.Node, number: str, lines: list[str]) -> int:
     near = next((one.line for one in (node, *ancestors(node)) if one.line), 0)
     typed = [place for place, line in enumerate(lines, start=1) if number in line]
     return min(typed, key=lambda place: abs(place - near), default=near)
-
-
-def judge_numbers(app: Sphinx) -> Iterator[Finding]:
-    """Report what was stored."""
-    for docname, found in page_data(app.env, TYPED_NUMBERS).items():
-        yield from (Finding(docname, line, message) for line, message in found)

@@ -15,9 +15,9 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from executable_book.check.recorded_outputs import NEW, WAY_OUT, judge_records
-from executable_book.check.repeated_warnings import Finding
-from executable_book.check.source_ledger import LEDGER, SUMMARY, judge_ledger, report_of
+from executable_book.check import recorded_outputs, source_ledger
+from executable_book.check.repeated_warnings import warn
+from executable_book.check.source_ledger import LEDGER, SUMMARY, all_checks, ledger_of, verified
 from executable_book.publish.repository import edition
 from executable_book.remembered import (
     Placeholder,
@@ -25,39 +25,55 @@ from executable_book.remembered import (
     in_order,
     page_data,
     replace_book_data,
+    set_page_data,
 )
-from executable_book.run.executed_cells import EXECUTED_WITH, EXECUTIONS, failed_pages
+from executable_book.run.executed_cells import (
+    EXECUTED_WITH,
+    EXECUTIONS,
+    NOT_EXECUTED,
+    Problem,
+    cells,
+    failed_pages,
+)
 
 LOGGER = logging.getLogger(__name__)
-TROUBLES = "troubles"
+TROUBLES, TOLD = "troubles", "told"
 STOPPED = "did not run to its end"
 
 
+def collect(app: Sphinx, doctree: nodes.document) -> None:
+    """Compare what a page prints with what vouches for it, and store what its readers are told."""
+    page, found = app.env.docname, cells(app.env, doctree)
+    executed: dict[str, Problem | None] = page_data(app.env, EXECUTIONS)
+    differing = {"ledger": [*source_ledger.compare_page(app, found)]}
+    if failure := executed.get(page):  # what did not come to be printed is no news
+        if failure != NOT_EXECUTED:
+            set_page_data(app.env, TROUBLES, page, [failure])
+        return
+    if page in executed:
+        differing["recorded"] = [*recorded_outputs.compare_page(app, found)]
+    told = []
+    for check, problems in differing.items():
+        for line, message in problems:
+            warn(app, check, page, line, message)
+            if line and recorded_outputs.NEW not in message:  # all else is no trouble of a reader
+                told.append((line, message))
+    if told:
+        set_page_data(app.env, TROUBLES, page, told)
+
+
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Find how each page is, and what went wrong; return the pages that now say something else."""
-    executed = page_data(env, EXECUTIONS)
-    now = {
-        page: [Finding(page, *executed[page].problems[-1])]
-        for page in failed_pages(env)
-        if executed[page].problems  # or it was not to be executed
-    }
-    for judge in (judge_ledger, judge_records)[: 1 if app.config.book_record else 2]:
-        for finding in sorted(set(judge(app))):
-            if finding.where in env.found_docs and NEW not in finding.message:
-                now.setdefault(finding.where, []).append(finding)
-    before = replace_book_data(env, TROUBLES, now)
-    if before in (None, now):
+    """Return the pages that tell how all others are, if there is something new to tell."""
+    titles = [env.titles[page].astext() for page in all_checks(env)]
+    now = ledger_of(env), all_checks(env), titles, page_data(env, TROUBLES)
+    if replace_book_data(env, TOLD, now) in (None, now):
         return []
-    changed = {page for page in before | now if before.get(page) != now.get(page)}
-    return [
-        *(changed & env.found_docs),
-        *(page for told in (LEDGER, SUMMARY) for page in page_data(env, told)),
-    ]
+    return [page for told in (LEDGER, SUMMARY) for page in page_data(env, told)]
 
 
 def troubles_of(env: BuildEnvironment) -> dict[str, str]:
     """Return what is to be said of each page on which something went wrong, in the order of the book."""
-    found: dict[str, list[Finding]] = book_data(env, TROUBLES)
+    found: dict[str, list[Problem]] = page_data(env, TROUBLES)
     said = {page: differ(len(found[page])) for page in in_order(env) if page in found}
     return said | {page: STOPPED for page in said if page in failed_pages(env)}
 
@@ -69,8 +85,9 @@ def differ(count: int) -> str:
 
 def summary(env: BuildEnvironment) -> str:
     """Say how much of the ledger is verified, and what went wrong."""
-    said = [report_of(env).summary]
-    found: dict[str, list[Finding]] = book_data(env, TROUBLES)
+    met = len(verified(*all_checks(env).values()))
+    said = [f"{met} of {len(ledger_of(env).outputs)} source outputs verified"]
+    found: dict[str, list[Problem]] = page_data(env, TROUBLES)
     if stopped := len(found.keys() & failed_pages(env)):
         said += [f"{stopped} page{f' {STOPPED}' if stopped == 1 else 's did not run to their end'}"]
     if count := sum(len(found[page]) for page in found.keys() - failed_pages(env)):
@@ -86,13 +103,13 @@ def say_summary(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Nod
 
 def page_note(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
     """Say at the top of a page what went wrong on it, and how to tell us; nothing if all went well."""
-    found: list[Finding] = book_data(app.env, TROUBLES).get(docname)
+    found: list[Problem] = page_data(app.env, TROUBLES).get(docname, [])
     if not found:
         return []
     if docname in failed_pages(app.env):
         title = f"This page {STOPPED}"
         says = (
-            f"On line {found[0].line} of its file, {found[0].message}. No cell below that one ran, so"
+            f"On line {found[0][0]} of its file, {found[0][1]}. No cell below that one ran, so"
             " what the text says of them was not computed here."
         )
     else:
@@ -107,13 +124,13 @@ def page_note(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]
     else:
         ask += nodes.Text("tell us")
     ask += nodes.Text(". These lines say all that we need to know:")
-    report = report_on(app.config, book_data(app.env, EXECUTED_WITH) or {}, found)
+    report = report_on(app.config, book_data(app.env, EXECUTED_WITH) or {}, docname, found)
     block = nodes.literal_block(report, report, language="text")
     parts = nodes.title("", title), nodes.paragraph("", says), ask, block
     return [nodes.admonition("", *parts, classes=["warning"])]
 
 
-def report_on(config: Config, about: dict[str, str], found: list[Finding]) -> str:
+def report_on(config: Config, about: dict[str, str], page: str, found: list[Problem]) -> str:
     """Return what we need to know of a machine and of what went wrong on a page, to be copied."""
     cpuinfo = Path("/proc/cpuinfo")
     named = re.search(r"model name\s*:\s*(.*)", cpuinfo.read_text() if cpuinfo.exists() else "")
@@ -124,9 +141,8 @@ def report_on(config: Config, about: dict[str, str], found: list[Finding]) -> st
         **about,
     }
     said = [f"{name}: {what}" for name, what in lines.items()]
-    said += [
-        f"{where}.md:{line}: {what.replace(f'; {WAY_OUT}', '')}" for where, line, what in found
-    ]
+    way_out = f"; {recorded_outputs.WAY_OUT}"
+    said += [f"{page}.md:{line}: {what.replace(way_out, '')}" for line, what in found]
     return "\n".join(said)
 
 
@@ -135,7 +151,7 @@ def say_at_the_end(app: Sphinx, exception: Exception | None) -> None:
     if exception:
         return
     found = troubles_of(app.env)
-    if found or report_of(app.env).ledger.outputs:
+    if found or ledger_of(app.env).outputs:
         LOGGER.info(summary(app.env))
     if found:
         pages = "; ".join(f"{page} ({what})" for page, what in found.items())

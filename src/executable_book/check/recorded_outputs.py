@@ -13,62 +13,69 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from textwrap import indent
-from typing import NamedTuple
 
-from docutils import nodes
 from sphinx.application import Sphinx
 
 from executable_book.check.printed_values import difference
 from executable_book.check.repeated_warnings import Finding
 from executable_book.files_on_disk import write_if_changed
-from executable_book.remembered import page_data, set_page_data
+from executable_book.remembered import page_data
 from executable_book.run.executed_cells import (
+    EXECUTIONS,
     ExecutedCell,
-    cells,
+    Problem,
     executed_with,
-    failed_pages,
     figure_in_words,
 )
 
-RECORDS, CLAIMS = "records", "claims"
 NEW = "is not recorded"
 WAY_OUT = "if that is right, record it (`nox -s docs -- --record`)"
 
 
-class Printed(NamedTuple):
-    """What a cell printed: its line, the key that it is recorded under, and the text.
+def compare_page(app: Sphinx, found: list[ExecutedCell]) -> Iterator[Problem]:
+    """Compare what the cells of a page print with its records, or rewrite these if that is asked for."""
+    path, now = file_of(app, app.env.docname), printed_by(app, found)
+    device = executed_with(app.env, app.env.docname).get("device", "cpu")
+    if app.config.book_record:
+        rewrite(path, now, device)
+    old = read(path)
+    if path.exists():
+        app.env.note_dependency(path)
+    for key, (line, text) in now.items():
+        if key not in old:
+            yield line, f"the output of `{key}` {NEW}; {WAY_OUT}"
+        elif change := difference(old[key], text, device):
+            yield line, f"the output of `{key}` is not the one recorded; {WAY_OUT}:\n{change}"
+    for key in old:
+        if key not in now:
+            yield 0, f"no cell of the page prints what is recorded of `{key}`; {WAY_OUT}"
 
-    If it claims to print what sources print, the key is the cell's anchor, and `ids` name those outputs.
-    """
 
-    line: int
-    key: str
-    text: str
-    ids: tuple[str, ...] = ()
+def rewrite(path: Path, now: dict[str, Problem], device: str) -> None:
+    """Record what a page prints, but leave alone what agrees."""
+    new, old = {key: text for key, (_, text) in now.items()}, read(path)
+    agree = {key for key in new if key in old and not difference(old[key], new[key], device)}
+    if new:
+        write_if_changed(path, dump((new | {key: old[key] for key in agree}).items()))
+    else:
+        path.unlink(missing_ok=True)
 
 
-def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Store what the cells of a page print, but for what nobody can vouch for."""
+def printed_by(app: Sphinx, found: list[ExecutedCell]) -> dict[str, Problem]:
+    """Return the lines of cells for which only a record can vouch, and their outputs, by its key."""
     keys: Counter[str] = Counter()
-    found: dict[str, list[Printed]] = {RECORDS: [], CLAIMS: []}
-    for cell in cells(app.env, doctree):
-        if "verifies" in cell.options:
-            ids = (*str(cell.options["verifies"] or "").split(),)
-            keys[anchor := "-".join(["reproduces", *ids[:1]])] += 1
-            anchor += f"--{keys[anchor]}" if keys[anchor] > 1 else ""
-            cell.node["ids"].append(anchor)
-            found[CLAIMS].append(Printed(cell.line, anchor, cell.printed, ids))
+    now = {}
+    for cell in found:
+        if "verifies" in cell.options or cell.options.get("nondeterministic"):
             continue
         said = [cell.printed, *(figure_in_words(svg) for _, svg in cell.drawings(app))]
-        if any(said) and not cell.options.get("nondeterministic"):
+        # Nobody sees white space at the ends of lines and of the text.
+        lines = "\n".join(filter(None, said)).strip("\n").splitlines()
+        if text := "\n".join(map(str.rstrip, lines)).rstrip():
             keys[key := _first_line(cell)] += 1
             key += f" ({keys[key]})" if keys[key] > 1 else ""
-            # Nobody sees white space at the ends of lines and of the text.
-            lines = "\n".join(filter(None, said)).strip("\n").splitlines()
-            text = "\n".join(map(str.rstrip, lines)).rstrip()
-            found[RECORDS].append(Printed(cell.line, key, text))
-    for subject in (one for one in found if found[one]):
-        set_page_data(app.env, subject, app.env.docname, found[subject])
+            now[key] = cell.line, text
+    return now
 
 
 def _first_line(cell: ExecutedCell) -> str:
@@ -99,38 +106,11 @@ def file_of(app: Sphinx, docname: str) -> Path:
     return Path(app.srcdir, "recorded", f"{docname}.txt")
 
 
-def judge_records(app: Sphinx) -> Iterator[Finding]:
-    """Compare all pages with all records, or rewrite the records if that is asked for."""
-    pages: dict[str, list[Printed]] = page_data(app.env, RECORDS)
-    failed = failed_pages(app.env)
-    for docname, records in pages.items():
-        if docname not in failed:
-            yield from _judge_page(app, docname, records)
+def judge_files(app: Sphinx) -> Iterator[Finding]:
+    """Find the files of pages that execute nothing, or remove them if records are rewritten."""
     files = set(Path(app.srcdir, "recorded").rglob("*.txt"))
-    for path in files - {file_of(app, docname) for docname in (*pages, *failed)}:
+    for path in files - {file_of(app, docname) for docname in page_data(app.env, EXECUTIONS)}:
         if app.config.book_record:
             path.unlink()
         else:
             yield Finding(str(path), 0, f"no page prints what is recorded here; {WAY_OUT}")
-
-
-def _judge_page(app: Sphinx, docname: str, records: list[Printed]) -> Iterator[Finding]:
-    path = file_of(app, docname)
-    old = read(path)
-    device = executed_with(app.env, docname).get("device", "cpu")
-    now = {one.key: one.text for one in records}
-    changes = {key: difference(old[key], now[key], device) for key in now if key in old}
-    if app.config.book_record:
-        agree = {key for key, change in changes.items() if not change}
-        new = [(key, old[key] if key in agree else text) for key, text in now.items()]
-        write_if_changed(path, dump(new))
-        return
-    for line, key, *_ in records:
-        if key not in old:
-            yield Finding(docname, line, f"the output of `{key}` {NEW}; {WAY_OUT}")
-        elif changes[key]:
-            message = f"the output of `{key}` is not the one recorded; {WAY_OUT}:\n{changes[key]}"
-            yield Finding(docname, line, message)
-    for key in old.keys() - now.keys():
-        message = f"no cell of the page prints what is recorded of `{key}`; {WAY_OUT}"
-        yield Finding(str(path), 0, message)

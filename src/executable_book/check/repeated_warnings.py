@@ -1,17 +1,15 @@
-"""What is found wrong is said again at every build.
+"""What is found wrong is said again at every build, until it is mended.
 
 Sphinx does not read an unchanged page twice, and skips its consistency check when nothing changed: a warning
-given while reading is heard once, and the second build of a broken book passes. So a check here works in two
-steps. While a page is read, it stores what it must know of it (see `remembered`). At the end of every build
-it judges all that is stored of all pages anew, and each finding becomes a warning (an error under `-W`). What
-is judged must not depend on which pages were read in this build.
+given while reading is heard once, and the second build of a broken book passes. So pages that somebody warned
+about (of an output that differs, an unknown role, a dead reference) are read again by the next build. A
+warning that names no page is taken to be about the page at hand, or else about all. What is said before that
+is about settings, which every build reads.
 
-Pages that others warned about (an unknown role, a dead reference) are read again by the next build. A warning
-that names no page is taken to be about the page at hand, or else about all. What is said before that is about
-settings, which every build reads.
+What is wrong with no page alone is judged at the end of every build, by what is stored of all pages (see
+`remembered`).
 """
 
-import json
 import logging as stdlib_logging
 import re
 from collections.abc import Callable, Iterable
@@ -26,9 +24,8 @@ from sphinx.util import logging
 LOGGER = logging.getLogger(__name__)
 ANY = ""
 """The page of a warning that names none."""
-KIND = "book"
-NOTE = "warned.json"
-"""Where the pages are noted that others warned about."""
+NOTE = "warned.txt"
+"""Where the pages are noted that somebody warned about."""
 
 
 class Finding(NamedTuple):
@@ -39,28 +36,26 @@ class Finding(NamedTuple):
     message: str
 
 
-_judged: set[str] = set()
-"""The kinds of warning that are given again by every build."""
-Judge = Callable[[Sphinx], Iterable[Finding]]
+def warn(app: Sphinx, check: str, where: str, line: int, message: str) -> None:
+    """Give a warning such as `book.ledger`, which is an error under `-W`."""
+    path = app.env.doc2path(where) if where in app.env.found_docs else where
+    # Without a line, Sphinx would take the path for the name of a page.
+    LOGGER.warning(message, location=f"{path}:{line or 1}", type="book", subtype=check)
 
 
-def judge(app: Sphinx, check: str, function: Judge) -> None:
-    """Have a check's findings reported at the end of every build, as warnings such as `book.ledger`."""
-    _judged.add(f"{KIND}.{check}")
+def judge(app: Sphinx, check: str, function: Callable[[Sphinx], Iterable[Finding]]) -> None:
+    """Have a check's findings reported at the end of every build."""
 
     def report(app: Sphinx, exception: Exception | None) -> None:
         if exception is None:
-            for where, line, message in sorted(set(function(app))):
-                path = app.env.doc2path(where) if where in app.env.found_docs else where
-                # Without a line, Sphinx would take the path for the name of a page.
-                place = f"{path}:{line or 1}"
-                LOGGER.warning(message, location=place, type=KIND, subtype=check)
+            for found in sorted(set(function(app))):
+                warn(app, check, *found)
 
     app.connect("build-finished", report)
 
 
 class PagesWithWarnings(stdlib_logging.Handler):
-    """Notes the pages that others warn about, and has the next build read them again."""
+    """Notes the pages that somebody warns about, and has the next build read them again."""
 
     def __init__(self, app: Sphinx) -> None:
         super().__init__(stdlib_logging.WARNING)
@@ -74,8 +69,7 @@ class PagesWithWarnings(stdlib_logging.Handler):
         kind, subtype = getattr(record, "type", ""), getattr(record, "subtype", "")
         if self.pages is None:
             return  # no page has been read
-        suppressed = [*self.app.config.suppress_warnings, *_judged]
-        if not logging.is_suppressed_warning(kind, subtype, suppressed):
+        if not logging.is_suppressed_warning(kind, subtype, self.app.config.suppress_warnings):
             # Sphinx hands most records over twice: at once, and when no page is at hand any more.
             page = self._page_of(getattr(record, "location", None))
             self.pages.add(record.__dict__.setdefault("page", page))
@@ -91,17 +85,13 @@ class PagesWithWarnings(stdlib_logging.Handler):
         return next(found, self.app.env.current_document.docname or ANY)
 
     def store(self, app: Sphinx, exception: Exception | None) -> None:
-        """Leave a note for the next build."""
+        """Leave a note for the next build: what is said from now on, the next says by itself."""
         if exception is None:
-            self.note.write_text(json.dumps(sorted(self.pages or ())), encoding="utf-8")
+            lines = (f"{page}\n" for page in sorted(self.pages or ()))
+            self.note.write_text("".join(lines), encoding="utf-8")
 
     def outdated(self, app: Sphinx, env: BuildEnvironment, *_: set[str]) -> set[str]:
         """Return the pages that the last build ended with warnings about."""
         self.pages = set()
-        try:
-            noted = json.loads(self.note.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            noted = []
-        except ValueError:  # damaged
-            noted = [ANY]
+        noted = self.note.read_text(encoding="utf-8").splitlines() if self.note.exists() else ()
         return env.found_docs if ANY in noted else env.found_docs & {*noted}

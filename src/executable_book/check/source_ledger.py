@@ -11,8 +11,8 @@ mark beside a claiming cell leads to the ledger (`html.proof_marks`), and from t
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,19 +24,12 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
 from executable_book.check.printed_values import DECIMAL, difference, values_in
-from executable_book.check.recorded_outputs import CLAIMS, Printed
 from executable_book.check.repeated_warnings import Finding
 from executable_book.html.foldable import folded
-from executable_book.remembered import (
-    Placeholder,
-    book_data,
-    page_data,
-    replace_book_data,
-    set_page_data,
-)
-from executable_book.run.executed_cells import executed_with, failed_pages
+from executable_book.remembered import Placeholder, page_data, set_page_data
+from executable_book.run.executed_cells import ExecutedCell, Problem, executed_with
 
-REPORT = "ledger-report"
+CHECKS = "ledger-checks"
 LEDGER, SUMMARY = "source-outputs", "source-outputs-summary"
 """The directives that show the ledger; each is the subject under which its pages are stored, too."""
 
@@ -108,108 +101,70 @@ def _read(text: str) -> Ledger:
 
 
 class Check(NamedTuple):
-    """One claim of one entry, and what is wrong with it (nothing if it agrees)."""
+    """One claim of one entry: where it is made, and what is wrong with it (nothing if it agrees)."""
 
-    docname: str
     line: int
     anchor: str
     output_id: str
     problem: str
 
 
-@dataclass(frozen=True)
-class Report:
-    """What this build found out about the ledger."""
-
-    ledger: Ledger
-    checks: tuple[Check, ...]
-    titles: dict[str, str]
-    """Of the pages that claim entries."""
-
-    def claims_of(self, output_id: str) -> list[Check]:
-        """Return the checks of one entry."""
-        return [check for check in self.checks if check.output_id == output_id]
-
-    def is_verified(self, output_id: str) -> bool:
-        """Tell whether an entry is claimed, and met wherever it is."""
-        claims = self.claims_of(output_id)
-        return bool(claims) and not any(check.problem for check in claims)
-
-    @property
-    def summary(self) -> str:
-        """How much of the ledger is verified."""
-        verified = sum(map(self.is_verified, self.ledger.outputs))
-        return f"{verified} of {len(self.ledger.outputs)} source outputs verified"
-
-    def on_page(self, docname: str) -> list[tuple[Check, Output]]:
-        """Return what a page claims: the checks of its cells, with the entries that they name."""
-        outputs = self.ledger.outputs
-        return [
-            (check, outputs[check.output_id])
-            for check in self.checks
-            if check.docname == docname and check.output_id in outputs
-        ]
-
-    def verified_on(self, docname: str) -> set[str]:
-        """Return the entries that a page claims, and which differ in none of its cells."""
-        failed = {output.id for check, output in self.on_page(docname) if check.problem}
-        return {output.id for _, output in self.on_page(docname)} - failed
+def compare_page(app: Sphinx, found: list[ExecutedCell]) -> Iterator[Problem]:
+    """Compare all that the cells of a page claim with the ledger; give them anchors."""
+    claiming = [cell for cell in found if "verifies" in cell.options]
+    device = executed_with(app.env, app.env.docname).get("device", "cpu")
+    anchors: Counter[str] = Counter()
+    checks = []
+    for cell in claiming:
+        ids = str(cell.options["verifies"] or "").split()
+        anchors[anchor := "-".join(["reproduces", *ids[:1]])] += 1
+        anchor += f"--{anchors[anchor]}" if anchors[anchor] > 1 else ""
+        cell.node["ids"].append(anchor)
+        compared = compare(cell.printed, ids, ledger_of(app.env).outputs, device)
+        checks += [Check(cell.line, anchor, *one) for one in compared]
+    if checks:
+        set_page_data(app.env, CHECKS, app.env.docname, checks)
+    yield from dict.fromkeys((one.line, one.problem) for one in checks if one.problem)
 
 
-def compare(claim: Printed, ledger: Ledger, device: str) -> Iterator[tuple[str, str]]:
+def compare(
+    printed: str, ids: list[str], outputs: dict[str, Output], device: str
+) -> Iterator[tuple[str, str]]:
     """Yield each entry that a cell claims with what is wrong, nothing if it agrees."""
-    got, labels = values_in(claim.text)
+    got, labels = values_in(printed)
     unchecked = next((found[0] for one in labels if (found := DECIMAL.search(one))), "")
     problem = ""
-    if not claim.ids:
+    if not ids:
         yield "", "`:verifies:` names no entry"
-    elif unknown := [one for one in claim.ids if one not in ledger.outputs]:
+    elif unknown := [one for one in ids if one not in outputs]:
         problem = f"the cell claims {unknown[0]!r}, which the ledger does not know"
-    elif len(got) != len(claim.ids):
+    elif len(got) != len(ids):
         count = f"{len(got)} value{'s' * (len(got) != 1)}" if got else "nothing that is a value"
-        problem = f"the cell claims {len(claim.ids)} ({', '.join(claim.ids)}) but prints {count}"
+        problem = f"the cell claims {len(ids)} ({', '.join(ids)}) but prints {count}"
     elif unchecked:
         problem = f"the cell also prints {unchecked}, which no entry checks"
-    for number, output_id in enumerate(claim.ids):
-        shown = problem or difference(ledger.outputs[output_id].printed, got[number], device)
+    for number, output_id in enumerate(ids):
+        shown = problem or difference(outputs[output_id].printed, got[number], device)
         differs = f"the cell does not reproduce {output_id!r}:\n{shown}" if shown else ""
         yield output_id, problem or differs
 
 
-def report_of(env: BuildEnvironment) -> Report:
-    """Return what the build found out, once all pages have been read."""
-    report: Report = book_data(env, REPORT)
-    return report
+def all_checks(env: BuildEnvironment) -> dict[str, list[Check]]:
+    """Return the checks of all pages that claim entries."""
+    return page_data(env, CHECKS)
 
 
-def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Compare all claims with all entries; return the pages that now show something else."""
-    ledger = ledger_of(env)
-    pages: dict[str, list[Printed]] = page_data(env, CLAIMS)
-    checks = (
-        Check(docname, one.line, one.key, *found)
-        for docname, printed in pages.items()
-        for device in [executed_with(env, docname).get("device", "cpu")]
-        for one in printed
-        for found in compare(one, ledger, device)
-    )
-    report = Report(ledger, (*checks,), {page: env.titles[page].astext() for page in pages})
-    before: Report | None = replace_book_data(env, REPORT, report)
-    if before in (None, report):
-        return []
-    changed = [page for page in pages if before.on_page(page) != report.on_page(page)]
-    return [*changed, *page_data(env, LEDGER), *page_data(env, SUMMARY)]
+def verified(*pages: list[Check]) -> set[str]:
+    """Return the entries that some pages claim, and that differ nowhere there."""
+    checks = [*chain(*pages)]
+    return {one.output_id for one in checks} - {one.output_id for one in checks if one.problem}
 
 
 def judge_ledger(app: Sphinx) -> Iterator[Finding]:
-    """Say all that is wrong."""
-    report = report_of(app.env)
-    failed = failed_pages(app.env)  # what they did not come to print is no news
-    for check in report.checks:
-        if check.problem and check.docname not in failed:
-            yield Finding(check.docname, check.line, check.problem)
-    for output_id in report.ledger.outputs:
-        if not report.claims_of(output_id):
+    """Find the entries that nobody claims."""
+    claimed = {one.output_id for one in chain(*all_checks(app.env).values())}
+    for output_id in ledger_of(app.env).outputs:
+        if output_id not in claimed:
             message = f"output {output_id!r} is claimed by no cell"
             yield Finding(str(ledger_path(app.env)), 0, message)
 
@@ -306,16 +261,18 @@ def ledger_link(app: Sphinx, docname: str, anchor: str, text: str) -> nodes.Node
 
 def output_status(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
     """Say in the ledger whether an output is verified, and by which chapters."""
-    report, output_id = report_of(app.env), place["output_id"]
-    verified = report.is_verified(output_id)
-    classes = ["source-output-status", "verified" if verified else "not-verified"]
-    text = "Verified on this build" if verified else "Not verified on this build"
+    pages = all_checks(app.env)
+    is_verified = place["output_id"] in verified(*pages.values())
+    classes = ["source-output-status", "verified" if is_verified else "not-verified"]
+    text = "Verified on this build" if is_verified else "Not verified on this build"
     status = nodes.paragraph("", text, classes=classes)
     seen: Counter[str] = Counter()
-    for check in report.claims_of(output_id):
-        status += nodes.Text(", and in " if seen else ", reproduced in ")
-        seen[title := report.titles[check.docname]] += 1
-        name = nodes.inline("", f"{title} ({seen[title]})" if seen[title] > 1 else title)
-        status += make_refnode(app.builder, docname, check.docname, check.anchor, name)
+    claims = ((page, one.anchor, one.output_id) for page in pages for one in pages[page])
+    for page, anchor, output_id in claims:
+        if output_id == place["output_id"]:
+            status += nodes.Text(", and in " if seen else ", reproduced in ")
+            seen[title := app.env.titles[page].astext()] += 1
+            name = nodes.inline("", f"{title} ({seen[title]})" if seen[title] > 1 else title)
+            status += make_refnode(app.builder, docname, page, anchor, name)
     status += nodes.Text(".")
     return [status]

@@ -11,9 +11,9 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from executable_book.code.listings import LISTINGS, Shown, library_of
+from executable_book.code.listings import library_of
 from executable_book.code.package_source import parsed
-from executable_book.remembered import book_data, is_site, page_data, replace_book_data
+from executable_book.remembered import is_site
 from executable_book.run import page_execution, stored_prints, traced_examples
 
 LOGGER = logging.getLogger(__name__)
@@ -25,9 +25,14 @@ NOTE = (
 """What stands below the first such listing of a page."""
 
 
+def are_shown(app: Sphinx) -> bool:
+    """Tell whether readers see shapes."""
+    return app.config.book_line_shapes and is_site(app)
+
+
 def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-    """Begin to run the examples, if the library has changed."""
-    if app.config.book_line_shapes and is_site(app):
+    """Begin to run the examples, if the library has changed: then all pages are read again, too."""
+    if are_shown(app):
         library = library_of(app.config, app.srcdir)
         program = Path(traced_examples.__file__)
         digest = page_execution.execution_digest(app.config, [program, library.folder])
@@ -35,37 +40,23 @@ def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         stored_prints.begin(app.outdir, SHAPES, digest, str(program), *where, *library.modules)
 
 
-def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Have the shapes; return the pages that now show others."""
-    found = stored_prints.finish(app.outdir, SHAPES) if app.config.book_line_shapes else {}
-    if is_site(app) and (problem := found.get("problem")):
+def have(app: Sphinx, env: BuildEnvironment) -> None:
+    """Have the shapes before pages are written."""
+    if are_shown(app) and (problem := stored_prints.finish(app.outdir, SHAPES).get("problem")):
         said = "the examples cannot be run: %s"
         LOGGER.warning(said, problem, type="book", subtype="line-shapes")
-    now = {tuple(statement): made for statement, made in found.get("printed", ())}
-    before = replace_book_data(env, SHAPES, now) or {}
-    changed = {statement[0] for statement, _ in now.items() ^ before.items()}
-    return [
-        page
-        for page in page_data(env, LISTINGS)
-        if changed & {one.module for one in listings_on(env, page)}
-    ]
-
-
-def listings_on(env: BuildEnvironment, page: str) -> list[Shown]:
-    """Return the listings of a page."""
-    return [one for one in page_data(env, LISTINGS).get(page, ()) if isinstance(one, Shown)]
 
 
 def mark_listings(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Give each listing of a page the shapes of its lines."""
-    if not (is_site(app) and (traced := book_data(app.env, SHAPES))):
+    listings = [block for block in doctree.findall(nodes.literal_block) if "library" in block]
+    if not (listings and are_shown(app)):
         return
-    by_code = {one.code: one for one in listings_on(app.env, docname)}
-    note = True
-    for block in doctree.findall(nodes.literal_block):
-        if "library" in block and (shown := by_code.get(block.astext())):
-            statements = traced_examples.statements_in(parsed(shown.code), (shown.module,))
-            found = ((node.lineno, traced.get(statement)) for statement, node in statements)
-            block["line_shapes"] = {line: made for line, made in found if made}
-            block["line_shapes_note"] = note and bool(block["line_shapes"])
-            note &= not block["line_shapes"]
+    printed = stored_prints.stored(app.outdir, SHAPES).get("printed", ())
+    traced = {tuple(statement): made for statement, made in printed}
+    for block in listings:
+        statements = traced_examples.statements_in(parsed(block.astext()), (block["module"],))
+        found = ((node.lineno, traced.get(statement)) for statement, node in statements)
+        block["line_shapes"] = {line: made for line, made in found if made}
+    for block in [block for block in listings if block["line_shapes"]][:1]:
+        block["line_shapes_note"] = True

@@ -85,7 +85,7 @@ class LibraryCode(SphinxDirective):
         until, new = self.options.get("until", []), self.options.get("new", [])
         listing = abridged(until)
         code = nodes.literal_block(listing.code, listing.code, language="python")
-        code["library"] = [item.name for item in items]
+        code["library"], code["module"] = [item.name for item in items], module.name
         own = tuple(item.own for item in items)
         code["shown"] = Shown(self.lineno, own, module.name, listing.code, is_whole=not until)
         if until or new:

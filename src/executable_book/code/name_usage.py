@@ -4,12 +4,14 @@ Cells of a page share their names, so they are read one after another with the s
 """
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import cache
 from typing import NamedTuple
 
 from executable_book.code.abridged import Positions
 from executable_book.code.package_source import parsed
+
+IMPORT = ast.Import | ast.ImportFrom
 
 
 @cache
@@ -26,73 +28,57 @@ class Use(NamedTuple):
     start: int
 
 
-class Scope(ast.NodeVisitor):
-    """What the names in some code mean, which is visited in the order in which it runs.
+class Scope:
+    """What the names in some code mean, which is read from its beginning to its end.
 
-    A name means a public name of the package, a module such as `figures`, or "", which is the package.
+    A name means a public name of the package, a module such as `figures`, or "", which is the package. What
+    binds it anew takes its meaning away, even if that is the argument of a function.
     """
 
     def __init__(self, package: str, public: Collection[str]) -> None:
         self.package, self.public = package, public
         self.known = beginnings(frozenset(public))
         self.meaning: dict[str, str] = {}
-        self._found: list[Use] = []
-        self._positions = Positions("")
 
     def uses(self, code: str) -> list[Use]:
         """Return the uses in some code, and remember what it imports and redefines."""
-        self._found, self._positions = [], Positions(code)
-        self.visit(parsed(code))
-        return sorted(self._found, key=lambda use: use.start)
+        return self._uses(code, ast.walk(parsed(code)))
 
     def read_imports(self, code: str) -> None:
         """Remember what a module imports at its top."""
-        self._positions = Positions(code)
-        for statement in parsed(code).body:
-            if isinstance(statement, ast.Import | ast.ImportFrom):
-                self.visit(statement)
+        self._uses(code, (one for one in parsed(code).body if isinstance(one, IMPORT)))
 
-    def visit(self, node: ast.AST) -> None:
-        """Note the public names in some code, and what its names mean from then on."""
-        start, end = self._positions.start, self._positions.end
-        match node:
-            case ast.Import(names=names):
-                aliases = (alias for alias in names if alias.name == self.package)
-                self.meaning |= {alias.asname or alias.name: "" for alias in aliases}
-            case ast.ImportFrom(module=str(module), names=names):
-                package, _, path = module.partition(".")
-                for alias in names:
-                    self.meaning.pop(alias.asname or alias.name, None)
-                    candidates = (f"{path}.{alias.name}".lstrip("."), alias.name)
-                    known = [one for one in candidates if one in self.known]
-                    if package == self.package and known:
-                        self.meaning[alias.asname or alias.name] = known[0]
-                        self._note(known[0], start(alias))
-            case ast.Attribute(attr=attr) if (name := self._meaning_of(node)) in self.public:
-                self._note(name, end(node) - len(attr))
-            case ast.Name(id=name, ctx=ast.Load()):
-                self._note(self.meaning.get(name), start(node))
-            case ast.Name(id=name):
-                self.meaning.pop(name, None)
-            case ast.Assign(targets=targets, value=value):  # which the targets do not mean yet
-                for part in (value, *targets):
-                    self.visit(part)
-            case ast.FunctionDef(name=name, args=args):
-                self.meaning.pop(name, None)
-                outside = dict(self.meaning)
-                for argument in (*args.posonlyargs, *args.args, *args.kwonlyargs):
-                    self.meaning.pop(argument.arg, None)
-                self.generic_visit(node)
-                self.meaning = outside
-            case ast.ClassDef(name=name):
-                self.meaning.pop(name, None)
-                self.generic_visit(node)
-            case _:
-                self.generic_visit(node)
-
-    def _note(self, name: str | None, start: int) -> None:
-        if name and name in self.public:
-            self._found.append(Use(name, start))
+    def _uses(self, code: str, found: Iterable[ast.AST]) -> list[Use]:
+        positions = Positions(code)
+        start, end = positions.start, positions.end
+        placed = (one for one in found if isinstance(one, ast.expr | ast.stmt | ast.arg))
+        uses = []
+        for node in sorted(placed, key=lambda one: (one.lineno, one.col_offset)):
+            match node:
+                case ast.Import(names=names):
+                    aliases = (alias for alias in names if alias.name == self.package)
+                    self.meaning |= {alias.asname or alias.name: "" for alias in aliases}
+                case ast.ImportFrom(module=str(module), names=names):
+                    package, _, path = module.partition(".")
+                    for alias in names:
+                        self.meaning.pop(alias.asname or alias.name, None)
+                        candidates = (f"{path}.{alias.name}".lstrip("."), alias.name)
+                        known = [one for one in candidates if one in self.known]
+                        if package == self.package and known:
+                            self.meaning[alias.asname or alias.name] = known[0]
+                            uses.append(Use(known[0], start(alias)))
+                case ast.Attribute(attr=attr) if (name := self._meaning_of(node)) is not None:
+                    uses.append(Use(name, end(node) - len(attr)))
+                case ast.Name(id=name, ctx=ast.Load()):
+                    uses.append(Use(self.meaning.get(name, ""), start(node)))
+                case (
+                    ast.Name(id=name)
+                    | ast.arg(arg=name)
+                    | ast.FunctionDef(name=name)
+                    | ast.ClassDef(name=name)
+                ):
+                    self.meaning.pop(name, None)
+        return sorted((use for use in uses if use.name in self.public), key=lambda use: use.start)
 
     def _meaning_of(self, node: ast.expr) -> str | None:
         """Return what a dotted name stands for, None if it is nothing of the package."""

@@ -28,13 +28,12 @@ from executable_book.html.page_body import in_lines, with_width
 from executable_book.publish.repository import source_link
 from executable_book.remembered import (
     Placeholder,
-    book_data,
     page_data,
     replace_book_data,
     set_page_data,
 )
 
-USES, REFERENCES, ENTRIES = "api-uses", "api-references", "api-entries"
+USES, REFERENCES = "api-uses", "api-references"
 PIECE = re.compile(r"<[^>]*>|[^<]+")
 
 
@@ -74,13 +73,10 @@ def scope_of(module: Module, library: Library) -> Scope:
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Gather which pages use each name; return the references, if that has changed."""
-    now: dict[str, list[tuple[str, str]]] = {}
-    for docname, names in page_data(env, USES).items():
-        for name in names:
-            now.setdefault(name, []).append((docname, env.titles[docname].astext()))
-    before = replace_book_data(env, ENTRIES, now)
-    return [] if before in (None, now) else list(page_data(env, REFERENCES))
+    """Return the references, if other pages use names than before, or are called otherwise."""
+    using = {page: names for page, names in page_data(env, USES).items() if names}
+    now = {page: (env.titles[page].astext(), names) for page, names in using.items()}
+    return [] if replace_book_data(env, USES, now) in (None, now) else [*page_data(env, REFERENCES)]
 
 
 def entry_details(app: Sphinx, docname: str, place: Placeholder) -> Iterator[nodes.Node]:
@@ -89,9 +85,11 @@ def entry_details(app: Sphinx, docname: str, place: Placeholder) -> Iterator[nod
     library = library_of(app.config, app.srcdir)
     item = library.public[name]
     if links := [
-        make_refnode(app.builder, docname, page, "", nodes.inline("", title))
-        for page, title in book_data(app.env, ENTRIES).get(name, ())
-        if page != docname
+        make_refnode(
+            app.builder, docname, page, "", nodes.inline("", app.env.titles[page].astext())
+        )
+        for page, names in page_data(app.env, USES).items()
+        if name in names and page != docname
     ]:
         line = nodes.paragraph("", "Used in ", classes=["api-used-in"])
         for link in links:

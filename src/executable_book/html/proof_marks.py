@@ -10,7 +10,15 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 from executable_book.check.page_troubles import STOPPED, troubles_of
-from executable_book.check.source_ledger import Check, Output, anchor_of, ledger_link, report_of
+from executable_book.check.source_ledger import (
+    Check,
+    Output,
+    all_checks,
+    anchor_of,
+    ledger_link,
+    ledger_of,
+    verified,
+)
 from executable_book.remembered import Placeholder
 from executable_book.run.executed_cells import cells, executed_with, is_cell
 
@@ -30,8 +38,9 @@ def add_marks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def _mark(app: Sphinx, docname: str, cell: nodes.container) -> nodes.Element | None:
-    shown = report_of(app.env).on_page(docname)
-    if claimed := [one for one in shown if one[0].anchor in cell["ids"]]:
+    checks = [one for one in all_checks(app.env).get(docname, ()) if one.anchor in cell["ids"]]
+    outputs = ledger_of(app.env).outputs if checks else {}
+    if claimed := [(one, outputs[one.output_id]) for one in checks if one.output_id in outputs]:
         return _of_sources(app, docname, claimed)
     if reason := str(cell["cell_metadata"].get("nondeterministic") or "").strip():
         says = f"Yours may differ: {reason}"
@@ -83,10 +92,9 @@ def mark_ends(app: Sphinx, doctree: nodes.document) -> None:
 
 def page_foot(app: Sphinx, docname: str, place: Placeholder) -> list[nodes.Node]:
     """Say on which device and versions the page ran, and how many source outputs it verifies."""
-    report = report_of(app.env)
     foot = nodes.paragraph("", what_ran(executed_with(app.env, docname)), classes=["page-foot"])
-    if report.on_page(docname):
-        count = len(report.verified_on(docname))
+    if checks := all_checks(app.env).get(docname):
+        count = len(verified(checks))
         says = f"{count} source output{'' if count == 1 else 's'} verified"
         link = ledger_link(app, docname, "", says)
         foot.extend([nodes.Text("; "), link, nodes.Text(" on this page")])

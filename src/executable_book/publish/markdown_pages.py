@@ -15,7 +15,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from executable_book.check.repeated_warnings import Finding
+from executable_book.check.repeated_warnings import warn
 from executable_book.files_on_disk import write_if_changed
 from executable_book.publish.plain_markdown import PlainMarkdown
 from executable_book.publish.repository import edition
@@ -79,14 +79,10 @@ def lines_of(app: Sphinx, page: str) -> Iterator[str]:
 
 
 def collect_description(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep a page's description."""
+    """Keep a page's description, which each page must have."""
     named = (meta for meta in doctree.findall(nodes.meta) if meta.get("name") == "description")
     description = next((meta["content"] for meta in named), "")
     set_page_data(app.env, DESCRIPTIONS, app.env.docname, description)
-
-
-def judge_descriptions(app: Sphinx) -> Iterator[Finding]:
-    """Report the pages that do not say what they are about."""
-    for docname, description in page_data(app.env, DESCRIPTIONS).items():
-        if not description:
-            yield Finding(docname, 0, "the page has no description (myst: html_meta: description)")
+    if not description:
+        says = "the page has no description (myst: html_meta: description)"
+        warn(app, "descriptions", app.env.docname, 0, says)

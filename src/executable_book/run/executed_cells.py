@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from xml.etree import ElementTree
 
 from docutils import nodes
@@ -20,11 +20,10 @@ FIGURE_TEXT = re.compile(r"<!-- (.+?) -->", re.DOTALL)
 TITLE = ".//{http://creativecommons.org/ns#}Work/{http://purl.org/dc/elements/1.1/}title"
 
 
-class ExecutedPage(NamedTuple):
-    """What is wrong with the cells of a page, by lines, and whether it ended before its end."""
-
-    problems: tuple[tuple[int, str], ...] = ()
-    failed: bool = False
+Problem = tuple[int, str]
+"""A line of a page, and what to say of it."""
+NOT_EXECUTED = (0, "")
+"""What ended a page that was not to be executed."""
 
 
 @dataclass(frozen=True)
@@ -95,17 +94,15 @@ def executed_with(env: BuildEnvironment, docname: str) -> dict[str, str]:
 
 def failed_pages(env: BuildEnvironment) -> set[str]:
     """Return the pages that did not run to their end: what they printed is not all that they print."""
-    pages: dict[str, ExecutedPage] = page_data(env, EXECUTIONS)
-    return {docname for docname, page in pages.items() if page.failed}
+    failures: dict[str, Problem | None] = page_data(env, EXECUTIONS)
+    return {docname for docname, failure in failures.items() if failure}
 
 
 # What went wrong
 
 
-def problems_of_page(
-    found: list[ExecutedCell], executed: Mapping[str, Any]
-) -> Iterator[tuple[int, str]]:
-    """Yield what is wrong with a page, by its cells and by what MyST-NB says: lines, and what to say."""
+def problems_of_page(found: list[ExecutedCell], executed: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield what is wrong with a page, by its cells and by what MyST-NB says; at last, what ended it."""
     end, why = (len(found), "") if executed["succeeded"] else failure_of(found, executed)
     for cell in found[:end]:
         yield from problems(cell)
@@ -122,8 +119,8 @@ def failure_of(found: list[ExecutedCell], executed: Mapping[str, Any]) -> tuple[
     return len(found), str(executed["error"])
 
 
-def problems(cell: ExecutedCell) -> Iterator[tuple[int, str]]:
-    """Yield what is wrong with the outputs of a cell: its line, and what to say."""
+def problems(cell: ExecutedCell) -> Iterator[Problem]:
+    """Yield what is wrong with the outputs of a cell."""
     if text := cell.written("stderr").strip():
         yield cell.line, f"this cell wrote to stderr: {text.splitlines()[0]}"
     if ADDRESS.search(cell.printed):

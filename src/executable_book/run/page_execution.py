@@ -18,7 +18,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
@@ -34,11 +34,11 @@ from sphinx.errors import ConfigError, SphinxError
 from sphinx.util.parallel import make_chunks
 from sqlalchemy.exc import SQLAlchemyError
 
-from executable_book.check.repeated_warnings import Finding
+from executable_book.check.repeated_warnings import warn
 from executable_book.files_on_disk import digest_of, sha256
 from executable_book.remembered import page_data, replace_book_data, set_page_data
 from executable_book.run import executed_cells, kernel_start, kernels, stored_prints
-from executable_book.run.executed_cells import EXECUTED_WITH, EXECUTIONS, ExecutedPage
+from executable_book.run.executed_cells import EXECUTED_WITH, EXECUTIONS, NOT_EXECUTED, Problem
 
 CACHES = "executions"
 """The folder of all caches, beside the output folder: builders share them."""
@@ -88,7 +88,7 @@ def _processors() -> list[str]:
 def configure(app: Sphinx, config: Config) -> None:
     """Have MyST-NB execute pages with our kernels, and keep their outputs where they belong."""
     app.registry.source_suffix.pop(".ipynb", None)  # pages are texts, whose lines findings name
-    config.suppress_warnings = [*config.suppress_warnings, "mystnb.exec"]  # see `judge_cells`
+    config.suppress_warnings = [*config.suppress_warnings, "mystnb.exec"]  # see `collect`
     if config.book_not_executed:  # such a page has no language
         config.suppress_warnings = [*config.suppress_warnings, "myst-nb.lexer"]
     kernels.install_kernelspec(app.outdir.parent / "jupyter")
@@ -181,25 +181,18 @@ def executed_with(app: Sphinx) -> dict[str, str]:
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Store how the execution of a page went."""
+    """Say what went wrong as a page was executed, and store what ended it, None if it ran to its end."""
     docname = app.env.docname
     executed = app.env.nb_metadata[docname].get("exec_data")  # type: ignore[attr-defined]
     if executed is None and docname in app.config.book_not_executed:
-        set_page_data(app.env, EXECUTIONS, docname, ExecutedPage(failed=True))
+        set_page_data(app.env, EXECUTIONS, docname, NOT_EXECUTED)
     elif executed is not None:
         found = executed_cells.cells(app.env, doctree)
-        problems = (*executed_cells.problems_of_page(found, executed),)
-        page = ExecutedPage(problems, failed=not executed["succeeded"])
-        set_page_data(app.env, EXECUTIONS, docname, page)
-        if page.failed:
-            app.env.note_reread()
-
-
-def judge_cells(app: Sphinx) -> Iterator[Finding]:
-    """Say what went wrong as pages were executed, in this build or an earlier one."""
-    pages: dict[str, ExecutedPage] = page_data(app.env, EXECUTIONS)
-    for docname, page in pages.items():
-        yield from (Finding(docname, line, message) for line, message in page.problems)
+        problems = [*executed_cells.problems_of_page(found, executed)]
+        failure = None if executed["succeeded"] else problems[-1]
+        set_page_data(app.env, EXECUTIONS, docname, failure)
+        for problem in problems:
+            warn(app, "execution", docname, *problem)
 
 
 def executed_notebook(app: Sphinx, docname: str) -> NotebookNode | None:
@@ -208,8 +201,8 @@ def executed_notebook(app: Sphinx, docname: str) -> NotebookNode | None:
     The notebook that MyST-NB writes has no outputs if they come from its cache. A page that was saved since
     it was read has none either: the next build reads it.
     """
-    page: ExecutedPage | None = page_data(app.env, EXECUTIONS).get(docname)
-    if page is None or page.failed or app.config.nb_execution_mode != "cache":
+    failure: Problem | None = page_data(app.env, EXECUTIONS).get(docname, NOT_EXECUTED)
+    if failure or app.config.nb_execution_mode != "cache":
         return None
     text = Path(app.env.doc2path(docname)).read_text(encoding="utf-8")
     config = app.env.myst_config  # type: ignore[attr-defined]

@@ -205,26 +205,19 @@ def test_a_damaged_output_is_computed_again(project) -> None:
         assert "\nright\n" in text_of(project, "page")
 
 
-def test_what_others_put_among_the_caches_stays(project) -> None:
-    others = [project.built / "executions" / name for name in (".DS_Store", "2024-run/results.csv")]
-    for path in others:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("mine")
-        os.utime(path, (0, 0))
-        os.utime(path.parent, (0, 0))
-    titled(project, "page", cell("1"))
-    assert project.build().status == 0
-    assert [path.read_text() for path in others] == ["mine", "mine"]
-
-
-def test_outputs_that_nobody_has_used_for_long_are_removed(project) -> None:
+def test_outputs_that_nobody_has_used_for_long_are_removed_and_nothing_else(project) -> None:
     titled(project, "page", cell("print('old')"))
     project.build()
-    (cache,) = (project.built / "executions").iterdir()
-    os.utime(cache, (0, 0))
+    (cache,) = (caches := project.built / "executions").iterdir()
+    others = caches / "2024-run" / "results.csv", caches / ".DS_Store"
+    for path in others:
+        project.write(path, "mine")
+    for path in caches.iterdir():
+        os.utime(path, (0, 0))
     (project.root / "src" / "library.py").write_text("ANSWER = 43\n")
     project.build()
     assert not cache.exists()
+    assert [path.read_text() for path in others] == ["mine", "mine"]
 
 
 # What outputs depend on
