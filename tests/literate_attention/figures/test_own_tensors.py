@@ -66,13 +66,3 @@ def test_huge_scores_lose_their_largest_before_the_exponential() -> None:
     drawing = figures.draw_masked_row(HUGE, ABC, query=2)
     assert lengths(drawing, "÷ sum.*").tolist() == [0.0, 1.0, 0.0, 0.0]
     assert "exp(s \N{MINUS SIGN} max)" in written(drawing)
-
-
-@pytest.mark.parametrize("query", [0, 2])
-def test_no_word_is_said_to_attend_most_to_a_hidden_one(query) -> None:
-    """Also where numbers stand beyond the mask, as they do in scores before it is applied."""
-    scores = la.causal_mask(4).logical_not() * 9.0 + torch.eye(4)
-    alt = figures.draw_attention_matrix(scores, ABC, attn_mask=la.causal_mask(4)).alt
-    how = "only" if query == 0 else "most"
-    assert f"'{ABC[query]}', attends {how} to '{ABC[query]}', 1.00." in alt
-    assert "Numbers of 6 pairs stand beyond the mask." in alt
