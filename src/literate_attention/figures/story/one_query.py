@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -12,9 +13,6 @@ from .._palette import BLUE, CONTEXT, GREY_BAR, INK, INPUT, KEY, QUERY, QUIET, R
 from .._words import format_number, format_vector, name_largest, plural, quote, to_numpy
 
 __all__ = ["draw_context_vector", "draw_masked_row", "draw_query_steps"]
-
-_LARGE = 20.0
-"""Where a score is above this, the largest is subtracted from all: so nothing overflows."""
 
 
 def draw_context_vector(
@@ -149,11 +147,7 @@ def draw_masked_row(
     values = to_numpy(scores, 1)
     tokens = clean_labels(tokens, len(values))
     masked = np.where(np.arange(len(values)) <= query, values, -np.inf)
-    shift = masked.max() if masked.max() > _LARGE else 0.0
-    exp, less = (
-        ("exp(s \N{MINUS SIGN} max)", " of the scores less the largest") if shift else ("exp", "")
-    )
-    exponentials = np.exp(masked - shift)
+    exponentials = to_numpy(torch.from_numpy(masked).exp())  # refuses what is infinite
     total = exponentials.sum()
     weights = exponentials / total
     row, gap, cell, passage = 22.0, 10.0, 38.0, 30.0
@@ -162,7 +156,7 @@ def draw_masked_row(
     first = after + cell + gap
     room = (WIDTH - MARGIN - first - gap) / 2
     second = first + room + gap
-    columns = ((left, cell, "score"), (after, cell, "masked"), (first, room, exp))
+    columns = ((left, cell, "score"), (after, cell, "masked"), (first, room, "exp"))
     with new_canvas() as page:
         page.note(left - 6, MARGIN + 6, "key", "right")
         for x, width, name in (*columns, (second, room, "÷ sum")):
@@ -195,6 +189,6 @@ def draw_masked_row(
             f"The scores of '{tokens[query]}' with {len(values)} keys.",
             f"{plural(len(passed), 'passes', 'pass')}: {quote(passed)}.",
             f"The mask stops {end}.",
-            f"The exponentials{less} sum to {format_number(total)}; divided by that sum, the largest weight "
+            f"The exponentials sum to {format_number(total)}; divided by that sum, the largest weight "
             f"is {format_number(weights.max())}, for {name_largest(weights, tokens)}.",
         )
