@@ -169,20 +169,6 @@ def draw(name):
 drawn = cache(draw)  # once for several tests
 
 
-def rendered(drawing):
-    """Render all but the words; return these, each with what would render it."""
-    renderer = FigureCanvasAgg(drawing.figure).get_renderer()
-    render_text = renderer.draw_text
-    found = []
-
-    def postpone(*arguments, mtext, **settings) -> None:
-        found.append((mtext, partial(render_text, *arguments, **settings)))
-
-    with patch.object(renderer, "draw_text", postpone):
-        drawing.figure.draw(renderer)
-    return renderer, found
-
-
 MARGIN = 10
 """Letters may reach a few pixels beyond the box that matplotlib computes for a text."""
 
@@ -200,17 +186,25 @@ class Look(NamedTuple):
 
 @cache
 def seen(name):
-    """Look once at what several tests judge."""
-    renderer, found = rendered(drawn(name))
+    """Look once at what several tests judge: at all but the words, then at each text alone."""
+    figure = drawn(name).figure
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    render_text, found = renderer.draw_text, []
+
+    def postpone(*arguments, mtext, **settings) -> None:
+        found.append((mtext, partial(render_text, *arguments, **settings)))
+
+    with patch.object(renderer, "draw_text", postpone):
+        figure.draw(renderer)
     behind = np.array(renderer.buffer_rgba())
-    inks = [ink_of(text, render_text, renderer) for text, render_text in found]
+    inks = [ink_of(text, render, renderer) for text, render in found]
     return Look(behind, [text for text, _ in found], inks)
 
 
-def ink_of(text, render_text, renderer):
+def ink_of(text, render, renderer):
     """Render one text alone; return the pixels where it leaves ink, searched for around its box."""
     renderer.clear()
-    render_text()
+    render()
     box = text.get_window_extent(renderer)
     height, width = int(renderer.height), int(renderer.width)
     left, top = max(0, int(box.x0) - MARGIN), max(0, height - int(box.y1) - MARGIN)
