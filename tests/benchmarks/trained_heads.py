@@ -90,14 +90,13 @@ def copied(model, tokenizer, heads, sentence, generator):
     once = torch.tensor(tokenizer.encode(sentence))
     noise = random_tokens(len(once), generator)
     both = torch.stack([noise, once]).repeat(1, 2)
-    upper = la.cache_first_layers(model, both, WRITER[0])
     found = {}
 
-    def keep(name, reader=upper):
-        right, _ = la.copy_predictions(reader, both)
+    def keep(name):
+        right, _ = la.copy_predictions(model, both)
         found[f"random, {name}"], found[f"words, {name}"] = right.float().mean(dim=-1).tolist()
 
-    guessed = model.logits(upper.hidden_states(both)[1, : len(once) - 1]).argmax(dim=-1)
+    guessed = model.logits(model.hidden_states(both)[1, : len(once) - 1]).argmax(dim=-1)
     found["words, first reading"] = (guessed == once[1:]).float().mean().item()
     keep("all heads")
     eight_others = la.other_heads(heads["induction"], 9, generator)
@@ -113,9 +112,9 @@ def copied(model, tokenizer, heads, sentence, generator):
             keep(name)
     for layer, head in heads["previous token"][1:]:
         with la.ablate_heads(model, [(layer, head)]):
-            keep(f"without layer {layer}, head {head}", model)
+            keep(f"without layer {layer}, head {head}")
     with la.ablate_heads(model, EARLY):
-        keep("without eight early heads", model)
+        keep("without eight early heads")
     found |= {
         f"loss, {name}": loss_without(model, once, off)
         for name, off in {
@@ -137,27 +136,27 @@ def copied(model, tokenizer, heads, sentence, generator):
         keep("another head's two wires cut")
     earlier = [head for head in heads["previous token"][1:] if head[0] < KEYS[0][0]]
     with la.path_patch(model, dict.fromkeys(earlier, KEYS)):
-        keep("the wires of all other previous-token heads cut", model)
+        keep("the wires of all other previous-token heads cut")
     with la.path_patch(model, {WRITER: KEYS}, part="value"):
         keep("hidden from the values")
     with la.path_patch(model, {WRITER: READERS}, part="query"):
         keep("hidden from the queries")
-    return found | forged(model, upper, both, heads["induction"][:5])
+    return found | forged(model, both, heads["induction"][:5])
 
 
-def forged(model, upper, both, best):
+def forged(model, both, best):
     """Return what is copied, and where the best induction heads look, if two keys read forged notes."""
     circuit = la.ov_circuit(model, *WRITER)
-    stream = la.residual_stream(upper, both)[:, WRITER[0]]
-    weight = la.attention_maps(upper, both, layers=[WRITER[0]])[:, 0, WRITER[1]]
+    stream = la.residual_stream(model, both)[:, WRITER[0]]
+    weight = la.attention_maps(model, both)[:, *WRITER]
     seen = pad(weight.diagonal(-1, -2, -1), (1, 0)).unsqueeze(-1)
     found = {}
 
     def keep(name, note=None):
         replacement = (lambda output: output) if note is None else (lambda output: note)
         with la.path_patch(model, {WRITER: KEYS}, replacement):
-            right, _ = la.copy_predictions(upper, both)
-            maps = la.attention_maps(upper, both, layers=[17, 18])
+            right, _ = la.copy_predictions(model, both)
+            maps = la.attention_maps(model, both)
         after = la.induction_targets(both)
         places = {"after a copy": after, "one too far": shifted(after, 1) & ~after}
         places["one too near"] = shifted(after, -1) & ~after
@@ -165,7 +164,7 @@ def forged(model, upper, both, best):
             found[f"{kind}, {name}"] = right[row].float().mean().item()
             for place, wanted in places.items():
                 scores = la.head_scores(maps, wanted)[row]
-                looks = sum(scores[layer - 17, head].item() for layer, head in best)
+                looks = sum(scores[layer, head].item() for layer, head in best)
                 found[f"{kind}, {name}, looks {place}"] = looks / len(best)
 
     keep("notes as they are")
@@ -203,14 +202,14 @@ def names_told(model, tokenizer, ending, generator):
     first, second = (PEOPLE[at] for at in torch.randperm(8, generator=generator)[:2])
     giver, taker = (first, second) if torch.rand(1, generator=generator) < 0.5 else (second, first)
     text = torch.tensor(tokenizer.encode(f"When {first} and {second} {ending.format(giver)}"))
-    upper, found = la.cache_first_layers(model, text, MOVER[0]), {}
+    found = {}
     for what, heads in {
         "all heads": [],
         "without 23/3": [MOVER],
         "without another head": la.other_heads([MOVER], 9, generator),
     }.items():
         with la.ablate_heads(model, heads):
-            said = model.logits(upper.hidden_states(text)[-1]).log_softmax(dim=-1)
+            said = model.logits(model.hidden_states(text)[-1]).log_softmax(dim=-1)
         right, wrong = (said[tokenizer.encode(f" {name}")[0]].item() for name in (taker, giver))
         found |= {what: right - wrong, f"{what}, right name": right, f"{what}, wrong name": wrong}
     return found
