@@ -137,7 +137,7 @@ def forged(model, both, best):
     """Return what is copied, and where the best induction heads look, if two keys read forged notes."""
     circuit = la.ov_circuit(model, *WRITER)
     stream = la.residual_stream(model, both)[:, WRITER[0]]
-    weight = la.attention_maps(model, both, layers=[WRITER[0]])[:, 0, WRITER[1]]
+    weight = la.attention_maps(model, both)[:, *WRITER]
     seen = pad(weight.diagonal(-1, -2, -1), (1, 0)).unsqueeze(-1)
     after = la.induction_targets(both)
     places = {
@@ -151,12 +151,12 @@ def forged(model, both, best):
         replacement = (lambda output: output) if note is None else (lambda output: note)
         with la.path_patch(model, {WRITER: KEYS}, replacement):
             right, _ = la.copy_predictions(model, both)
-            maps = la.attention_maps(model, both, layers=[17, 18])
+            maps = la.attention_maps(model, both)
         for row, kind in enumerate(("random", "words")):
             found[f"{kind}, {name}"] = right[row].float().mean().item()
             for place, wanted in places.items():
                 scores = la.head_scores(maps, wanted)[row]
-                looks = sum(scores[layer - 17, head].item() for layer, head in best)
+                looks = sum(scores[layer, head].item() for layer, head in best)
                 found[f"{kind}, {name}, looks {place}"] = looks / len(best)
 
     keep("notes as they are")

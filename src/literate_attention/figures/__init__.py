@@ -8,17 +8,12 @@ import it, ``from literate_attention import figures`` does.
 """
 
 from literate_attention.figures._canvas import Drawing
-from literate_attention.figures.learned.heads import *
-from literate_attention.figures.models.key_value_heads import *
-from literate_attention.figures.models.mask_parts import *
-from literate_attention.figures.models.residual_streams import *
-from literate_attention.figures.models.ring import *
-from literate_attention.figures.models.turned_arrows import *
+from literate_attention.figures.learned import *
+from literate_attention.figures.models import *
 from literate_attention.figures.story.attention_arcs import *
 from literate_attention.figures.story.attention_matrix import *
 from literate_attention.figures.story.inputs import *
 from literate_attention.figures.story.line_charts import *
-from literate_attention.figures.story.masks import *
 from literate_attention.figures.story.matrix_products import *
 from literate_attention.figures.story.one_query import *
 from literate_attention.figures.story.overviews import *

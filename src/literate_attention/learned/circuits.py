@@ -280,14 +280,13 @@ def patch_heads(
     require_head([block.attention for block in model.blocks], first, head=0)
     stream = residual_stream(model, token_ids)
     heads, others = head_outputs(model, torch.stack([token_ids, other_ids]))
-    runs = stream.new_empty(0, *stream[0].shape)
+    logits = []
     for layer, block in enumerate(model.blocks[first:], start=first):
         attended = stream[layer] + heads[layer].sum(dim=0)
         mixed = attended - heads[layer] + others[layer]  # a row for each head
         mixed = mixed + feed_forward_output(block, mixed)
-        runs = torch.cat([block(runs), mixed])  # all go on together
-    logits = model.logits(model.final_norm(runs[:, -1]))
-    return logits.unflatten(0, (len(model.blocks) - first, -1))
+        logits.append(run_from_layer(model, mixed, layer + 1))
+    return torch.stack(logits)
 
 
 @torch.no_grad()

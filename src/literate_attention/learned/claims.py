@@ -59,17 +59,13 @@ class Estimate:
         return Estimate.of((self.values - other.values).tolist())
 
 
-def bootstrap_interval(
-    values: Float[Tensor, " draws"],
-    *,
-    level: float = 0.95,
-) -> tuple[float, float]:
+def bootstrap_interval(values: Float[Tensor, " draws"]) -> tuple[float, float]:
     r"""Say how far the mean of some numbers might have been from what it is, had others been drawn.
 
     .. math:: \bar v^{(b)} = \frac{1}{n} \sum_{k=1}^{n} v_{i_k}, \qquad i_k \sim \{1, \dots, n\}
 
-    As many numbers as there are get drawn from them, and put back, again and again. The interval holds
-    the ``level`` in the middle of the means, and leaves out the lowest and the highest :cite:p:`efron1979`.
+    As many numbers as there are get drawn from them, and put back, again and again. The interval holds 95
+    percent of the means, and leaves out the lowest and the highest :cite:p:`efron1979`.
 
     Raises:
         ValueError: there are fewer than two values.
@@ -83,8 +79,7 @@ def bootstrap_interval(
     generator = torch.Generator().manual_seed(123)
     drawn = torch.randint(len(values), (2000, len(values)), generator=generator)
     means = values[drawn].mean(dim=-1)
-    outside = (1 - level) / 2
-    low, high = means.quantile(torch.tensor([outside, 1 - outside], dtype=means.dtype)).tolist()
+    low, high = means.quantile(torch.tensor([0.025, 0.975], dtype=means.dtype)).tolist()
     return low, high
 
 

@@ -3,7 +3,7 @@
 What any model's heads look at: their maps, scores of maps, and heads switched off.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -190,9 +190,7 @@ def attention_only_model(
 
 @torch.no_grad()
 def attention_maps(
-    model: LanguageModel,
-    token_ids: Int[Tensor, "*batch num_tokens"],
-    layers: Collection[int] | None = None,
+    model: LanguageModel, token_ids: Int[Tensor, "*batch num_tokens"]
 ) -> Float[Tensor, "*batch num_layers num_heads num_tokens num_tokens"]:
     r"""Collect the attention weights of every head of a model, layer by layer.
 
@@ -202,14 +200,9 @@ def attention_maps(
     Args:
         model: a stack of blocks whose attention can return its weights.
         token_ids: what the model reads.
-        layers: which layers' maps are collected, in the order of the model; by default those of all.
 
     Returns:
-        A map for each head of each of these layers. Row i says how much token i takes from each token, and
-        sums to one.
-
-    Raises:
-        ValueError: the model lacks a layer, or none is asked for.
+        A map for each head of each layer. Row i says how much token i takes from each token, and sums to one.
 
     Example:
         >>> from literate_attention import llama_model
@@ -218,19 +211,13 @@ def attention_maps(
         torch.Size([3, 6, 4, 4])
     """
     require_token_ids(token_ids, model.token_embedding.num_embeddings)
-    if layers is not None and not (layers and set(layers) <= set(range(len(model.blocks)))):
-        raise ValueError(
-            f"the model has {len(model.blocks)} layers, counted from 0, and at least one must be asked for; "
-            f"got {sorted(layers)}"
-        )
     x = model.token_embedding(token_ids)
     blocks: Iterable[Any] = model.blocks
     maps = []
-    for layer, block in enumerate(blocks):
-        if layers is None or layer in layers:
-            normed = block.attention_norm(x)
-            _, weights = block.attention(normed, need_weights=True)
-            maps.append(weights)
+    for block in blocks:
+        normed = block.attention_norm(x)
+        _, weights = block.attention(normed, need_weights=True)
+        maps.append(weights)
         x = block(x)
     return torch.stack(maps, dim=-4)
 

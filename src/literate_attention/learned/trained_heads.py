@@ -1,15 +1,11 @@
-"""Finding heads in a trained model: the first token, the best of many, blocks that have read already."""
+"""Finding heads in a trained model: the first token, the best of many, sentences to copy."""
 
 import torch
-from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
-
-from literate_attention._argument_checks import require_token_ids
-from literate_attention.models.transformer_block import LanguageModel
+from jaxtyping import Bool, Float
+from torch import Tensor
 
 __all__ = [
     "SENTENCES",
-    "cache_first_layers",
     "first_token_targets",
     "top_heads",
 ]
@@ -58,65 +54,3 @@ def top_heads(scores: Float[Tensor, "num_layers num_heads"], count: int) -> list
     """
     places = scores.flatten().topk(count).indices.tolist()
     return [divmod(place, scores.shape[-1]) for place in places]
-
-
-@torch.no_grad()
-def cache_first_layers(
-    model: LanguageModel, token_ids: Int[Tensor, "*batch num_tokens"], layer: int
-) -> LanguageModel:
-    r"""Let the first blocks of a model read a text, once for all that is then tried in later blocks.
-
-    .. math:: x_l = \text{block}_l(\cdots \text{block}_1(E_t)), \qquad
-              \text{logits} = \text{norm}\bigl(\text{block}_L(\cdots \text{block}_{l+1}(x_l))\bigr) \, E^\top
-
-    Args:
-        model: a stack of blocks.
-        token_ids: what they read, :math:`t`.
-        layer: the first block that reads anew, counted from 0.
-
-    Returns:
-        A model of as many layers, for this text only. It shares its later blocks with the given model, so a
-        head that is switched off there is missing in both.
-
-    Raises:
-        ValueError: the model has no such layer, or it is the first.
-
-    Example:
-        >>> from literate_attention import ablate_heads, llama_model
-        >>> model = llama_model(11, 12, 16, num_layers=3, num_heads=6, num_kv_heads=2)
-        >>> token_ids = torch.tensor([1, 7, 2, 5])
-        >>> upper = cache_first_layers(model, token_ids, layer=2)
-        >>> with ablate_heads(model, [(2, 5)]):
-        ...     torch.equal(upper(token_ids), model(token_ids))
-        True
-    """
-    require_token_ids(token_ids, model.token_embedding.num_embeddings)
-    if not 0 < layer < len(model.blocks):
-        raise ValueError(
-            f"of {len(model.blocks)} blocks, 1 to {len(model.blocks) - 1} can have read a text already, "
-            f"got {layer}"
-        )
-    embedded = model.token_embedding(token_ids)
-    x = embedded
-    for block in model.blocks[:layer]:
-        x = block(x)
-    skipped = [nn.Identity() for _ in range(layer - 1)]
-    blocks = [FirstBlocks(embedded, x), *skipped, *model.blocks[layer:]]
-    with torch.device("meta"):  # nothing is drawn for weights that are replaced
-        resumed = LanguageModel(1, embedded.shape[-1], blocks)
-    resumed.token_embedding, resumed.final_norm = model.token_embedding, model.final_norm
-    return resumed
-
-
-class FirstBlocks(nn.Module):
-    """Stand in the place of blocks that have read a text already, and refuse any other text."""
-
-    def __init__(self, embedded: Tensor, read: Tensor) -> None:
-        super().__init__()
-        self.embedded, self.read = embedded, read
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Give what these blocks made of the text."""
-        if not torch.equal(x, self.embedded):
-            raise ValueError("the first blocks have read another text")
-        return self.read

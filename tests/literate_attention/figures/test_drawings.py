@@ -3,7 +3,6 @@
 import gzip
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from functools import cache, partial
 from typing import NamedTuple
 from unittest.mock import patch
@@ -20,7 +19,6 @@ from matplotlib.text import Text
 
 import literate_attention as la
 from literate_attention import TOY_TOKENS, figures
-from literate_attention.figures import Drawing
 
 X = la.toy_embeddings()
 SCORES = la.score_all_queries(X)
@@ -36,92 +34,80 @@ def random(*shape):
 HEAD_WEIGHTS = la.softmax(la.mask_scores(random(2, 6, 6), MASK))
 CONTEXT = random(1, 6, 4)
 PROJECTIONS = dict(zip(("query", "key", "value"), random(3, 3, 2), strict=True))
+PROJECTED = X[1] @ PROJECTIONS["query"], X @ PROJECTIONS["key"], -X @ PROJECTIONS["value"]
 COUNTED = torch.arange(12).view(3, 4)
 VIEWED = COUNTED.view(3, 2, 2)
+WINDOW = la.window_mask(6, 6, 3)
+LOOKS = {"one head": random(2, 2) > 0, "two": random(2, 2, 2) > 0}
+PAIR = torch.tensor([[1.0, 0.5], [-0.5, 2.0]])
+LABELS = {"x_label": "tokens", "y_label": "time in ms"}
+
+# Hands whose queries lie where the keys do that they ask for, and which look there
+HANDS = la.gloves_task()[0].words
 TURNS = torch.tensor([0.3, 2.4, 4.5]).repeat_interleave(4) + torch.linspace(-0.1, 0.1, 12)
+ASKED, KEYS = (torch.stack([turns.cos(), turns.sin()], dim=1) for turns in (TURNS.roll(4), TURNS))
+PASSED = torch.stack([TURNS.roll(2).sin(), TURNS.cos()], dim=1)
+DEALT = la.softmax(4 * ASKED[::4] @ KEYS[::4].T)
 
 
-def draw_gloves(asked):
-    """Draw hands whose queries and keys lie in the given directions, and look where they ask."""
-    queries, keys = (torch.stack([turns.cos(), turns.sin()], dim=1) for turns in (asked, TURNS))
-    values = torch.stack([TURNS.roll(2).sin(), TURNS.cos()], dim=1)
-    weights = la.softmax(4 * queries[::4] @ keys[::4].T)
-    words = la.gloves_task()[0].words
-    return figures.draw_gloves(words, queries, keys, values, deal=words[::4], weights=weights)
+def call(*arguments, **options):
+    """Keep what a drawing is made of."""
+    return arguments, options
 
 
-DRAWINGS: dict[str, Callable[[], Drawing]] = {
-    "roadmap": lambda: figures.draw_roadmap(),
-    "ladder": lambda: figures.draw_ladder(
+DRAWINGS = {
+    "roadmap": call(),
+    "ladder": call(
         [
-            (
-                "Who?",
-                "one small step",
-                [2],
-                {"even": torch.full((3, 3), 1 / 3), "self": torch.eye(3)},
-            ),
-            (
-                "Whose?",
-                "blue-rock red-paper",
-                [0, 1],
-                {"one": random(2, 2) > 0, "two": random(2, 2, 2) > 0},
-            ),
+            ("Who?", "one small step", [2], {"even": torch.ones(3, 3) / 3, "self": torch.eye(3)}),
+            ("Whose?", "blue-rock red-paper", [0, 1], LOOKS),
         ]
     ),
-    "gpt": lambda: figures.draw_gpt(TOY_TOKENS[:-1], TOY_TOKENS[-1], num_layers=12),
-    "colours": figures.draw_colours,
-    "gloves": lambda: draw_gloves(TURNS.roll(4)),
-    "windows": lambda: figures.draw_windows(list("abcdefg"), length=4, stride=2),
-    "input_embeddings": lambda: figures.draw_input_embeddings(X - 0.5, X.flip(0) - 1, TOY_TOKENS),
-    "embedding_points": lambda: figures.draw_embedding_points(X, TOY_TOKENS),
-    "context_vector": lambda: figures.draw_context_vector(X, WEIGHTS[1], TOY_TOKENS, query=1),
-    "attention_matrix": lambda: figures.draw_attention_matrix(WEIGHTS, TOY_TOKENS),
-    "attention_matrix, long words": lambda: figures.draw_attention_matrix(WEIGHTS, LONG),
-    "mask on scores": lambda: figures.draw_attention_matrix(
+    "gpt": call(TOY_TOKENS[:-1], TOY_TOKENS[-1], num_layers=12),
+    "colours": call(),
+    "gloves": call(HANDS, ASKED, KEYS, PASSED, deal=HANDS[::4], weights=DEALT),
+    "windows": call(list("abcdefg"), length=4, stride=2),
+    "input_embeddings": call(X - 0.5, X.flip(0) - 1, TOY_TOKENS),
+    "embedding_points": call(X, TOY_TOKENS),
+    "context_vector": call(X, WEIGHTS[1], TOY_TOKENS, query=1),
+    "attention_matrix": call(WEIGHTS, TOY_TOKENS),
+    "attention_matrix, long words": call(WEIGHTS, LONG),
+    "attention_matrix, mask on scores": call(
         {"Before": SCORES, "After": la.mask_scores(SCORES, MASK)}, TOY_TOKENS, attn_mask=MASK
     ),
-    "induction": lambda: figures.draw_induction(list("journeyjou")),
-    "targets in many matrices": lambda: figures.draw_attention_matrix(
+    "attention_matrix, many": call(
         {f"step {step}, layer 1": torch.eye(14) for step in range(6)},
         list("journeyjourney"),
         targets=la.previous_token_targets(14),
         decimals=None,
     ),
-    "matrix_product": lambda: figures.draw_matrix_product(X, X.T, row=1, column=2),
-    "projections": lambda: figures.draw_projections(X, PROJECTIONS, TOY_TOKENS),
-    "shadows": lambda: figures.draw_shadows(X[1], X, TOY_TOKENS),
-    "shadows, backwards": lambda: figures.draw_shadows(
-        torch.tensor([-1.1729, -0.0048]), X[:, :2] - 0.5, TOY_TOKENS
-    ),
-    "query_steps": lambda: figures.draw_query_steps(X[1], X, X, TOY_TOKENS, asks=1),
-    "query_steps, projected": lambda: figures.draw_query_steps(
-        *(X[1] @ PROJECTIONS["query"], X @ PROJECTIONS["key"], -X @ PROJECTIONS["value"]),
-        TOY_TOKENS,
-        asks=1,
-        scale=2**-0.5,
-    ),
-    "products": lambda: figures.draw_products(
+    "induction": call(list("journeyjou")),
+    "matrix_product": call(X, X.T, row=1, column=2),
+    "projections": call(X, PROJECTIONS, TOY_TOKENS),
+    "shadows": call(X[1], X, TOY_TOKENS),
+    "shadows, backwards": call(torch.tensor([-1.1729, -0.0048]), X[:, :2] - 0.5, TOY_TOKENS),
+    "query_steps": call(X[1], X, X, TOY_TOKENS, asks=1),
+    "query_steps, projected": call(*PROJECTED, TOY_TOKENS, asks=1, scale=2**-0.5),
+    "products": call(
         [
             {"inputs": X, "W_query": X.T, "queries": SCORES},
             {"weights": WEIGHTS, "inputs": X, "context": WEIGHTS @ X},
         ]
     ),
-    "weight_split": lambda: figures.draw_weight_split(
-        CONTEXT.expand(2, 6, 4), TOY_TOKENS, num_heads=2
-    ),
-    "exercises": lambda: figures.draw_exercises(TOY_TOKENS),
-    "looks": lambda: figures.draw_looks({"no mask": WEIGHTS, "mask": HEAD_WEIGHTS[0]}, TOY_TOKENS),
-    "looks, long words": lambda: figures.draw_looks({"$5$": torch.eye(6).roll(1, 1)}, LONG),
-    "masked_row": lambda: figures.draw_masked_row(SCORES[2], TOY_TOKENS, query=2),
-    "head_circles": lambda: figures.draw_head_circles(
+    "weight_split": call(CONTEXT.expand(2, 6, 4), TOY_TOKENS, num_heads=2),
+    "exercises": call(TOY_TOKENS),
+    "looks": call({"no mask": WEIGHTS, "mask": HEAD_WEIGHTS[0]}, TOY_TOKENS),
+    "looks, long words": call({"$5$": torch.eye(6).roll(1, 1)}, LONG),
+    "masked_row": call(SCORES[2], TOY_TOKENS, query=2),
+    "head_circles": call(
         HEAD_WEIGHTS[:, 3:, 3:], ["rock", "scissors", "paper"], alone=WEIGHTS[:3, :3]
     ),
-    "reading_order": lambda: figures.draw_reading_order(
+    "reading_order": call(
         {"x": COUNTED, "view": VIEWED, "transpose(0, 1)": VIEWED.transpose(0, 1)},
         embed_dim=4,
         num_heads=2,
     ),
-    "shapes": lambda: figures.draw_shapes(
+    "shapes": call(
         [
             ("x", torch.ones(2, 6, 3), "b n d_in", "input"),
             ("W_key(x)", torch.ones(2, 6, 8), "b n d_out", "key"),
@@ -131,43 +117,32 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
             ("merge", torch.ones(2, 6, 8), "b n d_out", "heads"),
         ]
     ),
-    "shared_heads": lambda: figures.draw_shared_heads(6, [6, 3, 2, 1]),
-    "turned_arrows": lambda: figures.draw_turned_arrows(
-        {
-            "one": torch.tensor([[1.0, 0.5], [-0.5, 2.0]]),
-            "two": torch.tensor([[0.5, -1.0], [2.0, 0.5]]),
-        }
-    ),
-    "latent": lambda: figures.draw_latent(3),
-    "half_planes": lambda: figures.draw_half_planes(
+    "shared_heads": call(6, [6, 3, 2, 1]),
+    "turned_arrows": call({"one": PAIR, "turned": PAIR.flip(1) * torch.tensor([1, -1])}),
+    "latent": call(3),
+    "half_planes": call(
         torch.tensor([[1.0, 0.8], [-0.8, 1.0], [-0.8, 1.0], [-1.0, -1.0]]),
         torch.tensor([[1.0, 0.0], [0.0, -2.0], [0.0, 0.5]]),
         0.1,
         ["1", "$5$", "none", LONG[0]],
     ),
-    "residual_streams": lambda: figures.draw_residual_streams(
-        TOY_TOKENS[:3], torch.arange(108.0).view(3, 3, 12)
+    "residual_streams": call(TOY_TOKENS[:3], torch.arange(108.0).view(3, 3, 12)),
+    "mask_parts": call(
+        {"window": WINDOW, "sink": la.window_mask(6, 6, 3, 1) & ~WINDOW}, TOY_TOKENS
     ),
-    "mask_parts": lambda: figures.draw_mask_parts(
-        {
-            "window": la.window_mask(6, 6, 3),
-            "sink": la.window_mask(6, 6, 3, 1) & ~la.window_mask(6, 6, 3),
-        },
-        TOY_TOKENS,
-    ),
-    "ring": lambda: figures.draw_ring(TOY_TOKENS, la.ring_shards(6, 3, zigzag=False)),
-    "ring_work": lambda: figures.draw_ring_work(
+    "ring": call(TOY_TOKENS, la.ring_shards(6, 3, zigzag=False)),
+    "ring_work": call(
         {"in order": la.ring_shards(8, 4, zigzag=False), "zig-zag": la.ring_shards(8, 4)}
     ),
-    "head_scores": lambda: figures.draw_head_scores(
+    "head_scores": call(
         {"Previous token": torch.arange(270).view(30, 9) / 269, "Induction": torch.zeros(30, 9)}
     ),
-    "wires": lambda: figures.draw_wires(
+    "wires": call(
         ["key 17", "the rest"],
         ["random", "words"],
         {"all cut": ("16/0", [False, False], torch.tensor([0.0, 1.0]))},
     ),
-    "claim": lambda: figures.draw_claim(
+    "claim": call(
         {
             "all": (torch.ones(10), 1.0, 1.0, 1.0),
             "some, with a long name" * 3: (torch.arange(10) / 10, 0.45, 0.25, 0.6),
@@ -175,38 +150,23 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
         },
         "share of answers that are right",
     ),
-    "bottleneck": lambda: figures.draw_bottleneck(TOY_TOKENS, LONG, translates=[0, 2, 1, 5, 4, 3]),
-    "lines": lambda: figures.draw_lines(
+    "bottleneck": call(TOY_TOKENS, LONG, translates=[0, 2, 1, 5, 4, 3]),
+    "lines": call(
         [128, 256, 512, 1024, 2048, 4096],
         {"step by step": [1, 3.8, 15, 61, 250, 1000], "fused": [0.4, 1, 3, 10, 38, math.nan]},
-        x_label="tokens",
-        y_label="time in ms",
+        **LABELS,
     ),
-    "lines, linear": lambda: figures.draw_lines(
-        torch.arange(40), {"share": torch.arange(40) / 40}, x_label="x", y_label="y", log=False
-    ),
+    "lines, linear": call(torch.arange(40), {"share": torch.arange(40) / 40}, **LABELS, log=False),
 }
 each_name = pytest.mark.parametrize("name", DRAWINGS)
 
 
-@cache
-def drawn(name):
-    """Draw once what several tests look at."""
-    return DRAWINGS[name]()
+def draw(name):
+    arguments, options = DRAWINGS[name]
+    return getattr(figures, f"draw_{name.partition(',')[0]}")(*arguments, **options)
 
 
-def rendered(drawing):
-    """Render all but the words; return these, each with what would render it."""
-    renderer = FigureCanvasAgg(drawing.figure).get_renderer()
-    render_text = renderer.draw_text
-    found = []
-
-    def postpone(*arguments, mtext, **settings) -> None:
-        found.append((mtext, partial(render_text, *arguments, **settings)))
-
-    with patch.object(renderer, "draw_text", postpone):
-        drawing.figure.draw(renderer)
-    return renderer, found
+drawn = cache(draw)  # once for several tests
 
 
 MARGIN = 10
@@ -226,17 +186,25 @@ class Look(NamedTuple):
 
 @cache
 def seen(name):
-    """Look once at what several tests judge."""
-    renderer, found = rendered(drawn(name))
+    """Look once at what several tests judge: at all but the words, then at each text alone."""
+    figure = drawn(name).figure
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    render_text, found = renderer.draw_text, []
+
+    def postpone(*arguments, mtext, **settings) -> None:
+        found.append((mtext, partial(render_text, *arguments, **settings)))
+
+    with patch.object(renderer, "draw_text", postpone):
+        figure.draw(renderer)
     behind = np.array(renderer.buffer_rgba())
-    inks = [ink_of(text, render_text, renderer) for text, render_text in found]
+    inks = [ink_of(text, render, renderer) for text, render in found]
     return Look(behind, [text for text, _ in found], inks)
 
 
-def ink_of(text, render_text, renderer):
+def ink_of(text, render, renderer):
     """Render one text alone; return the pixels where it leaves ink, searched for around its box."""
     renderer.clear()
-    render_text()
+    render()
     box = text.get_window_extent(renderer)
     height, width = int(renderer.height), int(renderer.width)
     left, top = max(0, int(box.x0) - MARGIN), max(0, height - int(box.y1) - MARGIN)
@@ -322,7 +290,7 @@ def test_the_callers_settings_change_nothing_and_are_left_alone() -> None:
     loud |= {"svg.fonttype": "none", "svg.hashsalt": None, "savefig.bbox": "tight"}
     with matplotlib.rc_context(loud):
         before = dict(matplotlib.rcParams)
-        assert svg(DRAWINGS["lines"]()) == expected
+        assert svg(draw("lines")) == expected
         assert dict(matplotlib.rcParams) == before
 
 
@@ -352,8 +320,8 @@ def test_a_notebook_gets_the_picture_and_its_text() -> None:
 
 
 def test_every_drawing_is_tested() -> None:
-    drawn = {f"draw_{name.split(',')[0]}" for name in DRAWINGS}
-    assert set(figures.__all__) - {"Drawing"} <= drawn
+    tested = {f"draw_{name.partition(',')[0]}" for name in DRAWINGS}
+    assert tested == set(figures.__all__) - {"Drawing"}
 
 
 def test_any_tensor_in_or_out_of_a_graph() -> None:

@@ -1,4 +1,4 @@
-"""Drawings of what becomes of a text before attention sees it: windows, and sums of embeddings."""
+"""Drawings of what becomes of a text before attention sees it: windows, exercises, sums of embeddings."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,12 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from .._canvas import MARGIN, WIDTH, Drawing, new_canvas
+from .._canvas import MARGIN, WIDTH, Drawing, Look, new_canvas
 from .._lettering import LINE, clean_labels, label_width, shorten, text_width
-from .._palette import INK, INPUT, PAPER
+from .._palette import INK, INPUT, PAPER, QUERY, QUIET
 from .._words import format_number, plural, to_numpy
 
-__all__ = ["draw_input_embeddings", "draw_windows"]
+__all__ = ["draw_exercises", "draw_input_embeddings", "draw_windows"]
 
 
 def draw_windows(tokens: Sequence[str], *, length: int, stride: int) -> Drawing:
@@ -42,6 +42,47 @@ def draw_windows(tokens: Sequence[str], *, length: int, stride: int) -> Drawing:
                 f"target {tokens[start + 1]!r} to {tokens[start + length]!r}."
                 for i, start in enumerate(starts, start=1)
             ),
+        )
+
+
+def draw_exercises(tokens: Sequence[str]) -> Drawing:
+    """Draw the exercises that a window of text holds: after each token, predict the next one.
+
+    What a model may look at is framed, what it must predict is bold, and what has to be hidden is hatched.
+    """
+    tokens = clean_labels(tokens)
+    words, gap, height = (*tokens, "?"), 4.0, 22.0
+    widths = np.array([text_width(word, weight="bold") + 10 for word in words])
+    widths *= min(1.25, (WIDTH - 2 * MARGIN - gap * len(tokens)) / widths.sum())
+    ends = MARGIN + (widths + gap).cumsum() - gap
+    with new_canvas() as page:
+        y = MARGIN + LINE + 4
+        explained = ("may look at", QUERY.strong), ("   must predict", INK), ("   is hidden", QUIET)
+        page.words(MARGIN, MARGIN + 6, *explained)
+        for i in range(len(tokens)):
+            for j, (word, width, end) in enumerate(zip(words, widths, ends, strict=True)):
+                x = end - width
+                if j <= i:
+                    page.box(x, y, width, height, fill=INPUT.tint, rounding=3)
+                elif j == i + 1:
+                    page.box(x, y, width, height, fill=PAPER, edge=INK, line=1.5, rounding=3)
+                elif j < len(tokens):
+                    page.hatched(x, y, width, height)
+                if j <= i + 1:
+                    weight = "bold" if j > i else "normal"
+                    page.text(x + width / 2, y + height / 2, shorten(word, width), weight=weight)
+            look: Look = {"edge": QUERY.strong, "line": 1.5, "rounding": 4}
+            page.box(MARGIN - 1, y - 1, ends[i] - MARGIN + 2, height + 2, **look)
+            y += height + 6
+        return page.finish(
+            y - 6 + MARGIN,
+            f"{plural(len(tokens), 'exercise')} in one window of text.",
+            *(
+                f"{i}: from '{' '.join(tokens[:i])}', predict '{tokens[i]}'."
+                for i in range(1, len(tokens))
+            ),
+            f"{len(tokens)}: from '{' '.join(tokens)}', predict what comes after the window.",
+            "All that comes after the answer is hidden.",
         )
 
 

@@ -1,17 +1,18 @@
-"""Drawings of one query at work: scores, weights, and the context vector that they make."""
+"""Drawings of one query at work: scores, a mask, weights, and the context vector that they make."""
 
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from .._canvas import MARGIN, WIDTH, Drawing, Look, Ruler, new_canvas, spread
 from .._lettering import LINE, clean_labels, label_width, shorten
-from .._palette import BLUE, CONTEXT, INK, INPUT, KEY, QUERY, QUIET, RULE, VALUE
-from .._words import format_number, format_vector, name_largest, to_numpy
+from .._palette import BLUE, CONTEXT, GREY_BAR, INK, INPUT, KEY, QUERY, QUIET, RULE, SHADE, VALUE
+from .._words import format_number, format_vector, name_largest, plural, quote, to_numpy
 
-__all__ = ["draw_context_vector", "draw_query_steps"]
+__all__ = ["draw_context_vector", "draw_masked_row", "draw_query_steps"]
 
 
 def draw_context_vector(
@@ -136,4 +137,58 @@ def draw_query_steps(
             f"2, the scores: {listed[0]}.",
             f"3, the weights: {listed[1]}.",
             f"4, each {what} times its weight, added up: the context vector {format_vector(context)}.",
+        )
+
+
+def draw_masked_row(
+    scores: Float[Tensor, "kv_len"], tokens: Sequence[str], *, query: int
+) -> Drawing:
+    """Draw how a mask works on the scaled scores of one query, counted from 0: the future stops at a wall."""
+    values = to_numpy(scores, 1)
+    tokens = clean_labels(tokens, len(values))
+    masked = np.where(np.arange(len(values)) <= query, values, -np.inf)
+    exponentials = to_numpy(torch.from_numpy(masked).exp())  # refuses what is infinite
+    total = exponentials.sum()
+    weights = exponentials / total
+    row, gap, cell, passage = 22.0, 10.0, 38.0, 30.0
+    left = MARGIN + label_width([*tokens, "key"]) + 6
+    after = left + cell + passage
+    first = after + cell + gap
+    room = (WIDTH - MARGIN - first - gap) / 2
+    second = first + room + gap
+    columns = ((left, cell, "score"), (after, cell, "masked"), (first, room, "exp"))
+    with new_canvas() as page:
+        page.note(left - 6, MARGIN + 6, "key", "right")
+        for x, width, name in (*columns, (second, room, "÷ sum")):
+            page.text(x + width / 2, MARGIN + 6, name, weight="bold")
+        top = MARGIN + LINE + 4
+        bottom = top + len(values) * row
+        page.row_labels(tokens, left - 6, top, row, bold=query)
+        given = values[:, None]
+        page.cells(given, left, top, cell, row, name="score", tint=SHADE)
+        page.cells(masked[:, None], after, top, cell, row, name="masked", tint=SHADE, alike=given)
+        for j in range(len(values)):
+            y, x = top + (j + 0.5) * row, left + cell + 3
+            reach, color = (passage, QUERY.strong) if j <= query else (passage / 2, INK)
+            page.arrow((x, y), (x + reach - 6, y), color=color)
+        of_exponentials = Ruler.over(exponentials, room)
+        page.bars(exponentials, first, top, row, of_exponentials, name="exp", color=GREY_BAR)
+        page.bars(weights, second, top, row, Ruler(0, 1, room), name="÷ sum")
+        if query + 1 < len(values):
+            wall, edge = left + cell + passage / 2, top + (query + 1) * row
+            page.line((wall, edge + 2), (wall, bottom), color=INK, width=4, zorder=3)
+        page.line((first, bottom + 3), (WIDTH - MARGIN, bottom + 3), color=RULE)
+        page.note(first - gap, bottom + 14, "sum", "right")
+        page.text(first + 4, bottom + 14, format_number(total), ha="left")
+        page.text(second + 4, bottom + 14, format_number(weights.sum()), ha="left", color=BLUE)
+        passed, stopped, end = tokens[: query + 1], tokens[query + 1 :], "none"
+        if stopped:
+            end = f"{quote(stopped)}: minus infinity takes the place of each score, and its exponential is 0"
+        return page.finish(
+            bottom + LINE + 6 + MARGIN,
+            f"The scores of '{tokens[query]}' with {len(values)} keys.",
+            f"{plural(len(passed), 'passes', 'pass')}: {quote(passed)}.",
+            f"The mask stops {end}.",
+            f"The exponentials sum to {format_number(total)}; divided by that sum, the largest weight "
+            f"is {format_number(weights.max())}, for {name_largest(weights, tokens)}.",
         )

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from .._canvas import MARGIN, WIDTH, Drawing, Ruler, new_canvas, spread
-from .._lettering import LINE, SMALL_TEXT, clean_labels, shorten, text_width
-from .._palette import BLUE, HEADS, INK, INPUT, KEY, PAPER, QUERY, QUIET, SHADE
-from .._words import enumerated, format_number, plural, to_numpy
+from ._canvas import MARGIN, WIDTH, Drawing, Ruler, new_canvas, spread
+from ._lettering import LINE, SMALL_TEXT, clean_labels, shorten, text_width
+from ._palette import BLUE, HEADS, INK, INPUT, KEY, PAPER, QUERY, QUIET, SHADE
+from ._words import enumerated, format_number, plural, to_numpy
 
 __all__ = ["draw_claim", "draw_head_scores", "draw_induction", "draw_wires"]
 
