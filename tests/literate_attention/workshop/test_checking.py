@@ -15,7 +15,7 @@ from harness.library import naive_pieces
 
 from literate_attention import workshop
 from literate_attention.__main__ import main
-from literate_attention.workshop import _process, _worker, check_command
+from literate_attention.workshop import _process, _worker, checking
 from literate_attention.workshop._road import (
     CHAPTERS,
     IT_WAITS,
@@ -446,17 +446,17 @@ def test_a_file_named_as_one_of_pythons_own_is_not_executed(folder, monkeypatch,
 
 
 def test_a_table_has_no_formulas_and_overwrites_nothing_else(tmp_path) -> None:
-    assert [check_command.as_text(one) for one in ("=1+1", "@x", "-1", "1 = 1")] == [
+    assert [checking.as_text(one) for one in ("=1+1", "@x", "-1", "1 = 1")] == [
         *("'=1+1", "'@x", "'-1", "1 = 1")
     ]
     mine = tmp_path / "inputs.py"
     mine.write_text("mine")
     with pytest.raises(WorkshopError, match=r"ends in \.csv"):
-        list(check_command.report(mine, [tmp_path]))
+        list(checking.report(mine, [tmp_path]))
     assert mine.read_text() == "mine"
     grades = mine.replace(tmp_path / "grades.csv")
     with pytest.raises(WorkshopError, match="no table of verdicts"):
-        list(check_command.report(grades, [tmp_path]))
+        list(checking.report(grades, [tmp_path]))
     assert grades.read_text() == "mine"
 
 
