@@ -15,11 +15,10 @@ from literate_attention import chat_prompt, continue_text, load_smollm2
 from literate_attention.story.inputs import write_in_one_step
 from literate_attention.workshop import talking
 from literate_attention.workshop._road import CHAPTERS, WorkshopError
-from literate_attention.workshop.assembling import IN_MODEL
+from literate_attention.workshop.assembling import IN_MODEL, Comparison, ReadersCode
 from literate_attention.workshop.checking import Checked, Result
 from literate_attention.workshop.judge.verdict import Verdict
 from literate_attention.workshop.pieces import BY_NAME
-from literate_attention.workshop.readers_code import Comparison, ReadersCode
 from literate_attention.workshop.stubs import start
 from literate_attention.workshop.talking import asked, library_model, talk, whose_pieces
 
