@@ -20,7 +20,7 @@ from literate_attention.models.transformer_block import LanguageModel, Transform
 from literate_attention.workshop._road import CHAPTERS, line_of, own_frames, put_on_path
 from literate_attention.workshop.judge.attending import attend, weigh
 from literate_attention.workshop.judge.edits import Source
-from literate_attention.workshop.judge.judged import fitting
+from literate_attention.workshop.judge.parameters import fitting
 from literate_attention.workshop.judge.settings import settings_undone
 from literate_attention.workshop.judge.trials import UnusableError, message_of
 from literate_attention.workshop.pieces import BY_NAME, PIECES

@@ -8,8 +8,15 @@ import torch
 from harness.library.mutated_source import mutants
 
 from literate_attention.workshop.judge import trials
-from literate_attention.workshop.judge.judged import Judged
-from literate_attention.workshop.judge.trials import all_same, call, copied, drawn, inputs, tensors
+from literate_attention.workshop.judge.trials import (
+    Judged,
+    all_same,
+    call,
+    copied,
+    drawn,
+    inputs,
+    tensors,
+)
 from literate_attention.workshop.pieces import PIECES, kv_cache, windows_and_sinks
 
 NUMBER = int(os.environ.get("MUTANTS", "20"))

@@ -18,7 +18,7 @@ from literate_attention import (
     rotate_half_split,
 )
 from literate_attention.workshop.judge.edits import Source, mistakes_in, read_table
-from literate_attention.workshop.judge.judged import Judged
+from literate_attention.workshop.judge.trials import Judged
 from literate_attention.workshop.judge.verdict import wrong
 from literate_attention.workshop.pieces import BY_NAME, PIECES, check_piece
 from literate_attention.workshop.pieces import _written_out as written_out

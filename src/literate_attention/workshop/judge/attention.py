@@ -17,11 +17,11 @@ from literate_attention.workshop.judge.attending import (
     known_ways,
     ways_with,
 )
-from literate_attention.workshop.judge.judged import plain
-from literate_attention.workshop.judge.projections import (
+from literate_attention.workshop.judge.parameters import (
     Projections,
     find_projections,
     is_plain,
+    plain,
     redraw,
 )
 from literate_attention.workshop.judge.trials import (

@@ -4,12 +4,16 @@ import contextlib
 import dis
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from literate_attention.story.training import one_thread
+from literate_attention.workshop.judge.edits import Mistake, Source, mistakes_in
 from literate_attention.workshop.judge.verdict import RIGHT, Verdict, same, wrong
 
 Given = Mapping[str, Any]
@@ -57,6 +61,53 @@ class Settled(Exception):  # noqa: N818 - it is no error
     def __init__(self, verdict: Verdict) -> None:
         super().__init__(verdict)
         self.verdict = verdict
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Judge what a reader wrote by what it returns.
+
+    Args:
+        right: the library's own.
+        table: the mistakes that are known by name, as edits of right code (see :mod:`.edits`).
+        inputs: what to try it on, the smallest first.
+        run: runs an implementation on one input, and returns a tensor, or several.
+        code: what is edited, and what that calls; by default the library's own.
+        then: what is judged of it if all of this is right.
+        most: how many mistakes are looked for at once.
+    """
+
+    right: Callable[..., Any]
+    table: str
+    inputs: Sequence[Given]
+    run: Run = call
+    code: tuple[Callable[..., Any], ...] = ()
+    then: Callable[[object], Verdict] | None = None
+    most: int = 2
+
+    @cached_property
+    def mistakes(self) -> list[Mistake]:
+        """What to say of each mistake, or of several, and what makes the wrong code."""
+        return mistakes_in(Source(*(self.code or (self.right,))), self.table, self.most)
+
+    @cached_property
+    def ways(self) -> Ways:
+        """The right way of computing, and those with mistakes."""
+
+        def way(make: Callable[[], Any]) -> Way:
+            return lambda given: self.run(make(), copied(given))
+
+        return Ways(way(lambda: self.right), [(says, way(make)) for says, make in self.mistakes])
+
+    def __call__(self, mine: object) -> Verdict:
+        """Judge a function or a class."""
+        verdict = self.judge(mine)
+        return self.then(mine) if verdict and self.then else verdict
+
+    def judge(self, mine: object) -> Verdict:
+        """Judge by what is returned alone."""
+        with torch.no_grad(), torch.random.fork_rng(devices=[]), one_thread():
+            return judge_by_ways(mine, self.ways, self.inputs, self.run)
 
 
 def judge_by_ways(mine: object, ways: Ways, inputs: Iterable[Given], run: Run = call) -> Verdict:

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from literate_attention.models.kv_cache import KVCache, keep_top_k, keep_top_p
-from literate_attention.workshop.judge.judged import Judged
-from literate_attention.workshop.judge.trials import Given, UnusableError, call, inputs
+from literate_attention.workshop.judge.trials import Given, Judged, UnusableError, call, inputs
 from literate_attention.workshop.judge.verdict import RIGHT, Verdict, remark
 from literate_attention.workshop.pieces import _written_out as written_out
 from literate_attention.workshop.pieces.piece import judged

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from literate_attention.workshop.judge.judged import Judged
-from literate_attention.workshop.judge.trials import Given, Run, call
+from literate_attention.workshop.judge.trials import Given, Judged, Run, call
 from literate_attention.workshop.judge.verdict import Verdict
 
 

@@ -5,8 +5,7 @@ from typing import Any
 import torch
 
 from literate_attention.models.ring_attention import merge_partials
-from literate_attention.workshop.judge.judged import Judged
-from literate_attention.workshop.judge.trials import Given, drawn, inputs
+from literate_attention.workshop.judge.trials import Given, Judged, drawn, inputs
 from literate_attention.workshop.pieces import _written_out as written_out
 from literate_attention.workshop.pieces.piece import judged
 

@@ -9,7 +9,7 @@ from literate_attention.models.rotary_embeddings import (
     rotary_frequencies,
     rotate_half_split,
 )
-from literate_attention.workshop.judge.judged import loaded
+from literate_attention.workshop.judge.parameters import loaded
 from literate_attention.workshop.judge.trials import Given, drawn, inputs
 from literate_attention.workshop.pieces.piece import judged
 

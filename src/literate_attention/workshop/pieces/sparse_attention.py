@@ -4,8 +4,7 @@ from typing import Any
 
 from literate_attention.models.sparse_attention import index_loss, index_scores, top_k_mask
 from literate_attention.story.causal_attention import causal_mask
-from literate_attention.workshop.judge.judged import Judged
-from literate_attention.workshop.judge.trials import Given, call, drawn, inputs
+from literate_attention.workshop.judge.trials import Given, Judged, call, drawn, inputs
 from literate_attention.workshop.pieces.piece import judged
 
 # The choice

@@ -26,7 +26,7 @@ from literate_attention.workshop.judge.attending import (
     weigh,
 )
 from literate_attention.workshop.judge.attention import judge_attention
-from literate_attention.workshop.judge.judged import plain
+from literate_attention.workshop.judge.parameters import plain
 from literate_attention.workshop.judge.trials import (
     Given,
     UnusableError,

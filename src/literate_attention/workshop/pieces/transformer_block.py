@@ -11,8 +11,8 @@ from literate_attention.models.transformer_block import (
     SwiGLU,
     TransformerBlock,
 )
-from literate_attention.workshop.judge.judged import Judged, loaded
-from literate_attention.workshop.judge.trials import Given, drawn, inputs
+from literate_attention.workshop.judge.parameters import loaded
+from literate_attention.workshop.judge.trials import Given, Judged, drawn, inputs
 from literate_attention.workshop.pieces.piece import judged
 
 # The norm

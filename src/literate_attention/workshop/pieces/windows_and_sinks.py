@@ -7,8 +7,7 @@ from torch import Tensor
 
 from literate_attention.models.windows_and_sinks import RollingCache, window_mask
 from literate_attention.story.causal_attention import causal_mask
-from literate_attention.workshop.judge.judged import Judged
-from literate_attention.workshop.judge.trials import Given, inputs
+from literate_attention.workshop.judge.trials import Given, Judged, inputs
 from literate_attention.workshop.pieces.kv_cache import appended
 from literate_attention.workshop.pieces.piece import judged
 
