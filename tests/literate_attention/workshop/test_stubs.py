@@ -10,9 +10,8 @@ import pytest
 import torch
 
 from literate_attention import workshop
-from literate_attention.workshop._plain_text import plain_formula, plain_text
 from literate_attention.workshop._road import CHAPTERS
-from literate_attention.workshop._stub_source import stub
+from literate_attention.workshop._stub_source import plain_formula, plain_text, stub
 from literate_attention.workshop.pieces import PIECES
 
 
