@@ -116,23 +116,15 @@ def _threes(
     }
     is_named = {*roles.values()} == {0, 1, 2}
     names = sorted(wide, key=lambda name: roles[name] or 0) if is_named else [*wide]
-    if not names:
+    if sum(wide[name].weight.shape[1] for name in names) != 3 * d_out:
         return
-    biases = [wide[n].bias for n in names]
-    weight = torch.cat([wide[n].weight for n in names], dim=1)
-    bias = (
-        None if any(b is None for b in biases) else torch.cat([b for b in biases if b is not None])
-    )
-    columns = [one for one in (weight, bias) if one is not None]
-    if weight.shape[1] == 3 * (d_out // num_heads):  # three for all heads serve each of them
-        columns = [c.unflatten(-1, (3, -1)).repeat(*[1] * c.ndim, num_heads) for c in columns]
-    elif weight.shape[1] == 3 * d_out:
-        columns = [c.unflatten(-1, (3, -1)) for c in columns]
-    else:
-        return
-    readings = [columns]
+    columns = [torch.cat([wide[name].weight for name in names], dim=1)]
+    biases = [bias for name in names if (bias := wide[name].bias) is not None]
+    if len(biases) == len(names):
+        columns.append(torch.cat(biases))
+    readings = [[c.unflatten(-1, (3, -1)) for c in columns]]
     if not is_named and len(names) != 3:
-        of_heads = [c.flatten(-2).unflatten(-1, (num_heads, 3, -1)) for c in columns]
+        of_heads = [c.unflatten(-1, (num_heads, 3, -1)) for c in columns]
         readings.append([c.transpose(-3, -2).flatten(-2) for c in of_heads])
     for reading in readings:
         query, key, value = (Projection(*(c[..., n, :] for c in reading)) for n in range(3))
