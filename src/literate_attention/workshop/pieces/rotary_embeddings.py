@@ -42,10 +42,6 @@ cos and sin are swapped | require_pairs(x, cos) -> cos, sin = sin, cos
 nothing is turned | require_pairs(x, cos) -> return x
 """
 WRONG_TURNS = """
-it turns the wrong way, and the other pairing: neighbours are turned as pairs
-    require_pairs(x, cos) -> return rotate_interleaved(x, cos, -sin)
-cos and sin are swapped, and the other pairing: neighbours are turned as pairs
-    require_pairs(x, cos) -> return rotate_interleaved(x, sin, cos)
 the minus is missing in the first half | first * cos - second * sin -> first * cos + second * sin
 there is a minus in the second half too, it belongs to the first alone
     first * sin + second * cos -> second * cos - first * sin
