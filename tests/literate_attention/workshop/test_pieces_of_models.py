@@ -52,7 +52,7 @@ def test_every_mistake_is_named_as_what_it_is(piece) -> None:
         for says, mistake in judge.mistakes:
             if len(says) == 1:
                 assert re.fullmatch(r"([a-z]|W_)[^\n]+[^.]", says[0]), says
-                verdict = judge.judge(mistake())  # with the parts that it has, wrong or not
+                verdict = piece.check(mistake())  # with the parts that it has, wrong or not
                 assert verdict.says == wrong(*says).says
                 assert "should be" in verdict.case
 
@@ -383,31 +383,17 @@ rotary_frequencies: The numbers are not the right ones
 merge_partials: The log-sum-exp: the exponentials overflow
     exponentials(l1, merged), exponentials(l2, merged) -> (l1 - merged).exp(), (l2 - merged).exp()
     torch.logaddexp(l1, l2) -> (l1.exp() + l2.exp()).log()
-merge_partials: finds no key in either part
-    exponentials(l1, merged), exponentials(l2, merged) -> (l1 - merged).exp(), (l2 - merged).exp()
-keep_top_p: The token that goes beyond p is dropped | total - own >= p -> total > p
-keep_top_p: One token too many stays where those more probable have | >= p -> > p
-TransformerBlock: Eps is not passed on to the norms | , eps) -> )
 GroupedQueryAttention: not the gradient of x | softmax(scores) @ value -> softmax(scores) @ value.data
 TransformerBlock: not the gradient of x | x = x + -> x = x.data +
 softmax: It changes scores | exponentials = -> scores.exp_(); exponentials =
 KVCache: The numbers are not the right ones | [self.keys, key] -> [self.keys, key.half().to(key.dtype)]
 LanguageModel: not the gradient of the parameters | embedding.weight.T -> embedding.weight.detach().T
-GroupedQueryAttention: a large negative number, not minus infinity
-    mask_scores(scores, causal_mask(scores.shape[-2], scores.shape[-1]))
-        -> scores.masked_fill(~causal_mask(*scores.shape[-2:]), -1e4)
 mask_scores: The numbers are not the right ones | ~attn_mask -> ~causal_mask(*scores.shape[-2:])
 softmax: It stops with NotImplementedError
     exponentials = -> return scores.long().softmax(dim=-1); exponentials =
 rotate_half_split: but of type torch.float64 | return -> return 1.0 *
     dim=-1) -> dim=-1).double()
 KVCache: The numbers are not the right ones | [self.values, value] -> [self.values, -key]
-LanguageModel: Eps is not passed on to the last norm | , eps) -> )
-GroupedQueryAttention: the keys are not repeated as the values are
-    key.repeat_interleave(self.num_heads // self.num_kv_heads, dim=-3)
-        -> key.repeat(1, self.num_heads // self.num_kv_heads, 1, 1)
-RMSNorm: The mean lacks keepdim | , keepdim=True ->
-RMSNorm: In half precision the squares overflow | x.float() -> x
 RMSNorm: but of type torch.float32, not torch.float16 | .to(x.dtype) * self.weight -> * self.weight.float()
 RMSNorm: names of its parameters: expected weight (2,), found scale (2,) | self.weight -> self.scale
 GroupedQueryAttention: No biases are expected, found out_proj.bias: give nn.Linear bias=False.
@@ -425,7 +411,6 @@ KVCache: num_keys is a method, expected a number: write @property above it.
 RollingCache: num_keys is a method, expected a number: write @property above it.
     return min( -> return lambda: min(
 window_mask: expected torch.bool | return mask -> return mask.float() / 2
-RMSNorm: which is LayerNorm: here nothing is subtracted. | x.float() -> x - x.mean(-1, True)
 index_loss: not the gradient of weights: it should be detached | weights.detach() -> weights
 index_loss: no gradient flows back | = scores.masked -> = scores.detach().masked
 index_loss: not the gradient of scores: it is not a number
