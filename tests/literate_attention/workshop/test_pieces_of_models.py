@@ -48,7 +48,7 @@ def tables(piece):
 def test_every_mistake_is_named_as_what_it_is(piece) -> None:
     """Each old text stands in the source exactly once, or this stops."""
     for judge in tables(piece):
-        assert judge.judge(Source(*(judge.code or (judge.right,))).edited()), "without an edit"
+        assert judge(Source(*(judge.code or (judge.right,))).edited()), "without an edit"
         for says, mistake in judge.mistakes:
             if len(says) == 1:
                 assert re.fullmatch(r"([a-z]|W_)[^\n]+[^.]", says[0]), says
@@ -63,7 +63,7 @@ def test_two_mistakes_at_once_are_never_right(piece) -> None:
     pairs = [one for one in mistakes if len(one[0]) == 2]
     sentences = {wrong(*says).says for says, _ in mistakes}
     for says, mistake in pairs[:: max(len(pairs) // 6, 1)]:
-        verdict = next(tables(piece)).judge(mistake())
+        verdict = piece.check(mistake())
         if not verdict:  # of several that come to the same, the first is named
             assert verdict.says in sentences
         else:  # two that undo each other
@@ -112,7 +112,7 @@ def test_common_mistakes_that_come_together_are_both_named(name, first, second) 
         for says, mistake in judge.mistakes
         if len(says) == 2 and first in says[0] and second in says[1]
     )
-    assert judge.judge(mistake()).says == wrong(*says).says
+    assert judge(mistake()).says == wrong(*says).says
 
 
 def test_a_table_that_does_not_fit_the_source_is_refused() -> None:

@@ -98,13 +98,9 @@ class Judged:
 
     def __call__(self, mine: object) -> Verdict:
         """Judge a function or a class."""
-        verdict = self.judge(mine)
-        return self.then(mine) if verdict and self.then else verdict
-
-    def judge(self, mine: object) -> Verdict:
-        """Judge by what is returned alone."""
         with torch.no_grad(), torch.random.fork_rng(devices=[]), one_thread():
-            return judge_by_ways(mine, self.ways, self.inputs, self.run)
+            verdict = judge_by_ways(mine, self.ways, self.inputs, self.run)
+        return self.then(mine) if verdict and self.then else verdict
 
 
 def judge_by_ways(mine: object, ways: Ways, inputs: Iterable[Given], run: Run = call) -> Verdict:
