@@ -19,7 +19,6 @@ from literate_attention.workshop._road import (
     WorkshopError,
     command_line,
     explained,
-    find_piece,
     find_pieces,
 )
 from literate_attention.workshop.judge.trials import NOT_WRITTEN as NOTHING_WRITTEN
@@ -183,11 +182,11 @@ def verdicts_on(
 
 
 def hint(folder: str | os.PathLike[str], name: str) -> str:
-    """Give a hint for a piece.
+    """Give a hint for a piece, or one for each piece of a chapter.
 
     Args:
         folder: where your files are; it may have been made without hints.
-        name: the piece.
+        name: the piece, or the chapter.
 
     Returns:
         A sentence that helps, and where the book explains the piece.
@@ -195,10 +194,12 @@ def hint(folder: str | os.PathLike[str], name: str) -> str:
     Raises:
         ValueError: there is no such piece, or there are to be no hints.
     """
-    piece = find_piece(name)
+    pieces = find_pieces([name])
     if not has_hints(Path(folder)):
         raise WorkshopError(f"{folder} was made without hints; ask whoever gave it to you.")
-    return Said(f"{piece.hint}\n{explained(piece, 'It is explained under')}")
+    return Said(
+        "\n".join(f"{one.hint}\n{explained(one, 'It is explained under')}" for one in pieces)
+    )
 
 
 # The command, and for teachers a table

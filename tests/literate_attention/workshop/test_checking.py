@@ -560,7 +560,7 @@ def test_a_table_for_teachers(folder, tmp_path, capsys) -> None:
         (["check", "empty"], "empty has no file of a chapter in it; python -m"),
         (["check", "mine", "softmx"], "no chapter or piece softmx; the nearest is softmax."),
         (["check", "mine", "zzz"], f"no chapter or piece zzz; there are {next(iter(CHAPTERS))}, "),
-        (["check", "mine", "--hint", "softmx"], "no piece softmx; the nearest is softmax."),
+        (["check", "mine", "--hint", "softmx"], "or piece softmx; the nearest is softmax."),
         (["check", "--report", "no/x.csv", "empty"], "no/x.csv cannot be written (No such file"),
         (["start", "file"], "file is a file; choose another name for the folder."),
         (["start", "literate_attention"], "would not find the book's; choose another name."),
