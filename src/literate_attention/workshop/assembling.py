@@ -238,11 +238,6 @@ class Comparison:
         alone = [name for name in names if self.differs([name])]
         if alone:
             return f"It is {' and '.join(alone)}, whose check finds nothing wrong."
-        needed = [name for name in names if not self.differs(set(names) - {name})]
-        if needed:
-            return (
-                f"Each piece alone is right in our model, but not {' and '.join(needed)} together."
-            )
         return "Each piece alone is right in our model, but not all of them together."
 
 
