@@ -83,7 +83,9 @@ NEW = {
     ),
     "InputEmbedding": inputs("token_ids", ([[3, 1, 4, 1, 5]],), ([[2, 6], [5, 3], [0, 9]],)),
     "causal_mask": inputs("q_len, kv_len", (4,), (2, 7), (1, 1), (7, 7)),
-    "window_mask": inputs(windows_and_sinks.LENGTHS, (5, 5, 2), (3, 8, 4, 1), (6, 6, 3, 4)),
+    "window_mask": inputs(
+        "q_len, kv_len, window, num_sinks", (5, 5, 2), (3, 8, 4, 1), (6, 6, 3, 4)
+    ),
     "rotary_frequencies": inputs("head_dim, base", (10,), (12, 50.0), (2, 3.0)),
     "KVCache": inputs(kv_cache.SIZES, (3, 2, 7, 4, (2, 1, 3)), (1, 1, 6, 1, (5,))),
     "RollingCache": inputs(

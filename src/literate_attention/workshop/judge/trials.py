@@ -1,6 +1,7 @@
 """Judge a piece by what it returns: on small inputs first, and beside the mistakes that people make."""
 
 import contextlib
+import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ class Judged:
     Args:
         right: the library's own.
         table: the mistakes that are known by name, as edits of right code (see :mod:`.edits`).
-        inputs: what to try it on, the smallest first.
+        given: what to try it on, the smallest first: by name, or in the order of its parameters.
         run: runs an implementation on one input, and returns a tensor, or several.
         code: what is edited, and what that calls; by default the library's own.
         then: what is judged of it if all of this is right.
@@ -76,11 +77,17 @@ class Judged:
 
     right: Callable[..., Any]
     table: str
-    inputs: Sequence[Given]
+    given: Sequence[Given | tuple[Any, ...]]
     run: Run = call
     code: tuple[Callable[..., Any], ...] = ()
     then: Callable[[object], Verdict] | None = None
     most: int = 2
+
+    @cached_property
+    def inputs(self) -> list[Given]:
+        """What to try it on, by name."""
+        names = ", ".join(inspect.signature(self.right).parameters)
+        return [inputs(names, one)[0] if isinstance(one, tuple) else one for one in self.given]
 
     @cached_property
     def mistakes(self) -> list[Mistake]:

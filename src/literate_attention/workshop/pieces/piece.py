@@ -56,7 +56,7 @@ def judged(
     section: str,
     hint: str,
     table: str,
-    given: Sequence[Given],
+    given: Sequence[Given | tuple[Any, ...]],
     run: Run = call,
     **others: Any,
 ) -> Piece:

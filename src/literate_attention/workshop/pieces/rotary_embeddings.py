@@ -10,7 +10,7 @@ from literate_attention.models.rotary_embeddings import (
     rotate_half_split,
 )
 from literate_attention.workshop.judge.parameters import loaded
-from literate_attention.workshop.judge.trials import Given, drawn, inputs
+from literate_attention.workshop.judge.trials import Given, drawn
 from literate_attention.workshop.pieces.piece import judged
 
 WRONG_EXPONENTS = """
@@ -99,7 +99,7 @@ PIECES = (
         "Turn, do not add",
         "Pair i turns by the base to the power of minus 2i / head_dim.",
         WRONG_EXPONENTS + WRONG_FREQUENCIES,
-        inputs("head_dim, base", (2,), (4, 16.0), (6, 8.0), (8,), (64,)),
+        [(2,), (4, 16.0), (6, 8.0), (8,), (64,)],
         leave_out=("dtype",),
         in_model=True,
     ),
@@ -108,12 +108,11 @@ PIECES = (
         "The smallest case",
         "Cut the last dimension in two halves: the formula takes both, and puts them together again.",
         WRONG_WAYS + WRONG_TURNS,
-        inputs(
-            "x, cos, sin",
+        [
             ([[1.0, 2.0]], [[0.6]], [[0.8]]),
             ([[1.0, 2.0, 3.0, 4.0]], [[0.6, 1.0]], [[0.8, 0.0]]),
             (drawn(2, 3, 5, 6), ANGLES.cos(), ANGLES.sin()),
-        ),
+        ],
         in_model=True,
     ),
     judged(

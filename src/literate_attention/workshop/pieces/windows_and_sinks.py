@@ -30,7 +30,6 @@ with fewer queries than keys, the queries are the last tokens, not the first
 true and false are swapped: true is for what may be seen | return mask -> return ~mask
 rows and columns are swapped: a row belongs to a query | return mask -> return mask.T
 """
-LENGTHS = "q_len, kv_len, window, num_sinks"
 
 
 # The cache
@@ -96,11 +95,10 @@ PIECES = (
         "The last few tokens",
         "Write the position of each query in a column and that of each key in a row, and compare.",
         WRONG_MASKS,
-        inputs(
-            LENGTHS,
+        [
             *((1, 1, 1), (2, 2, 1), (2, 2, 2), (3, 3, 2), (1, 3, 2)),
             *((3, 3, 1, 1), (2, 2, 1, 2), (3, 3, 1, 2), (4, 4, 2, 1), (2, 5, 2, 1), (4, 7, 3, 2)),
-        ),
+        ],
         code=(window_mask, causal_mask),
         leave_out=("device",),
     ),
