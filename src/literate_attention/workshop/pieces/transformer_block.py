@@ -264,9 +264,8 @@ PIECES = (
         "Twice the same: norm, then the part, then add what came in.",
         WRONG_BLOCKS,
         [
-            *(vectors(torch.tensor([[[1.0, -2.0]]])), vectors(drawn(1, 2, 2))),
-            *(vectors(drawn(1, 1, 2), cache=2.0), vectors(drawn(1, 1, 2), eps=0.5)),
-            vectors(drawn(3, 2)),
+            *(vectors(torch.tensor([[[1.0, -2.0]]])), vectors(drawn(1, 1, 2), cache=2.0)),
+            *(vectors(drawn(1, 1, 2), eps=0.5), vectors(drawn(3, 2))),
             vectors(drawn(2, 3, 4), cache=3.0),
         ],
         run_block,
@@ -280,7 +279,6 @@ PIECES = (
         WRONG_MODELS,
         [
             *(tokens(1, num_blocks=0), tokens(1, num_blocks=1), tokens(1, num_blocks=2)),
-            tokens(1, 4, num_blocks=2),
             {"token_ids": torch.tensor([1, 4]), "num_blocks": 2},
             tokens(1, num_blocks=1, caches=[2.0]),
             tokens(1, num_blocks=2, caches=[2.0, -3.0]),
