@@ -119,6 +119,7 @@ PIECES = (
             ([[3.0, 1.0, 2.0]], 2, causal_mask(1, 3)),
             ([[1.0, 2.0], [3.0, 4.0]], 1, causal_mask(2)),
             ([[-1.0, 2.0], [-3.0, -4.0]], 2, causal_mask(2)),
+            (drawn(4, 4), 2, causal_mask(4)),
             (drawn(2, 3, 5), 3, causal_mask(3, 5)),
             (drawn(2, 3, 4, 4), 9, causal_mask(4)),
         ],

@@ -264,9 +264,9 @@ PIECES = (
         "Twice the same: norm, then the part, then add what came in.",
         WRONG_BLOCKS,
         [
-            *(vectors(torch.tensor([[[1.0, -2.0]]])), vectors(drawn(1, 1, 2), cache=2.0)),
-            *(vectors(drawn(1, 1, 2), eps=0.5), vectors(drawn(3, 2))),
-            vectors(drawn(2, 3, 4), cache=3.0),
+            *(vectors(torch.tensor([[[1.0, -2.0]]])), vectors(drawn(1, 2, 2))),
+            *(vectors(drawn(1, 1, 2), cache=2.0), vectors(drawn(1, 1, 2), eps=0.5)),
+            *(vectors(drawn(3, 2)), vectors(drawn(2, 3, 4), cache=3.0)),
         ],
         run_block,
         attributes=("attention_norm", "attention", "feed_forward_norm", "feed_forward"),
