@@ -8,15 +8,7 @@ import torch
 from harness.library.mutated_source import mutants
 
 from literate_attention.workshop.judge import trials
-from literate_attention.workshop.judge.trials import (
-    Judged,
-    all_same,
-    call,
-    copied,
-    drawn,
-    inputs,
-    tensors,
-)
+from literate_attention.workshop.judge.trials import Judged, drawn, inputs
 from literate_attention.workshop.pieces import PIECES, kv_cache, windows_and_sinks
 
 NUMBER = int(os.environ.get("MUTANTS", "20"))
@@ -48,7 +40,7 @@ def run_on(piece):
     def behaviour(implementation):
         judge: Any = piece.check
         for given in NEW.get(piece.name, []):
-            yield getattr(judge, "run", call)(implementation, copied(given))
+            yield getattr(judge, "run", trials.call)(implementation, trials.copied(given))
         while isinstance(judge, Judged):
             for given in judge.inputs:
                 yield judge.run(implementation, varied(given))
@@ -102,7 +94,11 @@ def results(behaviour, implementation):
     """Return what comes of it; nothing if it stops."""
     try:
         with torch.no_grad():
-            return [tensor.double() for one in behaviour(implementation) for tensor in tensors(one)]
+            return [
+                tensor.double()
+                for one in behaviour(implementation)
+                for tensor in trials.tensors(one)
+            ]
     except Exception:
         return None
 
@@ -117,7 +113,7 @@ def test_no_mutant_that_behaves_otherwise_is_right(piece, monkeypatch) -> None:
     tried = list(mutants(piece.library, NUMBER, seed=2026))
     for source, mutant in tried:
         found = results(behaviour, mutant)
-        behaves_alike = found is not None and all_same(found, right)
+        behaves_alike = found is not None and trials.all_same(found, right)
         if not behaves_alike:
             verdict = piece.check(mutant)
             assert not verdict or verdict.says, source  # what is right has nothing to be said of it
