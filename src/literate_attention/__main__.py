@@ -7,12 +7,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from literate_attention.workshop import check_command, stubs, talking
+from literate_attention.workshop import checking, stubs, talking
 from literate_attention.workshop._road import WorkshopError
 
 COMMANDS = {
     "start": (stubs, "make a folder with files in which you write the book's code"),
-    "check": (check_command, "judge what you have written"),
+    "check": (checking, "judge what you have written"),
     "talk": (talking, "let a real model speak with what you have written"),
 }
 """Each command, the module that adds its arguments and runs it, and what it is for."""

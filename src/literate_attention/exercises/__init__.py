@@ -5,11 +5,9 @@ knows what you did. No check raises an error for a wrong answer, whatever it is:
 :class:`Verdict`, which prints as a sentence.
 """
 
-from literate_attention.workshop.answers import learned, models, story
-from literate_attention.workshop.answers.learned import *
-from literate_attention.workshop.answers.models import *
-from literate_attention.workshop.answers.story import *
+from literate_attention.workshop import answers
+from literate_attention.workshop.answers import *
 from literate_attention.workshop.judge.verdict import Verdict
 from literate_attention.workshop.pieces import check_piece
 
-__all__ = ["Verdict", "check_piece", *story.__all__, *models.__all__, *learned.__all__]
+__all__ = ["Verdict", "check_piece", *answers.__all__]

@@ -1,7 +1,7 @@
 """The path from an empty file to a model that speaks through a reader's own code.
 
 The same is done by ``python -m literate_attention`` and the name of a function. A verdict comes by
-`check_command`, `checking`, `_process` and, in a process of its own, `_worker`, `pieces` and `judge`.
+`checking`, `_process` and, in a process of its own, `_worker`, `pieces` and `judge`.
 """
 
 from literate_attention.workshop.checking import Checked, Result, check, hint

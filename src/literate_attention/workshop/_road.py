@@ -63,13 +63,6 @@ def explained(piece: Piece, before: str) -> str:
     return f'{before} "{piece.section}":\n{address(piece)}'
 
 
-def find_piece(name: str) -> Piece:
-    """Return a piece by its name."""
-    if name not in BY_NAME:
-        raise WorkshopError(f"The book has no piece {name}{nearest(name, BY_NAME)}.")
-    return BY_NAME[name]
-
-
 def find_pieces(names: Iterable[str] = ()) -> tuple[Piece, ...]:
     """Return the pieces of some names, each that of a piece or of a chapter; by default all."""
     chosen: set[str] = set()

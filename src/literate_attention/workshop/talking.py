@@ -22,15 +22,13 @@ from literate_attention.workshop.assembling import (
     CONTEXT_LENGTH,
     IN_MODEL,
     Assembly,
-    Pieces,
-)
-from literate_attention.workshop.checking import RIGHT, WRONG, Checked, check
-from literate_attention.workshop.pieces import functions_of
-from literate_attention.workshop.readers_code import (
     Comparison,
+    Pieces,
     ReadersCode,
     where_it_stops,
 )
+from literate_attention.workshop.checking import RIGHT, WRONG, Checked, check
+from literate_attention.workshop.pieces import functions_of
 
 
 @contextmanager

@@ -8,8 +8,7 @@ import torch
 from harness.library.mutated_source import mutants
 
 from literate_attention.workshop.judge import trials
-from literate_attention.workshop.judge.judged import Judged
-from literate_attention.workshop.judge.trials import all_same, call, copied, drawn, inputs, tensors
+from literate_attention.workshop.judge.trials import Judged, drawn, inputs
 from literate_attention.workshop.pieces import PIECES, kv_cache, windows_and_sinks
 
 NUMBER = int(os.environ.get("MUTANTS", "20"))
@@ -41,7 +40,7 @@ def run_on(piece):
     def behaviour(implementation):
         judge: Any = piece.check
         for given in NEW.get(piece.name, []):
-            yield getattr(judge, "run", call)(implementation, copied(given))
+            yield getattr(judge, "run", trials.call)(implementation, trials.copied(given))
         while isinstance(judge, Judged):
             for given in judge.inputs:
                 yield judge.run(implementation, varied(given))
@@ -76,7 +75,9 @@ NEW = {
     ),
     "InputEmbedding": inputs("token_ids", ([[3, 1, 4, 1, 5]],), ([[2, 6], [5, 3], [0, 9]],)),
     "causal_mask": inputs("q_len, kv_len", (4,), (2, 7), (1, 1), (7, 7)),
-    "window_mask": inputs(windows_and_sinks.LENGTHS, (5, 5, 2), (3, 8, 4, 1), (6, 6, 3, 4)),
+    "window_mask": inputs(
+        "q_len, kv_len, window, num_sinks", (5, 5, 2), (3, 8, 4, 1), (6, 6, 3, 4)
+    ),
     "rotary_frequencies": inputs("head_dim, base", (10,), (12, 50.0), (2, 3.0)),
     "KVCache": inputs(kv_cache.SIZES, (3, 2, 7, 4, (2, 1, 3)), (1, 1, 6, 1, (5,))),
     "RollingCache": inputs(
@@ -93,7 +94,11 @@ def results(behaviour, implementation):
     """Return what comes of it; nothing if it stops."""
     try:
         with torch.no_grad():
-            return [tensor.double() for one in behaviour(implementation) for tensor in tensors(one)]
+            return [
+                tensor.double()
+                for one in behaviour(implementation)
+                for tensor in trials.tensors(one)
+            ]
     except Exception:
         return None
 
@@ -108,7 +113,7 @@ def test_no_mutant_that_behaves_otherwise_is_right(piece, monkeypatch) -> None:
     tried = list(mutants(piece.library, NUMBER, seed=2026))
     for source, mutant in tried:
         found = results(behaviour, mutant)
-        behaves_alike = found is not None and all_same(found, right)
+        behaves_alike = found is not None and trials.all_same(found, right)
         if not behaves_alike:
             verdict = piece.check(mutant)
             assert not verdict or verdict.says, source  # what is right has nothing to be said of it

@@ -8,7 +8,7 @@ import torch
 from harness.library.naive_pieces import Unwritten, unwritten
 from torch import nn
 
-from literate_attention.workshop.judge.judged import Judged
+from literate_attention.workshop.judge.trials import Judged
 from literate_attention.workshop.pieces import BY_NAME, PIECES, check_piece
 
 of_each_piece = pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)

@@ -216,16 +216,8 @@ the softmax is missing | torch.softmax(x @ x.mT, dim=-1) -> (x @ x.mT)
 """,
     EMBEDDING: """
 tokens, places cannot be learned: make nn.Parameter of a plain tensor | nn.Parameter( -> (
-the positions count the texts of a batch | ids.shape[-1]] -> len(ids)]
 not the gradient of the parameters
     self.tokens.T[ids] -> (self.tokens / 2 + self.tokens.detach() / 2).T[ids]
-""",
-    MASK: """
-. | <= -> >=
-no token sees itself | <= -> <
-true and false are swapped | <= -> >
-the queries are the last tokens | arange(kv_len - q_len, kv_len) -> arange(q_len)
-one token of the future | kv_len)[:, None] -> kv_len)[:, None] + 1
 """,
     TRIANGLE: """
 of type torch.float32, not torch.bool | .bool() ->

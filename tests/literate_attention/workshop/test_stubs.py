@@ -1,19 +1,23 @@
-"""The folder that `start` makes: what stands in it, and what happens to what stood there before."""
+"""The folder that `start` makes follows the book; its stubs say enough, and what stood there before stays."""
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 import pytest
 import torch
+from harness.paths import DOCS
+from torch import nn
 
-from literate_attention import workshop
-from literate_attention.workshop._plain_text import plain_formula, plain_text
+from literate_attention import MultiHeadLatentAttention, RotaryEmbedding, workshop
 from literate_attention.workshop._road import CHAPTERS
-from literate_attention.workshop._stub_source import stub
-from literate_attention.workshop.pieces import PIECES
+from literate_attention.workshop._stub_source import plain_formula, plain_text, stub
+from literate_attention.workshop.pieces import BY_NAME, PIECES
 
 
 def contents(folder):
@@ -23,6 +27,44 @@ def contents(folder):
 def python(folder, *arguments):
     command = [sys.executable, "-m", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8")
+
+
+# The road is that of the book: its chapters, its sections, its names
+
+
+def page(chapter):
+    return (DOCS / f"{chapter}.md").read_text("utf-8")
+
+
+def test_the_chapters_come_in_the_order_of_the_book() -> None:
+    contents = re.findall(r"^(?:story|models)/\w+$", page("index"), re.MULTILINE)
+    chapters = [chapter for chapter, _ in groupby(PIECES, lambda piece: piece.chapter)]
+    assert chapters == [chapter for chapter in contents if chapter in chapters]
+    assert [*CHAPTERS] == [one.rpartition("/")[2] for one in chapters]
+
+
+@pytest.mark.parametrize("chapter", dict.fromkeys(piece.chapter for piece in PIECES))
+def test_a_chapter_explains_its_pieces_in_their_order_and_says_how_to_ask_for_a_verdict(
+    chapter,
+) -> None:
+    text, stem = page(chapter), chapter.rpartition("/")[2]
+    headings = re.findall(r"^##+ (.+)$", text, re.MULTILINE)
+    places = [headings.index(piece.section) for piece in CHAPTERS[stem]]
+    assert places == sorted(places)
+    assert text.count(f"`python -m literate_attention check my_attention {stem}`") == 1
+    for piece in CHAPTERS[stem]:
+        if piece.exercise:
+            _, exercise = text.split(f"\n:label: {piece.exercise}\n")
+            asked = exercise[: exercise.index("{exercise-end}")]
+            assert re.search(rf'check_piece\((\w+, "{piece.name}"|{piece.name})\)', asked)
+
+
+def test_every_name_that_a_command_in_the_book_gives_is_known() -> None:
+    for path in DOCS.glob("[a-z]*/*.md"):
+        for name in re.findall(
+            r"literate_attention check my_attention (\w+)", path.read_text("utf-8")
+        ):
+            assert name in {*CHAPTERS, *BY_NAME}
 
 
 # Stubs
@@ -90,6 +132,32 @@ def test_a_stub_is_plain_text_without_the_solution(piece) -> None:
     assert f'# Explained in "{piece.section}":\n# https://' in code
     assert "need_weights" not in code or "need_weights" not in piece.leave_out
     assert "Explained" not in stub(piece, hints=False)
+
+
+EXAMPLES = {
+    "RMSNorm": (3,),
+    "SwiGLU": (3, 5),
+    "TransformerBlock": (nn.Linear(3, 3), 3, 5),
+    "LanguageModel": (11, 3, [nn.Linear(3, 3)]),
+    "GroupedQueryAttention": (4, 4, 2, 1),
+    "MultiHeadLatentAttention": partial(
+        *(MultiHeadLatentAttention, 4, 4, 2), head_dim=2, latent_dim=3, rope=RotaryEmbedding(2, 4)
+    ),
+}
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
+def test_a_stub_shows_the_names_by_which_a_checkpoint_is_read(piece) -> None:
+    names = []
+    if piece.name in EXAMPLES:
+        made = EXAMPLES[piece.name]
+        module = made() if callable(made) else piece.library(*made)
+        assert isinstance(module, nn.Module)
+        names = [name.partition(".")[0] for name, _ in module.named_parameters()]
+    assert piece.attributes == (*dict.fromkeys(names),)
+    said = " ".join(stub(piece).split())
+    assert ("names of these attributes: " in said) == bool(names)
+    assert ", ".join(f"`{name}`" for name in piece.attributes) in said
 
 
 def test_files_are_laid_out_and_can_be_imported(tmp_path) -> None:

@@ -15,11 +15,10 @@ from literate_attention import chat_prompt, continue_text, load_smollm2
 from literate_attention.models.model_file import write_in_one_step
 from literate_attention.workshop import talking
 from literate_attention.workshop._road import CHAPTERS, WorkshopError
-from literate_attention.workshop.assembling import IN_MODEL
+from literate_attention.workshop.assembling import IN_MODEL, Comparison, ReadersCode
 from literate_attention.workshop.checking import Checked, Result
 from literate_attention.workshop.judge.verdict import Verdict
 from literate_attention.workshop.pieces import BY_NAME
-from literate_attention.workshop.readers_code import Comparison, ReadersCode
 from literate_attention.workshop.stubs import start
 from literate_attention.workshop.talking import asked, library_model, talk, whose_pieces
 
@@ -79,21 +78,6 @@ def test_a_piece_that_differs_in_our_model_is_named(compared, name) -> None:
     comparison = compared(**{**sources, name: sources[name].replace(*wrong)})
     assert comparison.differs(IN_MODEL)
     assert comparison.cause(IN_MODEL) == f"It is {name}, whose check finds nothing wrong."
-
-
-def test_two_pieces_that_differ_only_together_are_named(compared) -> None:
-    """One leaves a mark on what it returns, and the other does something else if it sees it."""
-    sources = naive()
-    sources["RMSNorm"] = sources["RMSNorm"].replace(
-        "return (wide / size).to(x.dtype) * self.weight",
-        "result = (wide / size).to(x.dtype) * self.weight; result.marked = 1.0; return result",
-    )
-    sources["SwiGLU"] = sources["SwiGLU"].replace(
-        "gate = self.W_gate(x)", "gate = self.W_gate(x) + getattr(x, 'marked', 0.0)"
-    )
-    comparison = compared(**sources)
-    assert comparison.differs(IN_MODEL)
-    assert "but not RMSNorm and SwiGLU together" in comparison.cause(IN_MODEL)
 
 
 # The day

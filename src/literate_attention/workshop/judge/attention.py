@@ -17,11 +17,11 @@ from literate_attention.workshop.judge.attending import (
     known_ways,
     ways_with,
 )
-from literate_attention.workshop.judge.judged import plain
-from literate_attention.workshop.judge.projections import (
+from literate_attention.workshop.judge.parameters import (
     Projections,
     find_projections,
     is_plain,
+    plain,
     redraw,
 )
 from literate_attention.workshop.judge.trials import (
@@ -32,6 +32,7 @@ from literate_attention.workshop.judge.trials import (
     Ways,
     all_same,
     attempt,
+    call,
     drawn,
     explain,
     fits,
@@ -67,23 +68,22 @@ def judge_attention(mine: object, num_sizes: int) -> Verdict:
     if not isinstance(mine, type):
         return wrong(f"a class is expected, got {mine!r}")
     sizes = dict(islice(SIZES.items(), num_sizes))
-    verdict = _judge_sizes(mine, sizes)
+
+    def judged(**others: Any) -> Verdict:
+        try:
+            return _judge_module(mine, {**sizes, **others})
+        except Settled as settled:
+            return settled.verdict
+
+    verdict = judged()
     if verdict and "qkv_bias" in _parameters(mine):
-        verdict = _judge_sizes(mine, {**sizes, "qkv_bias": True})
+        verdict = judged(qkv_bias=True)
     if not verdict and not (verdict.is_written and "num_heads" in sizes):
         return verdict
-    others = {"d_in": D_OUT} | ({"num_heads": 3} if "num_heads" in sizes else {})
-    if_square = _judge_sizes(mine, {**sizes, **others})
+    if_square = judged(d_in=D_OUT, **({"num_heads": 3} if "num_heads" in sizes else {}))
     if verdict:  # what is added where it fits shows only here
         return if_square
     return remark("it works only where d_in and d_out are the same") if if_square else verdict
-
-
-def _inputs(sizes: Mapping[str, Any]) -> list[Given]:
-    shapes = (
-        [(1, 1), (1, 2), (4, CONTEXT_LENGTH)] if "context_length" in sizes else [(1,), (2,), (4,)]
-    )
-    return [{"x": drawn(*shape, sizes["d_in"])} for shape in shapes]
 
 
 def _ways(sizes: Mapping[str, Any], one: Projections) -> Ways:
@@ -107,36 +107,27 @@ def _parameters(mine: type) -> Mapping[str, inspect.Parameter]:
         return {}
 
 
-def _run(module: Any, given: Given) -> Any:
-    return module(given["x"])
-
-
-def _judge_sizes(mine: type, sizes: Mapping[str, Any]) -> Verdict:
-    try:
-        return _judge_module(mine, sizes)
-    except Settled as settled:
-        return settled.verdict
-
-
 def _judge_module(mine: type, sizes: Mapping[str, Any]) -> Verdict:
-    inputs = _inputs(sizes)
+    batches = [(1, 1), (1, 2), (4, CONTEXT_LENGTH)]
+    shapes = batches if "context_length" in sizes else [(1,), (2,), (4,)]
+    inputs = [{"x": drawn(*shape, sizes["d_in"])} for shape in shapes]
     module = make(mine, sizes)
     if any(isinstance(p, UninitializedParameter) for p in module.parameters()):
-        attempt(_run, module, inputs[0])
+        attempt(call, module, inputs[0])
     redraw(module)
     state = torch.get_rng_state()
-    trials = [(given, attempt(_run, module.eval(), given)) for given in inputs]
-    if not all_same(attempt(_run, module, inputs[-1]), trials[-1][1]):
+    trials = [(given, attempt(call, module.eval(), given)) for given in inputs]
+    if not all_same(attempt(call, module, inputs[-1]), trials[-1][1]):
         return wrong("the same input gives other numbers each time, even after .eval()")
     if not torch.equal(torch.get_rng_state(), state):
         return wrong("it sets a seed, or draws, even after .eval()")
     found = find_projections(module, sizes["d_in"], D_OUT, sizes.get("num_heads"))
     if not found:
-        shapes = ", ".join(f"{n} {tuple(p.shape)}" for n, p in module.named_parameters())
+        got = ", ".join(f"{n} {tuple(p.shape)}" for n, p in module.named_parameters())
         needed = f"three matrices from {sizes['d_in']} numbers to {D_OUT}"
         return wrong(
             f"{needed} are expected for d_in={sizes['d_in']} and d_out={D_OUT}, "
-            f"got {shapes or 'none'}{plain(module)}"
+            f"got {got or 'none'}{plain(module)}"
         )
     right = next((one for one in found if fits(trials, _ways(sizes, one))), None)
     if right is None:
@@ -148,7 +139,7 @@ def _judge_module(mine: type, sizes: Mapping[str, Any]) -> Verdict:
         for times, says in LOUD.items():
             if not sees_itself(module, ways, {"x": times * inputs[-1]["x"]}):
                 return wrong(says)
-    learned = judge_what_is_right(lambda given: _run(module, given), ways.right, trials)
+    learned = judge_what_is_right(lambda given: module(given["x"]), ways.right, trials)
     if learned and (wrongly_biased := _judge_biases(mine, right, sizes)):
         return wrong(wrongly_biased)
     if not learned or "dropout" not in (by_name(mine, sizes) or sizes):
@@ -169,7 +160,7 @@ LOUD = {
 
 def sees_itself(module: nn.Module, ways: Ways, loud: Given) -> bool:
     """Tell whether the first token sees itself, even if the scores of all others are far higher."""
-    (came, *_), right = attempt(_run, module, loud), ways.right(loud)
+    (came, *_), right = attempt(call, module, loud), ways.right(loud)
     rounding = 1e-3  # of numbers near a hundred
     return torch.allclose(came[:, 0], right[:, 0].to(came), rtol=rounding, atol=rounding)
 
@@ -228,9 +219,9 @@ def judge_dropout(
         for kept in product((0.0, 1.0), repeat=num_heads)
     ]
     module.train()
-    came = [attempt(_run, module, one) for _ in range(30)]
+    came = [attempt(call, module, one) for _ in range(30)]
     if all(all_same(each, evaluated) for each in came):
-        if all(all_same(attempt(_run, module, many), many_evaluated) for _ in range(5)):
+        if all(all_same(attempt(call, module, many), many_evaluated) for _ in range(5)):
             return wrong("nothing is dropped in training")
         return wrong(
             "numbers are dropped before the softmax; it is the weights that come out of it"

@@ -1,15 +1,18 @@
 """Judge a piece by what it returns: on small inputs first, and beside the mistakes that people make."""
 
 import contextlib
-import dis
+import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from literate_attention.story.training import one_thread
+from literate_attention.workshop.judge.edits import Mistake, Source, mistakes_in
 from literate_attention.workshop.judge.verdict import RIGHT, Verdict, same, wrong
 
 Given = Mapping[str, Any]
@@ -30,7 +33,6 @@ Trial = tuple[Given, list[Tensor]]
 
 NOT_WRITTEN = Verdict(False, "It is not written yet.", is_written=False)
 UNNAMED = "the numbers are not the right ones"
-TORCH = Path(torch.__file__).parent
 MOST_NUMBERS_SHOWN = 12
 MOST_LETTERS = 1000
 """Of what an error says."""
@@ -57,6 +59,55 @@ class Settled(Exception):  # noqa: N818 - it is no error
     def __init__(self, verdict: Verdict) -> None:
         super().__init__(verdict)
         self.verdict = verdict
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Judge what a reader wrote by what it returns.
+
+    Args:
+        right: the library's own.
+        table: the mistakes that are known by name, as edits of right code (see :mod:`.edits`).
+        given: what to try it on, the smallest first: by name, or in the order of its parameters.
+        run: runs an implementation on one input, and returns a tensor, or several.
+        code: what is edited, and what that calls; by default the library's own.
+        then: what is judged of it if all of this is right.
+        most: how many mistakes are looked for at once.
+    """
+
+    right: Callable[..., Any]
+    table: str
+    given: Sequence[Given | tuple[Any, ...]]
+    run: Run = call
+    code: tuple[Callable[..., Any], ...] = ()
+    then: Callable[[object], Verdict] | None = None
+    most: int = 2
+
+    @cached_property
+    def inputs(self) -> list[Given]:
+        """What to try it on, by name."""
+        names = ", ".join(inspect.signature(self.right).parameters)
+        return [inputs(names, one)[0] if isinstance(one, tuple) else one for one in self.given]
+
+    @cached_property
+    def mistakes(self) -> list[Mistake]:
+        """What to say of each mistake, or of several, and what makes the wrong code."""
+        return mistakes_in(Source(*(self.code or (self.right,))), self.table, self.most)
+
+    @cached_property
+    def ways(self) -> Ways:
+        """The right way of computing, and those with mistakes."""
+
+        def way(make: Callable[[], Any]) -> Way:
+            return lambda given: self.run(make(), copied(given))
+
+        return Ways(way(lambda: self.right), [(says, way(make)) for says, make in self.mistakes])
+
+    def __call__(self, mine: object) -> Verdict:
+        """Judge a function or a class."""
+        with torch.no_grad(), torch.random.fork_rng(devices=[]), one_thread():
+            verdict = judge_by_ways(mine, self.ways, self.inputs, self.run)
+        return self.then(mine) if verdict and self.then else verdict
 
 
 def judge_by_ways(mine: object, ways: Ways, inputs: Iterable[Given], run: Run = call) -> Verdict:
@@ -188,18 +239,14 @@ def message_of(error: BaseException) -> str:
 
 
 def not_written(error: Exception) -> Verdict | None:
-    """Say what is not written yet, if that is why code has stopped: torch raises such errors, too."""
-    if not isinstance(error, NotImplementedError):
+    """Say what is not written yet, if a stub has stopped: its error has no message, and torch's have one."""
+    if not isinstance(error, NotImplementedError) or error.args:
         return None
     place: Any = error.__traceback__
     while place.tb_next:
         place = place.tb_next
-    code = place.tb_frame.f_code
-    is_raised_there = dis.opname[code.co_code[place.tb_lasti]] == "RAISE_VARARGS"
-    if TORCH in Path(code.co_filename).parents or not is_raised_there:
-        return None
-    name = code.co_qualname.rpartition("<locals>.")[2].partition(".")[0]
-    return needs(name)
+    name = place.tb_frame.f_code.co_qualname
+    return needs(name.rpartition("<locals>.")[2].partition(".")[0])
 
 
 def needs(name: str) -> Verdict:
@@ -304,17 +351,9 @@ def numbers_of(value: object, first: int = 0) -> str:
     if value.numel() <= MOST_NUMBERS_SHOWN:
         return f"{rounded(value.tolist())}{of_type}"
     some = ", ".join(f"{one:.4g}" for one in value.flatten()[first : first + 4].tolist())
-    begins = f"has at {place_of(first, value.shape)}" if first else "begins"
+    place = (torch.arange(value.numel()) == first).view(value.shape).nonzero()[0].tolist()
+    begins = f"has at {place}" if first else "begins"
     return f"a tensor of shape {tuple(value.shape)}{of_type} that {begins} {some}"
-
-
-def place_of(number: int, shape: Sequence[int]) -> list[int]:
-    """Return the indices of a number in a flattened tensor; torch imports hundreds of modules for that."""
-    place: list[int] = []
-    for size in reversed(shape):
-        number, index = divmod(number, size)
-        place.insert(0, index)
-    return place
 
 
 def rounded(value: Any) -> Any:

@@ -16,7 +16,7 @@ from literate_attention.workshop.judge.attending import (
     attend,
     weigh,
 )
-from literate_attention.workshop.judge.judged import loaded
+from literate_attention.workshop.judge.parameters import loaded
 from literate_attention.workshop.judge.trials import Given, drawn
 from literate_attention.workshop.pieces._written_out import grouped_attention
 from literate_attention.workshop.pieces.piece import judged

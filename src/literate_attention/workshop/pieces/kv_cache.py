@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from literate_attention.models.kv_cache import KVCache, keep_top_k, keep_top_p
-from literate_attention.workshop.judge.judged import Judged
-from literate_attention.workshop.judge.trials import Given, UnusableError, call, inputs
+from literate_attention.workshop.judge.trials import Given, Judged, UnusableError, call, inputs
 from literate_attention.workshop.judge.verdict import RIGHT, Verdict, remark
 from literate_attention.workshop.pieces import _written_out as written_out
 from literate_attention.workshop.pieces.piece import judged
@@ -178,28 +177,26 @@ PIECES = (
         "Writing a text",
         "Find the lowest score that stays, and hide what is below it.",
         WRONG_TOP_K,
-        inputs(
-            "logits, k",
+        [
             *(([2.0, 1.0, 3.0], 1), ([2.0, 1.0, 3.0], 2), (TWO_ROWS, 2), (TWO_ROWS, 3)),
             *(([2.0, 1.0, 3.0], 5), ([2.0, 3.0, 2.0, 1.0, 2.0], 2)),
-        ),
+        ],
     ),
     judged(
         keep_top_p,
         "Writing a text",
         "A token is dropped if those more probable have p already; sort, sum up, and undo the sort.",
         WRONG_TOP_P,
-        inputs(
-            "logits, p",
+        [
             *((THREE, 0.5), (THREE, 0.8), (FOUR + 1, 0.6), (FOUR + 1, 0.01)),
             (torch.stack([FOUR, torch.tensor([0.03, 0.9, 0.05, 0.02]).log()]), 0.8),
             (FOUR, 1.0),
-        ),
+        ],
         code=(written_out.keep_top_p,),
         then=Judged(
             keep_top_p,
             TIES,
-            inputs("logits, p", ([0.0, 0.0], 0.5)),
+            [([0.0, 0.0], 0.5)],
             run=lambda implementation, given: call(implementation, given).sort(dim=-1).values,
             code=(written_out.keep_top_p,),
         ),

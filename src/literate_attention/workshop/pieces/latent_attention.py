@@ -4,7 +4,7 @@ from typing import Any
 
 from literate_attention.models.latent_attention import LatentCache, MultiHeadLatentAttention
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
-from literate_attention.workshop.judge.judged import loaded
+from literate_attention.workshop.judge.parameters import loaded
 from literate_attention.workshop.judge.trials import Given, drawn, inputs
 from literate_attention.workshop.pieces.piece import judged
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from literate_attention.models.linear_attention import attend_by_token, linear_attention
-from literate_attention.workshop.judge.trials import Given, drawn, inputs
+from literate_attention.workshop.judge.trials import Given, drawn
 from literate_attention.workshop.pieces.piece import judged
 
 
@@ -14,7 +14,6 @@ def run_rule(implementation: Any, given: Given) -> Any:
     return implementation(query, key, value, **options)
 
 
-GIVEN = "query, key, value, log_decay, beta, state"
 THREE = drawn(2, 3), drawn(2, 3, seed=1), drawn(2, 4, seed=2)
 BATCH = drawn(2, 3, 5, 4), drawn(2, 3, 5, 4, seed=1) / 2, drawn(2, 3, 5, 2, seed=2)
 GATES = -drawn(2, 3, 5, seed=3).abs(), drawn(2, 3, 5, seed=4).sigmoid()
@@ -46,8 +45,7 @@ PIECES = (
         "Forget, or correct",
         "For each token: let the state decay, take what the key finds from the value, write, then read.",
         WRONG_RULES,
-        inputs(
-            GIVEN,
+        [
             ([[1.0]], [[1.0]], [[3.0]]),
             THREE,
             (*THREE, [-0.5, -1.0]),
@@ -56,7 +54,7 @@ PIECES = (
             (*THREE, [-0.5, -1.0], [0.5, 0.25]),
             (*BATCH, *GATES),
             (*BATCH, *GATES, drawn(2, 3, 4, 2, seed=5)),
-        ),
+        ],
         run_rule,
         code=(linear_attention, attend_by_token),
         leave_out=("chunk_size",),

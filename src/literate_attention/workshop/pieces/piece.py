@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from literate_attention.workshop.judge.judged import Judged
-from literate_attention.workshop.judge.trials import Given, Run, call
+from literate_attention.workshop.judge.trials import Given, Judged, Run, call
 from literate_attention.workshop.judge.verdict import Verdict
 
 
@@ -57,7 +56,7 @@ def judged(
     section: str,
     hint: str,
     table: str,
-    given: Sequence[Given],
+    given: Sequence[Given | tuple[Any, ...]],
     run: Run = call,
     **others: Any,
 ) -> Piece:

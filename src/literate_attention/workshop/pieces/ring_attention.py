@@ -5,8 +5,7 @@ from typing import Any
 import torch
 
 from literate_attention.models.ring_attention import merge_partials
-from literate_attention.workshop.judge.judged import Judged
-from literate_attention.workshop.judge.trials import Given, drawn, inputs
+from literate_attention.workshop.judge.trials import Given, Judged, drawn, inputs
 from literate_attention.workshop.pieces import _written_out as written_out
 from literate_attention.workshop.pieces.piece import judged
 
@@ -57,7 +56,6 @@ PIECES = (
         inputs(
             PARTS,
             ([[1.0]], [[0.5]], [[5.0]], [[2.0]]),
-            (drawn(2, 3), drawn(2, 1, seed=1), drawn(2, 3, seed=2), drawn(2, 1, seed=3)),
             ([[1.0]], [[0.5]], [[0.0]], [[-torch.inf]]),
             (
                 drawn(2, 2, 3),

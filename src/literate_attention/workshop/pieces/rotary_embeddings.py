@@ -9,8 +9,8 @@ from literate_attention.models.rotary_embeddings import (
     rotary_frequencies,
     rotate_half_split,
 )
-from literate_attention.workshop.judge.judged import loaded
-from literate_attention.workshop.judge.trials import Given, drawn, inputs
+from literate_attention.workshop.judge.parameters import loaded
+from literate_attention.workshop.judge.trials import Given, drawn
 from literate_attention.workshop.pieces.piece import judged
 
 WRONG_EXPONENTS = """
@@ -42,10 +42,6 @@ cos and sin are swapped | require_pairs(x, cos) -> cos, sin = sin, cos
 nothing is turned | require_pairs(x, cos) -> return x
 """
 WRONG_TURNS = """
-it turns the wrong way, and the other pairing: neighbours are turned as pairs
-    require_pairs(x, cos) -> return rotate_interleaved(x, cos, -sin)
-cos and sin are swapped, and the other pairing: neighbours are turned as pairs
-    require_pairs(x, cos) -> return rotate_interleaved(x, sin, cos)
 the minus is missing in the first half | first * cos - second * sin -> first * cos + second * sin
 there is a minus in the second half too, it belongs to the first alone
     first * sin + second * cos -> second * cos - first * sin
@@ -103,7 +99,7 @@ PIECES = (
         "Turn, do not add",
         "Pair i turns by the base to the power of minus 2i / head_dim.",
         WRONG_EXPONENTS + WRONG_FREQUENCIES,
-        inputs("head_dim, base", (2,), (4, 16.0), (6, 8.0), (8,), (64,)),
+        [(2,), (4, 16.0), (6, 8.0), (8,), (64,)],
         leave_out=("dtype",),
         in_model=True,
     ),
@@ -112,12 +108,11 @@ PIECES = (
         "The smallest case",
         "Cut the last dimension in two halves: the formula takes both, and puts them together again.",
         WRONG_WAYS + WRONG_TURNS,
-        inputs(
-            "x, cos, sin",
+        [
             ([[1.0, 2.0]], [[0.6]], [[0.8]]),
             ([[1.0, 2.0, 3.0, 4.0]], [[0.6, 1.0]], [[0.8, 0.0]]),
             (drawn(2, 3, 5, 6), ANGLES.cos(), ANGLES.sin()),
-        ),
+        ],
         in_model=True,
     ),
     judged(

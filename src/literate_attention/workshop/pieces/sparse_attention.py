@@ -4,8 +4,7 @@ from typing import Any
 
 from literate_attention.models.sparse_attention import index_loss, index_scores, top_k_mask
 from literate_attention.story.causal_attention import causal_mask
-from literate_attention.workshop.judge.judged import Judged
-from literate_attention.workshop.judge.trials import Given, call, drawn, inputs
+from literate_attention.workshop.judge.trials import Given, Judged, call, drawn
 from literate_attention.workshop.pieces.piece import judged
 
 # The choice
@@ -16,7 +15,6 @@ def run_count(implementation: Any, given: Given) -> Any:
     return call(implementation, given).sum(dim=-1)
 
 
-CHOICE = "scores, k, attn_mask"
 WRONG_CHOICES = """
 the mask comes too late: keys of the future are among the best, and take the places of others
     scores.masked_fill(~attn_mask, -torch.inf) -> scores
@@ -42,9 +40,7 @@ of equal scores all are chosen, so a query may read more than k keys
 TIES = Judged(
     top_k_mask,
     WRONG_TIES,
-    inputs(
-        CHOICE, ([[1.0, 1.0, 1.0]], 2, causal_mask(1, 3)), ([[0.0, 2.0, 0.0]], 2, causal_mask(1, 3))
-    ),
+    [([[1.0, 1.0, 1.0]], 2, causal_mask(1, 3)), ([[0.0, 2.0, 0.0]], 2, causal_mask(1, 3))],
     run_count,
 )
 
@@ -119,15 +115,14 @@ PIECES = (
         "How many keys does a query need?",
         "Hide first: set the scores of hidden keys to minus infinity, then take topk and scatter.",
         WRONG_CHOICES,
-        inputs(
-            CHOICE,
+        [
             ([[3.0, 1.0, 2.0]], 2, causal_mask(1, 3)),
             ([[1.0, 2.0], [3.0, 4.0]], 1, causal_mask(2)),
             ([[-1.0, 2.0], [-3.0, -4.0]], 2, causal_mask(2)),
             (drawn(4, 4), 2, causal_mask(4)),
             (drawn(2, 3, 5), 3, causal_mask(3, 5)),
             (drawn(2, 3, 4, 4), 9, causal_mask(4)),
-        ),
+        ],
         then=TIES,
     ),
     judged(
@@ -135,24 +130,22 @@ PIECES = (
         "A cheap index",
         "Compare all heads with the one key, take the ReLU, and sum the heads with their weights.",
         WRONG_SCORES,
-        inputs(
-            "query, key, head_weights",
+        [
             ([[[1.0]]], [[2.0]], [[3.0]]),
             ([[[2.0]], [[-3.0]]], [[1.0], [-1.0]], [[2.0, -1.0]]),
             (drawn(2, 3, 4), drawn(3, 4, seed=1), drawn(3, 2, seed=2)),
             (drawn(2, 3, 2, 4), drawn(2, 5, 4, seed=1), drawn(2, 2, 3, seed=2)),
-        ),
+        ],
     ),
     judged(
         index_loss,
         "Who teaches the index?",
         "Detach the weights, average their heads, and use kl_div with the log_softmax of causal scores.",
         WRONG_LOSSES,
-        inputs(
-            "scores, weights",
+        [
             ([[0.0, 0.0], [0.0, 1.0]], [[[1.0, 0.0], [0.5, 0.5]]]),
             (drawn(4, 4), weights_of(2, 4, 4)),
             (drawn(2, 5, 5), weights_of(2, 3, 5, 5)),
-        ),
+        ],
     ),
 )

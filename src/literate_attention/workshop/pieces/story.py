@@ -26,7 +26,7 @@ from literate_attention.workshop.judge.attending import (
     weigh,
 )
 from literate_attention.workshop.judge.attention import judge_attention
-from literate_attention.workshop.judge.judged import plain
+from literate_attention.workshop.judge.parameters import plain
 from literate_attention.workshop.judge.trials import (
     Given,
     UnusableError,
@@ -174,15 +174,14 @@ PIECES = (
         "Step 2: weights",
         "Subtract the largest score of a row before the exponential: the weights stay as they are.",
         WRONG_SOFTMAX,
-        inputs(
-            "scores",
+        [
             ([0.0, 1.0],),
             ([[1.0, 2.0], [0.0, 3.0]],),
             ([[[1.0, 2.0], [0.0, 3.0]], [[1.0, 1.0], [2.0, 0.0]]],),
             (drawn(2, 3, 4),),
             ([1000.0, 1001.0],),
             ([[0.0, 200.0], [-200.0, -201.0]],),
-        ),
+        ],
         code=(written_out.softmax,),
         in_model=True,
         exercise="ex-simple-softmax",
@@ -249,12 +248,11 @@ PIECES = (
         "Hiding the future before the softmax",
         "Which score makes a softmax give exactly zero?",
         WRONG_HIDING,
-        inputs(
-            "scores, attn_mask",
+        [
             ([[1.0]], [[True]]),
             ([[1.0, 2.0], [3.0, 4.0]], causal_mask(2)),
             (drawn(2, 3, 3), torch.eye(3).flip(0) == 1),
-        ),
+        ],
         in_model=True,
     ),
     judged(
@@ -262,7 +260,7 @@ PIECES = (
         "The mask in the library",
         "Row i is true up to column i; with fewer queries than keys, the last row sees all keys.",
         WRONG_CAUSAL_MASKS,
-        inputs("q_len, kv_len", (1,), (2,), (3,), (1, 3), (2, 5)),
+        [(1,), (2,), (3,), (1, 3), (2, 5)],
         code=(written_out.causal_mask,),
         leave_out=("device",),
         in_model=True,
@@ -281,13 +279,12 @@ PIECES = (
         "One projection, split into heads",
         "First a view that cuts each vector, then a transpose that brings the heads in front.",
         WRONG_SPLITS,
-        inputs(
-            "x, num_heads",
+        [
             (torch.arange(4.0).view(1, 1, 4), 2),
             (torch.arange(8.0).view(1, 2, 4), 2),
             (torch.arange(36.0).view(2, 3, 6), 2),
             (torch.arange(36.0).view(2, 3, 6), 3),
-        ),
+        ],
         batch="batch ",
         in_model=True,
         exercise="ex-multi-head-apart",
@@ -297,13 +294,11 @@ PIECES = (
         "Putting the heads back together",
         "It undoes the split: first the transpose, then the pieces of a token side by side.",
         WRONG_MERGES,
-        inputs(
-            "x",
+        [
             (torch.arange(4.0).view(1, 2, 1, 2),),
             (torch.arange(8.0).view(1, 2, 2, 2),),
-            (torch.arange(36.0).view(2, 2, 3, 3),),
             (torch.arange(48.0).view(2, 3, 4, 2),),
-        ),
+        ],
         batch="batch ",
         in_model=True,
     ),

@@ -11,8 +11,8 @@ from literate_attention.models.transformer_block import (
     SwiGLU,
     TransformerBlock,
 )
-from literate_attention.workshop.judge.judged import Judged, loaded
-from literate_attention.workshop.judge.trials import Given, drawn, inputs
+from literate_attention.workshop.judge.parameters import loaded
+from literate_attention.workshop.judge.trials import Given, Judged, drawn, inputs
 from literate_attention.workshop.pieces.piece import judged
 
 # The norm
@@ -266,8 +266,7 @@ PIECES = (
         [
             *(vectors(torch.tensor([[[1.0, -2.0]]])), vectors(drawn(1, 2, 2))),
             *(vectors(drawn(1, 1, 2), cache=2.0), vectors(drawn(1, 1, 2), eps=0.5)),
-            vectors(drawn(3, 2)),
-            vectors(drawn(2, 3, 4), cache=3.0),
+            *(vectors(drawn(3, 2)), vectors(drawn(2, 3, 4), cache=3.0)),
         ],
         run_block,
         attributes=("attention_norm", "attention", "feed_forward_norm", "feed_forward"),
@@ -280,7 +279,6 @@ PIECES = (
         WRONG_MODELS,
         [
             *(tokens(1, num_blocks=0), tokens(1, num_blocks=1), tokens(1, num_blocks=2)),
-            tokens(1, 4, num_blocks=2),
             {"token_ids": torch.tensor([1, 4]), "num_blocks": 2},
             tokens(1, num_blocks=1, caches=[2.0]),
             tokens(1, num_blocks=2, caches=[2.0, -3.0]),

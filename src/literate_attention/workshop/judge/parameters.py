@@ -1,12 +1,14 @@
-"""Which of a module's parameters make queries, keys, values and outputs, whatever they are called."""
+"""A module's parameters: by the names of a checkpoint, or by what they make, whatever they are called."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import permutations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrize import is_parametrized
+
+from literate_attention.workshop.judge.trials import UnusableError, drawn
 
 ROLES = ("W_query", "W_key", "W_value", "out_proj")
 TORCHS = (nn.Linear, nn.MultiheadAttention)
@@ -114,24 +116,97 @@ def _threes(
     }
     is_named = {*roles.values()} == {0, 1, 2}
     names = sorted(wide, key=lambda name: roles[name] or 0) if is_named else [*wide]
-    if not names:
+    if sum(wide[name].weight.shape[1] for name in names) != 3 * d_out:
         return
-    biases = [wide[n].bias for n in names]
-    weight = torch.cat([wide[n].weight for n in names], dim=1)
-    bias = (
-        None if any(b is None for b in biases) else torch.cat([b for b in biases if b is not None])
-    )
-    columns = [one for one in (weight, bias) if one is not None]
-    if weight.shape[1] == 3 * (d_out // num_heads):  # three for all heads serve each of them
-        columns = [c.unflatten(-1, (3, -1)).repeat(*[1] * c.ndim, num_heads) for c in columns]
-    elif weight.shape[1] == 3 * d_out:
-        columns = [c.unflatten(-1, (3, -1)) for c in columns]
-    else:
-        return
-    readings = [columns]
+    columns = [torch.cat([wide[name].weight for name in names], dim=1)]
+    biases = [bias for name in names if (bias := wide[name].bias) is not None]
+    if len(biases) == len(names):
+        columns.append(torch.cat(biases))
+    readings = [[c.unflatten(-1, (3, -1)) for c in columns]]
     if not is_named and len(names) != 3:
-        of_heads = [c.flatten(-2).unflatten(-1, (num_heads, 3, -1)) for c in columns]
+        of_heads = [c.unflatten(-1, (num_heads, 3, -1)) for c in columns]
         readings.append([c.transpose(-3, -2).flatten(-2) for c in of_heads])
     for reading in readings:
         query, key, value = (Projection(*(c[..., n, :] for c in reading)) for n in range(3))
         yield from [(query, key, value)] if is_named else permutations((query, key, value))
+
+
+# By the names of a checkpoint
+
+
+def loaded(module: Any, like: nn.Module) -> Any:
+    """Load numbers that were drawn into a module, by the names that the library's own has.
+
+    Raises:
+        UnusableError: its parameters have other names or shapes.
+    """
+    if not isinstance(module, nn.Module):
+        raise UnusableError(f"a subclass of nn.Module is expected, got {type(module).__name__}")
+    expected = dict(like.named_parameters())
+    found = fitting(module, expected)
+    with torch.no_grad():
+        for seed, (name, weight) in enumerate(sorted(expected.items())):
+            found[name].copy_(0.6 * drawn(*weight.shape, seed=seed))
+    return module
+
+
+def fitting(module: nn.Module, expected: Mapping[str, Tensor]) -> dict[str, nn.Parameter]:
+    """Return the parameters of a module under all their names, if they are those of a checkpoint.
+
+    Raises:
+        UnusableError: they have other names or shapes.
+    """
+    found = dict(module.named_parameters(remove_duplicate=False))
+    known = {id(found[name]) for name in expected if name in found}
+    others = {name: found[name] for name in found if id(found[name]) not in known}
+    lacking = {
+        name: weight
+        for name, weight in expected.items()
+        if name not in found or found[name].shape != weight.shape
+    }
+    if lacking or others:
+        has = {name: found[name] for name in lacking if name in found} | others
+        raise UnusableError(what_does_not_fit(module, lacking, has))
+    return found
+
+
+def what_does_not_fit(
+    module: nn.Module, lacking: Mapping[str, Tensor], has: Mapping[str, Tensor]
+) -> str:
+    """Say why a checkpoint cannot be read: what a module lacks of it, and what it has instead."""
+    for name in dict.fromkeys(one.partition(".")[0] for one in lacking):
+        if isinstance(getattr(module, name, None), (list, tuple)):
+            return (
+                f"{name} is a plain list, in which PyTorch finds no parameters: use nn.ModuleList"
+            )
+    if not lacking and all(name.endswith("bias") for name in has):
+        return f"no biases are expected, found {', '.join(has)}: give nn.Linear bias=False"
+    parameters = dict(module.named_parameters())
+    for name, weight in has.items():
+        twins = (n for n, p in parameters.items() if n not in has and p.shape == weight.shape)
+        if not lacking and weight.ndim > 1 and (twin := next(twins, None)):
+            return f"{name} is one matrix with {twin}, as a checkpoint has it: assign that to it"
+    if not lacking:
+        return (
+            f"no checkpoint has the parameter {', '.join(has)}: "
+            "what is computed, and not learned, is a buffer, see register_buffer"
+        )
+    return (
+        "a checkpoint is read by the names of its parameters: "
+        f"expected {shapes(lacking)}, found {shapes(has)}{plain(module)}"
+    )
+
+
+def plain(module: nn.Module) -> str:
+    """Say which tensors of a module are not learned: they are no parameters, or frozen."""
+    found = [n for one in module.modules() for n, v in vars(one).items() if isinstance(v, Tensor)]
+    if found:
+        return f"; {', '.join(found)} cannot be learned: make nn.Parameter of a plain tensor"
+    frozen = [name for name, one in module.named_parameters() if not one.requires_grad]
+    return f"; {', '.join(frozen)} cannot be learned: requires_grad is off" if frozen else ""
+
+
+def shapes(parameters: Mapping[str, Tensor]) -> str:
+    """List parameters with their shapes, the first few of them."""
+    listed = [f"{name} {tuple(weight.shape)}" for name, weight in parameters.items()]
+    return ", ".join([*listed[:4], "and others"] if listed[4:] else listed) or "nothing"

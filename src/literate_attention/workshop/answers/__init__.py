@@ -1,1 +1,0 @@
-"""Checks of single answers, a module for each part of the book."""
