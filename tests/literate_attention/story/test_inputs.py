@@ -10,6 +10,7 @@ import shutil
 import urllib.request
 from importlib.metadata import distribution
 from pathlib import Path
+from unittest.mock import ANY, Mock
 from urllib.error import URLError
 
 import pytest
@@ -20,9 +21,6 @@ from torch.testing import assert_close
 
 import literate_attention as la
 from literate_attention.story import inputs
-
-# The tokenizer
-
 
 TEXTS = [
     "",
@@ -72,9 +70,6 @@ def test_a_changed_vocabulary_is_refused(fresh_tokenizer, monkeypatch, tmp_path)
         fresh_tokenizer()
 
 
-# Windows
-
-
 def windows_by_hand(tokens, max_length, stride):
     """Cut a list into windows, as long as there is a next token to predict for each token."""
     starts = range(0, len(tokens) - max_length, stride)
@@ -109,9 +104,6 @@ def test_all_windows_are_views_of_one_tensor(max_length) -> None:
     tensors += [*dataset[0], *dataset[len(dataset) - 1]]
     assert len({tensor.untyped_storage().data_ptr() for tensor in tensors}) == 1
     assert tensors[0].untyped_storage().nbytes() == 8 * len(la.gpt2_tokenizer().encode(text))
-
-
-# Batches
 
 
 def batches(loader):
@@ -173,9 +165,6 @@ def test_an_embedding_is_the_tokens_plus_the_positions(shape, dtype) -> None:
         assert_close(result[index], tokens[int(token_ids[index])] + positions[index[-1]])
 
 
-# What is refused
-
-
 test_refuses = refusals(
     ("integers, got torch.float32", lambda: embedding()(torch.tensor([1.0])), TypeError),
     ("integers, got torch.bool", lambda: embedding()(torch.tensor([True])), TypeError),
@@ -207,52 +196,45 @@ STORY = "A short story — with a dash,\nand two lines.\n".encode()
 
 
 @pytest.fixture
-def answers(monkeypatch):
-    """Return a function that answers in the story's place; it returns the addresses asked for so far."""
-
-    def answer(content):
-        asked = []
-
-        def opened(url, timeout):
-            asked.append(url)
-            if isinstance(content, Exception):
-                raise content
-            return io.BytesIO(content)
-
-        monkeypatch.setattr(urllib.request, "urlopen", opened)
-        return asked
-
+def urlopen(monkeypatch):
+    """Return what stands in the network's place."""
+    opened = Mock()
+    monkeypatch.setattr(urllib.request, "urlopen", opened)
     monkeypatch.setattr(inputs, "_STORY_SHA256", hashlib.sha256(STORY).hexdigest())
-    return answer
+    return opened
 
 
-def test_the_story_is_downloaded_once(answers, tmp_path) -> None:
-    asked = answers(STORY)
+def test_the_story_is_downloaded_once(urlopen, tmp_path) -> None:
+    urlopen.return_value = io.BytesIO(STORY)
     folder = tmp_path / "new" / "cache"
     for _ in range(2):
         assert la.load_the_verdict(folder) == STORY.decode()
     assert [path.name for path in folder.iterdir()] == ["the-verdict.txt"]
     assert (folder / "the-verdict.txt").read_bytes() == STORY
-    assert asked == [inputs._STORY_URL]
+    urlopen.assert_called_once_with(inputs._STORY_URL, timeout=ANY)
 
 
 @pytest.mark.parametrize(
     ("answer", "error", "message"),
     [
-        (b"not the story", ValueError, f"expected {hashlib.sha256(STORY).hexdigest()}; nothing"),
+        (
+            io.BytesIO(b"not the story"),
+            ValueError,
+            f"expected {hashlib.sha256(STORY).hexdigest()}; nothing",
+        ),
         (http.client.IncompleteRead(b"half"), ConnectionError, "could not be downloaded from http"),
         (URLError("no network"), ConnectionError, "; connect to the network once, or put the file"),
-        (STORY, OSError, "No space left on device); choose another folder with"),
+        (io.BytesIO(STORY), OSError, "No space left on device); choose another folder with"),
     ],
     ids=["another file", "breaks off", "no network", "the disk is full"],
 )
 def test_a_failed_download_leaves_nothing_behind(
-    answers, tmp_path, monkeypatch, answer, error, message
+    urlopen, tmp_path, monkeypatch, answer, error, message
 ) -> None:
     def full(*_) -> None:
         raise OSError(28, "No space left on device")
 
-    answers(answer)
+    urlopen.side_effect = [answer]
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(error, match=re.escape(message)):
         la.load_the_verdict(tmp_path)
