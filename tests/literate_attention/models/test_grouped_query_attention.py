@@ -1,11 +1,13 @@
 """Heads that share keys and values: against loops, torch's kernel, multi-head attention."""
 
+from functools import partial
+
 import pytest
 import torch
+from harness.library.allocations import allocations
 from harness.library.loops import attend_by_loops
 from harness.library.random_tensors import random_tensor
 from harness.library.refusals import refusals
-from torch.profiler import ProfilerActivity, profile
 from torch.testing import assert_close
 
 import literate_attention as la
@@ -26,11 +28,6 @@ def seeded(num_kv_heads=KV_HEADS, **options):
     torch.manual_seed(123)
     settings = {"head_dim": HEAD_DIM, "rope": rope(), **options}
     return la.GroupedQueryAttention(D_IN, D_OUT, HEADS, num_kv_heads, **settings).double()
-
-
-def run(attention, x, need_weights, **told):
-    result = attention(x, need_weights=need_weights, **told)
-    return result[0] if need_weights else result
 
 
 @both_paths
@@ -64,17 +61,8 @@ def test_attention_agrees_with_loops(need_weights, batch, num_kv_heads, masked) 
 def test_no_key_is_copied_for_a_second_head(need_weights) -> None:
     """One query, many keys: all that is allocated is far smaller than one copy of the keys."""
     query, key, value = torch.randn(1, 9, 1, 64), *torch.randn(2, 1, 3, 4096, 64)
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
-        la.grouped_attention(query, key, value, need_weights=need_weights)
-    taken = sum(
-        max(event.self_cpu_memory_usage, 0)
-        for event in recorded.events()
-        if event.name != "[memory]"
-    )
-    assert taken < key.nbytes / 2
-
-
-# The module
+    attend = partial(la.grouped_attention, query, key, value, need_weights=need_weights)
+    assert sum(allocations(attend)) < key.nbytes / 2
 
 
 @both_paths
@@ -120,28 +108,11 @@ def test_the_module_agrees_with_loops(
     assert_close(result, (expected, weights) if need_weights else expected)
 
 
-@both_paths
-@pytest.mark.parametrize("window", [None, 3])
-def test_a_mask_is_combined_behind_a_cache_too(need_weights, window) -> None:
-    attention = seeded(window=window).requires_grad_(False)
-    x = random_tensor(BATCH, NUM_TOKENS, D_IN)
-    by_hand = random_tensor(NUM_TOKENS, NUM_TOKENS) > 0
-    whole = run(attention, x, need_weights, attn_mask=by_hand)
-    cache = la.KVCache(BATCH, KV_HEADS, NUM_TOKENS, HEAD_DIM, dtype=torch.float64)
-    in_chunks = [
-        run(attention, x[:, i:j], need_weights, cache=cache, attn_mask=by_hand[i:j, :j])
-        for i, j in ((0, 2), (2, 4), (4, 5))
-    ]
-    assert_close(torch.cat(in_chunks, dim=1), whole)
-
-
 def test_a_module_moves_to_another_device() -> None:
     context = seeded(window=2).to("meta")(random_tensor(BATCH, NUM_TOKENS, D_IN).to("meta"))
     assert context.is_meta
     assert context.shape == (BATCH, NUM_TOKENS, D_OUT)
 
-
-# What is refused
 
 X = torch.ones(BATCH, NUM_TOKENS, D_IN)
 Q, KV = torch.ones(BATCH, HEADS, Q_LEN, 4), torch.ones(BATCH, KV_HEADS, KV_LEN, 4)
@@ -151,7 +122,6 @@ MASK, FOR_EACH = torch.ones(3, 5, dtype=torch.bool), torch.ones(6, 1, 5, dtype=t
 
 test_refuses = refusals(
     (f"{UNEVEN}6 and 4", lambda: la.GroupedQueryAttention(8, 12, 6, 4)),
-    (f"{UNEVEN}6 and 0", lambda: la.GroupedQueryAttention(8, 12, 6, 0)),
     ("d_out must be divisible by", lambda: la.GroupedQueryAttention(8, 10, 6, 2)),
     ("window must be at least 1, got 0", lambda: seeded(window=0)),
     (f"{UNEVEN}5 and 2", lambda: la.stack_groups(torch.ones(5, 2, 2), 2)),
@@ -163,8 +133,5 @@ test_refuses = refusals(
     ("(2, 6, 3, 5)", lambda: la.grouped_attention(Q, KV, KV, attn_mask=MASK[:2])),
     ("got meta", lambda: la.grouped_attention(Q, KV, KV, attn_mask=MASK.to("meta"))),
     (BOTH, lambda: la.grouped_attention(Q, KV, KV, attn_mask=MASK, is_causal=True)),
-    ("scores of shape (2, 6, 5, 5)", lambda: seeded().float()(X, attn_mask=MASK)),
-    ("must be boolean", lambda: seeded().float()(X, attn_mask=MASK.int()), TypeError),
     ("all 4 dimensions", lambda: seeded().float()(X[[0] * 6], attn_mask=FOR_EACH)),
-    ("the sequence has 15 tokens", lambda: seeded().float()(X.repeat(1, 3, 1))),
 )
