@@ -27,9 +27,6 @@ SHAPES = [(6, 6), (3, 5, 7), (1,), (2001,)]
 each_stream = pytest.mark.parametrize("stream", STREAMS)
 
 
-# Devices
-
-
 @pytest.fixture
 def machine(monkeypatch):
     """Return a function that makes torch report the accelerators of another machine."""
@@ -70,9 +67,6 @@ def test_refuses_a_device_that_is_not_there(machine, monkeypatch, name) -> None:
     monkeypatch.setenv("LITERATE_DEVICE", name)
     with pytest.raises(ValueError, match=re.escape(message)):
         la.pick_device()
-
-
-# Seeds
 
 
 def draw_from_everything():
@@ -197,21 +191,12 @@ def test_a_mask_is_drawn_on_the_cpu_whatever_the_device(stream) -> None:
     assert la.ReproducibleDropout(0.5, stream)(expected.float().to("meta")).is_meta
 
 
-# What is refused
-
-
 test_refuses = refusals(
     ("p must lie in [0, 1), got -0.1", lambda: la.dropout_mask(6, p=-0.1, stream="mkl")),
     ("p must lie in [0, 1), got 1.0", lambda: la.ReproducibleDropout(1.0, "torch")),
     ("must be one of ('torch', 'mkl'), got 'intel'", lambda: la.ReproducibleDropout(0.5, "intel")),
-    (
-        "must be one of ('torch', 'mkl'), got 'intel'",
-        lambda: la.dropout_mask(6, p=0, stream="intel"),
-    ),
+    ("got 'intel'", lambda: la.dropout_mask(6, p=0, stream="intel")),
 )
-
-
-# Rounding otherwise
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
