@@ -153,33 +153,23 @@ def test_the_rate_rises_stays_and_falls() -> None:
 
 
 def test_examples_come_in_turn_and_again() -> None:
-    seen = []
-
-    class Reader(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.table = nn.Embedding(33, 33)
-
-        def forward(self, token_ids):
-            seen.append(token_ids)
-            return self.table(token_ids)
-
+    seen, reader = [], nn.Embedding(33, 33)
+    reader.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
     task = la.next_words(drawn(5, 9), WORLD.words)
-    steps = []
-    shown = []
+    steps, shown = [], []
 
     def progress(steps):
         shown.append(steps)
         return iter(steps)
 
-    la.train_in_batches(Reader(), task, 9, batch=2, stop=3, watch=steps.append, progress=progress)
+    la.train_in_batches(reader, task, 9, batch=2, stop=3, watch=steps.append, progress=progress)
     assert torch.equal(torch.cat(seen), task.examples[[0, 1, 2, 3, 4, 0]])
     assert steps == [0, 1, 2, 3]
     assert shown == [range(3)]
-    la.train_in_batches(Reader(), task, 2, batch=2, watch=steps.append)
+    la.train_in_batches(reader, task, 2, batch=2, watch=steps.append)
     assert steps[4:] == [0, 1, 2]
     with pytest.raises(ValueError, match="the number of examples must be at least 6, got 5"):
-        la.train_in_batches(Reader(), task, 3, batch=6)
+        la.train_in_batches(reader, task, 3, batch=6)
 
 
 def learned(num_steps=60):
