@@ -5,7 +5,6 @@ NumPy's `RandomState` starts the twister as torch's CPU generator does.
 """
 
 import random
-import re
 from contextlib import nullcontext
 
 import numpy as np
@@ -59,13 +58,10 @@ def test_an_argument_wins_over_the_environment_and_both_over_the_best(machine, m
 @pytest.mark.parametrize("name", ["cuda", "mps", "xpu", "cuda:2", "gpu"])
 def test_refuses_a_device_that_is_not_there(machine, monkeypatch, name) -> None:
     machine(cuda=2 if name == "cuda:2" else 0)
-    message = f"device '{name}' is not on this machine; use 'cpu', or unset LITERATE_DEVICE"
-    if name == "gpu":
-        message = "device must be one that torch knows, such as 'cpu', 'cuda' or 'mps', got 'gpu'"
-    with pytest.raises(ValueError, match=re.escape(message)):
+    with pytest.raises(ValueError, match=f"'{name}'"):
         la.pick_device(name)
     monkeypatch.setenv("LITERATE_DEVICE", name)
-    with pytest.raises(ValueError, match=re.escape(message)):
+    with pytest.raises(ValueError, match=f"'{name}'"):
         la.pick_device()
 
 
