@@ -9,6 +9,11 @@ import torch
 from harness import forks
 from harness.library.loops import attend_by_loops
 from harness.library.random_tensors import random_tensor
+from harness.library.source_classes import (
+    SourceCausalAttention,
+    SourceMultiHeadAttention,
+    SourceWrapper,
+)
 from torch import nn
 from torch.testing import assert_close
 
@@ -31,7 +36,15 @@ ALL = {
     **CAUSAL,
 }
 
+SOURCES = {
+    "causal": (SourceCausalAttention, la.CausalAttention, ()),
+    "wrapper": (SourceWrapper, la.MultiHeadAttentionWrapper, (HEADS,)),
+    "multi-head": (SourceMultiHeadAttention, la.MultiHeadAttention, (HEADS,)),
+}
+"""The classes that readers of the sources know, and ours."""
+
 each_module = pytest.mark.parametrize("build", ALL.values(), ids=ALL)
+each_source = pytest.mark.parametrize(("theirs", "ours", "heads"), SOURCES.values(), ids=SOURCES)
 each_causal = pytest.mark.parametrize("build", CAUSAL.values(), ids=CAUSAL)
 both_ways = pytest.mark.parametrize("need_weights", [False, True], ids=["context", "weights too"])
 
@@ -246,3 +259,31 @@ def test_a_dropout_of_ours_takes_the_place_of_the_modules_own(kind, stream) -> N
 def test_refuses_a_sequence_that_is_too_long(build, need_weights) -> None:
     with pytest.raises(ValueError, match="has 13 tokens, but context_length is 11; shorten"):
         build()(torch.ones(2, 13, D_IN), need_weights=need_weights)
+
+
+def in_their_order(seed, build, heads, bias, p=0.0):
+    torch.manual_seed(seed)
+    return build(D_IN, D_OUT, CONTEXT, p, *heads, bias).double()
+
+
+@each_source
+@both_ways
+@pytest.mark.parametrize("qkv_bias", [False, True], ids=["plain", "bias"])
+def test_a_checkpoint_with_masks_loads(theirs, ours, heads, qkv_bias, need_weights) -> None:
+    source = in_their_order(1, theirs, heads, qkv_bias)
+    attention, x = in_their_order(2, ours, heads, qkv_bias), tokens(2)
+    checkpoint = source.state_dict()
+    masks = {name for name in checkpoint if name.endswith("mask")}
+    assert masks
+    attention.load_state_dict(checkpoint, strict=True)
+    assert masks <= set(checkpoint), "the caller's own dictionary stays as it was"
+    assert_close(run(attention, x, need_weights), source(x))
+
+
+@each_source
+def test_dropout_falls_on_the_same_weights(theirs, ours, heads) -> None:
+    """On the explicit path; a fused kernel draws in an order of its own."""
+    x, source = tokens(2), in_their_order(123, theirs, heads, False, 0.5)
+    expected = source(x)
+    attention = in_their_order(123, ours, heads, False, 0.5)
+    assert_close(run(attention, x, need_weights=True), expected)
