@@ -1,4 +1,4 @@
-"""Heads that share keys and values: against loops, torch's kernel, multi-head attention."""
+"""Heads that share keys and values, against loops; and what is refused."""
 
 from functools import partial
 
@@ -20,41 +20,24 @@ each_batch = pytest.mark.parametrize("batch", [(), (2,), (2, 3)], ids=str)
 each_kind = pytest.mark.parametrize("num_kv_heads", [1, 2, 6], ids=["mqa", "gqa", "mha"])
 
 
-def rope():
-    return la.RotaryEmbedding(HEAD_DIM, CONTEXT, base=100.0)
-
-
 def seeded(num_kv_heads=KV_HEADS, **options):
     torch.manual_seed(123)
-    settings = {"head_dim": HEAD_DIM, "rope": rope(), **options}
+    rope = la.RotaryEmbedding(HEAD_DIM, CONTEXT, base=100.0)
+    settings = {"head_dim": HEAD_DIM, "rope": rope, **options}
     return la.GroupedQueryAttention(D_IN, D_OUT, HEADS, num_kv_heads, **settings).double()
 
 
 @both_paths
-@each_batch
 @each_kind
-@pytest.mark.parametrize("masked", ["not", "causal", "by hand", "by head"])
-def test_attention_agrees_with_loops(need_weights, batch, num_kv_heads, masked) -> None:
-    query = random_tensor(*batch, HEADS, Q_LEN, HEAD_DIM, seed=1)
-    key, value = (
-        random_tensor(*batch, num_kv_heads, KV_LEN, HEAD_DIM, seed=seed) for seed in (2, 3)
-    )
-    allowed = {
-        "not": None,
-        "causal": la.causal_mask(Q_LEN, KV_LEN),
-        "by hand": random_tensor(Q_LEN, KV_LEN) > 0,
-        "by head": random_tensor(HEADS, Q_LEN, KV_LEN) > 0,
-    }[masked]
-    told = {"is_causal": True} if masked == "causal" else {"attn_mask": allowed}
-    result = la.grouped_attention(query, key, value, need_weights=need_weights, **told)
-    context, weights = result if need_weights else (result, None)
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_attention_agrees_with_loops(need_weights, num_kv_heads, is_causal) -> None:
+    query = random_tensor(BATCH, HEADS, Q_LEN, HEAD_DIM, seed=1)
+    key, value = random_tensor(2, BATCH, num_kv_heads, KV_LEN, HEAD_DIM, seed=2)
     of = [head * num_kv_heads // HEADS for head in range(HEADS)]
-    expected, expected_weights = attend_by_loops(
-        query, key[..., of, :, :], value[..., of, :, :], allowed
-    )
-    assert_close(context, expected)
-    if weights is not None:
-        assert_close(weights, expected_weights)
+    allowed = la.causal_mask(Q_LEN, KV_LEN) if is_causal else None
+    expected = attend_by_loops(query, key[:, of], value[:, of], allowed)
+    found = la.grouped_attention(query, key, value, is_causal=is_causal, need_weights=need_weights)
+    assert_close(found, expected if need_weights else expected[0])
 
 
 @both_paths
@@ -66,10 +49,10 @@ def test_no_key_is_copied_for_a_second_head(need_weights) -> None:
 
 
 @both_paths
-@pytest.mark.parametrize("batch", [(), (2,)], ids=str)
+@each_batch
 @each_kind
 @pytest.mark.parametrize(("window", "qk_norm"), [(None, False), (3, True)])
-@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("masked", ["not", "by text", "by head"])
 def test_the_module_agrees_with_loops(
     need_weights, batch, num_kv_heads, window, qk_norm, masked
 ) -> None:
@@ -97,8 +80,9 @@ def test_the_module_agrees_with_loops(
     )
     of = [head * num_kv_heads // HEADS for head in range(HEADS)]
     allowed, by_hand = la.window_mask(NUM_TOKENS, NUM_TOKENS, window or NUM_TOKENS), None
-    if masked:
-        by_hand = random_tensor(*batch, 1, NUM_TOKENS, NUM_TOKENS) > 0
+    if masked != "not":
+        heads_of_mask = HEADS if masked == "by head" else 1
+        by_hand = random_tensor(*batch, heads_of_mask, NUM_TOKENS, NUM_TOKENS) > 0
         by_hand[..., 0, 0] = by_hand[..., 4, 2:] = False
         allowed = allowed & by_hand
     context, weights = attend_by_loops(query, key[..., of, :, :], value[..., of, :, :], allowed)
