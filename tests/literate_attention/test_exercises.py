@@ -140,8 +140,6 @@ def successor(tokens):
     return tokens[places[-1] + 1] if places else None
 
 
-# What is right
-
 RIGHT: dict[str, list[object]] = {
     "last state": [last_state()],
     "copies": [lambda ids: (ids[:, None] == ids).tril(-1)],
@@ -190,8 +188,6 @@ def test_right_answers_to_other_questions() -> None:
     rows = torch.tensor([1, 0, 1], dtype=torch.int32)
     assert exercises.check_lookup(torch.eye(2)[[1, 0, 1]], torch.eye(2), rows)
 
-
-# What is wrong, and said
 
 WRONG: dict[str, list[tuple[object, str]]] = {
     "last state": [
@@ -348,8 +344,6 @@ def test_wrong_answers_to_other_questions() -> None:
     }.items():
         assert says in CHECKS["cost"](steps, scores).says
 
-
-# Whatever is handed in
 
 JUNK: dict[str, object] = {
     "nothing": None,

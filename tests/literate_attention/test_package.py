@@ -30,9 +30,6 @@ def test_no_part_imports_a_later_one(part) -> None:
         assert not [name for name in imported if re.match(LATER[part], name)], path
 
 
-# What is shipped, and what it costs
-
-
 def test_the_wheel_holds_the_package_its_types_and_its_licence(wheel) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
@@ -47,10 +44,8 @@ WATCHED_IMPORT = """
 import json, random, sys
 sys.path.insert(0, sys.argv[1])
 import torch, numpy
-before = set(sys.modules)
-events = []
-states = torch.get_rng_state(), random.getstate()
-settings = torch.get_default_dtype(), torch.get_default_device(), torch.is_grad_enabled()
+before, events = set(sys.modules), []
+states = torch.get_rng_state(), random.getstate(), torch.get_default_dtype()
 
 def watch(event, arguments):
     writes = event == "open" and str(arguments[1] or "r")[0] in "wax"
@@ -59,34 +54,23 @@ def watch(event, arguments):
 
 sys.addaudithook(watch)
 import literate_attention
-changed = not torch.equal(states[0], torch.get_rng_state()) or states[1] != random.getstate()
-changed |= settings != (
-    torch.get_default_dtype(), torch.get_default_device(), torch.is_grad_enabled()
-)
-print(json.dumps({
-    "file": literate_attention.__file__,
-    "packages": sorted({name.split(".")[0] for name in set(sys.modules) - before}),
-    "events": events,
-    "changed": changed,
-}))
+assert literate_attention.__file__.startswith(sys.argv[1])
+assert torch.equal(states[0], torch.get_rng_state())
+assert states[1:] == (random.getstate(), torch.get_default_dtype())
+assert not events, events
+print(json.dumps(sorted({name.split(".")[0] for name in set(sys.modules) - before})))
 """
 
 
-@pytest.fixture(scope="module")
-def watched_import(wheel):
-    """Import what is shipped in a process of its own, and report what that did."""
+def test_importing_costs_what_torch_costs_and_does_nothing(wheel) -> None:
+    """No Sphinx, no IPython, no matplotlib, no test tools: nothing but what is needed at once.
+
+    And no file is written, no network asked, no process started, no generator or setting touched.
+    """
     command = [sys.executable, "-B", "-I", "-c", WATCHED_IMPORT, str(wheel)]
-    result = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert result.stderr == ""
-    report = json.loads(result.stdout)
-    assert str(wheel) in report["file"]
-    return report
-
-
-def test_importing_costs_what_torch_costs(watched_import) -> None:
-    """No Sphinx, no IPython, no matplotlib, no test tools: nothing but what is needed at once."""
-    packages = set(watched_import["packages"]) - sys.stdlib_module_names
-    assert packages <= {
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.stderr == ""
+    assert set(json.loads(ran.stdout)) - sys.stdlib_module_names <= {
         "jaxtyping",
         "literate_attention",
         "numpy",
@@ -96,12 +80,6 @@ def test_importing_costs_what_torch_costs(watched_import) -> None:
         "torch",
         "typing_extensions",
     }
-
-
-def test_importing_does_nothing(watched_import) -> None:
-    """No file is written, no network asked, no process started, no generator or setting touched."""
-    assert watched_import["events"] == []
-    assert not watched_import["changed"]
 
 
 def test_the_package_knows_its_version_and_brings_its_drawings() -> None:

@@ -1,7 +1,5 @@
 """The model that learns to copy, trained as its page trains it, from other seeds, and its circuit."""
 
-from functools import partial
-
 import torch
 from torch import nn
 
@@ -47,53 +45,38 @@ def weight_before(model):
     return round(scores.softmax(dim=0)[1].item(), 3)
 
 
-@torch.no_grad()
 def copies_with_notes(model, back):
     """Let the second head's keys read a note on the letter so many places back, and nothing else.
 
     Such notes are made of the embeddings and the first head's weights, as if it looked nowhere else.
     """
-    rows = mixed_rows()
-    return copies_if_given(
-        model, rows, [partial(given, notes_on(model, one, back)) for one in rows]
-    )
+    return copies_if_given(model, lambda rows: notes_on(model, rows, back))
 
 
-@torch.no_grad()
 def copies_with_written(model, *backs):
     """Let the keys read the notes on the letters so many places back, as loud as they are written."""
-    rows = mixed_rows()
-    return copies_if_given(
-        model, rows, [partial(given, written(model, one, backs)) for one in rows]
-    )
+    return copies_if_given(model, lambda rows: written(model, rows, backs))
+
+
+def copies_without_written(model, back):
+    """Let the keys read all that the first head writes but its note on the letter so many places back."""
+    return copies_if_given(model, lambda rows: -written(model, rows, [back]), keep=1)
 
 
 @torch.no_grad()
-def copies_without_written(model, back):
-    """Let the keys read all that the first head writes but its note on the letter so many places back."""
-    rows = mixed_rows()
-    return copies_if_given(
-        model, rows, [partial(all_but, written(model, one, [back])) for one in rows]
-    )
+def copies_if_given(model, find_notes, keep=0):
+    """Return the share of letters that are copied if the second head's keys read notes.
 
-
-def copies_if_given(model, rows, instead):
-    """Return the share of letters that are copied if the second head's keys read what is given to them."""
+    They read them in the place of what the first head writes, or, with `keep` at one, beside it.
+    """
     shares = []
-    for some, notes in zip(rows, instead, strict=True):
-        with la.path_patch(model, {(0, 0): [(1, 0)]}, notes):
-            shares.append(la.copy_accuracy(model, some))
+    for rows in mixed_rows():
+        notes = find_notes(rows)
+        with la.path_patch(
+            model, {(0, 0): [(1, 0)]}, lambda said, notes=notes: keep * said + notes
+        ):
+            shares.append(la.copy_accuracy(model, rows))
     return round(sum(shares) / len(shares), 3)
-
-
-def given(notes, _):
-    """Return these notes, whatever the head has written."""
-    return notes
-
-
-def all_but(notes, everything):
-    """Return what the head has written, less these notes."""
-    return everything - notes
 
 
 def written(model, rows, backs):

@@ -7,6 +7,7 @@ import pytest
 import torch
 from harness.library.random_tensors import random_ids
 from harness.library.refusals import refusals
+from harness.library.run_in_parts import run_in_parts
 from torch.nn.functional import softmax
 from torch.testing import assert_close
 
@@ -43,47 +44,34 @@ def without_size(x):
     return x / x.square().mean(dim=-1, keepdim=True).add(1e-5).sqrt()
 
 
-# The stream and what is written to it
-
-
-def test_the_stream_goes_through_the_blocks(model) -> None:
+def test_the_stream_and_what_heads_write_to_it(model) -> None:
     token_ids = tokens(2, 7)
-    stream = la.residual_stream(model, token_ids)
-    assert stream.shape == (2, LAYERS + 1, 7, WIDTH)
-    assert_close(stream[:, 0], model.token_embedding.weight[token_ids])
-    for layer, block in enumerate(model.blocks):
-        assert_close(stream[:, layer + 1], block(stream[:, layer]))
+    run = run_in_parts(model, token_ids)
+    assert_close(la.residual_stream(model, token_ids), run.stream)
+    assert_close(la.head_outputs(model, token_ids), run.outputs)
 
 
 @pytest.mark.parametrize("versus", [None, 8])
 @pytest.mark.parametrize("place", [-1, 2])
-def test_parts_of_a_logit_add_up_to_it(model, versus, place) -> None:
-    token_ids = tokens(7)
-    parts = la.logit_attribution(model, token_ids, token=3, versus=versus, place=place)
-    logits = model(token_ids)[place]
-    expected = logits[3] - (0.0 if versus is None else logits[versus])
-    assert parts.total() == pytest.approx(expected.item(), abs=1e-9)
-
-
-def test_parts_of_a_logit_by_loops(model) -> None:
+def test_parts_of_a_logit_by_loops(model, versus, place) -> None:
     token_ids, token = tokens(7), 3
-    parts = la.logit_attribution(model, token_ids, token)
-    stream, outputs = la.residual_stream(model, token_ids), la.head_outputs(model, token_ids)
-    size = (sum(x**2 for x in stream[-1, -1].tolist()) / WIDTH + 1e-5) ** 0.5
+    parts = la.logit_attribution(model, token_ids, token, versus=versus, place=place)
+    run = run_in_parts(model, token_ids)
+    size = (sum(x**2 for x in run.stream[-1, place].tolist()) / WIDTH + 1e-5) ** 0.5
+    table = model.token_embedding.weight
+    direction = table[token] - (0.0 if versus is None else table[versus])
 
     def logit(x):
         weights = model.final_norm.weight.tolist()
-        table = model.token_embedding.weight[token].tolist()
-        products = zip(x.tolist(), weights, table, strict=True)
+        products = zip(x[place].tolist(), weights, direction.tolist(), strict=True)
         return sum(one * weight * other / size for one, weight, other in products)
 
-    assert parts.embedding.item() == pytest.approx(logit(stream[0, -1]))
+    assert parts.embedding.item() == pytest.approx(logit(run.stream[0]))
     for layer, head in itertools.product(range(LAYERS), range(HEADS)):
-        assert parts.heads[layer, head].item() == pytest.approx(logit(outputs[layer, head, -1]))
-    for layer, block in enumerate(model.blocks):
-        x = stream[layer] + block.attention(block.attention_norm(stream[layer]))
-        added = block.feed_forward(block.feed_forward_norm(x))[-1]
-        assert parts.feed_forward[layer].item() == pytest.approx(logit(added))
+        assert parts.heads[layer, head].item() == pytest.approx(logit(run.outputs[layer, head]))
+    for found, added in zip(parts.feed_forward, run.feed_forward, strict=True):
+        assert found.item() == pytest.approx(logit(added))
+    assert parts.total() == pytest.approx(logit(run.stream[-1]))
 
 
 def test_of_attention_alone_the_heads_say_everything() -> None:
@@ -94,36 +82,17 @@ def test_of_attention_alone_the_heads_say_everything() -> None:
     assert parts.total() == pytest.approx(model(tokens(7))[-1, 3].item(), abs=1e-9)
 
 
-# Patching
-
-
-def last_logits(model, token_ids):
-    return model.logits(model.hidden_states(token_ids)[-1])
-
-
 def test_a_patched_place_is_a_run_with_one_vector_replaced(model) -> None:
     one, other, places = tokens(7), tokens(7, seed=2), [2, 5, 6]
     patched = la.patch_residual_stream(model, one, other, places)
-    assert patched.shape == (LAYERS + 1, 3, 11)
-    replacing = la.residual_stream(model, other)
-    for row, place in enumerate(places):
-        changed = one.clone()
-        changed[place] = other[place]
-        assert_close(patched[0, row], last_logits(model, changed))  # the embedding is the token
-        for layer in range(LAYERS):
-
-            def replace(_, inputs, at):
-                x = inputs[0].clone()
-                x[at[1]] = replacing[at]
-                return (x,)
-
-            hook = model.blocks[layer].register_forward_pre_hook(
-                lambda block, inputs, at=(layer, place): replace(block, inputs, at)
-            )
-            assert_close(patched[layer, row], last_logits(model, one))
-            hook.remove()
-    assert_close(patched[-1, 2], last_logits(model, other))
-    assert_close(patched[-1, 0], last_logits(model, one))  # too late: nobody reads it any more
+    replacing = run_in_parts(model, other).stream
+    for layer, (row, place) in itertools.product(range(LAYERS + 1), enumerate(places)):
+        others = torch.zeros(LAYERS + 1, 7, 1, dtype=torch.bool)
+        others[layer, place] = True
+        run = run_in_parts(
+            model, one, enter=lambda at, x, others=others: x.where(~others[at], replacing[at])
+        )
+        assert_close(patched[layer, row], run.logits[-1])
     assert not la.patch_residual_stream(model.requires_grad_(), one, other, places).requires_grad
 
 
@@ -131,25 +100,14 @@ def test_a_patched_head_is_a_run_with_one_part_replaced(model) -> None:
     one, other = tokens(7), tokens(7, seed=2)
     patched = la.patch_heads(model, one, other)
     assert_close(la.patch_heads(model, one, other, first=1), patched[1:])
-    replacing, x = la.residual_stream(model, other), la.residual_stream(model, one)
-    for layer, head in itertools.product(range(LAYERS), range(HEADS)):
-        block = model.blocks[layer]
-        columns = slice(head * HEAD_DIM, (head + 1) * HEAD_DIM)
-        found = []
-        hook = block.attention.out_proj.register_forward_pre_hook(
-            lambda _, inputs, found=found: found.append(inputs[0])
+    replacing = run_in_parts(model, other).outputs
+    for place in itertools.product(range(LAYERS), range(HEADS)):
+        run = run_in_parts(
+            model,
+            one,
+            say=lambda *at, place=place: replacing[place] if at[:2] == place else at[2],
         )
-        for stream in (x, replacing):
-            block.attention(block.attention_norm(stream[layer]))
-        hook.remove()
-        mixed = found[0].clone()
-        mixed[:, columns] = found[1][:, columns]
-        y = x[layer] + block.attention.out_proj(mixed)
-        y = y + block.feed_forward(block.feed_forward_norm(y))
-        assert_close(patched[layer, head], la.run_from_layer(model, y, layer + 1))
-
-
-# Circuits of weights
+        assert_close(patched[place], run.logits[-1])
 
 
 @pytest.mark.parametrize("rotary", [True, False])
@@ -177,9 +135,6 @@ def test_the_weights_say_what_the_heads_write(model) -> None:
         assert_close(outputs[layer, head], maps[layer, head] @ written)
 
 
-# A wire
-
-
 @pytest.mark.parametrize(
     "wires",
     [
@@ -193,40 +148,25 @@ def test_the_weights_say_what_the_heads_write(model) -> None:
 @pytest.mark.parametrize(
     "instead", [torch.zeros_like, partial(torch.roll, shifts=2, dims=0)], ids=["zeros", "shifted"]
 )
-@pytest.mark.parametrize(
-    ("part", "count"), [("key", KV_HEADS), ("value", KV_HEADS), ("query", HEADS)]
-)
-def test_keys_do_not_see_what_the_heads_write(model, wires, instead, part, count) -> None:
+@pytest.mark.parametrize("part", ["key", "value", "query"])
+def test_keys_do_not_see_what_the_heads_write(model, wires, instead, part) -> None:
     token_ids, written = tokens(7), {}
+
+    def say(layer, head, output):
+        written[layer, head] = output
+        return output
+
+    def hear(layer, heard, head, x):
+        for sender, ends in wires.items():
+            if heard == part and (layer, head) in ends:
+                x = x - written[sender] + instead(written[sender])
+        return x
+
+    expected = run_in_parts(model, token_ids, hear=hear, say=say)
     with la.path_patch(model, wires, instead, part):
         cut, maps = model.hidden_states(token_ids), la.attention_maps(model, token_ids)
-    x = model.token_embedding(token_ids)
-    for layer, block in enumerate(model.blocks):
-        attention, normed = block.attention, block.attention_norm(x)
-        made = {
-            "query": la.split_heads(attention.W_query(normed), HEADS),
-            "key": la.split_heads(attention.W_key(normed), KV_HEADS),
-            "value": la.split_heads(attention.W_value(normed), KV_HEADS),
-        }
-        for head in range(count):
-            senders = [sender for sender, ends in wires.items() if (layer, head) in ends]
-            hidden = [written[sender] - instead(written[sender]) for sender in senders]
-            if hidden:
-                less = block.attention_norm(x - torch.stack(hidden).sum(dim=0))
-                made[part][head] = la.split_heads(getattr(attention, f"W_{part}")(less), count)[
-                    head
-                ]
-        key = attention.rope(made["key"]).repeat_interleave(HEADS // KV_HEADS, dim=0)
-        scores = attention.rope(made["query"]) @ key.mT / HEAD_DIM**0.5
-        weights = softmax(scores.masked_fill(~la.causal_mask(7), -torch.inf), dim=-1)
-        assert_close(maps[layer], weights)
-        found = weights @ made["value"].repeat_interleave(HEADS // KV_HEADS, dim=0)
-        for head in range(HEADS):
-            columns = slice(head * HEAD_DIM, (head + 1) * HEAD_DIM)
-            written[layer, head] = found[head] @ attention.out_proj.weight[:, columns].T
-        x = x + attention.out_proj(found.transpose(0, 1).flatten(1))
-        x = x + block.feed_forward(block.feed_forward_norm(x))
-    assert_close(cut, model.final_norm(x))
+    assert_close(maps, expected.maps)
+    assert_close(cut, expected.hidden)
     assert not torch.allclose(cut, model.hidden_states(token_ids))
 
 
@@ -247,8 +187,6 @@ def test_a_hook_of_the_readers_own_is_no_cut(model) -> None:
     assert len(seen) == 1
 
 
-# What is refused
-
 M, SEVEN, SIX = random_model(), tokens(7), tokens(6)
 
 
@@ -268,16 +206,12 @@ def cut_twice() -> None:
 
 test_refused = refusals(
     ("stream has the stages 0 to 3, got 4", lambda: la.run_from_layer(M, torch.zeros(7, WIDTH), 4)),
-    (
-        "stream has the stages 0 to 3, got -1",
-        lambda: la.run_from_layer(M, torch.zeros(7, WIDTH), -1),
-    ),
+    ("stages 0 to 3, got -1", lambda: la.run_from_layer(M, torch.zeros(7, WIDTH), -1)),
     ("as many tokens, got 7 and 6", lambda: la.patch_heads(M, SEVEN, SIX)),
     ("as many tokens, got 7 and 6", lambda: la.patch_residual_stream(M, SEVEN, SIX, [0])),
     ("there is no layer 3", lambda: la.patch_heads(M, SEVEN, SEVEN, first=3)),
     ("there is no head 6", lambda: la.qk_circuit(M, 2, 6)),
     ("there is no head -1", lambda: la.ov_circuit(M, 2, -1)),
-    ("there is no layer 3", lambda: la.qk_circuit(M, 3, 0)),
     ("there is no layer 3", lambda: la.ov_circuit(M, 3, 0)),
     ("distance must be at least 0, got -5", lambda: la.qk_circuit(M, 0, 0, distance=-5)),
     ("no matrix says how a head scores two tokens", lambda: la.qk_circuit(normed(), 1, 0)),

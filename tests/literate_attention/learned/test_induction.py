@@ -5,6 +5,7 @@ That an induction head is learned at all, suddenly, in two layers and not in one
 
 import itertools
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ from harness.library.copiers import (
 )
 from harness.library.random_tensors import random_ids
 from harness.library.refusals import refusals
+from harness.library.run_in_parts import run_in_parts
 from torch import nn
 from torch.testing import assert_close
 
@@ -36,9 +38,6 @@ def drawn(batch=5, num_tokens=17, shortest=3, longest=7):
     return la.repeated_blocks(batch, num_tokens, VOCAB, shortest, longest, generator)
 
 
-# The task
-
-
 def test_a_block_comes_again_and_holds_no_token_twice() -> None:
     lengths = set()
     for row in drawn(batch=101).tolist():
@@ -47,9 +46,6 @@ def test_a_block_comes_again_and_holds_no_token_twice() -> None:
         assert set(row) <= set(range(VOCAB))
         lengths.add(length)
     assert lengths == set(range(3, 8))  # all are drawn
-
-
-# The loss
 
 
 def test_the_loss_counts_what_comes_after_a_token_that_was_there_before() -> None:
@@ -61,9 +57,6 @@ def test_the_loss_counts_what_comes_after_a_token_that_was_there_before() -> Non
             if row[i] in row[:i]:
                 losses.append(-logits[i].log_softmax(dim=-1)[row[i + 1]])
     assert_close(la.copy_loss(model, token_ids), torch.stack(losses).mean())
-
-
-# The model
 
 
 def test_a_block_adds_attention_to_what_came_in() -> None:
@@ -80,9 +73,6 @@ def test_without_positions_the_order_of_the_past_is_not_seen() -> None:
     blind, sighted = seeded_model(base=None, num_layers=1), seeded_model(num_layers=1)
     assert_close(blind(token_ids)[-1], blind(shuffled)[-1])
     assert not torch.allclose(sighted(token_ids)[-1], sighted(shuffled)[-1])
-
-
-# Checkpoints and training
 
 
 def trained(num_steps=5, **options):
@@ -133,8 +123,6 @@ def test_training_gives_the_threads_back_however_it_ends() -> None:
         with pytest.raises(ZeroDivisionError):
             trained(progress=breaks_off)
         assert torch.get_num_threads() == 2
-        trained()
-        assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
 
@@ -149,8 +137,6 @@ def test_another_seed_copies_by_the_plan_or_not_at_all(seed) -> None:
     itself, before, two_back = (copies_with_notes(model, back) for back in range(3))
     assert not copies or before > 0.5 > max(itself, two_back)
 
-
-# Heads of any model
 
 HEADS, HEAD_DIM = 6, 4
 
@@ -177,13 +163,7 @@ def random_maps(*shape):
 def test_maps_are_what_each_attention_returns(model) -> None:
     token_ids = tokens(2, 7)
     maps = la.attention_maps(model, token_ids)
-    assert maps.shape == (2, LAYERS, HEADS, 7, 7)
-    x = model.token_embedding(token_ids)
-    for layer, block in enumerate(model.blocks):
-        attended, weights = block.attention(block.attention_norm(x), need_weights=True)
-        assert_close(maps[:, layer], weights)
-        x = x + attended
-        x = x + block.feed_forward(block.feed_forward_norm(x))
+    assert_close(maps, run_in_parts(model, token_ids).maps)
 
 
 def test_targets_of_induction_by_hand() -> None:
@@ -208,25 +188,6 @@ def test_scores_by_loops() -> None:
         assert scores[row, layer, head].item() == pytest.approx(sum(sums) / len(sums))
 
 
-def hidden_states_without(model, token_ids, heads, *, mean=False):
-    """Take away what each head adds: its weights, its values, and its columns of the output projection."""
-    x = model.token_embedding(token_ids)
-    for layer, block in enumerate(model.blocks):
-        attention, normed = block.attention, block.attention_norm(x)
-        attended, weights = attention(normed, need_weights=True)
-        value = la.split_heads(attention.W_value(normed), attention.num_kv_heads)
-        for head in {head for there, head in heads if there == layer}:
-            group = head * attention.num_kv_heads // attention.num_heads
-            found = weights[..., head, :, :] @ value[..., group, :, :]
-            columns = attention.out_proj.weight[:, head * HEAD_DIM : (head + 1) * HEAD_DIM]
-            attended = attended - found @ columns.T
-            if mean:
-                attended = attended + found.mean(dim=(0, 1)) @ columns.T
-        x = x + attended
-        x = x + block.feed_forward(block.feed_forward_norm(x))
-    return model.final_norm(x)
-
-
 @pytest.mark.parametrize("mean", [False, True])
 @pytest.mark.parametrize(
     "heads",
@@ -235,9 +196,15 @@ def hidden_states_without(model, token_ids, heads, *, mean=False):
 )
 def test_without_heads_their_part_of_the_sum_is_missing(model, heads, mean) -> None:
     token_ids = tokens(2, 7)
+
+    def say(layer, head, output):
+        if (layer, head) not in heads:
+            return output
+        return output.mean(dim=(0, 1)).expand_as(output) * mean
+
     with la.ablate_heads(model, heads, **({"mean": True} if mean else {})):
         without = model.hidden_states(token_ids)
-    assert_close(without, hidden_states_without(model, token_ids, heads, mean=mean))
+    assert_close(without, run_in_parts(model, token_ids, say=say).hidden)
     assert torch.equal(without, model.hidden_states(token_ids)) == (not heads)
 
 
@@ -254,18 +221,13 @@ def test_heads_work_again_after_an_exception(model) -> None:
     assert not any(module._forward_pre_hooks for module in model.modules())
 
 
-class Saying(nn.Module):
-    """A model that names a given token at every place."""
-
-    def __init__(self, named) -> None:
-        super().__init__()
-        self.named = named
-
-    def hidden_states(self, token_ids):
-        return nn.functional.one_hot(self.named, 11).float().expand(*token_ids.shape, 11)
-
-    def logits(self, hidden):
-        return hidden
+def saying(named):
+    """Return a model that names a given token at every place."""
+    logits = nn.functional.one_hot(named, 11).float()
+    return SimpleNamespace(
+        hidden_states=lambda token_ids: logits.expand(*token_ids.shape, 11),
+        logits=lambda hidden: hidden,
+    )
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -273,15 +235,13 @@ def test_copying_by_hand() -> None:
     """Of the second half all tokens but the first can be copied: three of four here."""
     token_ids = torch.tensor([[3, 8, 5, 2, 3, 8, 5, 2], [1, 1, 8, 8, 1, 1, 8, 8]])
     right = token_ids.roll(-1, dims=1)
-    assert la.copy_accuracy(Saying(right), token_ids) == 1.0
+    assert la.copy_accuracy(saying(right), token_ids) == 1.0
     named = torch.zeros_like(right)
     named[0, 4] = 8
     named[:, :4] = right[:, :4]  # the first half does not count
     named[:, 7] = right[:, 7]  # nor does what follows the end
-    assert la.copy_accuracy(Saying(named), token_ids) == pytest.approx(1 / 6)
+    assert la.copy_accuracy(saying(named), token_ids) == pytest.approx(1 / 6)
 
-
-# What is refused
 
 M, MAPS, BOTH = small_model(), torch.zeros(3, 6, 5, 5), torch.zeros(2, 3, 6, 5, 5)
 ONE_REPEATS = torch.tensor([[1, 2, 3, 4, 5], [1, 2, 1, 2, 1]])
@@ -289,8 +249,11 @@ NEAR, NOT_TWICE = la.previous_token_targets(5), "token_ids must be the first onc
 
 
 def ablate(*head) -> None:
-    with la.ablate_heads(M, [(0, 1), head]):
-        raise AssertionError
+    try:
+        with la.ablate_heads(M, [(0, 1), head]):
+            raise AssertionError
+    finally:  # nothing is switched off if one head is not there
+        assert not any(module._forward_pre_hooks for module in M.modules())
 
 
 test_refused = refusals(
@@ -306,9 +269,3 @@ test_refused = refusals(
     (NOT_TWICE, lambda: la.copy_accuracy(M, torch.tensor([1, 2, 3, 1, 2]))),
     (NOT_TWICE, lambda: la.copy_accuracy(M, torch.tensor([1, 2, 3, 1, 5, 3]))),
 )
-
-
-def test_nothing_is_switched_off_if_one_head_is_not_there() -> None:
-    with pytest.raises(ValueError, match="there is no head 6"):
-        ablate(0, 6)
-    assert not any(module._forward_pre_hooks for module in M.modules())

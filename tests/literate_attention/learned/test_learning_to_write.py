@@ -34,9 +34,6 @@ def drawn(num_texts=200, num_tokens=36, world=WORLD):
     return world.draw(num_texts, num_tokens, torch.Generator().manual_seed(7))
 
 
-# The world, scored a second time
-
-
 def choices(words, world):
     """Say what may come next, sentence by sentence, by looking things up in plain lists."""
     sentences = [[]]
@@ -125,9 +122,6 @@ def test_words_of_another_world_are_refused() -> None:
         WORLD.draw(1, 0)
 
 
-# The floor
-
-
 def test_entropy_and_excess_are_those_of_the_formula() -> None:
     chances, logits = torch.tensor([0.5, 0.25, 0.25, 0.0]), torch.tensor([1.0, -1.0, 0.5, 2.0])
     assert_close(la.entropy(chances), torch.tensor(1.5 * math.log(2)))
@@ -150,9 +144,6 @@ def test_which_colour_and_thing_are_asked_among_those_that_the_text_has_told() -
         assert found[f"which {name}"] == pytest.approx(sum(surprises) / len(surprises))
 
 
-# Training
-
-
 def test_the_rate_rises_stays_and_falls() -> None:
     rates = [rate_at(step, 900) for step in range(900)]
     assert rates[:49] == sorted(rates[:49])
@@ -162,43 +153,23 @@ def test_the_rate_rises_stays_and_falls() -> None:
 
 
 def test_examples_come_in_turn_and_again() -> None:
-    seen = []
-
-    class Reader(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.table = nn.Embedding(33, 33)
-
-        def forward(self, token_ids):
-            seen.append(token_ids)
-            return self.table(token_ids)
-
+    seen, reader = [], nn.Embedding(33, 33)
+    reader.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
     task = la.next_words(drawn(5, 9), WORLD.words)
-    steps = []
-    shown = []
+    steps, shown = [], []
 
     def progress(steps):
         shown.append(steps)
         return iter(steps)
 
-    la.train_in_batches(Reader(), task, 9, batch=2, stop=3, watch=steps.append, progress=progress)
+    la.train_in_batches(reader, task, 9, batch=2, stop=3, watch=steps.append, progress=progress)
     assert torch.equal(torch.cat(seen), task.examples[[0, 1, 2, 3, 4, 0]])
     assert steps == [0, 1, 2, 3]
     assert shown == [range(3)]
-    la.train_in_batches(Reader(), task, 2, batch=2, watch=steps.append)
+    la.train_in_batches(reader, task, 2, batch=2, watch=steps.append)
     assert steps[4:] == [0, 1, 2]
     with pytest.raises(ValueError, match="the number of examples must be at least 6, got 5"):
-        la.train_in_batches(Reader(), task, 3, batch=6)
-
-
-def test_a_step_lowers_the_loss_of_its_examples() -> None:
-    torch.manual_seed(7)
-    model, task = la.tiny_llama(33), la.next_words(drawn(16), WORLD.words)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    chances = la.answer_logits(model, task).log_softmax(-1).gather(-1, task.answers[..., None])
-    losses = [la.training_step(model, task, optimizer) for _ in range(5)]
-    assert losses[0] == pytest.approx(-chances.mean().item())
-    assert losses == sorted(losses, reverse=True)
+        la.train_in_batches(reader, task, 3, batch=6)
 
 
 def learned(num_steps=60):

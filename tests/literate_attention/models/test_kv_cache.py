@@ -5,11 +5,11 @@ from functools import partial
 
 import pytest
 import torch
+from harness.library.allocations import allocations
 from harness.library.random_tensors import random_ids, random_tensor
 from harness.library.refusals import refusals
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.profiler import ProfilerActivity, profile
 from torch.testing import assert_close
 
 import literate_attention as la
@@ -27,12 +27,6 @@ def small_model(window=None, dtype=torch.float64):
 
 def text(length, batch=BATCH):
     return random_ids(VOCABULARY, batch, length, seed=length)
-
-
-# The cache
-
-
-# Any split of a text
 
 
 @settings(deadline=None, max_examples=20)  # the first call takes longer than all others
@@ -58,9 +52,6 @@ def test_no_gradient_gets_lost_in_a_cache() -> None:
     assert caches[0].num_tokens == 0
     with torch.no_grad():
         assert_close(model(token_ids, caches), model(token_ids))
-
-
-# Continuing a text
 
 
 def test_greedy_decoding_is_what_the_whole_text_would_choose_again_and_again() -> None:
@@ -89,19 +80,6 @@ def test_a_cache_says_how_full_it_is() -> None:
     assert repr(cache) == "KVCache(num_tokens=3, max_tokens=5, nbytes=960)"
     assert repr(la.SparseCache(cache, 2)) == f"SparseCache({cache}, nbytes=1040)"
     assert repr(la.RollingCache(4)) == "RollingCache(window=4, num_sinks=0, num_tokens=0)"
-
-
-def test_a_model_prints_what_the_shapes_of_its_weights_do_not_tell() -> None:
-    printed = str(small_model(window=3))
-    assert "num_heads=6, num_kv_heads=3, window=3" in printed
-    assert "RotaryEmbedding(head_dim=4, context_length=40)" in printed
-    assert "RMSNorm(embed_dim=10, eps=1e-05)" in printed
-    attention = la.GatedDeltaNet(6, 6, num_heads=2, head_dim=4)
-    sparse = str(la.SparseAttention(attention, la.Indexer(6, 3, 4), top_k=5))
-    for told in ("top_k=5", "num_heads=2, chunk_size=64", "num_heads=3"):
-        assert told in sparse
-    assert "context_length=7" in str(la.CausalAttention(3, 2, 7, 0.0))
-    assert "num_heads=2, context_length=40" in str(story_model())
 
 
 @pytest.mark.parametrize("added", [0, 1, 3])
@@ -141,12 +119,8 @@ def test_nothing_as_large_as_a_cache_is_allocated_while_decoding() -> None:
     """The cache is written in place: all other tensors are small beside it."""
     model = small_model()
     caches = la.empty_caches(model, batch=1, max_tokens=40)
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
-        la.generate(model, text(2, batch=1), max_new_tokens=12, caches=caches)
-    largest = max(
-        event.self_cpu_memory_usage for event in recorded.events() if event.name != "[memory]"
-    )
-    assert 0 < largest < caches[0].keys.nbytes / 2
+    decode = partial(la.generate, model, text(2, batch=1), max_new_tokens=12, caches=caches)
+    assert 0 < max(allocations(decode)) < caches[0].keys.nbytes / 2
 
 
 @pytest.mark.parametrize(("stop_token", "end"), [(9, 9), ([8, 9], 8)])
@@ -186,16 +160,14 @@ def test_the_model_itself_is_called_and_scores_no_more_than_it_must() -> None:
     assert seen == [(BATCH, 1, VOCABULARY)] * 3
 
 
-# Caches of all kinds
-
-
-def grouped():
+def grouped(window=None):
     cache = la.KVCache(BATCH, 2, MAX_TOKENS, 3, dtype=torch.float64)
-    return la.GroupedQueryAttention(12, 12, 4, 2), cache
+    rope = la.PartialRotaryEmbedding(2, 20)
+    return la.GroupedQueryAttention(12, 12, 4, 2, rope=rope, window=window), cache
 
 
 def rolling():
-    return la.GroupedQueryAttention(12, 12, 4, 2, window=3), la.RollingCache(3)
+    return grouped(window=3)[0], la.RollingCache(3)
 
 
 def latent():
@@ -212,11 +184,39 @@ def chosen(make):
 
 ALL_KINDS = {
     "keys": grouped,
+    "keys, a window": lambda: grouped(window=3),
     "rolling": rolling,
     "latents": latent,
     "chosen keys": lambda: chosen(grouped),
     "chosen latents": lambda: chosen(latent),
 }
+
+
+@pytest.mark.parametrize("sizes", [[1] * 11, [5, 6], [4, 1, 1, 5]], ids=str)
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [(kind, {}) for kind in ALL_KINDS]
+    + [("latents", {"absorb": absorb}) for absorb in (False, True)]
+    + [("keys, a window", {"need_weights": True})],
+    ids=str,
+)
+def test_any_split_under_a_mask_equals_the_whole(kind, options, sizes) -> None:
+    """A token that comes alone may be computed in another way than several at once."""
+    torch.manual_seed(123)
+    attention, cache = ALL_KINDS[kind]()
+    attention.double().requires_grad_(False)
+    x, mask = random_tensor(BATCH, 11, 12), random_tensor(11, 11) > -1
+
+    def run(x, **given):
+        result = attention(x, **options, **given)
+        return result[0] if isinstance(result, tuple) else result
+
+    pieces, whole = [], run(x, attn_mask=mask)
+    for piece in x.split(sizes, dim=1):
+        start, stop = cache.num_tokens, cache.num_tokens + piece.shape[1]
+        seen = mask[start:stop, start - cache.num_keys : stop]
+        pieces.append(run(piece, cache=cache, attn_mask=seen))
+    assert_close(torch.cat(pieces, dim=1), whole)
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -248,9 +248,6 @@ def test_a_model_of_several_kinds_writes_with_caches_what_it_writes_without() ->
     for place in range(4, 12):
         with torch.no_grad():
             assert torch.equal(model(written[:, :place])[:, -1].argmax(-1), written[:, place])
-
-
-# Choosing
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
@@ -303,9 +300,6 @@ def test_a_seed_decides_what_is_drawn() -> None:
     assert drawn(1) == drawn(1) != drawn(2)
 
 
-# One cache for several layers, and few bits for a number
-
-
 def test_a_layer_borrows_from_the_last_of_its_own_kind() -> None:
     for num_own in (2, 3, 5, 7):
         kinds = ["full", "window", "window", "full", "window", "window", "full"]
@@ -335,9 +329,6 @@ def test_a_group_has_few_numbers_and_none_moves_further_than_half_a_step(
 
 def test_numbers_that_are_equal_stay() -> None:
     assert_close(la.round_to_bits(torch.full((2, 5), 3.0), bits=2, dim=-1), torch.full((2, 5), 3.0))
-
-
-# What is refused
 
 
 def story_model():

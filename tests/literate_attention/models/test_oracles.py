@@ -117,9 +117,6 @@ def scaled(expected, tolerance):
     return {"rtol": 0.0, "atol": tolerance * max(1.0, expected.abs().max().item())}
 
 
-# Outputs and gradients
-
-
 @each_kind
 @each_seed
 @each_dtype
@@ -201,9 +198,6 @@ def gpt2_reference(transformers, seed, heads):
     return reference
 
 
-# A cache, and what is chosen
-
-
 @each_kind
 @each_seed
 def test_any_split_equals_their_whole(transformers, kind, seed) -> None:
@@ -228,9 +222,6 @@ def test_the_same_tokens_stay_in_the_running(transformers) -> None:
         assert_close(la.keep_top_k(logits, k), transformers.TopKLogitsWarper(k)(None, logits))
     for p in (0.1, 0.5, 0.9, 0.99):
         assert_close(la.keep_top_p(logits, p), transformers.TopPLogitsWarper(p)(None, logits))
-
-
-# Rotations
 
 
 @pytest.mark.parametrize("head_dim", [4, 10, 64, 128])
@@ -269,9 +260,6 @@ def test_a_part_is_turned_alike(transformers) -> None:
         (query, key), theirs.apply_rotary_pos_emb(query, key, cos, sin), strict=True
     ):
         assert_close(rope(ours), expected)
-
-
-# Learned sinks, and layers that share a cache
 
 
 @each_seed

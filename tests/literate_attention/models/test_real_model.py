@@ -50,9 +50,6 @@ def test_a_weight_without_a_place_is_refused() -> None:
         la.rename_weights({f"model.{name}": torch.ones(2) for name in names}, num_layers=3)
 
 
-# GPT-2
-
-
 def gpt2_checkpoint(width, layers=2, prefix="transformer."):
     found = {}
     for layer, (part, out) in product(range(layers), (("c_attn", 3 * width), ("c_proj", width))):
@@ -75,9 +72,6 @@ def test_gpt2s_matrices_are_cut_and_turned(prefix) -> None:
         assert_close(layer(x), wide[..., 6 * place : 6 * place + 6])
     expected = x @ checkpoint[f"{prefix}h.1.attn.c_proj.weight"]
     assert_close(attention.out_proj(x), expected + checkpoint[f"{prefix}h.1.attn.c_proj.bias"])
-
-
-# A tokenizer
 
 
 def test_a_text_is_cut_and_joined_as_worked_by_hand() -> None:
@@ -105,23 +99,15 @@ def test_a_text_is_shown_in_whole_characters_while_it_is_chosen() -> None:
     assert len(shown) < len(token_ids)
 
 
-# What is refused
-
-HERE = Path(__file__)
-
-
 def test_refuses_a_layer_that_is_not_there() -> None:
     with pytest.raises(KeyError, match=r"h\.2\.attn\.c_attn\.weight"):
         la.gpt2_attention(gpt2_checkpoint(6), layer=2, num_heads=3)
 
 
-@pytest.mark.parametrize("content", [b"", b"GGUF\x03\x00\x00\x00", HERE.read_bytes()])
-def test_a_foreign_or_broken_file_is_refused_and_nothing_is_kept(tmp_path, content) -> None:
+def test_another_file_is_refused_and_nothing_is_kept(tmp_path) -> None:
     file = tmp_path / "model.gguf"
-    file.write_bytes(content)
-    found = hashlib.sha256(content).hexdigest()
-    message = f"model.gguf has sha256 {found}, expected {SMOLLM2_SHA256}; the one"
-    with pytest.raises(ValueError, match=re.escape(message)):
+    file.write_bytes(b"GGUF")
+    with pytest.raises(ValueError, match=f"has sha256 .*, expected {SMOLLM2_SHA256}; the one"):
         la.load_smollm2(path=file, cache_dir=tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
 

@@ -8,7 +8,6 @@ from harness.library import ring
 from harness.library.processes import by_torchrun, processes
 from harness.library.random_tensors import query_key_value, random_tensor
 from harness.library.refusals import refusals
-from torch import distributed as dist
 from torch.testing import assert_close
 
 import literate_attention as la
@@ -19,15 +18,12 @@ Q_LEN, KV_LEN, HEAD_DIM, VALUE_DIM = 3, 13, 7, 11
 BATCH, KV_HEADS, SHARED_BY = 2, 3, 5
 
 
-# A part of the keys
-
 PARTS = [(13,), (1, 12), (6, 7), (2, 3, 5, 3), (1,) * 13]
 
 
 @pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
 @pytest.mark.parametrize("sizes", PARTS, ids=str)
 def test_parts_in_any_order_merge_to_the_whole(sizes, is_causal) -> None:
-    """The order of the parts does not matter."""
     query, key, value = query_key_value(BATCH, kv_len=KV_LEN)
     mask = la.causal_mask(Q_LEN, KV_LEN) if is_causal else None
     masks = (None,) * len(sizes) if mask is None else mask.split(sizes, dim=-1)
@@ -75,9 +71,6 @@ def test_large_scores_do_not_overflow(size) -> None:
     assert_close(context, la.fused_attention(size * query, key, value))
 
 
-# Who holds what
-
-
 @pytest.mark.parametrize("zigzag", [True, False], ids=["zig-zag", "in order"])
 @pytest.mark.parametrize(("num_tokens", "world_size"), [(2, 1), (12, 3), (40, 4), (70, 5)])
 def test_shards_hold_each_token_once(num_tokens, world_size, zigzag) -> None:
@@ -107,8 +100,6 @@ def test_tiles_cover_what_may_be_attended_once(zigzag, is_causal, block_size) ->
     assert torch.equal(met.bool(), la.causal_mask(30) if is_causal else torch.ones(30, 30).bool())
     assert met.max() == 1
 
-
-# The ring
 
 SIZES = (1, 2, 3, 4)
 NUM_TOKENS = 48  # for 1, 2, 3 and 4 processes, with two chunks for each
@@ -186,35 +177,20 @@ def test_zigzag_shares_the_work_evenly(workers) -> None:
     assert busiest[False] > 1.5
 
 
-# What is refused
-
-
-def test_refuses_shards_of_unequal_length(workers) -> None:
-    """In each process, with a sentence: gloo would end them."""
-    for error in workers.run(3, ring.attend_unevenly):
-        assert isinstance(error, ValueError)
-        assert "they have queries of 4, 6, 8 tokens" in str(error)
-
-
-@pytest.fixture
-def ring_of_one():
-    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-    yield
-    dist.destroy_process_group()
-
-
-@pytest.mark.usefixtures("unchecked", "ring_of_one")
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        ([(4, 8, 3), (3, 8, 3), (3, 8, 3)], "num_heads must be divisible by num_kv_heads, got 4"),
-        ([(4, 6, 3), (4, 8, 3), (4, 8, 3)], "of the same tokens, got 6, 8 and 8"),
-        ([(4, 7, 3)] * 3, "7 tokens cannot be cut into 2 chunks of one size, 2 for each of 1"),
+        ([[(2, n, 3)] * 3 for n in (4, 6, 8)], "they have queries of 4, 6, 8 tokens"),
+        ([[(4, 8, 3), (3, 8, 3), (3, 8, 3)]], "num_heads must be divisible by num_kv_heads, got 4"),
+        ([[(4, 6, 3), (4, 8, 3), (4, 8, 3)]], "of the same tokens, got 6, 8 and 8"),
+        ([[(4, 7, 3)] * 3], "7 tokens cannot be cut into 2 chunks of one size, 2 for each of 1"),
     ],
 )
-def test_refuses_arguments(shapes, message) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        la.attend_in_ring(*(torch.ones(shape) for shape in shapes))
+def test_refuses_in_each_process_with_a_sentence(workers, shapes, message) -> None:
+    """gloo would end them."""
+    for error in workers.run(len(shapes), ring.attend_to_ones, shapes):
+        assert isinstance(error, ValueError)
+        assert message in str(error)
 
 
 ROW, TWO = torch.ones(1, 2), torch.ones(2, 1, dtype=torch.bool)
@@ -224,9 +200,6 @@ test_refuses = refusals(
     ("10 tokens cannot be cut into 8 chunks of one size, 2 for", lambda: la.ring_shards(10, 4)),
     ("world_size must be at least 1, got 0", lambda: la.ring_shards(8, 0)),
 )
-
-
-# The command
 
 
 @pytest.mark.whole

@@ -21,9 +21,6 @@ def angles(positions):
     return torch.outer(positions.double(), la.rotary_frequencies(HEAD_DIM, base=100.0).double())
 
 
-# Angles
-
-
 def test_the_table_holds_position_times_frequency() -> None:
     rope = la.RotaryEmbedding(HEAD_DIM, CONTEXT, base=100.0)
     for position in range(CONTEXT):
@@ -32,9 +29,6 @@ def test_the_table_holds_position_times_frequency() -> None:
             # the frequencies are rounded to float32
             assert rope.cos[position, pair].item() == pytest.approx(math.cos(angle), abs=1e-5)
             assert rope.sin[position, pair].item() == pytest.approx(math.sin(angle), abs=1e-5)
-
-
-# Rotations
 
 
 @pytest.mark.parametrize("batch", [(), (2,), (2, 3), (0,)], ids=str)
@@ -63,9 +57,6 @@ def test_a_text_that_starts_later_is_a_piece_of_the_longer_one(start) -> None:
     assert torch.equal(rope(x[..., piece, :], start), rope(x)[..., piece, :])
 
 
-# Two pairings
-
-
 def test_reordered_rows_make_one_pairing_of_the_other() -> None:
     """Scores are equal to the last bit but one; with the wrong pairing they are not even close."""
     x = random_tensor(BATCH, NUM_TOKENS, D_IN)
@@ -86,9 +77,6 @@ def test_reordered_rows_make_one_pairing_of_the_other() -> None:
     )
 
 
-# Longer texts
-
-
 def test_yarn_keeps_fast_pairs_and_slows_slow_ones_down() -> None:
     frequencies = la.rotary_frequencies(64, base=10_000.0)
     ratio = frequencies / la.scale_yarn(frequencies, 8.0, original_context=1024)
@@ -105,9 +93,6 @@ def test_yarn_lengthens_queries_and_keys() -> None:
     plain, longer = (la.RotaryEmbedding(64, 8, attention_factor=factor) for factor in (1.0, 1.25))
     x = random_tensor(3, 64).float()
     assert_close(longer(x), 1.25 * plain(x))
-
-
-# The module
 
 
 def test_the_tables_are_no_part_of_a_checkpoint_but_move_with_the_module() -> None:
@@ -135,9 +120,6 @@ def test_the_tables_are_there_after_a_life_without_memory() -> None:
 def test_what_is_turned_keeps_its_type(rotate, dtype) -> None:
     turned = rotate(torch.ones(3, 14, dtype=dtype), *torch.ones(2, 3, 7).double())
     assert turned.dtype == dtype
-
-
-# Layers that turn a part, or nothing
 
 
 @pytest.mark.parametrize("start", [0, 7])

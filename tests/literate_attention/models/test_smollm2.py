@@ -44,11 +44,6 @@ def smollm2():
 
 
 @pytest.fixture(scope="module")
-def model(smollm2):
-    return smollm2[0]
-
-
-@pytest.fixture(scope="module")
 def tokenizer(smollm2):
     return smollm2[1]
 
@@ -82,13 +77,6 @@ def as_the_file_says(transformers):
         ]
     )
     return tokenizer
-
-
-def encoded(tokenizer, text):
-    return torch.tensor([tokenizer.encode(text, allowed_special="all")])
-
-
-# The tokenizer
 
 
 @pytest.mark.parametrize("text", NASTY, ids=ascii)
@@ -135,12 +123,10 @@ def test_a_question_is_written_as_the_file_says(as_the_file_says) -> None:
     assert la.chat_prompt("Who are you?") == expected
 
 
-# The model
-
-
 @pytest.mark.parametrize("text", PROMPTS, ids=ascii)
-def test_logits_are_equal(model, tokenizer, their_model, text) -> None:
-    token_ids = encoded(tokenizer, text)
+def test_logits_are_equal(smollm2, their_model, text) -> None:
+    model, tokenizer = smollm2
+    token_ids = torch.tensor([tokenizer.encode(text, allowed_special="all")])
     with torch.no_grad():
         expected = their_model(token_ids).logits
         assert_close(model(token_ids), expected, atol=1e-4, rtol=0)

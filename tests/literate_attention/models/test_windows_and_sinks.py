@@ -25,14 +25,6 @@ def random_ids(batch=2, num_tokens=NUM_TOKENS):
     return torch.randint(11, (batch, num_tokens), generator=torch.Generator().manual_seed(7))
 
 
-def in_chunks(model, token_ids, sizes, num_sinks=0):
-    caches = [la.RollingCache(WINDOW, num_sinks) for _ in range(LAYERS)]
-    return torch.cat([model(chunk, caches) for chunk in token_ids.split(sizes, dim=-1)], dim=1)
-
-
-# Masks
-
-
 @pytest.mark.parametrize(("q_len", "kv_len"), [(7, 7), (1, 7), (3, 7), (7, 3), (0, 5)])
 @pytest.mark.parametrize("window", [1, 2, 5, 11])
 @pytest.mark.parametrize("num_sinks", [0, 1, 3])
@@ -46,9 +38,6 @@ def test_a_query_sees_its_window_and_the_sinks(q_len, kv_len, window, num_sinks)
         }
         assert set(mask[i].nonzero().flatten().tolist()) == seen
         assert len(seen) <= window + num_sinks
-
-
-# What a stack sees
 
 
 @pytest.mark.parametrize("num_sinks", [0, 1])
@@ -131,25 +120,17 @@ def test_a_query_without_a_key_gets_zeros_with_a_sink_too() -> None:
     assert not gradient.any()
 
 
-# The rolling cache
-
-
+@pytest.mark.parametrize("num_sinks", [0, 1, 2, 4])
 @pytest.mark.parametrize("sizes", CUTS, ids=str)
-def test_any_cut_of_a_text_equals_the_whole(sizes) -> None:
-    """Positions go on counting, and a chunk sees what has not left its window yet."""
-    rope = la.RotaryEmbedding(4, context_length=64)
-    model, token_ids = seeded_model(rope=rope, window=WINDOW), random_ids()
-    assert_close(in_chunks(model, token_ids, sizes), model(token_ids))
-
-
-@pytest.mark.parametrize("num_sinks", [1, 2, 4])
-@pytest.mark.parametrize("sizes", CUTS, ids=str)
-def test_with_sinks_too(sizes, num_sinks) -> None:
-    """Beside its window, every token sees the sinks that the cache keeps."""
-    token_ids, whole = random_ids(), la.window_mask(NUM_TOKENS, NUM_TOKENS, WINDOW, num_sinks)
-    expected = seeded_model()(token_ids, attn_mask=whole)
-    model = seeded_model(window=WINDOW)
-    assert_close(in_chunks(model, token_ids, sizes, num_sinks), expected)
+def test_any_cut_of_a_text_equals_the_whole(sizes, num_sinks) -> None:
+    """Positions go on counting; beside its window, every token sees the sinks that the cache keeps."""
+    token_ids, rope = random_ids(), la.RotaryEmbedding(4, context_length=64)
+    mask = la.window_mask(NUM_TOKENS, NUM_TOKENS, WINDOW, num_sinks)
+    expected = seeded_model(rope=rope)(token_ids, attn_mask=mask)
+    model = seeded_model(rope=rope, window=WINDOW)
+    caches = [la.RollingCache(WINDOW, num_sinks) for _ in range(LAYERS)]
+    pieces = [model(piece, caches) for piece in token_ids.split(sizes, dim=-1)]
+    assert_close(torch.cat(pieces, dim=1), expected)
 
 
 @pytest.mark.parametrize("window", [1, 2, 5])
@@ -164,9 +145,6 @@ def test_it_keeps_no_more_than_the_next_token_can_see(window, num_sinks) -> None
         assert torch.equal(values, -keys)
         assert cache.keys.shape[-2] == cache.num_keys == min(token + 1, window - 1 + num_sinks)
         assert cache.num_tokens == token + 1
-
-
-# What is refused
 
 
 def continued(key, value=None, **kind) -> None:

@@ -19,9 +19,6 @@ Q_LEN, KV_LEN, HEAD_DIM = 3, 5, 7
 HALVES = [torch.bfloat16, torch.float16]
 
 each_dtype = pytest.mark.parametrize("dtype", [torch.float32, torch.float64, *HALVES], ids=str)
-each_length = pytest.mark.parametrize(
-    ("q_len", "kv_len"), [(5, 5), (3, 5), (1, 5), (5, 3), (1, 1)], ids=str
-)
 
 
 def random_mask(*shape):
@@ -57,14 +54,9 @@ def assert_agrees_with_steps(arguments, **options) -> None:
         assert_close(ours, expected, **loose, msg=lambda text, name=name: f"{name}: {text}")
 
 
-# The kernel agrees with the steps
-
-
 @each_dtype
-@each_length
-def test_when_causal(dtype, q_len, kv_len) -> None:
-    arguments = query_key_value(2, 3, q_len=q_len, kv_len=kv_len, dtype=dtype)
-    assert_agrees_with_steps(arguments, is_causal=True)
+def test_when_causal(dtype) -> None:
+    assert_agrees_with_steps(query_key_value(2, 3, dtype=dtype), is_causal=True)
 
 
 @each_dtype
@@ -103,9 +95,6 @@ def test_second_derivatives_are_those_of_the_explicit_form() -> None:
         assert torch.autograd.gradgradcheck(la.fused_attention, arguments)
 
 
-# What its arguments mean
-
-
 def test_arguments_come_in_torchs_order() -> None:
     arguments = query_key_value(2, q_len=KV_LEN)
     attn_mask = random_mask(KV_LEN, KV_LEN)
@@ -114,9 +103,6 @@ def test_arguments_come_in_torchs_order() -> None:
         assert_close(ours, torch_attention(*arguments, *options))
     ours = la.fused_attention(*arguments, None, 0.0, True, 0.3)
     assert_close(ours, torch_attention(*arguments, is_causal=True, scale=0.3))
-
-
-# Dropout
 
 
 def test_dropout_takes_weights_away_and_scales_up_the_others() -> None:
@@ -131,9 +117,6 @@ def test_dropout_takes_weights_away_and_scales_up_the_others() -> None:
     dropped, possible = (allowed & ~kept).sum().item(), allowed.sum().item()
     assert (allowed | ~kept).all()
     assert abs(dropped - p * possible) < 4 * math.sqrt(possible * p * (1 - p))
-
-
-# Memory
 
 
 def peak_bytes(run, folder):
@@ -180,8 +163,6 @@ def test_no_mask_is_too_short_for_the_kernel(batch, mask_batch) -> None:
     assert not {"aten::bmm", "aten::_safe_softmax"} & names
 
 
-# What is refused
-
 X, MASK = torch.ones(2, 5, 7), torch.ones(5, 5, dtype=torch.bool)
 NO_MASK = "were given together; combine them: attn_mask & causal_mask(q_len, kv_len)"
 
@@ -192,7 +173,6 @@ test_refuses = refusals(
     ("each key needs its value, got", lambda: la.fused_attention(X, X, X.repeat(1, 2, 1))),
     ("values of shape (2, 5, 7)", lambda: la.fused_attention(X, X[:, :4], X, is_causal=True)),
     (NO_MASK, lambda: la.fused_attention(X, X, X, MASK, is_causal=True)),
-    ("of shape (2, 5, 5), (*batch, queries, keys)", lambda: la.fused_attention(X, X, X, MASK[:4])),
     ("got shape (3, 5, 5)", lambda: la.fused_attention(X, X, X, MASK.expand(3, 5, 5))),
     ("of the query, cpu, got meta", lambda: la.fused_attention(X, X, X, MASK.to("meta"))),
 )

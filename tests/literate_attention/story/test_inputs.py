@@ -14,9 +14,6 @@ from torch.testing import assert_close
 import literate_attention as la
 from literate_attention.story import inputs
 
-# The tokenizer
-
-
 TEXTS = [
     "",
     " ",
@@ -65,9 +62,6 @@ def test_a_changed_vocabulary_is_refused(fresh_tokenizer, monkeypatch, tmp_path)
         fresh_tokenizer()
 
 
-# Windows
-
-
 def windows_by_hand(tokens, max_length, stride):
     """Cut a list into windows, as long as there is a next token to predict for each token."""
     starts = range(0, len(tokens) - max_length, stride)
@@ -102,9 +96,6 @@ def test_all_windows_are_views_of_one_tensor(max_length) -> None:
     tensors += [*dataset[0], *dataset[len(dataset) - 1]]
     assert len({tensor.untyped_storage().data_ptr() for tensor in tensors}) == 1
     assert tensors[0].untyped_storage().nbytes() == 8 * len(la.gpt2_tokenizer().encode(text))
-
-
-# Batches
 
 
 def batches(loader):
@@ -164,9 +155,6 @@ def test_an_embedding_is_the_tokens_plus_the_positions(shape, dtype) -> None:
     tokens, positions = embed.token_embedding.weight, embed.position_embedding.weight
     for index in itertools.product(*map(range, shape)):
         assert_close(result[index], tokens[int(token_ids[index])] + positions[index[-1]])
-
-
-# What is refused
 
 
 test_refuses = refusals(
