@@ -98,7 +98,7 @@ def test_a_model_is_what_its_configuration_and_its_code_say(model) -> None:
 
     kept = Counter()
     for count, *stores in model.layers:
-        kept[stores] += count
+        kept[tuple(stores)] += count
     kinds = first(config, "layer_types") or [FULL] * config.num_hidden_layers
     assert kept == Counter(layer_of(config, *layer) for layer in enumerate(kinds))
 
