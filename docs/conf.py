@@ -73,6 +73,7 @@ book_kernel_preload = [
     "torch._dynamo",  # which torch.optim imports when it first makes an optimizer
     "torch.distributed.tensor",  # which torch.testing imports when it first compares
     "tiktoken",
+    "literate_attention.figures",
 ]
 
 nb_code_prompt_show = "Code"
