@@ -58,13 +58,13 @@ def serve(listener: socket.socket, modules: list[str]) -> None:
 
     Args:
         listener: the socket on which clients call.
-        modules: what to import before the first fork, where it is installed.
+        modules: what to import before the first fork, where that succeeds.
     """
     os.environ["JPY_PARENT_PID"] = str(os.getpid())  # read at import: a kernel is not alone
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for attendants
     while 0 not in readable(listener, 0):
         while modules:
-            with contextlib.suppress(ImportError):
+            with contextlib.suppress(Exception):  # the program that needs it says why
                 importlib.import_module(modules.pop(0))
         gc.freeze()
         connection, _ = listener.accept()

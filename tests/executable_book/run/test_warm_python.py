@@ -100,6 +100,17 @@ def test_a_server_and_its_forks_end_with_the_build(monkeypatch, tmp_path) -> Non
     assert ADDRESS not in os.environ
 
 
+def test_what_cannot_be_imported_fails_in_the_program_alone(monkeypatch, tmp_path) -> None:
+    """A library that is being changed may be wrong anywhere."""
+    monkeypatch.delenv(ADDRESS, raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (tmp_path / "wrong.py").write_text("1 +")
+    with warm_server(["wrong", "json.tool"]):
+        code = "import sys; print('json.tool' in sys.modules)"
+        assert run("-c", code) == (0, "True\n", "")
+        assert "wrong.py" in run("-c", "import wrong")[2]
+
+
 def test_forks_draw_numbers_of_their_own(monkeypatch) -> None:
     """Each would go on with the state of the server's generator, if that has been imported there."""
     monkeypatch.delenv(ADDRESS, raising=False)
