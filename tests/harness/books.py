@@ -1,5 +1,6 @@
 """Throwaway books: write their pages and files, build them, look at the result."""
 
+import gc
 import io
 import re
 import shutil
@@ -205,6 +206,7 @@ class Book:
             app.build()
         finally:
             app.cleanup()
+            gc.enable()  # what a build leaves is garbage here, where others follow
         said, err = status.getvalue(), warning.getvalue()
         return Build(app.statuscode, said, err, Path(app.outdir), contexts)
 
