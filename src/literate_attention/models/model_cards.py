@@ -22,14 +22,22 @@ TRANSFORMERS: Final = (
 """Where the configurations of all models stand."""
 
 HUB: Final = "https://huggingface.co"
+"""Where models are published, with their configurations."""
 
 APART = Feature("positions", "a rotated key apart", SECTIONS["absorbed"])
+"""A key that is rotated beside a latent that is not."""
 FROM_LATENT = Feature("queries", "made from a latent", SECTIONS["query latent"])
+"""Queries with a latent of their own."""
 GATE = Feature("output", "multiplied by a gate", SECTIONS["gates"])
+"""What heads have found is scaled, number by number."""
 NO_ROPE = Feature("positions", "no rotation", SECTIONS["rotary"])
+"""Queries and keys that are not rotated."""
 NORM = Feature("queries", "normalized like the keys", SECTIONS["norm"])
+"""Queries and keys that are normalized."""
 SINK = Feature("mask", "a learned sink in each head", SECTIONS["sinks"])
+"""A score in each head that takes weight and has no value."""
 STRETCHED = Feature("positions", "rotated less far for longer texts", SECTIONS["longer"])
+"""Rotations made for shorter texts, and stretched."""
 
 
 def rotated(share: str) -> Feature:
