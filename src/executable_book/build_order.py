@@ -16,31 +16,25 @@ from sphinx.config import Config
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
-from executable_book import settings
+from executable_book import repeated_warnings, repository, settings
 from executable_book.check import (
     numbers_in_prose,
     page_troubles,
+    proof_marks,
     recorded_outputs,
-    repeated_warnings,
     source_ledger,
     taught_code,
 )
 from executable_book.code import line_shapes, listings, reference_links
-from executable_book.html import (
-    foldable,
-    mathml,
-    page_body,
-    proof_marks,
-    unused_assets,
-)
-from executable_book.publish import epub, markdown_pages, notebooks, pdf, repository
+from executable_book.html import foldable, mathml, page_body, unused_assets
+from executable_book.publish import epub, markdown_pages, notebooks, pdf
 from executable_book.reading_aids import offline_copy, section_index, term_links
 from executable_book.remembered import Fill, Placeholder, PlaceholderDirective, is_site
 from executable_book.run import (
     build_folder,
-    changed_files,
     executed_cells,
     page_execution,
+    pages_to_read,
 )
 
 BEFORE_ALL_OTHERS, AMONG_OTHERS, AFTER_ALL_OTHERS = 100, 500, 900
@@ -74,13 +68,13 @@ def connect(app: Sphinx) -> None:
     on("builder-inited", section_index.drop_other_search)
 
     # Pages are read: those that changed, and those that there were warnings about. Most checks speak.
-    on("env-get-outdated", changed_files.outdated, warnings.outdated)
+    on("env-get-outdated", pages_to_read.outdated, warnings.outdated)
     on("env-before-read-docs", page_execution.deal_out, page_execution.start, line_shapes.begin)
     on("doctree-read", executed_cells.describe_figures, page_execution.collect)
     on("doctree-read", page_troubles.collect, numbers_in_prose.collect)
     on("doctree-read", listings.collect, reference_links.collect)
     on("doctree-read", markdown_pages.collect_description, proof_marks.mark_ends)
-    on("doctree-read", changed_files.collect)
+    on("doctree-read", pages_to_read.collect)
 
     # All pages are known: what do they say together, and which are to be written again?
     on("env-updated", line_shapes.have, page_troubles.update)

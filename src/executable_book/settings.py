@@ -6,7 +6,7 @@ from typing import Any, Literal
 from sphinx.application import Sphinx
 
 from executable_book.files_on_disk import digest_of
-from executable_book.publish.repository import commit_of, date_of, release_of, repository_in
+from executable_book.repository import commit_of, date_of, release_of, repository_in
 
 
 def declare(app: Sphinx) -> None:

@@ -30,9 +30,9 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
 from sphinx.writers.html5 import HTML5Translator
 
-from executable_book.check.repeated_warnings import Finding, judge
 from executable_book.files_on_disk import digest_of, sha256, write_if_changed
 from executable_book.remembered import is_site, page_data, replace_book_data, set_page_data
+from executable_book.repeated_warnings import Finding, judge
 from executable_book.run import stored_prints
 from executable_book.run.page_execution import execution_digest
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from literate_attention.workshop import checking, stubs, talking
-from literate_attention.workshop._road import WorkshopError
+from literate_attention.workshop._chapters import WorkshopError
 
 COMMANDS = {
     "start": (stubs, "make a folder with files in which you write the book's code"),

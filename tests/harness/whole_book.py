@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from harness.books import Book, Build
 from harness.paths import DOCS, ROOT
 
-from executable_book.publish.repository import commit_of, date_of, release_of
+from executable_book.repository import commit_of, date_of, release_of
 from executable_book.run import stored_prints
 from executable_book.run.page_execution import CACHES
 

@@ -16,8 +16,8 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from executable_book.check.printed_values import DECIMAL
-from executable_book.check.repeated_warnings import warn
+from executable_book.check.compared_values import DECIMAL
+from executable_book.repeated_warnings import warn
 
 FREE = nodes.literal_block | nodes.doctest_block | nodes.raw | nodes.comment | nodes.citation
 FREE |= nodes.system_message | addnodes.desc

@@ -16,9 +16,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from executable_book.check import recorded_outputs, source_ledger
-from executable_book.check.repeated_warnings import warn
 from executable_book.check.source_ledger import LEDGER, SUMMARY, all_checks, ledger_of, verified
-from executable_book.publish.repository import edition
 from executable_book.remembered import (
     Placeholder,
     book_data,
@@ -27,6 +25,8 @@ from executable_book.remembered import (
     replace_book_data,
     set_page_data,
 )
+from executable_book.repeated_warnings import warn
+from executable_book.repository import edition
 from executable_book.run.executed_cells import (
     EXECUTED_WITH,
     EXECUTIONS,

@@ -16,10 +16,10 @@ from textwrap import indent
 
 from sphinx.application import Sphinx
 
-from executable_book.check.printed_values import difference
-from executable_book.check.repeated_warnings import Finding
+from executable_book.check.compared_values import difference
 from executable_book.files_on_disk import write_if_changed
 from executable_book.remembered import page_data
+from executable_book.repeated_warnings import Finding
 from executable_book.run.executed_cells import (
     EXECUTIONS,
     ExecutedCell,

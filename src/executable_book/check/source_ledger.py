@@ -5,7 +5,7 @@ print exactly their values, in that order. An entry that no cell claims is as mu
 differs.
 
 The directive `{source-outputs}` shows the ledger to readers, and the role `{source}` names a source. The
-mark beside a claiming cell leads to the ledger (`html.proof_marks`), and from there a link leads back.
+mark beside a claiming cell leads to the ledger (`check.proof_marks`), and from there a link leads back.
 """
 
 import tomllib
@@ -23,10 +23,10 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
-from executable_book.check.printed_values import DECIMAL, difference, values_in
-from executable_book.check.repeated_warnings import Finding
+from executable_book.check.compared_values import DECIMAL, difference, values_in
 from executable_book.html.foldable import folded
 from executable_book.remembered import Placeholder, page_data, set_page_data
+from executable_book.repeated_warnings import Finding
 from executable_book.run.executed_cells import ExecutedCell, Problem, executed_with
 
 CHECKS = "ledger-checks"

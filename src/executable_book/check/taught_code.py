@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 from sphinx.application import Sphinx
 
-from executable_book.check.repeated_warnings import Finding
 from executable_book.code import abridged
 from executable_book.code.listings import LISTINGS, Defined, Shown, library_of
 from executable_book.code.name_usage import Scope
 from executable_book.code.package_source import Library, Module, defined_by, parsed
 from executable_book.remembered import in_order, page_data
+from executable_book.repeated_warnings import Finding
 
 
 def judge_code(app: Sphinx) -> Iterator[Finding]:

@@ -26,8 +26,8 @@ from sphinx.util.docutils import SphinxDirective
 from executable_book.code.abridged import abridge, new_lines
 from executable_book.code.package_source import Item, Library, defined_in, library_in
 from executable_book.html.foldable import folded
-from executable_book.publish.repository import source_link
 from executable_book.remembered import Placeholder, set_page_data
+from executable_book.repository import source_link
 
 LISTINGS = "listings"
 Defined = frozenset[str]

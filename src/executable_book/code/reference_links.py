@@ -25,13 +25,13 @@ from executable_book.code.name_usage import Scope
 from executable_book.code.package_source import Library, Module
 from executable_book.html.foldable import folded
 from executable_book.html.page_body import in_lines, with_width
-from executable_book.publish.repository import source_link
 from executable_book.remembered import (
     Placeholder,
     page_data,
     replace_book_data,
     set_page_data,
 )
+from executable_book.repository import source_link
 
 USES, REFERENCES = "api-uses", "api-references"
 PIECE = re.compile(r"<[^>]*>|[^<]+")

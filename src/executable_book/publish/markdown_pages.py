@@ -15,11 +15,11 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from executable_book.check.repeated_warnings import warn
 from executable_book.files_on_disk import write_if_changed
 from executable_book.publish.plain_markdown import PlainMarkdown
-from executable_book.publish.repository import edition
 from executable_book.remembered import in_order, is_site, page_data, set_page_data
+from executable_book.repeated_warnings import warn
+from executable_book.repository import edition
 
 LIST, WHOLE = "llms.txt", "llms-full.txt"
 DESCRIPTIONS = "descriptions"

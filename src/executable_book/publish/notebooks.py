@@ -23,8 +23,8 @@ from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
 from executable_book.files_on_disk import write_if_changed
 from executable_book.publish.plain_markdown import PlainMarkdown
-from executable_book.publish.repository import CHANGED
 from executable_book.remembered import is_site, page_data
+from executable_book.repository import CHANGED
 from executable_book.run.executed_cells import EXECUTIONS, is_cell
 from executable_book.run.page_execution import executed_notebook
 

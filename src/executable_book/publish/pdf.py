@@ -25,8 +25,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
 
 from executable_book.publish import step_figures
-from executable_book.publish.repository import edition
 from executable_book.remembered import in_order
+from executable_book.repository import edition
 
 TEXT = re.compile(r'(<article class="bd-article">)(.*?)(</article>)', re.DOTALL)
 NAMES = re.compile(r'(?<=\s)(id|for|headers|aria-(?:labelled|described)by|href|src)="([^"]*)"')

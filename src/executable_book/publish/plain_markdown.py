@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 from sphinx import addnodes
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node  # type: ignore[import-untyped]
 
-from executable_book.html.proof_marks import ProofMark
+from executable_book.check.proof_marks import ProofMark
 
 SPECIAL = re.compile(r"[\\`*<$]|(?<![^\W_])_|_(?![^\W_])|\[(?=[^]]*\]\()")
 LINE_START = re.compile(r"^(\d+(?=[.)]\s)|(?=[#>+-]\s))", re.MULTILINE)

@@ -16,9 +16,9 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
+from executable_book.check.proof_marks import ProofMark
 from executable_book.files_on_disk import write_event, write_if_changed
 from executable_book.html.mathml import in_a_line
-from executable_book.html.proof_marks import ProofMark
 from executable_book.reading_aids.term_links import terms_of
 from executable_book.remembered import in_order, is_site
 

@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 
-from executable_book.html.proof_marks import ProofMark
+from executable_book.check.proof_marks import ProofMark
 from executable_book.remembered import is_site, replace_book_data
 
 TERMS = "glossary-terms"

@@ -34,9 +34,9 @@ from sphinx.errors import ConfigError, SphinxError
 from sphinx.util.parallel import make_chunks
 from sqlalchemy.exc import SQLAlchemyError
 
-from executable_book.check.repeated_warnings import warn
 from executable_book.files_on_disk import digest_of, sha256
 from executable_book.remembered import page_data, replace_book_data, set_page_data
+from executable_book.repeated_warnings import warn
 from executable_book.run import executed_cells, kernel_start, kernels, stored_prints
 from executable_book.run.executed_cells import EXECUTED_WITH, EXECUTIONS, NOT_EXECUTED, Problem
 

@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 import literate_attention
-from literate_attention.workshop._road import (
+from literate_attention.workshop._chapters import (
+    WorkshopError,
+)
+from literate_attention.workshop._limits import (
     IT_WAITS,
     PATIENCE,
     TIME_IS_OVER,
     TOO_BUSY,
     WAITING,
-    WorkshopError,
 )
 from literate_attention.workshop.judge.verdict import Verdict, capitalized
 

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 
-from literate_attention.workshop._road import address
+from literate_attention.workshop._chapters import address
 from literate_attention.workshop.pieces import Piece
 
 WIDTH = 88

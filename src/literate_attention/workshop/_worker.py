@@ -23,17 +23,19 @@ from types import ModuleType
 
 import torch
 
-from literate_attention.workshop._road import (
+from literate_attention.workshop._chapters import (
     CHAPTERS,
+    FirstLines,
+    line_of,
+    own_frames,
+    put_on_path,
+)
+from literate_attention.workshop._limits import (
     IT_WAITS,
     PATIENCE,
     TIME_IS_OVER,
     TOO_BUSY,
     WAITING,
-    FirstLines,
-    line_of,
-    own_frames,
-    put_on_path,
 )
 from literate_attention.workshop.judge.settings import settings_undone
 from literate_attention.workshop.judge.trials import NOT_WRITTEN, message_of

@@ -17,8 +17,8 @@ from literate_attention.models.grouped_query_attention import GroupedQueryAttent
 from literate_attention.models.real_model import SMOLLM2
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.models.transformer_block import LanguageModel, TransformerBlock
-from literate_attention.workshop._road import CHAPTERS, line_of, own_frames, put_on_path
-from literate_attention.workshop.judge.attending import attend, weigh
+from literate_attention.workshop._chapters import CHAPTERS, line_of, own_frames, put_on_path
+from literate_attention.workshop.judge.attention_mistakes import attend, weigh
 from literate_attention.workshop.judge.edits import Source
 from literate_attention.workshop.judge.parameters import fitting
 from literate_attention.workshop.judge.settings import settings_undone

@@ -12,7 +12,7 @@ from itertools import groupby, islice
 from pathlib import Path
 
 from literate_attention.workshop import _process
-from literate_attention.workshop._road import (
+from literate_attention.workshop._chapters import (
     CHAPTERS,
     WIDTH,
     Said,

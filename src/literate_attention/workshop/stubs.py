@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from literate_attention.workshop._road import (
+from literate_attention.workshop._chapters import (
     CHAPTERS,
     Said,
     WorkshopError,

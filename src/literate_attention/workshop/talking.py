@@ -17,7 +17,7 @@ import torch
 
 from literate_attention.models.kv_cache import empty_caches, greedy
 from literate_attention.models.real_model import chat_prompt, load_smollm2
-from literate_attention.workshop._road import WIDTH, FirstLines, WorkshopError
+from literate_attention.workshop._chapters import WIDTH, FirstLines, WorkshopError
 from literate_attention.workshop.assembling import (
     CONTEXT_LENGTH,
     IN_MODEL,

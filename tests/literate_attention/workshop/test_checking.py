@@ -16,12 +16,14 @@ from harness.library import naive_pieces
 from literate_attention import workshop
 from literate_attention.__main__ import main
 from literate_attention.workshop import _process, _worker, checking
-from literate_attention.workshop._road import (
+from literate_attention.workshop._chapters import (
     CHAPTERS,
+    WorkshopError,
+)
+from literate_attention.workshop._limits import (
     IT_WAITS,
     TIME_IS_OVER,
     TOO_BUSY,
-    WorkshopError,
 )
 from literate_attention.workshop.checking import Checked, Result
 from literate_attention.workshop.judge.verdict import Verdict

@@ -10,7 +10,7 @@ import torch
 
 from literate_attention import workshop
 from literate_attention.models.model_file import read_kept
-from literate_attention.workshop._road import CHAPTERS
+from literate_attention.workshop._chapters import CHAPTERS
 
 # Damaged files
 

@@ -15,7 +15,7 @@ from harness.paths import DOCS
 from torch import nn
 
 from literate_attention import MultiHeadLatentAttention, RotaryEmbedding, workshop
-from literate_attention.workshop._road import CHAPTERS
+from literate_attention.workshop._chapters import CHAPTERS
 from literate_attention.workshop._stub_source import plain_formula, plain_text, stub
 from literate_attention.workshop.pieces import BY_NAME, PIECES
 

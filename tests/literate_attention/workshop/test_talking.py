@@ -14,7 +14,7 @@ from harness.library.small_llama import SIZES, TEXT, small_llama
 from literate_attention import chat_prompt, continue_text, load_smollm2
 from literate_attention.models.model_file import write_in_one_step
 from literate_attention.workshop import talking
-from literate_attention.workshop._road import CHAPTERS, WorkshopError
+from literate_attention.workshop._chapters import CHAPTERS, WorkshopError
 from literate_attention.workshop.assembling import IN_MODEL, Comparison, ReadersCode
 from literate_attention.workshop.checking import Checked, Result
 from literate_attention.workshop.judge.verdict import Verdict

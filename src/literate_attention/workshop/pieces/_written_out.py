@@ -4,7 +4,7 @@
 import torch
 
 from literate_attention.models.ring_attention import exponentials
-from literate_attention.workshop.judge.attending import attend
+from literate_attention.workshop.judge.attention_mistakes import attend
 
 
 def softmax(scores):

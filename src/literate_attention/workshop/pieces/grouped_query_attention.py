@@ -8,7 +8,7 @@ from literate_attention.models.grouped_query_attention import GroupedQueryAttent
 from literate_attention.models.kv_cache import KVCache
 from literate_attention.models.rotary_embeddings import RotaryEmbedding
 from literate_attention.story.multi_head_attention import merge_heads, split_heads
-from literate_attention.workshop.judge.attending import (
+from literate_attention.workshop.judge.attention_mistakes import (
     IN_HEADS,
     MASKS,
     SCALES,

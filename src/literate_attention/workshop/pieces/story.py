@@ -18,14 +18,14 @@ from literate_attention.story.self_attention import (
     attention_weights,
 )
 from literate_attention.story.simple_attention import dot_product_attention, softmax
-from literate_attention.workshop.judge.attending import (
+from literate_attention.workshop.judge.attention_mistakes import (
     BY_NUMBER,
     attend,
     known_ways,
     ways_with,
     weigh,
 )
-from literate_attention.workshop.judge.attention import judge_attention
+from literate_attention.workshop.judge.attention_modules import judge_attention
 from literate_attention.workshop.judge.parameters import plain
 from literate_attention.workshop.judge.trials import (
     Given,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
-from literate_attention.workshop.judge.attending import (
+from literate_attention.workshop.judge.attention_mistakes import (
     ONE_KEY_A_HEAD,
     PROJECTED,
     attend,

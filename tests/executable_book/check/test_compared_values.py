@@ -2,7 +2,7 @@
 
 import pytest
 
-from executable_book.check.printed_values import difference, values_in
+from executable_book.check.compared_values import difference, values_in
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from executable_book.publish.repository import commit_of, edition, release_of
+from executable_book.repository import commit_of, edition, release_of
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 WHOEVER = ("-c", "user.name=a tester", "-c", "user.email=tester@example.org")

@@ -1,4 +1,9 @@
-"""Checks of single answers, in the order of the book."""
+"""Checks for the exercises of the book: each takes your answer and says in words what is wrong with it.
+
+A check computes the right answer, and then the wrong ones that people give. If yours is one of these, it
+knows what you did. No check raises an error for a wrong answer, whatever it is: each returns a
+:class:`Verdict`, which prints as a sentence.
+"""
 
 from collections.abc import Callable, Iterator
 
@@ -8,7 +13,7 @@ from torch import Tensor, nn
 
 from literate_attention.story.causal_attention import causal_mask
 from literate_attention.story.self_attention import SelfAttention_v1, SelfAttention_v2
-from literate_attention.workshop.judge.attending import (
+from literate_attention.workshop.judge.attention_mistakes import (
     PROJECTED,
     attend,
     known_ways,
@@ -24,8 +29,10 @@ from literate_attention.workshop.judge.verdict import (
     result_of,
     wrong,
 )
+from literate_attention.workshop.pieces import check_piece
 
 __all__ = [
+    "Verdict",
     "check_ablation",
     "check_attention",
     "check_context_vector",
@@ -39,6 +46,7 @@ __all__ = [
     "check_mask",
     "check_one_pass",
     "check_parameter_count",
+    "check_piece",
     "check_projected_context",
     "check_successor",
     "check_weights",
