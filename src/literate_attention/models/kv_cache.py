@@ -1,4 +1,9 @@
-"""One token at a time: what is kept of the tokens before, and how a text is continued."""
+"""One token at a time: what is kept of the tokens before, and how a text is continued.
+
+A cache of any kind counts in ``num_tokens`` what its attention has seen. Keys and values, and latents, are
+appended (:class:`KVCache`, ``RollingCache``, ``LatentCache``), and ``num_keys`` says how many there are; a
+``StateCache`` holds one state instead, and a ``SparseCache`` the keys of an index, beside another cache.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
