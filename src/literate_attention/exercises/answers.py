@@ -1,9 +1,4 @@
-"""Checks for the exercises of the book: each takes your answer and says in words what is wrong with it.
-
-A check computes the right answer, and then the wrong ones that people give. If yours is one of these, it
-knows what you did. No check raises an error for a wrong answer, whatever it is: each returns a
-:class:`Verdict`, which prints as a sentence.
-"""
+"""Checks of single answers, in the order of the book."""
 
 from collections.abc import Callable, Iterator
 
@@ -29,10 +24,8 @@ from literate_attention.workshop.judge.verdict import (
     result_of,
     wrong,
 )
-from literate_attention.workshop.pieces import check_piece
 
 __all__ = [
-    "Verdict",
     "check_ablation",
     "check_attention",
     "check_context_vector",
@@ -46,7 +39,6 @@ __all__ = [
     "check_mask",
     "check_one_pass",
     "check_parameter_count",
-    "check_piece",
     "check_projected_context",
     "check_successor",
     "check_weights",
