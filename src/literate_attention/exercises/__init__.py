@@ -5,8 +5,8 @@ knows what you did. No check raises an error for a wrong answer, whatever it is:
 :class:`Verdict`, which prints as a sentence.
 """
 
-from literate_attention.exercises import answers
-from literate_attention.exercises.answers import *
+from literate_attention.workshop import answers
+from literate_attention.workshop.answers import *
 from literate_attention.workshop.judge.verdict import Verdict
 from literate_attention.workshop.pieces import check_piece
 
