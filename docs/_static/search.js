@@ -57,8 +57,12 @@ const average = {};
 
 const prepare = ({ pages, sections: found, synonyms: names }) => {
   synonyms = names;
+  const shared = new Map(); // a heading that many pages have, such as Exercises, tells less
+  for (const [, , title] of found) shared.set(title, (shared.get(title) ?? 0) + 1);
   sections = found.map(([page, anchor, title, keys, text, code]) => {
-    const [address, pageTitle, weight] = pages[page];
+    const [address, pageTitle, ofPage] = pages[page];
+    const early = 1 - (0.3 * page) / pages.length; // what comes first explains what comes later
+    const weight = ofPage * early * (shared.get(title) > 3 ? 0.6 : 1);
     const fields = { title, keys, page: anchor ? pageTitle : "", text, code };
     const counts = {};
     for (const field in FIELDS) counts[field] = countWords(fields[field]);
@@ -148,6 +152,7 @@ const searchFor = (query) => {
   // What the book has not is the rarest of all: who asks for diffusion models is not answered by every model.
   const weights = wanted.map((words) => Math.min(...(words.length ? words : [""]).map(rarity)));
   const enough = weights.reduce((sum, weight) => sum + weight, 0) / 2;
+  const asked = namesIn(query.toLowerCase()).find((word) => /^(?:why|how|when|what)$/.test(word));
   const phrase = stemsIn(query).join(" ");
   const hits = [];
   for (const section of sections) {
@@ -163,9 +168,12 @@ const searchFor = (query) => {
       met += weights[place];
     }
     if (!score || met < enough) continue;
-    const inTitle = terms.filter((term) => section.counts.title.has(term)).length;
+    const ofTitle = terms.filter((term) => section.counts.title.has(term));
+    const ofPage = terms.filter((term) => section.counts.page.has(term) && !ofTitle.includes(term));
+    const inTitle = ofTitle.length && ofTitle.length + ofPage.length;
     score *= (covered / whole) ** 1.5 * section.weight;
     score *= 1 + inTitle / Math.max(terms.length, section.counts.title.size);
+    if (asked && section.counts.title.has(stem(asked))) score *= 1.4;
     if (section.entries.has(phrase)) score *= 2;
     else if (terms.length > 1 && [section.title, section.keys, section.text].some((text) => follows(text, terms)))
       score *= 1.5;
