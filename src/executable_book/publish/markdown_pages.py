@@ -40,7 +40,7 @@ def publish(app: Sphinx, page: nodes.document, docname: str) -> None:
             uri: urljoin(root, f"_images/{name}") for uri, (_, name) in app.env.images.items()
         }
         numbers = app.env.toc_fignumbers.get(docname, {})
-        text = PlainMarkdown(address, numbers, images).text(page)
+        text = PlainMarkdown(address, numbers, images, site=root).text(page)
         origin = f"From *{app.config.project}*, <{address}>. {edition(app.config)}."
         write_if_changed(path_of(app, docname), f"{text}\n{origin}\n")
 

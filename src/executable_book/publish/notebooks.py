@@ -116,7 +116,9 @@ def notebook_of(
     address = urljoin(config.html_baseurl, app.builder.get_target_uri(docname))
     numbers = app.env.toc_fignumbers.get(docname, {})
     codes = codes_of(page, executed, solutions)
-    writer = PlainMarkdown(address, numbers, solutions=solutions, code=codes)
+    writer = PlainMarkdown(
+        address, numbers, solutions=solutions, code=codes, site=config.html_baseurl
+    )
     cells = codes[-1] + writer.cells(page)
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
     first = [setup_cell(config, address, code)]

@@ -24,11 +24,14 @@ SPECIAL = re.compile(r"[\\`*<$]|(?<![^\W_])_|_(?![^\W_])|\[(?=[^]]*\]\()")
 LINE_START = re.compile(r"^(\d+(?=[.)]\s)|(?=[#>+-]\s))", re.MULTILINE)
 LIST_START = re.compile(r"(?:[-*]|\d+\.) ")
 SUMMARY = re.compile(r"<summary>(.*?)</summary>")
+STYLES = re.compile(r"<(style|script)\b.*?</\1>", re.DOTALL)
 SILENT = (nodes.Invisible, nodes.meta, nodes.raw)
 LANGUAGES = {"default": "python", "ipython3": "python", "myst-ansi": "", "none": ""}
 MARKS: dict[type[nodes.Node], tuple[str, str]] = {
     nodes.emphasis: ("*", "*"),
     nodes.strong: ("**", "**"),
+    nodes.superscript: ("<sup>", "</sup>"),
+    nodes.subscript: ("<sub>", "</sub>"),
 }
 ANSWER = "# Your answer"
 
@@ -44,6 +47,7 @@ class PlainMarkdown:
         solutions: whether the solutions of exercises are written.
         code: for a notebook alone, the executed code cells, by their place among all cells of the page, each
             with those behind it that the page leaves out.
+        site: where the site is, with the files that pages offer.
     """
 
     address: str
@@ -51,6 +55,7 @@ class PlainMarkdown:
     pictures: Mapping[str, str] = field(default_factory=dict)
     solutions: bool = True
     code: Mapping[int, Sequence[NotebookNode]] | None = None
+    site: str = ""
 
     def text(self, page: nodes.Element) -> str:
         """Return a page as one text."""
@@ -87,6 +92,12 @@ class PlainMarkdown:
                     for figure in node.findall(nodes.figure):
                         yield from self._caption(figure)
                 yield from left_out
+            case nodes.container(attributes={"nb_element": "cell_code_output"}):
+                for child in node.children:
+                    if isinstance(child, nodes.raw) and child.get("format") == "html":
+                        yield plain_html(child.astext())
+                    else:
+                        yield from self._block(child, level)
             case ProofMark():
                 yield f"*{node['sign']} {node['says']}.*"
             case nodes.section() | addnodes.desc():
@@ -197,6 +208,8 @@ class PlainMarkdown:
         text = "".join(map(self._inline, node.children))
         if isinstance(node, nodes.reference):
             target = node.get("refuri") or f"#{node.get('refid', '')}"
+            if "filename" in node:
+                target = urljoin(self.site, f"_downloads/{node['filename']}")
             return f"[{text}]({urljoin(self.address, target)})"
         marks = (marks for kind, marks in MARKS.items() if isinstance(node, kind))
         before, after = next(marks, ("", ""))
@@ -211,6 +224,12 @@ class PlainMarkdown:
 def escape(text: str) -> str:
     """Have Markdown take a text as it is."""
     return SPECIAL.sub(r"\\\g<0>", text)
+
+
+def plain_html(text: str) -> str:
+    """Return HTML that Markdown takes as it is: without styles and scripts, and without empty lines."""
+    shown = STYLES.sub("", text)
+    return "\n".join(line for line in shown.splitlines() if line.strip())
 
 
 def code_span(text: str) -> str:

@@ -25,7 +25,7 @@ CHAPTER = r"""
 
 So $x^2$ grows, see {doc}`/two` and {numref}`fig-dot`.
 
-Plain words, *stress*, **weight**, `code`, a 2*3, and a snake_case.
+Plain words, *stress*, **weight**, `code`, a 2*3, a snake_case, and 10{sup}`3`.
 {cite:t}`somebody2020` has {eq}`eq-one`.
 
 $$
@@ -119,7 +119,7 @@ def test_a_page_is_plain_markdown_with_its_outputs(built) -> None:
 
 So $x^2$ grows, see [The second]({HOME}two.html) and [Fig. 1]({HOME}story/one.html#fig-dot).
 
-Plain words, *stress*, **weight**, `code`, a 2\*3, and a snake_case.
+Plain words, *stress*, **weight**, `code`, a 2\*3, a snake_case, and 10<sup>3</sup>.
 Body [[2020]({HOME}two.html#id2)] has [(1)]({HOME}story/one.html#equation-eq-one).
 
 $$
@@ -217,6 +217,28 @@ def test_a_page_without_a_description_is_named_at_every_build(new_book) -> None:
         (warning,) = book.build().warnings
         assert "page.md" in warning
         assert "the page has no description" in warning
+
+
+TABLE = """
+from nbformat.v4 import new_output
+html = "<style scoped>\\ntd {}\\n\\n</style><table>\\n\\n<tr><td>7</td></tr></table>"
+outputs = [new_output("execute_result", {"text/html": html, "text/plain": "a table"})]
+"""
+FROM_ELSEWHERE = (
+    "![a badge](https://example.org/x.svg), {download}`a file <one.csv>`, [it](one.csv)"
+)
+
+
+def test_what_a_page_shows_of_other_files_is_a_link_or_stands_there(new_book) -> None:
+    book = new_book(html_baseurl=HOME)
+    book.page("page", f"# Page\n\n{FROM_ELSEWHERE}\n", cell(TABLE))
+    book.write("one.csv", "1,2")
+    assert book.build().err == ""
+    (file,) = (book.html / "_downloads").rglob("*.csv")
+    address = HOME + file.relative_to(book.html).as_posix()
+    text = text_of(book, "page.md")
+    assert f"[`a file`]({address}), [it]({address})" in text
+    assert "\n\n<table>\n<tr><td>7</td></tr></table>\n" in text
 
 
 @pytest.mark.parametrize(
