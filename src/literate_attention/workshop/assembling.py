@@ -165,19 +165,25 @@ class ReadersCode:
         self.pieces: Pieces = {
             name: getattr(module, name) for name, module in imported(self.folder, names).items()
         }
-        own = {module.__name__: module for module in own_modules(self.folder)}
+        modules = own_modules(self.folder)
+        name_of = {
+            id(value): name
+            for module in modules
+            for name, value in vars(module).items()
+            if name in IN_MODEL and getattr(value, "__module__", None) == module.__name__
+        }
         self.places = [
-            (module, name)
-            for module in own.values()
-            for name in IN_MODEL
-            if getattr(vars(module).get(name), "__module__", None) in own
+            (module, called, name_of[id(value)])
+            for module in modules
+            for called, value in vars(module).items()
+            if id(value) in name_of
         ]
 
     def only(self, names: Iterable[str]) -> Pieces:
         """Return some of the pieces; what they call that is not among these is the library's."""
         chosen = {name: self.pieces[name] for name in names}
-        for module, name in self.places:
-            setattr(module, name, chosen.get(name, BY_NAME[name].library))
+        for module, called, name in self.places:
+            setattr(module, called, chosen.get(name, BY_NAME[name].library))
         return chosen
 
 
