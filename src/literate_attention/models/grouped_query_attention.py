@@ -1,6 +1,6 @@
 """Grouped-query attention: several query heads share one key-value head."""
 
-from typing import Any
+from typing import Any, Literal, overload
 
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, nn
@@ -69,6 +69,39 @@ def unstack_groups(
     return x.unflatten(-2, (num_heads // num_kv_heads, -1)).flatten(-4, -3)
 
 
+@overload
+def grouped_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    attn_mask: Tensor | None = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+    need_weights: Literal[False] = False,
+) -> Tensor: ...
+@overload
+def grouped_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    attn_mask: Tensor | None = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+    need_weights: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def grouped_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    attn_mask: Tensor | None = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+    need_weights: bool,
+) -> Tensor | tuple[Tensor, Tensor]: ...
 def grouped_attention(
     query: Float[Tensor, "*batch num_heads q_len head_dim"],
     key: Float[Tensor, "*batch num_kv_heads kv_len head_dim"],

@@ -1,5 +1,7 @@
 """Attention without trainable weights: dot products, a softmax, a weighted average."""
 
+from typing import Literal, overload
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -123,6 +125,16 @@ def context_vector(
     return (weights.unsqueeze(-2) @ inputs).squeeze(-2)
 
 
+@overload
+def dot_product_attention(inputs: Tensor, *, need_weights: Literal[False] = False) -> Tensor: ...
+@overload
+def dot_product_attention(
+    inputs: Tensor, *, need_weights: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def dot_product_attention(
+    inputs: Tensor, *, need_weights: bool
+) -> Tensor | tuple[Tensor, Tensor]: ...
 def dot_product_attention(
     inputs: Float[Tensor, "*batch num_tokens embed_dim"], *, need_weights: bool = False
 ) -> (
