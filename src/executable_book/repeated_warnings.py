@@ -93,5 +93,7 @@ class PagesWithWarnings(stdlib_logging.Handler):
     def outdated(self, app: Sphinx, env: BuildEnvironment, *_: set[str]) -> set[str]:
         """Return the pages that the last build ended with warnings about."""
         self.pages = set()
-        noted = self.note.read_text(encoding="utf-8").splitlines() if self.note.exists() else ()
+        if not self.note.exists():
+            return set()
+        noted = self.note.read_text(encoding="utf-8", errors="replace").splitlines()
         return env.found_docs if ANY in noted else env.found_docs & {*noted}

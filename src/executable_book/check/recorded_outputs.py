@@ -25,6 +25,7 @@ from executable_book.run.executed_cells import (
     ExecutedCell,
     Problem,
     executed_with,
+    failed_pages,
     figure_in_words,
 )
 
@@ -107,9 +108,12 @@ def file_of(app: Sphinx, docname: str) -> Path:
 
 
 def judge_files(app: Sphinx) -> Iterator[Finding]:
-    """Find the files of pages that execute nothing, or remove them if records are rewritten."""
+    """Find the files that no page was compared with, or remove them if records are rewritten."""
     files = set(Path(app.srcdir, "recorded").rglob("*.txt"))
-    for path in files - {file_of(app, docname) for docname in page_data(app.env, EXECUTIONS)}:
+    executed = page_data(app.env, EXECUTIONS)
+    compared = {Path(app.srcdir, one) for page in executed for one in app.env.dependencies[page]}
+    failed = {file_of(app, page) for page in failed_pages(app.env)}
+    for path in files - compared - failed:
         if app.config.book_record:
             path.unlink()
         else:

@@ -90,8 +90,8 @@ def remove_leftovers(path: Path) -> None:
     """Remove what a process has left that was killed while it wrote a file in one step."""
     for left in path.parent.glob(path.name + 8 * "[a-z0-9_]"):
         with suppress(OSError):  # another process may remove it, too
-            if time.time() - left.stat().st_mtime > 600:
-                shutil.rmtree(left)
+            if time.time() - max(one.stat().st_mtime for one in (left, *left.glob("*"))) > 600:
+                left.unlink() if left.is_file() else shutil.rmtree(left)
 
 
 def read_gguf(path: Path) -> dict[str, Any]:

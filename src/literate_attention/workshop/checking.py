@@ -220,7 +220,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="such as simple_attention, or softmax; by default all",
     )
     instead = parser.add_mutually_exclusive_group()
-    instead.add_argument("--hint", metavar="PIECE", help="give a hint for a piece")
+    instead.add_argument(
+        "--hint", metavar="NAME", help="give a hint for a piece, or for all of a chapter"
+    )
     instead.add_argument(
         "--report",
         metavar="FILE.csv",

@@ -173,6 +173,7 @@ def test_what_was_kept_and_is_damaged_is_made_anew(tmp_path, model_file) -> None
         kept.write_bytes(broken)
         left.mkdir()
         (left / kept.name).touch()
+        os.utime(left / kept.name, (0, 0))
         os.utime(left, (0, 0))
         read = read_once(file, sha256, tmp_path / "cache")
         assert torch.equal(read["weights"]["a"], torch.arange(5.0))

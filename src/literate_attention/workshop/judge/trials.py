@@ -1,11 +1,13 @@
 """Judge a piece by what it returns: on small inputs first, and beside the mistakes that people make."""
 
 import contextlib
+import dis
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -32,6 +34,7 @@ Trial = tuple[Given, list[Tensor]]
 """An input, and what a reader's implementation made of it."""
 
 NOT_WRITTEN = Verdict(False, "It is not written yet.", is_written=False)
+TORCH = Path(torch.__file__).parent
 UNNAMED = "the numbers are not the right ones"
 MOST_NUMBERS_SHOWN = 12
 MOST_LETTERS = 1000
@@ -239,14 +242,18 @@ def message_of(error: BaseException) -> str:
 
 
 def not_written(error: Exception) -> Verdict | None:
-    """Say what is not written yet, if a stub has stopped: its error has no message, and torch's have one."""
-    if not isinstance(error, NotImplementedError) or error.args:
+    """Say what is not written yet, if that is why code has stopped: torch raises such errors, too."""
+    if not isinstance(error, NotImplementedError):
         return None
     place: Any = error.__traceback__
     while place.tb_next:
         place = place.tb_next
-    name = place.tb_frame.f_code.co_qualname
-    return needs(name.rpartition("<locals>.")[2].partition(".")[0])
+    code = place.tb_frame.f_code
+    is_raised_there = dis.opname[code.co_code[place.tb_lasti]] == "RAISE_VARARGS"
+    if TORCH in Path(code.co_filename).parents or not is_raised_there:
+        return None
+    name = code.co_qualname.rpartition("<locals>.")[2].partition(".")[0]
+    return needs(name)
 
 
 def needs(name: str) -> Verdict:

@@ -56,6 +56,7 @@ PIECES = (
         inputs(
             PARTS,
             ([[1.0]], [[0.5]], [[5.0]], [[2.0]]),
+            (drawn(2, 3), drawn(2, 1, seed=1), drawn(2, 3, seed=2), drawn(2, 1, seed=3)),
             ([[1.0]], [[0.5]], [[0.0]], [[-torch.inf]]),
             (
                 drawn(2, 2, 3),

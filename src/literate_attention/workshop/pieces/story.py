@@ -297,6 +297,7 @@ PIECES = (
         [
             (torch.arange(4.0).view(1, 2, 1, 2),),
             (torch.arange(8.0).view(1, 2, 2, 2),),
+            (torch.arange(36.0).view(2, 2, 3, 3),),
             (torch.arange(48.0).view(2, 3, 4, 2),),
         ],
         batch="batch ",

@@ -279,6 +279,7 @@ PIECES = (
         WRONG_MODELS,
         [
             *(tokens(1, num_blocks=0), tokens(1, num_blocks=1), tokens(1, num_blocks=2)),
+            tokens(1, 4, num_blocks=2),
             {"token_ids": torch.tensor([1, 4]), "num_blocks": 2},
             tokens(1, num_blocks=1, caches=[2.0]),
             tokens(1, num_blocks=2, caches=[2.0, -3.0]),

@@ -45,8 +45,9 @@ def run_cache(implementation: Any, given: Given, name: str = "num_tokens") -> li
 SIZES = "window, num_sinks, batch, num_kv_heads, tokens at a time"
 APPENDED = inputs(
     SIZES,
-    *((1, 0, 1, 1, (1, 1)), (2, 0, 1, 1, (1, 1, 1)), (2, 0, 1, 1, (3, 1))),
-    *((3, 0, 1, 1, (2, 3, 1)), (2, 1, 1, 1, (1, 1, 1, 1)), (3, 2, 2, 3, (5, 3, 1, 2))),
+    *((1, 0, 1, 1, (1, 1)), (2, 0, 1, 1, (1, 1, 1)), (3, 0, 1, 1, (1, 1, 1, 1, 1))),
+    *((2, 0, 1, 1, (3, 1)), (3, 0, 1, 1, (2, 3, 1)), (2, 1, 1, 1, (1, 1, 1, 1))),
+    *((2, 2, 2, 3, (1, 4, 1, 2)), (3, 2, 2, 3, (5, 3, 1, 2))),
 )
 
 WRONG_NUM_KEYS = """
@@ -95,8 +96,8 @@ PIECES = (
         "Write the position of each query in a column and that of each key in a row, and compare.",
         WRONG_MASKS,
         [
-            *((1, 1, 1), (2, 2, 1), (2, 2, 2), (1, 3, 2), (3, 3, 1, 1), (2, 2, 1, 2)),
-            *((4, 4, 2, 1), (4, 7, 3, 2)),
+            *((1, 1, 1), (2, 2, 1), (2, 2, 2), (3, 3, 2), (1, 3, 2)),
+            *((3, 3, 1, 1), (2, 2, 1, 2), (3, 3, 1, 2), (4, 4, 2, 1), (2, 5, 2, 1), (4, 7, 3, 2)),
         ],
         code=(window_mask, causal_mask),
         leave_out=("device",),
