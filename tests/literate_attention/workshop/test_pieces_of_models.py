@@ -106,6 +106,25 @@ def mask_by_loops(q_len, kv_len, window, num_sinks=0):
     return mask
 
 
+class Listing:
+    def __init__(self, *_) -> None:
+        self.k: list[Tensor] = []
+        self.v: list[Tensor] = []
+
+    @property
+    def num_tokens(self):
+        return sum(k.shape[2] for k in self.k)
+
+    @property
+    def num_keys(self):
+        return self.num_tokens
+
+    def append(self, key, value):
+        self.k.append(key)
+        self.v.append(value)
+        return [torch.cat(self.k, 2), torch.cat(self.v, 2)]
+
+
 class Lazy:
     """Room for keys and values in one tensor, of the type of what comes first."""
 
@@ -221,6 +240,7 @@ def test_what_is_right_with_other_lines_is_right(case, edits) -> None:
     ("name", "mine"),
     [
         ("window_mask", mask_by_loops),
+        ("KVCache", Listing),
         ("KVCache", Lazy),
         ("RollingCache", ByPosition),
         ("keep_top_p", top_p_by_shifting),
@@ -261,8 +281,20 @@ class OfParts(nn.Module):
         self.feed_forward, self.attention = SwiGLU(width, inside), attention
 
 
-def test_a_cache_that_copies_what_it_keeps_is_right_and_told_so() -> None:
-    verdict = check_piece(NAIVE["KVCache"])
+def test_what_differs_before_it_stops_is_shown_first() -> None:
+    class Beside(Listing):
+        def append(self, key, value):
+            super().append(key, value)
+            return [torch.cat(self.k, 1), torch.cat(self.v, 1)]
+
+    verdict = check_piece(Beside, "KVCache")
+    assert "as if they were more heads" in verdict.says
+    assert "tokens at a time = (1, 1)" in verdict.case
+
+
+@pytest.mark.parametrize("mine", [Listing, NAIVE["KVCache"]])
+def test_a_cache_that_copies_what_it_keeps_is_right_and_told_so(mine) -> None:
+    verdict = check_piece(mine, "KVCache")
     assert verdict
     assert "it copies all that it keeps with every append" in str(verdict).lower()
     assert str(check_piece(Lazy, "KVCache")) == "Right."
